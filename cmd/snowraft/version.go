@@ -10,8 +10,8 @@ import (
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 )
 
-// version is set when a release is built: -ldflags "-X main.version=v1.2.3".
-var version string
+// version and commit are set when a release is built: -ldflags "-X main.version=v1.2.3 -X main.commit=...".
+var version, commit string
 
 // buildInfo is what this program was built from.
 type buildInfo struct {
@@ -23,7 +23,7 @@ type buildInfo struct {
 
 // build returns what the Go tool has written into the binary.
 func build() buildInfo {
-	b := buildInfo{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b := buildInfo{Version: version, Commit: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		info = &debug.BuildInfo{}

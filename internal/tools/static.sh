@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the program as releases ship it: static, without symbols, and the same
-# bytes from the same commit in any directory. VERSION is that of git describe,
-# unless it is set.
+# bytes from the same commit in any directory. VERSION is that of version.sh, unless
+# it is set.
 #
 # usage: static.sh GOOS GOARCH OUT
 set -eu
@@ -15,6 +15,7 @@ mkdir -p "$out"
 out=$(cd "$out" && pwd)/$(basename "$3")
 
 cd "$(dirname "$0")/../.."
-VERSION=${VERSION:-$(git describe --tags --always --dirty)}
+VERSION=${VERSION:-$(internal/tools/version.sh)}
+commit=$(git describe --always --abbrev=40 --exclude='*' --dirty 2>/dev/null || true) # none in a copy without .git
 GOOS=$1 GOARCH=$2 CGO_ENABLED=0 GOFLAGS= GOAMD64=v1 GOARM64=v8.0 \
-	go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$VERSION" -o "$out" ./cmd/snowraft
+	go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$VERSION -X main.commit=$commit" -o "$out" ./cmd/snowraft
