@@ -30,8 +30,9 @@ build: ## Build bin/snowraft
 	CGO_ENABLED=0 go build -ldflags '-X main.version=$(VERSION)' -o bin/snowraft ./cmd/snowraft
 
 .PHONY: cross
-cross: ## Check that it builds for other platforms
-	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 go build ./...
+cross: ## Check that it builds for other platforms (-trimpath as in releases, which then find it built)
+	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 go build -trimpath ./...
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go build -trimpath ./...
 
 .PHONY: chart
 chart: ## Write the Helm chart into dist
@@ -45,7 +46,17 @@ image: ## Write the container image into dist, without a container engine
 
 .PHONY: clean
 clean: ## Remove what was built
-	rm -rf bin
+	rm -rf bin dist
+
+##@ Release
+
+.PHONY: release
+release: ## Make the files of a release in dist (VERSION: that of the tag)
+	@$(if $(filter command line environment,$(origin VERSION)),VERSION=$(VERSION)) internal/tools/release.sh
+
+.PHONY: release-check
+release-check: ## Make a release twice and compare the two byte for byte
+	@internal/tools/release-check.sh
 
 ##@ Test
 
