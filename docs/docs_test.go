@@ -13,6 +13,13 @@ import (
 	"testing"
 )
 
+// What a first reader does not need has a page of its own.
+func TestReadmeIsShort(t *testing.T) {
+	if n := strings.Count(read(t, "../README.md"), "\n"); n > 250 {
+		t.Errorf("README.md has %d lines, want at most 250", n)
+	}
+}
+
 func TestConfigurationHasEverySetting(t *testing.T) {
 	page := read(t, "configuration.md")
 	for command, heading := range map[string]string{"serve": "\n## Settings of a member\n", "gateway": "\n## Settings of a gateway\n"} {
