@@ -246,6 +246,15 @@ func (p *pod) signal(s syscall.Signal) {
 	<-p.ended
 }
 
+func (p *pod) hasEnded() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
 // exec runs the program inside the pod, as "kubectl exec" does.
 func (p *pod) exec(args ...string) (string, error) {
 	env := p.process.Env
