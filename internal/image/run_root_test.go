@@ -88,6 +88,15 @@ func TestComposeRunsTheImage(t *testing.T) {
 	}
 	e.scrape()
 
+	// A gateway in the same image. Its HTTP port is plain, and it has no token yet.
+	e.compose.Services["gateway"] = service{Command: []string{"gateway", "--members", "a:7700"}}
+	gateway := e.create("gateway", 4)
+	gateway.start()
+	e.until("the gateway is healthy", func() error { return gateway.healthy(false) })
+	if code := gateway.stop(syscall.SIGTERM); code != 0 || gateway.healthy(false) == nil {
+		t.Errorf("the gateway exits with code %d, or is healthy after that", code)
+	}
+
 	// Without quorum, a member cannot issue IDs for long, and must not be replaced for that.
 	for _, m := range []*container{a, b} {
 		if code := m.stop(syscall.SIGTERM); code != 0 {
