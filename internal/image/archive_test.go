@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"reflect"
 	"testing"
 )
 
@@ -112,6 +113,9 @@ func TestArchiveHoldsTheImage(t *testing.T) {
 	}
 	if o.config.Architecture != "arm64" || o.config.OS != "linux" || !o.config.Created.Equal(commit.created) || len(o.config.History) != 1 {
 		t.Errorf("the configuration is %+v", o.config)
+	}
+	if settings := newImage(commit, "").Config; !reflect.DeepEqual(o.config.Config, settings) {
+		t.Errorf("containers run with %+v, want %+v", o.config.Config, settings)
 	}
 	again, err := build(commit, []byte("program"), []byte("certificates"))
 	if err != nil || !bytes.Equal(archive, again) {

@@ -38,7 +38,7 @@ func run(args []string) error {
 	switch {
 	case !tag.MatchString(r.tag()):
 		return fmt.Errorf("--version %q: expected the tag of an image", r.version)
-	case r.arch != "amd64" && r.arch != "arm64":
+	case machines[r.arch] == 0:
 		return fmt.Errorf("--arch %q: expected amd64 or arm64", r.arch)
 	case r.revision == "" || *created <= 0 || flags.NArg() > 0:
 		return errors.New("expected --revision, --created and no arguments")
@@ -47,6 +47,9 @@ func run(args []string) error {
 	binary, err := os.ReadFile(*program)
 	if err != nil {
 		return fmt.Errorf("read program: %w", err)
+	}
+	if err := checkProgram(binary, r.arch); err != nil {
+		return fmt.Errorf("program %s: %w", *program, err)
 	}
 	bundle, err := os.ReadFile(*certificates)
 	if err != nil {

@@ -9,7 +9,7 @@
 set -eu
 cd "$(dirname "$0")/../.."
 
-VERSION=${VERSION:-$(git describe --tags --always --dirty)}
+VERSION=$(internal/tools/version.sh)
 export VERSION
 number=${VERSION#v}
 created=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
