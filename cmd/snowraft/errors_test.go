@@ -93,7 +93,7 @@ func TestUsageErrors(t *testing.T) {
 		"seq", "seq nxt a", "seq create", "seq get", "seq list a", "seq next", "seq next a b", "seq set a", "seq set a x", "seq set a -- -x",
 		"seq set a -5", "seq create $orders", "seq create cafe\u0301", "seq get $orders", "seq next a\u202eb", "bench seq $a", "layout create $orders --preset twitter", "serve --name $a", "gateway --name a\u200bb --members a:1", "seq set a 5 -x", "seq set a 9223372036854775808", "seq update a", "seq update a --force", "seq create a --start x",
 		"seq create a --increment 9223372036854775808", "seq create a --max none", "seq create a --mode fast", "seq create a --reset hourly",
-		"seq create a --block-duration 99ms", "seq create a --min-block 0", "seq list --prefix=", "seq next a -n 0", "seq next a --request-id=",
+		"seq create a --block-duration 99ms", "seq create a --min-block 0", "seq list --prefix=", "seq list --sort size", "seq list --contains=", "seq list --prefix a --contains b", "seq next a -n 0", "seq next a --request-id=",
 		"seq next a -n 1000001 --request-id r",
 		"bench", "bench id", "bench seq", "bench redis", "bench ids x", "bench http a b", "bench ids --clients 0", "bench ids --clients 1,,64", "bench ids --batch 1000001",
 		"bench ids --packed --batch 500001", "bench ids --packed --coalesce", "bench embedded x", "bench embedded --lanes 65", "bench ids --rate -1", "bench ids --duration 0s", "bench http a --layout orders", "bench ids --check=perhaps",

@@ -66,6 +66,18 @@ func (f *fakeAPI) ListSequences(_ context.Context, r *snowraftv1.ListSequencesRe
 	return resp, nil
 }
 
+// ListSequenceViews has two pages: what is left of a sequence with an end, and one without.
+func (f *fakeAPI) ListSequenceViews(_ context.Context, r *snowraftv1.ListSequenceViewsRequest) (*snowraftv1.ListSequenceViewsResponse, error) {
+	resp := &snowraftv1.ListSequenceViewsResponse{TotalSize: uint64(len(fakeSequences))}
+	if r.GetPageToken() == "" {
+		resp.Sequences = []*snowraftv1.SequenceView{{Sequence: f.sequence("invoices"), RemainingRatio: new(0.99989), PeriodEndsAtMs: 1793491200000}}
+		resp.NextPageToken = "invoices"
+	} else {
+		resp.Sequences = []*snowraftv1.SequenceView{{Sequence: f.sequence("orders")}}
+	}
+	return resp, nil
+}
+
 func (f *fakeAPI) UpdateSequence(_ context.Context, r *snowraftv1.UpdateSequenceRequest) (*snowraftv1.UpdateSequenceResponse, error) {
 	return &snowraftv1.UpdateSequenceResponse{Sequence: f.sequence(r.GetSequence().GetName()), UnreachedMembers: f.unreached}, nil
 }

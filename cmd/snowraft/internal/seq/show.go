@@ -76,35 +76,3 @@ Remaining counts the numbers left in this period. The generation grows with each
 		return out.Answer(resp, record(resp.GetSequence()))
 	})
 }
-
-func newList(a *cli.App) *cobra.Command {
-	var prefix string
-	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the sequences",
-		Long: `List the sequences of the cluster by name: all, or those whose names begin with --prefix.
-NEXT is the first number that is not granted. REMAINING counts the numbers left in this
-period.`,
-		Example: `  snowraft seq list
-  snowraft seq list --prefix shop/ -o json`,
-	}
-	flag := cli.AddFlag(cmd, "", "prefix", "", cli.WordsValue(&prefix, "TEXT"), "beginning of the names to list")
-	cmd = a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
-		sequences, err := cli.List(func(token string) ([]*snowraftv1.Sequence, string, error) {
-			resp, err := r.Sequences.ListSequences(ctx, &snowraftv1.ListSequencesRequest{PageSize: cli.PageSize, PageToken: token, Prefix: prefix})
-			return resp.GetSequences(), resp.GetNextPageToken(), err
-		})
-		if err != nil {
-			return err
-		}
-		heading := []string{"NAME", "MODE", "NEXT", "INCREMENT", "REMAINING", "RESET", "PERIOD", "FORMAT", "DESCRIPTION"}
-		return out.Answer(&snowraftv1.ListSequencesResponse{Sequences: sequences}, cli.Table(sequences, heading, func(s *snowraftv1.Sequence) []any {
-			return []any{
-				s.GetName(), cli.Word(s.GetMode()), next(s), s.GetIncrement(), s.GetRemaining(),
-				cli.Word(s.GetReset_()), s.GetPeriod(), s.GetFormat(), s.GetDescription(),
-			}
-		}))
-	})
-	completeFlag(a, cmd, flag.Name)
-	return cmd
-}

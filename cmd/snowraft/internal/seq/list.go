@@ -1,0 +1,88 @@
+package seq
+
+import (
+	"context"
+	"math"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+func newList(a *cli.App) *cobra.Command {
+	var prefix, contains, order string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the sequences",
+		Long: `List the sequences of the cluster by name: all, or those whose names begin with --prefix.
+NEXT is the first number that is not granted. REMAINING counts the numbers left in this
+period.
+
+With --sort or --contains, LEFT is the part of the numbers of the period that is left,
+and ENDS the end of the period. Sorting by what remains lists sequences without an end
+last.`,
+		Example: `  snowraft seq list
+  snowraft seq list --prefix shop/ -o json
+  snowraft seq list --sort remaining
+  snowraft seq list --contains invoice --sort name`,
+	}
+	begin := cli.AddFlag(cmd, "", "prefix", "", cli.WordsValue(&prefix, "TEXT"), "beginning of the names to list")
+	cli.AddFlag(cmd, "", "contains", "", cli.WordsValue(&contains, "TEXT"), "part of the names to list, whatever the case of A to Z")
+	cli.AddFlag(cmd, "", "sort", "", cli.ChoiceValue(&order, "name", "remaining"), "order of the list: by name, or by how near the end")
+	cmd = a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
+		if order != "" || contains != "" {
+			if prefix != "" {
+				return cli.Usagef("--prefix cannot be combined with --contains or --sort")
+			}
+			return listViews(ctx, r, out, &snowraftv1.ListSequenceViewsRequest{PageSize: cli.PageSize, OrderBy: order, NameContains: contains})
+		}
+		sequences, err := cli.List(func(token string) ([]*snowraftv1.Sequence, string, error) {
+			resp, err := r.Sequences.ListSequences(ctx, &snowraftv1.ListSequencesRequest{PageSize: cli.PageSize, PageToken: token, Prefix: prefix})
+			return resp.GetSequences(), resp.GetNextPageToken(), err
+		})
+		if err != nil {
+			return err
+		}
+		heading := []string{"NAME", "MODE", "NEXT", "INCREMENT", "REMAINING", "RESET", "PERIOD", "FORMAT", "DESCRIPTION"}
+		return out.Answer(&snowraftv1.ListSequencesResponse{Sequences: sequences}, cli.Table(sequences, heading, func(s *snowraftv1.Sequence) []any {
+			return []any{
+				s.GetName(), cli.Word(s.GetMode()), next(s), s.GetIncrement(), s.GetRemaining(),
+				cli.Word(s.GetReset_()), s.GetPeriod(), s.GetFormat(), s.GetDescription(),
+			}
+		}))
+	})
+	completeFlag(a, cmd, begin.Name)
+	return cmd
+}
+
+// listViews lists sequences with what is left of them.
+func listViews(ctx context.Context, r *cli.Remote, out *cli.Printer, req *snowraftv1.ListSequenceViewsRequest) error {
+	all := &snowraftv1.ListSequenceViewsResponse{}
+	views, err := cli.List(func(token string) ([]*snowraftv1.SequenceView, string, error) {
+		req.PageToken = token
+		resp, err := r.Views.ListSequenceViews(ctx, req)
+		all.TotalSize = resp.GetTotalSize()
+		return resp.GetSequences(), resp.GetNextPageToken(), err
+	})
+	if err != nil {
+		return err
+	}
+	all.Sequences = views
+	heading := []string{"NAME", "MODE", "NEXT", "REMAINING", "LEFT", "RESET", "ENDS", "DESCRIPTION"}
+	return out.Answer(all, cli.Table(views, heading, func(v *snowraftv1.SequenceView) []any {
+		s := v.GetSequence()
+		return []any{
+			s.GetName(), cli.Word(s.GetMode()), next(s), s.GetRemaining(), left(v), cli.Word(s.GetReset_()), cli.StampKnown(v.GetPeriodEndsAtMs()), s.GetDescription(),
+		}
+	}))
+}
+
+// left is the part of the numbers of a period that is left, rounded down; empty without an end.
+func left(v *snowraftv1.SequenceView) string {
+	if v.RemainingRatio == nil {
+		return ""
+	}
+	return strconv.FormatFloat(math.Floor(1000*v.GetRemainingRatio())/10, 'f', 1, 64) + "%"
+}
