@@ -58,6 +58,16 @@ func TestPictureFollowsTheLeader(t *testing.T) {
 	first.untilIssues()
 	b.says(current, picture, "4 of its 1,024 workers are held")
 	b.draws(current, 0, ".silent")
+
+	// Quorum is lost: the one that is left continues in its window, and the time of the others stays reserved.
+	rest := others(members, first)
+	rest[1].kill()
+	first.kill()
+	t.Logf("a lost quorum shows after %v", b.draws(current, 1, ".member:not(.silent)"))
+	b.says(current, sentence, "Quorum is lost: ")
+	if text := eval[string](b, `document.querySelector(".w-bar.member:not(.silent)").closest(".w-row").innerText`); !strings.Contains(text, "member "+rest[0].name) {
+		t.Errorf("the row of the member that is left is %q", text)
+	}
 }
 
 func TestPictureFollowsAClock(t *testing.T) {
