@@ -36,9 +36,7 @@ cross: ## Check that it builds for other platforms (-trimpath as in releases, wh
 
 .PHONY: chart
 chart: ## Write the Helm chart into dist
-	@mkdir -p dist
-	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} \
-		go -C deploy/helm run ./pack -version '$(VERSION)' -out '$(CURDIR)/dist'
+	@$(if $(filter command line environment,$(origin VERSION)),VERSION=$(VERSION)) internal/tools/chart.sh
 
 .PHONY: image
 image: ## Write the container image into dist, without a container engine

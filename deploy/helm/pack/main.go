@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/Masterminds/semver/v3"
@@ -28,7 +27,7 @@ import (
 
 func main() {
 	source := flag.String("chart", "snowraft", "folder of the chart")
-	version := flag.String("version", "", "version of the program, such as v1.2.3")
+	version := flag.String("version", "", "version of the program, such as 1.2.3")
 	out := flag.String("out", ".", "folder of the archive")
 	flag.Parse()
 	path, err := pack(*source, *version, os.Getenv("SOURCE_DATE_EPOCH"), *out)
@@ -49,10 +48,10 @@ func pack(source, version, epoch, out string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read chart: %w", err)
 	}
-	if c.Metadata.Version, err = chartVersion(version); err != nil {
-		return "", err
+	if _, err := semver.StrictNewVersion(version); err != nil {
+		return "", fmt.Errorf("version %q: expected a semantic version, such as 1.2.3", version)
 	}
-	c.Metadata.AppVersion = strings.TrimPrefix(version, "v") // the tag of the image
+	c.Metadata.Version, c.Metadata.AppVersion = version, version // the second one is the tag of the image
 	if err := c.Validate(); err != nil {
 		return "", fmt.Errorf("check chart: %w", err)
 	}
@@ -66,20 +65,6 @@ func pack(source, version, epoch, out string) (string, error) {
 	}
 	path := filepath.Join(out, c.Name()+"-"+c.Metadata.Version+".tgz")
 	return path, os.WriteFile(path, archive, 0o644) //nolint:gosec // holds no secret
-}
-
-// chartVersion returns the version of a chart for that of the program, which "git describe" made. Charts need a semantic version,
-// and a commit without a release before it has none.
-func chartVersion(version string) (string, error) {
-	version = strings.TrimPrefix(version, "v")
-	if v, err := semver.StrictNewVersion(version); err == nil {
-		return v.String(), nil
-	}
-	v, err := semver.StrictNewVersion("0.0.0-g" + version)
-	if version == "" || err != nil {
-		return "", fmt.Errorf("version %q: expected a semantic version or the hash of a commit", version)
-	}
-	return v.String(), nil
 }
 
 // contents returns the files of a chart in the order of their names, Chart.yaml with the versions of c.
