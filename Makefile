@@ -56,6 +56,10 @@ release: ## Make the files of a release in dist (VERSION: that of the tag)
 release-check: ## Make a release twice and compare the two byte for byte
 	@internal/tools/release-check.sh
 
+.PHONY: install-check
+install-check: ## Play docs/install.md on bare Debian machines (root; Debian's mmdebstrap and systemd-container; dist)
+	@internal/tools/tagged-tests.sh install $(TESTFLAGS)
+
 ##@ Test
 
 .PHONY: test
@@ -161,7 +165,7 @@ rules: ## Check and test the alerting rules (Debian's prometheus)
 .PHONY: lint
 lint: bin/.tools ## Lint, with and without what the build tags add
 	bin/golangci-lint run
-	bin/golangci-lint run --build-tags browser,mutants,packages,process,prometheus,root
+	bin/golangci-lint run --build-tags browser,install,mutants,packages,process,prometheus,root
 	cd bench && ../bin/golangci-lint run
 	cd deploy/helm && ../../bin/golangci-lint run
 
