@@ -24,7 +24,7 @@ number=$(internal/tools/version.sh | cut -c2-)
 	echo "snowraft-$number.tgz"
 	echo "snowraft_${number}_sbom.cdx.json"
 	for arch in amd64 arm64; do
-		for suffix in "darwin_$arch.tar.gz" "linux_$arch.tar.gz"; do
+		for suffix in "darwin_$arch.tar.gz" "linux_$arch.tar.gz" "linux_$arch.deb" "linux_$arch.rpm" "image_linux_$arch.tar"; do
 			echo "snowraft_${number}_$suffix"
 		done
 	done
@@ -36,11 +36,8 @@ find dist -mindepth 1 -printf '%P\n' | sort | diff "$work/expected" - >&2 || {
 
 clone=$work/elsewhere
 git clone --quiet --shared . "$clone"
-if [ -e bin/.tools ]; then # built from the same go.mod
-	mkdir "$clone/bin"
-	ln -s "$PWD"/bin/* "$clone/bin/"
-	touch "$clone/bin/.tools"
-fi
+mkdir "$clone/bin"
+cp bin/nfpm "$clone/bin/" # newer than its go.mod there
 (
 	umask 077
 	export TZ=Pacific/Auckland LC_ALL=C.UTF-8 GOAMD64=v3 GOFLAGS=-buildvcs=true

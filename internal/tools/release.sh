@@ -41,7 +41,7 @@ for platform in $platforms; do
 		gzip --no-name >"dist/$name.tar.gz"
 done
 
-make --no-print-directory chart VERSION="$VERSION"
+make --no-print-directory packages image chart VERSION="$VERSION"
 
 (cd dist && sha256sum -- *) >"$work/checksums.txt"
 cp "$work/checksums.txt" dist/
