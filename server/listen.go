@@ -26,11 +26,11 @@ func listen(ctx context.Context, cfg Config) (_ *ports, err error) {
 	if err != nil {
 		return nil, err
 	}
-	ip, err := net.DefaultResolver.LookupIPAddr(ctx, host)
-	if err != nil || len(ip) == 0 {
-		return nil, fmt.Errorf("advertise-host %s can't be resolved: %w", host, err)
+	ip, err := gossipIP(ctx, cfg, host)
+	if err != nil {
+		return nil, err
 	}
-	p := &ports{gossipIP: ip[0].IP.String()}
+	p := &ports{gossipIP: ip.String()}
 	if p.Ports, err = frontend.Listen(ctx, frontend.Addresses{API: cfg.APIAddr, HTTP: cfg.HTTPAddr, Redis: cfg.RedisAddr, Thrift: cfg.ThriftAddr}); err != nil {
 		return nil, err
 	}
@@ -43,6 +43,33 @@ func listen(ctx context.Context, cfg Config) (_ *ports, err error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// gossipIP returns the address that others gossip with, that of the host. A name can lead back to this machine only: Debian
+// writes the machine's own name into /etc/hosts with 127.0.1.1. The address is then the one from which packets to another
+// member leave. No packet is sent.
+func gossipIP(ctx context.Context, cfg Config, host string) (net.IP, error) {
+	found, err := net.DefaultResolver.LookupIPAddr(ctx, host)
+	if err != nil || len(found) == 0 {
+		return nil, fmt.Errorf("advertise-host %s can't be resolved: %w", host, err)
+	}
+	ip := found[0].IP
+	listens, _, _ := net.SplitHostPort(cfg.GossipAddr) // listenGossip checks it
+	if all := net.ParseIP(listens); !ip.IsLoopback() || net.ParseIP(host) != nil || (listens != "" && !all.IsUnspecified()) {
+		return ip, nil
+	}
+	for _, member := range cfg.Join {
+		conn, err := new(net.Dialer).DialContext(ctx, "udp", member)
+		if err != nil {
+			continue // not known now
+		}
+		from, _ := conn.LocalAddr().(*net.UDPAddr)
+		_ = conn.Close()
+		if from != nil && !from.IP.IsLoopback() {
+			return from.IP, nil
+		}
+	}
+	return ip, nil
 }
 
 func listenGossip(ctx context.Context, cfg Config) (*memberlist.NetTransport, error) {

@@ -1,0 +1,49 @@
+package server
+
+import (
+	"net"
+	"testing"
+)
+
+// outward returns an address of this machine that others could reach, nil if it has none.
+func outward(t *testing.T) net.IP {
+	t.Helper()
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range addrs {
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() && n.IP.To4() != nil {
+			return n.IP
+		}
+	}
+	return nil
+}
+
+func TestGossipAddressOfALoopbackName(t *testing.T) {
+	t.Parallel()
+	own := outward(t)
+	if own == nil {
+		own = net.IPv4(127, 0, 0, 1) // nothing better
+	}
+	other := net.JoinHostPort(own.String(), "7703")
+	for _, c := range []struct {
+		host, listens string
+		join          []string
+		want          string
+	}{
+		{"localhost", ":7703", []string{"127.0.0.1:7703", other}, own.String()},
+		{"localhost", "0.0.0.0:7703", []string{other}, own.String()},
+		{"localhost", ":7703", []string{"127.0.0.1:7703"}, "127.0.0.1"},
+		{"localhost", ":7703", nil, "127.0.0.1"},
+		{"localhost", "127.0.0.1:7703", []string{other}, "127.0.0.1"},
+		{"127.0.0.1", ":7703", []string{other}, "127.0.0.1"},
+		{"192.0.2.1", ":7703", []string{other}, "192.0.2.1"},
+	} {
+		cfg := Config{GossipAddr: c.listens, Join: c.join}
+		ip, err := gossipIP(t.Context(), cfg, c.host)
+		if err != nil || (ip.String() != c.want && !(ip.Equal(net.IPv6loopback) && c.want == "127.0.0.1")) {
+			t.Errorf("gossipIP of %s, listening at %s, joining %v = %v, %v, want %s", c.host, c.listens, c.join, ip, err, c.want)
+		}
+	}
+}
