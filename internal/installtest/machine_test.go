@@ -37,13 +37,12 @@ func machines(t *testing.T, base, letters string) map[string]*machine {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, names := make(map[string]*machine), "127.0.0.1 localhost\n"
+	all := make(map[string]*machine)
 	for i, letter := range strings.Split(letters, "") {
 		host, err := network.AddHost(t.Context(), letter, i+1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		names += fmt.Sprintf("%s %s.%s %s\n", host.IP, letter, domain, letter)
 		all[letter] = &machine{name: letter, host: host}
 	}
 	disks := t.TempDir()
@@ -63,7 +62,7 @@ func machines(t *testing.T, base, letters string) map[string]*machine {
 			t.Fatalf("mount an overlay: %v", err)
 		}
 		t.Cleanup(func() { _ = syscall.Unmount(m.root, syscall.MNT_DETACH) })
-		m.write(t, "/etc/hosts", names)
+		m.write(t, "/etc/hosts", m.names(all))
 		m.write(t, "/etc/hostname", m.name+"\n")
 		m.boot(t)
 	}
@@ -71,6 +70,20 @@ func machines(t *testing.T, base, letters string) map[string]*machine {
 		m.await(t, "boot", "systemctl is-system-running --wait | grep -xE 'running|degraded'")
 	}
 	return all
+}
+
+// names returns the file with the names of all machines. As in a file that Debian's installer writes, the machine's own
+// name is that of a loopback address.
+func (m *machine) names(all map[string]*machine) string {
+	lines := "127.0.0.1 localhost\n"
+	for _, other := range all {
+		ip := other.host.IP
+		if other == m {
+			ip = "127.0.1.1"
+		}
+		lines += fmt.Sprintf("%s %s.%s %[2]s\n", ip, other.name, domain)
+	}
+	return lines
 }
 
 func (m *machine) write(t *testing.T, path, text string) {

@@ -35,7 +35,7 @@ find dist -mindepth 1 -printf '%P\n' | sort | diff "$work/expected" - >&2 || {
 }
 
 clone=$work/elsewhere
-git clone --quiet --shared . "$clone"
+git -c advice.detachedHead=false clone --quiet --shared . "$clone"
 mkdir "$clone/bin"
 cp bin/nfpm "$clone/bin/" # newer than its go.mod there
 (

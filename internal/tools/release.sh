@@ -16,6 +16,7 @@ rm -rf dist
 mkdir dist
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+export PROGRAMS="$work/programs" # for static.sh
 
 # Completions are printed by the program, so by one that runs here.
 internal/tools/static.sh "$(go env GOHOSTOS)" "$(go env GOHOSTARCH)" "$work/here"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds the program as releases ship it: static, without symbols, and the same
 # bytes from the same commit in any directory. VERSION is that of version.sh, unless
-# it is set.
+# it is set. With PROGRAMS, a directory, each program is built once and kept there.
 #
 # usage: static.sh GOOS GOARCH OUT
 set -eu
@@ -14,8 +14,17 @@ out=$(dirname "$3")
 mkdir -p "$out"
 out=$(cd "$out" && pwd)/$(basename "$3")
 
+if [ -n "${PROGRAMS-}" ] && [ -e "$PROGRAMS/$1_$2" ]; then
+	cp "$PROGRAMS/$1_$2" "$out"
+	exit
+fi
+
 cd "$(dirname "$0")/../.."
 VERSION=${VERSION:-$(internal/tools/version.sh)}
 commit=$(git describe --always --abbrev=40 --exclude='*' --dirty 2>/dev/null || true) # none in a copy without .git
 GOOS=$1 GOARCH=$2 CGO_ENABLED=0 GOFLAGS= GOAMD64=v1 GOARM64=v8.0 \
 	go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$VERSION -X main.commit=$commit" -o "$out" ./cmd/snowraft
+if [ -n "${PROGRAMS-}" ]; then
+	mkdir -p "$PROGRAMS"
+	cp "$out" "$PROGRAMS/$1_$2"
+fi
