@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -86,6 +87,7 @@ func TestComposeRunsTheImage(t *testing.T) {
 	if out, err := a.exec("/snowraft", "version"); err != nil || !strings.Contains(out, commit.version) {
 		t.Errorf("the program prints %q, %v", out, err)
 	}
+	e.play(a)
 	e.scrape()
 
 	// A gateway in the same image. Its HTTP port is plain, and it has no token yet.
@@ -110,6 +112,22 @@ func TestComposeRunsTheImage(t *testing.T) {
 	e.until("a member without quorum is healthy", func() error { return c.healthy(false) })
 	if c.healthy(true) == nil {
 		t.Error("a restarted member is ready without quorum")
+	}
+}
+
+// play runs what docs/docker.md runs in the container of a member of the compose file.
+func (e *engine) play(c *container) {
+	e.t.Helper()
+	page, err := os.ReadFile("../../docs/docker.md")
+	e.must(err)
+	lines := regexp.MustCompile(`(?m)^docker compose .* exec `+c.name+` snowraft (.*)$`).FindAllSubmatch(page, -1)
+	if len(lines) < 2 {
+		e.t.Errorf("docs/docker.md runs %d commands in member %s", len(lines), c.name)
+	}
+	for _, line := range lines {
+		if _, err := c.exec(append([]string{"/snowraft"}, strings.Fields(string(line[1]))...)...); err != nil {
+			e.t.Errorf("docs/docker.md: %v", err)
+		}
 	}
 }
 
