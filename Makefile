@@ -153,7 +153,7 @@ bench-check: build ## Check that what measures works, without believing its numb
 
 .PHONY: packages
 packages: bin/nfpm ## Make the .deb and the .rpm in dist, for each of ARCHES (amd64 arm64)
-	@for arch in $(ARCHES); do deploy/linux/package.sh '$(VERSION)' "$$arch" dist || exit; done
+	@for arch in $(ARCHES); do $(if $(filter command line environment,$(origin VERSION)),VERSION=$(VERSION)) deploy/linux/package.sh "$$arch" dist || exit; done
 
 ##@ Check
 
