@@ -49,6 +49,9 @@ func TestScreenshots(t *testing.T) {
 			query = fmt.Sprintf("?id=%d", resp.GetRanges()[0].GetFirst())
 		}
 		b.open(members[0].consoleOf() + path[1:] + query)
+		if path == "/console/sequences" {
+			pass(t, 15*time.Second) // rates appear
+		}
 		b.picture(t, chromedp.FullScreenshot(100), "console-"+cmp.Or(path[strings.LastIndex(path, "/")+1:], "now"))
 	}
 	b.shape(360, "dark")
@@ -146,7 +149,7 @@ func (b *tab) picture(t *testing.T, take chromedp.Action[[]byte], name string) {
 	t.Logf("%s: %d bytes", path, small.Len())
 }
 
-// reduced returns a picture with the 64 colors that it has most of.
+// reduced returns a picture with the colors that it has most of, of which none is like another: a little red stays red.
 func reduced(picture image.Image) *image.Paletted {
 	counts := make(map[color.RGBA]int)
 	box := picture.Bounds()
@@ -161,10 +164,18 @@ func reduced(picture image.Image) *image.Paletted {
 	}
 	slices.SortFunc(all, func(a, b color.RGBA) int { return counts[b] - counts[a] })
 	var palette color.Palette
-	for _, c := range all[:min(64, len(all))] {
-		palette = append(palette, c)
+	for _, c := range all {
+		if len(palette) < 200 && !slices.ContainsFunc(palette, func(p color.Color) bool { return alike(p.(color.RGBA), c) }) {
+			palette = append(palette, c)
+		}
 	}
 	out := image.NewPaletted(box, palette)
 	draw.Draw(out, box, picture, box.Min, draw.Src)
 	return out
+}
+
+// alike reports whether people take two colors for one.
+func alike(a, b color.RGBA) bool {
+	apart := func(x, y uint8) int { return max(int(x)-int(y), int(y)-int(x)) }
+	return apart(a.R, b.R)+apart(a.G, b.G)+apart(a.B, b.B) < 12
 }

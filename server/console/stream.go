@@ -33,7 +33,7 @@ const (
 
 // stream sends a page what changes on it until the viewer, the process or the viewer's rights are gone.
 //
-// Its events: "html" is an element that replaces the one with its ID; "tick" says that all of the page is as of now;
+// Its events: "html" is an element that replaces the one with its ID; "tick" has the time, and that of the overview on the page;
 // "trouble" is why there is no overview; "gone" makes the page load itself again.
 func (c *Console) stream(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()

@@ -47,6 +47,21 @@ func TestViewFitsTheWidth(t *testing.T) {
 	}
 }
 
+// Of a member that is down, no lane counts down.
+func TestViewOfAMemberThatIsDown(t *testing.T) {
+	t.Parallel()
+	o := overview(2)
+	o.Members[0].Answers, o.Members[0].Down, o.Members[0].ServesUntilAtMs = false, true, 0
+	for l := range strings.SplitSeq(text(view(o, "", 0, cli.Style{}), "\n"), "\n") {
+		if strings.HasPrefix(l, "mémber-0") && (!strings.Contains(l, " down ") || strings.Contains(l, "14:18")) {
+			t.Errorf("the line of a member that is down: %q", l)
+		}
+		if strings.HasPrefix(l, "mémber-1") && strings.Contains(l, " down ") {
+			t.Errorf("the line of a member that runs: %q", l)
+		}
+	}
+}
+
 // A frame clears what was there before, line by line, and is never higher than the terminal.
 func TestFrameFitsTheHeight(t *testing.T) {
 	t.Parallel()
