@@ -20,13 +20,14 @@ import (
 
 const (
 	httpFlag = "http-addr"
-	// maxHealth is the longest answer to a check, in bytes, that is read.
+	// maxHealth is the longest header and the longest body of an answer, in bytes, that a check reads.
 	maxHealth = 4 << 10
 )
 
 // NewHealth returns the command health.
 func NewHealth(h *Host) *cobra.Command {
-	address, configPath, ready, timeout := "", "", false, 3*time.Second
+	address, configPath := net.JoinHostPort(cli.Localhost, strconv.Itoa(cli.HTTPPort)), ""
+	ready, timeout := false, 3*time.Second
 	cmd := &cobra.Command{
 		Use:   "health",
 		Short: "Check the health of the local process",
@@ -48,7 +49,6 @@ no secret, and finds out whether the port speaks TLS.`,
 	cmd.Flags().SortFlags = false
 	cli.AddFlag(cmd, "", "ready", "", cli.SwitchValue(&ready), "succeed only if the process can issue IDs now").NoOptDefVal = "true"
 	cli.AddFlag(cmd, "", "timeout", "", cli.DurationValue(&timeout, time.Millisecond, time.Minute), "longest time of the check")
-	address = net.JoinHostPort(cli.Localhost, strconv.Itoa(cli.HTTPPort))
 	cli.AddSetting(cmd, "Process", httpFlag, cli.ListenValue(&address), "address that the process listens at for HTTP")
 	cli.AddSetting(cmd, "Process", configFlag, cli.FileValue(&configPath), "configuration file of the process")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -89,7 +89,10 @@ func localAddress(listener string) (string, error) {
 func check(ctx context.Context, address, path, state string) error {
 	// No secret, token or decision beyond this machine depends on who answers, so the certificate is not verified: the check
 	// must not fail because a certificate expired or the clock is off.
-	transport := &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // see above
+	transport := &http.Transport{
+		DisableKeepAlives: true, MaxResponseHeaderBytes: maxHealth,
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
+	}
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	code, text, err := get(ctx, client, "http://"+address+path)
 	if err == nil && code == http.StatusBadRequest {

@@ -43,6 +43,10 @@ func TestHealth(t *testing.T) {
 	t.Cleanup(func() { _ = silent.Close() })
 	moved := httptest.NewServer(http.RedirectHandler(plain.URL, http.StatusFound))
 	t.Cleanup(moved.Close)
+	endless := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X", strings.Repeat("x", 2*maxHealth))
+	}))
+	t.Cleanup(endless.Close)
 	port := portOf(t, plain.URL)
 	file := filepath.Join(t.TempDir(), "snowraft.yaml")
 	if err := os.WriteFile(file, []byte("data-dir: /var/lib/snowraft\njoin: [b:7703, c:7703]\nhttp-addr: :"+port+"\n"), 0o600); err != nil {
@@ -65,6 +69,7 @@ func TestHealth(t *testing.T) {
 		"not ready":           {args: "--ready --http-addr :" + port, code: cli.ExitFailed, want: "not ready: no leader [31m\n"},
 		"secured, not ready":  {args: "--ready --http-addr :" + portOf(t, secured.URL), code: cli.ExitFailed, want: "not ready: no leader"},
 		"silent":              {args: "--timeout 50ms --http-addr " + silent.Addr().String(), code: cli.ExitFailed, want: "not healthy: no answer in time"},
+		"huge header":         {args: "--http-addr :" + portOf(t, endless.URL), code: cli.ExitFailed, want: "not healthy: "},
 		"elsewhere":           {args: "--http-addr :" + portOf(t, moved.URL), code: cli.ExitFailed, want: "not healthy: "},
 		"unknown port":        {args: "--http-addr :0", code: cli.ExitUsage, want: `--http-addr ":0": the process chose its port`},
 		"no file":             {args: "--config /nonexistent", code: cli.ExitUsage, want: "cannot be read"},
