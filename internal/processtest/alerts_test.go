@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/jepsen/skew"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // watched is a cluster whose alerts a Prometheus evaluates.
@@ -100,6 +101,10 @@ func TestAlertsOfFailingCluster(t *testing.T) {
 	w := &watched{t: t, p: startPrometheus(t, time.Second, len(members), fmt.Sprintf(
 		"  - {job_name: snowraft, static_configs: [{targets: %s, labels: {cluster: test}}]}\n", targets(members...)))}
 	callEach(t, members)
+	until(t, "the member with the wrong clock leads", func() bool {
+		_, _ = members[0].cluster.TransferLeadership(t.Context(), &snowraftv1.TransferLeadershipRequest{Member: last.name})
+		return leader(t, members) == last
+	})
 	w.silent("healthy", 12*time.Second)
 
 	if err := clock.Set(-5 * time.Second); err != nil {
