@@ -18,8 +18,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// scraped is how long Prometheus scrapes the cluster before the dashboards are read.
-const scraped = time.Minute
+// scrapedFor is how long Prometheus scrapes the cluster before the dashboards are read.
+const scrapedFor = time.Minute
 
 // TestDashboardsOfHealthyCluster scrapes three secured members and a gateway, which serve callers, for a minute. No alert fires, and
 // then each query of the dashboards has a value, whatever the variables select.
@@ -58,11 +58,11 @@ func TestDashboardsOfHealthyCluster(t *testing.T) {
 			job[0], token, cert, job[2], job[1])
 	}
 	w := &watched{t: t, p: startPrometheus(t, 5*time.Second, 2*len(members)+1, jobs.String())}
-	w.silent("healthy", scraped)
+	w.silent("healthy", scrapedFor)
 	w.p.checkRules()
 
 	all := selection{".*", ".*", ".*"}
-	choices := variables(t, w.p, all)
+	choices := offered(t, w.p, all)
 	for name, want := range map[string]int{"job": 3, "cluster": 2, "instance": 4} {
 		if len(choices[name]) != want {
 			t.Errorf("the variable %s has the values %q, want %d", name, choices[name], want)
@@ -70,7 +70,7 @@ func TestDashboardsOfHealthyCluster(t *testing.T) {
 	}
 	several := selection{oneOf(choices["job"]...), oneOf(choices["cluster"]...), oneOf(choices["instance"]...)}
 	two := selection{oneOf("snowraft"), oneOf("test"), oneOf(members[0].http, members[1].http)}
-	if got := variables(t, w.p, two); len(got["cluster"]) != 1 || len(got["instance"]) != 3 {
+	if got := offered(t, w.p, two); len(got["cluster"]) != 1 || len(got["instance"]) != 3 {
 		t.Errorf("the variables of one job have the values %v, want those of three members", got)
 	}
 	queries := 0
@@ -136,8 +136,8 @@ func (s selection) apply(expr string) string {
 		"$__rate_interval", "20s", "$__interval", "5s", "$__range", "1m").Replace(expr)
 }
 
-// variables returns the values that the variables of a dashboard offer, given what is selected.
-func variables(t *testing.T, p *prometheus, s selection) map[string][]string {
+// offered returns the values that the variables of a dashboard offer, given what is selected.
+func offered(t *testing.T, p *prometheus, s selection) map[string][]string {
 	t.Helper()
 	values := make(map[string][]string)
 	for _, d := range dashboards(t) {
