@@ -15,7 +15,7 @@ import (
 )
 
 // patience is the time that a condition may take.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // machine is a copy of this machine with a systemd of its own, in namespaces.
 type machine struct {
