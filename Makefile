@@ -58,7 +58,7 @@ release-check: ## Make a release twice and compare the two byte for byte
 
 .PHONY: install-check
 install-check: ## Play docs/install.md on bare Debian machines (root; Debian's mmdebstrap and systemd-container; dist)
-	@internal/tools/tagged-tests.sh install $(TESTFLAGS)
+	@internal/tools/tagged-tests.sh install -v $(TESTFLAGS)
 
 ##@ Test
 

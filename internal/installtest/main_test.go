@@ -47,7 +47,7 @@ func outside() (int, error) {
 	}
 	defer os.RemoveAll(base)
 	began := time.Now()
-	if output, err := exec.Command("mmdebstrap", "--quiet", "--variant=minbase", "--include="+packages, "bookworm", base).CombinedOutput(); err != nil {
+	if output, err := exec.Command("mmdebstrap", "--quiet", "--variant=minbase", "--dpkgopt=force-unsafe-io", "--include="+packages, "bookworm", base).CombinedOutput(); err != nil {
 		return 0, fmt.Errorf("mmdebstrap (this needs root, Debian's mmdebstrap and a mirror): %w\n%s", err, output)
 	}
 	fmt.Fprintf(os.Stderr, "files of a bare Debian: %.1f s\n", time.Since(began).Seconds())
