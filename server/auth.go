@@ -39,7 +39,7 @@ func (s *Server) tls() func(protocols ...string) *tls.Config {
 
 func (s *Server) serverTLS(protocols []string) trust.ServerTLS {
 	return trust.ServerTLS{
-		Keys: s.cfg.Keys, MemberID: s.MemberID(), Hosts: []string{s.ports.Host}, Own: s.cfg.OwnCertificate,
+		Keys: s.cfg.Keys, MemberID: s.MemberID(), Hosts: append([]string{s.ports.Host}, s.cfg.TLSHosts...), Own: s.cfg.OwnCertificate,
 		Now:       func() time.Time { return time.UnixMilli(s.member.State().Observed().Load()) },
 		Machine:   func() time.Time { return time.UnixMilli(s.cfg.Clock().Wall) },
 		Protocols: protocols,

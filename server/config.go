@@ -40,6 +40,8 @@ type Config struct {
 	// AdvertiseHost is the host name or IP that others reach this member at;
 	// empty: the host that RaftAddr binds.
 	AdvertiseHost string
+	// TLSHosts are more host names and IPs that the certificate by the cluster's CA names.
+	TLSHosts []string
 
 	// Join are gossip addresses of other members.
 	Join []string

@@ -239,6 +239,28 @@ func TestCertificateWithoutLeader(t *testing.T) {
 	}
 }
 
+func TestCertificateNamesMoreHosts(t *testing.T) {
+	t.Parallel()
+	keys, err := trust.NewKeys(trust.NewSecret())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := newNode(t, "m1", func(cfg *server.Config) {
+		cfg.Keys, cfg.ClientTLS, cfg.TLSHosts = keys, true, []string{"ids.example.net", "192.0.2.7"}
+	}).start()
+	for host, want := range map[string]bool{"ids.example.net": true, "192.0.2.7": true, "127.0.0.1": true, "other.example.net": false} {
+		config := &tls.Config{RootCAs: x509.NewCertPool(), ServerName: host}
+		config.RootCAs.AddCert(keys.Authorities()[0].Certificate())
+		conn, err := tls.Dial("tcp", n.server.HTTPAddr(), config)
+		if err == nil {
+			_ = conn.Close()
+		}
+		if (err == nil) != want {
+			t.Errorf("%s: %v, want verified: %t", host, err, want)
+		}
+	}
+}
+
 // Behind a mesh or proxy, clients speak without TLS, and tokens count all the same.
 func TestPortsWithoutClientTLS(t *testing.T) {
 	t.Parallel()

@@ -35,6 +35,7 @@ func (s *Server) settings() map[string]any {
 		"secured":                  c.Keys != nil,
 		"insecure":                 c.Insecure,
 		"client-tls":               c.ClientTLS,
+		"tls-hosts":                c.TLSHosts,
 		"own-certificate":          c.OwnCertificate != nil,
 		"audit-log":                c.AuditLog != nil,
 		"traced":                   c.Tracer != nil,

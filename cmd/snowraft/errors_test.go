@@ -99,7 +99,7 @@ func TestUsageErrors(t *testing.T) {
 		"bench ids --packed --batch 500001", "bench ids --packed --coalesce", "bench embedded x", "bench embedded --lanes 65", "bench ids --rate -1", "bench ids --duration 0s", "bench http a --layout orders", "bench ids --check=perhaps",
 		"dev --port-base 0", "dev --port-base 65535", "dev --log-level loud", "dev --data-dir=",
 		"serve --name=", "serve --data-dir=", "serve --api-addr 7700", "serve --http-addr a:70000", "serve --join here", "serve --advertise-host a:1",
-		"serve --advertise-host 0.0.0.0", "serve --bootstrap-expect 2", "serve --bootstrap-expect x", "serve --bootstrap-expect 1 --join a:1",
+		"serve --advertise-host 0.0.0.0", "serve --tls-hosts a:1", "serve --tls-hosts a", "serve --bootstrap-expect 2", "serve --bootstrap-expect x", "serve --bootstrap-expect 1 --join a:1",
 		"serve --lanes 0", "serve --lanes 65", "serve --initial-max-window 999ms", "serve --initial-max-window 25h", "serve --initial-wait-threshold 1500us",
 		"serve --initial-wait-threshold 61s", "serve --initial-rollback maybe", "serve --initial-max-clock-offset 0", "serve --log-level loud", "serve --log-format xml",
 		"serve --raft-addr :7702", "serve --raft-addr [::]:7702", "serve --http-addr 127.0.0.1:7700", "serve --redis-addr 7704", "serve --redis-addr 127.0.0.1:7703", "serve --initial-redis-create maybe",

@@ -1,6 +1,8 @@
 package helm
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -37,6 +39,7 @@ func TestRenderedClusterLives(t *testing.T) {
 	test := only[corev1.Pod](t, objects)
 	issues(t, n, &test.Spec)
 	voters(t, pods[1], 3)
+	verifies(t, pods[1], "ids-snowraft.prod.svc")
 
 	// A pod is killed, and comes back with its volume.
 	pods[2].signal(syscall.SIGKILL)
@@ -104,6 +107,24 @@ func TestRenderedOpenClusterIssuesIDs(t *testing.T) {
 	allReady(t, pods)
 	issues(t, n, &only[corev1.Pod](t, objects).Spec)
 	voters(t, pods[0], 3)
+}
+
+// verifies checks that a client with the cluster's CA verifies a pod by a host name.
+func verifies(t *testing.T, p *pod, host string) {
+	t.Helper()
+	ca, err := p.exec("secret", "ca")
+	if err != nil {
+		t.Fatalf("%v: %s", err, ca)
+	}
+	config := &tls.Config{RootCAs: x509.NewCertPool(), ServerName: host}
+	if !config.RootCAs.AppendCertsFromPEM([]byte(ca)) {
+		t.Fatalf("no certificate: %s", ca)
+	}
+	conn, err := tls.Dial("tcp", p.n.host(p.ordinal)+":7701", config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close()
 }
 
 // roll restarts pods one by one, the last one first, as an update of the StatefulSet does.

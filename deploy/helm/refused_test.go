@@ -37,6 +37,8 @@ func TestRefusedValues(t *testing.T) {
 		{"open with a certificate", "security: {insecure: true, certificateSecret: s}", []string{"security.certificateSecret: needs a secured cluster"}},
 		{"open without TLS", "security: {insecure: true, clientTLS: false}", []string{"security.clientTLS: has no effect"}},
 		{"plain with a certificate", "security: {existingSecret: s, clientTLS: false, certificateSecret: s}", []string{"cannot be combined with security.clientTLS false"}},
+		{"host of an own certificate", "security: {existingSecret: s, certificateSecret: s, hosts: [a]}", []string{"security.hosts: cannot be combined"}},
+		{"host with a scheme", "security: {existingSecret: s, hosts: ['https://a']}", []string{"security", "hosts"}},
 		{"variable of Snowraft", named + "extraEnv: [{name: SNOWRAFT_JOIN, value: x}]", []string{`extraEnv "SNOWRAFT_JOIN"`}},
 		{"label of the chart", named + "podLabels: {app.kubernetes.io/name: x}", []string{`podLabels "app.kubernetes.io/name"`}},
 		{"scale-down upwards", named + "replicas: 5\nscaleDown: {from: 3}", []string{"scaleDown.from 3: must not be less than replicas (5)"}},

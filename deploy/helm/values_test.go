@@ -59,9 +59,14 @@ var valueSets = []valueSet{
 		equal(t, "SNOWRAFT_CLIENT_TLS", variable(t, set, "SNOWRAFT_CLIENT_TLS"), "false")
 		equal(t, "scheme of probes", member(set).LivenessProbe.HTTPGet.Scheme, corev1.URISchemeHTTP)
 	}},
+	{name: "hosts", values: "security: {existingSecret: s, hosts: [ids.example.net]}", check: func(t *testing.T, objects []*object) {
+		equal(t, "SNOWRAFT_TLS_HOSTS", variable(t, only[appsv1.StatefulSet](t, objects), "SNOWRAFT_TLS_HOSTS"),
+			"ids-snowraft,ids-snowraft.prod,ids-snowraft.prod.svc,ids-snowraft.prod.svc.cluster.local,ids.example.net")
+	}},
 	{name: "own certificate", values: "security: {existingSecret: s, certificateSecret: ids-tls}", check: func(t *testing.T, objects []*object) {
 		set := only[appsv1.StatefulSet](t, objects)
 		equal(t, "SNOWRAFT_TLS_CERT", variable(t, set, "SNOWRAFT_TLS_CERT"), "/etc/snowraft/certificate/tls.crt")
+		equal(t, "SNOWRAFT_TLS_HOSTS", variable(t, set, "SNOWRAFT_TLS_HOSTS"), "")
 	}},
 	{name: "settings", values: named + "config: {lanes: 2, log-format: json, initial-max-window: 5m}", check: func(t *testing.T, objects []*object) {
 		equal(t, "config.yaml", only[corev1.ConfigMap](t, objects).Data["config.yaml"], "initial-max-window: 5m\nlanes: 2\nlog-format: json")

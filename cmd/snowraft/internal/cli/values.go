@@ -197,12 +197,32 @@ func AddressesValue(p *[]string, example string) *Value {
 
 // HostValue takes a host name or IP address, without a port.
 func HostValue(p *string) *Value {
-	return textValue(p, "HOST", "a host name or IP address that others reach, without a port", func(s string) bool {
-		if ip := net.ParseIP(s); ip != nil {
-			return !ip.IsUnspecified()
+	return textValue(p, "HOST", "a host name or IP address that others reach, without a port", isHost)
+}
+
+// HostsValue takes host names and IP addresses, without ports.
+func HostsValue(p *[]string) *Value {
+	const expects = "a host name or IP address without a port, or several separated by commas"
+	text := func() string { return strings.Join(*p, ",") }
+	return &Value{Kind: "HOST,...", Expects: expects, List: true, Text: text, Parse: func(s string) bool {
+		*p = nil
+		for host := range strings.SplitSeq(s, ",") {
+			host = strings.TrimSpace(host)
+			if !isHost(host) {
+				return false
+			}
+			*p = append(*p, host)
 		}
-		return s != "" && !strings.ContainsAny(s, ":/[] ,")
-	})
+		return true
+	}}
+}
+
+// isHost reports whether s is a host name or IP address that others can reach.
+func isHost(s string) bool {
+	if ip := net.ParseIP(s); ip != nil {
+		return !ip.IsUnspecified()
+	}
+	return s != "" && !strings.ContainsAny(s, ":/[] ,")
 }
 
 // IsPeer reports whether s is an address that others can be reached at.

@@ -19,6 +19,7 @@ const (
 	tlsFlag      = "client-tls"
 	certFlag     = "tls-cert"
 	keyFlag      = "tls-key"
+	hostsFlag    = "tls-hosts"
 	auditFlag    = "audit-log"
 )
 
@@ -37,6 +38,7 @@ func addGuardFlags(cmd *cobra.Command, c *config) {
 	cli.AddSetting(cmd, security, secretFlag, cli.FileValue(&c.secretFile), "file with the cluster's secret, the same on all members (see \"snowraft secret create\"); without the file, every process that reaches a port can do everything")
 	cli.AddSetting(cmd, security, tlsFlag, cli.SwitchValue(&c.ClientTLS), "speak TLS with clients of a secured member; false leaves that to a proxy or a mesh")
 	cmd.Flags().Lookup(tlsFlag).NoOptDefVal = "true"
+	cli.AddSetting(cmd, security, hostsFlag, cli.HostsValue(&c.TLSHosts), "more hosts that the certificate by the cluster's CA names, such as a load balancer")
 	addCertificateFlags(cmd, &c.guard, "PEM file with the certificate that clients see, instead of one by the cluster's CA")
 	addAuditFlag(cmd, &c.guard)
 	addInsecureFlag(cmd, c)
@@ -77,6 +79,10 @@ func (c *config) checkGuard() error {
 		return cli.Usagef("--%s: cannot be used without --%s", certFlag, secretFlag)
 	case c.secretFile == "" && !c.ClientTLS:
 		return cli.Usagef("--%s \"false\": cannot be used without --%s", tlsFlag, secretFlag)
+	case c.secretFile == "" && len(c.TLSHosts) > 0:
+		return cli.Usagef("--%s: cannot be used without --%s", hostsFlag, secretFlag)
+	case len(c.TLSHosts) > 0 && c.certFile != "":
+		return cli.Usagef("--%s cannot be combined with --%s", hostsFlag, certFlag)
 	case !c.ClientTLS && c.certFile != "":
 		return cli.Usagef("--%s \"false\" cannot be combined with --%s", tlsFlag, certFlag)
 	default:

@@ -59,6 +59,7 @@ var settings = []struct {
 	{"secret-file", [3]string{"/a", "/b", "/c"}, func(c config) any { return c.secretFile }, [4]any{"", "/a", "/b", "/c"}},
 	{"audit-log", [3]string{"/a", "/b", "/c"}, func(c config) any { return c.auditLog }, [4]any{"", "/a", "/b", "/c"}},
 	{"client-tls", [3]string{"false", "true", "false"}, func(c config) any { return c.ClientTLS }, [4]any{true, false, true, false}},
+	{"tls-hosts", [3]string{"a", "a,10.0.0.1", "b, ::1"}, func(c config) any { return c.TLSHosts }, [4]any{[]string(nil), []string{"a"}, []string{"a", "10.0.0.1"}, []string{"b", "::1"}}},
 	{"tls-cert", [3]string{"/a", "/b", "/c"}, func(c config) any { return c.certFile }, [4]any{"", "/a", "/b", "/c"}},
 	{"tls-key", [3]string{"/a", "/b", "/c"}, func(c config) any { return c.keyFile }, [4]any{"", "/a", "/b", "/c"}},
 	{"insecure", [3]string{"true", "false", "true"}, func(c config) any { return c.Insecure }, [4]any{false, true, false, true}},

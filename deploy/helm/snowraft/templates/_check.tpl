@@ -10,6 +10,9 @@
 {{- if and $s.insecure $s.certificateSecret -}}
 {{- fail "security.certificateSecret: needs a secured cluster; remove security.insecure" -}}
 {{- end -}}
+{{- if and $s.hosts (or $s.insecure $s.certificateSecret) -}}
+{{- fail "security.hosts: cannot be combined with security.insecure or security.certificateSecret" -}}
+{{- end -}}
 {{- if and $s.insecure (not $s.clientTLS) -}}
 {{- fail "security.clientTLS: has no effect with security.insecure; remove one of the two" -}}
 {{- end -}}

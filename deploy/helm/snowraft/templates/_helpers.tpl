@@ -56,6 +56,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- join "," $addresses -}}
 {{- end -}}
 
+{{- /* The names of the service for clients, the shortest first. */ -}}
+{{- define "snowraft.tlsHosts" -}}
+{{- $service := include "snowraft.fullname" . -}}
+{{- $inNamespace := printf "%s.%s" $service .Release.Namespace -}}
+{{- $names := list $service $inNamespace (printf "%s.svc" $inNamespace) (printf "%s.svc.%s" $inNamespace .Values.clusterDomain) -}}
+{{- join "," (concat $names .Values.security.hosts) -}}
+{{- end -}}
+
 {{- define "snowraft.secretName" -}}
 {{- .Values.security.existingSecret | default (printf "%s-secret" (include "snowraft.fullname" .)) -}}
 {{- end -}}
