@@ -3,6 +3,7 @@
 package processtest
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net/http"
@@ -85,6 +86,32 @@ func pageOf(t *testing.T, url string) string {
 		t.Fatal(err)
 	}
 	return string(body)
+}
+
+// A stream carries a comment every 15 s, for proxies that close connections on which nothing is said, and is not buffered.
+func TestStreamsCarryComments(t *testing.T) {
+	m := startCluster(t, 1)[0]
+	began := time.Now()
+	resp, err := http.Get(m.consoleOf() + "console/stream?page=now")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if got := resp.Header.Get("X-Accel-Buffering"); got != "no" {
+		t.Errorf("X-Accel-Buffering: %q, want no", got)
+	}
+	end := time.AfterFunc(patience, func() { _ = resp.Body.Close() })
+	defer end.Stop()
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if lines.Text() != ":" {
+			continue
+		}
+		if took := time.Since(began); took < 14*time.Second || took > 18*time.Second {
+			t.Errorf("the first comment came after %v, want 15 s", took)
+		}
+		return
+	}
+	t.Error("no comment came")
 }
 
 // The page of events tells of a leader that is killed, and of requests that fail, without a reload.
