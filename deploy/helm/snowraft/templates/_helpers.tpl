@@ -90,7 +90,7 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
-{{- /* The begin of the specs of all pods. */ -}}
+{{- /* Fields that the specs of all pods share. */ -}}
 {{- define "snowraft.pod" -}}
 enableServiceLinks: false
 automountServiceAccountToken: false
