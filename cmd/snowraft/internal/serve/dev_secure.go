@@ -69,9 +69,9 @@ func (f *fleet) firstToken(ctx context.Context) error {
 	return err
 }
 
-// hints are the lines that come before the commands to try.
-func (s *secured) hints() string {
-	token := "# the token \"" + devToken + "\" as printed at the first start, or another one: snowraft token create --secret-file " + s.secret
+// hints returns the lines that come before the commands to try. Program is what starts this program.
+func (s *secured) hints(program string) string {
+	token := "# the token \"" + devToken + "\" as printed at the first start, or another one: " + program + " token create --secret-file " + s.secret
 	if s.token != "" {
 		token = "export SNOWRAFT_TOKEN=" + s.token
 	}

@@ -43,7 +43,7 @@ func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error 
 	}
 	curl, redis, hints := "curl", "redis-cli -p "+redisPort, ""
 	if s := f.secured; s != nil {
-		hints = s.hints()
+		hints = s.hints(h.program)
 		curl = "curl --cacert " + s.ca + " -H \"authorization: Bearer $SNOWRAFT_TOKEN\""
 		redis = "redis-cli --tls --cacert " + s.ca + " -p " + redisPort
 		data += "; the secret is in " + s.secret
@@ -60,16 +60,16 @@ func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error 
 			return []any{i.ID, cli.Stamp(i.TickAtMS), i.Worker, i.Sequence, i.from}
 		}),
 		cli.Line("%s", out.Style.Bold("Try in a second terminal:")+hints+`
-  snowraft id -n 5`+addr+`
-  snowraft decode `+cli.Decimal(ids[0].ID)+`
-  snowraft whois `+cli.Decimal(ids[0].ID)+addr+`
-  snowraft seq create orders`+addr+`
-  snowraft seq next orders -n 3`+addr+`
+  `+h.program+` id -n 5`+addr+`
+  `+h.program+` decode `+cli.Decimal(ids[0].ID)+`
+  `+h.program+` whois `+cli.Decimal(ids[0].ID)+addr+`
+  `+h.program+` seq create orders`+addr+`
+  `+h.program+` seq next orders -n 3`+addr+`
   `+curl+` -X POST`+scheme+first.HTTPAddr()+`/seq/orders
   `+redis+` INCR visits
-  snowraft top`+addr+`
-  snowraft status`+addr+`
-  snowraft member list`+addr+`
+  `+h.program+` top`+addr+`
+  `+h.program+` status`+addr+`
+  `+h.program+` member list`+addr+`
   `+curl+scheme+first.HTTPAddr()+`/metrics`),
 		cli.Line("In this cluster, INCR creates the sequence of an unknown key. By default, a cluster rejects that."),
 		cli.Line("Data in %s. Press Ctrl-C to stop.", data),

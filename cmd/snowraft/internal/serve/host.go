@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"os"
 	"runtime/debug"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
@@ -12,6 +13,8 @@ import (
 // Host is what the commands that run a server touch of the world outside.
 type Host struct {
 	*cli.App
+	// program is what starts this program in a shell.
+	program string
 	// collectAt sets by how many percent the heap grows between two collections of garbage.
 	collectAt func(percent int)
 	// manager returns the service manager that started this process, nil if none did.
@@ -26,6 +29,7 @@ type Host struct {
 func NewHost(a *cli.App) *Host {
 	return &Host{
 		App:       a,
+		program:   programName(os.Args[0]),
 		collectAt: func(percent int) { debug.SetGCPercent(percent) },
 		manager:   inherit,
 		open: func(ctx context.Context, cfg server.Config) (member, error) {

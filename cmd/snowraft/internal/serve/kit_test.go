@@ -24,6 +24,7 @@ func newTestApp() *testApp {
 	t := &testApp{World: clitest.New()}
 	t.Host = &Host{
 		App:       t.World.App("v0.0.0"),
+		program:   "./snowraft",
 		collectAt: func(percent int) { t.percents = append(t.percents, percent) },
 		manager:   func() (manager, error) { return nil, nil },
 		open:      func(context.Context, server.Config) (member, error) { return nil, errors.New("not to be opened") },
