@@ -57,5 +57,8 @@ func reasonOf(err error) string {
 			return r.short
 		}
 	}
+	if _, reason, ok := strings.Cut(text, "Failed to join "); ok { // memberlist's, with the address and several lines
+		_, text, _ = strings.Cut(reason, ": ")
+	}
 	return strings.Join(strings.Fields(text), " ")
 }

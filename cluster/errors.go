@@ -37,7 +37,7 @@ var (
 	// ErrNoSuccessor says that there is nobody to hand leadership to.
 	ErrNoSuccessor = errors.New("no other voter can become the leader")
 	// ErrMemberUnreachable says that another member cannot be contacted: the reason MEMBER_UNREACHABLE.
-	ErrMemberUnreachable = errors.New("the member cannot be contacted")
+	ErrMemberUnreachable = errors.New("member cannot be contacted")
 	// ErrNotAlive says that gossip has lost a node.
 	ErrNotAlive = errors.New("the member is not alive")
 	// ErrOtherCluster says that a peer belongs to another cluster.

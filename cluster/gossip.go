@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -159,7 +158,7 @@ func (g *gossip) contact(addr string) error {
 	if g.veto != nil {
 		return g.veto
 	}
-	return fmt.Errorf("%w: %s", ErrMemberUnreachable, strings.Join(strings.Fields(err.Error()), " ")) // memberlist's has lines
+	return fmt.Errorf("%w: %s", ErrMemberUnreachable, reasonOf(err))
 }
 
 // announce tells the others that our metadata changed. A failure is fixed by

@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -147,7 +148,11 @@ func (n *Node) IsMember() (member, voter bool) { return n.standing(n.ID()) }
 func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, uint64, error) {
 	last, before := n.raft.LastIndex(), n.servers()
 	if err := n.gossip.join(gossipAddress); err != nil {
-		return Member{}, 0, fmt.Errorf("%s: %w", gossipAddress, err)
+		advice := ""
+		if errors.Is(err, ErrMemberUnreachable) {
+			advice = "; check the address, and that the member runs"
+		}
+		return Member{}, 0, fmt.Errorf("%s: %w%s", gossipAddress, err, advice)
 	}
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -177,7 +182,7 @@ func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, uint6
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return Member{}, 0, fmt.Errorf("%s was contacted, but has not become a member yet: %w", gossipAddress, ctx.Err())
+			return Member{}, 0, fmt.Errorf("%s contacted, but not a member yet: %w", gossipAddress, ctx.Err())
 		}
 	}
 }

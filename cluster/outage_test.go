@@ -72,11 +72,12 @@ func TestWaitingNodeCountsMembersItSees(t *testing.T) {
 func TestReasonsOfFailedContactsAreShort(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"the member cannot be contacted: 1 error occurred: * Failed to join 127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused": "connection refused",
-		"Failed to resolve b.example.net:7703: lookup b.example.net: no such host":                                                          "no such host",
-		"member x: h:1: handshake: read tcp 127.0.0.1:1->127.0.0.1:2: i/o timeout":                                                          "timed out",
-		"member x: context deadline exceeded":                                                                                               "timed out",
-		"the peer has another\n\tcluster secret: copy a file":                                                                               "the peer has another cluster secret: copy a file",
+		"member cannot be contacted: 1 error occurred: * Failed to join 127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused": "connection refused",
+		"Failed to resolve b.example.net:7703: lookup b.example.net: no such host":                                                      "no such host",
+		"member x: h:1: handshake: read tcp 127.0.0.1:1->127.0.0.1:2: i/o timeout":                                                      "timed out",
+		"member x: context deadline exceeded":                                                                                           "timed out",
+		"1 error occurred:\n\t* Failed to join [::1]:1: the remote node left\n\n":                                                       "the remote node left",
+		"the peer has another\n\tcluster secret: copy a file":                                                                           "the peer has another cluster secret: copy a file",
 	} {
 		if got := reasonOf(fmt.Errorf("%s", text)); got != want {
 			t.Errorf("reasonOf(%q) = %q, want %q", text, got, want)
