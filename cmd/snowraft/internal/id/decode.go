@@ -39,8 +39,7 @@ and sequences. The argument - reads IDs from standard input, one per line.
 
 The command needs no cluster for the presets:
 ` + cli.Either(cli.PresetNames()) + `.
-For other layouts, or if the cluster's default layout differs from the preset, use
---server.`,
+For other layouts of a cluster, use --server.`,
 		Example: `  snowraft decode 132271570944028672
   snowraft decode 175928847299117063 --layout discord
   snowraft decode Jos2sncHm1 --encoding base58 -o json
