@@ -15,27 +15,27 @@ import (
 var (
 	// ErrWindowMismatch: the worker is no longer held under this token, nonce
 	// and window end. Granters return it; no caller of an Issuer sees it.
-	ErrWindowMismatch = errors.New("allocator: the worker is no longer held under this token and window")
+	ErrWindowMismatch = errors.New("the worker is no longer held under this token and window")
 
 	// ErrTimeExhausted: the layout has no tick left, now or ever.
-	ErrTimeExhausted = errors.New("allocator: the time field of the layout is full; use a layout with more time bits or a later epoch")
+	ErrTimeExhausted = errors.New("the time field of the layout is full; use a layout with more time bits or a later epoch")
 
 	// ErrNotLastBlock: another block was granted since, or this one was returned
 	// already. Granters return it from ReturnBlock; no caller of a Sequence sees it.
-	ErrNotLastBlock = errors.New("allocator: the block is not the last one that was granted")
+	ErrNotLastBlock = errors.New("the block is not the last one that was granted")
 
 	// ErrOutdatedBlock: the cluster granted blocks of a generation or period that is
 	// known here to be past, or of a sequence that is known to be gone.
-	ErrOutdatedBlock = errors.New("allocator: the blocks that were granted are outdated already: the sequence is being changed, try again")
+	ErrOutdatedBlock = errors.New("the granted blocks are outdated, because the sequence is being changed; try again")
 
 	// ErrOldClusterAlive: a member of a cluster that this one was restored from still runs, and may issue the same.
-	ErrOldClusterAlive = errors.New("allocator: a member of the old cluster, which this one was restored from, still runs; stop it")
+	ErrOldClusterAlive = errors.New("a member of the old cluster that this one was restored from still runs; stop that member")
 
 	// ErrClosed: the issuer or the sequence was closed.
-	ErrClosed = errors.New("allocator: closed: this process is shutting down; try another member")
+	ErrClosed = errors.New("this process is shutting down; try another member")
 
 	// ErrInvalidArgument: the request or the configuration can never be served.
-	ErrInvalidArgument = errors.New("allocator: invalid argument")
+	ErrInvalidArgument = errors.New("invalid argument")
 )
 
 // WindowEndedError says that the window was used up and that no further one
@@ -47,9 +47,9 @@ type WindowEndedError struct {
 }
 
 func (e *WindowEndedError) Error() string {
-	what := "allocator: no window was granted yet"
+	what := "no window was granted yet"
 	if !e.Until.IsZero() {
-		what = "allocator: the window ended at " + stamp(e.Until)
+		what = "the window ended at " + stamp(e.Until)
 	}
 	if e.Cause == nil {
 		return what + "; try again, or try another member"
@@ -67,7 +67,7 @@ type WorkersExhaustedError struct {
 }
 
 func (e *WorkersExhaustedError) Error() string {
-	return fmt.Sprintf("allocator: all workers of layout %q are held, the first may be free at %s; stop a holder, or use a layout with more worker bits", e.Layout, stamp(e.RetryAt))
+	return fmt.Sprintf("all workers of layout %q are held; the first may be free at %s; stop a holder, or use a layout with more worker bits", e.Layout, stamp(e.RetryAt))
 }
 
 // FencedError says that the cluster was restored, and that holders of the earlier cluster may still issue what it
@@ -78,7 +78,7 @@ type FencedError struct {
 }
 
 func (e *FencedError) Error() string {
-	return fmt.Sprintf("allocator: no window of layout %q is granted before %s, because the cluster was restored; wait", e.Layout, stamp(e.RetryAt))
+	return fmt.Sprintf("no window of layout %q is granted before %s, because the cluster was restored; wait", e.Layout, stamp(e.RetryAt))
 }
 
 // InterruptedError says that the context of a call ended before the call did. It
@@ -91,9 +91,9 @@ type InterruptedError struct {
 
 func (e *InterruptedError) Error() string {
 	if e.Missing != nil {
-		return fmt.Sprintf("allocator: interrupted while %s: %v: %v", e.What, e.Err, e.Missing)
+		return fmt.Sprintf("interrupted while %s: %v: %v", e.What, e.Err, e.Missing)
 	}
-	return fmt.Sprintf("allocator: interrupted while %s: %v", e.What, e.Err)
+	return fmt.Sprintf("interrupted while %s: %v", e.What, e.Err)
 }
 
 // Unwrap returns the error of the context.

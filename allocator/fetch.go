@@ -64,7 +64,7 @@ func (s *Sequence) ask(ctx context.Context, tries *int) (again bool) {
 	now := s.cfg.Clock()
 	b := newStock(block)
 	if err == nil && (!plausible(block) || !s.ledger.follows(b)) {
-		err = fmt.Errorf("allocator: the block of sequence %q with token %d, %d numbers from %d by %d, is impossible and was ignored", s.cfg.Name, b.Token, b.Count, b.First, b.Increment)
+		err = fmt.Errorf("block of sequence %q ignored, because it is impossible: token %d, %d numbers from %d by %d", s.cfg.Name, b.Token, b.Count, b.First, b.Increment)
 	}
 	if err == nil {
 		s.ledger.token = b.Token
@@ -143,6 +143,6 @@ func (s *Sequence) accept(b *stock, asked, now clock.Reading) {
 			w.short++
 		}
 	}
-	s.refuse(fmt.Errorf("allocator: sequence %q: the cluster granted blocks of %d numbers, fewer than one call requested; request fewer numbers, or raise the largest block size", s.cfg.Name, b.Count),
+	s.refuse(fmt.Errorf("sequence %q: the cluster granted blocks of %d numbers, fewer than one call requested; request fewer numbers, or raise the largest block size", s.cfg.Name, b.Count),
 		func(w *waiter) bool { return w.short >= maxTries })
 }

@@ -17,7 +17,7 @@ import (
 
 // errShort is the problem of a lane whose window does not reach to where it is,
 // because the cluster's clock is behind this process's, or that was behind itself.
-var errShort = errors.New("allocator: the granted window has already ended; compare the clock of this machine with the leader's")
+var errShort = errors.New("the granted window has already ended; compare the clock of this machine with the leader's")
 
 const (
 	callTimeout = 5 * time.Second
@@ -46,7 +46,7 @@ func (l *lane) acquire(now clock.Reading, limits clock.Limits) pause {
 			Window:    firstWindow,
 		})
 		if err == nil && !l.plausible(grant) {
-			err = fmt.Errorf("allocator: the grant of worker %d, token %d, ticks [%d, %d) is impossible and was ignored", grant.Worker, grant.Token, grant.From, grant.Until)
+			err = fmt.Errorf("grant of worker %d ignored, because it is impossible: token %d, ticks [%d, %d)", grant.Worker, grant.Token, grant.From, grant.Until)
 		}
 		return err
 	})
@@ -124,7 +124,7 @@ func (l *lane) extend(held *lease, now clock.Reading) pause {
 			Window:    l.window.coming,
 		})
 		if err == nil && (!l.plausible(grant) || grant.Worker != held.worker || grant.Token != held.token || grant.Until < until) {
-			err = fmt.Errorf("allocator: the extension of worker %d, token %d to [%d, %d) is impossible and was ignored", grant.Worker, grant.Token, grant.From, grant.Until)
+			err = fmt.Errorf("extension of worker %d ignored, because it is impossible: token %d, ticks [%d, %d)", grant.Worker, grant.Token, grant.From, grant.Until)
 		}
 		return err
 	})
@@ -212,7 +212,7 @@ func (l *lane) delayed(err error, began clock.Reading) error {
 	if behind.Behind-took > behind.Limit {
 		return err
 	}
-	return fmt.Errorf("allocator: the request was answered only after %v, and came too late: %v", took, err) //nolint:errorlint // that is not what is wrong
+	return fmt.Errorf("the response took %v and came too late: %v", took, err) //nolint:errorlint // that is not what is wrong
 }
 
 // releaseSoon releases the worker of a closed lease, if there is one, while callers may wait for this lane.

@@ -49,7 +49,7 @@ func (s *Sequence) Close(ctx context.Context) error {
 	}
 	s.ledger.stats.Skipped += rest.count - unused
 	if err != nil && !errors.Is(err, ErrNotLastBlock) {
-		s.err = fmt.Errorf("allocator: the last %d numbers of sequence %q were not returned and stay unused: %w", rest.count, s.cfg.Name, err)
+		s.err = fmt.Errorf("the last %d numbers of sequence %q were not returned and stay unused: %w", rest.count, s.cfg.Name, err)
 	}
 	close(s.closed)
 	return s.err

@@ -20,11 +20,11 @@ const (
 
 var (
 	// ErrCorrupt says that bytes are not what was once written. The copy is damaged.
-	ErrCorrupt = errors.New("fsm: corrupt data")
+	ErrCorrupt = errors.New("corrupt data")
 
 	// ErrUnknownCommand says that the bytes are intact, but this build does not know all
 	// that they say. A newer build may.
-	ErrUnknownCommand = errors.New("fsm: not known to this build")
+	ErrUnknownCommand = errors.New("not known to this program")
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -38,7 +38,7 @@ func Encode(cmd *commandv1.Command) ([]byte, error) {
 	}
 	data, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(make([]byte, entryHeader, 128), cmd)
 	if err != nil {
-		return nil, fmt.Errorf("fsm: cannot encode the command: %w", err)
+		return nil, fmt.Errorf("encode command: %w", err)
 	}
 	data[0] = entryFormat
 	binary.BigEndian.PutUint32(data[1:], crc32.Checksum(data[entryHeader:], castagnoli))

@@ -150,7 +150,7 @@ func (r *Replay) State() (*State, error) {
 		}
 	}
 	if n := s.sequences.len(); n > s.maxSequences {
-		return nil, fmt.Errorf("fsm: %d sequences with those that were deleted last, expected at most %d", n, s.maxSequences)
+		return nil, fmt.Errorf("%d sequences with those that were deleted last, expected at most %d", n, s.maxSequences)
 	}
 	s.answers = newAnswers()
 	for _, a := range r.answers {

@@ -84,10 +84,10 @@ func (s *State) Restore(r Restoration) error {
 		Ancestors: r.ancestors(s.restored.GetAncestors()), NamesClosed: true,
 	}
 	if err := checkRestored(next); err != nil {
-		return fmt.Errorf("fsm: cannot restore: %w", err)
+		return fmt.Errorf("cannot restore: %w", err)
 	}
 	if r.Index < s.index+indexGap {
-		return fmt.Errorf("fsm: cannot restore at index %d: expected at least %d beyond %d", r.Index, uint64(indexGap), s.index)
+		return fmt.Errorf("cannot restore at index %d: expected at least %d beyond %d", r.Index, uint64(indexGap), s.index)
 	}
 	if err := s.freeze(r, plus(ended, offset)); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (s *State) freeze(r Restoration, until int64) error {
 		if q.spec.resets() {
 			period, err := r.lastPeriod(q.spec, deleted, until)
 			if err != nil {
-				return fmt.Errorf("fsm: cannot restore sequence %q: %w", q.name, err)
+				return fmt.Errorf("cannot restore sequence %q: %w", q.name, err)
 			}
 			q.skipTo(period)
 		}

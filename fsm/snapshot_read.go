@@ -109,7 +109,7 @@ func (r *snapshotReader) end() error {
 	case errors.Is(err, io.EOF):
 		return nil
 	case err != nil:
-		return fmt.Errorf("fsm: cannot read the snapshot: %w", err)
+		return fmt.Errorf("read snapshot: %w", err)
 	}
 	return corrupt("the snapshot goes on after its end record")
 }
@@ -120,7 +120,7 @@ func (r *snapshotReader) fill(data []byte) error {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return corrupt("the snapshot is cut off after record %d", r.sum.records)
 	case err != nil:
-		return fmt.Errorf("fsm: cannot read the snapshot: %w", err)
+		return fmt.Errorf("read snapshot: %w", err)
 	}
 	return nil
 }

@@ -88,9 +88,12 @@ func Classify(err error, now time.Time) *Error {
 // Message returns the text of an error for users, who do not know the package that it comes from. The text has no secrets.
 func Message(err error) string { return trust.Mask(Plain(err.Error())) }
 
-// Plain returns the text of an error without the package that it comes from.
+// nested matches the names of the public packages within the text of an error.
+var nested = strings.NewReplacer(": sequence: ", ": ", ": snowflake: ", ": ")
+
+// Plain returns the text of an error without the names of the public packages, whose errors begin with them.
 func Plain(text string) string {
-	return strings.TrimPrefix(strings.TrimPrefix(text, "allocator: "), "sequence: ")
+	return nested.Replace(strings.TrimPrefix(strings.TrimPrefix(text, "sequence: "), "snowflake: "))
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

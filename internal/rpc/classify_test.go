@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/sequence"
+	"github.com/snowraft/snowraft/snowflake"
 )
 
 func TestClassify(t *testing.T) {
@@ -42,7 +45,18 @@ func TestClassify(t *testing.T) {
 	if e := Classify(errors.New("something else"), now); e != nil {
 		t.Errorf("%+v", e)
 	}
-	if got := Message(allocator.ErrClosed); got != "closed: this process is shutting down; try another member" {
+	if got := Message(allocator.ErrClosed); got != "this process is shutting down; try another member" {
 		t.Error(got)
+	}
+}
+
+func TestPlainOmitsPackages(t *testing.T) {
+	t.Parallel()
+	_, format := sequence.ParseFormat("{seq")
+	_, layout := snowflake.New(snowflake.Spec{Name: "x"})
+	for _, err := range []error{format, layout, fmt.Errorf("sequence \"a\": %w", format), fmt.Errorf("layout \"x\": %w", layout)} {
+		if got := Plain(err.Error()); strings.Contains(got, "sequence: ") || strings.Contains(got, "snowflake: ") || !strings.Contains(got, "invalid ") {
+			t.Errorf("Plain(%q) = %q, want no package", err, got)
+		}
 	}
 }

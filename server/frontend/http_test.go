@@ -16,7 +16,7 @@ func TestHealthAnswersHaveTheTextForUsers(t *testing.T) {
 		want string
 	}{
 		{nil, http.StatusOK, "ok\n"},
-		{allocator.ErrOldClusterAlive, http.StatusServiceUnavailable, "a member of the old cluster, which this one was restored from, still runs; stop it\n"},
+		{allocator.ErrOldClusterAlive, http.StatusServiceUnavailable, "a member of the old cluster that this one was restored from still runs; stop that member\n"},
 	} {
 		w := httptest.NewRecorder()
 		answer(w, tc.err)

@@ -30,7 +30,7 @@ func TestErrorsSurviveTheWire(t *testing.T) {
 	}
 	for _, row := range rows {
 		got := overTheWire(fmt.Errorf("while testing: %w", row.is))
-		if r, ok := rpc.ReasonOf(row.reason); !ok || got.Reason != row.reason || got.Code != r.Code || got.Message != "while testing: "+row.is.Error() {
+		if r, ok := rpc.ReasonOf(row.reason); !ok || got.Reason != row.reason || got.Code != r.Code || got.Message != rpc.Plain("while testing: "+row.is.Error()) {
 			t.Errorf("%v arrives as %+v", row.is, got)
 		}
 		if !slices.Contains(shared, row.reason) && !errors.Is(got, row.is) {

@@ -3,12 +3,12 @@ package cli
 import (
 	"errors"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -60,5 +60,5 @@ func ParseTime(s string) (int64, error) {
 	return t.UnixMilli(), nil
 }
 
-// Plain takes the name of the package off an error of snowflake.
-func Plain(err error) string { return strings.TrimPrefix(err.Error(), "snowflake: ") }
+// Plain returns the text of an error without the name of package snowflake.
+func Plain(err error) string { return rpc.Plain(err.Error()) }
