@@ -163,7 +163,8 @@ rules: ## Check and test the alerting rules (Debian's prometheus)
 	promtool test rules deploy/prometheus/rules_test.yaml
 
 .PHONY: lint
-lint: bin/.tools ## Lint, with and without what the build tags add
+lint: bin/.tools ## Lint, with and without what the build tags add, and count wording to avoid
+	@internal/tools/style.sh
 	bin/golangci-lint run
 	bin/golangci-lint run --build-tags browser,install,mutants,packages,process,prometheus,root
 	cd bench && ../bin/golangci-lint run

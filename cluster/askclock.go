@@ -65,7 +65,7 @@ func (p peerInfo) address() memberlist.Address {
 // tell sends a message that may get lost.
 func (g *gossip) tell(to memberlist.Address, message []byte) {
 	if err := g.list.SendToAddress(to, message); err != nil {
-		g.logger.Debug("a message was not sent", "address", to.Addr, "error", err)
+		g.logger.Debug("message about clocks not sent", "address", to.Addr, "error", err)
 	}
 }
 

@@ -70,7 +70,7 @@ func (c *conn) unknown(args [][]byte) {
 	if name == "post" || name == "host:" {
 		// A browser was made to send HTTP here. What follows must not be served.
 		if c.s.strange.Allow() {
-			c.s.cfg.Logger.Warn("HTTP came to the Redis protocol's port: its connection is closed", "client", c.net.RemoteAddr())
+			c.s.cfg.Logger.Warn("client of the Redis port speaks HTTP; closing the connection", "client", c.net.RemoteAddr())
 		}
 		c.why, c.closing = errClient, true
 		return

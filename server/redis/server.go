@@ -91,7 +91,7 @@ func (s *Server) Serve(l net.Listener) error {
 		return nil
 	case s.listener != nil:
 		s.mu.Unlock()
-		return errors.New("the Redis protocol is served already: one listener is all it takes")
+		return errors.New("Redis listener exists already")
 	}
 	s.listener = l
 	s.loops.start(s, l)
@@ -113,7 +113,7 @@ func (s *Server) Serve(l net.Listener) error {
 		if errors.Is(err, net.ErrClosed) {
 			return err
 		}
-		s.cfg.Logger.Warn("a Redis client can't be accepted", "error", err, "retry_after", pause)
+		s.cfg.Logger.Warn("connection of Redis client not accepted; retrying", "error", err, "retry_after", pause)
 		select {
 		case <-time.After(pause):
 		case <-s.quit:

@@ -25,7 +25,7 @@ func (c *conn) handshake() error {
 	err := secured.HandshakeContext(ctx)
 	if plain, ok := errors.AsType[tls.RecordHeaderError](err); ok && plain.Conn != nil {
 		if c.s.strange.Allow() {
-			c.s.cfg.Logger.Info("redis client without TLS rejected", "client", c.net.RemoteAddr())
+			c.s.cfg.Logger.Info("connection of Redis client without TLS rejected", "client", c.net.RemoteAddr())
 		}
 		_, _ = plain.Conn.Write([]byte("-ERR this port speaks TLS only; connect with TLS, for example redis-cli --tls\r\n"))
 	}

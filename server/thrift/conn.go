@@ -106,7 +106,7 @@ func (c *conn) serve() {
 	}
 	if errors.Is(err, errStrange) {
 		if c.s.strange.Allow() {
-			c.s.cfg.Logger.Warn("Thrift connection rejected", "address", c.net.RemoteAddr().String(), "error", err)
+			c.s.cfg.Logger.Warn("connection of Thrift client rejected", "address", c.net.RemoteAddr().String(), "error", err)
 		}
 	}
 }

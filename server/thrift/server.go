@@ -70,7 +70,7 @@ func (s *Server) Serve(l net.Listener) error {
 		if errors.Is(err, net.ErrClosed) {
 			return err
 		}
-		s.cfg.Logger.Warn("Thrift connection not accepted; retrying", "error", err, "retry_after", pause)
+		s.cfg.Logger.Warn("connection of Thrift client not accepted; retrying", "error", err, "retry_after", pause)
 		select {
 		case <-time.After(pause):
 		case <-s.quit:
