@@ -230,7 +230,7 @@ func (l *lane) finish() {
 			continue
 		}
 		if err := l.release(held, callTimeout); err != nil {
-			l.issuer.failed(fmt.Errorf("worker %d was not released, it becomes free when its window has passed: %w", held.worker, err))
+			l.issuer.failed(fmt.Errorf("worker %d not released; it becomes free when its window ends: %w", held.worker, err))
 		}
 	}
 }

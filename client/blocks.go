@@ -70,7 +70,7 @@ func newBlocks(members snowraftv1.SequenceServiceClient, timeout time.Duration, 
 	case o.refresh < leastRefresh:
 		return nil, fmt.Errorf("client: refresh interval %v: expected at least %v", o.refresh, leastRefresh)
 	case o.first < 1 || o.first > limits.Count:
-		return nil, fmt.Errorf("client: a first block of %d numbers: expected 1 to %d", o.first, limits.Count)
+		return nil, fmt.Errorf("client: first block of %d numbers: expected 1 to %d", o.first, limits.Count)
 	}
 	granter := &blocksGranter{MemberGranter: rpc.MemberGranter{Sequences: members}}
 	w := newBlocksWatch(o.refresh, func(ctx context.Context) (blocksState, error) {

@@ -34,15 +34,15 @@ func newBufferOptions(opts []BufferOption) (bufferOptions, error) {
 	}
 	switch {
 	case o.least < 1 || o.most < o.least || o.most > mostBuffered:
-		return o, fmt.Errorf("client: a buffer of %d to %d IDs: expected 1 to %d, and the lesser one first", o.least, o.most, mostBuffered)
+		return o, fmt.Errorf("client: buffer of %d to %d IDs: expected 1 to %d, the lesser number first", o.least, o.most, mostBuffered)
 	case o.span <= 0:
-		return o, fmt.Errorf("client: a buffer for %v: expected more than 0", o.span)
+		return o, fmt.Errorf("client: buffer duration %v: must be greater than 0", o.span)
 	case o.age < leastAge:
-		return o, fmt.Errorf("client: an age of %v: expected at least %v", o.age, leastAge)
+		return o, fmt.Errorf("client: greatest age %v: expected at least %v", o.age, leastAge)
 	case !(o.threshold >= 0 && o.threshold < 1): // also NaN
-		return o, fmt.Errorf("client: a threshold of %v: expected at least 0 and less than 1", o.threshold)
+		return o, fmt.Errorf("client: refill threshold %v: expected at least 0 and less than 1", o.threshold)
 	case o.topUp <= 0:
-		return o, fmt.Errorf("client: filling a buffer every %v: expected more than 0", o.topUp)
+		return o, fmt.Errorf("client: fill interval %v: must be greater than 0", o.topUp)
 	}
 	o.span = min(o.span, o.age/2)
 	return o, nil

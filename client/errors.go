@@ -243,8 +243,8 @@ func invalid(message string) *Error {
 }
 
 func malformed(format string, args ...any) error {
-	return &Error{code: codes.Internal, message: "the answer of a member has " + fmt.Sprintf(format, args...) +
-		": it was thrown away; please report it, with the versions of client and member"}
+	return &Error{code: codes.Internal, message: "invalid response of a member: " + fmt.Sprintf(format, args...) +
+		"; discarded, please report it with the versions of client and member"}
 }
 
 // negative is the refusal of a floor that is not an ID.
@@ -263,7 +263,7 @@ func checkCount(n int, of string) error {
 // interrupted is the error of a caller whose context ended while it waited; last is what was
 // in the way until then, or nil.
 func interrupted(cause error, last *Error) error {
-	e := Error{message: "the caller stopped waiting before there was an answer", code: codes.Canceled}
+	e := Error{message: "the caller stopped waiting before the response", code: codes.Canceled}
 	if isTimeout(cause) {
 		e.code = codes.DeadlineExceeded
 	}

@@ -23,7 +23,7 @@ func (e *Error) explain(addrs []string) {
 		e.explainNobody(addrs)
 		e.code, e.Unsent = codes.Unavailable, true
 	case e.code == codes.DeadlineExceeded:
-		e.message = "it did not answer in time"
+		e.message = "no answer in time"
 	default:
 		e.foreign = foreign(e.message)
 		e.message = plain(e.message)
@@ -41,7 +41,7 @@ func (e *Error) explainNobody(addrs []string) {
 	case strings.Contains(why, "status=NOT_SERVING"):
 		e.message = "no member can serve this now (tried: " + who + "); see \"snowraft status\""
 	case e.code == codes.DeadlineExceeded:
-		e.message = "no member could be reached in time (tried: " + who + "): are the addresses right, and do members run there?"
+		e.message = "no member could be reached in time (tried: " + who + "); check the addresses, and that members run there"
 	default:
 		e.message = "no member can be reached (tried: " + who + "): " + why
 	}
@@ -74,11 +74,11 @@ func plain(message string) string {
 	}
 	switch {
 	case strings.Contains(message, "looked like an HTTP/1.1 header"):
-		return "what answers there speaks HTTP/1.1: expected the port for gRPC, 7700 by default"
+		return "the port speaks HTTP/1.1; use the port for gRPC, 7700 by default"
 	case strings.Contains(message, "first record does not look like a TLS handshake"):
 		return rpc.ErrNoTLS.Error()
 	case strings.Contains(message, "error reading server preface: EOF"):
-		return "the connection was closed at once; possibly this is a TLS port, which needs a token, a CA or credentials"
+		return "the connection was closed at once; a TLS port needs a token, a CA or credentials"
 	case foreign(message):
 		message, _, _ = strings.Cut(strings.TrimPrefix(message, foreignStatus), ";")
 		return "not a Snowraft member (possibly a proxy): " + message

@@ -35,13 +35,13 @@ func newGeneratorOptions(opts []GeneratorOption) (generatorOptions, error) {
 	if o.holder == nil {
 		name, err := os.Hostname()
 		if err != nil {
-			return o, fmt.Errorf("client: this host has no name, so the holder needs one: %w", err)
+			return o, fmt.Errorf("client: missing holder name, because this host has none: %w", err)
 		}
 		o.holder = &name
 	}
 	switch {
 	case o.layout == "":
-		return o, errors.New("client: a layout without a name")
+		return o, errors.New("client: layout name must not be empty")
 	case o.lanes < 1 || o.lanes > limits.Lanes:
 		return o, fmt.Errorf("client: %d lanes: expected 1 to %d", o.lanes, limits.Lanes)
 	}

@@ -32,9 +32,9 @@ func newOptions(opts []Option) (options, error) {
 	}
 	switch {
 	case o.timeout <= 0:
-		return o, fmt.Errorf("client: a timeout of %v: expected more than 0", o.timeout)
+		return o, fmt.Errorf("client: timeout %v: must be greater than 0", o.timeout)
 	case o.hedge <= 0:
-		return o, fmt.Errorf("client: hedging after %v: expected more than 0", o.hedge)
+		return o, fmt.Errorf("client: hedging delay %v: must be greater than 0", o.hedge)
 	}
 	return o, o.resolve()
 }

@@ -178,7 +178,7 @@ func TestMessagesOfGRPC(t *testing.T) {
 	for said, want := range map[string]string{
 		`last connection error: connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:1: connect: connection refused"`:                                                                        "dial tcp 127.0.0.1:1: connect: connection refused",
 		`connection error: desc = "transport: authentication handshake failed: tls: first record does not look like a TLS handshake"`:                                                                                "the port does not speak TLS",
-		`last connection error: connection error: desc = "error reading server preface: http2: failed reading the frame payload: http2: frame too large, note that the frame header looked like an HTTP/1.1 header"`: "what answers there speaks HTTP/1.1: expected the port for gRPC, 7700 by default",
+		`last connection error: connection error: desc = "error reading server preface: http2: failed reading the frame payload: http2: frame too large, note that the frame header looked like an HTTP/1.1 header"`: "the port speaks HTTP/1.1; use the port for gRPC, 7700 by default",
 		`unexpected HTTP status code received from server: 502 (Bad Gateway); transport: received unexpected content-type "text/html"`:                                                                               "not a Snowraft member (possibly a proxy): 502 (Bad Gateway)",
 		`error reading from server: EOF`: "error reading from server: EOF",
 	} {

@@ -102,11 +102,11 @@ func writer(format, zone string, millis int64) (func(int64) string, error) {
 	}
 	f, err := sequence.ParseFormat(format)
 	if err != nil {
-		return nil, fmt.Errorf("client: numbers were issued that this program can't write, expected one as new as the members: %w", err)
+		return nil, fmt.Errorf("client: issued numbers have a format that this program does not know; upgrade this program: %w", err)
 	}
 	location, err := sequence.LoadLocation(zone)
 	if err != nil {
-		return nil, fmt.Errorf("client: numbers were issued that this program can't write: %w", err)
+		return nil, fmt.Errorf("client: issued numbers have a time zone that this program does not know; upgrade this program: %w", err)
 	}
 	at := time.UnixMilli(millis).In(location)
 	return func(number int64) string { return string(f.Append(nil, number, at)) }, nil

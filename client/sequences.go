@@ -12,7 +12,7 @@ import (
 func (c *Client) CreateSequence(ctx context.Context, spec SequenceSpec, opts ...SequenceOption) (SequenceInfo, error) {
 	o := newSequenceOptions(opts)
 	if o.generation != nil {
-		return SequenceInfo{}, invalid("a new sequence has no generation to expect; drop WithSequenceGeneration")
+		return SequenceInfo{}, invalid("a new sequence has no generation; remove WithSequenceGeneration")
 	}
 	return changedSequence(c.sequences.CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: spec.message(), Force: o.force}))
 }
@@ -52,7 +52,7 @@ func (c *Client) UpdateSequence(ctx context.Context, name string, update Sequenc
 func (c *Client) DeleteSequence(ctx context.Context, name string, opts ...SequenceOption) (unreachedMembers []string, err error) {
 	o := newSequenceOptions(opts)
 	if o.force {
-		return nil, invalid("no number repeats when a sequence is deleted; drop WithSequenceForce")
+		return nil, invalid("deleting a sequence repeats no number; remove WithSequenceForce")
 	}
 	resp, err := c.sequences.DeleteSequence(ctx, &snowraftv1.DeleteSequenceRequest{Name: name, ExpectedGeneration: o.generation})
 	return resp.GetUnreachedMembers(), err

@@ -127,7 +127,7 @@ func (n *Node) startCluster(start func() error) {
 	cluster := uuid.NewString()
 	first, err := n.id.Found(cluster, start)
 	if errors.Is(err, raft.ErrCantBootstrap) {
-		err = fmt.Errorf("%w: an earlier start ended half-way through; nothing was issued, so empty the data directory %s and start again", err, n.cfg.DataDir)
+		err = fmt.Errorf("%w: an earlier start was interrupted, and nothing was issued; empty the data directory %s and start again", err, n.cfg.DataDir)
 	}
 	if err != nil {
 		n.Fail(fmt.Errorf("bootstrap: %w", err))

@@ -144,13 +144,13 @@ func (c *Config) validate() error {
 		errs = append(errs, errors.New("FSM, Watch, Logger, Lead, Removed and Gossip are required"))
 	}
 	if c.BootstrapExpect < 0 || (c.BootstrapExpect > 1 && c.BootstrapExpect%2 == 0) {
-		errs = append(errs, fmt.Errorf("bootstrap-expect is %d: want 0, 1 or another odd number", c.BootstrapExpect))
+		errs = append(errs, fmt.Errorf("bootstrap-expect %d: expected 0, 1 or another odd number", c.BootstrapExpect))
 	}
 	if c.BootstrapExpect == 1 && len(c.Join) > 0 {
-		errs = append(errs, errors.New("bootstrap-expect 1 starts a cluster alone: leave join out, or say how many new members start one together"))
+		errs = append(errs, errors.New("bootstrap-expect 1 cannot be combined with join; set the number of new members that start a cluster together"))
 	}
 	if c.BootstrapExpect > 0 && c.Nonvoter {
-		errs = append(errs, errors.New("a nonvoter can't start a cluster, it only joins one: leave bootstrap-expect out"))
+		errs = append(errs, errors.New("a nonvoter cannot start a cluster; set bootstrap-expect to 0"))
 	}
 	return errors.Join(errs...)
 }

@@ -51,8 +51,8 @@ type StalledError struct {
 }
 
 func (e *StalledError) Error() string {
-	return fmt.Sprintf("the disk under %s has not finished a write for %v: a leader must not wait for it. "+
-		"Check the disk and start the member again", e.Dir, e.Lasts.Round(time.Second))
+	return fmt.Sprintf("the disk under %s has not finished a write for %v, leader halted; "+
+		"check the disk, then start the member again", e.Dir, e.Lasts.Round(time.Second))
 }
 
 // proposalError sorts raft's errors by the only question that matters: can the entry have been appended?

@@ -111,7 +111,7 @@ func receive(conn io.ReadWriter, judge func(hello) handshakeReply) (hello, error
 	}
 	reply := judge(h)
 	if h.For != forRaft && h.For != forTerms && h.For != forLoss && reply.Refused == accepted {
-		reply = handshakeReply{Refused: handshakeError, Detail: fmt.Sprintf("a connection for %q is not known here", h.For)}
+		reply = handshakeReply{Refused: handshakeError, Detail: fmt.Sprintf("unknown purpose %q of the connection", h.For)}
 	}
 	if err := writeFrame(conn, reply); err != nil {
 		return hello{}, fmt.Errorf("handshake: %w", err)
@@ -141,11 +141,11 @@ func readFrame(r io.Reader, v any) error {
 		return errSecuredPeer
 	}
 	if string(head[:len(handshakeMagic)]) != handshakeMagic {
-		return errors.New("that is not the Raft port of a snowraft member of this generation")
+		return errors.New("not the Raft port of a Snowraft member of this protocol version")
 	}
 	size := binary.BigEndian.Uint16(head[len(handshakeMagic):])
 	if size > maxHandshake {
-		return fmt.Errorf("a greeting of %d bytes, at most %d are allowed", size, maxHandshake)
+		return fmt.Errorf("greeting of %d bytes: expected at most %d bytes", size, maxHandshake)
 	}
 	body := make([]byte, size)
 	if _, err := io.ReadFull(r, body); err != nil {

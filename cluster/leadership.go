@@ -25,7 +25,7 @@ const (
 // again and again (leadershipTransfer blocks on a full channel of a replication that has
 // ended): it refuses everything, and goes on sending heartbeats, so that nobody else is
 // elected. Only a new process ends that.
-var errStuckTransfer = errors.New("raft is stuck in a transfer of leadership that failed: restart this member, its data is intact")
+var errStuckTransfer = errors.New("a failed leadership transfer blocks Raft, member halted; restart this member, its data is intact")
 
 // follow is the one consumer of raft's leadership changes.
 func (n *Node) follow() {

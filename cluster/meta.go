@@ -63,7 +63,7 @@ func (m meta) encode() []byte {
 func decodeMeta(raw []byte) (meta, error) {
 	var m meta
 	if len(raw) > maxMeta {
-		return m, fmt.Errorf("metadata of %d bytes, at most %d are allowed", len(raw), maxMeta)
+		return m, fmt.Errorf("metadata of %d bytes: expected at most %d bytes", len(raw), maxMeta)
 	}
 	if err := json.Unmarshal(raw, &m); err != nil {
 		return m, fmt.Errorf("metadata: %w", err)

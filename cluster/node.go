@@ -310,7 +310,7 @@ func (n *Node) stopRaft() error {
 	case err := <-outcome(f):
 		return err
 	case <-time.After(storage.StuckTimeout):
-		return errors.New("raft does not stop: its disk does not answer")
+		return errors.New("raft not stopped, because its disk does not respond")
 	}
 }
 

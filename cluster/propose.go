@@ -27,7 +27,7 @@ func (n *Node) Propose(ctx context.Context, command []byte) (_ any, err error) {
 		return nil, ErrNotLeader
 	}
 	if len(command) > screen.MaxCommand {
-		return nil, fmt.Errorf("command of %d bytes: at most %d are allowed", len(command), screen.MaxCommand) // followers would refuse it
+		return nil, fmt.Errorf("command of %d bytes: expected at most %d bytes", len(command), screen.MaxCommand) // followers would refuse it
 	}
 	done := make(chan raft.ApplyFuture, 1)
 	go func() { // also the way into the queue can take long: after a failure nobody takes from it

@@ -108,7 +108,7 @@ func (n *Node) rejoin() {
 			}
 			n.contacted(addr, err)
 			if err != nil {
-				n.logger.Debug("a member can't be contacted", "address", addr, "error", err)
+				n.logger.Debug("member not contacted; retrying", "address", addr, "error", err)
 			}
 		}
 		if round == 0 {
@@ -146,7 +146,7 @@ func (n *Node) meet() {
 		for _, m := range n.gossip.unmet() {
 			wg.Go(func() {
 				if err := n.greeter.Greet(raft.ServerID(m.ID), raft.ServerAddress(m.Raft)); err != nil {
-					n.logger.Debug("a member refuses to shake hands", "name", m.Name, "error", err)
+					n.logger.Debug("handshake with member rejected; retrying", "name", m.Name, "error", err)
 				}
 			})
 		}

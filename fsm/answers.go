@@ -78,7 +78,7 @@ func (t *answers) room(owner uint64, observed int64) *Refused {
 		if a := &t.queue[own[len(own)-part]-t.first]; a.current(observed) {
 			free := a.block.AtMillis + answerMillis + 1
 			return refuse(commandv1.Refusal_REFUSAL_OVERLOADED,
-				"the answers of %d requests with an ID of token %d are remembered, which is the limit for one token: try again in %d ms, or without an ID",
+				"limit of %d remembered request IDs of token %d reached; try again in %d ms, or omit the request ID",
 				part, owner, minus(free, observed)).retryAt(free)
 		}
 	}
@@ -87,7 +87,7 @@ func (t *answers) room(owner uint64, observed int64) *Refused {
 	}
 	free := t.queue[t.gone].block.AtMillis + answerMillis + 1
 	return refuse(commandv1.Refusal_REFUSAL_OVERLOADED,
-		"the answers of %d requests with an ID are remembered, which is the limit: try again in %d ms, or without an ID",
+		"limit of %d remembered request IDs reached; try again in %d ms, or omit the request ID",
 		t.limit, minus(free, observed)).retryAt(free)
 }
 

@@ -9,7 +9,7 @@ import (
 // observeClock raises the observed clock to now, or sets it to now when forced.
 func (s *State) observeClock(e entry) Result {
 	if e.now <= 0 {
-		return Result{Err: invalid("an observed clock of %d ms, expected a time after 1970: set this member's clock right", e.now)}
+		return Result{Err: invalid("observed clock %d ms: expected a time after 1970; correct this member's clock", e.now)}
 	}
 	if e.now > s.observed || e.cmd.GetObserveClock().GetForce() {
 		s.observed = e.now

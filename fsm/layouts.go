@@ -118,7 +118,7 @@ func (s *State) createLayout(e entry) Result {
 	}
 	if len(s.names) == maxLayouts {
 		return Result{Err: refuse(commandv1.Refusal_REFUSAL_LIMIT_REACHED,
-			"there are %d layouts already, which is the limit: use one of them", maxLayouts)}
+			"limit of %d layouts reached; use an existing layout", maxLayouts)}
 	}
 	s.addLayout(newLayout(made, e.now))
 	return Result{Layout: made}

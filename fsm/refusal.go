@@ -117,7 +117,7 @@ func halted(err error) Result {
 }
 
 func haltAt(index uint64, advice string, err error) error {
-	return fmt.Errorf("%w at log index %d: %w; to go on: %s", ErrHalted, index, err, advice)
+	return fmt.Errorf("%w at log index %d: %w; %s", ErrHalted, index, err, advice)
 }
 
 // adviceFor returns what an operator does about bytes that could not be read.

@@ -27,7 +27,7 @@ func (m *Machine) Restore(r io.ReadCloser) error {
 	defer func() { _ = r.Close() }()
 	state, err := ReadState(r, m.options.Supported)
 	if err != nil && !errors.Is(err, ErrHalted) {
-		err = fmt.Errorf("%w: the snapshot cannot be restored: %w; to go on: %s", ErrHalted, err, adviceFor(err))
+		err = fmt.Errorf("%w: the snapshot cannot be restored: %w; %s", ErrHalted, err, adviceFor(err))
 	}
 	m.mu.Lock()
 	first := m.halted == nil

@@ -111,7 +111,7 @@ func (r *snapshotReader) end() error {
 	case err != nil:
 		return fmt.Errorf("read snapshot: %w", err)
 	}
-	return corrupt("the snapshot goes on after its end record")
+	return corrupt("the snapshot continues after its end record")
 }
 
 // fill reads exactly len(data) bytes.

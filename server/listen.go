@@ -87,7 +87,7 @@ func listenGossip(ctx context.Context, cfg Config) (*memberlist.NetTransport, er
 		// memberlist takes what is no IP address for all interfaces.
 		a, err := net.DefaultResolver.LookupIPAddr(ctx, host)
 		if err != nil || len(a) == 0 {
-			return nil, fmt.Errorf("--gossip-addr %s: the host can't be resolved: %w", cfg.GossipAddr, err)
+			return nil, fmt.Errorf("--gossip-addr %s: the host cannot be resolved: %w", cfg.GossipAddr, err)
 		}
 		host = a[0].IP.String()
 	}

@@ -44,7 +44,7 @@ func TestNotUnknownAfterRestart(t *testing.T) {
 		return map[string]error{"Next": next, "GetSequence": get, "GetLast": last}
 	}
 	for call, err := range ask() {
-		if reason(err) != rpc.NoLeader || status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "the leader did not say") {
+		if reason(err) != rpc.NoLeader || status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "could not query the leader") {
 			t.Errorf("%s without a quorum: %v", call, err)
 		}
 	}

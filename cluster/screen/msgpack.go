@@ -128,7 +128,7 @@ func (s *scanner) head(fixed, wide byte, most int) (int, error) {
 		n = uint64(kind & 0x0f)
 	}
 	if err == nil && n > uint64(most) { //nolint:gosec // a limit of ours
-		return 0, refuse("%d elements, at most %d are allowed", n, most)
+		return 0, refuse("%d elements: expected at most %d", n, most)
 	}
 	return int(n), err
 }

@@ -14,9 +14,9 @@ type CorruptError struct {
 }
 
 func (e *CorruptError) Error() string {
-	return fmt.Sprintf("%s is damaged (%s): this member must not go on with it. "+
-		"Check the disk, remove this member with 'snowraft member remove', move the data directory away, and start again with an empty one: "+
-		"the member then joins as a new one and gets the state from the others", e.Path, e.Reason)
+	return fmt.Sprintf("%s is damaged (%s), member halted; "+
+		"check the disk, remove this member with 'snowraft member remove', move the data directory away, and start again with an empty one, "+
+		"which gets the state from the other members", e.Path, e.Reason)
 }
 
 // DiskError says that something could not be written, or not read.
@@ -29,11 +29,11 @@ type DiskError struct {
 
 func (e *DiskError) Error() string {
 	if e.Reading {
-		return fmt.Sprintf("reading %s failed (%v): this member must not go on without it. "+
-			"Check the disk for errors, then start the member again", e.Path, e.Err)
+		return fmt.Sprintf("reading %s failed (%v), member halted; "+
+			"check the disk for errors, then start the member again", e.Path, e.Err)
 	}
-	return fmt.Sprintf("writing %s failed (%v): what is on disk is not known, so this member must not go on. "+
-		"Check the disk for space and errors, then start the member again", e.Path, e.Err)
+	return fmt.Sprintf("writing %s failed (%v), member halted, because the file may be incomplete; "+
+		"check the disk for space and errors, then start the member again", e.Path, e.Err)
 }
 
 func (e *DiskError) Unwrap() error { return e.Err }

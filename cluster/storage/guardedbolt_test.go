@@ -102,7 +102,7 @@ func TestCloseOfAStoreWhoseDiskFails(t *testing.T) {
 		took  time.Duration
 		says  string
 	}{
-		"the lock is held": {func(end chan struct{}) error { <-end; return nil }, StuckTimeout, "does not answer"},
+		"the lock is held": {func(end chan struct{}) error { <-end; return nil }, StuckTimeout, "does not respond"},
 		"it panics":        {func(chan struct{}) error { panic("page 7") }, 0, "page 7"},
 		"it fails":         {func(chan struct{}) error { return errFull }, 0, errFull.Error()},
 	} {

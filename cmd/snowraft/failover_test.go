@@ -195,7 +195,7 @@ func TestUnknownOutcome(t *testing.T) {
 		if n := len(second.asked()); n != asked {
 			t.Errorf("%s: the second member was asked %d times, expected %d", line, n, asked)
 		}
-		if asked == 0 && (code != cli.ExitFailed || !strings.Contains(stderr, "the connection broke")) {
+		if asked == 0 && (code != cli.ExitFailed || !strings.Contains(stderr, "connection lost")) {
 			t.Errorf("%s: exit code %d, %q", line, code, stderr)
 		}
 		safe := newFakeAPI(t)

@@ -144,7 +144,7 @@ func TestRestoreWarnsOfOtherProgramsAtOldAddresses(t *testing.T) {
 		}
 	}()
 	_, stderr, code := commandAt(t, "restore", writeBackup(t, l.Addr().String()), "--data-dir", filepath.Join(t.TempDir(), "new"), "--old-ended", "now", "--old-cluster-is-gone")
-	if code != cli.ExitDone || !strings.Contains(stderr, "another program answers in the place of a at "+l.Addr().String()) {
+	if code != cli.ExitDone || !strings.Contains(stderr, "another program answers at the address of a at "+l.Addr().String()) {
 		t.Errorf("restore: exit code %d: %s", code, stderr)
 	}
 }

@@ -93,7 +93,7 @@ func TestUnreachedMembers(t *testing.T) {
 		"seq update orders --max 9":  stale,
 		"seq set orders 9":           stale,
 		"seq delete orders":          stale,
-		"config set --rollback swap": "until they learn of the change, they may follow the configuration of before",
+		"config set --rollback swap": "until they learn of the change, they may use the previous configuration",
 	} {
 		stdout, stderr, code := command(t, append(strings.Fields(line), "--addr", f.address, "-o", "json")...)
 		if want := "snowraft: warning: change committed; not acknowledged in time by members: b, c; " + means + "\n"; code != cli.ExitDone || stderr != want {

@@ -31,7 +31,7 @@ func Write(w io.Writer, header *commandv1.BackupHeader, state io.WriterTo) error
 		return err
 	}
 	if len(raw) > maxHeaderBytes {
-		return fmt.Errorf("the header of the backup has %d bytes, at most %d are allowed", len(raw), maxHeaderBytes)
+		return fmt.Errorf("header of the backup of %d bytes: expected at most %d bytes", len(raw), maxHeaderBytes)
 	}
 	sum := sha256.New()
 	buffered := bufio.NewWriterSize(io.MultiWriter(w, sum), bufferBytes)

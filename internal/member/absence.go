@@ -40,7 +40,7 @@ type UnsettledError struct {
 }
 
 func (e *UnsettledError) Error() string {
-	return fmt.Sprintf("this member knows no %s %q, and the leader did not say whether there is one: %v", e.Noun, e.Name, e.Cause)
+	return fmt.Sprintf("this member does not know the %s %q, and could not query the leader: %v", e.Noun, e.Name, e.Cause)
 }
 
 // Is makes it an ErrNoLeader. What caused it is not in its chain, as nothing was done.

@@ -36,7 +36,7 @@ type blockOf struct {
 
 func (m *Member) allocateRelaxed(ctx context.Context, name string, count uint64, of blockOf) (allocator.Block, error) {
 	if count == 0 {
-		return allocator.Block{}, fmt.Errorf("%w: a block of 0 numbers, expected at least 1", allocator.ErrInvalidArgument)
+		return allocator.Block{}, fmt.Errorf("%w: block of 0 numbers: expected at least 1", allocator.ErrInvalidArgument)
 	}
 	block, _, err := m.allocateBlock(ctx, name, count, of, func(d *definition) error {
 		if d.strict {
@@ -72,7 +72,7 @@ func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, o
 		}
 		most := max(s.Spec.GetMaxBlock(), limits.Count)
 		if count > most && of.requestID != "" {
-			return allocator.Block{}, grantedBlock{}, fmt.Errorf("%w: a block of %d numbers, expected at most %d", allocator.ErrInvalidArgument, count, most)
+			return allocator.Block{}, grantedBlock{}, fmt.Errorf("%w: block of %d numbers: expected at most %d", allocator.ErrInvalidArgument, count, most)
 		}
 		now := m.clock.Now().Wall
 		if d.reset != sequence.ResetNone || of.requestID != "" { // its period, or the time of the remembered answer, lasts

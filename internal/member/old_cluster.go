@@ -41,11 +41,11 @@ func (m *Member) reportOldCluster(heard bool) bool {
 	switch old := m.OldCluster(); {
 	case old != "" && !heard:
 		m.logger.Error("member of the old cluster still runs; granting nothing until it stops", "peer", old)
-		m.events.Note(events.Process, slog.LevelError, "a member of the cluster that this one was restored from still runs; granting nothing until it stops: "+old)
+		m.events.Note(events.Process, slog.LevelError, "a member of the old cluster still runs;  granting nothing until it stops: "+old)
 		return true
 	case old == "" && heard:
 		m.logger.Info("member of the old cluster no longer heard; granting again")
-		m.events.Note(events.Process, slog.LevelInfo, "no member of the cluster that this one was restored from is heard; granting again")
+		m.events.Note(events.Process, slog.LevelInfo, "no member of the old cluster is heard; granting again")
 		return false
 	}
 	return heard

@@ -22,7 +22,7 @@ const (
 
 // stuckTransfer is what a leader says that ends itself since its Raft is stuck: hashicorp/raft 1.7.3 takes no
 // more requests after too many transfers of leadership that failed, see errStuckTransfer in package cluster.
-const stuckTransfer = "raft is stuck in a transfer of leadership"
+const stuckTransfer = "a failed leadership transfer blocks Raft"
 
 // expectedExits are how processes may end: killed, with an error, in good order, and asked to end
 // before they listened to that.

@@ -59,7 +59,7 @@ func TestExitsOfFounders(t *testing.T) {
 		{"before its disk failed", exitRefused, fault("disk", "n1", 160, 170), Fail, "snowraft: no"},
 		{"for another's disk", exitRefused, fault("disk", "n2", 100, 200), Fail, "snowraft: no"},
 		{"for its clock", exitRefused, fault("clock", "n1", 100, 200), Fail, "snowraft: no"},
-		{"stuck in a transfer", exitRefused, nil, Pass, "snowraft: raft is stuck in a transfer of leadership that failed"},
+		{"stuck in a transfer", exitRefused, nil, Pass, "snowraft: a failed leadership transfer blocks Raft, member halted"},
 		{"without a log", exitRefused, nil, Invalid, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

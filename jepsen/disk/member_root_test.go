@@ -145,7 +145,7 @@ func TestMember(t *testing.T) {
 
 	m.d.Inject(Faults{FailWrite: 1})
 	m.ends()
-	if said := m.said.String(); !strings.Contains(said, "this member must not go on") || !strings.Contains(said, ioError) {
+	if said := m.said.String(); !strings.Contains(said, "member halted") || !strings.Contains(said, ioError) {
 		t.Errorf("after a failed write it says: %s", said)
 	}
 	m.d.Inject(Faults{})

@@ -28,7 +28,7 @@ func (o *operations) Debug(req *snowraftv1.DebugRequest, stream grpc.ServerStrea
 	case salt < minSaltBytes || salt > maxSaltBytes:
 		return wire.Invalid("salt: expected 16 to 64 bytes")
 	case !endsWithin(ctx, maxDebug):
-		return wire.Invalid("deadline: expected one within 5 minutes")
+		return wire.Invalid("deadline: must be within 5 minutes")
 	}
 	cluster := &clusterService{Services: o.Services}
 	status, err := cluster.GetStatus(ctx, &snowraftv1.GetStatusRequest{})

@@ -80,7 +80,7 @@ func (a *account) take(ctx context.Context, size int64) (*lease, error) {
 		return nil, ctx.Err()
 	}
 	a.of.closeStalled(before)
-	return nil, rpc.NewError(rpc.Overloaded, fmt.Sprintf("no memory for an answer of up to %d bytes: clients do not read their answers; try again later, or ask for less", size))
+	return nil, rpc.NewError(rpc.Overloaded, fmt.Sprintf("no memory for a response of up to %d bytes, because clients do not read their responses; try again later, or request less", size))
 }
 
 func (a *account) hold(size int64) *lease {

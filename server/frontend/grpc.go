@@ -116,6 +116,6 @@ func (s *Server) answer(ctx context.Context, rule *rpc.Rule, req any, info *grpc
 
 // panicked keeps one bad request from ending the member; the stack is for us.
 func (s *Server) panicked(method string, what any) error {
-	s.logger.Error("a request made this member panic: please report it", "method", method, "panic", what, "stack", string(debug.Stack()))
-	return rpc.NewError(rpc.Internal, fmt.Sprintf("%s failed inside the %s; its log says more", method, s.what))
+	s.logger.Error("request caused a panic; please report it", "method", method, "panic", what, "stack", string(debug.Stack()))
+	return rpc.NewError(rpc.Internal, fmt.Sprintf("%s failed inside the %s; see its log", method, s.what))
 }

@@ -102,7 +102,7 @@ func (c *conn) serve() {
 // survive is to be deferred: a panic ends nothing but the connection.
 func (c *conn) survive() {
 	if r := recover(); r != nil {
-		c.s.cfg.Logger.Error("a command made this member panic: please report it",
+		c.s.cfg.Logger.Error("command caused a panic; please report it",
 			"client", c.net.RemoteAddr(), "panic", r, "stack", string(debug.Stack()))
 	}
 }
@@ -113,7 +113,7 @@ func (c *conn) end(err error) {
 	err = errors.Join(err, c.w.drain())
 	if _, ok := errors.AsType[protocolError](err); ok {
 		if c.s.strange.Allow() {
-			c.s.cfg.Logger.Info("a client speaks something else than the Redis protocol: its connection is closed",
+			c.s.cfg.Logger.Info("client does not speak the Redis protocol; closing the connection",
 				"client", c.net.RemoteAddr(), "error", err)
 		}
 		c.linger()

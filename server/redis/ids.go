@@ -70,7 +70,7 @@ func (c *conn) appendIDs(layout string, count int, array bool) {
 			c.fail(err)
 			return
 		case err != nil:
-			c.s.cfg.Logger.Warn("an answer to SNOWRAFT.ID could not be ended: its connection is closed",
+			c.s.cfg.Logger.Warn("response to SNOWRAFT.ID incomplete; closing the connection",
 				"client", c.net.RemoteAddr(), "missing_ids", left, "error", err)
 			c.why, c.closing = err, true
 			return

@@ -97,7 +97,7 @@ func askAgain(err error) bool {
 	return exhausted(err) || errors.Is(err, errPanic) || err != nil && rpc.FromError(err).Reason == rpc.UnknownSequence
 }
 
-var errPanic = errors.New("a call of the backend panicked")
+var errPanic = errors.New("backend call panicked")
 
 func (c *conn) answerGranted() (ok bool) {
 	defer c.survive()

@@ -25,7 +25,7 @@ func (ls *loops) start(s *Server, l net.Listener) {
 	for range max(1, runtime.GOMAXPROCS(0)/2) {
 		l, err := newLoop(s)
 		if err != nil {
-			s.cfg.Logger.Warn("Redis clients are served with a goroutine for each, which is slower", "error", err)
+			s.cfg.Logger.Warn("epoll not available; serving each Redis client in its own goroutine, which is slower", "error", err)
 			ls.stop()
 			ls.all = nil
 			return

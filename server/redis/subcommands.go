@@ -22,10 +22,10 @@ var subcommands = map[string][]subcommand{
 		{"INFO", 2, (*conn).clientInfo, "Return information about the current client connection."},
 		{"LIST [options ...]", -2, (*conn).clientInfo, "Return information about the current client connection only."},
 		{"REPLY ON", 3, (*conn).reply, "Control the replies sent to the current connection."},
-		{"SETINFO <attribute> <value>", 4, func(c *conn, _ [][]byte) { c.ok() }, "Take the name or the version of the client library, for nothing."},
+		{"SETINFO <attribute> <value>", 4, func(c *conn, _ [][]byte) { c.ok() }, "Accept the name or the version of the client library, and ignore it."},
 		{"SETNAME <name>", 3, (*conn).setName, "Assign the name <name> to the current connection."},
-		{"NO-EVICT (ON|OFF)", 3, (*conn).onOrOff, "Protect current client connection from eviction, which there is none of."},
-		{"NO-TOUCH (ON|OFF)", 3, (*conn).onOrOff, "Change nothing, as no key is ever evicted."},
+		{"NO-EVICT (ON|OFF)", 3, (*conn).onOrOff, "Accept the setting, and ignore it: no client is ever evicted."},
+		{"NO-TOUCH (ON|OFF)", 3, (*conn).onOrOff, "Accept the setting, and ignore it: no key is ever evicted."},
 	},
 	"command": {
 		{"(no subcommand)", 1, nil, "Return details about all commands that are served."},

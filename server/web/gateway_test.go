@@ -156,7 +156,7 @@ func TestRefusals(t *testing.T) {
 		{"a number for a name", "PATCH", "/v1/sequences/a", `{"name":5}`, 400, codes.InvalidArgument, rpc.InvalidArgument, "name"},
 		{"unknown parameter", "GET", "/v1/sequences?prefx=a", "", 400, codes.InvalidArgument, rpc.InvalidArgument, "prefx"},
 		{"unknown parameter, no other", "GET", "/v1/sequences/a?x=1", "", 400, codes.InvalidArgument, rpc.InvalidArgument, "unknown query parameter x"},
-		{"a parameter by both its names", "GET", "/v1/sequences?page_size=1&pageSize=2", "", 400, codes.InvalidArgument, rpc.InvalidArgument, "pageSize and page_size are in the query"},
+		{"a parameter by both its names", "GET", "/v1/sequences?page_size=1&pageSize=2", "", 400, codes.InvalidArgument, rpc.InvalidArgument, "pageSize and page_size name the same field"},
 		{"parameter of the body", "POST", "/v1/ids:generate?count=5", "", 400, codes.InvalidArgument, rpc.InvalidArgument, "body"},
 		{"parameter of the path", "GET", "/v1/sequences/a?name=b", "", 400, codes.InvalidArgument, rpc.InvalidArgument, "elsewhere"},
 		{"parameter of the body's field", "PATCH", "/v1/sequences/a?sequence.max=5", "", 400, codes.InvalidArgument, rpc.InvalidArgument, "elsewhere"},

@@ -229,8 +229,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	method, err := other, error(nil)
 	defer func() {
 		if what := recover(); what != nil {
-			h.cfg.Logger.Error("a request made this member panic: please report it", "method", r.Method, "path", r.URL.Path, "panic", what, "stack", string(debug.Stack()))
-			err = rpc.NewError(rpc.Internal, "the request failed inside the member; its log says more")
+			h.cfg.Logger.Error("request caused a panic; please report it", "method", r.Method, "path", r.URL.Path, "panic", what, "stack", string(debug.Stack()))
+			err = rpc.NewError(rpc.Internal, "the request failed inside the member; see its log")
 			e.refuse(w, r, err)
 		}
 		if h.cfg.Served != nil {

@@ -101,7 +101,7 @@ func refuseJSON(w http.ResponseWriter, _ *http.Request, err error) {
 	}
 	body, err := codec.Marshal(s)
 	if err != nil { // a message that is no UTF-8
-		body = fmt.Appendf(nil, "{\"code\":%d,\"message\":%q}\n", e.Code, "an error whose text can't be written as JSON")
+		body = fmt.Appendf(nil, "{\"code\":%d,\"message\":%q}\n", e.Code, "error text not valid in JSON")
 	}
 	head(w, typeJSON, e)
 	w.WriteHeader(code)

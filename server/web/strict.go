@@ -46,7 +46,7 @@ func checkQuery(method string, request protoreflect.MessageDescriptor, keys []st
 		case !ok:
 			return invalid(fmt.Sprintf("unknown query parameter %s; see /openapi.json", key))
 		case given[field] != "":
-			return invalid(fmt.Sprintf("%s and %s are in the query: expected one name of the field", given[field], key))
+			return invalid(fmt.Sprintf("query parameters %s and %s name the same field; send one of them", given[field], key))
 		}
 		given[field] = key
 	}

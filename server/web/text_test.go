@@ -161,7 +161,7 @@ func TestTextRefusals(t *testing.T) {
 		{"GET", "/id?layout=no%0a%1b[31m", "", 404, "UNKNOWN_LAYOUT: there is no layout no  [31m"},
 		{"POST", "/id", `{"count":5}`, 400, `INVALID_ARGUMENT: unknown parameter {"count":5}; send count or layout`},
 		{"POST", "/id", strings.Repeat("x", 65<<10), 413, "INVALID_ARGUMENT: body: expected at most 65536 bytes"},
-		{"POST", "/seq/broken", "", 500, "INTERNAL: the request failed inside the member; its log says more"},
+		{"POST", "/seq/broken", "", 500, "INTERNAL: the request failed inside the member; see its log"},
 	} {
 		w := r.ask(c.method, c.path, c.body)
 		want(t, w, c.status, c.line+"\n")

@@ -66,7 +66,7 @@ func embed(ctx context.Context, a *cli.App, cfg config, layout string, lanes int
 		ctx, cancel := context.WithTimeout(context.Background(), cfg.timeout)
 		defer cancel()
 		if err := g.Close(ctx); err != nil {
-			a.Warn("workers were not released, and come free when their windows have passed: %v", err)
+			a.Warn("workers not released; they become free when their windows end: %v", err)
 		}
 		_ = c.Close() // no call is in progress
 	}}

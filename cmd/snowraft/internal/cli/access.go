@@ -32,7 +32,7 @@ type Access struct {
 // AddAccessFlags adds the flags of an Access to a client command.
 func AddAccessFlags(cmd *cobra.Command) {
 	AddTokenFlags(cmd, "Connection", "API token; prefer the variable, because other users see command lines")
-	AddSetting(cmd, "Connection", secretFlag, FileValue(new(string)), "secret file of the cluster, which makes this command an admin")
+	AddSetting(cmd, "Connection", secretFlag, FileValue(new(string)), "secret file of the cluster, which gives this command all rights")
 	instead(cmd, secretFlag, tokenFlag)
 	instead(cmd, tokenFlag, secretFlag)
 }

@@ -84,7 +84,7 @@ func reason(f *client.Error) string {
 	case e.Code == codes.DeadlineExceeded:
 		return "no answer in time"
 	case e.Code == codes.Unavailable:
-		return "the connection broke: " + OneLine(e.Message)
+		return "connection lost: " + OneLine(e.Message)
 	default:
 		return fmt.Sprintf("%s [%v]", e.Message, e.Code)
 	}

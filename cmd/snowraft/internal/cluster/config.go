@@ -146,7 +146,7 @@ generation, which grows with each change.`,
 		if err != nil {
 			return err
 		}
-		a.WarnUnreached(resp.GetUnreachedMembers(), "until they learn of the change, they may follow the configuration of before")
+		a.WarnUnreached(resp.GetUnreachedMembers(), "until they learn of the change, they may use the previous configuration")
 		return showConfig(out, resp)
 	})
 }

@@ -22,15 +22,15 @@ func New(a *cli.App) *cobra.Command {
 	count, kind, member, follow := 50, "", "", false
 	cmd := &cobra.Command{
 		Use:   "events",
-		Short: "Show what happened in the cluster lately",
-		Long: `Show what happened in the cluster lately, as its members saw it: elections and their cause,
+		Short: "Show recent events of the cluster",
+		Long: `Show recent events of the cluster, as its members saw them: elections and their cause,
 members that came, went or were not reached, clocks that are off, windows that were lost
 or ended, requests that failed, changes and the callers that made them.
 
-Each member keeps the last 60 events of each kind in memory, so none from before its
-start. Events that repeat are one line with their number. The times are those of the
-majority's clock, and the latest event comes last. Members that do not answer within a
-second are named.
+Each member keeps the last 60 events of each kind in memory, and loses them when it
+stops. Repeated events share one line with their number. Times are those of the
+majority's clock, and the latest event comes last. A warning names the members that do
+not answer within a second.
 
 Kinds: ` + strings.Join(kinds, ", ") + `.`,
 		Example: `  snowraft events

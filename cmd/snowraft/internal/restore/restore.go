@@ -51,9 +51,9 @@ The new cluster grants nothing that the old one may have granted after the backu
 Give --old-ended by the clocks of the old members: the latest time that any of them
 showed after the backup, even if that clock was ahead and was corrected since. If you do
 not know the time, take a later one. Embedded generators of the old cluster may issue the
-IDs that they hold until the new cluster begins. If a backup is restored a second time,
-all this is about the last cluster that began with it too, and --old-ended is not before
-the one that was given then.`,
+IDs that they hold until the new cluster begins. If you restore a backup a second time,
+the same holds for the cluster that the first restore began, and --old-ended must not be
+before the one given then.`,
 		Example: `  snowraft restore snowraft.backup --data-dir /var/lib/snowraft --old-ended 2026-11-23T10:00:00Z --old-cluster-is-gone`,
 	}
 	cli.AddFlag(cmd, "", dirFlag, "", cli.TextValue(&s.dir, "DIR"), "new or empty data directory of the first member")

@@ -21,9 +21,9 @@ func newCA(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ca",
 		Short: "Print the CA certificates of a secret file",
-		Long: `Print the CA certificates of a secret file as PEM, one per secret. Clients that know
-nothing of tokens with pins, such as curl and redis-cli, verify members by them. The
-certificates contain nothing secret.`,
+		Long: `Print the CA certificates of a secret file as PEM, one per secret. Clients that
+cannot use the pin of a token, such as curl and redis-cli, verify members by them. The
+certificates are not secret.`,
 		Example: `  snowraft secret ca --secret-file secret > ca.pem
   curl --cacert ca.pem https://localhost:7701/healthz`,
 	}

@@ -12,8 +12,8 @@ import (
 func New(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "secret",
-		Short: "Manage the secret that members trust each other by",
-		Long: `Manage the secret that members trust each other by. Every member of a secured cluster
+		Short: "Manage the cluster secret",
+		Long: `Manage the cluster secret, by which members trust each other. Every member of a secured cluster
 starts with the same secret file ("snowraft serve --secret-file"). A process that has
 the file is part of the cluster and its admin, so keep the file as you keep passwords.`,
 		Example: `  snowraft secret create --out secret

@@ -27,18 +27,18 @@ func newResume(a *cli.App) *cobra.Command {
 		Use:   "resume [NAME]",
 		Short: "Resume sequences that a restore froze",
 		Long: `Resume sequences that a restore froze: one by NAME, those in a file, or all. The cluster
-does not know which numbers the old one granted after the backup, so you have to say.
+does not know which numbers the old one granted after the backup, so state it.
 
-With --after, the sequence continues behind the last number that any application got.
+With --after, the sequence continues after the last number that any application got.
 Members and applications of the old cluster may still issue numbers of blocks that they
 hold: stop them and set --holders-stopped, or skip --margin further numbers. With --margin
-or --skip alone, the sequence continues that many numbers behind the last one that the
+or --skip alone, the sequence continues that many numbers after the last one that the
 backup knows: give more than the distance by which the sequence moved after the backup,
 changes of its next number and of its increment included, in steps of the increment that
 the backup knows. Numbers that the backup knows are never granted again.
 
 A sequence with a reset whose period may have begun in the old cluster issues nothing
-until its next period, unless --after says where the present one stands.`,
+until its next period, unless --after gives the last number of the present one.`,
 		Example: `  snowraft seq resume orders --after 5649 --holders-stopped
   snowraft seq resume orders --after 5649 --margin 100000
   snowraft seq resume --file numbers.txt --holders-stopped

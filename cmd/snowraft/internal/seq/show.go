@@ -64,8 +64,9 @@ func newGet(a *cli.App) *cobra.Command {
 		Long: `Show a sequence, as the answering member knows it.
 
 Next is the first number that is not granted. Members are granted blocks of numbers, so
-Next is usually greater than the next number to be issued (see "snowraft seq last").
-Remaining counts the numbers left in this period. The generation grows with each change.`,
+Next is usually greater than the next number to be issued (see "snowraft seq last"). A
+follower learns of grants a moment after the leader. Remaining counts the numbers left
+in this period. The generation grows with each change.`,
 		Example: `  snowraft seq get orders
   snowraft seq get orders -o json`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {

@@ -48,8 +48,8 @@ The cluster of dev lets INCR of the Redis protocol create sequences, which a clu
 of "snowraft serve" rejects by default (see "snowraft config set --help").
 
 With --secure, the members share a secret that dev draws, all ports speak TLS, and dev
-prints a token for applications and the path of the secret file, which makes a command
-an admin.
+prints a token for applications and the path of the secret file, which gives a command
+all rights.
 
 On exit, dev deletes the data, unless --data-dir names a directory to keep it in.`,
 		Example: `  snowraft dev
@@ -210,7 +210,7 @@ func (f *fleet) wait(ctx context.Context) error {
 		case m := <-ended:
 			if err := m.Err(); err != nil {
 				failed = errors.Join(failed, fmt.Errorf("%s: %w", m.name, err))
-				fmt.Fprintf(f.host.Stderr, "%s has ended: %v\n", m.name, err)
+				fmt.Fprintf(f.host.Stderr, "%s stopped: %v\n", m.name, err)
 			} else {
 				fmt.Fprintf(f.host.Stderr, "%s has left the cluster\n", m.name)
 			}

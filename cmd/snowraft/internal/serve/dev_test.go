@@ -162,7 +162,7 @@ func TestDevWithoutMembersLeft(t *testing.T) {
 	if runtime.GOOS == "linux" && !strings.HasPrefix(a.Err.String(), "snowraft: warning: --open: console not opened: no desktop") {
 		t.Errorf("%q has no warning about the desktop", a.Err.String())
 	}
-	for _, want := range []string{"dev-1 has left the cluster\n", "dev-2 has ended: it was removed\n", "snowraft: dev-2: it was removed\n"} {
+	for _, want := range []string{"dev-1 has left the cluster\n", "dev-2 stopped: it was removed\n", "snowraft: dev-2: it was removed\n"} {
 		if code != cli.ExitFailed || !strings.Contains(a.Err.String(), want) {
 			t.Errorf("exit code %d, %q, expected %q", code, a.Err.String(), want)
 		}

@@ -47,7 +47,7 @@ func TestGatewayUntilSignal(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, a.Err.String())
 	}
 	<-g.closed
-	for _, want := range []string{"gateway started", "api=127.0.0.1:1", "http=127.0.0.1:2", "redis=127.0.0.1:5", "gateway stops", "gateway stopped"} {
+	for _, want := range []string{"gateway started", "api=127.0.0.1:1", "http=127.0.0.1:2", "redis=127.0.0.1:5", "gateway stopping", "gateway stopped"} {
 		if !strings.Contains(a.Err.String(), want) {
 			t.Errorf("the log has no %q: %s", want, a.Err.String())
 		}

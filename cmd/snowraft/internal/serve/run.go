@@ -65,7 +65,7 @@ func (h *Host) run(ctx context.Context, what string, cfg *config, open func(cont
 	var ended error
 	select {
 	case <-ctx.Done():
-		logger.Info(what + " stops; a second signal ends it at once")
+		logger.Info(what + " stopping; a second signal stops it at once")
 	case <-p.Done():
 		if ended = p.Err(); ended == nil {
 			logger.Info(what + " left the cluster")
@@ -120,7 +120,7 @@ func closeInOrder(again <-chan os.Signal, shut func(context.Context) error) erro
 			same = nil
 		case <-again:
 			if same == nil {
-				return errors.New("ended by a second signal before the shutdown was complete")
+				return errors.New("stopped by a second signal before the shutdown was complete")
 			}
 		case <-ctx.Done():
 			return fmt.Errorf("the shutdown was not complete after %v", shutdownLimit)

@@ -146,7 +146,7 @@ func waitReady(ctx context.Context, m process, waiting func(problem error)) erro
 		select {
 		case <-tick.C:
 		case <-m.Done():
-			return errors.Join(errors.New("it has ended"), m.Err())
+			return errors.Join(errors.New("the process stopped"), m.Err())
 		case <-ctx.Done():
 			return fmt.Errorf("not ready: %w", problem)
 		}

@@ -39,7 +39,7 @@ func (g *grants) add(cmd *cobra.Command) {
 			return err == nil
 		},
 	}, "scope of the token; repeat the flag for several")
-	cli.AddFlag(cmd, "", "expires", "", cli.TextValue(&g.expires, "TIME"), "end of the token, as RFC 3339 or Unix milliseconds, or as a duration from now, such as 720h; never for none")
+	cli.AddFlag(cmd, "", "expires", "", cli.TextValue(&g.expires, "TIME"), "expiry, as RFC 3339 or Unix milliseconds, or as a duration from now, such as 720h; never for no expiry")
 	cli.AddFlag(cmd, "", "rate", "", cli.UintValue(&g.rate, 0), "IDs and numbers per second from each member; 0 for no limit")
 	cli.AddFlag(cmd, "", "burst", "", cli.UintValue(&g.burst, 0), "IDs and numbers at once (default: the number that --rate allows per second)")
 }

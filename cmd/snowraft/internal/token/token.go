@@ -18,7 +18,7 @@ func New(a *cli.App) *cobra.Command {
 		Use:   "token",
 		Short: "Manage the API tokens of applications",
 		Long: `Manage the API tokens of applications. In a cluster with a secret, an application may do
-what the scopes of its token say. The record "anonymous" is for callers without a token.
+what the scopes of its token allow. The record "anonymous" is for callers without a token.
 
 A scope is a right, and for some rights a name, which may end in *:
   ids:issue:LAYOUT     issue IDs and UUIDs
@@ -68,7 +68,7 @@ func rate(t *snowraftv1.Token) string {
 }
 
 // oldScopes describes the effect of a change on members that were not reached.
-const oldScopes = "until they learn of the change, they may judge by the token as it was"
+const oldScopes = "until they learn of the change, they may use the previous scopes and rate"
 
 func newShow(a *cli.App) *cobra.Command {
 	return a.Client(&cobra.Command{

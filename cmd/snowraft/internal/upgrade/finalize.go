@@ -14,13 +14,13 @@ func newFinalize(a *cli.App) *cobra.Command {
 	var without []string
 	cmd := &cobra.Command{
 		Use:   "finalize",
-		Short: "Allow the newer commands and end the way back",
-		Long: `Allow the commands that all members know, and end the way back: a member that knows
-fewer commands cannot start afterwards. The command fails while a member knows no newer
-commands or is not alive, and names each such member.
+		Short: "Finalize the upgrade, and rule out a downgrade",
+		Long: `Finalize the upgrade: allow the commands that all members know, and rule out a downgrade.
+A member that knows fewer commands cannot start afterwards. The command fails while a
+member knows no newer commands or is not alive, and names each such member.
 
 With --without, the upgrade does not wait for the given members. They must run the newer
-program before they can come back. The other voters must be enough for quorum.`,
+program before they can rejoin. The other voters must be enough for quorum.`,
 		Example: `  snowraft upgrade finalize
   snowraft upgrade finalize --without c`,
 	}
@@ -31,7 +31,7 @@ program before they can come back. The other voters must be enough for quorum.`,
 			without = append(without, s)
 			return s != ""
 		},
-	}, "member to leave out; repeat the flag for several")
+	}, "member not to wait for; repeat the flag for several")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		resp, err := r.Operations.FinalizeUpgrade(ctx, &snowraftv1.FinalizeUpgradeRequest{Without: without})
 		if err != nil {
