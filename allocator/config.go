@@ -23,7 +23,7 @@ type Config struct {
 	Holder string
 	// Nonce is drawn at random when the process starts.
 	Nonce Nonce
-	// Lanes is how many workers to hold, 1 to 64; 0 is 1. Each adds as many IDs
+	// Lanes is the number of workers to hold, 1 to 64; 0 is 1. Each adds as many IDs
 	// a tick as the layout has sequences.
 	Lanes int
 	// Granter is where windows come from.

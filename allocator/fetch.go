@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// maxTries is how many blocks in a row may be outdated, or too short for a
+	// maxTries is the number of blocks in a row that may be outdated, or too short for a
 	// caller, until that is an error.
 	maxTries = 3
 	// askAgain is how often, in milliseconds, the cluster is asked whether a period

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// clockPoll is how often a lane checks whether its clock is correct again.
+	// clockPoll is the interval at which a lane checks whether its clock is correct again.
 	clockPoll = 100 * time.Millisecond
-	// exhaustedPoll is how often a lane requests a worker at least, though none
+	// exhaustedPoll is the interval at which a lane requests a worker at least, though none
 	// was to become free before: a holder may have released one.
 	exhaustedPoll = 3 * time.Second
 )

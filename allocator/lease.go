@@ -212,7 +212,7 @@ func (l *lease) lastAt() time.Time {
 	return time.UnixMilli(l.layout.MillisAt(l.tick(next - 1)))
 }
 
-// lead is how far the start of a cell's tick is ahead of a clock.
+// lead is the time by which the start of a cell's tick is ahead of a clock.
 func (l *lease) lead(cell uint64, wall int64) time.Duration {
 	return clock.Between(wall, l.layout.MillisAt(l.tick(cell)))
 }

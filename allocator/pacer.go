@@ -11,7 +11,7 @@ import (
 const (
 	defaultFirstBlock = 100 // numbers to request when nothing is known yet
 
-	// looks is how often the pace is looked at during a block.
+	// looks is the number of times that the pace is looked at during a block.
 	looks = 16
 	// minWindow is the shortest time, in milliseconds, that is a window of its own.
 	// A few calls in a row would look like an enormous load, so a shorter one counts
@@ -20,7 +20,7 @@ const (
 	minWindow   = 100
 	shortWindow = 10
 	burstWindow = 1000
-	// headroom is how many round trips a block lasts at least, so that there is time
+	// headroom is the least number of round trips that a block lasts, so that there is time
 	// to request the one after the next.
 	headroom = 4
 )
@@ -137,7 +137,7 @@ func (*pacer) clamp(count float64, low, high uint64) uint64 {
 	return max(low, uint64(math.Ceil(count)))
 }
 
-// reserve is how many numbers of a block are left when the next one is requested.
+// reserve is the number of numbers of a block that are left when the next one is requested.
 func (p *pacer) reserve(count uint64) uint64 {
 	need := p.clamp(2*p.roundTrip*max(p.rate, p.recent), 0, maxStock)
 	return max(count/5+min(count%5, 1), need)

@@ -9,7 +9,7 @@ const (
 	// closedChunk is the position of a closed chunk. No position reaches it by additions of 1, nor
 	// the greatest uint64 from it.
 	closedChunk = 1 << 63
-	// smallRange is how many IDs a range has that is worth a chunk of its own.
+	// smallRange is the least number of IDs of a range that is worth a chunk of its own.
 	smallRange = 64
 )
 

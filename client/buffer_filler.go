@@ -14,7 +14,7 @@ const (
 	// fillTimeout bounds one request for IDs: longer than a member that hangs is waited for,
 	// short enough for callers to hear why there is nothing.
 	fillTimeout = 3 * time.Second
-	// usualFetch is how many IDs are asked for at once unless the rate asks for more: a lane of the
+	// usualFetch is the number of IDs requested at once unless the rate needs more: a lane of the
 	// layout "default" has them after 25 ms.
 	usualFetch = 100_000
 	leastFetch = 1_000

@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// window is how many requests have no answer yet while each is answered soon: one that members work on, and one on its way.
+	// window is the number of requests without an answer while each is answered soon: one that members work on, and one on its way.
 	window = 2
 	// overdue is the time after which an answer counts as late: another request may begin beside it, so that a
 	// member that answers slowly holds no caller back for longer.
 	overdue = 5 * time.Millisecond
-	// maxFlights is how many requests have no answer yet at most. Then callers wait for the end of one.
+	// maxFlights is the greatest number of requests without an answer. Further callers wait until one is answered.
 	maxFlights = 64
 	// yields is how often a first caller gives way. The callers that an answer woke need two turns until all have asked again.
 	yields = 2
-	// maxShared is how many IDs or numbers a caller may ask for to share a request. A caller that wants more
+	// maxShared is the greatest number of IDs or numbers that a caller may request to share a call. A caller that wants more
 	// would hold back the others, and has nothing to gain.
 	maxShared = 1000
 )

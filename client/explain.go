@@ -9,7 +9,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// mostNamed is how many addresses a message names.
+// mostNamed is the greatest number of addresses that a message names.
 const mostNamed = 5
 
 // explain words an error that no member did. What gRPC says is long, and made for those who know

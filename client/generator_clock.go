@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// judgeEvery is how often a generator looks at its clock.
+	// judgeEvery is the interval at which a generator looks at its clock.
 	judgeEvery = time.Second
-	// askEvery is how often a member is asked what time it is, while the clock seems right.
+	// askEvery is the interval at which the time of a member is requested while the clock seems right.
 	askEvery = 20 * time.Second
 	// askFor is the time that such a question may take.
 	askFor = 2 * time.Second

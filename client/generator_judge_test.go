@@ -106,7 +106,7 @@ func (c *court) says(change func(w *witness)) {
 	change(c.witness)
 }
 
-// asked is how often it was asked.
+// asked is the number of its calls.
 func (c *court) asked() (n int) {
 	c.says(func(w *witness) { n = w.asked })
 	return n

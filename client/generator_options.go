@@ -65,7 +65,7 @@ func WithGeneratorHolder(name string) GeneratorOption {
 	return func(o *generatorOptions) { o.holder = &name }
 }
 
-// WithGeneratorLanes is how many workers to lease, 1 to 64; the default is 1. Each allows as many IDs a
+// WithGeneratorLanes sets the number of workers to lease, 1 to 64; the default is 1. Each allows as many IDs a
 // tick as the layout has sequences, in the default layout 4,096 a millisecond. IDs of different lanes are in
 // no order.
 func WithGeneratorLanes(n int) GeneratorOption { return func(o *generatorOptions) { o.lanes = n } }

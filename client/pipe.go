@@ -13,7 +13,7 @@ import (
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 )
 
-// maxUnanswered is how many bytes of requests a pipe has without an answer at most. gRPC's window and its buffer for a stream
+// maxUnanswered is the greatest number of bytes of unanswered requests in a pipe. gRPC's window and its buffer for a stream
 // hold more, so sending never blocks: the goroutine that receives answers sends requests too.
 const maxUnanswered = 32 << 10
 

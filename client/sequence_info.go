@@ -18,7 +18,7 @@ type SequenceInfo struct {
 	Period sequence.Period
 	// Next is the first number that was not granted in this period; nil if none is left.
 	Next *int64
-	// Remaining is how many numbers are left in this period.
+	// Remaining is the number of numbers that are left in this period.
 	Remaining uint64
 
 	// UnreachedMembers are the names of members that did not acknowledge a change in time. Until they do, they may not

@@ -19,7 +19,7 @@ const ancestorKept = 30 * time.Second
 const (
 	// maxAncestors bounds the claims that are checked.
 	maxAncestors = 16
-	// ancestorsEvery is how often processes that were heard are dialed again, ancestorsPause the least time between two rounds.
+	// ancestorsEvery is the interval at which processes that were heard are dialed again, ancestorsPause the least time between two rounds.
 	ancestorsEvery = 5 * time.Second
 	ancestorsPause = time.Second
 )

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// bootstrapInterval is how often a waiting node looks around.
+	// bootstrapInterval is the interval at which a waiting node looks around.
 	bootstrapInterval = 100 * time.Millisecond
 	// announcePasses is after how many looks it tells of itself again. Gossip is
 	// a matter of chance: what one node misses it gets with the next full

@@ -41,7 +41,7 @@ type Config struct {
 
 	// Join are gossip addresses of other members, host:port.
 	Join []string
-	// BootstrapExpect is how many new nodes start a cluster together: 1 starts
+	// BootstrapExpect is the number of new nodes that start a cluster together: 1 starts
 	// one alone, 0 only ever joins one.
 	BootstrapExpect int
 	// Nonvoter keeps the node from being promoted: it follows the log and has no vote. One that
@@ -98,9 +98,9 @@ type RemovedMembers interface {
 
 // Timing is how long things take. The zero value of a field is its default.
 type Timing struct {
-	// Heartbeat is how long a follower waits for the leader before it stands for election (500 ms).
+	// Heartbeat is the time that a follower waits for the leader before it stands for election (500 ms).
 	Heartbeat time.Duration
-	// LeaderLease is how long a leader goes on without hearing from a majority (400 ms).
+	// LeaderLease is the time that a leader continues without hearing from a majority (400 ms).
 	LeaderLease time.Duration
 	// GossipProbe is the interval of gossip probes, and of clock comparisons, which are at most 1 s apart (1 s).
 	GossipProbe time.Duration
@@ -110,7 +110,7 @@ type Timing struct {
 	PromoteAfter time.Duration
 	// Rejoin is the interval of renewed contact to lost members (10 s).
 	Rejoin time.Duration
-	// DiskStall is how long one write to the log may take before a leader gives up (10 s).
+	// DiskStall is the time that one write to the log may take before a leader gives up (10 s).
 	DiskStall time.Duration
 	// SnapshotThreshold is after how many log entries a snapshot of a small state is taken (4096), see logFor.
 	SnapshotThreshold uint64
@@ -135,7 +135,7 @@ func (t Timing) withDefaults() Timing {
 	return t
 }
 
-// trailingLogs is how many entries stay behind a snapshot of a small state for followers that lag a little.
+// trailingLogs is the number of entries that are kept behind a snapshot of a small state for followers that lag a little.
 const trailingLogs = 2048
 
 func (c *Config) validate() error {

@@ -20,7 +20,7 @@ import (
 const (
 	// maxPeers bounds what is remembered of nodes that gossip.
 	maxPeers = 1000
-	// nameKept is how long memberlist keeps a dead node at least. Then the next round of probes, which takes an
+	// nameKept is the least time that memberlist keeps a dead node. Then the next round of probes, which takes an
 	// interval for each live node, forgets it.
 	nameKept = 30 * time.Second
 	// gossipTimeout bounds an exchange over a gossip stream.

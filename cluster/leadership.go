@@ -16,7 +16,7 @@ import (
 
 const (
 	barrierTimeout = 30 * time.Second
-	// stuckTransfer is how long raft may say that a transfer of leadership is in progress to a
+	// stuckTransfer is the time that raft may say that a transfer of leadership is in progress to a
 	// node that was elected after it: far longer than a transfer takes.
 	stuckTransfer = 5 * time.Second
 )

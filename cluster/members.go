@@ -27,7 +27,7 @@ type Member struct {
 	// NotAliveSince is the time since which gossip does not reach it, in Unix ms: at the earliest the start of this
 	// node. 0 if Alive.
 	NotAliveSince int64
-	// ClockOffset is how far its clock is ahead of this node's.
+	// ClockOffset is the time by which the member's clock is ahead of this node's.
 	ClockOffset time.Duration
 	Version     string
 	// Secrets are the fingerprints of the cluster secrets that it knows, in the order of its file; none in an open cluster.

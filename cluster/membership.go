@@ -85,7 +85,7 @@ func (n *Node) CheckRemoval(id string, force bool) error {
 	return nil
 }
 
-// without is how many voters there are without one member, and how many of them are alive.
+// without returns the number of voters without one member, and the number of them that are alive.
 func without(members []Member, id string) (live, voters int) {
 	for _, m := range members {
 		if m.Voter && m.ID != id {

@@ -280,7 +280,7 @@ func (n *Node) Failure() error {
 	}
 }
 
-// handoverTimeout is how long a node that closes waits to see its successor lead.
+// handoverTimeout is the time that a node that closes waits to see its successor lead.
 // That takes an election; when others close too, nobody may be left to win one.
 const handoverTimeout = time.Second
 

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// mostBehind is how many log entries a nonvoter that is fit may lack.
+	// mostBehind is the greatest number of log entries that a nonvoter fit for promotion may lack.
 	mostBehind = 250
 	// mostSilent is the time within which a nonvoter that is fit has acknowledged entries. The leader sends some every
 	// 200 ms, and gossip takes longer to miss a node that crashed.

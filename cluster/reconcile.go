@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/internal/events"
 )
 
-// handOverPause is how long a leader whose clock is off leads, if it is elected
+// handOverPause is the time that a leader whose clock is off leads, if it is elected
 // again right after it transferred leadership: when all clocks jump at once all of
 // them are off until they have asked each other.
 const handOverPause = 5 * time.Second

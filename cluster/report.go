@@ -11,9 +11,9 @@ import (
 const (
 	// reportInterval is the time between two looks at the cluster, which are made at a change of the leader too.
 	reportInterval = time.Second
-	// evenFor is how long the number of voters is even before that is logged: several promotions in a row pass even numbers.
+	// evenFor is the time that the number of voters is even before that is logged: several promotions in a row pass even numbers.
 	evenFor = 10 * time.Second
-	// absentFor is how long no leader is known before that is logged: an election takes less.
+	// absentFor is the time that no leader is known before that is logged: an election takes less.
 	absentFor = 3 * time.Second
 	// absentPause is the time between two lines about that, and latePause the same once no leader was known for as long.
 	absentPause = 10 * time.Second

@@ -62,7 +62,7 @@ func (n *Node) Alive() error {
 	return nil
 }
 
-// stall is how long a write has been under way, as far as who looks now and then can
+// stall is the time that a write has been under way, as far as who looks now and then can
 // tell. It goes by the monotonic clock: a wall clock that jumps makes no disk slow. Nor
 // does a process that was stopped, of which only so much counts as there is between two
 // looks.
@@ -75,7 +75,7 @@ type stall struct {
 // mostBetweenLooks is what counts of the time between two looks.
 const mostBetweenLooks = 2 * time.Second
 
-// lasts is how long the write of that number has been seen; 0 is no write.
+// lasts is the time since the write of that number was first seen; 0 without a write.
 func (s *stall) lasts(write uint64, now clock.Reading) time.Duration {
 	passed := time.Duration(now.Mono-s.looked) * time.Millisecond
 	s.looked = now.Mono

@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// hedgeAfter is how long a majority may take to answer until all others are asked too.
+// hedgeAfter is the time that a majority may take to answer before all others are queried too.
 const hedgeAfter = 5 * time.Millisecond
 
 // Verify confirms that this node, which led in a term, was not replaced when the call began: a

@@ -178,7 +178,7 @@ func (q *auditSequence) latest() (period int32) {
 	return period
 }
 
-// left is how many numbers there are from next on.
+// left returns the number of numbers from next on.
 func (q *auditSequence) left() *big.Int {
 	if q.next == nil {
 		return big.NewInt(0)

@@ -61,7 +61,7 @@ func BenchmarkSnapshotWrite(b *testing.B) {
 	}
 }
 
-// BenchmarkSnapshotCopy is how long commands wait for a snapshot.
+// BenchmarkSnapshotCopy measures the time that commands wait for a snapshot.
 func BenchmarkSnapshotCopy(b *testing.B) {
 	l := crowd(b, 1_000_000)
 	for b.Loop() {

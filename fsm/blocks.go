@@ -8,7 +8,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// maxBlock is how many numbers one AllocateBlock can grant.
+// maxBlock is the greatest number of numbers that one AllocateBlock grants.
 const maxBlock = 1 << 63
 
 // BlockGrant is a block of a sequence: the numbers First, First + Increment, ...,

@@ -101,7 +101,7 @@ func acquireWide(holder string, windowMillis int64) *commandv1.Command {
 	return cmd
 }
 
-// drawnIDs is how many extensions have an ID.
+// drawnIDs is the number of extensions with an ID.
 var drawnIDs atomic.Uint64
 
 // extend is an extension under a new ID.

@@ -2,7 +2,7 @@ package fsm
 
 import "slices"
 
-// maxHistory is how many grants of one layout are remembered.
+// maxHistory is the greatest number of grants remembered per layout.
 const maxHistory = 10_000
 
 // GrantRecord is a window that was granted: the ticks [From, Until) of Worker.

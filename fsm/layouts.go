@@ -12,7 +12,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// maxLayouts is how many layouts a cluster can have; they are never deleted.
+// maxLayouts is the greatest number of layouts of a cluster; they are never deleted.
 const maxLayouts = 1000
 
 // layout is a layout with everything that was granted in it.

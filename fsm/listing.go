@@ -23,7 +23,7 @@ func (m *Machine) Listing() Listing {
 // Brief is as much of a sequence as lists are ordered by.
 type Brief struct {
 	Name string
-	// Remaining is how many numbers were not granted in the period, Total how many there are in a period; both 0 if the
+	// Remaining is the number of numbers that were not granted in the period, Total the number of all numbers in a period; both 0 if the
 	// sequence ends only with the 64-bit numbers.
 	Remaining, Total uint64
 	Bounded          bool // it has an end of its own

@@ -2,7 +2,7 @@ package fsm
 
 import "slices"
 
-// maxRemoved is how many removed members are remembered.
+// maxRemoved is the greatest number of removed members that are remembered.
 const maxRemoved = 1000
 
 // Removed reports whether a member of that ID was removed, and is among the last

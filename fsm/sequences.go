@@ -10,7 +10,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// maxSequences is how many sequences a cluster can have, with the deleted ones that
+// maxSequences is the greatest number of sequences of a cluster, with the deleted ones that
 // are remembered.
 const maxSequences = 1_000_000
 

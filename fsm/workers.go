@@ -70,7 +70,7 @@ func newWorkers(size uint64) workers {
 	return workers{size: size, common: size - min(membersOnly, size/4), ofToken: map[uint64]ages{}, held: map[holding]span{}}
 }
 
-// part is how many workers one API token gets: half of those that not only members get, so that an application that
+// part is the number of workers that one API token gets: half of those that not only members get, so that an application that
 // takes all it can leaves some for others.
 func (w *workers) part() int { return int((w.common + 1) / 2) }
 

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// MaxFormatBytes is how long the text of a format may be.
+	// MaxFormatBytes is the greatest length of the text of a format.
 	MaxFormatBytes = 256
 
 	maxWidth = len(padding)

@@ -121,7 +121,7 @@ func BenchmarkPlainHTTP(b *testing.B) {
 	}
 }
 
-// pipelined is how many requests are sent at once, so that what is measured is the server at
+// pipelined is the number of requests sent at once, so that the benchmark measures the server at
 // work and not the way there and back.
 const pipelined = 64
 

@@ -45,14 +45,14 @@ type Config struct {
 
 	// Join are gossip addresses of other members.
 	Join []string
-	// BootstrapExpect is how many new members start a cluster together; 1 starts
+	// BootstrapExpect is the number of new members that start a cluster together; 1 starts
 	// one alone, 0 only ever joins one.
 	BootstrapExpect int
 	// Nonvoter makes a member that never votes: it issues IDs as the others do, and no
 	// quorum waits for it. It can only join.
 	Nonvoter bool
 
-	// Lanes is how many lanes each layout gets; 0 is 1.
+	// Lanes is the number of lanes each layout gets; 0 is 1.
 	Lanes int
 
 	// The configuration of a cluster that this member starts; 0 and "" are not given,

@@ -17,7 +17,7 @@ import (
 const (
 	// nearest bounds the sequences that have a metric of their own: those nearest their end.
 	nearest = 20
-	// roomsAge is how long the list of them is used. Making it reads all sequences.
+	// roomsAge is the greatest age of the list that is exported. Making it reads all sequences.
 	roomsAge = 30 * time.Second
 )
 

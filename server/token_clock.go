@@ -11,7 +11,7 @@ import (
 const (
 	// tokenClockBeat is the interval at which a tokenClock looks at the observed clock.
 	tokenClockBeat = time.Second
-	// tokenClockLead is how far the time of tokens may be ahead of the observed clock when that moves.
+	// tokenClockLead is the time by which the time of tokens may be ahead of the observed clock when that moves.
 	tokenClockLead = 5000 // ms
 )
 

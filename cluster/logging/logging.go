@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// logPause is how long one message of raft or memberlist is not repeated:
+	// logPause is the least time between two equal messages of raft or memberlist:
 	// both log every single failed attempt to reach a member that is down.
 	logPause = 30 * time.Second
 	// maxLogKinds bounds the messages remembered for that, and the messages per logPause: memberlist's have addresses in

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// progress is how long a message may take once it has begun.
+	// progress is the time that a message may take once it has begun.
 	progress = 30 * time.Second
-	// pace is how long each further piece of a snapshot may take, all in all. Raft's sender gives up no later.
+	// pace is the time that each further piece of a snapshot may take, all in all. Raft's sender gives up no later.
 	pace  = 5 * time.Second
 	piece = 256 << 10 // bytes
 )

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// MaxEntries is how many log entries one message carries at most.
+	// MaxEntries is the greatest number of log entries in one message.
 	MaxEntries = 64
 	// MaxCommand bounds the data of one log entry.
 	MaxCommand = 64 << 10

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dirty is how many pages of a file the kernel has not written to the disk; ok is false where it
+// dirty returns the number of pages of a file that the kernel has not written to the disk; ok is false where it
 // does not tell.
 func dirty(t *testing.T, path string) (pages uint64, ok bool) {
 	t.Helper()
@@ -24,7 +24,7 @@ func dirty(t *testing.T, path string) (pages uint64, ok bool) {
 	return s.Dirty + s.Writeback, true
 }
 
-// unwritten is how many pages of a store are not on the disk after it has taken an entry, a term and a
+// unwritten returns the number of pages of a store that are not on the disk after it has taken an entry, a term and a
 // vote. The test is skipped where that can't be seen.
 func unwritten(t *testing.T) (pages uint64) {
 	t.Helper()

@@ -17,7 +17,7 @@ func (e *SkewError) Error() string {
 
 // BehindError says that the clock is behind by more than the wait threshold.
 type BehindError struct {
-	// Behind is how far the clock is behind what was seen before.
+	// Behind is the time by which the clock is behind what was seen before.
 	Behind time.Duration
 	// Limit is the wait threshold.
 	Limit time.Duration

@@ -9,9 +9,9 @@ import (
 
 // Limits is how wrong a clock may be.
 type Limits struct {
-	// WaitThreshold is how far the clock may be behind the observed clock.
+	// WaitThreshold is the greatest time by which the clock may be behind the observed clock.
 	WaitThreshold time.Duration
-	// MaxOffset is how far the clock may be ahead of the majority's.
+	// MaxOffset is the greatest time by which the clock may be ahead of the majority's.
 	MaxOffset time.Duration
 	// Swap lets a clock that is behind go on (rollback policy "swap").
 	Swap bool
@@ -119,7 +119,7 @@ func (w *Watch) refusal(r Reading) error {
 	return nil
 }
 
-// Behind is how far a reading is behind the observed clock; negative when it is ahead of it.
+// Behind is the time by which a reading is behind the observed clock; negative when it is ahead of it.
 func (w *Watch) Behind(r Reading) time.Duration {
 	return time.Duration(w.observed.Load()-r.Wall) * time.Millisecond
 }

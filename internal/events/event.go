@@ -33,7 +33,7 @@ type Event struct {
 	Kind     Kind
 	Level    slog.Level
 	Text     string
-	// Count is how often it happened, at least 1.
+	// Count is the number of times that it happened, at least 1.
 	Count uint64
 	// FirstMillis and LastMillis are the times of the first and the last occurrence in Unix ms, by the clock of the
 	// majority as the member knew it.

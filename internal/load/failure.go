@@ -28,7 +28,7 @@ type Refusal struct {
 
 func (e *Refusal) Error() string { return e.Text }
 
-// Failure is how often calls failed for a reason.
+// Failure counts the calls that failed for one reason.
 type Failure struct {
 	Reason string
 	Count  uint64

@@ -27,7 +27,7 @@ type Plan struct {
 	// Duration is for how long calls are begun, more than 0; those under way then
 	// are waited for.
 	Duration time.Duration
-	// Rate is how many calls are due each second, over all clients: the open loop.
+	// Rate is the number of calls due per second, over all clients: the open loop.
 	// 0 is the closed loop, in which each client makes one call after the other.
 	Rate float64
 	// Check finds duplicates; nil does not look for them. Runs one after the other may share a check.
@@ -47,9 +47,9 @@ type Result struct {
 	// Elapsed is the time from the first call's beginning to the last one's end; in
 	// the open loop at least the plan's duration, unless it was interrupted.
 	Elapsed time.Duration
-	// Calls is how many calls succeeded, Numbers how many numbers calls brought.
+	// Calls is the number of successful calls, Numbers the number of numbers that they returned.
 	Calls, Numbers uint64
-	// Overdue is how many calls were due in the open loop and not made before the
+	// Overdue is the number of calls that were due in the open loop and not made before the
 	// end. Latency counts them with what they had waited by then, which is less
 	// than they would have taken.
 	Overdue uint64
@@ -74,7 +74,7 @@ func (r *Result) Percentile(p float64) time.Duration {
 	return time.Duration(r.Latency.ValueAtPercentile(p))
 }
 
-// Failed is how many calls failed.
+// Failed returns the number of failed calls.
 func (r *Result) Failed() (n uint64) {
 	for _, f := range r.Failures {
 		n += f.Count

@@ -2,7 +2,7 @@ package load
 
 import "math/bits"
 
-// bufferedSpans is how many spans a client gathers before it hands them to the
+// bufferedSpans is the number of spans a client gathers before it hands them to the
 // check, so that clients seldom meet there.
 const bufferedSpans = 256
 

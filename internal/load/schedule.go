@@ -9,7 +9,7 @@ import (
 // schedule says when the calls of the open loop are due.
 type schedule struct {
 	begin time.Time
-	// each is how many nanoseconds calls are apart.
+	// each is the number of nanoseconds calls are apart.
 	each  float64
 	calls int64 // in all
 	next  atomic.Int64

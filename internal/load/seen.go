@@ -3,7 +3,7 @@ package load
 import "math/bits"
 
 const (
-	// DefaultSpans is how many spans a check may hold: 256 MiB, and while it sorts
+	// DefaultSpans is the greatest number of spans that a check holds: 256 MiB, and while it sorts
 	// up to as much again. IDs that are asked for in batches need one span for a
 	// tick or more; single ones from one member join as well, because those that others
 	// were given lie between them.
@@ -11,7 +11,7 @@ const (
 	// slack is the part of those that must be free after all were joined, for the check
 	// to go on: joining all of them again and again would take all of the time.
 	slack = 8
-	// examples is how many duplicates are shown.
+	// examples is the greatest number of duplicates shown.
 	examples = 10
 )
 
@@ -30,11 +30,11 @@ type Seen struct {
 
 // DuplicateReport is the outcome of a check.
 type DuplicateReport struct {
-	// Checked is how many numbers were compared with all others that were.
+	// Checked is the number of numbers that were compared with each other.
 	Checked uint64
-	// Skipped is how many were not, because there was no memory left for them.
+	// Skipped is the number of numbers that were not compared, because there was no memory left for them.
 	Skipped uint64
-	// Duplicates is how often a number came that had come before.
+	// Duplicates is the number of repetitions of numbers.
 	Duplicates uint64
 	// Examples are some of those numbers.
 	Examples []uint64

@@ -28,7 +28,7 @@ func (o order) compare(a, b Span) int {
 // together reports whether two spans have the same remainder.
 func (o order) together(a, b Span) bool { return o.step == 1 || a.First%o.step == b.First%o.step }
 
-// count is how many numbers a span stands for; none stands for all of 2^64.
+// count returns the number of numbers that a span stands for; none stands for all of 2^64.
 func (o order) count(s Span) uint64 { return (s.Last-s.First)/o.step + 1 }
 
 // sort sorts spans, joins those that follow one another, in place, and tells twice

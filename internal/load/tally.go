@@ -10,7 +10,7 @@ import (
 const (
 	// longest is the longest latency that is told from longer ones.
 	longest = time.Hour
-	// digits is how many significant decimal digits of a latency are kept.
+	// digits is the number of significant decimal digits kept of a latency.
 	digits = 3
 	// mostTallies bounds their memory, about a third of a megabyte each.
 	mostTallies = 16

@@ -16,7 +16,7 @@ const (
 	// absenceWait is the time that the leader may take to say whether there is something that this
 	// member's replica does not have, and the replica to get it then.
 	absenceWait = 500 * time.Millisecond
-	// maxAsking is how many calls ask the leader that at once, the others after them: whoever can
+	// maxAsking is the greatest number of such calls to the leader at once, the others follow them: whoever can
 	// reach a member can ask it for any names, and must not keep the leader busy with them.
 	maxAsking = 64
 )

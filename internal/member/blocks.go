@@ -132,7 +132,7 @@ func (m *Member) unknown(name string, err error) error {
 	return err
 }
 
-// looks is how often a sequence is looked up for a call that finds it changed each time.
+// looks is the number of times that a sequence is looked up for a call that finds it changed each time.
 const looks = 4
 
 // lookAgain reports whether a command was refused because its sequence was changed after the

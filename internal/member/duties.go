@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// observeInterval is how often the leader commits its clock.
+	// observeInterval is the interval at which the leader commits its clock.
 	observeInterval = time.Second
-	// checkpointInterval is how often the replicas' states are compared, and firstCheckpoint
+	// checkpointInterval is the interval at which the replicas' states are compared, and firstCheckpoint
 	// how soon after a change of leadership: who leads now may differ from who led before,
 	// and a leader that has just been elected has other things to do.
 	checkpointInterval = 10 * time.Minute

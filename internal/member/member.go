@@ -33,7 +33,7 @@ type Config struct {
 	Initial *commandv1.Config
 	// Default is the layout that a new cluster starts with; nil: the preset "default".
 	Default *snowflake.Spec
-	// Lanes is how many lanes each layout gets; 0 is 1.
+	// Lanes is the number of lanes each layout gets; 0 is 1.
 	Lanes int
 	// Supported is the newest fsm_version that this member applies; 0: fsm.Version.
 	Supported uint32

@@ -9,7 +9,7 @@ import (
 // verifyTimeout bounds a verification that callers share, which no deadline bounds.
 const verifyTimeout = 5 * time.Second
 
-// enoughAlone is how many verifications in a row serve one caller each, before callers verify themselves.
+// enoughAlone is the number of verifications in a row that serve one caller each, before callers verify themselves.
 const enoughAlone = 8
 
 // verifier lets many callers share a verification: all that come while one runs share the next, which begins after they came. While

@@ -18,7 +18,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// mostLeased is how many workers of the default layout one token gets: half of the 1,024 without the 16 that are kept for members.
+// mostLeased is the number of workers of the default layout one token gets: half of the 1,024 without the 16 that are kept for members.
 const mostLeased = (1024 - 16) / 2
 
 // No caller makes layouts or takes workers without the right, and who may take workers leaves some to members.

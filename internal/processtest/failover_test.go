@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// few is how many IDs a client in production asks for.
+// few is the number of IDs that a client in production requests.
 func few() uint32 { return 1 + rand.N[uint32](100) }
 
 // untilWindow waits until a member's window reaches that far, and returns its

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// batch is how many IDs a client asks for: one, or up to 10,000.
+// batch is the number of IDs that a client requests: one, or up to 10,000.
 func batch() uint32 {
 	if rand.N(2) == 0 {
 		return 1

@@ -17,7 +17,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// mostNumbers is how many numbers some calls ask for. Half of all ask for one.
+// mostNumbers is the number of numbers that some calls request. Half of all request one.
 const mostNumbers = 200
 
 func someNumbers() uint32 {

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// sessions is how many commands each page has at least: a page whose sessions
+// sessions is the number of commands each page has at least: a page whose sessions
 // are not found any more is not checked any more.
 var sessions = map[string]int{
 	"README.md": 6, "docs/backup.md": 2, "docs/debug.md": 2, "docs/grpc.md": 8, "docs/http.md": 15, "docs/json.md": 12, "docs/layouts.md": 4, "docs/redis.md": 6, "docs/scale.md": 6, "docs/security.md": 10, "docs/sequences.md": 25, "docs/tutorial.md": 1, "docs/upgrade.md": 3, "docs/uuids.md": 3,

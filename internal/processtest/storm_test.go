@@ -15,7 +15,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// used is how many workers of a layout were ever granted.
+// used returns the number of workers of a layout that were ever granted.
 func used(t *testing.T, askAt *member, layout string) int {
 	t.Helper()
 	return int(answer[snowraftv1.ListWorkersResponse](t, at(askAt), "worker", "list", "--layout", layout).GetUsed())

@@ -145,7 +145,7 @@ func (w *world) midnights() {
 
 const (
 	quiet = 0
-	// lost is how many numbers may be lost when a period begins.
+	// lost is the number of numbers that may be lost when a period begins.
 	lost = 3000
 )
 

@@ -39,7 +39,7 @@ func (w *wrist) drift(rate float64) {
 	w.error.Store(&clockError{at: now, ahead: w.error.Load().now(now), rate: rate})
 }
 
-// ahead is how far the clock is ahead of the bubble's time.
+// ahead is the time by which the clock is ahead of the bubble's time.
 func (w *wrist) ahead() time.Duration { return w.error.Load().now(time.Now()) }
 
 // source is the clock of a process that starts now.

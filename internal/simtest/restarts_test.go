@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// workersUsed is how many workers were ever granted.
+// workersUsed is the number of workers that were ever granted.
 func (w *world) workersUsed() (used int) {
 	w.leader().proc().member.State().View(func(s *fsm.State) {
 		used = len(s.Workers(w.layout.Name, 0, 1<<20))

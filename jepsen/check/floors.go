@@ -12,7 +12,7 @@ const (
 	// answeredShare is which share of the requests for IDs has to be answered, of those that the
 	// rate of the run amounts to.
 	answeredShare = 0.3
-	// churned is how many workers go from one holder to another each minute, at least, where holders come and go.
+	// churned is the least number of workers that change their holder per minute, where holders come and go.
 	churned = 10
 	// snapshotsAfter is the time that a run takes until snapshots are installed for sure: members take
 	// one each 4,096 entries.

@@ -156,7 +156,7 @@ func (r *Run) set(s history.Status) (low, high int64) {
 const (
 	// clockMoves is how long after a fault of clocks began statuses may still show nothing of it.
 	clockMoves = int64(time.Second)
-	// unsteadySeen is how many statuses have to be read of a clock that strobes, or drifts, until one of them
+	// unsteadySeen is the number of statuses that have to be read of a clock that strobes, or drifts, until one of them
 	// shows it for sure: half of them do.
 	unsteadySeen = 12
 )

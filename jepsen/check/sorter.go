@@ -15,7 +15,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// DefaultBudget is how many bytes of memory a checker sorts in, unless it is told otherwise.
+// DefaultBudget is the number of bytes of memory a checker sorts in, unless it is told otherwise.
 const DefaultBudget = 256 << 20
 
 const (

@@ -70,7 +70,7 @@ func draw(path string, calls []lincheck.Call) error {
 	return nil
 }
 
-// overlap is how many pairs of calls, which are sorted by when they began, overlap.
+// overlap returns the number of pairs of calls that overlap; the calls are sorted by their begin.
 func overlap(calls []lincheck.Call) int {
 	pairs := 0
 	for i, a := range calls {

@@ -132,7 +132,7 @@ func (r *Run) written(v *Verdict, given int64) error {
 	return nil
 }
 
-// leaderChanges is how many leaders there were, each in its term, but for the first.
+// leaderChanges is the number of leaders, one per term, except the first.
 func (r *Run) leaderChanges() int64 {
 	type leaderTerm struct {
 		term   uint64

@@ -12,7 +12,7 @@ const (
 	Invalid Outcome = "invalid" // the run shows nothing, since something is missing
 )
 
-// maxFailures is how many failures a verdict lists; the others are counted only.
+// maxFailures is the number of failures a verdict lists; the others are counted only.
 const maxFailures = 20
 
 // Verdict is what one checker says of a run.

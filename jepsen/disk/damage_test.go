@@ -108,7 +108,7 @@ func TestFlipBit(t *testing.T) {
 	}
 }
 
-// different is how many bits differ.
+// different returns the number of bits that differ.
 func different(a, b []byte) (n int) {
 	for i := range a {
 		n += bits.OnesCount8(a[i] ^ b[i])

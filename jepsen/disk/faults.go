@@ -87,7 +87,7 @@ func (f *faulty) write(offset int64, size int) writeFault {
 	return writeFault{}
 }
 
-// tear is how many bytes of a write are before a random sector's end inside of it.
+// tear returns the number of bytes of a write that are before a random sector's end inside of it.
 func tear(offset int64, size int) int {
 	first := sector - int(offset%sector) // bytes before the first boundary
 	inside := (size - first + sector - 1) / sector

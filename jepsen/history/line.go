@@ -25,7 +25,7 @@ type Run struct {
 	// WallNanos is the wall clock, in Unix nanoseconds, at the moment At.
 	WallNanos int64 `json:"wall_ns"`
 	At        int64 `json:"at"`
-	// Rate is how many requests a second each workload was to make, roughly; 0 if that is not known.
+	// Rate is the number of requests per second that each workload was to make, roughly; 0 if that is not known.
 	Rate float64 `json:"rate,omitempty"`
 	// WaitThresholdMillis and MaxOffsetMillis are the cluster's configuration, in milliseconds.
 	WaitThresholdMillis int64 `json:"wait_threshold_ms"`
@@ -89,7 +89,7 @@ type Op struct {
 	// connection led to; empty and 0 if that is not known.
 	Member string `json:"member,omitempty"`
 	Start  uint32 `json:"start,omitempty"`
-	// Count is how many IDs or numbers were asked for.
+	// Count is the number of IDs or numbers requested.
 	Count uint32 `json:"count,omitempty"`
 	// After is the floor that the request carried; IDs have to be greater.
 	After uint64 `json:"after,omitempty"`

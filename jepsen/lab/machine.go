@@ -167,7 +167,7 @@ func (m *machine) Crash() {
 	m.signal(syscall.SIGKILL)
 }
 
-// Failures is how often its process has ended by itself.
+// Failures is the number of times that its process has ended by itself.
 func (m *machine) Failures() int {
 	m.state.Lock()
 	defer m.state.Unlock()

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// observeEvery is how often a member is asked how it is.
+	// observeEvery is the interval at which the status of a member is requested.
 	observeEvery = 500 * time.Millisecond
 	// observeWithin is the time that it may take to say so.
 	observeWithin = time.Second

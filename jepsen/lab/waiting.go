@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Waiting is how many bytes have come over connections to one of the member's ports and were
+// Waiting returns the number of bytes that have come over connections to one of the member's ports and were
 // not read by it yet: what a process that is stopped will read first.
 func (m *Member) Waiting(port int) (waiting int64, err error) {
 	err = m.Host.Do(func() error {
@@ -33,7 +33,7 @@ func (m *Member) Waiting(port int) (waiting int64, err error) {
 	return waiting, err
 }
 
-// unread is how many bytes a line of /proc/net/tcp says are not read yet, of an established
+// unread is the number of bytes a line of /proc/net/tcp says are not read yet, of an established
 // connection to that port; 0 for other lines.
 func unread(line string, port int) (int64, error) {
 	const established = "01"

@@ -33,7 +33,7 @@ type Options struct {
 	Dir string
 	// Seed is the first round's, which the others count up.
 	Seed uint64
-	// Rounds is how many runs a row gets.
+	// Rounds is the number of runs a row gets.
 	Rounds int
 	// Keep keeps the directories of the rounds that decide. The others are removed when they
 	// were judged.
@@ -152,7 +152,7 @@ func (r *Result) take(row *Row, verdicts []check.Verdict) {
 // liveness where it is not expected: a machine that has other things to do is slow without a bug.
 var countless = []string{"exits", "vacuity"}
 
-// controlRounds is how many rounds a control gets: it may be slow, or show nothing, on a machine that has other
+// controlRounds is the number of rounds a control gets: it may be slow, or show nothing, on a machine that has other
 // things to do.
 const controlRounds = 3
 

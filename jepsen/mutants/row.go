@@ -28,13 +28,13 @@ type Row struct {
 	// are faults at fixed times. Whom of several they hit is drawn either way.
 	Kinds  string
 	Events []schedule.Event
-	// Duration is how long there are faults.
+	// Duration is the time with faults.
 	Duration time.Duration
-	// Rate is how many requests a second each workload makes, roughly; 0 is [schedule.DefaultRate].
+	// Rate is the number of requests per second that each workload makes, roughly; 0 is [schedule.DefaultRate].
 	Rate float64
 	// MaxWindow is the longest window that is granted; 0 is the one of other runs.
 	MaxWindow time.Duration
-	// Members is how many members there are; 0 is 3.
+	// Members is the number of members; 0 is 3.
 	Members int
 	// Serve are flags of "snowraft serve".
 	Serve []string

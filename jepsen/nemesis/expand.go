@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/schedule"
 )
 
-// mostOverlap is how many faults there are at a time.
+// mostOverlap is the greatest number of faults at a time.
 const mostOverlap = 2
 
 // A fault that is alone begins when the cluster is well, and ends when it is well again:
@@ -20,7 +20,7 @@ const (
 	quietAfter  = 12 * time.Second
 )
 
-// mostMisses is how many draws in a row may be too long for what is left of a run.
+// mostMisses is the number of draws in a row that may be too long for what is left of a run.
 const mostMisses = 50
 
 // Expand draws a schedule of faults of these kinds for a run of that length with that

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// handoverEvery is how often leadership is handed over.
+	// handoverEvery is the interval at which leadership is handed over.
 	handoverEvery = 1500 * time.Millisecond
 	// The one that led is stopped for a time between these: long enough for the next leader to be
 	// elected and to serve, and shorter than a leader's lease (400 ms), which would end otherwise

@@ -61,7 +61,7 @@ type Siege struct {
 
 // Besieged is the outcome of a siege.
 type Besieged struct {
-	// Acts is how often there was each kind of act; those that there was none of are there with 0.
+	// Acts counts each kind of act; kinds without an act have 0.
 	Acts map[string]uint64
 	// Processor is the time of the processors that strangers took.
 	Processor time.Duration

@@ -44,7 +44,7 @@ type Kind struct {
 	Twins, Strays int
 	// Workload is the name of the workload that it is for; empty if it is for any.
 	Workload string
-	// Members is how many members it needs at least; 0 is any number.
+	// Members is the least number of members that it needs; 0 is any number.
 	Members int
 	// Draw chooses an event's duration and particulars. Fault, At and Seed are set by others.
 	Draw func(r *rand.Rand) schedule.Event

@@ -78,7 +78,7 @@ func (w *World) replace(ctx context.Context, m *lab.Member) error {
 	return w.UntilWell(ctx, m)
 }
 
-// givesUp is how many starts of a process have to end by themselves before it is held to
+// givesUp is the number of starts of a process that have to fail before it is held to
 // be past help.
 const givesUp = 3
 

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// maxDelays is how many delays there can be at the same time: each has a bit of the
+// maxDelays is the greatest number of delays at the same time: each has a bit of the
 // marks of packets.
 const maxDelays = 31
 

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is how long a test waits for a packet that may be lost on purpose.
+// patience is the time that a test waits for a packet that may be lost on purpose.
 const patience = 400 * time.Millisecond
 
 // ok fails the test if a step of it failed.

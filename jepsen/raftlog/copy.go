@@ -17,7 +17,7 @@ import (
 // logFile is the log in a member's data directory.
 const logFile = "raft.db"
 
-// mostEntries is how many indexes a log may span: more is damage.
+// mostEntries is the number of indexes a log may span: more is damage.
 const mostEntries = 1 << 24
 
 // readLog calls visit with each entry of a copied log, ascending, with the term of the entry

@@ -44,7 +44,7 @@ type variant struct {
 	kind       raft.LogType
 }
 
-// mostTold is how many violations, and how many gaps, are told of.
+// mostTold is the greatest number of violations, and of gaps, that are reported.
 const mostTold = 20
 
 // mostIndexes bounds the indexes of a log: more are nonsense.

@@ -44,7 +44,7 @@ var steps = []time.Duration{
 	15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
 }
 
-// mostTicks is how many marks an axis of time has.
+// mostTicks is the greatest number of marks on an axis of time.
 const mostTicks = 12
 
 // ticks are the marks of the whole run.

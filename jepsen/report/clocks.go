@@ -9,7 +9,7 @@ import (
 
 const (
 	clockHeight = 160
-	// mostLines is how many members' clocks are told apart by how they are painted.
+	// mostLines is the greatest number of members' clocks with colors of their own.
 	mostLines = 8
 )
 

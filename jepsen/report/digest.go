@@ -93,10 +93,10 @@ func (d *digest) wall(at int64) time.Time {
 	return time.Unix(0, d.Header.WallNanos+at-d.Header.At).UTC()
 }
 
-// leaderChanges is how often another term's leader was seen.
+// leaderChanges is the number of times that another term's leader was seen.
 func (d *digest) leaderChanges() int { return max(len(d.leaderTerms)-1, 0) }
 
-// idsChecked is how many IDs a checker looked at; false if none says so.
+// idsChecked returns the number of IDs that a checker looked at; false if none says so.
 func (d *digest) idsChecked() (n int64, ok bool) {
 	for _, v := range d.verdicts {
 		if ids, counted := v.Facts["ids"]; counted {

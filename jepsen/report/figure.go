@@ -56,7 +56,7 @@ const (
 	axisHeight = 20
 	// thinnest is how wide a moment is: what has no width isn't drawn, nor is its border.
 	thinnest = 0.05
-	// longestLabel is how many letters fit beside a plot.
+	// longestLabel is the number of letters that fit next to a plot.
 	longestLabel = 22
 )
 

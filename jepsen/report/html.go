@@ -19,7 +19,7 @@ import (
 //go:embed page
 var files embed.FS
 
-// notesShown is how many notes the page lists; all are counted.
+// notesShown is the greatest number of notes on the page; all are counted.
 const notesShown = 300
 
 // page is what the template is filled with.

@@ -76,7 +76,7 @@ func (d *digest) noteKinds() []named {
 	return most(counts)
 }
 
-// leftOut is how many failures of a verdict are counted and not told.
+// leftOut returns the number of failures of a verdict that are counted and not listed.
 func leftOut(v check.Verdict) int64 {
 	return max(v.Facts["failures"]-int64(len(v.Failures)), 0)
 }

@@ -12,7 +12,7 @@ const (
 	mostBuckets = 600
 	// finest is the width of buckets at first; it is doubled as often as the run's length needs.
 	finest = 250 * time.Millisecond
-	// mostWorkloads is how many workloads are told apart; the others are one.
+	// mostWorkloads is the greatest number of workloads with colors of their own; the others share one.
 	mostWorkloads = 8
 	// elsewhere is the name of what isn't told apart.
 	elsewhere = "others"

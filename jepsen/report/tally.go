@@ -54,7 +54,7 @@ func (t *tally) add(op history.Op) {
 	}
 }
 
-// of is how many operations had an outcome.
+// of returns the number of operations with an outcome.
 func (t *tally) of(o history.Outcome) uint64 {
 	n := uint64(0)
 	for k, operations := range t.kinds {

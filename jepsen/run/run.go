@@ -29,7 +29,7 @@ const (
 	// coolDown is the time that they go on after the last one: what a cluster may take to recover,
 	// and a little to see that it has.
 	coolDown = 15 * time.Second
-	// harvestEvery is how often each member's log is read, before it forgets its beginning.
+	// harvestEvery is the interval at which each member's log is read, before it forgets its beginning.
 	harvestEvery = 5 * time.Second
 	// The cluster's settings. Windows are short, so that many are granted and many end.
 	maxWindow     = 20 * time.Second
@@ -109,7 +109,7 @@ func (r *run) header(ctx context.Context) error {
 	return nil
 }
 
-// rate is how many requests a second each workload is to make, roughly.
+// rate is the number of requests per second that each workload is to make, roughly.
 func (r *run) rate() float64 { return cmp.Or(r.Plan.Rate, schedule.DefaultRate) }
 
 // open makes the lab.

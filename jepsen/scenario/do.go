@@ -18,7 +18,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/workload"
 )
 
-// rate is how many requests a second each workload makes beside the script, roughly.
+// rate is the number of requests per second that each workload makes beside the script, roughly.
 const rate = 60
 
 // Options are what a scenario is played with.

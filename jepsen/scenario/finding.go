@@ -17,7 +17,7 @@ type finding struct {
 	count                    int // of violations
 }
 
-// mostViolations is how many violations are told of; the others are counted.
+// mostViolations is the greatest number of violations reported; the others are counted.
 const mostViolations = 20
 
 // see notes what was seen, in a few words that follow each other.

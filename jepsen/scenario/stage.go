@@ -25,9 +25,9 @@ const (
 	scriptWithin = 150 * time.Second
 	// reachWithin is the time that it waits for one condition.
 	reachWithin = 20 * time.Second
-	// pollEvery is how often it looks.
+	// pollEvery is the interval at which it looks.
 	pollEvery = 10 * time.Millisecond
-	// statusWithin is how long a member may take to say how it is.
+	// statusWithin is the time that a member may take to say how it is.
 	statusWithin = time.Second
 )
 
@@ -82,7 +82,7 @@ func (s *stage) play(ctx context.Context, w *workload.World, script func(*stage)
 	return nil
 }
 
-// lagging is how far the observed clock may be behind, in milliseconds, when a script is over:
+// lagging is the greatest time by which the observed clock may be behind, in milliseconds, when a script is over:
 // it is raised once a second, by leaders that have compared their clocks with others' first.
 const lagging = 2000
 

@@ -53,7 +53,7 @@ func stoppedPrimary() Scenario {
 	}
 }
 
-// queue is how many requests wait for a leader that is stopped.
+// queue is the number of requests that wait for a leader that is stopped.
 const queue = 20
 
 // whileStopped stops a leader, takes numbers of its successor, and returns what became of

@@ -24,7 +24,7 @@ const (
 	narrowWorkers = 8
 	narrowEpoch   = 1735689600000 // 2025-01-01, in Unix milliseconds
 	narrowUnit    = time.Second
-	// overStarts is how often generators start, more often than there are workers.
+	// overStarts is the number of times that generators start, more often than there are workers.
 	overStarts = 16
 	// narrowWindow is how long the windows of generators are.
 	narrowWindow = 6 * time.Second

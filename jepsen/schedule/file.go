@@ -21,7 +21,7 @@ type Header struct {
 	Members   int      `json:"members"`
 	Duration  Duration `json:"duration"` // of the part with faults
 	Workloads []string `json:"workloads"`
-	// Rate is how many requests a second each workload makes, roughly; 0 is [DefaultRate].
+	// Rate is the number of requests per second that each workload makes, roughly; 0 is [DefaultRate].
 	Rate float64 `json:"rate,omitempty"`
 	// MaxWindow is the longest window that is granted; 0 is the one of other runs.
 	MaxWindow Duration `json:"max_window,omitempty"`
@@ -34,7 +34,7 @@ type Header struct {
 	Mutants []string `json:"mutants,omitempty"`
 }
 
-// DefaultRate is how many requests a second a workload makes if nothing else is said.
+// DefaultRate is the number of requests per second that a workload makes by default.
 const DefaultRate = 200
 
 // Write writes a plan to a file that must not exist.

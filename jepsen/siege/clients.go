@@ -22,9 +22,9 @@ import (
 const (
 	strictName  = "siege-strict"
 	relaxedName = "siege-relaxed"
-	// pipelined is how many commands a pipeline has.
+	// pipelined is the number of commands a pipeline has.
 	pipelined = 16
-	// clients is how many clients of a protocol call each member.
+	// clients is the number of clients of a protocol that call each member.
 	clients = 4
 	// callLimit is the time after which a call has failed.
 	callLimit = 5 * time.Second

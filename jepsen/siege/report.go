@@ -21,9 +21,9 @@ type Report struct {
 	Protocols []Protocol
 	// Time is that of all phases of one kind.
 	Time time.Duration
-	// Acts is how often strangers made each kind of act.
+	// Acts counts the acts of strangers by kind.
 	Acts map[string]uint64
-	// Addresses is how many addresses they had, Processor the time of the processors that they took.
+	// Addresses is the number of addresses they had, Processor the time of the processors that they took.
 	Addresses int
 	Processor time.Duration
 	// Largest is the most memory that a member took, in bytes.

@@ -29,7 +29,7 @@ const (
 
 // Siege is a measurement.
 type Siege struct {
-	// Rounds is how often both phases come.
+	// Rounds is the number of times that both phases come.
 	Rounds int
 	// Shared has the strangers act from the address of the clients.
 	Shared bool

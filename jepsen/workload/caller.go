@@ -95,5 +95,5 @@ func (c *Caller) Load(ctx context.Context, m *lab.Member, layout, key string, mo
 	}
 }
 
-// afterRefusal is how long [Caller.Load] waits after a request that was not answered well.
+// afterRefusal is the time that [Caller.Load] waits after a request that was not answered well.
 const afterRefusal = 20 * time.Millisecond

@@ -145,5 +145,5 @@ var pasts = []time.Duration{1500 * time.Millisecond, 5 * time.Second}
 // nowMillis is this process's clock, in Unix milliseconds.
 func nowMillis() int64 { return history.Wall() / int64(time.Millisecond) }
 
-// windowMillis is how long a window is asked for, 1 to 3 s.
+// windowMillis is the length of a requested window, 1 to 3 s.
 func windowMillis() int64 { return within(time.Second, 3*time.Second).Milliseconds() }

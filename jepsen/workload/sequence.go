@@ -16,7 +16,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// tryEvery is how long it takes until what a load needs is asked for again.
+// tryEvery is the pause before a load requests again what it needs.
 const tryEvery = 200 * time.Millisecond
 
 // Create makes sequences that every running member knows afterwards, and writes them down.

@@ -36,10 +36,10 @@ func strict() Workload {
 // strictKeys are the sequences: so few that calls overlap on each.
 var strictKeys = []string{"strict-1", "strict-2", "strict-3"}
 
-// mostNumbers is how many numbers a request asks for at most.
+// mostNumbers is the greatest number of numbers per request.
 const mostNumbers = 50
 
-// mostTries is how often a request with an ID is made at most.
+// mostTries is the greatest number of tries of a request with an ID.
 const mostTries = 4
 
 func prepareStrict(ctx context.Context, w *World) error {

@@ -23,7 +23,7 @@ type Workload struct {
 	About string
 	// Flags are added to "snowraft serve" of each member.
 	Flags []string
-	// Spares is how many hosts without a member it needs.
+	// Spares is the number of hosts without a member that it needs.
 	Spares int
 	// Prepare makes what the load needs, once the cluster is up; nil for nothing.
 	Prepare func(ctx context.Context, w *World) error
@@ -78,7 +78,7 @@ type World struct {
 	// Calm is closed when the faults of the run are over: from then on workloads cause no
 	// trouble of their own either, and only ask.
 	Calm <-chan struct{}
-	// Rate is how many requests a second a workload should make, roughly.
+	// Rate is the approximate number of requests per second that a workload should make.
 	Rate float64
 
 	ops, clients, sessions atomic.Uint64

@@ -8,7 +8,7 @@ import (
 	"github.com/snowraft/snowraft/server/wire"
 )
 
-// maxAwaiting is how many calls of AwaitIndex wait at once. Any client that reaches the member can send an index that
+// maxAwaiting is the greatest number of calls of AwaitIndex that wait at once. Any client that reaches the member can send an index that
 // the log never gets to.
 const maxAwaiting = 1000
 

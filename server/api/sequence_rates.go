@@ -32,7 +32,7 @@ type track struct {
 	looks                   []look // the oldest first, at most rateWindow/rateStep+1
 }
 
-// look is how many numbers were left at a time.
+// look is the number of numbers that were left at a time.
 type look struct {
 	at        time.Duration
 	remaining uint64

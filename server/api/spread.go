@@ -11,7 +11,7 @@ import (
 	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
 )
 
-// spreadTimeout is how long a change waits for the other members to have applied it.
+// spreadTimeout is the time that a change waits for the other members to have applied it.
 const spreadTimeout = 2 * time.Second
 
 // spread waits until all members that are alive have applied the log up to an index, and

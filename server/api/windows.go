@@ -19,7 +19,7 @@ const (
 	maxDensity = 256
 	// workersAtOnce are read with the state locked. Commands wait that long, about 0.1 ms.
 	workersAtOnce = 1024
-	// earlierFor is how long ago an earlier window on the worker of a row may have ended.
+	// earlierFor is the greatest time since the end of an earlier window on the worker of a row.
 	earlierFor = 10 * 60 * 1000 // ms
 	// restFactor times the time that it took to work out windows, they are used again. It takes a millisecond usually, and
 	// 50 ms for 1,000,000 used workers.

@@ -20,7 +20,7 @@ const (
 	maxConcurrentStreams = 1000
 	// maxHeaderList is the most bytes of a call's headers.
 	maxHeaderList = 16 << 10
-	// workersPerProcessor is how many goroutines for each processor take calls again and again.
+	// workersPerProcessor is the number of goroutines per processor that take calls again and again.
 	// A new one for each call would spend a tenth of the call's time on growing its stack. Long
 	// streams occupy one each, and gRPC has no way to keep them off: where many clients watch
 	// the health, calls get goroutines of their own and cost that tenth. With many more

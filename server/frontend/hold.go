@@ -3,7 +3,7 @@ package frontend
 import "time"
 
 const (
-	// enoughSingle is how many requests come one at a time before a request that waits holds the stream.
+	// enoughSingle is the number of requests that come one at a time before a request that waits holds the stream.
 	enoughSingle = 8
 	// together is the time after an answer within which the next request was there already: it did not wait for the answer.
 	together = 20 * time.Microsecond

@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// maxUnderWay is how many calls of one kind are under way over HTTP at once.
+	// maxUnderWay is the greatest number of calls of one kind in progress over HTTP.
 	maxUnderWay = 500
 	// placeWait is the time that one more waits for a place among them: an ordinary call
 	// gets it in milliseconds.

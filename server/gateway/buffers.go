@@ -15,7 +15,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// maxBuffered is how many IDs one request gets from a buffer at most. A larger one asks a member:
+// maxBuffered is the greatest number of IDs that one request gets from a buffer. A larger request goes to a member:
 // that costs little beside writing so many down, and leaves the buffer to the others.
 const maxBuffered = 64
 

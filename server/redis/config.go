@@ -22,7 +22,7 @@ type Config struct {
 	Meter func(command string) Meter
 	// Clock is asked by TIME only.
 	Clock clock.Source
-	// MaxClients is how many connections there may be; 0 is 10,000. One too many
+	// MaxClients is the greatest number of connections; 0 is 10,000. One too many
 	// is told so, and closed.
 	MaxClients int
 	// MaxClientsFrom is the most clients from one address; 0 is half of all.

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Unread is how many bytes of answers wait for their clients, with the IDs that
+// Unread returns the number of bytes of answers that wait for their clients, with the IDs that
 // are being written into answers.
 func (s *Server) Unread() int {
 	s.room.mu.Lock()
@@ -23,7 +23,7 @@ func (s *Server) SetRoom(limit int) {
 	s.room.limit = limit
 }
 
-// Busy is how many connections have commands that are not answered.
+// Busy returns the number of connections with unanswered commands.
 func (s *Server) Busy() (count int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +35,7 @@ func (s *Server) Busy() (count int) {
 	return count
 }
 
-// KeysKept is how many keys a connection keeps of those that it was asked for.
+// KeysKept returns the number of requested keys that a connection keeps.
 func KeysKept(asked int) int {
 	var k keys
 	for i := range asked {

@@ -17,7 +17,7 @@ type noMeter struct{}
 func (noMeter) Answered(uint64, uint64, time.Duration) {}
 func (noMeter) Failed(error)                           {}
 
-// answered is how many commands of one name were answered since answers were last sent.
+// answered is the number of commands of one name that were answered since answers were last sent.
 type answered struct {
 	cmd        *command
 	ok, failed uint64

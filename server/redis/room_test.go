@@ -19,7 +19,7 @@ import (
 
 // The tests that measure the heap are not parallel, as others would be measured too.
 
-// heap is how many bytes are in use.
+// heap returns the number of bytes in use.
 func heap() int {
 	runtime.GC()
 	runtime.GC() // for what pools keep over one

@@ -30,7 +30,7 @@ func (constant) AppendIDs(_ context.Context, dst []byte, _ io.Writer, _ string, 
 	return append(strconv.AppendUint(dst, 1234567, 10), '\n'), nil
 }
 
-// pipelined is how many requests are sent at once, so that what is measured is
+// pipelined is the number of requests sent at once, so that the benchmark measures
 // the server at work and not the way there and back.
 const pipelined = 64
 

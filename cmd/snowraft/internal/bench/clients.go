@@ -72,7 +72,7 @@ func (c config) load() (a load.Access, err error) {
 	return a, err
 }
 
-// batchOf is how many IDs or numbers a call asks for.
+// batchOf returns the number of IDs or numbers per call.
 func batchOf(cfg config) uint32 { return uint32(min(cfg.batch, math.MaxUint32)) } //nolint:gosec // its flag is at least 1
 
 // clients are the clients of a run.

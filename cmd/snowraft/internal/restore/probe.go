@@ -13,7 +13,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// probeTimeout is how long a member of the old cluster has to answer.
+// probeTimeout is the time that a member of the old cluster has to answer.
 const probeTimeout = 2 * time.Second
 
 // probe fails while a member of the old cluster answers. It warns of what answers in a member's place and cannot be

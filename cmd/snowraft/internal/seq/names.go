@@ -16,7 +16,7 @@ import (
 const (
 	// completionPatience is the time that a shell waits for names to offer.
 	completionPatience = time.Second
-	// mostCompletions is how many names are offered.
+	// mostCompletions is the greatest number of names offered.
 	mostCompletions = 100
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/snowraft/snowraft/internal/logring"
 )
 
-// readyPoll is how often a starting member is asked whether it is ready.
+// readyPoll is the interval at which readiness of a starting member is checked.
 const readyPoll = 20 * time.Millisecond
 
 // New returns the command serve.
