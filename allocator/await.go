@@ -11,7 +11,7 @@ import (
 const (
 	// maxNap is the longest a waiting caller goes without a look at the clock.
 	maxNap = 20 * time.Millisecond
-	// longNap is that of a caller who has waited for a window for longer than the wait
+	// longNap is the nap of a caller who has waited for a window for longer than the wait
 	// threshold: there may be thousands of them, for minutes, and a grant wakes them anyway.
 	longNap = 200 * time.Millisecond
 )

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// BlockGranter is where blocks of a sequence's numbers come from: in a member it
+// BlockGranter grants blocks of a sequence's numbers: in a member it
 // proposes to Raft or forwards to the leader, in an embedded client it is a gRPC call.
 //
 // As with a [Granter], a call that fails may still have been carried out: a

@@ -15,7 +15,7 @@ import (
 // defaultMaxAhead bounds how far ahead of the clock a lane issues, unless the configuration says otherwise.
 const defaultMaxAhead = 5 * time.Millisecond
 
-// Config is what an [Issuer] needs.
+// Config holds the settings of an [Issuer].
 type Config struct {
 	// Layout of the IDs; one that can issue.
 	Layout *snowflake.Layout
@@ -26,11 +26,11 @@ type Config struct {
 	// Lanes is the number of workers to hold, 1 to 64; 0 is 1. Each adds as many IDs
 	// a tick as the layout has sequences.
 	Lanes int
-	// Granter is where windows come from.
+	// Granter grants windows.
 	Granter Granter
 	// Watch is the clock, the judge of it, and the limits.
 	Watch *clock.Watch
-	// MaxAhead is how far ahead of the clock a tick may be used when those
+	// MaxAhead is the greatest time ahead of the clock at which a tick is used when those
 	// before are full; rounded down to ticks. 0 is 5 ms, less than 0 is not at all.
 	MaxAhead time.Duration
 	// Idle, if not 0, is how long a lane without a caller keeps its worker. With the first extension

@@ -60,7 +60,7 @@ func (e *WindowEndedError) Error() string {
 // WorkersExhaustedError says that every worker of a layout is taken.
 type WorkersExhaustedError struct {
 	Layout string
-	// RetryAt is when the first of their windows ends. A holder that goes on extends its
+	// RetryAt is the end of the first of their windows. A holder that keeps running extends its
 	// window before, so that no worker is free then either; one that stops may give its
 	// worker back sooner.
 	RetryAt time.Time

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Granter is where windows come from. The lanes of a member ask a leaderGranter, which
+// Granter grants windows. The lanes of a member call a leaderGranter, which
 // proposes to Raft or calls the leader; those of an application ask an rpc.MemberGranter,
 // which calls a member over gRPC. The same two grant blocks, see [BlockGranter].
 //

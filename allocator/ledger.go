@@ -4,7 +4,7 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// ledger is what a Sequence knows of its sequence, and what it did with it. Guarded
+// ledger holds the state of a Sequence and counts its work. Guarded
 // by the Sequence's lock.
 type ledger struct {
 	stats SequenceStats // Taken without the current block's

@@ -7,7 +7,7 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// outlook is what a lane that gives nothing now has to offer to a caller.
+// outlook describes when a lane that issues nothing now can serve a caller.
 type outlook struct {
 	// wait: the clock reaches the next cell after that; 0 if the clock is not
 	// what is missing.
@@ -17,7 +17,7 @@ type outlook struct {
 	in    time.Duration
 	// had: there was a window before; false if the very first may just be on its way.
 	had bool
-	// err is what to tell a caller that does not wait; nil if wait is not 0.
+	// err is the error for a caller that does not wait; nil if wait is not 0.
 	err error
 }
 

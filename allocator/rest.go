@@ -14,7 +14,7 @@ const (
 	maxAsking = time.Minute
 )
 
-// use is what run knows of the use of its lane. Callers leave no trace but the lease's
+// use is the use of a lane as run sees it. Callers leave no trace but the lease's
 // position, so that an ID costs nothing more; run compares positions when it wakes.
 type use struct {
 	position uint64 // of the lease when run looked last; 0 without one

@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/internal/events"
 )
 
-// SequenceConfig is what a [Sequence] needs. Name, Granter and Clock are required.
+// SequenceConfig holds the settings of a [Sequence]. Name, Granter and Clock are required.
 type SequenceConfig struct {
 	Name    string       // of the sequence
 	Granter BlockGranter // source of blocks

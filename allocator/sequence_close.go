@@ -76,7 +76,7 @@ func (s *Sequence) Return(ctx context.Context) error {
 	return nil
 }
 
-// tail is what is left of a block: count numbers, of which granted at most are of
+// tail is the rest of a block: count numbers, of which granted at most are of
 // the grant with the token.
 type tail struct{ token, count, granted uint64 }
 

@@ -2,7 +2,7 @@ package allocator
 
 import "time"
 
-// LaneStatus is what a lane holds.
+// LaneStatus is the state of a lane.
 type LaneStatus struct {
 	Lane        int
 	Worker      uint64 // meaningful when Token is not 0

@@ -1,6 +1,6 @@
 package client
 
-// BufferStats is what a [Buffer] has and what it did since it was made, for metrics.
+// BufferStats holds the size and the counters of a [Buffer], for metrics.
 type BufferStats struct {
 	Level    int // IDs that it holds
 	Capacity int // how many it holds when full, at the present rate

@@ -37,7 +37,7 @@ type caller struct {
 // toldKey is the context's key of a *told.
 type toldKey struct{}
 
-// told is where a call says why it is still being tried, for who stops waiting for it.
+// told holds the reason for the last retry of a call, for a caller that stops waiting.
 type told = atomic.Pointer[Error]
 
 // formerKey is the context's key of a *former.

@@ -92,14 +92,14 @@ type condition string
 
 func (c condition) Error() string { return "client: " + string(c) }
 
-// Error is why a call failed. It carries the most specific error of all tries. What may be done twice
+// Error is the failure of a call. It carries the most specific error of all tries. What may be done twice
 // without harm is tried several times, and an earlier try may have been done all the same.
 type Error struct {
-	// Reason is that of the member, such as "NO_LEADER" (see docs/errors.md); empty if no member gave one.
+	// Reason is the member's reason, such as "NO_LEADER" (see docs/errors.md); empty if no member gave one.
 	Reason string
 	// Member is the address of the member that was asked last; empty if none was.
 	Member string
-	// RetryAfter is when trying again may help; 0: unknown.
+	// RetryAfter is the time after which a retry may succeed; 0 if unknown.
 	RetryAfter time.Duration
 	// Unsent reports whether nothing was sent, because there was no connection to the member.
 	Unsent bool
@@ -137,7 +137,7 @@ func (e *Error) Each() []*Error {
 	return each
 }
 
-// part is what one member has to say.
+// part is the answer of one member.
 func (e *Error) part() (text string) {
 	if e.Member != "" {
 		text = e.Member + ": "
@@ -201,7 +201,7 @@ func (e *Error) As(target any) bool {
 	return true
 }
 
-// GRPCStatus is what the member answered, with all details, for programs that pass it on.
+// GRPCStatus returns the status that the member answered, with all details, for programs that forward it.
 func (e *Error) GRPCStatus() *status.Status {
 	if e.from != nil {
 		return status.Convert(e.from)

@@ -47,7 +47,7 @@ func (e *Error) explainNobody(addrs []string) {
 	}
 }
 
-// wrappers are what gRPC puts before what happened.
+// wrappers are the prefixes that gRPC puts before the error of the network.
 var wrappers = []string{
 	"last connection error: ", "connection error: ", "desc = ", "transport: ", "Error while dialing: ",
 	"authentication handshake failed: ",

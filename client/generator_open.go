@@ -114,7 +114,7 @@ func (g *Generator) patience(ctx context.Context, had bool) time.Duration {
 	}
 }
 
-// failure is what callers get to see of an error of the lanes, or of one that kept them from being opened.
+// failure returns the error that callers see for an error of the lanes, or of their opening.
 func (g *Generator) failure(err error) error {
 	if errors.Is(err, allocator.ErrClosed) {
 		return ErrClosed

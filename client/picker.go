@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/balancer/base"
 )
 
-// balancerName is what gRPC knows the balancer by.
+// balancerName is the name of the balancer in gRPC.
 const balancerName = "snowraft"
 
 func init() {

@@ -8,7 +8,7 @@ import (
 	"github.com/snowraft/snowraft/sequence"
 )
 
-// SequenceMode is what a sequence promises about the order of its numbers. The zero SequenceMode is ModeStrict.
+// SequenceMode is the guarantee of a sequence about the order of its numbers. The zero SequenceMode is ModeStrict.
 type SequenceMode uint8
 
 const (
@@ -50,7 +50,7 @@ type SequenceSpec struct {
 	Reset sequence.Reset
 	// TimeZone is an IANA time zone, in which periods begin and dates are written; empty: UTC.
 	TimeZone string
-	// Format is what [sequence.ParseFormat] reads; empty: numbers are written in decimal.
+	// Format is a text that [sequence.ParseFormat] reads; if empty, numbers are written in decimal.
 	Format string
 	// Description is at most 256 bytes.
 	Description string

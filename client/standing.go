@@ -12,7 +12,7 @@ import (
 // suspicion is the time for which a member that did not answer in time is asked only if no other is there.
 const suspicion = 5 * time.Second
 
-// standing is what is known of members beside their health, by their addresses.
+// standing holds the facts about members other than their health, by their addresses.
 type standing struct {
 	mu       sync.Mutex
 	addrs    []string             // to which there are or should be connections

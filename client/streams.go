@@ -21,7 +21,7 @@ const (
 	// streamRest is the time for which a member is passed over while others are there: it could open no stream, answered
 	// that it cannot issue, or is slow.
 	streamRest = time.Second
-	// streamsRest is that of a member that has no such streams.
+	// streamsRest is the rest of a member that has no such streams.
 	streamsRest = time.Minute
 	// idleStream is the time after which a stream without requests ends, so that it takes nothing of the member.
 	idleStream = time.Minute

@@ -9,7 +9,7 @@ import (
 	"github.com/snowraft/snowraft/cluster/screen"
 )
 
-// bounds is what this node knows of itself and its own log.
+// bounds holds the facts of this node and its log that messages are checked against.
 type bounds struct {
 	leads                    bool
 	wall                     int64 // Unix milliseconds

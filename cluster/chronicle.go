@@ -42,7 +42,7 @@ type chronicle struct {
 	clock   clockState
 }
 
-// clockState is what the chronicle knows of the own clock.
+// clockState is the last reported state of the own clock.
 type clockState struct {
 	base        int64 // wall - mono, in ms; 0 before the first look
 	off, behind bool

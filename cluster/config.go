@@ -19,9 +19,9 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Config is what a node needs. Open copies it; it does not change afterwards.
+// Config holds the settings of a node. Open copies it; it does not change afterwards.
 type Config struct {
-	// Name is what people call the member. A node joins only if no other member has its name, or with ForceName.
+	// Name is the human-readable name of the member. A node joins only if no other member has its name, or with ForceName.
 	Name string
 	// ForceName makes a new node join although a member has its name: it is to replace that one.
 	ForceName bool

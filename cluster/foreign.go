@@ -123,7 +123,7 @@ func (f *foreign) line(stream bool) bool {
 	return f.datagrams.Allow()
 }
 
-// misunderstanding is what an error says about the other side's secret; nil if nothing.
+// misunderstanding returns the problem with the peer's secret that an error reveals; nil if none.
 func misunderstanding(err error) error {
 	var plain tls.RecordHeaderError
 	var stranger *trust.StrangerError

@@ -30,7 +30,7 @@ type hello struct {
 	For purpose `json:"for,omitempty"`
 }
 
-// purpose is what a connection is for.
+// purpose is the purpose of a connection.
 type purpose string
 
 const (

@@ -21,7 +21,7 @@ const (
 	stuckTransfer = 5 * time.Second
 )
 
-// errStuckTransfer is what raft 1.7.3 can get into when transfers to a node that does not answer fail
+// errStuckTransfer is the state that raft 1.7.3 can get into when transfers to a node that does not answer fail
 // again and again (leadershipTransfer blocks on a full channel of a replication that has
 // ended): it refuses everything, and goes on sending heartbeats, so that nobody else is
 // elected. Only a new process ends that.
@@ -160,7 +160,7 @@ func (n *Node) termIfOpen() (term uint64, ok bool) {
 // CommitIndex and AppliedIndex are how far the log is committed and applied here.
 func (n *Node) CommitIndex() uint64 { return n.raft.CommitIndex() }
 
-// LastIndex is how far the log reaches here, whether committed or not.
+// LastIndex returns the index of the last log entry of this node, committed or not.
 func (n *Node) LastIndex() uint64 { return n.raft.LastIndex() }
 
 // InTouch reports whether this node follows a leader that it has just heard from.
@@ -169,7 +169,7 @@ func (n *Node) InTouch() bool {
 	return leader != "" && time.Since(n.raft.LastContact()) < n.cfg.Timing.Heartbeat
 }
 
-// AppliedIndex is how far the log is applied here.
+// AppliedIndex returns the index of the last log entry that this node has applied.
 func (n *Node) AppliedIndex() uint64 { return n.raft.AppliedIndex() }
 
 // Leader is the member that leads as far as this node knows.

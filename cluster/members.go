@@ -22,7 +22,7 @@ type Member struct {
 	API     string // of its gRPC port; empty when not known
 	Voter   bool
 	Leader  bool
-	// Alive is whether gossip reaches it; always true of this node itself.
+	// Alive reports whether gossip reaches the member; always true for this node.
 	Alive bool
 	// NotAliveSince is the time since which gossip does not reach it, in Unix ms: at the earliest the start of this
 	// node. 0 if Alive.
@@ -72,7 +72,7 @@ func (n *Node) nameOf(id string) string {
 	return n.gossip.nameOf(id)
 }
 
-// describe is what is known of a server.
+// describe returns the known facts about a server.
 func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
 	m := Member{
 		ID: string(s.ID), Address: HostPort(s.Address),

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// meta is what a node tells the others of itself, in gossip and in the
+// meta is the information that a node sends about itself, in gossip and in the
 // handshake of every Raft connection.
 type meta struct {
 	ID      string `json:"i"`
@@ -43,7 +43,7 @@ type meta struct {
 const (
 	// maxMeta is memberlist's limit.
 	maxMeta = 512
-	// roomForMeta is what a node's metadata grows by after its start: with a cluster and a quorum, and with more secrets.
+	// roomForMeta is the number of bytes by which a node's metadata grows after its start: with a cluster and a quorum, and with more secrets.
 	roomForMeta = 130
 	// maxProcess is the most that is read of a process's number, in bytes.
 	maxProcess = 16

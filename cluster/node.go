@@ -226,7 +226,7 @@ func (n *Node) start() {
 	n.wg.Go(n.probe)
 }
 
-// meta is what this node tells of itself.
+// meta returns the metadata of this node.
 func (n *Node) meta() meta {
 	m := meta{
 		Gossip: net.JoinHostPort(n.cfg.GossipHost, strconv.Itoa(n.cfg.GossipPort)),
@@ -270,7 +270,7 @@ func (n *Node) Fail(err error) {
 // Failed is closed when the node must not go on; Failure then tells why.
 func (n *Node) Failed() <-chan struct{} { return n.failed }
 
-// Failure is why the node must not go on; nil while it may.
+// Failure returns the reason for which the node must halt; nil while it may run.
 func (n *Node) Failure() error {
 	select {
 	case <-n.failed:

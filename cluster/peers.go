@@ -19,7 +19,7 @@ type peerInfo struct {
 	hints  []string // addresses that were claimed, the latest one last
 }
 
-// known is what is known of a node: its own word, and the claim of others only until there is one.
+// known returns the metadata of a node: its own, and until that arrives, the claim of another node.
 func (p peerInfo) known() meta {
 	if p.met.ID != "" {
 		return p.met

@@ -11,11 +11,11 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Presence is what answers at the address of a node.
+// Presence is the kind of answer at the address of a node.
 type Presence int
 
 const (
-	// Absent is that nothing answers, or another node.
+	// Absent means that nothing answers, or another node.
 	Absent Presence = iota
 	// Present is the node itself, by its own word.
 	Present

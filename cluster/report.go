@@ -76,7 +76,7 @@ type reporter struct {
 	// absentSince is the time since which no leader is known, on the monotonic clock; 0 if one is.
 	absentSince time.Duration
 	absentNext  time.Duration // time of the next line about that
-	// notedAbsence is whether the absence is an event already: one is enough, however long it lasts.
+	// notedAbsence reports whether the absence is an event already: one is enough, however long it lasts.
 	notedAbsence bool
 }
 

@@ -33,7 +33,7 @@ func (e *OtherClusterError) Error() string {
 
 func (*OtherClusterError) Unwrap() error { return ErrOtherCluster }
 
-// seeds is what a node knows of the addresses that it was started with.
+// seeds holds the state of the addresses in --join.
 type seeds struct {
 	since   time.Duration   // start of the node, on the monotonic clock
 	foreign map[string]bool // those of other clusters, which were logged

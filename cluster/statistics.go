@@ -2,7 +2,7 @@ package cluster
 
 import "time"
 
-// Statistics are what Raft counts in a node, for people.
+// Statistics are the counters of Raft in a node, for people.
 type Statistics struct {
 	Raft map[string]string // as the library words them
 	// Followers are the log entries that followers acknowledged to this leader; empty unless it leads.

@@ -52,7 +52,7 @@ type streamLayer struct {
 	wg     sync.WaitGroup
 }
 
-// peering is what a streamLayer needs of its node.
+// peering is the part of a node that its streamLayer needs.
 type peering struct {
 	self  func() meta
 	judge func(h hello, verified string) handshakeReply // verified is the ID in the caller's certificate; empty without one
@@ -325,7 +325,7 @@ type advertised string
 func (advertised) Network() string  { return "tcp" }
 func (a advertised) String() string { return string(a) }
 
-// Transport is what raft's messages travel over: *raft.NetworkTransport, or
+// Transport carries raft's messages: *raft.NetworkTransport, or
 // *raft.InmemTransport in simulations.
 type Transport interface {
 	raft.Transport

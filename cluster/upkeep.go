@@ -72,7 +72,7 @@ type stall struct {
 	looked int64 // as [clock.Reading] counts Mono
 }
 
-// mostBetweenLooks is what counts of the time between two looks.
+// mostBetweenLooks is the greatest time between two looks that counts.
 const mostBetweenLooks = 2 * time.Second
 
 // lasts is the time since the write of that number was first seen; 0 without a write.

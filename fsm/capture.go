@@ -4,9 +4,9 @@ import "io"
 
 // Capture is the state at one index, which does not change any more.
 type Capture struct {
-	// Index is that of the last command in it, or of the newest grant in it after a snapshot was restored.
+	// Index is the index of the last command in it, or of the newest grant in it after a snapshot was restored.
 	Index uint64
-	// Term is that of the last command; 0 if a snapshot was restored and no command came since.
+	// Term is the term of the last command; 0 if a snapshot was restored and no command came since.
 	Term  uint64
 	image image
 }

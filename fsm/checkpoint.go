@@ -13,7 +13,7 @@ func (s *State) LastCheckpoint() (index uint64, digest [32]byte) {
 	return s.lastCheckpoint.index, s.lastCheckpoint.digest()
 }
 
-// lastCheckpoint is what a replica remembers of a checkpoint. Never changed, only replaced.
+// lastCheckpoint is a replica's record of a checkpoint. Never changed, only replaced.
 type lastCheckpoint struct {
 	index uint64
 	// digest returns that of the state just before the checkpoint. It takes time in proportion to the state when it is

@@ -6,7 +6,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// image is what the digest covers and a snapshot holds: the state without what can
+// image is the content of the digest and of a snapshot: the state without what can
 // be derived from it. It is walked in one canonical order, so that equal states give
 // equal bytes whatever their history.
 type image struct {

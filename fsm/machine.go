@@ -12,7 +12,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// Options are what a [Machine] can be made with. The zero Options are good.
+// Options are the options of a [Machine]. The zero Options are good.
 type Options struct {
 	// Supported is the newest fsm_version to accept; 0 means [Version].
 	Supported uint32

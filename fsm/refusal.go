@@ -9,13 +9,13 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// Result is what applying one command gave. The same command at the same index
+// Result is the result of applying one command. The same command at the same index
 // gives the same result on every replica.
 type Result struct {
-	// Err is why the command had no effect, nil if it had.
+	// Err is the reason for which the command had no effect, nil if it had one.
 	Err *Refused
 
-	// Halted is why the machine stopped for good, nil normally. It wraps
+	// Halted is the reason for which the machine halted, nil normally. It wraps
 	// [ErrHalted]. Err is set too, so that nobody takes such a result for a grant.
 	Halted error
 
@@ -50,7 +50,7 @@ type Grant struct {
 	Until  int64  // the tick before which the window ends
 }
 
-// Refused is why a command had no effect. It is an error; match it with [errors.As], or by its
+// Refused is the reason for which a command had no effect. It is an error; match it with [errors.As], or by its
 // reason with [errors.Is] and a Refused of that reason.
 type Refused struct {
 	Reason commandv1.Refusal

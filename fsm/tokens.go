@@ -122,7 +122,7 @@ func CheckTokenName(name string) error {
 	return names.Check("token name", name)
 }
 
-// grants is what CreateToken and UpdateToken say that a token allows.
+// grants holds the permissions of a token in CreateToken and UpdateToken.
 type grants interface {
 	GetScopes() []string
 	GetExpiresAtMs() int64

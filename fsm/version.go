@@ -14,7 +14,7 @@ const Version = 1
 // firstVersion is the fsm_version of a state that no RaiseVersion was applied to.
 const firstVersion = 1
 
-// kind is what the state machine knows of one kind of command.
+// kind describes one kind of command to the state machine.
 type kind struct {
 	since uint32 // the fsm_version that introduced it
 	apply func(*State, entry) Result

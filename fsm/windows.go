@@ -123,7 +123,7 @@ func (s *State) releaseWorker(e entry) Result {
 	return Result{}
 }
 
-// claim is what a holder says of its window: ExtendWindow and ReleaseWorker.
+// claim is the window that a holder presents in ExtendWindow and ReleaseWorker.
 type claim interface {
 	GetWorker() uint64
 	GetToken() uint64

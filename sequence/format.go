@@ -104,7 +104,7 @@ func append2(dst []byte, n int) []byte {
 	return append(dst, '0'+byte(n/10), '0'+byte(n%10))
 }
 
-// padding is what makes room for zeros.
+// padding holds the zeros that numbers are padded with.
 const padding = "0000000000000000000000000000000000000000000000000000000000000000"
 
 func (p *part) appendNumber(dst []byte, n int64) []byte {

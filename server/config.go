@@ -20,7 +20,7 @@ import (
 
 // Config describes a member with all its interfaces.
 type Config struct {
-	// Name is what people call the member, and the stable name that its lanes
+	// Name is the human-readable name of the member, and the stable name that its lanes
 	// hold workers under; empty: the host name.
 	Name string
 	// ForceName makes a new member join although another member has its name: it is to replace that one.
@@ -33,7 +33,7 @@ type Config struct {
 	HTTPAddr   string
 	RaftAddr   string
 	GossipAddr string
-	// RedisAddr is where Redis clients connect; empty: nowhere.
+	// RedisAddr is the address for Redis clients; empty disables the listener.
 	RedisAddr string
 	// ThriftAddr is the address for clients of Twitter's Snowflake server; empty: none.
 	ThriftAddr string

@@ -48,7 +48,7 @@ type forwarding struct {
 	closed  bool
 }
 
-// forwarded is what becomes of a request.
+// forwarded is the outcome of a forwarded request.
 type forwarded struct {
 	resp *snowraftv1.NextNumbersResponse
 	err  error

@@ -188,7 +188,7 @@ func (p *peers) LastAtLeader(ctx context.Context, leader cluster.Member, sequenc
 	return resp.GetLast(), resp.Last != nil, err
 }
 
-// leader is how a member asks the one that leads.
+// leader calls the leader for a member.
 type leader struct {
 	rpc.MemberGranter
 	rpc.Finder

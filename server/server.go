@@ -141,7 +141,7 @@ func (s *Server) abandon(ctx context.Context) error {
 	return err
 }
 
-// Failure is why the member must not go on; nil if it may.
+// Failure returns the reason for which the member must halt; nil while it may run.
 func (s *Server) Failure() error { return s.member.Node().Failure() }
 
 // Alive returns nil while the member's upkeep runs, or else for how long it has not.
@@ -162,17 +162,17 @@ func (s *Server) Close(ctx context.Context) error {
 	return s.closeErr
 }
 
-// identify is what forwarded calls say of this member. Lanes call it before
+// identify returns the metadata about this member in forwarded calls. Lanes call it before
 // Open has returned.
 func (s *Server) identify() (id, clusterID string) {
 	<-s.opened
 	return s.member.Node().ID(), s.member.Node().ClusterID()
 }
 
-// RaftAddr is where others reach this member's Raft port.
+// RaftAddr returns the advertised address of this member's Raft port.
 func (s *Server) RaftAddr() string { return s.ports.Advertised(s.ports.raft) }
 
-// GossipAddr is where others reach this member's gossip port.
+// GossipAddr returns the advertised address of this member's gossip port.
 func (s *Server) GossipAddr() string {
 	return net.JoinHostPort(s.ports.Host, strconv.Itoa(s.ports.gossip.GetAutoBindPort()))
 }

@@ -34,7 +34,7 @@ type usage struct {
 	last atomic.Pointer[look]
 }
 
-// look is what one look at the data directory found.
+// look is the result of one look at the data directory.
 type look struct {
 	storage.Usage
 	at int64 // as clock.Reading counts Mono

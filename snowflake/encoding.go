@@ -31,7 +31,7 @@ const (
 	Base62
 )
 
-// maxTextBytes is what Decode looks at: the longest ID has 20 digits, the rest leaves
+// maxTextBytes is the greatest length of a text that Decode reads: the longest ID has 20 digits, the rest leaves
 // room for zeros in front.
 const maxTextBytes = 64
 

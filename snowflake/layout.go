@@ -17,7 +17,7 @@ type Layout struct {
 	spread uint64                // at least 1, so that StartSequence needs no branch
 }
 
-// span is where a field lies within an ID. The zero span holds only 0.
+// span is the position of a field within an ID. The zero span holds only 0.
 type span struct{ shift, bits uint8 }
 
 func (s span) of(id uint64) uint64 { return id >> s.shift & (1<<s.bits - 1) }

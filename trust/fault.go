@@ -1,6 +1,6 @@
 package trust
 
-// Fault is what is wrong with the token of a call.
+// Fault is the problem with the token of a call.
 type Fault string
 
 // The faults.

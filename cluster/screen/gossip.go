@@ -43,13 +43,13 @@ var (
 	sixOf   = textOf(func(n int) bool { return n == versions })
 )
 
-// source is what a ping says of its sender.
+// source is the sender in a ping.
 func source(f fields) fields {
 	f["SourceAddr"], f["SourcePort"], f["SourceNode"] = address, uint16s, names
 	return f
 }
 
-// datagrams is what may be in a datagram, by type. Of a user message only the length is looked at.
+// datagrams lists the messages that a datagram may hold, by type. Of a user message only the length is looked at.
 var datagrams = map[byte]rule{
 	kindPing:         object(source(fields{"SeqNo": uint32s, "Node": names})),
 	kindIndirectPing: object(source(fields{"SeqNo": uint32s, "Node": names, "Target": address, "Port": uint16s, "Nack": boolean})),

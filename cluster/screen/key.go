@@ -9,7 +9,7 @@ import (
 const (
 	nonceSize = 24
 	tagSize   = 16
-	// ownSize is how much of a nonce the key of its frame is derived from. The rest is the nonce of AES-GCM.
+	// ownSize is the number of bytes of a nonce from which the key of its frame is derived. The rest is the nonce of AES-GCM.
 	ownSize = 12
 )
 

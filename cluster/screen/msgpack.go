@@ -144,7 +144,7 @@ func list(most int, element rule) rule {
 	}
 }
 
-// fields is what a map holds, by name. A name of another version of a library may stand there with a scalar.
+// fields lists the fields of a map by name. A name of another version of a library may stand there with a scalar.
 type fields map[string]rule
 
 const (

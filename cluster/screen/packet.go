@@ -58,7 +58,7 @@ func IndirectPings(raw []byte, label string) int {
 	return n
 }
 
-// LabelHead is what a datagram or a stream with the label begins with.
+// LabelHead is the beginning of a datagram or a stream with the label.
 func LabelHead(label string) []byte {
 	head := []byte{kindLabel, byte(len(label))} //nolint:gosec // a label of ours
 	return append(head, label...)

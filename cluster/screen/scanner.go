@@ -13,17 +13,17 @@ import (
 	"slices"
 )
 
-// ErrRefused is what every refusal of a message wraps; errors of the connection do not.
+// ErrRefused is wrapped by every refusal of a message, but not by errors of the connection.
 var ErrRefused = errors.New("not a message of a member")
 
 func refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrRefused, fmt.Sprintf(format, args...))
 }
 
-// step is how much memory is made ready for bytes that did not arrive yet.
+// step is the number of bytes allocated ahead of bytes that have not arrived yet.
 const step = 4096
 
-// small is how long a message may be that takes no place among the large ones.
+// small is the greatest length of a message that takes no place among the large ones.
 const small = 64 << 10
 
 // scanner takes a message from its source, at most limit bytes of it.

@@ -24,7 +24,7 @@ const (
 	boltNoFreelist = 1<<64 - 1
 )
 
-// boltMeta is where the content of a bbolt file is.
+// boltMeta is the metadata page of a bbolt file: the places of its content.
 type boltMeta struct {
 	pageSize uint64 // bytes
 	root     uint64 // page of the root bucket

@@ -38,7 +38,7 @@ func (e *DiskError) Error() string {
 
 func (e *DiskError) Unwrap() error { return e.Err }
 
-// readError is what it means that a store can't be read.
+// readError returns the error of a store that cannot be read.
 func readError(path string, err error) error {
 	if _, ok := errors.AsType[*CorruptError](err); ok {
 		return err

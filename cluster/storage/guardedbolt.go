@@ -26,7 +26,7 @@ type guardedBolt struct {
 	broken atomic.Pointer[brokenPages] // nil until the first panic
 }
 
-// boltStore is what raftboltdb.BoltStore does.
+// boltStore is the interface of raftboltdb.BoltStore.
 type boltStore interface {
 	raft.LogStore
 	raft.StableStore

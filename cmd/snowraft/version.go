@@ -13,7 +13,7 @@ import (
 // version and commit are set when a release is built: -ldflags "-X main.version=v1.2.3 -X main.commit=...".
 var version, commit string
 
-// buildInfo is what this program was built from.
+// buildInfo is the source and the toolchain of this program.
 type buildInfo struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit"`

@@ -13,7 +13,7 @@ import (
 	"github.com/snowraft/snowraft/sequence"
 )
 
-// Restore is what the operator says of the cluster that a backup is from.
+// Restore holds the operator's statements about the cluster that a backup is from.
 type Restore struct {
 	NowMillis int64 // clock of this host; Unix ms
 	// OldEndedMillis is the latest time that a clock of the old cluster showed, in Unix ms: no member proposed anything after

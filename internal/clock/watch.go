@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Limits is how wrong a clock may be.
+// Limits are the greatest errors of a clock that are tolerated.
 type Limits struct {
 	// WaitThreshold is the greatest time by which the clock may be behind the observed clock.
 	WaitThreshold time.Duration
@@ -17,7 +17,7 @@ type Limits struct {
 	Swap bool
 }
 
-// suspendNoise is what two readings of the machine's clocks may differ by, ms.
+// suspendNoise is the greatest difference between two readings of the machine's clocks, in ms, that is not a suspension.
 const suspendNoise = 10
 
 // jumpPatience is the time for which a clock without peers must go right after a
@@ -124,7 +124,7 @@ func (w *Watch) Behind(r Reading) time.Duration {
 	return time.Duration(w.observed.Load()-r.Wall) * time.Millisecond
 }
 
-// Offset is how far this clock is from the majority's; positive is ahead.
+// Offset returns the difference between this clock and the majority's; positive is ahead.
 func (w *Watch) Offset() time.Duration {
 	r := w.read()
 	return time.Duration(r.Wall-r.Mono-w.reference.Load()) * time.Millisecond
@@ -189,7 +189,7 @@ func (w *Watch) ForgetPeer(id string) {
 	w.Update()
 }
 
-// PeerOffset is how far a peer's clock is from ours; positive is ahead.
+// PeerOffset returns the difference between a peer's clock and this one; positive is ahead.
 func (w *Watch) PeerOffset(id string) (time.Duration, bool) {
 	r := w.read()
 	w.mu.Lock()

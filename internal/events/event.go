@@ -5,7 +5,7 @@ package events
 
 import "log/slog"
 
-// Kind is what an event is about.
+// Kind is the subject of an event.
 type Kind string
 
 // The kinds. They are the words of the API.
@@ -40,9 +40,9 @@ type Event struct {
 	FirstMillis, LastMillis int64
 	// Actor is the caller whose request changed something; empty otherwise.
 	Actor string
-	// Address is that of the caller; empty otherwise.
+	// Address is the address of the caller; empty otherwise.
 	Address string
-	// Reason is that of a refusal or a denial; empty otherwise.
+	// Reason is the reason of a refusal or a denial; empty otherwise.
 	Reason string
 	// Index is the index in the Raft log of the change; 0 for none.
 	Index uint64

@@ -17,7 +17,7 @@ import (
 
 // Call is a call that was answered.
 type Call struct {
-	// By is who answered, or who called; it is for messages, and for the tests' own use.
+	// By is the name of the member that answered, or of the caller, for messages and tests.
 	By string
 	// Began is before the request was sent, Ended after the answer was received, by
 	// one and the same clock.

@@ -51,7 +51,7 @@ func span(calls []Call) string {
 		calls[0].Began.Format(time.TimeOnly), calls[len(calls)-1].Began.Format(time.TimeOnly))
 }
 
-// operations is what porcupine wants to know of calls. Those that overlap are of different
+// operations returns the calls in the form that porcupine reads. Those that overlap are of different
 // clients, which are the lines of its pictures.
 func operations(calls []Call) []porcupine.Operation {
 	all := ranked(calls)

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// Access is how clients get into a cluster; the zero value is plain TCP without a token.
+// Access holds the credentials of clients; the zero value is plain TCP without a token.
 type Access struct {
 	TLS   *tls.Config // nil: plain TCP
 	Token string      // also sent in clear text, because who measures has decided on that

@@ -22,7 +22,7 @@ const (
 type Refusal struct {
 	// Reason is a word in capitals, such as CLOCK_BEHIND or HTTP_500.
 	Reason string
-	// Text is what happened, for people.
+	// Text describes the failure for people.
 	Text string
 }
 
@@ -32,7 +32,7 @@ func (e *Refusal) Error() string { return e.Text }
 type Failure struct {
 	Reason string
 	Count  uint64
-	// Example is what the first one said.
+	// Example is the message of the first one.
 	Example string
 }
 
@@ -59,7 +59,7 @@ func (f Failure) Repeatable() bool {
 	return false
 }
 
-// reasonOf is what a failure is counted by.
+// reasonOf returns the reason by which a failure is counted.
 func reasonOf(err error) string {
 	if r, ok := errors.AsType[*Refusal](err); ok {
 		return r.Reason

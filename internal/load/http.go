@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// mostText is how much of an answer is read: 100,000 numbers of 20 digits are less.
+// mostText is the number of bytes of an answer that are read: 100,000 numbers of 20 digits are less.
 const mostText = 16 << 20
 
 // HTTP asks for numbers as plain text, on a connection of its own that is kept. It

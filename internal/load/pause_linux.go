@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// coarse is how late Go's timers may be: an idle program waits for the network and
+// coarse is the greatest delay of Go's timers: an idle program waits for the network and
 // for timers with the same call, in whole milliseconds.
 const coarse = 1500 * time.Microsecond
 

@@ -36,13 +36,13 @@ type Plan struct {
 	Progress func(Progress)
 }
 
-// Progress is how far a run is.
+// Progress is the progress of a run.
 type Progress struct {
 	Elapsed                time.Duration
 	Calls, Numbers, Failed uint64 // so far; Calls are those that succeeded
 }
 
-// Result is what a run measured.
+// Result is the result of a run.
 type Result struct {
 	// Elapsed is the time from the first call's beginning to the last one's end; in
 	// the open loop at least the plan's duration, unless it was interrupted.

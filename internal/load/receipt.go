@@ -6,7 +6,7 @@ import "math/bits"
 // check, so that clients seldom meet there.
 const bufferedSpans = 256
 
-// Receipt is what one client got; its Caller writes it.
+// Receipt holds the results of one client; its Caller writes it.
 type Receipt struct {
 	numbers uint64 // in this call
 	// The fields below are nil and 0 if nothing is checked.

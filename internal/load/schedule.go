@@ -23,7 +23,7 @@ func newSchedule(begin time.Time, duration time.Duration, rate float64) *schedul
 	return s
 }
 
-// due is when call i is due, 0 being the first.
+// due returns the time at which call i is due; the first is call 0.
 func (s *schedule) due(i int64) time.Time {
 	return s.begin.Add(time.Duration(float64(i) * s.each))
 }

@@ -12,7 +12,7 @@ type Span struct{ First, Last uint64 }
 // spans are in the order of compare.
 type spans []Span
 
-// order is how spans of one step are ordered: those that numbers of one may follow
+// order compares spans of one step: those that numbers of one may follow
 // in another stand together, so first by the remainder.
 type order struct{ step uint64 }
 

@@ -38,7 +38,7 @@ func (m *Member) Counter(ctx context.Context, name string) (Counter, error) {
 // Strict reports whether the leader issues the numbers, see [Member.NextAtLeader].
 func (c Counter) Strict() bool { return c.definition.strict }
 
-// errNotHere is that this member's replica does not have a sequence, which may exist.
+// errNotHere means that this member's replica does not have a sequence, which may exist.
 var errNotHere = errors.New("this member does not know the sequence")
 
 // counterHere is Counter as far as this member's replica knows; it does not wait.
@@ -84,7 +84,7 @@ func (m *Member) openSequence(name string, g allocator.BlockGranter) *allocator.
 	})
 }
 
-// SequenceStats is what this member did with blocks of relaxed sequences, of all in sum.
+// SequenceStats counts this member's work with blocks, summed over all relaxed sequences.
 func (m *Member) SequenceStats() allocator.SequenceStats { return m.counters.stats() }
 
 // Sequence is a sequence as this member's replica has it. It fails with an [UnknownSequenceError],

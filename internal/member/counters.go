@@ -21,7 +21,7 @@ type counter struct {
 	numbers *allocator.Sequence
 }
 
-// known is what the replica said of a sequence at a revision of its sequences.
+// known is the replica's state of a sequence at a revision of its sequences.
 type known struct {
 	revision   uint64
 	definition *definition

@@ -15,7 +15,7 @@ import (
 	"github.com/snowraft/snowraft/sequence"
 )
 
-// definition is what the specification of a sequence means, worked out once.
+// definition is the parsed specification of a sequence.
 type definition struct {
 	generation uint64
 	strict     bool
@@ -71,7 +71,7 @@ func (d *definition) period(millis int64) int32 {
 	return int32(sequence.PeriodAt(d.reset, time.UnixMilli(millis).In(d.location)))
 }
 
-// periodEnd is when a period ends, in Unix milliseconds; 0 if it does not.
+// periodEnd returns the end of a period in Unix milliseconds; 0 if it has none.
 func (d *definition) periodEnd(period int32) int64 {
 	if d.reset == sequence.ResetNone || period == 0 {
 		return 0
@@ -175,7 +175,7 @@ func argument(name string) string {
 	return name
 }
 
-// unknownSequence is that there is no such sequence, which settleSequence or the log has settled. It
+// unknownSequence means that there is no such sequence, according to settleSequence or the log. It
 // looks for names that may have been meant.
 func (m *Member) unknownSequence(name string) error {
 	if never := nfc.Check("sequence name", name); never != nil {

@@ -24,7 +24,7 @@ const (
 	dutyTimeout = 5 * time.Second
 )
 
-// lead is what the leader owes the cluster; ctx ends with the leadership.
+// lead runs the duties of the leader; ctx ends with the leadership.
 func (m *Member) lead(ctx context.Context) {
 	select {
 	case <-m.opened:

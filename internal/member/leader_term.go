@@ -9,7 +9,7 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 )
 
-// leaderTerm is what a leader keeps in memory of strict sequences, for one term.
+// leaderTerm is the state of strict sequences in a leader's memory, for one term.
 //
 // Invariant: numbers that it issues come from blocks that were granted in its
 // term, after all that earlier leaders issued, and that it still led in that

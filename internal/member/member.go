@@ -22,7 +22,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// Config is what a member needs.
+// Config holds the settings of a member.
 type Config struct {
 	// Cluster describes the node. FSM, Commands, Watch, Lead and Removed are
 	// filled in by Open.
@@ -47,7 +47,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Leader is what a member asks of the one that leads.
+// Leader is the part of the leader that a member calls.
 type Leader interface {
 	allocator.Granter
 	allocator.BlockGranter
@@ -207,7 +207,7 @@ func (m *Member) Node() *cluster.Node { return m.node }
 // State is the member's replica.
 func (m *Member) State() *fsm.Machine { return m.fsm }
 
-// Events is what happened to the member lately.
+// Events returns the recent events of the member.
 func (m *Member) Events() *events.Ring { return m.events }
 
 // Clock is the judge of the member's clock.

@@ -13,7 +13,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// number is that of the fields that the next version adds, far from those of real versions.
+// number is the number of the fields that the next version adds, far from those of real versions.
 const number = 1000
 
 // protos returns the generated code of the protos that the next version changes, by path. It derives them from those

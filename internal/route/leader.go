@@ -92,7 +92,7 @@ func endOfWait(ctx context.Context) time.Time {
 	return now.Add(wait)
 }
 
-// leadership is what a [cluster.Node] knows of the leader.
+// leadership is the part of a [cluster.Node] that knows the leader.
 type leadership interface {
 	Leader() (cluster.Member, bool)
 	LeaderChanged() <-chan struct{}

@@ -12,7 +12,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// outcome is what the tries of one call say of it.
+// outcome is the result of all tries of one call.
 type outcome struct{ unknown error } // of a try that may have been done
 
 func (o *outcome) see(err error) {

@@ -23,7 +23,7 @@ type Error struct {
 	Code    codes.Code
 	Reason  string
 	Message string
-	// RetryAfter is when trying again may help; 0 when waiting does not help.
+	// RetryAfter is the time after which a retry may succeed; 0 if waiting does not help.
 	RetryAfter time.Duration
 	Metadata   map[string]string
 	// Cause is the error of the domain that it stands for, for errors.Is and errors.As; nil

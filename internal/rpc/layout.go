@@ -20,7 +20,7 @@ func Layout(spec snowflake.Spec) *snowraftv1.Layout {
 	return l
 }
 
-// Spec is what a layout of the API says. Of a field that the API does not have, or with too
+// Spec returns the specification in a layout of the API. Of a field that the API does not have, or with too
 // many bits, it makes one that [snowflake.New] refuses.
 func Spec(l *snowraftv1.Layout) snowflake.Spec {
 	spec := snowflake.Spec{

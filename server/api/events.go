@@ -124,7 +124,7 @@ func (v views) eventsOf(ctx context.Context, m cluster.Member, req *snowraftv1.L
 	return resp.GetEvents(), err
 }
 
-// place is where an event stands in a list of the events of all members.
+// place is the position of an event in a list of the events of all members.
 type place struct {
 	at     int64
 	member string // ID

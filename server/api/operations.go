@@ -20,7 +20,7 @@ type operations struct {
 	*Services
 }
 
-// pieceBytes is how much of a backup a message has: so little that it does not count for the memory of answers.
+// pieceBytes is the number of bytes of a backup per message: so little that it does not count for the memory of answers.
 const pieceBytes = 60 << 10
 
 // Backup implements snowraftv1.OperationsServiceServer.

@@ -33,7 +33,7 @@ type sequenceLists struct {
 	kept    map[listQuery]sequenceList
 }
 
-// listQuery is what a list is worked out for.
+// listQuery is the request that a list answers.
 type listQuery struct {
 	nearest  bool   // by how near their end they are; else by name
 	contains string // part of the names, in lower case

@@ -20,7 +20,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Config is what the services need.
+// Config holds the parts of a member that the services need.
 type Config struct {
 	Member  *member.Member
 	Router  *route.Router

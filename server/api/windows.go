@@ -104,7 +104,7 @@ func layoutWindows(replica *fsm.Machine, l *snowflake.Layout, members []*snowraf
 	return message
 }
 
-// claim is what a lane of a member reports about its window.
+// claim is the window that a lane of a member reports.
 type claim struct {
 	member   string // ID
 	position int64  // Unix ms; 0 if unknown

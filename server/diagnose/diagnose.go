@@ -35,7 +35,7 @@ const (
 	problemsFile = "problems.txt"
 )
 
-// Source is what a member says of itself.
+// Source reads the state of a member.
 type Source struct {
 	Member   *member.Member
 	Metrics  prometheus.Gatherer

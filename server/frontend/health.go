@@ -34,7 +34,7 @@ type healthService struct {
 	changed  chan struct{} // closed and replaced when seen changes
 }
 
-// health is what watchers are told of.
+// health is the state that watchers receive.
 type health struct {
 	ready    bool // IDs can be issued
 	draining bool
@@ -138,7 +138,7 @@ func (h *healthService) look() {
 	}
 }
 
-// latest is what was seen last, and a channel that is closed when that changes.
+// latest returns the last state, and a channel that is closed when the state changes.
 func (h *healthService) latest() (seen health, changed <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

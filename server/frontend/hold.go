@@ -11,7 +11,7 @@ const (
 	holdFor = 2 * time.Millisecond
 )
 
-// holding is how a request that waits to be confirmed holds its stream. While requests come one at a time, as those of a client with a
+// holding decides whether a request that waits to be confirmed holds its stream. While requests come one at a time, as those of a client with a
 // single caller do, none is behind the one that waits. Then another goroutine that reads on gains nothing, and waking it is a good
 // part of what the request costs.
 type holding struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/server/issue"
 )
 
-// metrics are what Prometheus scrapes, listed in docs/metrics.md. Counters are counted where things
+// metrics are the metrics for Prometheus, listed in docs/metrics.md. Counters are counted where things
 // happen; everything that is a state is read at each scrape.
 type metrics struct {
 	registry *prometheus.Registry
@@ -86,7 +86,7 @@ var (
 	descCertificate = Desc("certificate_expiry_timestamp_seconds", "Unix time at which the operator's own certificate expires; NaN if the process has none.")
 )
 
-// state is what every process has, and is read at each scrape.
+// state holds the metrics that every process has and that are read at each scrape.
 type state struct{ server *Server }
 
 // Describe implements prometheus.Collector.

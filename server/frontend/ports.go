@@ -13,7 +13,7 @@ type Ports struct {
 	API, HTTP net.Listener
 	Redis     net.Listener // nil when it is off
 	Thrift    net.Listener // nil when it is off
-	// Host is what others are told to connect to; empty: the address that was bound.
+	// Host is the advertised host; if empty, the bound address is advertised.
 	Host string
 }
 

@@ -106,7 +106,7 @@ func New(cfg Config) *Server {
 
 // Behind is the part of the process that a Server opens its ports to.
 type Behind struct {
-	// Issuer is what all protocols take IDs and numbers from; see [Server.Issuer].
+	// Issuer issues IDs and numbers for all protocols; see [Server.Issuer].
 	Issuer   *issue.Issuer
 	Process  Process
 	Services func(grpc.ServiceRegistrar) error
@@ -218,13 +218,13 @@ func (s *Server) Ready() error {
 	return s.ready()
 }
 
-// APIAddr is where others reach the API.
+// APIAddr returns the advertised address of the API.
 func (s *Server) APIAddr() string { return s.ports.Advertised(s.ports.API) }
 
-// HTTPAddr is where others reach the HTTP port.
+// HTTPAddr returns the advertised address of the HTTP port.
 func (s *Server) HTTPAddr() string { return s.ports.Advertised(s.ports.HTTP) }
 
-// RedisAddr is where others reach the Redis port; empty when it is off.
+// RedisAddr returns the advertised address of the Redis port; empty if the listener is disabled.
 func (s *Server) RedisAddr() string {
 	if s.ports.Redis == nil {
 		return ""
@@ -232,7 +232,7 @@ func (s *Server) RedisAddr() string {
 	return s.ports.Advertised(s.ports.Redis)
 }
 
-// ThriftAddr is where others reach the Thrift port; empty when it is off.
+// ThriftAddr returns the advertised address of the Thrift port; empty if the listener is disabled.
 func (s *Server) ThriftAddr() string {
 	if s.ports.Thrift == nil {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// timeoutPeriod is how late the deadline of a connection may be enforced.
+// timeoutPeriod is the greatest delay with which the deadline of a connection is enforced.
 const timeoutPeriod = time.Second
 
 // timeouts enforces the deadlines of connections. net/http sets several for each request, which rarely pass. Each would
@@ -91,7 +91,7 @@ func (c *timedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite is that of the connection.
+// CloseWrite closes the writing side of the connection.
 func (c *timedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -19,7 +19,7 @@ import (
 // that costs little beside writing so many down, and leaves the buffer to the others.
 const maxBuffered = 64
 
-// bufferAge is how old an ID that a gateway answers with may be. Members' clocks may differ by as
+// bufferAge is the greatest age of an ID that a gateway answers with. Members' clocks may differ by as
 // much, so that IDs are in no other order than those that members are asked for.
 const bufferAge = time.Second
 

@@ -13,7 +13,7 @@ import (
 
 // Config describes a gateway.
 type Config struct {
-	// Name is what INFO calls the gateway; empty: the host name.
+	// Name is the name of the gateway in INFO; if empty, the host name.
 	Name string
 	// Members are API addresses of members; some suffice.
 	Members []string
@@ -21,7 +21,7 @@ type Config struct {
 	// Bind addresses, host:port; port 0 picks a free one.
 	APIAddr  string
 	HTTPAddr string
-	// RedisAddr is where Redis clients connect; empty: nowhere.
+	// RedisAddr is the address for Redis clients; empty disables the listener.
 	RedisAddr string
 	// ThriftAddr is the address for clients of Twitter's Snowflake server; empty: none.
 	ThriftAddr string

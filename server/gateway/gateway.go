@@ -33,7 +33,7 @@ type Gateway struct {
 	client *client.Client
 	source *source
 	views  *views
-	// createsAt is when an INCR may create a sequence, on the monotonic clock in ms.
+	// createsAt is the time at which an INCR may create a sequence, in ms of the monotonic clock.
 	createsAt atomic.Int64
 
 	closeOnce sync.Once

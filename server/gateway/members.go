@@ -18,7 +18,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// members is how a gateway asks members.
+// members calls members for a gateway.
 type members struct {
 	id   string // of the gateway; differs between starts
 	name string // of the gateway

@@ -55,7 +55,7 @@ func (s services) register(g grpc.ServiceRegistrar) error {
 	return nil
 }
 
-// operations is what a gateway serves of the OperationsService.
+// operations is the part of the OperationsService that a gateway serves.
 type operations struct {
 	snowraftv1.UnimplementedOperationsServiceServer
 }

@@ -39,7 +39,7 @@ type Source interface {
 // Counter counts; a prometheus.Counter is one.
 type Counter interface{ Add(float64) }
 
-// Counters are what an Issuer counts with.
+// Counters are the counters of an Issuer.
 type Counters struct {
 	IDs             func(layout string) Counter // called once or twice for a layout
 	Strict, Relaxed Counter                     // numbers, by the sequence's mode

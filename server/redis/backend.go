@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Backend is what the Redis protocol needs of a member. It is called from many
+// Backend is the part of a member that the Redis protocol needs. It is called from many
 // goroutines. Its errors are read with rpc.FromError.
 type Backend interface {
 	// Next issues count numbers of a sequence, 1 to 1,000,000: first,
@@ -30,7 +30,7 @@ type Backend interface {
 	Info() Info
 }
 
-// Info is what INFO and HELLO tell about a member.
+// Info is the information about a member in INFO and HELLO.
 type Info struct {
 	Member    string // its name
 	MemberID  string

@@ -14,10 +14,10 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// maxAnswerBytes is how much is answered before it is sent.
+// maxAnswerBytes is the number of bytes of responses after which they are sent.
 const maxAnswerBytes = 64 << 10
 
-// maxLingerBytes is how much is read of a client whose connection ends with an error.
+// maxLingerBytes is the number of bytes read from a client whose connection ends with an error.
 const maxLingerBytes = 1 << 20
 
 // What a connection waits for.
@@ -35,7 +35,7 @@ type conn struct {
 	w   *writer
 	id  int64
 
-	// state is what it waits for, and since which beat: beat<<2 | waitsFor.
+	// state holds what the connection waits for, and since which beat: beat<<2 | waitsFor.
 	state atomic.Int64
 
 	began    time.Time  // the last read

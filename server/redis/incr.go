@@ -64,7 +64,7 @@ func (c *conn) incr(args [][]byte) {
 	c.pending.add(lookup(args[0]), name, count) // there is room, as none is pending
 }
 
-// wanted is what an INCR or INCRBY asks for, or why it is refused.
+// wanted returns the name and the count that an INCR or INCRBY requests, or the refusal.
 func (c *conn) wanted(args [][]byte) (name string, count uint64, refusal string) {
 	count = 1
 	if len(args) > 2 {

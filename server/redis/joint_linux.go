@@ -17,7 +17,7 @@ type joint struct {
 	idle []*share.Line[*conn] // no call is in progress
 }
 
-// grant is what a call for many connections was answered: their numbers in their order.
+// grant is the answer to a call for many connections: their numbers in their order.
 type grant struct {
 	line      *share.Line[*conn]
 	conns     []share.Seat[*conn]

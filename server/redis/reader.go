@@ -21,7 +21,7 @@ const (
 // errIncomplete is a command whose rest has not arrived.
 var errIncomplete = errors.New("incomplete")
 
-// protocolError is what is not RESP: the connection can't go on after it.
+// protocolError is input that is not RESP; the connection cannot continue after it.
 type protocolError string
 
 // errTooBig is a command that does not fit the buffer.

@@ -6,7 +6,7 @@ import (
 	"github.com/tidwall/redcon"
 )
 
-// subcommand is what some commands take as their second word.
+// subcommand is the second word of some commands.
 type subcommand struct {
 	usage   string // begins with the subcommand's name
 	arity   int    // as a command's

@@ -22,7 +22,7 @@ const (
 	replySize  = 128     // of most replies
 )
 
-// form is how a client writes its messages; the replies have the same form.
+// form is the encoding of a client's messages; the replies have the same form.
 type form struct{ framed, strict bool }
 
 // errStrange is a connection that does not speak the protocol.

@@ -224,7 +224,7 @@ func (g *gateway) allowed(r *http.Request) string {
 	return strings.Join(all, ", ")
 }
 
-// nowhere is where probes write.
+// nowhere discards the bodies of probes.
 type nowhere struct{}
 
 func (nowhere) Header() http.Header         { return http.Header{} }

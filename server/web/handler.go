@@ -19,7 +19,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Backend is what the short paths need of a member. Errors are readable with
+// Backend is the part of a member that the short paths need. Errors are readable with
 // rpc.FromError. Contexts come without a deadline: how long a call may take is up to it.
 type Backend interface {
 	// Next issues count numbers of a sequence: first, first + increment, ... A count of 0 only judges the caller.
@@ -50,7 +50,7 @@ type Console interface {
 	Serve(w http.ResponseWriter, r *http.Request) (method string, err error)
 }
 
-// Config is what the handler stands on.
+// Config holds the settings of the handler.
 type Config struct {
 	Backend Backend
 	// Conn leads to the member's own gRPC services.

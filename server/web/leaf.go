@@ -9,7 +9,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// leafException is what Leaf's server fails with.
+// leafException is the error format of Leaf's server.
 const leafException = "com.sankuai.inf.leaf.server.exception.LeafServerException"
 
 // The IDs that Leaf has in place of one where it fails.

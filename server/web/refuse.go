@@ -65,7 +65,7 @@ func invalid(message string) *rpc.Error {
 	return rpc.NewError(rpc.InvalidArgument, message)
 }
 
-// unreadable is why a body can't be read.
+// unreadable returns the refusal of a body that cannot be read.
 func unreadable(err error) error {
 	if tooLong, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return &refusal{http.StatusRequestEntityTooLarge, invalid(fmt.Sprintf("body: expected at most %d bytes", tooLong.Limit))}

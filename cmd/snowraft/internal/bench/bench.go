@@ -45,7 +45,7 @@ type config struct {
 	access            cli.Access
 }
 
-// target is what a bench command asks. The rest is the same for all.
+// target is the system under test of a bench command. The rest is the same for all commands.
 type target struct {
 	noun      string // what it issues, in the plural
 	port      int

@@ -15,7 +15,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Holder is who has the workers that are leased to be measured.
+// Holder is the name of the holder of the leased workers.
 const Holder = "snowraft-bench"
 
 func newEmbedded(a *cli.App) *cobra.Command {

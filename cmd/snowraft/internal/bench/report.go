@@ -197,7 +197,7 @@ func failed(words string, f load.Failure) error {
 	return e
 }
 
-// failure is why a run that was measured is a failure nevertheless.
+// failure returns the reason for which a measured run counts as failed; nil if it succeeded.
 func (r report) failure() error {
 	if v := r.result.Report; v.Duplicates > 0 {
 		return fmt.Errorf("%d of %d %s are duplicates: %s%s", v.Duplicates, v.Checked, r.noun,

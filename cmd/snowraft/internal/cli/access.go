@@ -23,7 +23,7 @@ const (
 	secretFlag = "secret-file"
 )
 
-// Access is how a command gets into a cluster: as anyone over plain TCP, with a token, or as admin with the secret.
+// Access holds the credentials of a command: none over plain TCP, a token, or the secret of an admin.
 type Access struct {
 	Token              string
 	CAFile, SecretFile string

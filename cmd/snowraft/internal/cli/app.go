@@ -15,7 +15,7 @@ import (
 	"golang.org/x/term"
 )
 
-// App is what the commands touch of the world outside.
+// App is the environment of the commands: input, output, time and signals.
 type App struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer

@@ -69,7 +69,7 @@ func Cause(err error) string {
 	return err.Error()
 }
 
-// reason is what one member said, or gRPC of it.
+// reason returns the error text of one member, or of gRPC about it.
 func reason(f *client.Error) string {
 	e := rpc.FromError(f)
 	switch {

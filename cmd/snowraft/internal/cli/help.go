@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// helpColumns is how wide the help of flags may get.
+// helpColumns is the greatest width of the help of flags.
 const helpColumns = 100
 
 // FlagGroup is the annotation of a flag that names its group in the help.

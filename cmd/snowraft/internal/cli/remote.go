@@ -109,11 +109,11 @@ const (
 	RaftPort
 	GossipPort
 	RedisPort
-	// ThriftPort is that of Twitter's Snowflake server.
+	// ThriftPort is the port of Twitter's Snowflake server.
 	ThriftPort = 7609
 )
 
-// PageSize is how much a list asks for in one call: the most there is.
+// PageSize is the size of a requested page: the greatest that members allow.
 const PageSize = 1000
 
 // List calls page with the token of each page of a list, and returns the items of all pages.

@@ -125,7 +125,7 @@ func UintValue(p *uint64, lowest uint64) *Value {
 	}}
 }
 
-// WholeNumber is what any signed 64-bit number is, for errors.
+// WholeNumber describes any signed 64-bit number in errors.
 var WholeNumber = fmt.Sprintf("a whole number from %d to %d", math.MinInt64, math.MaxInt64)
 
 // NumberValue takes any signed 64-bit number, or the word default, which is nil.

@@ -31,7 +31,7 @@ type follower struct {
 	repeatable func(error) bool
 }
 
-// key is what an event keeps while it repeats. A member that is restarted numbers from 1 again.
+// key identifies an event while it repeats. A member that is restarted numbers from 1 again.
 type key struct {
 	member string
 	number uint64

@@ -26,7 +26,7 @@ type existing struct {
 	sample       string
 }
 
-// existingSystem is what the flags of existing say.
+// existingSystem is the system that the flags of existing describe.
 type existingSystem struct {
 	layout       *snowflake.Layout // nil if only a sample is known
 	since, until int64             // Unix ms, both included

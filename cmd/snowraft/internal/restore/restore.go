@@ -119,7 +119,7 @@ func (s *settings) restore(ctx context.Context, a *cli.App, out *cli.Printer, fi
 	return s.answer(out, restored, ended, now)
 }
 
-// latest is how far the end of the old cluster may be in the future by this host's clock: more is a mistake, and would
+// latest is the greatest time by which the end of the old cluster may be ahead of this host's clock: more is a mistake, and would
 // keep the new cluster from issuing. Clocks that were ahead by hours count.
 const latest = 24 * time.Hour
 

@@ -30,7 +30,7 @@ func printChanged(a *cli.App, p *cli.Printer, done string, resp changed, meaning
 	return p.Answer(resp, cli.Line("%s sequence %q (%s); %s", done, s.GetName(), cli.Word(s.GetMode()), left))
 }
 
-// oldBlocks is what a change means to members that were not reached.
+// oldBlocks is the consequence of a change for members that were not reached.
 const oldBlocks = "until they learn of the change, they may issue numbers of the blocks that they hold"
 
 func newSet(a *cli.App) *cobra.Command {

@@ -21,7 +21,7 @@ const (
 	defaultTimeZone = "UTC"
 )
 
-// someTimeZones are what shells offer; any other IANA name is taken as well.
+// someTimeZones are the names that shells offer; any other IANA name is valid too.
 var someTimeZones = []string{
 	"UTC", "Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "America/Chicago", "America/Denver", "America/Los_Angeles",
 	"America/Mexico_City", "America/New_York", "America/Sao_Paulo", "Asia/Dubai", "Asia/Kolkata", "Asia/Shanghai", "Asia/Singapore",

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// portStep is how far the ports of neighbouring members of dev are apart.
+	// portStep is the difference between the ports of neighboring members of dev.
 	portStep = 10
 	// thriftOffset puts Thrift after the other ports of a member: its conventional port is far from them, below the first.
 	thriftOffset = cli.RedisPort - cli.APIPort + 1
@@ -18,7 +18,7 @@ const (
 	highestPortBase = 65535 - (devMembers-1)*portStep - thriftOffset
 )
 
-// devAddress is where a member of dev listens for what has this port by default.
+// devAddress returns the address of a listener of a member of dev, by the listener's default port.
 func devAddress(base, member, port int) string {
 	offset := port - cli.APIPort
 	if port == cli.ThriftPort {

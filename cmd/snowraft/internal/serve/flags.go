@@ -49,7 +49,7 @@ type config struct {
 	slowerThan          time.Duration
 }
 
-// memberDefaults is what a member is without any setting.
+// memberDefaults returns the configuration of a member without any setting.
 func memberDefaults() server.Config {
 	return server.Config{Lanes: 1, ClientTLS: true}
 }

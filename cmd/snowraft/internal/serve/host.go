@@ -10,10 +10,10 @@ import (
 	"github.com/snowraft/snowraft/server/gateway"
 )
 
-// Host is what the commands that run a server touch of the world outside.
+// Host is the environment of the commands that run a server.
 type Host struct {
 	*cli.App
-	// program is what starts this program in a shell.
+	// program is the command that starts this program in a shell.
 	program string
 	// collectAt sets by how many percent the heap grows between two collections of garbage.
 	collectAt func(percent int)

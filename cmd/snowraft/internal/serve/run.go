@@ -98,7 +98,7 @@ func (p started) announceReady(ctx context.Context, what string, logger *slog.Lo
 const (
 	// shutdownLimit is the time that an orderly shutdown may take.
 	shutdownLimit = 10 * time.Second
-	// sameSignal is how soon after the first a signal counts as the same one:
+	// sameSignal is the time after the first signal in which another one counts as the same:
 	// tools such as timeout and some init programs send it to the process and to
 	// its group.
 	sameSignal = 100 * time.Millisecond

@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 )
 
-// World is what an app sees of the world outside.
+// World is the environment of an app in memory.
 type World struct {
 	In       bytes.Buffer
 	Out, Err Buffer
