@@ -140,7 +140,7 @@ func (l *lane) hasEnded(held *lease, now clock.Reading) bool {
 }
 
 // swap leaves a worker on which the clock is behind, for one to go on with the
-// clock as it is. What the new one issues is not above what the old one did.
+// clock as it is. Its IDs are not above those of the old worker.
 func (l *lane) swap(held *lease) pause {
 	l.log.Warn("clock moved backwards; acquiring another worker", "worker", held.worker)
 	l.note(slog.LevelWarn, "worker %d left for another one, because the clock moved backwards", held.worker)

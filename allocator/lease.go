@@ -103,7 +103,7 @@ const (
 func (l *lease) take(tick int64, n, after uint64) (start, end uint64, v takeResult, contended bool) {
 	position := l.position.Load()
 	// Under load there mostly is no floor, and the position is in the midst of the
-	// present tick or a little ahead, with room. What follows is place for that case.
+	// present tick or a little ahead, with room. The rest is place for that case.
 	fresh := uint64(tick) << (l.bits & 63)
 	if end = position + n; after == 0 && position >= fresh+l.spread && end <= fresh+l.reach &&
 		end <= l.limit.Load() && uint64(tick) < l.ticks && l.position.CompareAndSwap(position, end) {

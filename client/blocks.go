@@ -23,7 +23,7 @@ const leastRefresh = 100 * time.Millisecond
 // enough for the rate at which numbers are used. Its methods may be called from any goroutine.
 //
 // Numbers are unique in the cluster and ascend (with a negative increment descend) in this process; other
-// processes have blocks of their own. What is left at a crash stays unused. Blocks in memory are also issued
+// processes have blocks of their own. Numbers left at a crash stay unused. Blocks in memory are also issued
 // while no member can be reached.
 //
 // A process is not told when its sequence is changed. So Blocks asks every few seconds while it is in use, and before

@@ -17,8 +17,8 @@ var ErrEmpty = errors.New("client: the buffer is empty")
 // goroutine.
 //
 // Each ID is returned to one caller, or dropped. The IDs of a Buffer are of several members and
-// have no order but that of time: each was issued at most so long ago ([WithBufferAge]). Who needs
-// an order takes a [Session].
+// have no order but that of time: each was issued at most so long ago ([WithBufferAge]). Callers that need
+// an order take a [Session].
 //
 // When no member can be reached a Buffer issues what it holds, and recovers afterwards.
 //

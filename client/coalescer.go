@@ -247,7 +247,7 @@ func (c *coalescer[R]) land(b *batch[R], answer R, err error) {
 	c.hooks.batch(b.joined, b.count, err)
 }
 
-// leave is for a caller that no longer waits. What is issued for it is lost; the request ends when no caller waits.
+// leave is for a caller that no longer waits. IDs issued for it are lost; the request ends when no caller waits.
 func (c *coalescer[R]) leave(b *batch[R], why error) {
 	c.mu.Lock()
 	b.callers--

@@ -11,8 +11,8 @@
 //
 // # What the package guarantees
 //
-//   - No ID and no number is returned to two callers. What a call that failed may have
-//     been given is lost, never returned later.
+//   - No ID and no number is returned to two callers. IDs and numbers that a failed call may have
+//     been given are lost, never returned later.
 //   - A call is tried at another member only if doing it twice is harmless, or if the
 //     first member said that it did nothing.
 //   - Close ends all goroutines and connections that the package started.

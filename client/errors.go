@@ -92,8 +92,8 @@ type condition string
 
 func (c condition) Error() string { return "client: " + string(c) }
 
-// Error is the failure of a call. It carries the most specific error of all tries. What may be done twice
-// without harm is tried several times, and an earlier try may have been done all the same.
+// Error is the failure of a call. It carries the most specific error of all tries. Calls that may be repeated
+// without harm are tried several times, and an earlier try may have been done.
 type Error struct {
 	// Reason is the member's reason, such as "NO_LEADER" (see docs/errors.md); empty if no member gave one.
 	Reason string

@@ -57,7 +57,7 @@ func ExampleNewGenerator_options() {
 	}
 }
 
-// What keeps a generator from issuing ends by itself; a caller decides whether to wait for it.
+// Every obstacle to issuing is temporary; a caller decides whether to wait for its end.
 func ExampleGenerator_Next() {
 	c, err := client.New([]string{"snowraft:7700"})
 	if err != nil {

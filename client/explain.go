@@ -12,7 +12,7 @@ import (
 // mostNamed is the greatest number of addresses that a message names.
 const mostNamed = 5
 
-// explain words an error that no member did. What gRPC says is long, and made for those who know
+// explain words an error that no member worded. The text of gRPC is long, and made for those who know
 // gRPC.
 func (e *Error) explain(addrs []string) {
 	if e.Reason != "" {

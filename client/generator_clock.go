@@ -22,7 +22,7 @@ const (
 
 // judge keeps the watch over a generator's clock. A member's watch has the observed clock of its
 // replica and the offsets that gossip measures; this one asks members: now and then, and each second while
-// the clock seems wrong. What a member says is corrected by how far it knows its own clock to be off.
+// the clock seems wrong. A member's time is corrected by how far it knows its own clock to be off.
 //
 // Between two answers the observed clock is taken to go on as time does here, so that a clock that is set
 // back shows at once.

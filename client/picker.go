@@ -79,7 +79,7 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	return balancer.PickResult{SubConn: best.SubConn, Done: t.standing.take(best.addr)}, nil
 }
 
-// What a try may have against a member, from the least to the worst; they add up.
+// Objections of a try to a member, from the least to the worst; they add up.
 const (
 	unlearned = 1 // no member knows this address: it may be another name of one that is known
 	suspected = 2

@@ -29,7 +29,7 @@ const (
 // the BootstrapExpect lowest IDs among the waiting nodes that it sees, itself
 // included, and announces a digest of that set. The lowest of the set starts
 // the cluster, with all of the set as voters, once all of them announce the
-// same set. Whoever sees a cluster, started by whomever, waits to be added.
+// same set. A node that sees a cluster waits to be added.
 func (n *Node) bootstrap() {
 	if n.id.Cluster() == "" && n.raft.LastIndex() > 0 {
 		n.startCluster(func() error { return nil }) // the process ended half-way through

@@ -40,7 +40,7 @@ func (b bounds) checkTerm(term uint64) error {
 	return nil
 }
 
-// request checks one of raft's requests. What comes in an earlier term passes: raft answers it with its own term, which
+// request checks one of raft's requests. A request of an earlier term passes: raft answers it with its own term, which
 // a leader that was replaced has to learn, and looks at nothing else.
 func (b bounds) request(command any) error {
 	switch r := command.(type) {

@@ -6,7 +6,7 @@
 // Programs import client, snowflake, sequence and proto/snowraft/v1.
 //
 // It replicates opaque commands into a raft.FSM that it is handed and knows
-// nothing of what they mean. What it guarantees:
+// nothing of what they mean. Guarantees:
 //
 //   - A proposal that returns nil was committed. One that fails with
 //     [ErrNotLeader] was never appended. Any other failure leaves the outcome

@@ -12,7 +12,7 @@ import (
 
 // guarded is a transport on which raft's messages have values that raft can bear: it panics over some, and
 // others would make numbers overflow. Answers are checked as well as requests, because a stranger may be at a
-// member's address. Who lies within these bounds is not found out.
+// member's address. Lies within these bounds are not detected.
 type guarded struct {
 	Transport
 	bounds func() bounds

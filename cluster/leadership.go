@@ -244,7 +244,7 @@ func (n *Node) TransferLeadership(ctx context.Context, id string) (Member, error
 	}
 }
 
-// transferError sorts raft's errors as proposalError does. Whoever was told to take over, or may have been,
+// transferError sorts raft's errors as proposalError does. A node that was told to take over, or may have been,
 // can do so after raft has given up.
 func transferError(err error) error {
 	err = proposalError(err)

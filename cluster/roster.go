@@ -7,7 +7,7 @@ import (
 
 var errCrowded = errors.New("too many gossip nodes")
 
-// roster bounds the names that memberlist keeps. Whoever reaches the gossip port can name nodes, and memberlist
+// roster bounds the names that memberlist keeps. Every process that reaches the gossip port can name nodes, and memberlist
 // keeps each: a live one as long as it lives, another until a round of probes comes by, some time after it died.
 type roster struct {
 	most  int

@@ -15,7 +15,7 @@ const hedgeAfter = 5 * time.Millisecond
 
 // Verify confirms that this node, which led in a term, was not replaced when the call began: a
 // majority of the voters had not seen a later term then, and any later leader needs the vote, in its
-// term, of one of them. Whoever learns the term with [Node.LeadingTerm], reads, and then verifies knows
+// term, of one of them. A caller that learns the term with [Node.LeadingTerm], reads, and then verifies knows
 // that what was read was current.
 //
 // Raft's own VerifyLeader is not enough: it also counts answers to messages that were sent before

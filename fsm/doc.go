@@ -3,7 +3,7 @@
 // The package is Snowraft's own: it may change in any release and promises nothing to importers. Programs
 // import client, snowflake, sequence and proto/snowraft/v1.
 //
-// A [State] maps a totally ordered log of commands to grants. What it guarantees,
+// A [State] maps a totally ordered log of commands to grants. Its guarantees,
 // whatever the clocks and the order of the log:
 //
 //   - Each cell (layout, worker, tick) is granted at most once, to one process

@@ -7,7 +7,7 @@ type WorkerRecord struct {
 }
 
 // Workers returns up to limit workers of a layout that were granted at least once,
-// in ascending order, beginning at the number from. What follows after the last one
+// in ascending order, beginning at the number from. The rest after the last one
 // returned, if any, begins at the number after it. An unknown layout has none.
 func (s *State) Workers(layout string, from uint64, limit int) []WorkerRecord {
 	l, ok := s.layouts[layout]

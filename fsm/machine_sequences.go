@@ -26,5 +26,5 @@ func (m *Machine) SequenceStamp(name string) (generation uint64, period int32, o
 // updated, set, deleted or began a period, and when a snapshot was restored. It is
 // to be read only, without a lock, on every number that is issued: as long as it
 // is the same, so is what Sequence and SequenceStamp would say of generations and
-// periods. Who reads a new value before them reads the new state.
+// periods. A reader that sees a new value before them sees the new state.
 func (m *Machine) SequenceRevision() *atomic.Uint64 { return &m.revision }

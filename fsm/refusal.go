@@ -105,7 +105,7 @@ func (e *NewerError) Error() string {
 // Is makes it an ErrHalted and an ErrUnknownCommand, whose texts say less.
 func (e *NewerError) Is(target error) bool { return target == ErrHalted || target == ErrUnknownCommand }
 
-// What an operator does about a halt.
+// Actions of an operator after a halt.
 const (
 	adviseRejoin  = "wipe this member's data directory and let it join again as a new member"
 	adviseUpgrade = "run a newer snowraft on this member, its data is intact"

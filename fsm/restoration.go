@@ -66,8 +66,8 @@ type Restoration struct {
 // latestZone is the offset from UTC of the time zone where days begin first; ms.
 const latestZone = 14 * 3_600_000
 
-// Restore turns the state into that of a new cluster, restored from a backup. What the earlier cluster granted after the
-// backup is not granted again:
+// Restore turns the state into that of a new cluster, restored from a backup. Grants of the earlier cluster after the
+// backup are not repeated:
 //
 //   - Windows begin behind the floor, and no window of the earlier cluster reaches behind it.
 //   - All workers are released, and no block can be returned.

@@ -125,7 +125,7 @@ func (q *sequence) grant(count, token uint64, keyHash [hashBytes]byte) {
 }
 
 // giveBack takes back the last unused numbers of the last block, which can then not
-// be returned any more. What is left of used is exact, or too large if all of it
+// be returned anymore. The rest of used is exact, or too large if all of it
 // was returned.
 func (q *sequence) giveBack(unused uint64) {
 	first := numberAt(q.base, q.lastFrom, q.spec.increment)

@@ -12,7 +12,7 @@ import (
 // LoadLocation returns the time zone of that name in the IANA database, such as
 // "Europe/Berlin"; "" and "UTC" are UTC. Any other text is an [ErrUnknownZone], also
 // names that mean something else on each machine: Local, files, and the variants with
-// leap seconds. What it has read from the database once it keeps.
+// leap seconds. It keeps what it has read from the database.
 func LoadLocation(name string) (*time.Location, error) {
 	if name == "" || name == "UTC" {
 		return time.UTC, nil

@@ -65,7 +65,7 @@ type FieldBits struct {
 
 // ParseFields parses the fields of a layout from the highest bits to the lowest,
 // such as "time:41,worker:10,sequence:12". There is one way to write each list:
-// no spaces, signs or leading zeros. What it accepts, [New] accepts as
+// no spaces, signs or leading zeros. Every result is one that [New] accepts as
 // [Spec.Fields]: each field at most once, time present, each 1 to 63 bits wide,
 // together at most 64. Anything else is an [ErrInvalidLayout].
 func ParseFields(s string) ([]FieldBits, error) {

@@ -18,7 +18,7 @@ var presets = []*Layout{
 	// This project's own.
 	preset("default", "time:41,worker:10,sequence:12", 1, time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), 16),
 
-	// Discord's developer documentation, "Snowflakes". What it calls worker is the
+	// Discord's developer documentation, "Snowflakes". Its worker is the
 	// datacenter here, its process is the worker. 64 bits, hence unsigned.
 	preset("discord", "time:42,datacenter:5,worker:5,sequence:12", 1, time.UnixMilli(1_420_070_400_000), 0),
 

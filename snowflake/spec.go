@@ -14,7 +14,7 @@ type Spec struct {
 
 	// Fields lists the fields from the highest bits to the lowest. Each field
 	// appears at most once and is 1 to 63 bits wide, time is present, and the sum
-	// is at most 64. What is left over are zero bits above the first field.
+	// is at most 64. The remaining bits above the first field are zero.
 	Fields []FieldBits
 
 	// UnitMillis is the length of one tick in milliseconds, 1 to 3,600,000.

@@ -23,7 +23,7 @@ const (
 	frameSize = 16 << 10
 )
 
-// What is sealed is bound to its use, so that a frame opens nowhere else: a datagram to the head, which has the label and
+// A sealed message is bound to its use, so that a frame opens nowhere else: a datagram to the head, which has the label and
 // the form; a frame of a stream also to its direction, its number, and, in an answer, the nonce of the request. A member
 // with a key neither sends nor takes anything that is not sealed.
 

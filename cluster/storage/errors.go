@@ -9,7 +9,7 @@ import (
 type CorruptError struct {
 	// Path of the damaged file or directory.
 	Path string
-	// What exactly is wrong.
+	// Reason describes the damage.
 	Reason string
 }
 

@@ -14,7 +14,7 @@ import (
 // committed entry, and goes on after other errors as if nothing had happened.
 //
 // Nothing is answered for that was not stored: raft answers success only after
-// a store's methods have returned. What it defers runs: a request gets the
+// a store's methods have returned. Its deferred functions run: a request gets the
 // answer that it was refused, a leader steps down and its proposals have an
 // unknown outcome. Its WaitGroup counts on deferring too, so that Shutdown finds
 // the goroutines gone.

@@ -16,7 +16,7 @@ const (
 )
 
 // A first start that ends half-way, with the power say, leaves remains that the
-// next one must not mistake for the loss of something. What makes the difference
+// next one must not mistake for the loss of something. The difference
 // is whether anybody can have been answered on the strength of what was stored.
 
 // setAside moves a damaged log away, so that the next start makes an empty one, if

@@ -99,7 +99,7 @@ func (c *checkedLog) verify(l *raft.Log) error {
 // scan reads the whole log once, so that damage shows at start and not when the entry is
 // needed. covered is the index up to which the newest snapshot goes.
 //
-// What the snapshot took the place of is removed: entries with a gap after them that it
+// Entries that the snapshot replaced are removed: those with a gap after them that it
 // covers, see gaplessLog.
 func (c *checkedLog) scan(covered uint64) error {
 	first, err := c.LogStore.FirstIndex()

@@ -42,7 +42,7 @@ type Store struct {
 
 // Open opens the stores in the data directory of id, which stays locked by id: close the store first.
 // It reads and verifies everything on disk once, and removes log entries that a snapshot replaced.
-// What an interrupted first start left behind is set aside or taken back.
+// The remains of an interrupted first start are set aside or undone.
 //
 // failed is called with what goes wrong later: a *CorruptError or a *DiskError. The errors of Open
 // are those, and others for what the system refuses.

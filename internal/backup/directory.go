@@ -17,7 +17,7 @@ import (
 // OpenDirectory returns what the data directory of a stopped member holds, as a backup that was taken now, in Unix
 // milliseconds. The directory stays as it is.
 //
-// The end of the log may never have been committed. What it granted counts as granted, and what it released or returned
+// The end of the log may never have been committed. Its grants count as granted, and what it released or returned
 // does not count, so the state covers what the cluster granted up to there in either case.
 func OpenDirectory(dir string, nowMillis int64) (_ *Backup, err error) {
 	s, err := storage.OpenStopped(dir, slog.New(slog.DiscardHandler))

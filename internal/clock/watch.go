@@ -41,7 +41,7 @@ type Watch struct {
 	observed  *atomic.Int64
 	suspended func() int64 // ms since the machine's boot
 
-	// What Check reads.
+	// Check reads these.
 	reference atomic.Int64 // the base that our clock ought to have
 	threshold atomic.Int64 // ms
 	maxOffset atomic.Int64 // ms
@@ -264,10 +264,10 @@ func (w *Watch) Update() {
 }
 
 // settle decides between our clock and that of the only peer there is, by
-// their bases; it reports whether it can't. Whoever is behind what a majority
-// observed is wrong. Else who jumped knows it from its own past, and of two
-// that differ a process that never agreed with anybody gives way if it is
-// ahead, since that is what could poison the observed clock.
+// their bases; it reports whether it can't. A member that is behind what a majority
+// observed is wrong. Otherwise a member that jumped knows it from its own past, and of two
+// that differ, the one that never agreed with another member gives way if it is
+// ahead, because it could poison the observed clock.
 func (w *Watch) settle(own, other, mono int64) (disputed bool) {
 	limit := w.maxOffset.Load()
 	if distance(own, other) <= limit {

@@ -16,7 +16,7 @@ func Meet(a, b Set) (least, greatest uint64, ok bool) {
 }
 
 // search walks the bits of an ID from the highest to the lowest. Of each part it keeps whether the bits so far equal those
-// of its lower and of its upper bound: only then the next bit is bounded. What follows depends on no more than that, so a
+// of its lower and of its upper bound: only then the next bit is bounded. The rest depends on no more than that, so a
 // place from which no ID was found is never entered again.
 type search struct {
 	parts []part

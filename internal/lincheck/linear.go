@@ -18,7 +18,7 @@ var ErrUndecided = errors.New("not decided in time")
 // CheckLinear has porcupine look for an order in which the calls could have happened
 // one after the other. It decides what [CheckOrder] does by searching instead of by an
 // argument, and is slower: so the calls are cut into slices of at most size of them that
-// follow one another in time, and each is judged by itself for at most limit. What is
+// follow one another in time, and each is judged by itself for at most limit. History that is
 // not decided by then is an [ErrUndecided]. Each slice starts anew, with no number issued yet:
 // what is wrong only between calls of two slices, such as a number that both issued,
 // CheckOrder sees and this does not. With a size of all calls, both decide the same.

@@ -8,7 +8,7 @@
 //     those before, and latency counts from when a call was due: a server that
 //     stalls is charged for every call that it held up, also those that no client
 //     was free to make.
-//   - What is found to be a duplicate is one. What is said to have been checked was
+//   - A reported duplicate is one. A number reported as checked was
 //     compared with everything else that was checked, over all clients.
 //   - Memory is bounded: latencies take the same memory however many they are, and
 //     the check ends, and says so, where it would need more than it may have.

@@ -17,7 +17,7 @@ const (
 
 // Seen finds out whether a number came twice. It keeps spans of numbers, in lists
 // that are each sorted and joined, and merges two when they are about as long, so that
-// each span is moved a logarithmic number of times. What clients got at the same time
+// each span is moved a logarithmic number of times. Numbers that clients got at the same time
 // joins in the first of those merges. It is not safe for concurrent use.
 type Seen struct {
 	order order

@@ -43,7 +43,7 @@ func (e *UnsettledError) Error() string {
 	return fmt.Sprintf("this member does not know the %s %q, and could not query the leader: %v", e.Noun, e.Name, e.Cause)
 }
 
-// Is makes it an ErrNoLeader. What caused it is not in its chain, as nothing was done.
+// Is makes it an ErrNoLeader. Its cause is not in its chain, because nothing was done.
 func (e *UnsettledError) Is(target error) bool { return target == ErrNoLeader }
 
 // settleSequence makes sure that this member's replica is right about a sequence which it did not have:

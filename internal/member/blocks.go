@@ -14,9 +14,9 @@ import (
 	"github.com/snowraft/snowraft/sequence"
 )
 
-// AllocateBlock grants the next numbers of a relaxed sequence; only the leader can. Whoever asks for
-// more than the sequence's blocks have, or one call may want, gets a block of that size: nobody uses a
-// sequence up in one call.
+// AllocateBlock grants the next numbers of a relaxed sequence; only the leader can. A request for
+// more than the sequence's blocks have, or one call may want, gets a block of that size: no caller uses up a
+// sequence in one call.
 func (m *Member) AllocateBlock(ctx context.Context, name string, count uint64, key allocator.ReturnKey) (allocator.Block, error) {
 	return m.allocateRelaxed(ctx, name, count, blockOf{keyHash: hashOf(key)})
 }

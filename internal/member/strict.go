@@ -71,7 +71,7 @@ func (s *strictSequence) next(ctx context.Context, count uint64) (allocator.Numb
 
 // record answers a request that has an ID through the log.
 func (s *strictSequence) record(ctx context.Context, count uint64, requestID string) (Numbering, error) {
-	// What is left in memory comes before the numbers of this request, so it can't be issued
+	// The numbers left in memory come before those of this request, so they can't be issued
 	// after them; if it can't be returned either, it is skipped.
 	_ = s.numbers.Return(ctx)
 	block, granted, err := s.lt.m.allocateBlock(ctx, s.name, count, blockOf{requestID: requestID}, s.look)

@@ -126,7 +126,7 @@ func (c *clusterService) RemoveMember(ctx context.Context, req *snowraftv1.Remov
 		if _, err := node.TransferLeadership(ctx, ""); err != nil {
 			return nil, err
 		}
-		// Whoever brought the call here finds the new leader.
+		// The forwarding member finds the new leader.
 		return nil, fmt.Errorf("%w: leadership was transferred for the removal", cluster.ErrNotLeader)
 	}
 	if err := node.Remove(ctx, gone.ID, req.GetForce()); err != nil {

@@ -1,5 +1,5 @@
 // Package api is the gRPC services of a member, and the interceptor that brings calls that only
-// the leader serves there. What issues is served by a gateway as well.
+// the leader serves there. A gateway serves the issuing calls as well.
 package api
 
 import (

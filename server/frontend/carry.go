@@ -216,7 +216,7 @@ func (c *carrier) passed() {
 	}
 }
 
-// turn is the context of a request that a stream carries. Whoever calls Done is about to wait, so another goroutine reads on.
+// turn is the context of a request that a stream carries. A caller of Done is about to wait, so another goroutine reads on.
 type turn struct {
 	patience
 	of    *carrier

@@ -34,7 +34,7 @@ func severity(code codes.Code) slog.Level {
 	}
 }
 
-// eventOf returns the event of a line of the audit log, and the key of events like it. What a caller names is not in the key
+// eventOf returns the event of a line of the audit log, and the key of events like it. Names given by a caller are not in the key
 // of a call that was not done, so that a caller who tries many names causes one event.
 func eventOf(line trust.AuditLine) (e events.Event, key string) {
 	did := sentence(path.Base(line.Method))

@@ -29,7 +29,7 @@ const (
 )
 
 // inProcess connects the member's HTTP port to its own gRPC server, through
-// memory. What comes over it is served as what comes over the network is: with
+// memory. Requests over it are served as those over the network are: with
 // its deadline, forwarded to the leader, and refused by the same table. It is counted once, as
 // the HTTP request that it is.
 //

@@ -57,7 +57,7 @@ func callerOf(ctx context.Context) trace.SpanContext {
 	return tracing.Context(c.parent, c.state)
 }
 
-// traced makes spans of HTTP requests that come with a sampled trace context. What is behind it names them, see trace.
+// traced makes spans of HTTP requests that come with a sampled trace context. The handler behind it names them, see trace.
 func (s *Server) traced(next http.Handler) http.Handler {
 	if s.tracer == nil {
 		return next

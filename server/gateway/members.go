@@ -39,7 +39,7 @@ func (m *members) serve(ctx context.Context, req any, info *grpc.UnaryServerInfo
 func (m *members) admit(ctx context.Context, method string) error {
 	switch {
 	case len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0:
-		// What was a member's address became this gateway's. Another member would forward it again.
+		// The address of a member became this gateway's. Another member would forward the call again.
 		return rpc.NewError(rpc.NotLeader, "this process is a gateway, which never leads")
 	case slices.Contains(metadata.ValueFromIncomingContext(ctx, rpc.Via), m.id):
 		return rpc.NewError(rpc.NotAMember, fmt.Sprintf("gateway %s forwards requests to itself; name members in --members", m.name))

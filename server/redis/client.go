@@ -37,7 +37,7 @@ func (c *conn) getName([][]byte) {
 func (c *conn) clientID([][]byte) { c.out = redcon.AppendInt(c.out, c.id) }
 
 // clientInfo answers with the fields of Redis 7.0, as client libraries look for each.
-// What is not counted here is 0.
+// Values that are not counted here are 0.
 func (c *conn) clientInfo(args [][]byte) {
 	c.out = redcon.AppendBulkString(c.out, fmt.Sprintf("id=%d addr=%s laddr=%s fd=0 name=%s"+
 		" age=0 idle=0 flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0"+

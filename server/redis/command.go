@@ -68,7 +68,7 @@ func arityFits(arity, words int) bool {
 func (c *conn) unknown(args [][]byte) {
 	name := strings.ToLower(string(args[0]))
 	if name == "post" || name == "host:" {
-		// A browser was made to send HTTP here. What follows must not be served.
+		// A browser was made to send HTTP here. The rest of its request must not be served.
 		if c.s.strange.Allow() {
 			c.s.cfg.Logger.Warn("client of the Redis port speaks HTTP; closing the connection", "client", c.net.RemoteAddr())
 		}

@@ -20,7 +20,7 @@ const maxAnswerBytes = 64 << 10
 // maxLingerBytes is the number of bytes read from a client whose connection ends with an error.
 const maxLingerBytes = 1 << 20
 
-// What a connection waits for.
+// Reasons for which a connection waits.
 const (
 	waitsForCommand = iota // for the next one to begin
 	waitsForRest           // of a command that has begun
@@ -180,7 +180,7 @@ func (c *conn) turn() error {
 	return c.w.wait()
 }
 
-// What is left when commands were answered without waiting.
+// Remaining commands, when others were answered without waiting.
 const (
 	nothing      = iota // that is complete
 	numbersOfOne        // the commands that are pending, of one key

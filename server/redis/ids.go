@@ -42,7 +42,7 @@ func (c *conn) generate(args [][]byte) {
 	c.appendIDs(layout, int(count), array)
 }
 
-// appendIDs answers with IDs. What is long is sent in pieces, so that no connection
+// appendIDs answers with IDs. Long answers are sent in pieces, so that no connection
 // holds all of it. The IDs are taken at once, for then the answer is all of them or
 // an error; but while others use up the room for that, they are taken as they are
 // sent, where an error that comes after the first can only end the connection.

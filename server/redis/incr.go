@@ -150,7 +150,7 @@ func (c *conn) answerPending() {
 		g := &p.groups[incr.group]
 		first, increment, err := g.next, g.increment, g.err
 		if g.commands > 1 && exhausted(err) && (g.tooMany == 0 || incr.count < g.tooMany) {
-			// What is left may be enough for some of them.
+			// The rest may be enough for some of them.
 			if first, increment, err = c.next(g.key, incr.count); exhausted(err) {
 				g.tooMany = incr.count
 			}

@@ -13,7 +13,7 @@ import (
 	"github.com/snowraft/snowraft/internal/share"
 )
 
-// Whose a connection is. Only they use it.
+// Owners of a connection. Only the owner uses it.
 const (
 	here    = iota // its loop's goroutine
 	away           // another goroutine, which may hand it back without a word
@@ -90,8 +90,8 @@ func (l *loop) mute(c *conn) {
 	}
 }
 
-// wake lets the loop look at what it was given. Who gave it may be late: what they
-// gave was perhaps seen without it, and the loop has ended.
+// wake lets the loop look at what it was given. The giver may be late: the loop may have
+// seen it already and ended.
 func (l *loop) wake() {
 	if l.waking.Swap(true) {
 		return

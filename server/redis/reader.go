@@ -75,7 +75,7 @@ func parse(b []byte, args [][]byte) ([][]byte, int, error) {
 		if len(b) < until+2 {
 			return args, 0, errIncomplete
 		}
-		// What ends a bulk is not looked at, as in Redis.
+		// The end of a bulk is not checked, as in Redis.
 		args = append(args, b[from:until])
 		at = until + 2
 	}

@@ -17,7 +17,7 @@ const (
 	writeBytes   = 64 << 10  // at once, so that it shows whether the client reads
 )
 
-// writer sends answers. What the system does not take at once waits, and a
+// writer sends answers. Bytes that the system does not take at once wait, and a
 // goroutine that lives as long as something waits sends it.
 type writer struct {
 	s   *Server

@@ -25,7 +25,7 @@ type Backend interface {
 	// Next issues count numbers of a sequence: first, first + increment, ... A count of 0 only judges the caller.
 	Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error)
 	// AppendNext appends the next count numbers as text, in the sequence's format
-	// if it has one, each followed by a newline. What gets too long goes to w on the
+	// if it has one, each followed by a newline. Text that gets too long goes to w on the
 	// way, see [Flush], and the rest is returned. An error comes before all of it:
 	// the numbers are taken in one go. A repeated request with a request ID that is
 	// not empty gets the same numbers.

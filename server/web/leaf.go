@@ -56,7 +56,7 @@ func checkLeaf(r *http.Request, key string) error {
 }
 
 // refuseLeaf fails as Leaf does, always with status 500, and with one ID for a reason and
-// another for all others. What really happened is in headers.
+// another for all others. The real error is in headers.
 func refuseLeaf(reason string, id, others int) func(http.ResponseWriter, *http.Request, error) {
 	return func(w http.ResponseWriter, r *http.Request, err error) {
 		_, e := read(err)

@@ -18,7 +18,7 @@ import (
 )
 
 // rows are the errors of the domain that need nothing but a reason. Each goes out with its reason.
-// What comes in with a reason is the first error that has it; none is for [rpc.InvalidArgument], which
+// An error that arrives with a reason is the first error that has it; none is for [rpc.InvalidArgument], which
 // many have.
 var rows = []struct {
 	is     error

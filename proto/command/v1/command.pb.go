@@ -307,7 +307,7 @@ func (Upgrades) EnumDescriptor() ([]byte, []int) {
 	return file_command_v1_command_proto_rawDescGZIP(), []int{4}
 }
 
-// SequenceMode is what a sequence promises about the order of its numbers.
+// SequenceMode is the guarantee of a sequence about the order of its numbers.
 type SequenceMode int32
 
 const (
@@ -2074,7 +2074,7 @@ func (x *UpdateSequence) GetNext() int64 {
 	return 0
 }
 
-// DeleteSequence deletes a sequence. What was granted of it is remembered.
+// DeleteSequence deletes a sequence. Its granted numbers are remembered.
 type DeleteSequence struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -2315,7 +2315,7 @@ type CreateToken struct {
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The SHA-256 of the token's secret, 32 bytes.
 	Hash []byte `protobuf:"bytes,2,opt,name=hash,proto3" json:"hash,omitempty"`
-	// What the token allows, as the authorizer reads it; the state machine compares scopes and knows no meaning.
+	// Scopes of the token, in the authorizer's form; the state machine compares scopes and knows no meaning.
 	Scopes []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	// When the token expires by the observed clock; 0 for never.
 	ExpiresAtMs int64 `protobuf:"varint,4,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`

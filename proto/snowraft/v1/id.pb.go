@@ -313,7 +313,7 @@ func (x *GenerateUuidsResponse) GetUuids() []string {
 type StreamIdsRequest struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Request *GenerateIdsRequest    `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
-	// What the client knows the request by, not 0. The answer repeats it.
+	// Number of the request, chosen by the client, not 0. The response repeats it.
 	Id uint64 `protobuf:"varint,2,opt,name=id,proto3" json:"id,omitempty"`
 	// How long the member may take to answer, in milliseconds; 0 means 10 s, as in a call without a deadline.
 	TimeoutMs     uint32 `protobuf:"varint,3,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`

@@ -30,7 +30,7 @@ type Token struct {
 	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// 1 to 128 bytes of printable UTF-8 without spaces and '/'; not a number, and not "anonymous". It never changes.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// What the token allows, such as "ids:issue:default", "seq:next:orders/*" or "cluster:read"; at most 64. A name ends in
+	// Scopes of the token, such as "ids:issue:default", "seq:next:orders/*" or "cluster:read"; at most 64. A name ends in
 	// at most one '*'. "tokens:admin" is full power: it creates tokens with every scope.
 	Scopes []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	// When the token expires by the observed clock, in Unix milliseconds; 0 for never.

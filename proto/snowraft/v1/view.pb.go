@@ -625,7 +625,7 @@ type Finding struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Level VerdictLevel           `protobuf:"varint,1,opt,name=level,proto3,enum=snowraft.v1.VerdictLevel" json:"level,omitempty"`
 	Text  string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	// What to do; empty if waiting suffices.
+	// Action to take; empty if waiting suffices.
 	Action string `protobuf:"bytes,3,opt,name=action,proto3" json:"action,omitempty"`
 	// A command that shows more or fixes the problem; empty without one.
 	Command string `protobuf:"bytes,4,opt,name=command,proto3" json:"command,omitempty"`

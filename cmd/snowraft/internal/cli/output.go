@@ -90,7 +90,7 @@ func (p *Printer) Lines(texts iter.Seq[[]byte]) error {
 	return w.Flush()
 }
 
-// Block is a part of an answer in text. What goes wrong when it writes is
+// Block is a part of an answer in text. An error of its writing is
 // remembered by the printer's buffer.
 type Block func(io.Writer, Style)
 

@@ -107,7 +107,7 @@ generation, which grows with each change.`,
 	}
 	flags := cmd.Flags()
 	AddConfigFlags(&c, func(name string, v *cli.Value, help string) {
-		// What holds now is not known here, so that no default is shown.
+		// The present configuration is not known here, so no default is shown.
 		cli.AddFlag(cmd, "", name, "", v, help).DefValue = ""
 	})
 	generation := cli.AddGenerationFlag(cmd, "configuration")

@@ -20,7 +20,7 @@ import (
 const (
 	// sending is the time that a member has for its files, apart from that of the CPU profile.
 	sending = 2 * time.Minute
-	// What a member may send.
+	// Limits of the files that a member sends.
 	maxFiles = 100
 	maxBytes = 256 << 20
 )

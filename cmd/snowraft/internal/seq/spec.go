@@ -14,7 +14,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// What a sequence is where nothing is said; 0 and "" mean these in the API.
+// Defaults of a sequence; 0 and "" mean these in the API.
 const (
 	defaultMode     = "strict"
 	defaultReset    = "none"

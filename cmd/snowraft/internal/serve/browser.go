@@ -22,7 +22,7 @@ func browser(system string, env func(string) string) ([]string, error) {
 	return []string{"xdg-open"}, nil
 }
 
-// openURL starts the browser of the desktop with an address. What fails later, failed is called with.
+// openURL starts the browser of the desktop with an address. It calls failed with a later error.
 func (h *Host) openURL(ctx context.Context, url string, failed func(error)) error {
 	line, err := browser(runtime.GOOS, h.Env)
 	if err != nil {
