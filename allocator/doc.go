@@ -30,7 +30,7 @@
 // next cell (tick, sequence) to issue, and whoever wants n IDs moves it n
 // cells on with one compare-and-swap, whatever n is. The word is linear: a full
 // tick carries over into the next one by itself. Closing a lease swaps an
-// impossible value in, so that nobody who looked at the lease before can take
+// impossible value in, so that no caller that looked at the lease before can take
 // from it afterwards; what was swapped out is the last position.
 //
 // Each lane has one goroutine, which alone calls the Granter. Callers take no

@@ -72,7 +72,7 @@ func (s *Sequence) ask(ctx context.Context, tries *int) (again bool) {
 		if s.ledger.outdated(b) {
 			s.ledger.stats.Skipped += b.Count
 			if s.ledger.overtaken(b) && s.closed == nil && len(s.waiting) > 0 {
-				return true // the next one may be quicker, and nobody is made to wait for longer than its context
+				return true // the next one may be quicker, and no caller waits longer than its context
 			}
 			if *tries++; *tries <= maxTries && s.closed == nil {
 				return true
@@ -124,7 +124,7 @@ func (s *Sequence) accept(b *stock, asked, now clock.Reading) {
 	case b.continues(s.next):
 		s.next = s.next.joined(0, b)
 	default:
-		// There is no place for a third. It is here because somebody wants more than
+		// There is no place for a third. It is here because a caller wants more than
 		// the next one has, or because a period did not end.
 		s.serveWaiting(now)
 		if s.next != nil && s.closed == nil && (len(s.waiting) == 0 || s.waiting[0].count > b.Count) {

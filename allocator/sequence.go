@@ -43,7 +43,7 @@ type SequenceConfig struct {
 //   - each number of each block that this process was granted is issued at most
 //     once, and never after a later one of its generation and period;
 //   - a number is issued by the one compare-and-swap that moved a block's position
-//     past it, or by the lock's holder from a block that nobody else sees;
+//     past it, or by the lock's holder from a block that no other goroutine sees;
 //   - a block is closed strictly before the one that follows it becomes visible;
 //   - no number of a block is chosen by a call that began after this process knew of
 //     a later generation or period;

@@ -30,7 +30,7 @@ type caller struct {
 	life     context.Context // of the channel
 	conn     grpc.ClientConnInterface
 	// fallback has connections to members that pass for unhealthy on conn; may be nil. While
-	// nobody is healthy they are asked all the same: at least they say why they refuse.
+	// no member is healthy they are called anyway: at least they say why they refuse.
 	fallback grpc.ClientConnInterface
 }
 

@@ -112,7 +112,7 @@ func (i *IDs) take(ctx context.Context, n int, after int64) (answer []Range, off
 	case after == 0:
 		return i.plain.do(ctx, uint64(n), 0)
 	case after > i.highest.Load():
-		// Nobody knows where this floor comes from. If it is far too high only its owner is to suffer.
+		// The origin of this floor is not known. If it is far too high only its owner is to suffer.
 		answer, err = i.floored.alone(ctx, uint64(n), after)
 		return answer, 0, err
 	default:

@@ -104,7 +104,7 @@ type Timing struct {
 	LeaderLease time.Duration
 	// GossipProbe is the interval of gossip probes, and of clock comparisons, which are at most 1 s apart (1 s).
 	GossipProbe time.Duration
-	// Reconcile is the interval of the leader's look at the membership (2 s); it looks also whenever somebody comes or goes.
+	// Reconcile is the interval of the leader's look at the membership (2 s); it also looks whenever a member comes or goes.
 	Reconcile time.Duration
 	// PromoteAfter is the time that a nonvoter must be healthy, as one leader sees it, before that leader promotes it (30 s).
 	PromoteAfter time.Duration

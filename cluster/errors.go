@@ -34,7 +34,7 @@ var (
 	ErrAmbiguousMember = errors.New("several members have this name")
 	// ErrNamesUnknown says that it is not known yet which member has a name.
 	ErrNamesUnknown = errors.New("not all members' names are known yet")
-	// ErrNoSuccessor says that there is nobody to hand leadership to.
+	// ErrNoSuccessor says that no voter can take over leadership.
 	ErrNoSuccessor = errors.New("no other voter can become the leader")
 	// ErrMemberUnreachable says that another member cannot be contacted: the reason MEMBER_UNREACHABLE.
 	ErrMemberUnreachable = errors.New("member cannot be contacted")

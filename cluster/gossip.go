@@ -62,7 +62,7 @@ type gossip struct {
 	// strangers leave room for members, each start of which has another name.
 	members, strangers *roster
 
-	changed chan struct{} // has room for one: somebody came, went or changed
+	changed chan struct{} // has room for one: a node came, went or changed
 	claims  chan struct{} // has room for one: there may be a claim to check, see unmet
 }
 
@@ -112,7 +112,7 @@ func (g *gossip) open(cfg *Config) error {
 }
 
 // join contacts another member; it fails with ErrOtherCluster, ErrMemberUnreachable, or a reason of misunderstanding.
-// A node that hears nobody else does not know which of its secrets the others encrypt with, and tries one by one.
+// A node that hears no other node does not know which of its secrets the others encrypt with, and tries one by one.
 func (g *gossip) join(addr string) error {
 	err := g.contact(addr)
 	if g.keys == nil || !errors.Is(err, errOtherKeys) || g.list.NumMembers() > 1 {

@@ -23,7 +23,7 @@ const (
 
 // errStuckTransfer is the state that raft 1.7.3 can get into when transfers to a node that does not answer fail
 // again and again (leadershipTransfer blocks on a full channel of a replication that has
-// ended): it refuses everything, and goes on sending heartbeats, so that nobody else is
+// ended): it refuses everything, and keeps sending heartbeats, so that no other voter is
 // elected. Only a new process ends that.
 var errStuckTransfer = errors.New("a failed leadership transfer blocks Raft, member halted; restart this member, its data is intact")
 
@@ -92,7 +92,7 @@ func (n *Node) lead(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(time.Second): // nobody took it
+		case <-time.After(time.Second): // not taken
 		}
 	}
 	n.logger.Info("leadership acquired", "term", term)

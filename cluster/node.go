@@ -281,7 +281,7 @@ func (n *Node) Failure() error {
 }
 
 // handoverTimeout is the time that a node that closes waits to see its successor lead.
-// That takes an election; when others close too, nobody may be left to win one.
+// That takes an election; when others close too, no voter may be left to win one.
 const handoverTimeout = time.Second
 
 // Close hands leadership over, leaves the gossip and stops the node; ctx bounds

@@ -84,7 +84,7 @@ func (n *Node) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
 }
 
 // where lists the addresses at which a node may be: first where a handshake succeeded last, then that in the Raft
-// configuration, and then hints: those that somebody claimed. It also returns how many are more than hints.
+// configuration, and then hints: those claimed by others. It also returns how many are more than hints.
 func (n *Node) where(id string) (addresses []string, certain int) {
 	p, _ := n.gossip.peer(id)
 	<-n.opened

@@ -30,7 +30,7 @@ func (n *Node) Propose(ctx context.Context, command []byte) (_ any, err error) {
 		return nil, fmt.Errorf("command of %d bytes: expected at most %d bytes", len(command), screen.MaxCommand) // followers would refuse it
 	}
 	done := make(chan raft.ApplyFuture, 1)
-	go func() { // also the way into the queue can take long: after a failure nobody takes from it
+	go func() { // also the way into the queue can take long: after a failure, no goroutine takes from it
 		f := n.raft.Apply(command, enqueueTimeout)
 		_ = f.Error() // it is asked again
 		done <- f

@@ -121,9 +121,9 @@ func (s *screened) Shutdown() error {
 	return discard(s.NodeAwareTransport)
 }
 
-// discard shuts down a gossip transport that nobody reads from any more, or yet.
+// discard shuts down a gossip transport that no goroutine reads from anymore, or yet.
 // It hands over what others send without a buffer and waits for that, so that
-// somebody has to take it off its hands.
+// another goroutine has to take it over.
 func discard(t memberlist.NodeAwareTransport) error {
 	done := make(chan struct{})
 	defer close(done)

@@ -80,7 +80,7 @@ func newStreamLayer(l net.Listener, keys *trust.Keys, node peering, logger *slog
 }
 
 // run accepts connections; each shakes hands in its own goroutine, so that a
-// silent one holds up nobody.
+// silent one holds up no other.
 func (s *streamLayer) run() {
 	shaking := places.New(maxHandshakes, maxHandshakesFrom)
 	askers, peers := places.New(maxTermConns, maxTermConnsFrom), places.New(maxRaftConns, maxRaftConnsFrom)

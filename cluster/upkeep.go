@@ -27,7 +27,7 @@ func (n *Node) watch() {
 			n.gossip.askClocks()
 		}
 		if d := write.lasts(n.store.Writing(), n.cfg.Watch.Now()); d > n.cfg.Timing.DiskStall && n.raft.State() == raft.Leader {
-			// Its heartbeats go on, so that nobody else would be elected (hashicorp/raft#503).
+			// Its heartbeats continue, so that no other voter would be elected (hashicorp/raft#503).
 			n.Fail(&StalledError{Dir: n.cfg.DataDir, Lasts: d})
 		}
 		if member, _ := n.IsMember(); !member && n.cfg.Removed.IsRemoved(n.ID()) {

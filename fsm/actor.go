@@ -35,7 +35,7 @@ func (s *State) checkActor(a *commandv1.Actor) *Refused {
 }
 
 // holdingOf returns who a worker is acquired for, and the number up to which the workers of a layout are theirs.
-// Members get any worker, and so does everyone in a cluster without a secret, where nobody can tell who is a member.
+// Members get any worker, and so does everyone in a cluster without a secret, where members cannot be told from others.
 func (s *State) holdingOf(e entry, l *layout) (by holding, end uint64, refused *Refused) {
 	holder, a := e.cmd.GetAcquireWorker().GetHolder(), e.cmd.GetActor()
 	switch a.GetKind() {

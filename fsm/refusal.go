@@ -16,7 +16,7 @@ type Result struct {
 	Err *Refused
 
 	// Halted is the reason for which the machine halted, nil normally. It wraps
-	// [ErrHalted]. Err is set too, so that nobody takes such a result for a grant.
+	// [ErrHalted]. Err is set too, so that no caller takes such a result for a grant.
 	Halted error
 
 	Grant    Grant             // window, for AcquireWorker and ExtendWindow

@@ -33,7 +33,7 @@ type Sequence struct {
 // changed, only replaced, so that snapshots share it.
 //
 // It keeps two invariants, from which it follows that no number is granted twice in
-// one period unless somebody forces it:
+// one period unless an operator forces it:
 //
 //   - The numbers of the current period with the indexes [0, granted) were granted,
 //     and number i is base + i*increment, exactly, an int64. A block begins at the

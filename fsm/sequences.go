@@ -26,7 +26,7 @@ func newSequences() sequences {
 }
 
 // clone takes a copy in O(1): the two share what neither changes from now on. It
-// marks the original too, so nobody may read it meanwhile.
+// marks the original too, so no goroutine may read it meanwhile.
 func (s sequences) clone() sequences {
 	return sequences{live: s.live.IsoCopy(), deleted: s.deleted.IsoCopy()}
 }

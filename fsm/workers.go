@@ -43,10 +43,10 @@ type workers struct {
 	// byAge are heaps of all used workers: the common ones, and the members'.
 	byAge [2]ages
 
-	// ofToken are heaps of the workers that each API token was granted and nobody else since, at most [workers.part].
+	// ofToken are heaps of the workers that each API token was granted and no other holder since, at most [workers.part].
 	ofToken map[uint64]ages
 
-	// held has for each holder the workers that it was granted and nobody else since,
+	// held has for each holder the workers that it was granted and no other holder since,
 	// linked by worker.older in descending order of their tokens. Without the order a
 	// restored replica could not tell which worker is next once the newest went to
 	// another holder.

@@ -60,7 +60,7 @@ func (t *tokenTable) AwaitApplied(ctx context.Context, index uint64) error {
 // NowMillis implements trust.Table.
 func (t *tokenTable) NowMillis() int64 { return t.clock.now() }
 
-// review waits until the member has caught up, and logs what tokens there are: somebody may have made them while the
+// review waits until the member has caught up, and logs what tokens there are: another client may have made them while the
 // cluster was open.
 func (t *tokenTable) review(done <-chan struct{}) {
 	for t.server.member.Ready() != nil {

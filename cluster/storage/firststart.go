@@ -17,7 +17,7 @@ const (
 
 // A first start that ends half-way, with the power say, leaves remains that the
 // next one must not mistake for the loss of something. The difference
-// is whether anybody can have been answered on the strength of what was stored.
+// is whether a request can have been answered on the strength of what was stored.
 
 // setAside moves a damaged log away, so that the next start makes an empty one, if
 // the damage is all that can have been in it; else it returns the damage. That is

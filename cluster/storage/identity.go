@@ -165,7 +165,7 @@ func (id *Identity) Found(cluster string, start func() error) (bool, error) {
 }
 
 // sawTerm and sawLog remember, durably, that the store holds a term, and log
-// entries. Until they return nil nobody may be answered on the strength of those:
+// entries. Until they return nil no request may be answered on the strength of those:
 // a store of which nothing is remembered may be replaced by an empty one.
 func (id *Identity) sawTerm() error {
 	return id.remember(func(d *identityData) *bool { return &d.Term })
@@ -238,7 +238,7 @@ func (id *Identity) lost(s *Store) error {
 	return nil
 }
 
-// save replaces the file atomically and durably. mu is held, or nobody else knows id yet.
+// save replaces the file atomically and durably. Requires mu held, or that no other goroutine knows id yet.
 func (id *Identity) save() error {
 	if id.dir == "" {
 		return nil

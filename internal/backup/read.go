@@ -83,7 +83,7 @@ func Read(r io.ReaderAt, size int64, supported uint32) (*Backup, error) {
 	if err := b.verify(r); err != nil {
 		return nil, err
 	}
-	// All bytes are as they were written from here on, unless somebody forged the sum.
+	// All bytes are as they were written from here on, unless the sum was forged.
 	end := size - int64(sumBytes)
 	at := int64(fixedBytes)
 	if version == 0 || length > maxHeaderBytes || at+length > end {

@@ -33,7 +33,7 @@ func System() Source {
 }
 
 // Between is the time from one instant to another, in Unix milliseconds; negative when
-// the other is the earlier one. It saturates, so that instants that somebody else names may be any.
+// the other is the earlier one. It saturates, so that instants from others may have any value.
 func Between(from, to int64) time.Duration {
 	const most = math.MaxInt64 / int64(time.Millisecond)
 	d := to - from

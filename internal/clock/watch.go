@@ -55,7 +55,7 @@ type Watch struct {
 	own    int64 // our base at the last Update
 	agreed bool  // a peer's clock agreed with ours once
 	alone  bool  // there are no peers
-	jumped int64 // Mono at the last jump that was seen while nobody could be asked
+	jumped int64 // Mono at the last jump that was seen without a peer
 	asleep int64 // how long the machine was suspended until the last Update, ms
 }
 
@@ -157,7 +157,7 @@ func (w *Watch) Unfit() bool {
 }
 
 // Trusted reports whether this clock may be shown to others as the time: it is
-// not off, peers were asked (or there is nobody to ask), and they do not
+// not off, peers were asked (or there are none), and they do not
 // contradict it.
 func (w *Watch) Trusted() bool {
 	return w.settled.Load() && !w.disputed.Load() && !w.Off()
@@ -242,7 +242,7 @@ func (w *Watch) Update() {
 			w.jumped = r.Mono
 		}
 		if w.alone && r.Mono-w.jumped >= jumpPatience.Milliseconds() {
-			w.reference.Store(own) // nobody will ever say otherwise
+			w.reference.Store(own) // no peer will ever contradict
 		}
 	case n == 2:
 		disputed = w.settle(own, bases[0]+bases[1]-own, r.Mono)

@@ -35,7 +35,7 @@ func (s *schedule) take() (due time.Time, ok bool) {
 }
 
 // giveBack says that a call that was handed out is not made. Calls are returned
-// at the end only, by everybody, so those that are left are the last ones.
+// at the end only, by every client, so those that are left are the last ones.
 func (s *schedule) giveBack() { s.next.Add(-1) }
 
 // overdue calls visit with how long each call that was not handed out had been due

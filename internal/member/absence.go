@@ -22,7 +22,7 @@ const (
 )
 
 // Finder says what there is for sure: as it was at some moment after the call. A replica alone can
-// say that of what it has, as nobody minds a moment, and not of what it does not have: it may have been
+// say that of what it has, because a moment does not matter, and not of what it does not have: it may have been
 // created long ago, and this member be new, or have just started, or be cut off.
 type Finder interface {
 	// SequenceGeneration is the generation of a sequence, which is its place in the log; not ok if
@@ -123,7 +123,7 @@ func (m *Member) inTurn(ctx context.Context, ask func(context.Context, Leader) e
 	return ask(ctx, l)
 }
 
-// awaitLeader waits until somebody leads.
+// awaitLeader waits until a member leads.
 func (m *Member) awaitLeader(ctx context.Context) (Leader, error) {
 	for {
 		changed := m.node.LeaderChanged()

@@ -201,7 +201,7 @@ func (m *Member) nextAtLeader(ctx context.Context, name string, count uint64, re
 	return c.written(ctx, n)
 }
 
-// LastAtLeader is the last number of a sequence that was issued, by anybody if
+// LastAtLeader is the last number of a sequence that was issued, by any member if
 // it is strict; only the leader can tell.
 func (m *Member) LastAtLeader(ctx context.Context, name string) (last int64, ok bool, err error) {
 	lt := m.leaderTerm.Load()

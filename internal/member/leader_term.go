@@ -14,7 +14,7 @@ import (
 // Invariant: numbers that it issues come from blocks that were granted in its
 // term, after all that earlier leaders issued, and that it still led in that
 // term was confirmed by a majority after they were chosen. So a leader that was
-// replaced and does not know it answers nobody, and of two calls of which one began
+// replaced and does not know it answers no call, and of two calls of which one began
 // after the other returned, the later one gets the later number.
 type leaderTerm struct {
 	m    *Member

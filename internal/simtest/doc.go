@@ -13,7 +13,7 @@
 // issued it, each process's IDs increased, and the observed clock was never
 // further ahead than a clock may be wrong. No number of a sequence was issued
 // twice in a period, strict ones grew in real time over all members, repeated
-// requests got the same answer, and after a change nobody issued numbers of
+// requests got the same answer, and after a change no member issued numbers of
 // before (numbers). Each number kept to the steps, the bounds and the mode that the
 // sequence had in its generation, which are changed under load (definitions). A
 // simulation in which too little of that happened fails as well.

@@ -109,7 +109,7 @@ func (c *clusterService) RemoveMember(ctx context.Context, req *snowraftv1.Remov
 		return nil, cluster.ErrNotLeader
 	}
 	if c.Member.IsRemoved(req.GetMember()) {
-		// By an earlier try whose answer was lost, or by somebody else.
+		// By an earlier try whose answer was lost, or by another caller.
 		return &snowraftv1.RemoveMemberResponse{Member: &snowraftv1.Member{Id: req.GetMember()}}, nil
 	}
 	gone, err := node.Member(req.GetMember())

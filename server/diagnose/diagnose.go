@@ -52,7 +52,7 @@ type Collector struct {
 	busy sync.Mutex
 
 	mu    sync.Mutex
-	stuck map[string]bool // files that are still being made, though nobody waits for them any more
+	stuck map[string]bool // files that are still being made, though no call waits for them anymore
 }
 
 // New returns the collector of a member.

@@ -23,7 +23,7 @@ const maxBuffered = 64
 // much, so that IDs are in no other order than those that members are asked for.
 const bufferAge = time.Second
 
-// A buffer holds what the rate asks for. One that nobody uses costs the cluster minBuffer IDs each
+// A buffer holds what the rate asks for. An unused buffer costs the cluster minBuffer IDs each
 // bufferAge, which is little also for a layout that has some thousand IDs a second.
 const (
 	minBuffer = maxBuffered

@@ -15,7 +15,7 @@ import (
 // be woken for all that comes. Its methods that wait bring it there: it is then
 // in both, for good.
 //
-// Its loop releases it when nobody else has it any more.
+// Its loop releases it when no other goroutine has it anymore.
 type socket struct {
 	net.Conn // closed; it still knows both addresses
 	fd       int

@@ -185,7 +185,7 @@ func (g *gateway) fail(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marsh
 	}
 	_, e := read(err)
 	if e.Code == codes.InvalidArgument && e.Reason == "" {
-		// Protobuf's errors have a non-breaking space in some builds, so that nobody relies on their text.
+		// Protobuf's errors have a non-breaking space in some builds, so that no program relies on their text.
 		e = invalid(strings.TrimPrefix(strings.ReplaceAll(e.Message, "\u00a0", " "), "proto: "))
 	}
 	callOf(ctx).refuse(w, r, e)

@@ -130,7 +130,7 @@ type devMember struct {
 }
 
 // hush keeps back the warnings that a cluster gives while it comes and goes, as
-// long as nobody has asked for details: they are normal then, and would drown
+// long as no details were requested: they are normal then, and would drown
 // what dev has to say.
 func (f *fleet) hush(on bool) {
 	level := logLevels[f.cfg.logLevel]
