@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// lost is a rig whose cluster grants nothing any more, when its window has ended.
+// lost is a rig whose cluster grants nothing anymore, when its window has ended.
 func lost(r *rig) {
 	r.settle()
 	r.next(0)

@@ -26,7 +26,7 @@ type fetch struct {
 }
 
 // request begins a request for a block. The call belongs to no particular caller: callers who
-// need it wait for it with contexts of their own. None is under way, and the lock
+// need it wait for it with contexts of their own. None is in progress, and the lock
 // is held. The values, nil for none, are those of the caller that starts it.
 func (s *Sequence) request(values context.Context) {
 	ctx, cancel := context.WithCancel(withValues(context.Background(), values))

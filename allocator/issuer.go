@@ -164,7 +164,7 @@ func (i *Issuer) try(now clock.Reading, n, after uint64) (held *lease, start, en
 
 // Close ends issuing, then releases the workers, with the last tick that was
 // used, so that the next holder can begin right after it. A call to the Granter
-// that is under way is waited for until ctx is done, because its window would be
+// that is in progress is waited for until ctx is done, because its window would be
 // discarded otherwise; then all calls are cancelled. No goroutine is left
 // afterwards, and no call begins. The error says which workers were not
 // released: they become free when their windows have passed. Further calls of

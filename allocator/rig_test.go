@@ -74,7 +74,7 @@ func run(t *testing.T, configure func(*rig), test func(*rig)) {
 	})
 }
 
-// open opens the issuer, or opens it anew as a process that was started again.
+// open opens the issuer, or opens it again as a process that was started again.
 func (r *rig) open() {
 	r.Helper()
 	if r.cluster == nil {

@@ -22,7 +22,7 @@ type SequenceConfig struct {
 	// nil: never. It is read by every call.
 	Revision *atomic.Uint64
 	// Current tells the generation and period that are known here now; ok is false
-	// when the sequence does not exist (any more). It is called when Revision has
+	// when the sequence does not exist (anymore). It is called when Revision has
 	// changed, under the Sequence's lock: it must not call the Sequence. Nil: what
 	// blocks tell is all that is known.
 	Current func() (generation uint64, period int32, ok bool)
@@ -50,7 +50,7 @@ type SequenceConfig struct {
 //   - blocks are requested one after another, by a goroutine that exists only
 //     while there is something to request.
 //
-// A call that fails may have been granted a block all the same. It is lost, never
+// A call that fails may have been granted a block anyway. It is lost, never
 // assumed not to have been granted.
 type Sequence struct {
 	current  atomic.Pointer[stock] // nil: none

@@ -58,7 +58,7 @@ type known struct {
 // answer is a run of numbers, with what was true when it was requested.
 type answer struct {
 	asked, answered int64
-	generation      uint64 // the latest that was known; likewise
+	generation      uint64 // the latest that was known; as above
 	period          int32
 	wall            int64
 	numbers         allocator.Numbers

@@ -151,7 +151,7 @@ func TestDropBefore(t *testing.T) {
 		time.Sleep(7 * time.Millisecond) // it is granted, and on its way
 		r.sequence.DropBefore(r.blocks.other(1))
 		time.Sleep(time.Second)
-		// The one that was under way, too; and nobody waits for the one after it.
+		// The one that was in progress, too; and nobody waits for the one after it.
 		r.expect(1, r.blocks.grant(2).First)
 		if s := r.sequence.Stats(); s.Skipped != 20+100 || s.Waited != 1 {
 			r.Errorf("%+v", s)

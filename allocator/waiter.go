@@ -13,7 +13,7 @@ import (
 // done is closed, and then read by the call only.
 type waiter struct {
 	count   uint64
-	asked   bool // a request under way is for it, too
+	asked   bool // a request in progress is for it, too
 	short   int  // requests for it that were answered with fewer numbers
 	done    chan struct{}
 	numbers Numbers

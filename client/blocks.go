@@ -28,7 +28,7 @@ const leastRefresh = 100 * time.Millisecond
 //
 // A process is not told when its sequence is changed. So Blocks asks every few seconds while it is in use, and before
 // it is used again after it was not. For that long ([WithBlocksRefresh]), and as long as no member can be reached, it may
-// go on with numbers from before a change: they are unique all the same, unless the change was forced.
+// go on with numbers from before a change: they are unique anyway, unless the change was forced.
 //
 // A sequence with a reset begins its next period when this process's clock says so. A clock
 // that is late numbers the beginning of a period as the end of the one before, by as much as it is late.

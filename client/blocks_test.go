@@ -187,7 +187,7 @@ func TestBlocksHearOfChanges(t *testing.T) {
 		mustNext(t, b, 2003)
 		w.fail(nil)
 
-		// Deleted, and created anew.
+		// Deleted, and created again.
 		w.set(0, 0)
 		time.Sleep(1001 * time.Millisecond)
 		if n, err := b.Next(t.Context()); !errors.Is(err, ErrUnknownSequence) {

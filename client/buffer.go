@@ -25,7 +25,7 @@ var ErrEmpty = errors.New("client: the buffer is empty")
 // Invariants:
 //
 //   - an index in a chunk is given to one caller, by the one atomic addition that moved the
-//     chunk's position past it; a closed chunk's position is past its end for ever;
+//     chunk's position past it; a closed chunk's position is past its end forever;
 //   - one goroutine, the filler's, appends chunks and closes them.
 type Buffer struct {
 	// Every call reads these two; what others write is on other cache lines.

@@ -60,7 +60,7 @@ func WithBufferSize(least, most int) BufferOption {
 func WithBufferSpan(d time.Duration) BufferOption { return func(o *bufferOptions) { o.span = d } }
 
 // WithBufferAge drops IDs that have reached that age; it is at least 100 ms, and should be more than a
-// request to the cluster takes. The default, 10 s, keeps IDs in the order of time but for seconds, as
+// request to the cluster takes. The default, 10 s, keeps IDs in the order of time except for seconds, as
 // good as members' clocks for most uses, and costs a program that uses none 100 IDs a second. A
 // greater one lets a buffer outlast members for longer.
 //

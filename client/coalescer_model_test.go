@@ -23,7 +23,7 @@ type airport struct {
 	coalescer[flight]
 	events    atomic.Int64
 	next      atomic.Uint64
-	under     atomic.Int64 // calls under way
+	under     atomic.Int64 // calls in progress
 	most      atomic.Int64
 	calls     atomic.Int64
 	cancelled atomic.Int64

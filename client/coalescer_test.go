@@ -49,7 +49,7 @@ func TestCallersShare(t *testing.T) {
 }
 
 // A call that hangs holds back no caller for longer than the overdue, nor do many: at most maxFlights are
-// under way.
+// in progress.
 func TestSlowCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAirport(func() (time.Duration, error) { return time.Second, nil })

@@ -74,7 +74,7 @@ func TestOtherNamesOfMembers(t *testing.T) {
 	f.warm(c)
 	askAll(t, c, 1, 2000)
 	a, b := f.members[0].asked.Load(), f.members[1].asked.Load()
-	if a < 850 || b < 850 { // half of them, but for chance; a third is what another name would take away
+	if a < 850 || b < 850 { // about half of them; a third is what another name would take away
 		t.Errorf("%d and %d requests, expected half of 2000 each", a, b)
 	}
 }
@@ -114,7 +114,7 @@ func TestGivenAddressesAreNotForgotten(t *testing.T) {
 	until(t, "connections to the removed member are gone", func() bool { return first.conns.open.Load() == 0 })
 	second.server.Stop()
 	f.mu.Lock()
-	f.members = []*fake{first} // its cluster was made anew
+	f.members = []*fake{first} // its cluster was made again
 	f.mu.Unlock()
 	if _, err := c.NextID(within(t, patience)); err != nil {
 		t.Error(err)

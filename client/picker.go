@@ -31,7 +31,7 @@ func (pickers) Build(info base.PickerBuildInfo) balancer.Picker {
 }
 
 // picker chooses among the connections to healthy members. It passes over members that the try of a
-// call would rather not have, and prefers those with the fewest calls under way: one that
+// call would rather not have, and prefers those with the fewest calls in progress: one that
 // hangs, which is not known yet, soon has more than the others.
 type picker struct {
 	ready []connection

@@ -16,7 +16,7 @@ import (
 
 const (
 	// sameMember is the time for which a client sends to one member while nothing speaks against it: waking one process
-	// costs less than waking all by turns. Then it chooses anew, so that the calls of each client go to all members.
+	// costs less than waking all by turns. Then it chooses again, so that the calls of each client go to all members.
 	sameMember = 100 * time.Millisecond
 	// streamRest is the time for which a member is passed over while others are there: it could open no stream, answered
 	// that it cannot issue, or is slow.

@@ -23,7 +23,7 @@ const (
 	answerHead   = 1 + 8 + 8
 )
 
-// clockAsked is a question under way.
+// clockAsked is a question in progress.
 type clockAsked struct {
 	id string
 	at int64 // as clock.Reading counts Mono
@@ -96,7 +96,7 @@ func (g *gossip) NotifyMsg(message []byte) {
 			return
 		}
 		if member, voter := g.standing(q.id); member {
-			wall := int64(binary.BigEndian.Uint64(message[questionHead:answerHead])) //nolint:gosec // likewise
+			wall := int64(binary.BigEndian.Uint64(message[questionHead:answerHead])) //nolint:gosec // as above
 			if g.roundTrip != nil {
 				g.roundTrip(q.id, time.Since(q.sent))
 			}

@@ -8,7 +8,7 @@ import (
 )
 
 // dialed holds the connections that this node opened and has not closed. Raft keeps some in its pool
-// until they fail, those to an address that no member has any more too.
+// until they fail, those to an address that no member has anymore too.
 type dialed struct {
 	mu    sync.Mutex
 	conns map[*dialedConn]bool
@@ -46,7 +46,7 @@ func (d *dialed) closeAll() {
 }
 
 // closeAbandoned closes the connections to an address that is no longer the current one of its
-// member, or whose member is not known any more. It reports whether there were any.
+// member, or whose member is not known anymore. It reports whether there were any.
 func (d *dialed) closeAbandoned(current func(raft.ServerID) (raft.ServerAddress, error)) bool {
 	var abandoned []*dialedConn
 	d.mu.Lock()

@@ -81,7 +81,7 @@ func TestAbandonedConnectionsAreClosed(t *testing.T) {
 	}
 }
 
-// A member that was dead when it was removed is not contacted any more.
+// A member that was dead when it was removed is not contacted anymore.
 func TestDeadMemberIsForgottenWithItsRemoval(t *testing.T) {
 	t.Parallel()
 	a, b, c := waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 3)

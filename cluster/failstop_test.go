@@ -228,7 +228,7 @@ func TestRaftDoesNotStartOnAFailedStore(t *testing.T) {
 	}
 }
 
-// TestBootstrapOnAFailedDisk: raft does not answer any more.
+// TestBootstrapOnAFailedDisk: raft does not answer anymore.
 func TestBootstrapOnAFailedDisk(t *testing.T) {
 	t.Parallel()
 	disk := &failingStore{InmemStore: raft.NewInmemStore()}

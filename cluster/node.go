@@ -30,9 +30,9 @@ type Node struct {
 	process   string // as in meta
 	store     *storage.Store
 	stream    *streamLayer           // nil in simulations
-	network   *raft.NetworkTransport // likewise
+	network   *raft.NetworkTransport // as above
 	greeter   Greeter                // nil in simulations whose transport is none
-	witnesses Witnesses              // likewise
+	witnesses Witnesses              // as above
 	terms     *terms                 // nil in simulations
 	asker     TermAsker
 	raft      *raft.Raft

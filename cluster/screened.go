@@ -141,7 +141,7 @@ func discard(t memberlist.NodeAwareTransport) error {
 	return t.Shutdown()
 }
 
-// wait returns when nothing of the screen runs any more; call it after Shutdown.
+// wait returns when nothing of the screen runs anymore; call it after Shutdown.
 func (s *screened) wait() { s.wg.Wait() }
 
 func (s *screened) runPackets() {

@@ -100,7 +100,7 @@ type termConn struct {
 
 	mu     sync.Mutex
 	conn   net.Conn // never changes once ready
-	err    error    // why it is of no use any more
+	err    error    // why it is of no use anymore
 	number uint64
 	asked  map[uint64]chan uint64 // those who wait, by the number of their question; closed when there is no answer
 }

@@ -49,7 +49,7 @@ func TestTermsAreAskedOnOneConnection(t *testing.T) {
 	})
 }
 
-// An answer to a question that nobody waits for any more is nobody else's.
+// An answer to a question that nobody waits for anymore is nobody else's.
 func TestTermsAreNotMixedUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -62,7 +62,7 @@ func (n *Node) Alive() error {
 	return nil
 }
 
-// stall is the time that a write has been under way, as far as who looks now and then can
+// stall is the time that a write has been in progress, as far as who looks now and then can
 // tell. It goes by the monotonic clock: a wall clock that jumps makes no disk slow. Nor
 // does a process that was stopped, of which only so much counts as there is between two
 // looks.

@@ -4,7 +4,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// checkActor refuses a command whose actor may not have what it was judged by any more: its token was deleted or
+// checkActor refuses a command whose actor may not have what it was judged by anymore: its token was deleted or
 // expired, or lost a scope after the judge looked. So nothing that a token asked for commits after its revocation.
 // Members, holders of the secret and callers in an open cluster lose nothing.
 func (s *State) checkActor(a *commandv1.Actor) *Refused {

@@ -219,7 +219,7 @@ func TestAnswers(t *testing.T) {
 }
 
 // While nobody leads the observed clock stands still: before it first moves on, in a new cluster
-// and in one that was down for long, answers are given that must be remembered all the same.
+// and in one that was down for long, answers are given that must be remembered anyway.
 func TestAnswersBeforeTheClockIsObserved(t *testing.T) {
 	l := newSequenceLog(t, plain("s"))
 	ask := withID(allocate("s", l.seq("s").Generation, 1, 0), "r")

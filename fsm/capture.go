@@ -2,7 +2,7 @@ package fsm
 
 import "io"
 
-// Capture is the state at one index, which does not change any more.
+// Capture is the state at one index, which does not change anymore.
 type Capture struct {
 	// Index is the index of the last command in it, or of the newest grant in it after a snapshot was restored.
 	Index uint64

@@ -40,7 +40,7 @@ func TestTokensLeaveWorkersForOthers(t *testing.T) {
 					t.Errorf("another token got worker %d, expected %d", g.Worker, part+i)
 				}
 			}
-			// Others take what it does not hold any more; then it may have as many anew.
+			// Others take what it does not hold anymore; then it may have as many again.
 			now := epoch + int64(200_000)
 			for range part {
 				l.must(more(other, now, 10_000))

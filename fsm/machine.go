@@ -43,7 +43,7 @@ type Machine struct {
 
 	mu        sync.RWMutex
 	state     *State
-	halted    error         // not nil: nothing changes any more
+	halted    error         // not nil: nothing changes anymore
 	changed   chan struct{} // closed when config, layouts, version or a sequence changed
 	published uint64        // the state's revision that was published last
 	sequences uint64        // and its sequenceRevision
@@ -102,7 +102,7 @@ func (m *Machine) Changed() <-chan struct{} {
 }
 
 // Apply applies a log entry and returns its [Result]. Entries that are no commands
-// are not its business. Once halted, it changes nothing any more.
+// are not its business. Once halted, it changes nothing anymore.
 func (m *Machine) Apply(log *raft.Log) any {
 	if log.Type != raft.LogCommand {
 		return Result{}

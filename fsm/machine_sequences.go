@@ -3,7 +3,7 @@ package fsm
 import "sync/atomic"
 
 // Sequence returns the sequence of that name. It takes the lock for reading, and
-// makes the specification anew: keep what it returns until [Machine.SequenceRevision] grows.
+// makes the specification again: keep what it returns until [Machine.SequenceRevision] grows.
 func (m *Machine) Sequence(name string) (Sequence, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

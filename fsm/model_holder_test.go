@@ -222,7 +222,7 @@ func (w *world) issueOne(l *lane) error {
 	return w.audit.used(l)
 }
 
-// crash kills a process and starts it anew.
+// crash kills a process and starts it again.
 func (w *world) crash(p *process) {
 	p.starts, p.lane, p.asked, p.block, p.repeat = p.starts+1, nil, nil, nil, nil
 }

@@ -52,7 +52,7 @@ var modelSpecs = []snowflake.Spec{
 	}},
 }
 
-// process is one holder: at most one lane, at most one request under way.
+// process is one holder: at most one lane, at most one request in progress.
 type process struct {
 	name   string
 	starts uint64 // how often it was started
@@ -137,7 +137,7 @@ func newWorld(s source, a adversary, replicas int) *world {
 	for range replicas {
 		w.machines = append(w.machines, New(Options{}))
 	}
-	// The last one has the first one's name: a process that is started anew while
+	// The last one has the first one's name: a process that is started again while
 	// the old one is still alive. The applications between take names of others.
 	for i, p := range []process{{name: "a/0"}, {name: "b/0", application: "a"}, {name: "a/0", application: "b"}, {name: "a/0"}} {
 		p.number, p.starts = uint64(i), 1

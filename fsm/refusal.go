@@ -90,7 +90,7 @@ func invalid(format string, args ...any) *Refused {
 }
 
 // ErrHalted says that the machine met something that it could neither apply nor skip
-// without differing from the other replicas. Nothing changes its state any more.
+// without differing from the other replicas. Nothing changes its state anymore.
 var ErrHalted = errors.New("state machine halted")
 
 // NewerError says that a log or a snapshot is of a cluster that uses commands which this build does not know. It is an

@@ -44,7 +44,7 @@ type Sequence struct {
 //     changing the increment is refused if what follows may meet it. It is empty only if nothing is
 //     remembered that was granted under this name in any period.
 //
-// period never goes back, and used begins anew only when it goes forward.
+// period never goes back, and used begins again only when it goes forward.
 type sequence struct {
 	name        string
 	spec        *sequenceSpec // may be shared; never changed

@@ -187,7 +187,7 @@ func (q *sequence) checkRepeat(u *sequence, moved bool) *Refused {
 	return nil
 }
 
-// deleteSequence deletes a sequence, but for what it issued. It does nothing if the
+// deleteSequence deletes a sequence and keeps the record of its numbers. It does nothing if the
 // sequence was changed since the proposer looked.
 func (s *State) deleteSequence(e entry) Result {
 	c := e.cmd.GetDeleteSequence()

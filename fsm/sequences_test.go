@@ -305,7 +305,7 @@ func TestSequenceIndexesGrow(t *testing.T) {
 	}
 }
 
-// Deleting and creating anew is no way around what an update refuses.
+// Deleting and creating again is no way around what an update refuses.
 func TestLongerPeriodsByRecreation(t *testing.T) {
 	daily, yearly := commandv1.SequenceReset_SEQUENCE_RESET_DAILY, commandv1.SequenceReset_SEQUENCE_RESET_YEARLY
 	spec := func(start int64, reset commandv1.SequenceReset) *commandv1.SequenceSpec {

@@ -25,7 +25,7 @@ type State struct {
 	lastCheckpoint lastCheckpoint
 
 	// The following fields are not part of the state. revision counts the changes of config,
-	// layouts, version and restored, sequenceRevision those of sequences but for blocks,
+	// layouts, version and restored, sequenceRevision those of sequences except for blocks,
 	// with the beginnings of periods, and tokenRevision those of tokens: they tell a Machine when to publish. index is the
 	// greatest log index that was applied or that a snapshot speaks of.
 	revision         uint64

@@ -8,7 +8,7 @@ type worker struct {
 	nonceHash [hashBytes]byte
 	holder    string // as it is shown: with the token's name for an application
 	owner     uint64 // ID of the API token that it was acquired with; 0 if without one
-	released  bool   // the holder released it: its token is good for nothing any more
+	released  bool   // the holder released it: its token is good for nothing anymore
 	extension extension
 
 	place        [heaps]int

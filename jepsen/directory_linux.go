@@ -58,7 +58,7 @@ const (
 
 func lockFile(dir string) string { return filepath.Join(dir, "lock") }
 
-// hold marks a run's directory as one whose run is under way, until release is called or
+// hold marks a run's directory as one whose run is in progress, until release is called or
 // the process ends.
 func hold(dir string) (release func(), err error) {
 	f, err := os.OpenFile(lockFile(dir), os.O_RDWR|os.O_CREATE, 0o644)
@@ -86,7 +86,7 @@ func tidy(parent string) error {
 		dir := filepath.Dir(lock)
 		release, err := hold(dir)
 		if err != nil {
-			continue // it is under way
+			continue // it is in progress
 		}
 		errs = append(errs, tidyRun(dir))
 		release()

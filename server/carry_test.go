@@ -100,7 +100,7 @@ func TestRequestsThatWaitHoldBackNone(t *testing.T) {
 	}
 }
 
-// More requests than may wait at a time are answered all the same, and a request's timeout is its own.
+// More requests than may wait at a time are answered anyway, and a request's timeout is its own.
 func TestManyRequestsOfAStreamWait(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]

@@ -40,7 +40,7 @@ type account struct {
 
 // A release opens the data directory of every earlier one: testdata has one of each, with a snapshot and a log behind it,
 // of a member that crashed, and a backup of the member. "go test ./server -run TestOpensStoredDataDirectories -update" makes
-// the one of the next release anew. That is allowed until the release; what is stored then stays.
+// the one of the next release again. That is allowed until the release; what is stored then stays.
 func TestOpensStoredDataDirectories(t *testing.T) {
 	t.Parallel()
 	if *update {

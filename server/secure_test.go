@@ -261,7 +261,7 @@ func TestCertificateNamesMoreHosts(t *testing.T) {
 	}
 }
 
-// Behind a mesh or proxy, clients speak without TLS, and tokens count all the same.
+// Behind a mesh or proxy, clients speak without TLS, and tokens count anyway.
 func TestPortsWithoutClientTLS(t *testing.T) {
 	t.Parallel()
 	s := startPorts(t, false)

@@ -76,7 +76,7 @@ func TestWorkersAreNotGrantedToNonsense(t *testing.T) {
 			t.Errorf("%s: the log has %d entries more", what, applied-before)
 		}
 	}
-	// Neither can a holder keep its worker for ever.
+	// Neither can a holder keep its worker forever.
 	_, err = n.workers.ExtendWindow(t.Context(), &snowraftv1.ExtendWindowRequest{
 		Layout: wide, Worker: grant.GetGrant().GetWorker(), Token: grant.GetGrant().GetToken(), Nonce: make([]byte, 16), UntilTick: grant.GetGrant().GetUntilTick(),
 		ClockAtMs: time.Now().UnixMilli() + 1<<58, WindowMs: 1000, ExtensionId: 1,

@@ -21,7 +21,7 @@
 //     error, because cutting it off would produce the ID of another process. The one
 //     unchecked function, [Layout.Compose], says so.
 //   - Nothing overflows. Instants that do not fit in 64 bits of milliseconds
-//     saturate, ticks likewise; an ID in text larger than 64 bits is an error.
+//     saturate, ticks too; an ID in text larger than 64 bits is an error.
 //   - For a layout accepted by [Layout.CanIssue], IDs are positive as int64 and
 //     IDs of a later tick are greater than all IDs of an earlier one.
 //

@@ -59,7 +59,7 @@ func TestUUIDOfTheDefaultLayout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Pinned, as UUIDs that were issued must come out the same for ever.
+	// Pinned, as UUIDs that were issued must come out the same forever.
 	if want := "019b76da-a800-7806-8010-c885bc185cb8"; tagged.String() != want {
 		t.Errorf("%v, want %s", tagged, want)
 	}

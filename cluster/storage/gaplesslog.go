@@ -19,7 +19,7 @@ type gaplessLog struct {
 	raft.LogStore
 	path      string
 	snapshots raft.SnapshotStore
-	fail      func(error) // told of what keeps entries from being stored, but for writes that failed
+	fail      func(error) // told of what keeps entries from being stored except for writes that failed
 }
 
 func (g *gaplessLog) StoreLog(l *raft.Log) error { return g.StoreLogs([]*raft.Log{l}) }

@@ -19,7 +19,7 @@ const StuckTimeout = 2 * time.Second
 // system call, and it trusts what is in the pages. Without the guard either would
 // end the process, with nothing said but the stacks of its goroutines.
 //
-// After the first panic bbolt is not entered any more: its locks may be held for
+// After the first panic bbolt is not entered anymore: its locks may be held for
 // ever, and what it has in memory may not be what is on disk.
 type guardedBolt struct {
 	bolt   boltStore

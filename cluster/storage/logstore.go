@@ -25,7 +25,7 @@ type checkedLog struct {
 	corrupt func(error)  // told of damage found, and of writes that failed, while running
 	stored  func() error // told after entries were stored
 
-	// writes counts the begins and the ends of writes: while one is under way it
+	// writes counts the begins and the ends of writes: while one is in progress it
 	// is odd. The watchdog reads it; raft writes from one goroutine.
 	writes atomic.Uint64
 }
@@ -83,7 +83,7 @@ func (c *checkedLog) GetLog(index uint64, l *raft.Log) error {
 	return err
 }
 
-// writing numbers the write now under way; 0 when there is none.
+// writing numbers the write now in progress; 0 when there is none.
 func (c *checkedLog) writing() uint64 {
 	n := c.writes.Load()
 	return n * (n % 2)

@@ -21,7 +21,7 @@ type Restore struct {
 	OldEndedMillis int64
 	// OldMaxWindow is the largest maximum window after the backup; the one in the backup counts if it is larger.
 	OldMaxWindow time.Duration
-	// OldMaxClockOffset is the largest maximum clock offset after the backup, likewise.
+	// OldMaxClockOffset is the largest maximum clock offset after the backup, too.
 	OldMaxClockOffset time.Duration
 	// ZonesKept says that no sequence got another time zone after the backup.
 	ZonesKept  bool

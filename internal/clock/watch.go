@@ -198,7 +198,7 @@ func (w *Watch) PeerOffset(id string) (time.Duration, bool) {
 	return time.Duration(p.base-(r.Wall-r.Mono)) * time.Millisecond, ok
 }
 
-// Update decides anew what our clock ought to read. Call it about once a
+// Update decides again what our clock ought to read. Call it about once a
 // second; with no peer to ask it follows slow corrections of the own clock
 // (NTP slews) and the time that the machine was suspended, but no jump; see SetAlone.
 func (w *Watch) Update() {

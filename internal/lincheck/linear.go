@@ -19,7 +19,7 @@ var ErrUndecided = errors.New("not decided in time")
 // one after the other. It decides what [CheckOrder] does by searching instead of by an
 // argument, and is slower: so the calls are cut into slices of at most size of them that
 // follow one another in time, and each is judged by itself for at most limit. History that is
-// not decided by then is an [ErrUndecided]. Each slice starts anew, with no number issued yet:
+// not decided by then is an [ErrUndecided]. Each slice starts again, with no number issued yet:
 // what is wrong only between calls of two slices, such as a number that both issued,
 // CheckOrder sees and this does not. With a size of all calls, both decide the same.
 func CheckLinear(calls []Call, size int, limit time.Duration) error {

@@ -38,7 +38,7 @@ func (c *checker) swap(buffer []Span) []Span {
 }
 
 // end returns the report on all that was handed over; nothing may be handed over
-// any more.
+// anymore.
 func (c *checker) end() DuplicateReport {
 	close(c.full)
 	<-c.done

@@ -24,7 +24,7 @@ func (f CallerFunc) Call(ctx context.Context, got *Receipt) error { return f(ctx
 type Plan struct {
 	// Callers are the clients, at least one.
 	Callers []Caller
-	// Duration is for how long calls are begun, more than 0; those under way then
+	// Duration is for how long calls are begun, more than 0; those in progress then
 	// are waited for.
 	Duration time.Duration
 	// Rate is the number of calls due per second, over all clients: the open loop.

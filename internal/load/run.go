@@ -42,7 +42,7 @@ func run(ctx context.Context, p Plan, pauses pauses) *Result {
 	var late uint64
 	if r.schedule != nil {
 		if ended.Before(r.end) && ctx.Err() == nil {
-			ended = r.end // nothing was due any more
+			ended = r.end // nothing was due anymore
 		}
 		t := r.all.of(0)
 		late = r.schedule.overdue(ended, func(waited time.Duration) { t.waited(waited, 1) })
@@ -56,7 +56,7 @@ func run(ctx context.Context, p Plan, pauses pauses) *Result {
 	return result
 }
 
-// runner is a run under way.
+// runner is a run in progress.
 type runner struct {
 	plan       Plan
 	pauses     pauses

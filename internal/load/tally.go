@@ -45,7 +45,7 @@ func (t *tally) waited(took time.Duration, calls int64) {
 	_ = t.latency.RecordValues(min(max(took, 0), longest).Nanoseconds(), calls) // it is in range
 }
 
-// refused counts a call that failed, and what it brought all the same.
+// refused counts a call that failed, and what it brought anyway.
 func (t *tally) refused(err error, numbers uint64) {
 	reason := reasonOf(err)
 	t.mu.Lock()
@@ -86,7 +86,7 @@ func (all tallies) progress() (p Progress) {
 	return p
 }
 
-// result adds everything up, once no client calls any more.
+// result adds everything up, once no client calls anymore.
 func (all tallies) result() *Result {
 	p := all.progress()
 	r := &Result{Calls: p.Calls, Numbers: p.Numbers, Latency: newHistogram()}

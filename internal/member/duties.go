@@ -99,7 +99,7 @@ func (m *Member) observe(ctx context.Context) error {
 }
 
 // checkpoint makes every replica compare its state at the checkpoint before
-// this one with this leader's, and take its digest anew.
+// this one with this leader's, and take its digest again.
 func (m *Member) checkpoint(ctx context.Context) error {
 	var index uint64
 	var digest [32]byte

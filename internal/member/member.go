@@ -225,7 +225,7 @@ func (m *Member) Ready() error {
 // closeLanes ends issuing and releases the workers; ctx bounds that.
 func (m *Member) closeLanes(ctx context.Context) error {
 	m.mu.Lock()
-	m.closed = true // so that no issuer is added any more
+	m.closed = true // so that no issuer is added anymore
 	m.mu.Unlock()
 	issuers := *m.byName.Load()
 	errs := make(chan error, len(issuers))

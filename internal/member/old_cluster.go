@@ -35,7 +35,7 @@ func (m *Member) OldCluster() string {
 	return old
 }
 
-// reportOldCluster logs once that a member of an older cluster is heard, and once that it is not heard any more. heard
+// reportOldCluster logs once that a member of an older cluster is heard, and once that it is not heard anymore. heard
 // is what the call before returned.
 func (m *Member) reportOldCluster(heard bool) bool {
 	switch old := m.OldCluster(); {

@@ -44,7 +44,7 @@ type outcome struct {
 	err  error
 }
 
-// early runs callers who come while verifications are under way. It returns an
+// early runs callers who come while verifications are in progress. It returns an
 // error if one was told the result of a verification that began before it came.
 func early(alone int) error {
 	o := &office{finish: make(chan error)}

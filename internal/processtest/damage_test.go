@@ -16,7 +16,7 @@ import (
 )
 
 // damage flips one bit at each place in a file that holds these bytes, in the
-// middle when there are none to look for: pages that are not in use any more
+// middle when there are none to look for: pages that are not in use anymore
 // may hold a copy.
 func damage(t *testing.T, path string, find []byte) {
 	t.Helper()

@@ -15,14 +15,14 @@ import (
 )
 
 // sessions is the number of commands each page has at least: a page whose sessions
-// are not found any more is not checked any more.
+// are not found anymore is not checked anymore.
 var sessions = map[string]int{
 	"README.md": 6, "docs/backup.md": 2, "docs/debug.md": 2, "docs/grpc.md": 8, "docs/http.md": 15, "docs/json.md": 12, "docs/layouts.md": 4, "docs/redis.md": 6, "docs/scale.md": 6, "docs/security.md": 10, "docs/sequences.md": 25, "docs/tutorial.md": 1, "docs/upgrade.md": 3, "docs/uuids.md": 3,
 }
 
 // TestDocumentedSessions holds the documentation to what a new cluster answers.
 // All commands in "console" blocks of a page are run, from top to bottom, and
-// must print what the page says, to the byte, but for values that
+// must print what the page says, to the byte except for values that
 // the page says vary (see [variables]). What is not to be run is "text".
 func TestDocumentedSessions(t *testing.T) {
 	t.Parallel()
@@ -94,7 +94,7 @@ func rehearse(t *testing.T, p page, r *reader) {
 }
 
 // reader is somebody who copies what a page says, beside a member that has been
-// started anew. Its ports are others than those in the text, which may be in
+// started again. Its ports are others than those in the text, which may be in
 // use; they are replaced both ways.
 type reader struct {
 	member *member

@@ -120,7 +120,7 @@ func TestWrongCommandLine(t *testing.T) {
 }
 
 // TestFailedStartAmongOthers has a member that must not start while the others,
-// which still look for it, send to its gossip port: it must end all the same.
+// which still look for it, send to its gossip port: it must end anyway.
 func TestFailedStartAmongOthers(t *testing.T) {
 	t.Parallel()
 	m := newMember(t, "m1")

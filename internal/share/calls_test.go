@@ -101,7 +101,7 @@ func (f *ferry) over() {
 	}
 }
 
-// Who comes while a call is under way goes with the next one, and all of them get
+// Who comes while a call is in progress goes with the next one, and all of them get
 // their parts in the order in which they came.
 func TestCallersShareACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -193,7 +193,7 @@ func TestSharedCallsThatFail(t *testing.T) {
 		f.sail(3, 7)
 		f.gets(second, 7, 1)
 		f.gets(third, 4, 2)
-		// A leader that does not answer keeps nobody for ever.
+		// A leader that does not answer keeps nobody forever.
 		began := time.Now()
 		if a := <-f.come(t.Context(), "s", 1); !errors.Is(a.err, context.DeadlineExceeded) || time.Since(began) != timeout {
 			t.Errorf("%+v, %v after %v", a.numbers, a.err, time.Since(began))

@@ -87,7 +87,7 @@ func (g *gossipPort) StreamCh() <-chan net.Conn           { return g.streams }
 func (g *gossipPort) Shutdown() error                     { return nil }
 
 // gossipConn is one end of a stream. As with TCP a write does not wait for the
-// reader. Once something was lost on the way nothing arrives any more, not even
+// reader. Once something was lost on the way nothing arrives anymore, not even
 // the end, and readers wait for their deadlines.
 type gossipConn struct {
 	net.Conn

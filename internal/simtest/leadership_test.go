@@ -304,7 +304,7 @@ func TestReplicasAreComparedSoonAfterAnElection(t *testing.T) {
 	})
 }
 
-// A transfer that fails says whether leadership may change hands all the same.
+// A transfer that fails says whether leadership may change hands anyway.
 func TestTransfersThatFail(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{members: 5, idle: true}, func(w *world) {

@@ -135,7 +135,7 @@ func (s *series) askOwn(seen position) asked {
 	return a
 }
 
-// askModal is ask for numbers of a sequence that was said to be strict, and may not be any more.
+// askModal is ask for numbers of a sequence that was said to be strict, and may not be anymore.
 // All numbers of later generations come after those of earlier ones, and strict ones after all
 // that were given before they were asked for.
 func (s *series) askModal() asked {

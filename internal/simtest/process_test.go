@@ -27,7 +27,7 @@ type process struct {
 	gossip *gossipPort
 
 	up   atomic.Pointer[member.Member] // member, once it is open
-	dead atomic.Bool                   // nothing that it sends arrives any more
+	dead atomic.Bool                   // nothing that it sends arrives anymore
 	stop chan struct{}
 	done chan struct{} // client and watcher have ended
 

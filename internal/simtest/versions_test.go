@@ -34,7 +34,7 @@ func (w *world) versionStays(want uint32, d time.Duration) {
 	w.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); w.pass(time.Second) {
 		for _, n := range w.live() {
-			if v := n.version(); v > want { // one that was started anew may be behind
+			if v := n.version(); v > want { // one that was started again may be behind
 				w.Fatalf("fsm_version of %s is %d", n.name, v)
 			}
 		}
@@ -51,7 +51,7 @@ func TestVersionIsRaisedWhenTheLastMemberIsUpgraded(t *testing.T) {
 		old.crash()
 		w.versionStays(fsm.Version, 2*time.Minute)
 		old.start()
-		w.untilVersion(fsm.Version) // it reads its log anew
+		w.untilVersion(fsm.Version) // it reads its log again
 		for _, to := range w.nodes {
 			_, _ = w.leader().proc().member.Node().TransferLeadership(w.Context(), to.name)
 			w.versionStays(fsm.Version, 30*time.Second)

@@ -7,7 +7,7 @@ import "container/heap"
 // answered before its call began; before is the highest of them.
 //
 // Only the highest number that was answered counts for that, so that it takes O(n log n) for
-// all pairs, and memory for the calls that are under way at one time.
+// all pairs, and memory for the calls that are in progress at one time.
 func ascending(s *sorter, wrong func(before, e entry)) error {
 	var (
 		highest entry // of what was answered

@@ -25,7 +25,7 @@ import (
 //     go down for releases by the holder only.
 //
 //   - Lanes: what members say that they hold is what the log grants them. A cluster all of whose
-//     members grant what they should have refused shows here. Likewise what clients were told
+//     members grant what they should have refused shows here. Also what clients were told
 //     that asked for windows themselves.
 //
 //   - Checkpoints: the digests in the log are those of the replay, else members applied something

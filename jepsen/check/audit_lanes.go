@@ -7,7 +7,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// grantKey names a window. Its token would do, but for a member that has it wrong.
+// grantKey names a window. Its token would do except for a member that has it wrong.
 type grantKey struct {
 	lane  raftlog.Lane
 	token uint64

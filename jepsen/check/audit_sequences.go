@@ -156,16 +156,16 @@ func span(first int64, count uint64, increment int64) (interval, bool) {
 	}
 	step, room := uint64(increment), uint64(1<<63-1)-uint64(first) //nolint:gosec // G115: wraps as it should
 	if increment < 0 {
-		step, room = -step, uint64(first)+1<<63 //nolint:gosec // G115: likewise
+		step, room = -step, uint64(first)+1<<63 //nolint:gosec // G115: as above
 	}
 	over, distance := bits.Mul64(count-1, step)
 	if over != 0 || distance > room {
 		return interval{}, false
 	}
 	if increment < 0 {
-		return interval{int64(uint64(first) - distance), first}, true //nolint:gosec // G115: likewise
+		return interval{int64(uint64(first) - distance), first}, true //nolint:gosec // G115: as above
 	}
-	return interval{first, int64(uint64(first) + distance)}, true //nolint:gosec // G115: likewise
+	return interval{first, int64(uint64(first) + distance)}, true //nolint:gosec // G115: as above
 }
 
 // add notes that numbers were granted, and returns others that they may meet.
@@ -206,7 +206,7 @@ func (m *sequenceModel) giveBack(e *raftlog.Applied, c *commandv1.ReturnBlock) {
 	}
 	kept := q.last.count - c.GetUnused()
 	first := uint64(q.last.first) + kept*uint64(q.last.increment)      //nolint:gosec // G115: wraps as it should
-	returned, _ := span(int64(first), c.GetUnused(), q.last.increment) //nolint:gosec // G115: likewise
+	returned, _ := span(int64(first), c.GetUnused(), q.last.increment) //nolint:gosec // G115: as above
 	q.remove(returned, max(q.last.increment, -q.last.increment))
 	q.last = lastBlock{}
 }

@@ -18,7 +18,7 @@ type Held func(layout string) int
 // Liveness fails unless, after the last fault,
 //
 //   - each member whose process is running at the end answers IDs again within ten seconds, if
-//     members are asked for any in the run, and so do strict sequences and Redis, likewise;
+//     members are asked for any in the run, and so do strict sequences and Redis, too;
 //   - no founder that was started then ends by itself again;
 //   - each of them says that the observed clock is close to the harness's clock, at the end;
 //   - no worker is held at the end but by processes that are running, or in windows that can't
@@ -28,7 +28,7 @@ type Held func(layout string) int
 // Of a layout with very few workers, that all of them are taken is an answer as well.
 //
 // Where nobody asked there is no answer to miss: then the run is invalid. Left out are members that are
-// not in the header and have no vote, because they were removed, and those that were started anew less than
+// not in the header and have no vote, because they were removed, and those that were started again less than
 // ten seconds before the end, as in a loop of crashes.
 func Liveness(r *Run, held Held) Verdict {
 	v := newVerdict("liveness")
@@ -169,7 +169,7 @@ func (l *liveness) belongs(p ProcessSpan) bool {
 	return slices.Contains(l.run.Header.Members, p.Member) || last.Voter
 }
 
-// stays judges how a founder's process ended that was started when nothing was wrong any more. It is
+// stays judges how a founder's process ended that was started when nothing was wrong anymore. It is
 // started again each time, so that at the end it may well be down, or too young to be judged otherwise.
 func (l *liveness) stays(p ProcessSpan) {
 	founder := !p.Generator && slices.Contains(l.run.Header.Members, p.Member)

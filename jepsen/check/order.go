@@ -15,7 +15,7 @@ import (
 //   - IDs of one worker of one process: one that was asked for after another was answered is
 //     greater. So are the IDs of a session, whoever answered them;
 //   - IDs are greater than the floor of their request;
-//   - numbers of a strict sequence: likewise for all of them, whoever answered;
+//   - numbers of a strict sequence: the same for all of them, whoever answered;
 //   - numbers of a relaxed sequence: for those that one process answered, apart from requests
 //     with an ID, which the leader answers from blocks of their own. Nothing holds between
 //     processes. It is taken for granted that no sequence is set to another number.

@@ -20,7 +20,7 @@ const (
 	// behindMargin is by how much more than the wait threshold a clock has to be behind, for what
 	// the wall clock of the harness says to be good enough.
 	behindMargin = int64(250 * time.Millisecond)
-	// aheadMargin likewise, ahead of the others: members know each other's clocks to half a round
+	// aheadMargin is the same margin, ahead of the others: members know each other's clocks to half a round
 	// trip, and one of gossip takes a second at most.
 	aheadMargin = int64(time.Second)
 	// peersRemember is the time that members and generators go by what they were told of a clock, and

@@ -158,7 +158,7 @@ func (s *strictCalls) add(op history.Op) {
 	s.answered = append(s.answered, op.Outcome == history.OK)
 }
 
-// forgotten reports whether a request was made anew, because a cluster was restored that does not know the answer of the
+// forgotten reports whether a request was made again, because a cluster was restored that does not know the answer of the
 // one before.
 func (s *strictCalls) forgotten(at int, c lincheck.Call, op history.Op) bool {
 	was := s.calls[at]

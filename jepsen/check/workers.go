@@ -67,7 +67,7 @@ func windowEnd(layout *snowflake.Layout, s history.Status, lane history.Lane) in
 }
 
 // lasts reports whether a window may not have passed at the end of the run. At the moment seen it
-// was to end at until, and at the moment next it was told of anew, or its process had ended. In
+// was to end at until, and at the moment next it was told of again, or its process had ended. In
 // between it may have been extended, and windows double with each extension.
 func (l *liveness) lasts(seen, next, until int64) bool {
 	if next >= l.end {

@@ -95,7 +95,7 @@ func (d *Disk) mount() error {
 	if err != nil {
 		return err
 	}
-	// The kernel frees the device when it is neither open nor mounted any more.
+	// The kernel frees the device when it is neither open nor mounted anymore.
 	defer func() { _ = loop.Close() }()
 	// nobarrier: the platter is the machine's page cache and the machine does not
 	// fail, so flushing it to the machine's own disk would only make members wait

@@ -5,7 +5,7 @@
 // A [Disk] is an ext4 file system in an image file, and the image is the platter:
 // what ext4 has written there survives a power failure, what it still holds in
 // memory does not. [Disk.Interpose] puts a FUSE file system before it that passes
-// everything on, but for the [Faults] that it was told to make.
+// everything on except for the [Faults] that it was told to make.
 //
 // Damage to the files of a member that is down is done by [FlipBit], [Truncate],
 // [CopyDir] and [Wipe], which need neither root nor a Disk.

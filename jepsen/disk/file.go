@@ -40,7 +40,7 @@ func (p *passthrough) file(h fs.FileHandle) (fs.FileHandle, uint32, syscall.Errn
 // Close closes the file below.
 func (f *file) Close() error { return failure(f.LoopbackFile.Release(context.Background())) }
 
-// Release is called when no client has the file open any more.
+// Release is called when no client has the file open anymore.
 func (f *file) Release(context.Context) syscall.Errno { return fs.ToErrno(f.p.released(f)) }
 
 // Flush would be called for each close(2). It says that there is no such call, so
@@ -126,7 +126,7 @@ func (d *directory) Close() error {
 	return nil
 }
 
-// Releasedir is called when no client has the directory open any more.
+// Releasedir is called when no client has the directory open anymore.
 func (d *directory) Releasedir(context.Context, uint32) { _ = d.p.released(d) }
 
 // Fsyncdir is fsync of a directory.

@@ -42,7 +42,7 @@ func attach(image string) (_ *os.File, err error) {
 	return nil, err
 }
 
-// attachTo puts a file behind the device that is free now. EBUSY: it is not any more.
+// attachTo puts a file behind the device that is free now. EBUSY: it is not anymore.
 func attachTo(control, f *os.File) (_ *os.File, err error) {
 	n, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
 	if err != nil {

@@ -32,7 +32,7 @@ type passthrough struct {
 	point  string
 	faulty *faulty
 	served chan struct{} // closed when the kernel asks no more and all is answered
-	gone   chan struct{} // closed when it is being unmounted: nothing is delayed any more
+	gone   chan struct{} // closed when it is being unmounted: nothing is delayed anymore
 	end    func()        // closes gone
 
 	mu   sync.Mutex
@@ -102,7 +102,7 @@ func refusePoll(point string) error {
 	return errors.Join(err, unix.Close(fd))
 }
 
-// unmount ends what nobody uses any more. It is EBUSY while somebody does.
+// unmount ends what nobody uses anymore. It is EBUSY while somebody does.
 func (p *passthrough) unmount() error {
 	if err := unix.Unmount(p.point, unix.UMOUNT_NOFOLLOW); err != nil {
 		return err

@@ -36,7 +36,7 @@ func (d *Disk) PowerOff() error {
 	return nil
 }
 
-// PowerOn mounts the disk anew, for which ext4 replays its journal. The processes
+// PowerOn mounts the disk again, for which ext4 replays its journal. The processes
 // that used it must have ended; while one has not, PowerOn tries again until ctx
 // ends. If it fails, it can be called again.
 func (d *Disk) PowerOn(ctx context.Context) error {

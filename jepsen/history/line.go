@@ -30,7 +30,7 @@ type Run struct {
 	// WaitThresholdMillis and MaxOffsetMillis are the cluster's configuration, in milliseconds.
 	WaitThresholdMillis int64 `json:"wait_threshold_ms"`
 	MaxOffsetMillis     int64 `json:"max_clock_offset_ms"`
-	// MaxWindowMillis likewise; 0 is the product's default.
+	// MaxWindowMillis is the same for the maximum window; 0 is the product's default.
 	MaxWindowMillis int64 `json:"max_window_ms,omitempty"`
 }
 

@@ -41,7 +41,7 @@ func (l *Lab) connect(m *Member, proofs []grpc.DialOption) (*grpc.ClientConn, er
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: time.Second}))...)
 }
 
-// dieSoon makes a connection end when nothing of it is acknowledged any more.
+// dieSoon makes a connection end when nothing of it is acknowledged anymore.
 func dieSoon(_, _ string, conn syscall.RawConn) error {
 	var set error
 	err := conn.Control(func(fd uintptr) {

@@ -41,11 +41,11 @@ type Member struct {
 
 	founder bool
 	binary  string   // guarded by machine.mu
-	latest  uint32   // likewise: its last start
-	alone   bool     // likewise: it is started as a cluster of its own
-	broken  bool     // likewise: its data was damaged, its log is not to be believed
-	seek    *seek    // likewise: whom it seeks instead of the founders
-	flags   []string // likewise: of its own
+	latest  uint32   // as above: its last start
+	alone   bool     // as above: it is started as a cluster of its own
+	broken  bool     // as above: its data was damaged, its log is not to be believed
+	seek    *seek    // as above: whom it seeks instead of the founders
+	flags   []string // as above: of its own
 }
 
 // seek is whom a member seeks when it starts.

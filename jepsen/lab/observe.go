@@ -32,7 +32,7 @@ func (l *Lab) Observe(ctx context.Context) error {
 			return err
 		}
 		wg.Go(func() {
-			defer conn.Close() //nolint:errcheck // nothing is under way
+			defer conn.Close() //nolint:errcheck // nothing is in progress
 			l.observe(ctx, m, snowraftv1.NewClusterServiceClient(conn))
 		})
 	}

@@ -92,7 +92,7 @@ func powerOff(members []*lab.Member) error {
 	return nil
 }
 
-// powerOn mounts disks anew. Their members must be down.
+// powerOn mounts disks again. Their members must be down.
 func powerOn(members []*lab.Member) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, m := range members {

@@ -63,7 +63,7 @@ func handovers(hand func(*World, context.Context, handing) error) func(context.C
 		conns := make(map[*lab.Member]*grpc.ClientConn)
 		closeAll := func() {
 			for _, conn := range conns {
-				_ = conn.Close() // nothing depends on what is under way
+				_ = conn.Close() // nothing depends on what is in progress
 			}
 		}
 		for _, m := range w.Lab.Founders() {

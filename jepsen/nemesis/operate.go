@@ -50,7 +50,7 @@ func (w *World) try(ctx context.Context, m *lab.Member, do func(ctx context.Cont
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // nothing is under way
+	defer conn.Close() //nolint:errcheck // nothing is in progress
 	ctx, cancel := context.WithTimeout(ctx, tryFor)
 	defer cancel()
 	return do(ctx, conn)

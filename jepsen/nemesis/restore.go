@@ -124,7 +124,7 @@ func (w *World) End() {
 }
 
 // Restore begins a new cluster with a backup, after the members of the old one have ended: on the founders' hosts, with
-// new directories, but for those kept all of the old ones are removed. It returns when the members are started.
+// new directories except for those kept all of the old ones are removed. It returns when the members are started.
 func (w *World) Restore(ctx context.Context, b Backup, first *lab.Member, kept ...*lab.Member) (history.Life, error) {
 	life := history.Life{At: history.Now(), Backup: b.Source, TakenAt: b.TakenAt, First: first.Name}
 	ended := time.Unix(0, history.Wall()).UTC()

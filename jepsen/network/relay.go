@@ -26,7 +26,7 @@ const patienceToDial = 10 * time.Second
 
 var errStopped = errors.New("the delay is healed")
 
-// A relay accepts connections that were redirected to it, opens each anew to where
+// A relay accepts connections that were redirected to it, opens each again to where
 // it was going, and passes on later what comes. It is inside its host.
 type relay struct {
 	host          *Host
@@ -77,7 +77,7 @@ func (r *relay) refuse() {
 	r.carrying.Wait()
 }
 
-// stop resets all connections and returns when nothing runs any more.
+// stop resets all connections and returns when nothing runs anymore.
 func (r *relay) stop() {
 	r.refuse()
 	_ = r.listener.Close()

@@ -140,7 +140,7 @@ func Create(runDir string, life int) (*Archive, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // G301: for everybody to read
 		return nil, fmt.Errorf("the archive of entries: %w", err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, archiveFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // G302: likewise
+	f, err := os.OpenFile(filepath.Join(dir, archiveFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // G302: as above
 	if err != nil {
 		return nil, fmt.Errorf("the archive of entries: %w", err)
 	}

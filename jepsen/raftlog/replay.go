@@ -70,7 +70,7 @@ type Applied struct {
 	Digest string
 }
 
-// Replay applies the committed commands to the state that the life begins with, as a replica does, but for halting: a
+// Replay applies the committed commands to the state that the life begins with, as a replica does except for halting: a
 // command that can't be decoded, or after which a replica halts, is passed over, so that the rest
 // can be looked at. Errors are those of Beginning and Entries.
 func (l *Log) Replay() iter.Seq2[Applied, error] {

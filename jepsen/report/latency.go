@@ -68,7 +68,7 @@ func slot(d time.Duration) int {
 	return min(exponent<<stepBits+int(u>>exponent), slots-1)
 }
 
-// slotEnd is the end of a slot, which isn't in it any more.
+// slotEnd is the end of a slot, which isn't in it anymore.
 func slotEnd(i int) time.Duration {
 	if i < 1<<stepBits {
 		return time.Duration(i+1) * unit

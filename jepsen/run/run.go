@@ -39,7 +39,7 @@ const (
 
 // Options are what a run is made of.
 type Options struct {
-	// Dir is where all of it goes; it exists, and is empty but for the binaries.
+	// Dir is where all of it goes; it exists, and is empty except for the binaries.
 	Dir string
 	// Programs is the directory that Build filled; Self is the path of this harness.
 	Programs, Self string
@@ -50,7 +50,7 @@ type Options struct {
 	Progress io.Writer
 }
 
-// run is a run under way.
+// run is a run in progress.
 type run struct {
 	Options
 	journal *history.Journal
@@ -202,7 +202,7 @@ func (r *run) do(ctx context.Context) error {
 	loads.Wait()
 	r.phase(history.PhaseEnd)
 	select {
-	case err := <-failed: // as the load ended, which nobody waits for any more
+	case err := <-failed: // as the load ended, which nobody waits for anymore
 		return err
 	default:
 		return r.finish(ctx, stop, &wg)

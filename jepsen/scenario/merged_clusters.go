@@ -171,7 +171,7 @@ func (r *reuse) refused() error {
 	return nil
 }
 
-// same reports whether all that answer, but for the one who moved, are of the cluster that
+// same reports whether all that answer except for the one who moved, are of the cluster that
 // they were of, with the same members.
 func (r *reuse) same(ctx context.Context) bool {
 	same := true

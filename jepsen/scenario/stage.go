@@ -104,7 +104,7 @@ func (s *stage) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, conn := range s.conns {
-		_ = conn.Close() // nothing is under way
+		_ = conn.Close() // nothing is in progress
 	}
 }
 

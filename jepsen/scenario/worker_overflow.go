@@ -19,7 +19,7 @@ import (
 
 const (
 	// narrow is a layout with room for eight workers: as many bits for each field as the other
-	// system's default but for the worker's.
+	// system's default except for the worker's.
 	narrow        = "narrow"
 	narrowWorkers = 8
 	narrowEpoch   = 1735689600000 // 2025-01-01, in Unix milliseconds

@@ -59,7 +59,7 @@ func (c *Clock) write(b []byte, at int64) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, io.ErrUnexpectedEOF): // nobody has this memory any more
+	case errors.Is(err, io.ErrUnexpectedEOF): // nobody has this memory anymore
 		return fmt.Errorf("the clock cannot be set, its process has ended: %w", os.ErrProcessDone)
 	case errors.Is(err, syscall.EIO):
 		return fmt.Errorf("the clock cannot be set, the kernel does not let its memory be written (see the kernel's parameter proc_mem.force_override): %w", err)

@@ -141,7 +141,7 @@ func TestSetAfterClose(t *testing.T) {
 	}
 }
 
-// TestSetAfterExec: the program that a process executes has the machine's clock, and nothing reaches it any more.
+// TestSetAfterExec: the program that a process executes has the machine's clock, and nothing reaches it anymore.
 func TestSetAfterExec(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {

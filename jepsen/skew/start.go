@@ -23,7 +23,7 @@ import (
 // entered hold for the process; /proc must be that of the thread's PID namespace. If
 // cmd's SysProcAttr has a Pdeathsig, the caller must keep the thread as usual. A process
 // that may be sent signals before it runs (as by Ctrl-C) needs a group of its own, Setpgid: one that
-// comes just before the program is executed would stop it, and Start with it, for ever.
+// comes just before the program is executed would stop it, and Start with it, forever.
 //
 // After an error no process is left, and cmd cannot be used again. If this process dies
 // meanwhile, so does the new one.

@@ -63,7 +63,7 @@ func runChurn(ctx context.Context, w *World) error {
 	if err != nil {
 		return err
 	}
-	defer own.Close() //nolint:errcheck // nothing is under way
+	defer own.Close() //nolint:errcheck // nothing is in progress
 
 	var wg sync.WaitGroup
 	errs := make([]error, churners)

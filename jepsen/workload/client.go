@@ -20,7 +20,7 @@ import (
 // callTimeout is the time that a client waits for an answer.
 const callTimeout = 2 * time.Second
 
-// client is one of a workload's clients, which may have several operations under way.
+// client is one of a workload's clients, which may have several operations in progress.
 type client struct {
 	w        *World
 	workload string

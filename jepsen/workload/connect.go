@@ -37,7 +37,7 @@ func connect[T any](w *World, stub func(grpc.ClientConnInterface) T) (*stubs[T],
 
 func (s *stubs[T]) close() {
 	for _, conn := range s.conns {
-		_ = conn.Close() // nothing is under way
+		_ = conn.Close() // nothing is in progress
 	}
 }
 

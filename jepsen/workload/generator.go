@@ -50,7 +50,7 @@ func (g Generator) Run(ctx context.Context, out, log io.Writer) error {
 	if err != nil {
 		return errors.Join(err, ids.Close())
 	}
-	defer c.Close() //nolint:errcheck // nothing is under way
+	defer c.Close() //nolint:errcheck // nothing is in progress
 	own, err := product.NewGenerator(c, product.WithGeneratorLayout(g.Layout), product.WithGeneratorHolder(g.Holder),
 		product.WithGeneratorLogger(slog.New(slog.NewJSONHandler(log, nil))))
 	if err != nil {

@@ -45,7 +45,7 @@ func runIDs(ctx context.Context, w *World) error {
 		if err != nil {
 			return err
 		}
-		defer conn.Close() //nolint:errcheck // nothing is under way
+		defer conn.Close() //nolint:errcheck // nothing is in progress
 		stubs[m] = snowraftv1.NewIdServiceClient(conn)
 	}
 	each := w.Rate / float64(len(w.Lab.Members)+roamers)

@@ -23,7 +23,7 @@ func (w *World) Layout(ctx context.Context, name string) error {
 			return err
 		}
 		resp, err := snowraftv1.NewLayoutServiceClient(conn).GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: name})
-		_ = conn.Close() // nothing is under way
+		_ = conn.Close() // nothing is in progress
 		if err == nil {
 			w.Journal.Add(history.Line{Layout: layoutLine(resp.GetLayout())})
 			return nil

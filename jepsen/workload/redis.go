@@ -82,7 +82,7 @@ func (n *redisNames) any() string { return redisKey(n.newest.Load() - rand.Uint6
 
 func redisKey(number uint64) string { return fmt.Sprintf("redis:%d", number) }
 
-// redisClient is one connection, which is made anew when it breaks.
+// redisClient is one connection, which is made again when it breaks.
 type redisClient struct {
 	*client
 	m    *lab.Member
@@ -209,7 +209,7 @@ func (c *redisClient) drop() {
 	}
 }
 
-// hangUp ends the connection when nothing is under way.
+// hangUp ends the connection when nothing is in progress.
 func (c *redisClient) hangUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -55,7 +55,7 @@ func runRelaxed(ctx context.Context, w *World) error {
 	if err != nil {
 		return err
 	}
-	defer own.Close() //nolint:errcheck // nothing is under way
+	defer own.Close() //nolint:errcheck // nothing is in progress
 	var wg sync.WaitGroup
 	for _, m := range w.Lab.Members {
 		c := numberer{client: w.client("relaxed"), of: s.of}

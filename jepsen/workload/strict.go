@@ -60,7 +60,7 @@ func runStrict(ctx context.Context, w *World) error {
 	if err != nil {
 		return err
 	}
-	defer own.Close() //nolint:errcheck // nothing is under way
+	defer own.Close() //nolint:errcheck // nothing is in progress
 	var wg sync.WaitGroup
 	begin := func(rate float64, f func(ctx context.Context, c numberer)) {
 		c := numberer{client: w.client("strict"), of: s.of}

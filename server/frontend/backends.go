@@ -22,7 +22,7 @@ type Process interface {
 	Info() redis.Info
 	// Clock returns the time of the process, in Unix ms.
 	Clock() int64
-	// Failure is not nil when the process is of no use any more.
+	// Failure is not nil when the process is of no use anymore.
 	Failure() error
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// bounds are the upper bounds of a histogram's buckets but for the last, which has none.
+// bounds are the upper bounds of a histogram's buckets except for the last, which has none.
 var bounds = func() (all [10]time.Duration) {
 	bound := 10 * time.Microsecond
 	for i := range all {

@@ -11,7 +11,7 @@ import (
 )
 
 // BenchmarkIncr is one client on loopback, a backend in memory, pipelines of some
-// length: the cost of an INCR but for what the cluster does.
+// length: the cost of an INCR except for what the cluster does.
 func BenchmarkIncr(b *testing.B) {
 	benchIncr(b, func(b *testing.B, cfg redis.Config) net.Conn {
 		_, addr := start(b, cfg)

@@ -46,7 +46,7 @@ func (c *conn) errorText(err error) string {
 }
 
 // judge reports whether what failed may succeed when it is tried again, and whether it may have
-// been done all the same.
+// been done anyway.
 func judge(err error) (passes, uncertain bool) {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return true, true

@@ -59,7 +59,7 @@ type loop struct {
 const (
 	maxEvents = 128 // of one round
 	maxRounds = 16  // until those who wait for numbers depart though there is more to do
-	maxLooks  = 100 // for events while a call is under way, some 30 µs, before the loop sleeps
+	maxLooks  = 100 // for events while a call is in progress, some 30 µs, before the loop sleeps
 )
 
 func newLoop(s *Server) (*loop, error) {
@@ -127,7 +127,7 @@ func (l *loop) run() {
 // wait waits for events. Before it waits in the system, and now and then when there are
 // always events, it lets those depart who wait for numbers, see gathering, and lets the goroutines
 // run that this one has made ready: another thread may take long to see them. While a call is
-// under way it looks a few times more, as the answer often comes sooner than a thread
+// in progress it looks a few times more, as the answer often comes sooner than a thread
 // that sleeps is woken.
 func (l *loop) wait(events []unix.EpollEvent) int {
 	for looked := 0; ; looked++ {

@@ -14,7 +14,7 @@ import (
 	"github.com/snowraft/snowraft/server/redis"
 )
 
-// Connections that want numbers of one key while a call is under way share the next.
+// Connections that want numbers of one key while a call is in progress share the next.
 func TestConnectionsShareCalls(t *testing.T) {
 	t.Parallel()
 	const count = 50

@@ -61,7 +61,7 @@ func (ls *loops) endReading() {
 	}
 }
 
-// stop ends the loops, which have no connections any more.
+// stop ends the loops, which have no connections anymore.
 func (ls *loops) stop() {
 	for _, l := range ls.all {
 		l.stopped.Store(true)

@@ -116,7 +116,7 @@ func (s *socket) SetReadDeadline(t time.Time) error {
 // CloseWrite ends what is sent.
 func (s *socket) CloseWrite() error { return unix.Shutdown(s.fd, unix.SHUT_WR) }
 
-// Close implements net.Conn: nothing is read or written any more. Anyone may call it
+// Close implements net.Conn: nothing is read or written anymore. Anyone may call it
 // until release.
 func (s *socket) Close() error {
 	s.mu.Lock()

@@ -141,7 +141,7 @@ func TestSlowPipeline(t *testing.T) {
 	})
 }
 
-// A client that takes no answers does not keep its memory for ever.
+// A client that takes no answers does not keep its memory forever.
 func TestClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

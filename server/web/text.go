@@ -92,7 +92,7 @@ func announceText(w http.ResponseWriter, contentType []string) {
 	h["Content-Type"], h["Cache-Control"] = contentType, noStore
 }
 
-// finishText writes the end of an answer, or all of it: pieces of it may be under way,
+// finishText writes the end of an answer, or all of it: pieces of it may be in progress,
 // and then so are the headers, and the length that is set here is not sent.
 func finishText(w http.ResponseWriter, text []byte) {
 	if len(text) > 2<<10 { // up to there, net/http counts by itself
