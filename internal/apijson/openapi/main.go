@@ -1,9 +1,10 @@
 // Command openapi copies an OpenAPI document from standard input to standard output. It writes the words
-// of enum values in place of their names, which protoc-gen-openapiv2 takes from the protos, and the right that each
-// operation takes.
+// of enum values in place of their names, which protoc-gen-openapiv2 takes from the protos, adds the right that each
+// operation requires, and sorts the services.
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -30,8 +31,47 @@ func rewrite(w io.Writer, r io.Reader) error {
 	if err != nil {
 		return err
 	}
+	if document, err = inOrder(document); err != nil {
+		return err
+	}
 	_, err = w.Write(withRights(inWords(document)))
 	return err
+}
+
+// services is the order in which readers need the services: the generator sorts them by the names of their files.
+var services = []string{
+	"IdService", "SequenceService", "LayoutService", "TokenService", "ViewService", "ClusterService", "OperationsService", "WorkerService",
+}
+
+type service struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+}
+
+// tags matches the list of services, and its indented text.
+var tags = regexp.MustCompile(`(?ms)^  "tags": (\[\n.*?^  \])`)
+
+// inOrder sorts the list of services.
+func inOrder(document []byte) ([]byte, error) {
+	place := tags.FindSubmatchIndex(document)
+	if place == nil {
+		return document, nil
+	}
+	var listed []service
+	if err := json.Unmarshal(document[place[2]:place[3]], &listed); err != nil {
+		return nil, err
+	}
+	for _, tag := range listed {
+		if !slices.Contains(services, tag.Name) {
+			return nil, fmt.Errorf("service %s has no place in the order of services", tag.Name)
+		}
+	}
+	slices.SortFunc(listed, func(a, b service) int { return slices.Index(services, a.Name) - slices.Index(services, b.Name) })
+	sorted, err := json.MarshalIndent(listed, "  ", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return slices.Replace(slices.Clone(document), place[2], place[3], sorted...), nil
 }
 
 // upper matches what may be the name of an enum value.

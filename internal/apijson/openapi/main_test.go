@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -34,6 +35,29 @@ func TestPublishedDocumentHasWords(t *testing.T) {
 	}
 	if got, want := document.Definitions["v1SequenceMode"].Enum, []string{"unspecified", "relaxed", "strict"}; !slices.Equal(got, want) {
 		t.Errorf("the words of SequenceMode are %q, want %q", got, want)
+	}
+}
+
+// TestPublishedDocumentBeginsWithIDs checks the order that readers of /docs see.
+func TestPublishedDocumentBeginsWithIDs(t *testing.T) {
+	t.Parallel()
+	var document struct{ Tags []service }
+	if err := json.Unmarshal([]byte(snowraftv1.OpenAPI), &document); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tag := range document.Tags {
+		names = append(names, tag.Name)
+	}
+	if !slices.Equal(names, services) {
+		t.Errorf("services = %q, want %q; run make generate", names, services)
+	}
+}
+
+func TestServiceWithoutPlaceFails(t *testing.T) {
+	t.Parallel()
+	if err := rewrite(io.Discard, strings.NewReader("{\n  \"tags\": [\n    {\"name\": \"NewService\"}\n  ]\n}")); err == nil {
+		t.Error("rewrite() accepted a service without a place")
 	}
 }
 

@@ -33,9 +33,12 @@ function example(doc, schema) {
   return (named && named.example) || {};
 }
 
+// address is this server in a command of curl.
+const address = (location.protocol === 'https:' ? 'https:' + '//' : '') + location.host;
+
 const quote = (s) => "'" + s.replaceAll("'", "'\\''") + "'";
 
-// token is what the reader entered, and is kept nowhere else.
+// token returns the token that the reader entered; it is stored nowhere else.
 const token = () => document.getElementById('token').value.trim();
 
 function curl(method, url, body) {
@@ -58,7 +61,7 @@ function form(doc, path, method, parameters) {
     }
     return url + (query.size ? '?' + query : '');
   };
-  const show = () => { command.textContent = curl(method, (location.protocol === 'https:' ? 'https:' + '//' : '') + location.host + request(), body && body.value); };
+  const show = () => { command.textContent = curl(method, address + request(), body && body.value); };
   const send = async () => {
     if (method !== 'GET' && !confirm(method + ' ' + request() + '\nThis is a live cluster. Send it?')) return;
     answer.hidden = false;
@@ -90,14 +93,14 @@ function operation(doc, path, method, op) {
   const details = el('details', { className: 'operation', id: op.operationId },
     el('summary', {}, el('h3', {}, el('span', { className: 'method ' + method.toLowerCase() }, method), ' ', el('span', { className: 'path' }, path)),
       el('span', { className: 'summary' }, op.summary || '')));
-  // The rest is made when somebody looks.
+  // The rest is made when the operation is opened.
   details.addEventListener('toggle', () => {
     if (details.childElementCount > 1) return;
     details.append(el('div', {},
       el('p', {}, op.description || ''),
       fields.length ? table(fields) : null,
       body ? el('p', {}, 'Body: ', typeOf(body.schema)) : null,
-      el('p', {}, 'Answer: ', typeOf(op.responses['200'] && op.responses['200'].schema)),
+      el('p', {}, 'Response: ', typeOf(op.responses['200'] && op.responses['200'].schema)),
       ...form(doc, path, method, parameters)));
   });
   return details;
@@ -132,6 +135,7 @@ function open() {
 }
 
 async function main() {
+  for (const e of document.querySelectorAll('.address')) e.textContent = address;
   const response = await fetch('/openapi.json');
   render(await response.json());
   const find = document.getElementById('find');
@@ -146,4 +150,4 @@ async function main() {
   open();
 }
 
-main().catch((failure) => { document.getElementById('about').textContent = 'The OpenAPI document can\'t be read: ' + failure; });
+main().catch((failure) => { document.getElementById('about').textContent = 'OpenAPI document not loaded: ' + failure; });
