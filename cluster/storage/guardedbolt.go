@@ -122,6 +122,6 @@ func (g *guardedBolt) close() error {
 	case err := <-done:
 		return err
 	case <-time.After(StuckTimeout):
-		return errors.New("Raft log not closed, because its disk does not respond")
+		return errors.New("the Raft log is not closed, because its disk does not respond")
 	}
 }

@@ -91,7 +91,7 @@ func (s *Server) Serve(l net.Listener) error {
 		return nil
 	case s.listener != nil:
 		s.mu.Unlock()
-		return errors.New("Redis listener exists already")
+		return errors.New("a Redis listener exists already")
 	}
 	s.listener = l
 	s.loops.start(s, l)

@@ -35,7 +35,7 @@ func sameFile(a, b string) bool {
 	if err != nil {
 		return false
 	}
-	second, err := os.Stat(b)
+	second, err := os.Stat(b) //nolint:gosec // what this process was started by
 	return err == nil && os.SameFile(first, second)
 }
 

@@ -13,7 +13,7 @@ func TestProgramName(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(file, nil, 0o700); err != nil { //nolint:gosec // a program
+		if err := os.WriteFile(file, nil, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
