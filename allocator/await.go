@@ -118,7 +118,7 @@ func (i *Issuer) survey(now clock.Reading, limits clock.Limits, after uint64) ou
 }
 
 // check says why nothing may be issued at this reading of the clock, and no
-// window asked for.
+// window requested.
 func (i *Issuer) check(now clock.Reading) error {
 	if err := i.watch.Check(now); err != nil {
 		return err

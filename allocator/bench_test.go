@@ -51,7 +51,7 @@ func openReal(tb testing.TB, layout *snowflake.Layout, lanes int) *allocator.Iss
 }
 
 // BenchmarkLane measures how much of what the layout allows is reached: 4,096
-// IDs a millisecond and lane, 100 %.
+// IDs per millisecond and lane, 100 %.
 func BenchmarkLane(b *testing.B) {
 	for _, c := range []struct{ lanes, goroutines, batch int }{
 		{1, 1, 1}, {1, 8, 1}, {1, 1, 100}, {1, 8, 100}, {4, 2, 1}, {4, 8, 1}, {4, 8, 100}, {4, 2, 1000},

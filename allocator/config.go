@@ -35,7 +35,7 @@ type Config struct {
 	MaxAhead time.Duration
 	// Idle, if not 0, is how long a lane without a caller keeps its worker. With the first extension
 	// after that it releases the worker, until a caller finds that no lane has anything to issue. A
-	// lane that holds no worker stops asking for one after a minute, or after Idle if that is less.
+	// lane that holds no worker stops requesting one after a minute, or after Idle if that is less.
 	Idle time.Duration
 	// Patience, if not nil, says how long a call with this context waits for a window, at
 	// most; 0 is not at all, and nil the wait threshold. The context itself bounds it too, and

@@ -99,7 +99,7 @@ func (s *Sequence) ask(ctx context.Context, tries *int) (again bool) {
 	return false
 }
 
-// failed notes that no block was granted, and tells those who wait for it. The lock
+// failed notes that no block was granted, and wakes the waiting callers. The lock
 // is held.
 func (s *Sequence) failed(err error, now clock.Reading) {
 	if s.pacer.failed(now.Mono) && !errors.Is(err, ErrClosed) {
@@ -111,7 +111,7 @@ func (s *Sequence) failed(err error, now clock.Reading) {
 }
 
 // accept takes a block in and serves those who wait. asked is when the cluster was
-// asked for it. The lock is held.
+// requested it. The lock is held.
 func (s *Sequence) accept(b *stock, asked, now clock.Reading) {
 	s.ledger.accepted(b)
 	s.weed()

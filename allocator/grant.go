@@ -26,7 +26,7 @@ const (
 	courtesyTimeout = 500 * time.Millisecond
 )
 
-// acquire asks for a worker.
+// acquire requests a worker.
 func (l *lane) acquire(now clock.Reading, limits clock.Limits) pause {
 	layout := l.issuer.layout
 	// Wait once until the clock has passed the observed clock. Once, because on
@@ -73,7 +73,7 @@ func (l *lane) open(g Grant, limits clock.Limits) pause {
 		l.close(l.lost)
 	}
 	first := l.floor
-	// The grant may tell more of the observed clock than was known here when it was asked for, as
+	// The grant may know more of the observed clock than was known here when it was requested, as
 	// soon after a start. The lane waits for that clock too, at its first tick.
 	if behind := g.ObservedMillis - now.Wall; !l.waited && behind > 0 && behind <= limits.WaitThreshold.Milliseconds() {
 		first = max(first, l.issuer.layout.TickAt(g.ObservedMillis)+1)

@@ -27,7 +27,7 @@ type Granter interface {
 	ReleaseWorker(ctx context.Context, r ReleaseRequest) error
 }
 
-// Nonce tells two starts of a process of the same name apart. It is drawn at
+// Nonce distinguishes two starts of a process of the same name. It is drawn at
 // random when a process starts and never stored.
 type Nonce [16]byte
 
@@ -70,5 +70,5 @@ type Grant struct {
 	Token          uint64 // fencing token, greater than 0
 	From, Until    int64
 	ObservedMillis int64         // the observed clock, Unix milliseconds
-	MaxWindow      time.Duration // the longest window the cluster grants; 0: not told
+	MaxWindow      time.Duration // the longest window the cluster grants; 0 if unknown
 }

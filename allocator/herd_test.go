@@ -111,7 +111,7 @@ func (h *herd) leader(there bool) {
 	h.away = !there
 }
 
-// busiest returns the commands a second of the busiest of some minutes, after it waited for their end.
+// busiest returns the commands per second of the busiest of some minutes, after it waited for their end.
 func (h *herd) busiest(from, until int) float64 {
 	h.pass(time.Until(h.start.Add(time.Duration(until) * time.Minute)))
 	h.mu.Lock()

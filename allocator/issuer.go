@@ -79,7 +79,7 @@ func Open(cfg Config) (*Issuer, error) {
 	return i, nil
 }
 
-// Next returns one ID, greater than after; 0 is no floor.
+// Next returns one ID, greater than after; 0 means no floor.
 //
 // It waits for the clock to reach the next tick, also when that is a little behind,
 // and for a window as long as [Config.Patience] says. Its errors are

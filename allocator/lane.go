@@ -39,7 +39,7 @@ type lane struct {
 	waiting bool      // the problem is this process's clock, nothing is requested
 	until   time.Time // end of the last window, for errors
 	wanted  bool      // a caller found nothing to take since run looked last
-	idle    bool      // no worker is held or asked for, until a caller wants one
+	idle    bool      // no worker is held or requested, until a caller wants one
 
 	// Owned by run.
 	window   slowStart
@@ -201,7 +201,7 @@ func (l *lane) failed(err error) pause {
 	return pause{d, most > maxBackoff}
 }
 
-// report notes why the window is not ahead of the clock and tells who waits for it.
+// report notes why the window is not ahead of the clock and wakes the waiting callers.
 func (l *lane) report(problem error, waiting bool) {
 	l.mu.Lock()
 	changed := l.problem != nil || problem != nil

@@ -32,7 +32,7 @@ func TestCoarseTicks(t *testing.T) {
 	})
 }
 
-// A lane that has used up a tick waits for the next one, and asks for no more than its window.
+// A lane that has used up a tick waits for the next one, and requests no more than its window.
 func TestCoarseTickUsedUp(t *testing.T) {
 	run(t, func(r *rig) { r.layout = hours(4) }, func(r *rig) {
 		r.take(16, 0)

@@ -168,7 +168,7 @@ func TestLostWorkerServesUntilAnotherIsGranted(t *testing.T) {
 	})
 }
 
-// A lost worker that no caller uses serves until the lane rests, though the lane asks for no other meanwhile.
+// A lost worker that no caller uses serves until the lane rests, though the lane requests no other meanwhile.
 func TestLostWorkerIsKeptUnused(t *testing.T) {
 	run(t, idle, func(r *rig) {
 		until := lostWithoutAnother(r)

@@ -107,7 +107,7 @@ func (p *pacer) failed(mono int64) bool {
 }
 
 // overtaken notes that blocks had to be dropped because numbers are issued by other means, too.
-// While that goes on, large ones would mostly be skipped.
+// While that goes on, large ones would usually be skipped.
 func (p *pacer) overtaken(mono int64) { p.briefUntil = mono + burstWindow }
 
 // ask returns how many numbers to request when callers wait for sum of them, the

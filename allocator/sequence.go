@@ -21,7 +21,7 @@ type SequenceConfig struct {
 	// Revision grows when anything changed that may make a cached block outdated;
 	// nil: never. It is read by every call.
 	Revision *atomic.Uint64
-	// Current tells the generation and period that are known here now; ok is false
+	// Current returns the generation and period that are known here now; ok is false
 	// when the sequence does not exist (anymore). It is called when Revision has
 	// changed, under the Sequence's lock: it must not call the Sequence. Nil: what
 	// blocks tell is all that is known.
@@ -35,7 +35,7 @@ type SequenceConfig struct {
 }
 
 // Sequence issues the numbers of one relaxed sequence from granted blocks: the
-// current one, and the next, which it asks for in the background before the current
+// current one, and the next, which it requests in the background before the current
 // one is used up. Its methods may be called from any goroutine.
 //
 // Invariants:
@@ -72,7 +72,7 @@ type Sequence struct {
 	err     error         // what Close returns
 }
 
-// OpenSequence returns a Sequence without blocks; the first call asks for one.
+// OpenSequence returns a Sequence without blocks; the first call requests one.
 // Nothing runs until then. Close it when done.
 func OpenSequence(cfg SequenceConfig) *Sequence {
 	cfg.Revision, cfg.Logger = cmp.Or(cfg.Revision, &never), cmp.Or(cfg.Logger, discard)

@@ -70,7 +70,7 @@ func TestFailingPrefetch(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
 		r.next(1)
 		r.load(1000, 20*time.Second)
-		r.next(r.sequence.Stats().BlockSize) // the block is a fresh one, and the next asked for
+		r.next(r.sequence.Stats().BlockSize) // the block is a fresh one, and the next requested
 		r.blocks.set(func() { r.blocks.before = func() error { return errDown } })
 		asked := len(r.blocks.requests())
 		var taken int

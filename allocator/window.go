@@ -18,7 +18,7 @@ const (
 	patience = 16
 )
 
-// slowStart decides how long a window to ask for: 2 s at first, two to four times as
+// slowStart decides how long a window to request: 2 s at first, two to four times as
 // much after each extension, up to what the cluster grants. A process that crashes
 // in a loop so discards seconds of a worker, while a stable one gets windows that
 // outlast a long outage. (The idea is TCP's, RFC 5681.)
@@ -32,7 +32,7 @@ const (
 // are spread evenly, and stay so.
 type slowStart struct {
 	current time.Duration
-	coming  time.Duration // the next window to ask for
+	coming  time.Duration // the next window to request
 	reached time.Duration // the longest so far, on any worker
 	max     time.Duration
 	apart   bool // from lanes that began, or failed, at the same time

@@ -26,7 +26,7 @@ const leastRefresh = 100 * time.Millisecond
 // processes have blocks of their own. Numbers left at a crash stay unused. Blocks in memory are also issued
 // while no member can be reached.
 //
-// A process is not told when its sequence is changed. So Blocks asks every few seconds while it is in use, and before
+// A process does not learn of a change of its sequence. So Blocks asks every few seconds while it is in use, and before
 // it is used again after it was not. For that long ([WithBlocksRefresh]), and as long as no member can be reached, it may
 // go on with numbers from before a change: they are unique anyway, unless the change was forced.
 //
@@ -51,11 +51,11 @@ type blocksOptions struct {
 // WithBlocksRefresh asks that often whether the sequence was changed, at least every 100 ms; the default is 3 s.
 func WithBlocksRefresh(d time.Duration) BlocksOption { return func(o *blocksOptions) { o.refresh = d } }
 
-// WithBlocksFirstSize asks for so many numbers at first, 1 to 1,000,000; the default is 100. Later blocks have as
+// WithBlocksFirstSize requests so many numbers at first, 1 to 1,000,000; the default is 100. Later blocks have as
 // many as the rate needs, in the bounds of the sequence.
 func WithBlocksFirstSize(n int) BlocksOption { return func(o *blocksOptions) { o.first = n } }
 
-// NewBlocks returns the Blocks of a sequence. It asks for nothing until it is used, so it fails only if an
+// NewBlocks returns the Blocks of a sequence. It requests nothing until it is used, so it fails only if an
 // option is wrong. Close it when done: then the cluster can give the rest to others.
 func NewBlocks(c *Client, sequence string, opts ...BlocksOption) (*Blocks, error) {
 	return newBlocks(c.sequences, c.opts.timeout, sequence, opts)

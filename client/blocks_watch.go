@@ -25,7 +25,7 @@ type blocksState struct {
 	period     int32
 }
 
-// blocksWatch knows a sequence's generation and period, by asking for them while they are
+// blocksWatch knows a sequence's generation and period, by requesting them while they are
 // in use. There is a goroutine only then.
 type blocksWatch struct {
 	use      atomic.Int32 // read by every call, and written once between two looks

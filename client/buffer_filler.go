@@ -24,10 +24,10 @@ const (
 )
 
 // filler fills a Buffer and drops what is too old. Its fields are its goroutine's; counts are in IDs, rates in
-// IDs a millisecond.
+// IDs per millisecond.
 type filler struct {
 	b     *Buffer
-	fetch func(ctx context.Context, count uint64) ([]Range, error) // as many as asked for, all different
+	fetch func(ctx context.Context, count uint64) ([]Range, error) // as many as requested, all different
 	clock clock.Source
 
 	last *chunk // the chunks end with it
@@ -40,9 +40,9 @@ type filler struct {
 	base     uint64 // taken then
 
 	goal    uint64 // fill until so many were put in
-	batch   uint64 // ask for so many at once at most
+	batch   uint64 // request so many at once at most
 	topUp   int64  // Mono; when to fill up next
-	retryAt int64  // Mono; ask for nothing before
+	retryAt int64  // Mono; request nothing before
 	pause   time.Duration
 	boosted uint64 // refills when a caller was starved last
 

@@ -61,7 +61,7 @@ func WithBufferSpan(d time.Duration) BufferOption { return func(o *bufferOptions
 
 // WithBufferAge drops IDs that have reached that age; it is at least 100 ms, and should be more than a
 // request to the cluster takes. The default, 10 s, keeps IDs in the order of time except for seconds, as
-// good as members' clocks for most uses, and costs a program that uses none 100 IDs a second. A
+// good as members' clocks for most uses, and costs a program that uses none 100 IDs per second. A
 // greater one lets a buffer outlast members for longer.
 //
 // The age of an ID counts from when the cluster was requested it. No call reads the clock, so a

@@ -52,7 +52,7 @@ func (b *Buffer) starve() {
 	b.low()
 }
 
-// gap says why there is no ID, to those who do not wait.
+// gap is the reason for which there is no ID, for callers that do not wait.
 func (b *Buffer) gap() error {
 	problem := b.trouble()
 	switch {

@@ -129,14 +129,14 @@ func (c *Client) IDs(layout string) *IDs {
 }
 
 // Sequence issues numbers of the sequence of that name, which the cluster has to know when they are
-// asked for. The same name gives the same Sequence.
+// requested. The same name gives the same Sequence.
 func (c *Client) Sequence(name string) *Sequence {
 	return entry(c, c.numbers, name, func() *Sequence {
 		return newSequence(name, c)
 	})
 }
 
-// entry returns the entry of a name in a map of the client, made when it is first asked for.
+// entry returns the entry of a name in a map of the client, made when it is first requested.
 func entry[T any](c *Client, all map[string]*T, name string, create func() *T) *T {
 	c.mu.Lock()
 	defer c.mu.Unlock()

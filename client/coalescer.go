@@ -28,7 +28,7 @@ const (
 	maxShared = 1000
 )
 
-// coalescer puts what concurrent callers ask for into one request. The first caller gives way, so that those who are about
+// coalescer puts what concurrent callers request into one request. The first caller gives way, so that those who are about
 // to ask come along, and sends the request itself; no other goroutine has to wake up for that. While as many requests as the
 // window have no answer yet, callers wait together for the next.
 //

@@ -97,7 +97,7 @@ func (c condition) Error() string { return "client: " + string(c) }
 type Error struct {
 	// Reason is the member's reason, such as "NO_LEADER" (see docs/errors.md); empty if no member gave one.
 	Reason string
-	// Member is the address of the member that was asked last; empty if none was.
+	// Member is the address of the member that was called last; empty if none was.
 	Member string
 	// RetryAfter is the time after which a retry may succeed; 0 if unknown.
 	RetryAfter time.Duration
@@ -252,7 +252,7 @@ func negative(after int64) error {
 	return invalid(fmt.Sprintf("after %d: expected an ID or 0", after))
 }
 
-// checkCount refuses to ask for n things of a kind if that is not 1 to 1,000,000.
+// checkCount refuses to request n things of a kind if that is not 1 to 1,000,000.
 func checkCount(n int, of string) error {
 	if n < 1 || n > limits.Count {
 		return invalid(fmt.Sprintf("count of %[2]s %[1]d: expected 1 to %[3]d", n, of, limits.Count))

@@ -30,7 +30,7 @@ func ExampleNewGenerator() {
 	fmt.Println(id)
 }
 
-// A StatefulSet's pods have stable names, and a busy one wants more than 4,096 IDs a millisecond.
+// A StatefulSet's pods have stable names, and a busy one wants more than 4,096 IDs per millisecond.
 func ExampleNewGenerator_options() {
 	c, err := client.New([]string{"snowraft:7700"})
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 )
 
 // judge keeps the watch over a generator's clock. A member's watch has the observed clock of its
-// replica and the offsets that gossip measures; this one asks members: now and then, and each second while
+// replica and the offsets that gossip measures; this one queries members: now and then, and each second while
 // the clock seems wrong. A member's time is corrected by how far it knows its own clock to be off.
 //
 // Between two answers the observed clock is taken to go on as time does here, so that a clock that is set
@@ -59,7 +59,7 @@ func (j *judge) run(ctx context.Context) {
 	}
 }
 
-// ask asks the next member. If none answers, all stays as it is.
+// ask queries the next member. If none answers, all stays as it is.
 func (j *judge) ask(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()

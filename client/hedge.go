@@ -22,7 +22,7 @@ func lonely(opts []grpc.CallOption) bool {
 	})
 }
 
-// hedged asks another member too when the first takes long. The first answer is taken; what the
+// hedged queries another member too when the first takes long. The first answer is taken; what the
 // other member answers no caller sees.
 func (c *call) hedged(ctx context.Context, first *try, reply any) error {
 	into, ok := reply.(proto.Message)

@@ -24,7 +24,7 @@ type TryInfo struct {
 // BatchInfo describes one call, or request on a stream, for IDs or numbers.
 type BatchInfo struct {
 	Callers int // callers that the call served
-	Count   int // IDs or numbers that they asked for
+	Count   int // IDs or numbers that they requested
 	Err     error
 }
 

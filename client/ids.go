@@ -120,7 +120,7 @@ func (i *IDs) take(ctx context.Context, n int, after int64) (answer []Range, off
 	}
 }
 
-// fetch asks a member.
+// fetch queries a member.
 func (i *IDs) fetch(ctx context.Context, count uint64, after int64) ([]Range, error) {
 	resp, err := i.rpc.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Layout: i.layout, Count: uint32(count), After: after})
 	if err != nil {

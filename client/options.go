@@ -50,7 +50,7 @@ func WithHedging(after time.Duration) Option { return func(o *options) { o.hedge
 
 // WithOneShot is for programs that make a few calls and exit, such as a command line. The client
 // asks only the members at the given addresses, in this order and one at a time, and begins with the
-// member that answered last. It connects when it first asks a member, and works in the background
+// member that answered last. It connects when it first queries a member, and works in the background
 // neither to learn of other members nor to watch their health. A call fails as soon as each member
 // has failed, unless one of them expects to answer in a moment, and [Error.Each] lists the reasons.
 // Streams are not supported, and [Client.Ready] connects as it does without this option.

@@ -36,7 +36,7 @@ func pages(t *testing.T, status int, http2 bool) string {
 	return listener.Addr().String()
 }
 
-// What is no member, such as a proxy or a member's own HTTP port, is told apart, and members beside it
+// What is not a member, such as a proxy or a member's own HTTP port, is told apart, and members beside it
 // serve all calls.
 func TestWhatIsNoMember(t *testing.T) {
 	t.Parallel()

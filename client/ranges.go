@@ -28,7 +28,7 @@ func (r Range) All() iter.Seq[int64] {
 	}
 }
 
-// checked is an answer of a member that asks for count IDs greater than after. One that does not
+// checked is an answer of a member that requests count IDs greater than after. One that does not
 // hold exactly these, each once, is refused: no member sends it, but a proxy or a bug may.
 func checked(ranges []*snowraftv1.IdRange, count uint64, after int64) ([]Range, error) {
 	answer := make([]Range, len(ranges))

@@ -17,7 +17,7 @@ type Session struct {
 	last atomic.Int64
 }
 
-// Session returns a session whose IDs are all greater than after; 0 is no floor, and a negative one fails the calls. To go on
+// Session returns a session whose IDs are all greater than after; 0 means no floor, and a negative one fails the calls. To go on
 // elsewhere, pass on what [Session.Last] says there.
 func (i *IDs) Session(after int64) *Session {
 	s := &Session{ids: i}

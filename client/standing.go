@@ -26,7 +26,7 @@ func newStanding(seeds []string) *standing {
 	return &standing{addrs: seeds, suspects: make(map[string]time.Time), calls: make(map[string]int)}
 }
 
-// learn tells all addresses that are in use, and which of them members advertise.
+// learn sets the addresses in use, and those of them that members advertise.
 func (s *standing) learn(addrs, learned []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,7 +34,7 @@ func (s *standing) learn(addrs, learned []string) {
 	maps.DeleteFunc(s.suspects, func(a string, _ time.Time) bool { return !slices.Contains(addrs, a) })
 }
 
-// led tells which address is the leader's; empty: unknown.
+// led sets the leader's address; empty if unknown.
 func (s *standing) led(addr string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

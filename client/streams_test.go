@@ -134,7 +134,7 @@ func TestStreamCallerGivesUp(t *testing.T) {
 	})
 }
 
-// A member that is about to shut down asks for the end of the stream, answers what was sent, and gets nothing more.
+// A member that is about to shut down requests the end of the stream, answers what was sent, and gets nothing more.
 func TestStreamDrains(t *testing.T) {
 	t.Parallel()
 	f, c := startStreams(t, 2)

@@ -62,7 +62,7 @@ func (p peerInfo) address() memberlist.Address {
 	return memberlist.Address{Addr: m.Gossip, Name: m.gossipName()}
 }
 
-// tell sends a message that may get lost.
+// tell sends a message, which may get lost.
 func (g *gossip) tell(to memberlist.Address, message []byte) {
 	if err := g.list.SendToAddress(to, message); err != nil {
 		g.logger.Debug("message about clocks not sent", "address", to.Addr, "error", err)

@@ -67,7 +67,7 @@ func TestAskClocks(t *testing.T) {
 	}
 }
 
-// TestForeignClockMessages: nobody's clock is taken that was not asked for.
+// TestForeignClockMessages: nobody's clock is taken that was not requested.
 func TestForeignClockMessages(t *testing.T) {
 	t.Parallel()
 	n := waiting(nodeID(1), 3)

@@ -16,7 +16,7 @@ import (
 const (
 	// bootstrapInterval is the interval at which a waiting node looks around.
 	bootstrapInterval = 100 * time.Millisecond
-	// announcePasses is after how many looks it tells of itself again. Gossip is
+	// announcePasses is the number of looks after which the node announces itself again. Gossip is
 	// a matter of chance: what one node misses it gets with the next full
 	// exchange, which is half a minute away.
 	announcePasses = 10

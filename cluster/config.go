@@ -64,7 +64,7 @@ type Config struct {
 
 	// Watch judges this node's clock.
 	Watch *clock.Watch
-	// Logger gets everything worth telling.
+	// Logger gets everything worth reporting.
 	Logger *slog.Logger
 
 	// Events records what people look back on; nil: it is not recorded.

@@ -40,7 +40,7 @@ func (c *dialedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// closeAll closes all of them, which tells the other nodes that this one ended.
+// closeAll closes all of them, by which the other nodes learn that this one stopped.
 func (d *dialed) closeAll() {
 	d.closeAbandoned(func(raft.ServerID) (raft.ServerAddress, error) { return "", ErrClosed })
 }

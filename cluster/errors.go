@@ -30,7 +30,7 @@ var (
 	ErrUnknownMember = errors.New("no such member")
 	// ErrQuorum says that a change of membership was refused because it would leave no working majority.
 	ErrQuorum = errors.New("too few live voters would remain")
-	// ErrAmbiguousMember says that a name does not tell which member is meant.
+	// ErrAmbiguousMember says that a name belongs to several members.
 	ErrAmbiguousMember = errors.New("several members have this name")
 	// ErrNamesUnknown says that it is not known yet which member has a name.
 	ErrNamesUnknown = errors.New("not all members' names are known yet")

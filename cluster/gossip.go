@@ -161,7 +161,7 @@ func (g *gossip) contact(addr string) error {
 	return fmt.Errorf("%w: %s", ErrMemberUnreachable, reasonOf(err))
 }
 
-// announce tells the others that our metadata changed. A failure is fixed by
+// announce sends the changed metadata to the other nodes. A failure is fixed by
 // the next exchange of states.
 func (g *gossip) announce() {
 	if g.list != nil {

@@ -267,7 +267,7 @@ func (n *Node) Fail(err error) {
 	})
 }
 
-// Failed is closed when the node must not go on; Failure then tells why.
+// Failed is closed when the node must halt; Failure then returns the reason.
 func (n *Node) Failed() <-chan struct{} { return n.failed }
 
 // Failure returns the reason for which the node must halt; nil while it may run.

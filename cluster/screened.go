@@ -26,7 +26,7 @@ const (
 //
 // With keys, it also seals all that leaves and opens all that comes, before anything else looks at it. A recorded
 // datagram can be played back: it is stale gossip then, which memberlist ignores by its incarnations, and clocks are
-// asked for with a random number. Requests on streams are bound to nothing but are stale gossip too; answers are bound
+// requested with a random number. Requests on streams are bound to nothing but are stale gossip too; answers are bound
 // to their request.
 type screened struct {
 	memberlist.NodeAwareTransport

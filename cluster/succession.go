@@ -226,7 +226,7 @@ func (n *Node) lastEntry() (term, index uint64) {
 	return term, index
 }
 
-// askLoss asks the other voters, and returns those that agree, or why they are too few.
+// askLoss queries the other voters, and returns those that agree, or why they are too few.
 func (n *Node) askLoss(ctx context.Context, w watched) (agreed []string, why string) {
 	others, need := n.otherVoters()
 	others = slices.DeleteFunc(others, func(id raft.ServerID) bool { return string(id) == w.id })

@@ -17,7 +17,7 @@ type TermAsker interface {
 	AskTerm(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (term uint64, err error)
 }
 
-// On a connection to the Raft port that was opened for it, the dialer asks for
+// On a connection to the Raft port that was opened for it, the dialer requests
 // the term with a number of its choice, 8 bytes, and the acceptor answers with
 // the number and its term, 16 bytes.
 const (
@@ -140,7 +140,7 @@ func (c *termConn) read(conn net.Conn) error {
 	return nil
 }
 
-// fail ends the connection and tells those who wait.
+// fail closes the connection and wakes the waiting callers.
 func (c *termConn) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -90,7 +90,7 @@ func (hs *hedges) confirm(ctx context.Context, term uint64, others []raft.Server
 // gather asks as many of the others as are needed at once, more when some of them fail, and all of them when that takes long.
 func gather(ctx context.Context, term uint64, others []raft.ServerID, need int, askTerm termAsker) (last raft.ServerID, err error) {
 	if need > len(others) {
-		return "", fmt.Errorf("%w: this node is no voter", ErrNotLeader)
+		return "", fmt.Errorf("%w: this node is not a voter", ErrNotLeader)
 	}
 	type answer struct {
 		from raft.ServerID

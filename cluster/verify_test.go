@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// told is what a node answers when it is asked for its term, and after how long.
+// told is what a node answers when its term is requested, and after how long.
 type told struct {
 	term  uint64
 	after time.Duration

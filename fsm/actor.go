@@ -5,7 +5,7 @@ import (
 )
 
 // checkActor refuses a command whose actor may not have what it was judged by anymore: its token was deleted or
-// expired, or lost a scope after the judge looked. So nothing that a token asked for commits after its revocation.
+// expired, or lost a scope after the judge looked. So nothing that a token requested commits after its revocation.
 // Members, holders of the secret and callers in an open cluster lose nothing.
 func (s *State) checkActor(a *commandv1.Actor) *Refused {
 	switch a.GetKind() {

@@ -53,7 +53,7 @@ func (m *Machine) await(w waiter) (done bool, err error) {
 	return false, nil
 }
 
-// reach notes that everything up to index was applied and tells who waits for it.
+// reach notes that everything up to index was applied and wakes the waiting callers.
 func (m *Machine) reach(index uint64) {
 	if index <= m.applied.Load() {
 		return

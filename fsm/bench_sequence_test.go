@@ -126,7 +126,7 @@ func BenchmarkSequenceSnapshot(b *testing.B) {
 	})
 }
 
-// TestIdleSequenceMemory bounds what a sequence costs that nobody asks for numbers.
+// TestIdleSequenceMemory bounds the cost of a sequence that no client uses.
 func TestIdleSequenceMemory(t *testing.T) {
 	const n = 20_000
 	for name, entries := range map[string][]*raft.Log{

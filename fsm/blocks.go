@@ -128,7 +128,7 @@ func checkAllocate(c *commandv1.AllocateBlock) *Refused {
 }
 
 // repeat answers a request as it was answered before. It may have got fewer numbers
-// than it asked for only if there were no more.
+// than it requested only if there were no more.
 func (q *sequence) repeat(index uint64, c *commandv1.AllocateBlock, got BlockGrant) Result {
 	short := !c.GetWhole() && got.Count == capacity(got.First, got.Increment, q.spec.min, q.spec.max)
 	if got.Count > c.GetCount() || got.Count < c.GetCount() && !short {

@@ -196,7 +196,7 @@ func TestAnswers(t *testing.T) {
 	l.must(at(epoch-5000, observe(true)))
 	repeated(withID(allocate("s", 0, 10, 0), "r1")) // is not old because it is of the future
 
-	// The end of the numbers may make a block short, also when it is asked for again.
+	// The end of the numbers may make a block short, also when it is requested again.
 	generation = l.seq("s").Generation
 	first = l.must(withID(allocate("s", generation, 1000, 0), "r2")).Block
 	if first.Count != 40 {

@@ -86,7 +86,7 @@ func createLayout(spec snowflake.Spec) *commandv1.Command {
 
 func nonceHash(b byte) []byte { return bytes.Repeat([]byte{b}, hashBytes) }
 
-// acquire asks for a worker of the layout tiny; the nonce is made of the holder's
+// acquire requests a worker of the layout tiny; the nonce is made of the holder's
 // first byte.
 func acquire(holder string, windowMillis int64) *commandv1.Command {
 	return &commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{

@@ -134,7 +134,7 @@ func (m *Machine) apply(log *raft.Log) (result Result, halting bool) {
 	m.term = log.Term
 	m.publish()
 	if cmd.GetCheckpoint() != nil {
-		go m.state.lastCheckpoint.digest() // it will be asked for, with locks held
+		go m.state.lastCheckpoint.digest() // it will be requested, with locks held
 	}
 	return result, false
 }

@@ -9,7 +9,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// What the processes of a walk do with sequences: they change them, ask for blocks,
+// What the processes of a walk do with sequences: they change them, request blocks,
 // issue numbers from what they were granted, and return what is left.
 
 var modelNames = []string{"s/0", "s/1"}

@@ -199,7 +199,7 @@ func TestCheckpoint(t *testing.T) {
 	digest := l.Digest()
 	l.must(checkpoint(0, nil))
 	taken := l.index
-	l.must(at(epoch, acquire("a/0", 1000))) // the digest is not asked for until after that
+	l.must(at(epoch, acquire("a/0", 1000))) // the digest is not requested until after that
 	l.must(create(plain("orders"), 0))
 	l.must(removeMember("node-1"))
 	if index, got := l.LastCheckpoint(); index != taken || got != digest {

@@ -75,7 +75,7 @@ func (q *sequence) last() (n int64, ok bool) {
 	return numberAt(q.base, q.granted-1, q.spec.increment), true
 }
 
-// next returns the number with the index granted; ok is false if it is no int64. It
+// next returns the number with the index granted; ok is false if it is not an int64. It
 // may be outside [min, max].
 func (q *sequence) next() (n int64, ok bool) {
 	last, some := q.last()

@@ -12,7 +12,7 @@ import (
 var walkSeed = flag.Uint64("fsm.seed", 0, "take only the random walk with this seed")
 
 // drawn lets rapid choose, so that it can shrink a walk. It draws bits: rapid's
-// integers are mostly small ones, so that most walks would hardly do anything.
+// integers are usually small ones, so that most walks would hardly do anything.
 type drawn struct{ t *rapid.T }
 
 func (d drawn) choose(label string, n int) int {

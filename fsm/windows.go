@@ -8,7 +8,7 @@ import (
 
 // acquireWorker grants a free worker: one whose high-water is not after now, or, if
 // there is none, not after now plus the wait threshold. The window begins at the
-// high-water or now, whichever is later, and covers the length asked for from there,
+// high-water or now, whichever is later, and covers the length requested from there,
 // rounded up to whole ticks. No window ends later than [layout.endAfter] of now and the
 // maximum window.
 func (s *State) acquireWorker(e entry) Result {
@@ -63,7 +63,7 @@ func (s *State) acquireWorker(e entry) Result {
 }
 
 // extendWindow moves the end of the holder's window, if the window is what the
-// holder believes it is: to cover the length asked for from now on. An end that would
+// holder believes it is: to cover the length requested from now on. An end that would
 // not be later stays as it is. A window that passed can be extended as long as no other
 // holder took the worker. A repetition of the worker's last extension changes nothing and
 // returns the window as it is, whatever time it carries.

@@ -81,7 +81,7 @@ func (w *workers) full(owner uint64) bool { return owner != 0 && len(w.ofToken[o
 type span struct{ newest, oldest int }
 
 // ownLooks is how many of a holder's workers, from the oldest on, are looked at for one that
-// is free. The oldest mostly is, as windows are alike; some may be held on to by others of
+// is free. The oldest usually is, as windows are alike; some may be held on to by others of
 // the same name, or have been a long window when the holder began to crash.
 const ownLooks = 16
 

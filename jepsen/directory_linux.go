@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// runs is where the directories of runs are, unless another place is asked for.
+// runs is where the directories of runs are, unless another place is requested.
 const runs = "jepsen-runs"
 
 // makeDirectory makes a run's directory, at a path that is nobody's yet. Without one it is

@@ -129,7 +129,7 @@ func (f *runFlags) plan() (schedule.Plan, error) {
 	return p, nil
 }
 
-// drawn says which kind of fault was asked for by its name and is not in the plan, or that there is none
+// drawn says which kind of fault was requested by its name and is not in the plan, or that there is none
 // at all: that run would pass and show nothing.
 func (f *runFlags) drawn(p schedule.Plan) error {
 	for name := range strings.SplitSeq(f.nemeses, ",") {

@@ -8,7 +8,7 @@
 //   - It is pure. It reads no clock and holds no state, so every function is safe for
 //     concurrent use, and a Format never changes after [ParseFormat]. The one function
 //     that looks outside is [LoadLocation], which reads the time zone database.
-//   - Texts tell numbers apart. Everything in a text but the number has a fixed width,
+//   - Texts distinguish numbers. Everything in a text but the number has a fixed width,
 //     and a number is never cut. So the number and every date part can be read from
 //     it. If [CheckFormat] accepts a format for a reset, and the date that is written
 //     is one that [Clamp] returned for the number's period, no two pairs of period and

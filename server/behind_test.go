@@ -9,7 +9,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// A token that a member may not have learned of yet is no reason for its client to give up.
+// A token that a member may not have learned of yet is not a reason for its client to give up.
 func TestTokenBeyondTheReplica(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t, 1)

@@ -182,7 +182,7 @@ func TestNumbersOfAStream(t *testing.T) {
 	}
 }
 
-// A member that shuts down asks for the end of streams, and answers what was sent before it came.
+// A member that shuts down requests the end of streams, and answers what was sent before it came.
 func TestAStreamOfAMemberThatShutsDownEndsWithoutAFailure(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]

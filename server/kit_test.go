@@ -235,7 +235,7 @@ func follower(t testing.TB, nodes []*node) *node {
 	return nil
 }
 
-// generate asks for IDs and expands the answer.
+// generate requests IDs and expands the answer.
 func (n *node) generate(count uint32, after int64) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(n.t.Context(), 5*time.Second)
 	defer cancel()

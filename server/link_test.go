@@ -16,7 +16,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// breaking does what it is asked for, and then its connections break.
+// breaking serves its requests, and then its connections break.
 type breaking struct {
 	snowraftv1.UnimplementedSequenceServiceServer
 	server *grpc.Server

@@ -13,7 +13,7 @@ import (
 // A gossip host that is no address must not end up as all interfaces.
 func TestGossipHostThatCannotBeResolved(t *testing.T) {
 	t.Parallel()
-	host := strings.Repeat("a", 300) // too long for a name, so that nobody is asked for it
+	host := strings.Repeat("a", 300) // too long for a name, so that it is never requested
 	s, err := server.Open(t.Context(), server.Config{
 		Name: "m1", DataDir: t.TempDir(),
 		APIAddr: "127.0.0.1:0", HTTPAddr: "127.0.0.1:0", RaftAddr: "127.0.0.1:0", GossipAddr: host + ":0",

@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// Tests of whole clusters mostly wait, so that more may run at a time than there are processors.
+	// Tests of whole clusters usually wait, so that more may run at a time than there are processors.
 	if !race.Enabled && flag.Set("test.parallel", "6") != nil {
 		os.Exit(2)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// form is how a path answers a caller that may not do what it asks for.
+// form is how a path answers a caller that may not do what it requests.
 type form int
 
 const (

@@ -292,7 +292,7 @@ func TestRelaxedNumbersWaitForTheNextLeader(t *testing.T) {
 	}
 }
 
-// Restarts in good order leave no gaps.
+// Restarts gracefully leave no gaps.
 func TestTailsAreReturned(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]

@@ -147,7 +147,7 @@ func (s *Server) Failure() error { return s.member.Node().Failure() }
 // Alive returns nil while the member's upkeep runs, or else for how long it has not.
 func (s *Server) Alive() error { return s.member.Node().Alive() }
 
-// Close ends the member in good order: readiness off, requests in flight
+// Close ends the member gracefully: readiness off, requests in flight
 // finished, workers released, leadership handed over, then everything
 // stopped. ctx bounds the polite part.
 func (s *Server) Close(ctx context.Context) error {

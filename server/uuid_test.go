@@ -14,7 +14,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// uuids asks for UUIDs and returns the IDs in them.
+// uuids requests UUIDs and returns the IDs in them.
 func (n *node) uuids(t *testing.T, l *snowflake.Layout, count uint32) []int64 {
 	var resp *snowraftv1.GenerateUuidsResponse
 	until(t, n.cfg.Name+" issues UUIDs", func() (ok bool) {

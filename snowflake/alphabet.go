@@ -11,7 +11,7 @@ import (
 type alphabet struct {
 	name   string
 	digits string
-	values [256]uint8 // by byte; foreign if it is no digit
+	values [256]uint8 // by byte; foreign if it is not a digit
 }
 
 const foreign = math.MaxUint8

@@ -12,12 +12,12 @@ type Field uint8
 const (
 	// FieldTime counts ticks since the layout's epoch.
 	FieldTime Field = iota + 1
-	// FieldDatacenter tells clusters apart that must never issue the same ID. Discord
+	// FieldDatacenter distinguishes clusters that must never issue the same ID. Discord
 	// calls it worker.
 	FieldDatacenter
-	// FieldWorker tells issuers of one cluster apart. Elsewhere: machine, shard, process.
+	// FieldWorker distinguishes the issuers of one cluster. Elsewhere: machine, shard, process.
 	FieldWorker
-	// FieldSequence tells apart the IDs of one worker within one tick.
+	// FieldSequence distinguishes the IDs of one worker within one tick.
 	FieldSequence
 )
 

@@ -24,7 +24,7 @@ func (s span) of(id uint64) uint64 { return id >> s.shift & (1<<s.bits - 1) }
 
 // New checks spec and returns its layout. It keeps a copy, so spec may be changed
 // afterwards. The error, if any, is an [ErrInvalidLayout]. A layout that New accepts
-// can decode; whether it can issue too is what [Layout.CanIssue] tells.
+// can decode; [Layout.CanIssue] reports whether it can issue, too.
 func New(spec Spec) (*Layout, error) {
 	if err := spec.validate(); err != nil {
 		return nil, err

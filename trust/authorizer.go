@@ -304,7 +304,7 @@ func idOf(text string) uint64 {
 	return id
 }
 
-// unpinned returns the text of a token without its pin, which is no part of the secret.
+// unpinned returns the text of a token without its pin, which is not part of the secret.
 func unpinned(text string) string {
 	at := 0
 	for range 3 {

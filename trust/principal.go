@@ -58,7 +58,7 @@ func Member(id string) *Principal { return &Principal{kind: kindMember, member: 
 // IsMember reports whether a member makes the call on its own behalf.
 func (p *Principal) IsMember() bool { return p != nil && p.kind == kindMember }
 
-// MemberID returns the ID of the member that makes the call; empty if the caller is no member.
+// MemberID returns the ID of the member that makes the call; empty if the caller is not a member.
 func (p *Principal) MemberID() string {
 	if p == nil {
 		return ""
@@ -97,7 +97,7 @@ func (p *Principal) TokenName() string {
 // Gone reports whether the caller's token is known to be no longer valid. It does not wait, and takes some nanoseconds.
 func (p *Principal) Gone() bool { return p.source != nil && p.source.gone() }
 
-// Forwarded returns what a member that forwards a call says of its caller, which is no secret; empty for a call of the
+// Forwarded returns what a member that forwards a call says of its caller, which is not a secret; empty for a call of the
 // member's own, and in a cluster without a secret.
 func (p *Principal) Forwarded() string {
 	switch {

@@ -17,7 +17,7 @@ const (
 	verdictWait = 5 * time.Second
 )
 
-// Verifier asks a member about the text of a token, empty for callers without one. The record is nil if the token is not
+// Verifier queries a member about the text of a token, empty for callers without one. The record is nil if the token is not
 // valid.
 type Verifier func(ctx context.Context, text string) (*Record, error)
 
@@ -79,7 +79,7 @@ func (r *Remote) Authenticate(ctx context.Context, text string) (*Principal, err
 		if err != nil {
 			return nil, &Denied{Unauthenticated: true, Fault: FaultMalformed, Detail: err.Error()}
 		}
-		// The pin is no part of the secret: with it, one token would be many principals, each with a rate of its own.
+		// The pin is not part of the secret: with it, one token would be many principals, each with a rate of its own.
 		kind, id, text = kindToken, token.ID, unpinned(text)
 	}
 	v := r.verdict(text, kind, id)
@@ -130,7 +130,7 @@ func (v *verdict) gone() bool {
 	return w != nil && w.err == nil && w.state.record == nil
 }
 
-// renewed asks unless there is a fresh word. One caller asks for all.
+// renewed asks unless there is a fresh word. One caller does so for all.
 func (v *verdict) renewed(ctx context.Context) (*state, error) {
 	if w := v.word.Load(); w.fresh() {
 		return w.judge()

@@ -107,7 +107,7 @@ func base(version uint16) *tls.Config {
 }
 
 // Claimed returns the ID of the member that serves a connection, by a certificate that nothing verifies: a hint for who
-// lacks the secret. It is empty for servers that are no members.
+// lacks the secret. It is empty for servers that are not members.
 func Claimed(ctx context.Context, conn net.Conn) (id string, err error) {
 	config := base(tls.VersionTLS13)
 	config.InsecureSkipVerify = true // see above

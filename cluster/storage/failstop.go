@@ -19,7 +19,7 @@ import (
 // unknown outcome. Its WaitGroup counts on deferring too, so that Shutdown finds
 // the goroutines gone.
 type failStop struct {
-	tell   func(error) // told of the failure
+	tell   func(error) // called with the failure
 	failed atomic.Bool
 }
 

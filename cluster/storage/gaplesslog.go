@@ -19,7 +19,7 @@ type gaplessLog struct {
 	raft.LogStore
 	path      string
 	snapshots raft.SnapshotStore
-	fail      func(error) // told of what keeps entries from being stored except for writes that failed
+	fail      func(error) // called when entries cannot be stored, except for failed writes
 }
 
 func (g *gaplessLog) StoreLog(l *raft.Log) error { return g.StoreLogs([]*raft.Log{l}) }
@@ -62,7 +62,7 @@ func (g *gaplessLog) replace(last, next uint64) error {
 	return g.DeleteRange(first, last)
 }
 
-// unread says that the log or the snapshots can't be read, and tells of it: raft takes an error
+// unread returns and reports the error of a log or of snapshots that can't be read: raft takes an error
 // of StoreLogs for a refusal, and goes on.
 func (g *gaplessLog) unread(err error) error {
 	err = readError(g.path, err)

@@ -87,7 +87,7 @@ func zeroes(path string, from int64) error {
 	return errors.Join(err, f.Close())
 }
 
-// stubbornBolt can't be closed in good order.
+// stubbornBolt can't be closed gracefully.
 type stubbornBolt struct {
 	*raft.InmemStore
 	close func() error

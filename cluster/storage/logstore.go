@@ -22,8 +22,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type checkedLog struct {
 	raft.LogStore
 	path    string
-	corrupt func(error)  // told of damage found, and of writes that failed, while running
-	stored  func() error // told after entries were stored
+	corrupt func(error)  // called with damage found, and failed writes, while running
+	stored  func() error // called after entries were stored
 
 	// writes counts the begins and the ends of writes: while one is in progress it
 	// is odd. The watchdog reads it; raft writes from one goroutine.
@@ -162,8 +162,8 @@ func logSum(l *raft.Log) uint32 {
 type checkedStable struct {
 	raft.StableStore
 	path    string
-	corrupt func(error)  // told of writes that failed
-	stored  func() error // told after a value was stored that is not zero
+	corrupt func(error)  // called with failed writes
+	stored  func() error // called after a value other than zero was stored
 }
 
 func (c *checkedStable) Set(key, val []byte) error {

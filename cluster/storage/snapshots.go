@@ -19,7 +19,7 @@ import (
 type checkedSnapshots struct {
 	raft.SnapshotStore
 	path    string
-	corrupt func(error) // told of damage found while running
+	corrupt func(error) // called with damage found while running
 }
 
 const (

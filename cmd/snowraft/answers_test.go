@@ -15,7 +15,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// TestAnswers holds the text and the JSON of every client command, and what it asks for.
+// TestAnswers holds the text and the JSON of every client command, and what it requests.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -133,7 +133,7 @@ func TestAnswers(t *testing.T) {
 	golden(t, "json", documents.String())
 }
 
-// withoutEnd is a layout as a client asks for it.
+// withoutEnd is a layout as a client requests it.
 func withoutEnd(l *snowraftv1.Layout) *snowraftv1.Layout {
 	l = proto.CloneOf(l)
 	l.ExhaustsAtMs = 0

@@ -32,7 +32,7 @@ type fakeAPI struct {
 	stop       func()
 	unreached  []string // by changes of sequences and of the configuration
 	leaderless bool
-	short      bool        // of the numbers asked for
+	short      bool        // of the numbers requested
 	files      [][2]string // of a debug archive: name and content
 
 	mu     sync.Mutex

@@ -125,7 +125,7 @@ func TestRestoreSaysWhenIDsAreIssued(t *testing.T) {
 	}
 }
 
-// Something that is no member answers in the place of the old one.
+// Something that is not a member answers in the place of the old one.
 func TestRestoreWarnsOfOtherProgramsAtOldAddresses(t *testing.T) {
 	t.Parallel()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", cli.Localhost+":0")

@@ -39,7 +39,7 @@ func TestTopInJSON(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends top as asked for, and a refusal at once.
+// Ctrl-C ends top as requested, and a refusal at once.
 func TestTopEnds(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)

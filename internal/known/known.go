@@ -1,5 +1,5 @@
 // Package known finds what a message says beyond this program's schema. A program that ignored it could do something
-// else than the sender asked for, or than the other replicas do.
+// else than the sender requested, or than the other replicas do.
 package known
 
 import (

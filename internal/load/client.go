@@ -6,7 +6,7 @@ import (
 	"github.com/snowraft/snowraft/client"
 )
 
-// Coalesced asks for IDs through the Go client, which puts requests that come at the
+// Coalesced requests IDs through the Go client, which puts requests that come at the
 // same time into one call. The client's timeout bounds a call.
 type Coalesced struct {
 	IDs   *client.IDs
@@ -22,7 +22,7 @@ func (c *Coalesced) Call(ctx context.Context, got *Receipt) error {
 	return got.ranges(ranges, c.Count, err)
 }
 
-// CoalescedNumbers asks for numbers of a sequence through the Go client, as Coalesced asks for IDs.
+// CoalescedNumbers requests numbers of a sequence through the Go client, as Coalesced requests IDs.
 type CoalescedNumbers struct {
 	Sequence *client.Sequence
 	Count    int // at least 1
@@ -68,7 +68,7 @@ func one(ctx context.Context, got *Receipt, next func(context.Context) (int64, e
 	return nil
 }
 
-// ranges notes the answer of a call that asked for so many IDs.
+// ranges notes the answer of a call that requested so many IDs.
 func (r *Receipt) ranges(ranges []client.Range, count int, err error) error {
 	if err != nil {
 		return refusal(err)

@@ -1,4 +1,4 @@
-// Package load asks for IDs and numbers as fast as they come, or at a fixed rate,
+// Package load requests IDs and numbers as fast as they come, or at a fixed rate,
 // and measures that: rate, latency percentiles, failures by reason, and whether
 // everything that came was different.
 //

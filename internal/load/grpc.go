@@ -62,7 +62,7 @@ func (c *Next) Call(ctx context.Context, got *Receipt) error {
 	return got.run(resp.GetFirst(), uint64(resp.GetCount()), resp.GetIncrement(), max(uint64(c.Request.GetCount()), 1))
 }
 
-// run notes the answer of a call that asked for want numbers of a sequence.
+// run notes the answer of a call that requested want numbers of a sequence.
 func (r *Receipt) run(from int64, count uint64, increment int64, want uint64) error {
 	first, step := uint64(from), uint64(increment) //nolint:gosec // the same bits
 	if increment < 0 && count > 0 {                // from the other end

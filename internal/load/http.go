@@ -15,7 +15,7 @@ import (
 // mostText is the number of bytes of an answer that are read: 100,000 numbers of 20 digits are less.
 const mostText = 16 << 20
 
-// HTTP asks for numbers as plain text, on a connection of its own that is kept. It
+// HTTP requests numbers as plain text, on a connection of its own that is kept. It
 // does no more than that takes, so that what is measured is the server. Close it.
 type HTTP struct {
 	link
@@ -24,7 +24,7 @@ type HTTP struct {
 	body    bytes.Buffer
 }
 
-// NewHTTP returns a client that asks for count numbers at a path with its query.
+// NewHTTP returns a client that requests count numbers at a path with its query.
 func NewHTTP(address, method, path string, count uint64, timeout time.Duration, access Access) *HTTP {
 	request := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\n", method, path, address)
 	if method == http.MethodPost {

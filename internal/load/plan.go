@@ -32,7 +32,7 @@ type Plan struct {
 	Rate float64
 	// Check finds duplicates; nil does not look for them. Runs one after the other may share a check.
 	Check *Seen
-	// Progress, if not nil, is called about once a second, from one goroutine.
+	// Progress, if not nil, is called about once per second, from one goroutine.
 	Progress func(Progress)
 }
 

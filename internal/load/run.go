@@ -126,7 +126,7 @@ func (r *runner) open(pause func(context.Context, time.Duration)) func(context.C
 	}
 }
 
-// tell tells the progress until stop is called.
+// tell reports the progress until stop is called.
 func (r *runner) tell() (stop func()) {
 	if r.plan.Progress == nil {
 		return func() {}

@@ -4,7 +4,7 @@ import "math/bits"
 
 const (
 	// DefaultSpans is the greatest number of spans that a check holds: 256 MiB, and while it sorts
-	// up to as much again. IDs that are asked for in batches need one span for a
+	// up to as much again. IDs that are requested in batches need one span for a
 	// tick or more; single ones from one member join as well, because those that others
 	// were given lie between them.
 	DefaultSpans = 16 << 20

@@ -34,7 +34,7 @@ func (o order) count(s Span) uint64 { return (s.Last-s.First)/o.step + 1 }
 // sort sorts spans, joins those that follow one another, in place, and tells twice
 // of numbers that are in two of them.
 func (o order) sort(s spans, twice func(Span)) spans {
-	if !slices.IsSortedFunc(s, o.compare) { // those of one client mostly are
+	if !slices.IsSortedFunc(s, o.compare) { // those of one client usually are
 		slices.SortFunc(s, o.compare)
 	}
 	joined := s[:0]

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// longest is the longest latency that is told from longer ones.
+	// longest is the longest latency that is distinguished from longer ones.
 	longest = time.Hour
 	// digits is the number of significant decimal digits kept of a latency.
 	digits = 3

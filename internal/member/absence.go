@@ -93,7 +93,7 @@ func (m *Member) awaitLayout(ctx context.Context, name string) error {
 	}
 }
 
-// settle asks the leader about a name.
+// settle queries the leader about a name.
 func (m *Member) settle(ctx context.Context, noun, name string, ask func(context.Context, Leader) error) error {
 	bounded, cancel := context.WithTimeout(ctx, absenceWait)
 	defer cancel()
@@ -108,7 +108,7 @@ func (m *Member) settle(ctx context.Context, noun, name string, ask func(context
 	}
 }
 
-// inTurn asks the leader when fewer than maxAsking do.
+// inTurn queries the leader when fewer than maxAsking do.
 func (m *Member) inTurn(ctx context.Context, ask func(context.Context, Leader) error) error {
 	l, err := m.awaitLeader(ctx)
 	if err != nil {
@@ -139,7 +139,7 @@ func (m *Member) awaitLeader(ctx context.Context) (Leader, error) {
 	}
 }
 
-// SequenceAtLeader is a sequence as it is at some moment after the call; only the leader can tell. It fails
+// SequenceAtLeader is a sequence as it is at some moment after the call; only the leader knows. It fails
 // with an [UnknownSequenceError], which names no others, or with [cluster.ErrNotLeader].
 func (m *Member) SequenceAtLeader(ctx context.Context, name string) (fsm.Sequence, error) {
 	s, ok, err := atLeader(ctx, m, m.fsm.Sequence, name)
@@ -155,7 +155,7 @@ func (m *Member) SequenceGeneration(ctx context.Context, name string) (uint64, b
 	return s.Generation, ok, err
 }
 
-// LayoutAtLeader is a layout as of some moment after the call; only the leader can tell. It fails with an
+// LayoutAtLeader is a layout as of some moment after the call; only the leader knows. It fails with an
 // [UnknownLayoutError], or with [cluster.ErrNotLeader].
 func (m *Member) LayoutAtLeader(ctx context.Context, name string) (*snowflake.Layout, error) {
 	l, ok, err := atLeader(ctx, m, m.fsm.Layout, name)
@@ -179,7 +179,7 @@ func (m *Member) ConfigAtLeader(ctx context.Context) (*commandv1.Config, error) 
 }
 
 // ReadIndex returns an index of the log that this member has applied, and that every command that was acknowledged before
-// the call lies at or before; only the leader can tell. It fails with [cluster.ErrNotLeader].
+// the call lies at or before; only the leader knows. It fails with [cluster.ErrNotLeader].
 func (m *Member) ReadIndex(ctx context.Context) (uint64, error) {
 	index, _, err := atLeader(ctx, m, func(string) (uint64, bool) { return m.fsm.Applied(), true }, "")
 	return index, err

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Whoever asks for names that do not exist keeps the leader busy with so many at once; others of them
+// Whoever requests names that do not exist keeps the leader busy with so many at once; others of them
 // wait a little, and what exists is found meanwhile.
 func TestAbsenceIsAskedForInTurn(t *testing.T) {
 	m := openOne(t)

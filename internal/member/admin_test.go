@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/fsm"
 )
 
-// Two administrators at once do not undo one another unseen: what the second one asked for was
+// Two administrators at once do not undo one another unseen: what the second one requested was
 // about what the first one has changed since.
 func TestAdministratorsDoNotUndoOneAnother(t *testing.T) {
 	m := openOne(t)

@@ -22,7 +22,7 @@ func (m *Member) AllocateBlock(ctx context.Context, name string, count uint64, k
 }
 
 // AllocateBlockOnce is AllocateBlock of a block that can't be returned, with the same answer when it is repeated with
-// the same request ID, if that is not empty; then asking for too many is refused.
+// the same request ID, if that is not empty; then requesting too many is refused.
 func (m *Member) AllocateBlockOnce(ctx context.Context, name string, count uint64, requestID string) (allocator.Block, error) {
 	return m.allocateRelaxed(ctx, name, count, blockOf{requestID: requestID})
 }

@@ -88,7 +88,7 @@ func (m *Member) openSequence(name string, g allocator.BlockGranter) *allocator.
 func (m *Member) SequenceStats() allocator.SequenceStats { return m.counters.stats() }
 
 // Sequence is a sequence as this member's replica has it. It fails with an [UnknownSequenceError],
-// or, while this member can't tell, with [ErrNoLeader].
+// or, while this member doesn't know, with [ErrNoLeader].
 func (m *Member) Sequence(ctx context.Context, name string) (fsm.Sequence, error) {
 	if s, ok := m.fsm.Sequence(name); ok {
 		return s, nil
@@ -135,7 +135,7 @@ func (c Counter) written(ctx context.Context, n allocator.Numbers) (Numbering, e
 }
 
 // TryNext is Next if this member's blocks have the numbers now; it does not wait. It issues
-// none if not ok, for whatever reason, which Next tells.
+// none if not ok, for whatever reason, which Next returns.
 func (m *Member) TryNext(name string, count uint64) (n Numbering, ok bool) {
 	if m.counters.get(name) == nil {
 		return Numbering{}, false // not used yet, or unknown, of which the error takes long to word
@@ -202,7 +202,7 @@ func (m *Member) nextAtLeader(ctx context.Context, name string, count uint64, re
 }
 
 // LastAtLeader is the last number of a sequence that was issued, by any member if
-// it is strict; only the leader can tell.
+// it is strict; only the leader knows.
 func (m *Member) LastAtLeader(ctx context.Context, name string) (last int64, ok bool, err error) {
 	lt := m.leaderTerm.Load()
 	if lt == nil {

@@ -150,7 +150,7 @@ func TestBlocksOfStrictSequencesAreTheLeaders(t *testing.T) {
 	}
 }
 
-// Nobody uses a sequence up by asking for a block.
+// Nobody uses a sequence up by requesting a block.
 func TestBlocksAreBounded(t *testing.T) {
 	m := openOne(t)
 	for name, most := range map[string]uint64{"small": 100, "large": 2_000_000} {

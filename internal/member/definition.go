@@ -181,7 +181,7 @@ func (m *Member) unknownSequence(name string) error {
 	if never := nfc.Check("sequence name", name); never != nil {
 		return &UnknownSequenceError{Sequence: name, Never: never}
 	}
-	const neighbours = 500 // on each side: names that are alike mostly begin alike
+	const neighbours = 500 // on each side: names that are alike usually begin alike
 	var around []string
 	m.fsm.View(func(s *fsm.State) { around = s.SequenceNames(name, neighbours) })
 	return &UnknownSequenceError{Sequence: name, Near: near(name, around)}

@@ -9,7 +9,7 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 )
 
-// leader is whom this member asks for workers and blocks, and what there is: itself while it leads.
+// leader returns the granter of this member's workers and blocks: the member itself while it leads.
 func (m *Member) leader() (Leader, error) {
 	if m.node.IsLeader() {
 		return m, nil
@@ -21,7 +21,7 @@ func (m *Member) leader() (Leader, error) {
 	return m.cfg.Leader(leader)
 }
 
-// leaderGranter asks the leader for the workers and blocks of a member's own lanes and
+// leaderGranter requests from the leader the workers and blocks of a member's own lanes and
 // sequences: the member itself while it leads.
 type leaderGranter struct{ m *Member }
 

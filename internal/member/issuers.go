@@ -29,7 +29,7 @@ func (m *Member) Issuer(ctx context.Context, layout string) (*allocator.Issuer, 
 }
 
 // Layout finds a layout in this member's replica; an empty name is the default layout. It fails with an
-// [UnknownLayoutError], or, while this member can't tell, with [ErrNoLeader].
+// [UnknownLayoutError], or, while this member doesn't know, with [ErrNoLeader].
 func (m *Member) Layout(ctx context.Context, name string) (*snowflake.Layout, error) {
 	if name == "" {
 		name = snowflake.Default().Name()

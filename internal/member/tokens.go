@@ -77,7 +77,7 @@ func (m *Member) DeleteToken(ctx context.Context, id uint64, expected *uint64) (
 }
 
 // TokenAtLeader is an API token, or with the ID 0 the record of anonymous callers, as it is at some moment after the
-// call; only the leader can tell.
+// call; only the leader knows.
 func (m *Member) TokenAtLeader(ctx context.Context, id uint64) (*fsm.TokenRecord, error) {
 	return tokenAtLeader(ctx, m, fmt.Sprintf("token %d", id), func(s *fsm.State) (*fsm.TokenRecord, bool) { return s.Token(id) })
 }

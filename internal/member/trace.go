@@ -17,7 +17,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// The names of spans, and the attribute that tells what was proposed or asked for.
+// The names of spans, and the attribute for what was proposed or requested.
 const (
 	spanPropose  = "snowraft.propose"
 	spanGrant    = "snowraft.grant"

@@ -54,7 +54,7 @@ func besiege(t *testing.T, size int, flags ...string) *besieged {
 	return b
 }
 
-// prepare creates what well asks for, and notes what memory the members have.
+// prepare creates what well requests, and notes what memory the members have.
 func (b *besieged) prepare(t *testing.T) {
 	t.Helper()
 	_, err := leader(t, b.members).numbers.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "strict"}})

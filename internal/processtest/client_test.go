@@ -15,7 +15,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// callers ask for single IDs through one client, one after the other, until they are stopped.
+// callers request single IDs through one client, one after the other, until they are stopped.
 type callers struct {
 	t       *testing.T
 	client  *client.Client

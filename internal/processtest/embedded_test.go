@@ -96,7 +96,7 @@ func (f *fleet) every(pause time.Duration, done <-chan struct{}, ask func(contex
 	}
 }
 
-// direct adds a client that asks members.
+// direct adds a client that queries members.
 func (f *fleet) direct(pause time.Duration) {
 	c, err := client.New(f.addrs)
 	if err != nil {
@@ -114,7 +114,7 @@ func (f *fleet) direct(pause time.Duration) {
 	})
 }
 
-// embedded adds an application that starts again and again, by turns after it ended in good order and
+// embedded adds an application that starts again and again, by turns after it ended gracefully and
 // after it crashed, as long as lives says; 0 is to the end.
 func (f *fleet) embedded(name string, pause, lives time.Duration) {
 	f.wg.Go(func() {

@@ -39,7 +39,7 @@ func (m *member) serveUntil(layout string) (last time.Time) {
 }
 
 // TestKillEachMember kills the members one after the other, the leader first,
-// while clients ask for IDs.
+// while clients request IDs.
 func TestKillEachMember(t *testing.T) {
 	members := startCluster(t, 3)
 	ledger := newLedger()

@@ -252,7 +252,7 @@ func (s *secretive) redis(t *testing.T, address string, config *tls.Config) {
 	s.add("Redis", answers)
 }
 
-// look asks for all that the cluster shows of itself.
+// look requests all that the cluster shows of itself.
 func (s *secretive) look(t *testing.T, flags []string) {
 	t.Helper()
 	for _, args := range [][]string{{"status"}, {"token", "list"}, {"worker", "list"}, {"member", "list"}, {"config", "show"}, {"secret", "list"}, {"secret", "ca"}} {

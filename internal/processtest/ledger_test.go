@@ -141,7 +141,7 @@ func checkOrder(t *testing.T, lane []entry) {
 }
 
 // descent returns an entry of a lane that is not above all that was answered
-// before it was asked for, and the highest of these; nil if there is none.
+// before it was requested, and the highest of these; nil if there is none.
 func descent(lane []entry) (e *entry, above uint64) {
 	byBegin, byEnd := slices.Clone(lane), slices.Clone(lane)
 	slices.SortFunc(byBegin, func(a, b entry) int { return a.began.Compare(b.began) })

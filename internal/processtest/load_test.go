@@ -35,7 +35,7 @@ func (f failure) String() string {
 	return fmt.Sprintf("%s after %v: %s: %v", f.ended.Format("15:04:05.000"), f.ended.Sub(f.began).Round(time.Millisecond), who, f.err)
 }
 
-// load is a number of clients that ask for IDs until they are stopped.
+// load is a number of clients that request IDs until they are stopped.
 type load struct {
 	ledger *ledger
 	ctx    context.Context

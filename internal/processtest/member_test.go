@@ -149,7 +149,7 @@ func (m *member) startIn(env []string, extra ...string) *member {
 	return m
 }
 
-// stop ends the process in good order.
+// stop ends the process gracefully.
 func (m *member) stop() {
 	m.t.Helper()
 	m.signal(syscall.SIGTERM)
@@ -158,7 +158,7 @@ func (m *member) stop() {
 	}
 }
 
-// generate asks for IDs once.
+// generate requests IDs once.
 func (m *member) generate(layout string, count uint32) (*snowraftv1.GenerateIdsResponse, error) {
 	ctx, cancel := context.WithTimeout(m.t.Context(), callTimeout)
 	defer cancel()

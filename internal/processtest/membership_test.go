@@ -12,7 +12,7 @@ import (
 )
 
 // TestMembership takes members in and out, with the commands that people use,
-// while clients that know all addresses ask for IDs.
+// while clients that know all addresses request IDs.
 func TestMembership(t *testing.T) {
 	t.Parallel()
 	members := startCluster(t, 3)

@@ -53,7 +53,7 @@ func TestTakenName(t *testing.T) {
 	victim.start().untilIssues()
 	members[0].untilVoters(3)
 
-	// A newcomer that waits to be added is named to whoever asks for it.
+	// A newcomer that waits to be added is named to whoever requests it.
 	waits := newMember(t, victim.name, "--bootstrap-expect", "0").start()
 	until(t, "the newcomer listens", func() bool { return strings.Contains(waits.stderr.String(), "member started") })
 	_, stderr, code := command(t, at(members[0]), "member", "add", waits.gossip)

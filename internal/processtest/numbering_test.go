@@ -97,7 +97,7 @@ func (n *numbering) untilNext(t *testing.T, members ...*member) {
 	}
 }
 
-// clients adds clients that ask for numbers, or some of them for the last one. As many of
+// clients adds clients that request numbers, or some of them for the last one. As many of
 // them begin at each member; they stay there until it fails, and go on at the next one.
 func (n *numbering) clients(count, readers int) {
 	for i := range count + readers {

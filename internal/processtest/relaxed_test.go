@@ -13,7 +13,7 @@ import (
 // TestRelaxedSequence kills the members one after the other, the leader first, while
 // clients number with a relaxed sequence.
 func TestRelaxedSequence(t *testing.T) {
-	// Blocks have one size, more than the clients ask for together: so it is known what one
+	// Blocks have one size, more than the clients request together: so it is known what one
 	// that is lost costs.
 	const clients, block = 64, 20_000
 	members := startCluster(t, 3)
@@ -64,7 +64,7 @@ func gaps(calls []lincheck.Call, end int64) []gap {
 //
 // Whole blocks, or much of them, are lost
 //   - with a process that was killed: its current block, the next one, and one that it had
-//     asked for;
+//     requested;
 //   - when the answer of a leader that was killed is lost, for which members ask again:
 //     one by each of the two others;
 //   - at the end, because the test stops before the blocks are used up: those three, by each.

@@ -67,7 +67,7 @@ func TestSecretRotationUnderLoad(t *testing.T) {
 	}
 }
 
-// startNumbers asks for numbers of a strict sequence until stop is called.
+// startNumbers requests numbers of a strict sequence until stop is called.
 func startNumbers(t *testing.T, c *client.Client) (stop func()) {
 	stopped, done := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestShutdownUnderLoad stops the leader in good order while clients ask it for
+// TestShutdownUnderLoad stops the leader gracefully while clients ask it for
 // so many IDs that each request takes about a second.
 func TestShutdownUnderLoad(t *testing.T) {
 	members := startCluster(t, 3)

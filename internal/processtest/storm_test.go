@@ -21,7 +21,7 @@ func used(t *testing.T, askAt *member, layout string) int {
 	return int(answer[snowraftv1.ListWorkersResponse](t, at(askAt), "worker", "list", "--layout", layout).GetUsed())
 }
 
-// TestRestartStorm restarts one member again and again: in good order, and then
+// TestRestartStorm restarts one member again and again: gracefully, and then
 // as a crash loop does.
 func TestRestartStorm(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 )
 
 // TestStrictSequence has the leader killed, stopped for a while and replaced while
-// clients number with a strict sequence and ask for its last number.
+// clients number with a strict sequence and request its last number.
 func TestStrictSequence(t *testing.T) {
 	const clients, readers = 64, 6
 	members := startCluster(t, 3)
@@ -82,7 +82,7 @@ func (n *numbering) gaps() (wrong []string) {
 	return wrong
 }
 
-// paused stops the leader's process for a time, and for more than a second at least until all
+// paused stops the leader's process for a time, and for more than a second, at least until all
 // others issue numbers. After that the leader finds the requests that were sent to it meanwhile.
 func (n *numbering) paused(t *testing.T, pause time.Duration) {
 	t.Helper()

@@ -1,6 +1,6 @@
 //go:build !race
 
-// Package race tells tests whether the race detector is on: with it they take about six
+// Package race reports to tests whether the race detector is on: with it they take about six
 // times as long, and keep the processors busy where they would wait.
 package race
 

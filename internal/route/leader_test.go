@@ -40,7 +40,7 @@ func TestCallsEndWhenTheLeaderIsReplaced(t *testing.T) {
 		ctx, cancel := whileLeading(t.Context(), of, "a")
 		defer cancel()
 		synctest.Wait()
-		// That it is not known who leads is no reason to give up: nobody else could be asked.
+		// That it is not known who leads is not a reason to give up: nobody else could be asked.
 		for _, leader := range []string{"", "a"} {
 			of.becomes(leader)
 			if err := ctx.Err(); err != nil {

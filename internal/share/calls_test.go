@@ -125,7 +125,7 @@ func TestCallersShareACall(t *testing.T) {
 	})
 }
 
-// One call asks for a million numbers at most, and nobody is overtaken for that.
+// One call requests a million numbers at most, and nobody is overtaken for that.
 func TestSharedCallsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFerry(t)

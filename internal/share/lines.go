@@ -4,7 +4,7 @@ package share
 
 import "slices"
 
-// Key names a line. Only callers on whose behalf the same principal asks for the same sequence share a call, so that each
+// Key names a line. Only callers on whose behalf the same principal requests the same sequence share a call, so that each
 // call has one principal.
 type Key struct {
 	Sequence  string
@@ -30,7 +30,7 @@ type Seat[T comparable] struct {
 	Count  uint64 // numbers wanted
 }
 
-// NewLines returns empty lines. A call asks for at most limit numbers, or for those of one caller.
+// NewLines returns empty lines. A call requests at most limit numbers, or for those of one caller.
 func NewLines[T comparable](limit uint64) Lines[T] {
 	return Lines[T]{limit: limit, byKey: make(map[Key]*Line[T])}
 }

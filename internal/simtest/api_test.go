@@ -73,7 +73,7 @@ func (p *process) LastAtLeader(ctx context.Context, leader cluster.Member, name 
 }
 
 // call carries a request and its answer. When either is lost the caller waits
-// until its context ends, and the member may have done what it was asked for.
+// until its context ends, and the member may have done what was requested.
 func call[T any](ctx context.Context, a *apiPort, do func(context.Context, *member.Member) (T, error)) (answer T, err error) {
 	type reply struct {
 		answer T

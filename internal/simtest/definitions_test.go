@@ -8,7 +8,7 @@ import (
 )
 
 // definitions judge the numbers of a sequence by how it was defined when they were issued,
-// which their generation tells. What somebody asked for and got no answer to may be in force.
+// which their generation tells. What somebody requested and got no answer to may be in force.
 type definitions struct {
 	asked    map[terms]struct{}
 	known    map[uint64]terms // by generation
@@ -55,7 +55,7 @@ func (t terms) breaks(e *extent) string {
 	return ""
 }
 
-// define notes that somebody asks for a definition, before it can come into force.
+// define notes that somebody requests a definition, before it can come into force.
 func (s *series) define(spec *commandv1.SequenceSpec) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

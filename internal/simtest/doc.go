@@ -5,7 +5,7 @@
 // The simulation is the world around the members: the network, which loses
 // messages of some kinds in some directions (network), disks that outlive a
 // process (disk), clocks that are wrong (wrist), processes that end without a
-// word (process), and clients that ask for IDs all the time (process.client) and
+// word (process), and clients that request IDs all the time (process.client) and
 // for numbers of sequences (client).
 //
 // Every simulation ends with an audit: no ID was issued twice, each lies in a

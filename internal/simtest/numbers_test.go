@@ -128,16 +128,16 @@ func (s *series) ask(seen position) asked {
 	return a
 }
 
-// askOwn is ask for numbers of a member's own blocks, by somebody who has seen one of its.
+// askOwn requests numbers of a member's own blocks, by somebody who has seen one of its.
 func (s *series) askOwn(seen position) asked {
 	a := s.ask(seen)
 	a.own = true
 	return a
 }
 
-// askModal is ask for numbers of a sequence that was said to be strict, and may not be anymore.
+// askModal requests numbers of a sequence that was said to be strict, and may not be anymore.
 // All numbers of later generations come after those of earlier ones, and strict ones after all
-// that were given before they were asked for.
+// that were given before they were requested.
 func (s *series) askModal() asked {
 	a := s.ask(position{})
 	s.mu.Lock()

@@ -116,7 +116,7 @@ func (p *process) fail(err error) {
 	go p.kill(p)
 }
 
-// request is one request of the client, like real ones: mostly for one ID,
+// request is one request of the client, like real ones: usually for one ID,
 // sometimes for many, sometimes for one above one that it has seen.
 func (p *process) request() {
 	count, after := uint32(1), uint64(0)
@@ -131,7 +131,7 @@ func (p *process) request() {
 	_ = p.issue(count, after)
 }
 
-// issue asks for IDs and puts them to the audit.
+// issue requests IDs and puts them to the audit.
 func (p *process) issue(count uint32, after uint64) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()

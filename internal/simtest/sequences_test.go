@@ -57,7 +57,7 @@ func ofAllKinds() []rules {
 	}
 }
 
-// createSequences creates what the clients ask for.
+// createSequences creates what the clients request.
 func (w *world) createSequences() {
 	w.Helper()
 	for _, r := range w.sequences {
@@ -116,7 +116,7 @@ func (n *numbers) of(name string) *series {
 	return n.series[name]
 }
 
-// client asks for numbers of some sequences, in no order.
+// client requests numbers of some sequences, in no order.
 type client struct {
 	*process
 	all  []*series
@@ -194,7 +194,7 @@ func (c *client) identified(s *series, count uint64) {
 	}
 }
 
-// next asks for numbers as callers of the member do; requestID is "" for a request without an ID.
+// next requests numbers as callers of the member do; requestID is "" for a request without an ID.
 func (p *process) next(ctx context.Context, s *series, count uint64, requestID string) (member.Numbering, error) {
 	return p.router.Next(ctx, s.spec.GetName(), count, requestID)
 }

@@ -34,7 +34,7 @@ func (d *deaf) Read(b []byte) (int, error) {
 }
 
 // UnreadAnswers makes so many calls on one connection, each of whose answers holds as many UUIDs as a call may
-// ask for, and reads nothing from then on, until ctx ends.
+// request, and reads nothing from then on, until ctx ends.
 func UnreadAnswers(ctx context.Context, api string, calls int, options ...grpc.DialOption) error {
 	from := make(chan struct{})
 	options = append([]grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}, options...)

@@ -46,7 +46,7 @@ func (v visit) silentCalls(ctx context.Context) {
 	v.frames(ctx, said...)
 }
 
-// openStreams begins streams of IDs on which nothing is asked for.
+// openStreams begins streams of IDs on which nothing is requested.
 func (v visit) openStreams(ctx context.Context) {
 	token := v.perhaps()
 	var said [][]byte

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// redisHalves sends a part of a command, mostly of one that announces far more than it has.
+// redisHalves sends a part of a command, usually of one that announces far more than it has.
 func (v visit) redisHalves(ctx context.Context) {
 	all := []string{
 		"*1000000000\r\n", "*2\r\n$4\r\nINCR\r\n$1000000000\r\n", "*2\r\n$4\r\nINCR\r\n$60000\r\nhost", "*2\r\n$4\r\nAUTH\r\n$400\r\nsnowraft_1_",

@@ -26,7 +26,7 @@ import (
 //
 //   - Lanes: what members say that they hold is what the log grants them. A cluster all of whose
 //     members grant what they should have refused shows here. Also what clients were told
-//     that asked for windows themselves.
+//     that requested windows themselves.
 //
 //   - Checkpoints: the digests in the log are those of the replay, else members applied something
 //     else than this build does. Leaders propose a checkpoint some seconds after their election

@@ -8,7 +8,7 @@ import (
 )
 
 // auditTold checks that what clients were told they were granted is what the log grants, for
-// those that asked for windows themselves.
+// those that requested windows themselves.
 func auditTold(r *Run, a *audit) error {
 	for op, err := range r.Ops() {
 		if err != nil {

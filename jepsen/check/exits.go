@@ -24,7 +24,7 @@ const (
 // more requests after too many transfers of leadership that failed, see errStuckTransfer in package cluster.
 const stuckTransfer = "a failed leadership transfer blocks Raft"
 
-// expectedExits are how processes may end: killed, with an error, in good order, and asked to end
+// expectedExits are how processes may end: killed, with an error, gracefully, and asked to end
 // before they listened to that.
 var expectedExits = []string{exitKilled, exitRefused, "exit status 0", "signal: terminated"}
 

@@ -7,7 +7,7 @@ import (
 )
 
 // observedTolerance is how far the observed clock may be from the harness's at the end, beside
-// the maximal offset: it is raised once a second.
+// the maximal offset: it is raised once per second.
 const observedTolerance = int64(2 * time.Second)
 
 // observed judges the observed clock of a member, by what it said in the last seconds of the run: the

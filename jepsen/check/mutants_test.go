@@ -141,7 +141,7 @@ func (w *world) script() {
 	w.ask(10_000, "n5/0", 5) // with a clock that is far behind
 }
 
-// ask asks for a worker that only a planted bug grants.
+// ask requests a worker that only a planted bug grants.
 func (w *world) ask(tick int64, holder string, nonce byte) {
 	w.do(w.layout.MillisAt(tick), &commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
 		Layout: worldSpec.Name, Holder: holder, NonceHash: worldNonce(nonce), WindowMs: 100,

@@ -95,7 +95,7 @@ func (o *observedClock) before(p ProcessSpan) int64 {
 	return observed
 }
 
-// after is the observed clock in the first status that was asked for after a moment, or none.
+// after is the observed clock in the first status that was requested after a moment, or none.
 func after(statuses []history.Status, moment, none int64) int64 {
 	for _, s := range statuses[sort.Search(len(statuses), func(i int) bool { return statuses[i].Return > moment }):] {
 		if s.Call >= moment {
@@ -111,7 +111,7 @@ const generatorLag = int64(3500 * time.Millisecond)
 
 // lag is by how much at most the observed clock was behind the harness's clock, in what members
 // said from some time before a fault to its end; negative if any of them had no leader or did not
-// answer. Generators ask members, and let the observed clock go on in between.
+// answer. Generators query members, and let the observed clock go on in between.
 func (o *observedClock) lag(s skew) int64 {
 	if lag, ok := o.lags[s.fault]; ok {
 		return lag

@@ -20,7 +20,7 @@ const (
 // Restores judges the time in which nothing was issued because a cluster was restored. It fails if
 //
 //   - a process that was started after the end of the old cluster issued an ID before the time that "snowraft restore" said;
-//   - no member issued one soon after that time, though clients asked for IDs then;
+//   - no member issued one soon after that time, though clients requested IDs then;
 //   - the time that was said leaves no room for the windows of the old cluster, and for clocks that differ.
 //
 // Processes that live on may use up the windows that they hold: Containment tells whether they do more.
@@ -41,7 +41,7 @@ type silence struct {
 	life   history.Life
 	issues int64 // Unix ns; said beforehand
 	first  int64 // Unix ns; of the first answer of a member with IDs
-	asked  bool  // founders were asked for IDs soon after issues
+	asked  bool  // IDs were requested of founders soon after issues
 	end    int64 // Unix ns; of the life, or of the clients
 }
 

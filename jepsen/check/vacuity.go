@@ -24,7 +24,7 @@ type Seen struct {
 	SnapshotsInstalled int // that members got from the leader
 }
 
-// workloadIDs is the workload whose rate and refusals count: others ask for IDs as well, some of which
+// workloadIDs is the workload whose rate and refusals count: others request IDs as well, some of which
 // are refused without a fault.
 const workloadIDs = "ids"
 

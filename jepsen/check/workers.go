@@ -19,7 +19,7 @@ const (
 
 // workers fails if more workers are held at the end than may be by what processes said of their
 // lanes. A worker that a lane lost, as when the answer to an extension was lost, is held until its
-// window has passed; so it is no matter whether the process is still running.
+// window has passed; so it does not matter whether the process is still running.
 func (l *liveness) workers(held Held) {
 	byStart := make(map[uint32][]history.Status)
 	for _, s := range l.run.Statuses {

@@ -47,7 +47,7 @@ func (d Damage) String() string {
 }
 
 // FlipBit turns one bit of a part, durably. The member must be down. In the log it
-// is mostly one of an entry, seldom one anywhere, where it may mean nothing. The
+// is usually one of an entry, seldom one anywhere, where it may mean nothing. The
 // error is fs.ErrNotExist if the directory has no such part, which a member without
 // a snapshot has not.
 func FlipBit(r *rand.Rand, dir string, what Part) (Damage, error) {
@@ -65,7 +65,7 @@ func FlipBit(r *rand.Rand, dir string, what Part) (Damage, error) {
 	})
 }
 
-// Truncate cuts a part at a random byte, durably; the log mostly where something
+// Truncate cuts a part at a random byte, durably; the log usually where something
 // is lost by it. The member must be down. Errors are those of [FlipBit].
 func Truncate(r *rand.Rand, dir string, what Part) (Damage, error) {
 	d, content, err := victim(r, dir, what)

@@ -12,7 +12,7 @@ import (
 
 const (
 	loopControl = "/dev/loop-control"
-	// loopTries is how often another device is asked for, when somebody else took
+	// loopTries is how often another device is requested, when somebody else took
 	// the one that was free.
 	loopTries = 100
 )

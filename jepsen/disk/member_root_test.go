@@ -89,7 +89,7 @@ func (m *member) gone() bool {
 	}
 }
 
-// id asks for an ID.
+// id requests an ID.
 func (m *member) id() (string, error) {
 	out, err := exec.Command(m.bin, "id", "--timeout", "1s").Output()
 	return strings.TrimSpace(string(out)), err

@@ -65,7 +65,7 @@ func pass(directory, point string, faulty *faulty) (*passthrough, error) {
 	if err := unix.Mount("disk", point, "fuse", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return nil, errors.Join(fmt.Errorf("mount: %w", err), unix.Close(fd))
 	}
-	// The kernel asks for names and attributes each time and forgets a file's
+	// The kernel requests names and attributes each time and forgets a file's
 	// contents when it is opened, since files are changed from below as well, but not
 	// while it is open: a database that has failed still reads what it has mapped.
 	// Locks are the kernel's own business, which is enough for one machine.

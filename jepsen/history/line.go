@@ -78,7 +78,7 @@ type Op struct {
 	ID       uint64 `json:"id"`
 	Workload string `json:"workload"`
 	Client   uint32 `json:"client"`
-	// Do is what was asked for: one of the constants below.
+	// Do is what was requested: one of the constants below.
 	Do string `json:"do"`
 	// Key is the name of the layout or sequence, or of the member that an admin's operation is about.
 	Key     string  `json:"key,omitempty"`

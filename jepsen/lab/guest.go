@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Guest is a host of an embedded generator: a program that is no member and issues IDs. It
+// Guest is a host of an embedded generator: a program that is not a member and issues IDs. It
 // can be cut off, killed, paused, and have a clock that is off, as members can. When its process
 // ends, it stays down.
 type Guest struct{ machine }

@@ -78,7 +78,7 @@ type Lab struct {
 }
 
 // Open makes the hosts and their disks. Nothing is started. The sandbox of this process
-// takes all of it away when it ends; Close ends processes in good order before.
+// takes all of it away when it ends; Close ends processes gracefully before.
 func Open(ctx context.Context, cfg Config) (_ *Lab, err error) {
 	l := &Lab{cfg: cfg, latest: make(map[string]history.Status), memberIDs: make(map[string]string), archives: make(map[int]*raftlog.Archive)}
 	l.life.Store(1)

@@ -20,7 +20,7 @@ const ControlName = "control"
 type Row struct {
 	// Bug is what is planted; empty for the control, which has to pass.
 	Bug string
-	// Where tells rows of the same bug apart; mostly there is one.
+	// Where tells rows of the same bug apart; usually there is one.
 	Where string
 	// Workloads are what clients do.
 	Workloads []string

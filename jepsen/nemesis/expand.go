@@ -14,7 +14,7 @@ import (
 const mostOverlap = 2
 
 // A fault that is alone begins when the cluster is well, and ends when it is well again:
-// that is how long it is quiet before it, at least, and after it, mostly.
+// that is how long it is quiet before it, at least, and after it, usually.
 const (
 	quietBefore = 3 * time.Second
 	quietAfter  = 12 * time.Second

@@ -61,7 +61,7 @@ func (w *World) Resume(ctx context.Context) error {
 	return w.command(ctx, "", "config", "set", "--redis-create", "strict")
 }
 
-// wouldRepeat finds the number that a refusal asks for.
+// wouldRepeat finds the number that a refusal names.
 var wouldRepeat = regexp.MustCompile(`numbers up to (-?\d+) were granted before the backup`)
 
 // resume resumes one sequence; it reports false if the cluster does not know it.

@@ -25,7 +25,7 @@ type chunk struct {
 }
 
 // pass writes to dst what is read from src, each byte later by itself: the next are
-// read in the meantime. The end of src is passed on as well, and is no error.
+// read in the meantime. The end of src is passed on as well, and is not an error.
 func (r *relay) pass(dst, src *net.TCPConn) error {
 	fresh, gone := make(chan chunk, 64), make(chan struct{})
 	defer close(gone)

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// originalDst asks for where a connection was going that a rule has redirected.
+// originalDst looks up where a connection was going that a rule has redirected.
 const originalDst = 80 // SO_ORIGINAL_DST
 
 // patienceToDial is the time that a relay tries to reach a peer. Members give up earlier.

@@ -57,7 +57,7 @@ func (r *run) maxWindow() time.Duration {
 }
 
 // play makes the faults of the script or the plan. Those of a plan may be over early, or
-// there may be none: the load goes on for as long as was asked for.
+// there may be none: the load goes on for as long as was requested.
 func (r *run) play(ctx context.Context, faults *nemesis.World, failed <-chan error) error {
 	if r.Script != nil {
 		return r.Script.Play(ctx, r.world)

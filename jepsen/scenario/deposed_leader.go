@@ -48,7 +48,7 @@ func deposedLeader() Scenario {
 	}
 }
 
-// alone is what a member that is cut off was asked for and answered.
+// alone is the calls of a member that is cut off, and its answers.
 type alone struct {
 	s *stage
 	m *lab.Member
@@ -118,7 +118,7 @@ func (s *stage) depose(m *lab.Member, term uint64) error {
 	return err
 }
 
-// ask asks for numbers, blocks and IDs until the returned function is called. Requests that
+// ask requests numbers, blocks and IDs until the returned function is called. Requests that
 // find no leader take long, so that several clients ask.
 func (a *alone) ask() (stop func() error) {
 	ctx, cancel := context.WithCancel(a.s.ctx)

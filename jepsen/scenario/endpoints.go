@@ -52,7 +52,7 @@ type view struct {
 	members                   string // their IDs
 }
 
-// look asks a member until it answers, knows a leader, and good, if it is not nil, says so.
+// look queries a member until it answers, knows a leader, and good, if it is not nil, says so.
 func (s *stage) look(e endpoint, good func(v *view) bool) (v *view, err error) {
 	if e.err != nil {
 		return nil, e.err
@@ -64,7 +64,7 @@ func (s *stage) look(e endpoint, good func(v *view) bool) (v *view, err error) {
 	return v, err
 }
 
-// view asks a member once; it is nil if there is no answer.
+// view queries a member once; it is nil if there is no answer.
 func (e endpoint) view(ctx context.Context) *view {
 	if e.err != nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/nemesis"
 )
 
-// flippingClock lets a clock go back by a few ticks and forth again, many times a second,
+// flippingClock lets a clock go back by a few ticks and forth again, many times per second,
 // while its member issues as much as it can.
 func flippingClock() Scenario {
 	return Scenario{

@@ -83,7 +83,7 @@ func (s *stage) play(ctx context.Context, w *workload.World, script func(*stage)
 }
 
 // lagging is the greatest time by which the observed clock may be behind, in milliseconds, when a script is over:
-// it is raised once a second, by leaders that have compared their clocks with others' first.
+// it is raised once per second, by leaders that have compared their clocks with others' first.
 const lagging = 2000
 
 // observed waits until all founders know an observed clock of late.
@@ -122,7 +122,7 @@ func (s *stage) conn(m *lab.Member) (*grpc.ClientConn, error) {
 	return conn, err
 }
 
-// status asks a member how it is, right now.
+// status requests the present status of a member.
 func (s *stage) status(ctx context.Context, m *lab.Member) (*snowraftv1.GetStatusResponse, error) {
 	conn, err := s.conn(m)
 	if err != nil {
@@ -194,7 +194,7 @@ func (s *stage) heal() error {
 	return errors.Join(errs...)
 }
 
-// load lets clients ask members without a pause until the script ends, or the returned
+// load lets clients query members without a pause until the script ends, or the returned
 // function is called, which waits for them.
 func (s *stage) load(layout, key string, most uint32, members ...*lab.Member) (stop func() error) {
 	ctx, cancel := context.WithCancel(s.ctx)

@@ -13,7 +13,7 @@ import (
 )
 
 // staleRange lets a leader with numbers in memory lose leadership, another one give numbers
-// out, and the first one lead again: in good order, cut off from the others, and stopped.
+// out, and the first one lead again: gracefully, cut off from the others, and stopped.
 func staleRange() Scenario {
 	return Scenario{
 		Name: "pd-3305", Source: "tikv/pd#3305", Bug: "keep-leader-term",

@@ -72,7 +72,7 @@ func TestClockIsSet(t *testing.T) {
 	c.expect(bumps[len(bumps)-1])
 }
 
-// TestStrobe sets a clock at least 1000 times a second, to offsets of which every byte differs.
+// TestStrobe sets a clock at least 1000 times per second, to offsets of which every byte differs.
 func TestStrobe(t *testing.T) {
 	c := startChild(t, "strobe", strobed[0])
 	began, sets := time.Now(), 0
@@ -157,7 +157,7 @@ func TestSetAfterExec(t *testing.T) {
 	c.expect(0)
 }
 
-// TestAttributesOfTheProcess: those that were asked for hold, and it is in the thread's namespaces.
+// TestAttributesOfTheProcess: those that were requested hold, and it is in the thread's namespaces.
 func TestAttributesOfTheProcess(t *testing.T) {
 	done := make(chan struct{})
 	go func() {

@@ -118,7 +118,7 @@ func emitGettime(a *assembler) {
 }
 
 // emitOfDay is int gettimeofday(struct timeval *rdi, struct timezone *rsi). The kernel's is
-// asked for the time zone only; the time is our clock_gettime's, in microseconds.
+// requested the time zone only; the time is our clock_gettime's, in microseconds.
 func emitOfDay(a *assembler) {
 	a.op(0x57)       // push rdi
 	a.op(0x31, 0xff) // xor edi, edi: no timeval

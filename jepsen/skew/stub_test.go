@@ -54,7 +54,7 @@ func newMachine(t *testing.T) *machine {
 	a.op(0x48, 0x89, 0x46, 0x08) // mov [rsi + 8], rax
 	clobber(a)
 	a.label(symOfDay)
-	a.op(0x48, 0x85, 0xff) // test rdi, rdi: the time is not to be asked for
+	a.op(0x48, 0x85, 0xff) // test rdi, rdi: the time is not to be requested
 	a.op(0x74, 0x01, 0xcc) // jz over int3
 	a.op(0x48, 0x85, 0xf6) // test rsi, rsi
 	a.op(0x74)             // jz

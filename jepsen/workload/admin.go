@@ -79,7 +79,7 @@ type administrator struct {
 	going sync.Mutex // held while a spare goes
 }
 
-// ask asks a member; what is the operation's key.
+// ask queries a member; what is the operation's key.
 func (c *administrator) ask(ctx context.Context, m *lab.Member, what string, f func(ctx context.Context, cluster snowraftv1.ClusterServiceClient, opts ...grpc.CallOption) error) history.Op {
 	op, _ := c.call(ctx, m, history.Op{Do: history.DoAdmin, Key: what},
 		func(ctx context.Context, _ *history.Op, opts ...grpc.CallOption) error {

@@ -75,7 +75,7 @@ func runChurn(ctx context.Context, w *World) error {
 		c := &idler{client: w.client("churn"), of: workers.of, holder: fmt.Sprintf("idle-%d", i+1)}
 		wg.Go(func() { c.live(ctx) })
 	}
-	// Members take a worker of a layout that they are asked for, and keep it.
+	// Members take a worker of a layout of which IDs are requested, and keep it.
 	c := idClient{client: w.client("churn"), layout: smallLayout, out: out}
 	wg.Go(func() {
 		pace(ctx, w.Rate*0.3, func(ctx context.Context) {

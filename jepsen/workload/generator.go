@@ -29,7 +29,7 @@ type Generator struct {
 	Members []string `json:"members"` // addresses
 	Layout  string   `json:"layout"`
 	Holder  string   `json:"holder"`
-	Rate    float64  `json:"rate"` // calls a second
+	Rate    float64  `json:"rate"` // calls per second
 	Token   string   `json:"token,omitempty"`
 	// Start, Client and Session are those of its operations, whose IDs follow LastOp.
 	Start   uint32 `json:"start"`

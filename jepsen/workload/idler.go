@@ -114,7 +114,7 @@ func (c *idler) release(ctx context.Context, next int64) bool {
 	})
 }
 
-// ask asks any member, and reports whether it did what was asked for. What was granted is
+// ask queries any member, and reports whether it did what was requested. What was granted is
 // written down.
 func (c *idler) ask(ctx context.Context, do string, f func(ctx context.Context, m *lab.Member, opts ...grpc.CallOption) (*snowraftv1.Grant, error)) bool {
 	m, ok := c.w.someone()

@@ -16,7 +16,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// ids asks for IDs of the layout "default": a client for each member, which asks only
+// ids requests IDs of the layout "default": a client for each member, which asks only
 // that one, and clients that go from member to member and want each ID to be greater
 // than the one before.
 func ids() Workload {
@@ -29,7 +29,7 @@ func ids() Workload {
 
 const (
 	roamers  = 4
-	mostOnce = 1000 // IDs of one request, mostly
+	mostOnce = 1000 // IDs of one request, usually
 	// muchOnce is more than a worker of the layout "default" has for one tick.
 	muchOnce = 3 * 4096
 )
@@ -64,7 +64,7 @@ func runIDs(ctx context.Context, w *World) error {
 	return nil
 }
 
-// idClient asks for IDs.
+// idClient requests IDs.
 type idClient struct {
 	*client
 	layout string

@@ -41,7 +41,7 @@ func prepareRelaxed(ctx context.Context, w *World) error {
 		&snowraftv1.Sequence{Name: "relaxed-2", Mode: mode, BlockDurationMs: 500},
 		&snowraftv1.Sequence{Name: "relaxed-7", Mode: mode, Start: &start, Increment: &increment},
 		&snowraftv1.Sequence{Name: "relaxed-down", Mode: mode, Increment: &down},
-		// Blocks so small that they are asked for all the time.
+		// Blocks so small that they are requested all the time.
 		&snowraftv1.Sequence{Name: "relaxed-small", Mode: mode, MinBlock: 5, MaxBlock: 20})
 }
 
@@ -125,7 +125,7 @@ func (c *client) end(ctx context.Context, key string, blocks *product.Blocks) {
 		func(ctx context.Context, _ *history.Op) error { return blocks.Close(ctx) })
 }
 
-// block asks for a block. With an ID it is asked for until it is there. Without, its end
+// block requests a block. With an ID it is requested until it is there. Without, its end
 // may be returned: its operation is of the beginning only, as others get the end then.
 func (c numberer) block(ctx context.Context, key, id string) {
 	count := 10 + rand.Uint32N(90)

@@ -110,7 +110,7 @@ func (c *administrator) goes(ctx context.Context, m *lab.Member) error {
 	return m.Wipe()
 }
 
-// leave asks a member to leave, and reports whether it is out. Then it ends by itself.
+// leave sends Leave to a member, and reports whether it is out. Then it ends by itself.
 func (c *administrator) leave(ctx context.Context, m *lab.Member) bool {
 	m.Expire()
 	op := c.ask(ctx, m, "leave "+m.Name, func(ctx context.Context, cluster snowraftv1.ClusterServiceClient, opts ...grpc.CallOption) error {

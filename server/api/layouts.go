@@ -62,7 +62,7 @@ func (l layouts) ListLayouts(_ context.Context, req *snowraftv1.ListLayoutsReque
 	return resp, nil
 }
 
-// pageSize bounds what a caller asks for.
+// pageSize bounds what a caller requests.
 func pageSize(asked int32) (int, error) {
 	switch {
 	case asked < 0:

@@ -102,7 +102,7 @@ func unquote(quoted string) string {
 func (r *Redactor) actor(actor string) string {
 	rest, ofToken := strings.CutPrefix(actor, "token ")
 	if !ofToken || r.names {
-		return actor // a member by its ID, or what is no token
+		return actor // a member by its ID, or what is not a token
 	}
 	id, name, _ := strings.Cut(rest, " (")
 	return "token " + id + " (" + r.Name(strings.TrimSuffix(name, ")")) + ")"

@@ -102,7 +102,7 @@ func (c *carrier) begin(req carried) *turn {
 	return &turn{patience: patience{Context: c.ctx, until: began.Add(timeout)}, of: c, began: began}
 }
 
-// answer serves a request and sends its answer. An error of sending is told by the next read.
+// answer serves a request and sends its answer. An error of sending is returned by the next read.
 func (c *carrier) answer(t *turn, req carried) {
 	resp, err := c.call(t, req)
 	err = wire.Status(err)

@@ -9,7 +9,7 @@ import (
 )
 
 // patience is the context of a call that brought no deadline: it has one, limits.CallTimeout
-// after the call began. Most calls never wait, so its timer is started by the first who asks for
+// after the call began. Most calls never wait, so its timer is started by the first who requests
 // Done: that is a good part of what an interceptor costs.
 type patience struct {
 	context.Context // the call's

@@ -128,7 +128,7 @@ func (h *healthService) poll() {
 	}
 }
 
-// look tells watchers what changed; the lock is held. They are told of nothing else, so that
+// look notifies watchers of changes; the lock is held. They are notified of nothing else, so that
 // all that they see is followed by a further change if it is over.
 func (h *healthService) look() {
 	if now := h.now(); now != h.seen {

@@ -187,7 +187,7 @@ func (s *Server) open(serve func() error) {
 	})
 }
 
-// Finish tells the owner that the process must end.
+// Finish notifies the owner that the process must shut down.
 func (s *Server) Finish(err error) {
 	s.doneOnce.Do(func() {
 		s.err = err

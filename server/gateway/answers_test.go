@@ -38,7 +38,7 @@ func sourceOf(a *answers) *source {
 	return newSource(&members{conn: a}, func(string) (idSource, error) { return noSource{}, nil })
 }
 
-// Protocols that write IDs one by one do not write more than a request asked for.
+// Protocols that write IDs one by one do not write more than was requested.
 func TestGatewayChecksAnswers(t *testing.T) {
 	t.Parallel()
 	if ids, err := sourceOf(new(answers)).Take(t.Context(), nil, "default", 3, 0); err == nil {
@@ -74,7 +74,7 @@ func TestBuffersOfAClosedGateway(t *testing.T) {
 	}
 }
 
-// A request that may be repeated is asked for as such, whoever hands it in.
+// A request that may be repeated is requested as such, whoever hands it in.
 func TestGatewayKeepsRequestIDs(t *testing.T) {
 	t.Parallel()
 	a := new(answers)

@@ -38,7 +38,7 @@ func (g *Gateway) tls() func(protocols ...string) *tls.Config {
 	}
 }
 
-// verify asks a member about the text of a caller's token, with this gateway's own token.
+// verify queries a member about the text of a caller's token, with this gateway's own token.
 func (m *members) verify(ctx context.Context, text string) (*trust.Record, error) {
 	resp := new(snowraftv1.VerifyTokenResponse)
 	err := m.conn.Invoke(ctx, snowraftv1.TokenService_VerifyToken_FullMethodName, &snowraftv1.VerifyTokenRequest{Text: text}, resp)

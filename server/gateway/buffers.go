@@ -23,8 +23,8 @@ const maxBuffered = 64
 // much, so that IDs are in no other order than those that members are asked for.
 const bufferAge = time.Second
 
-// A buffer holds what the rate asks for. An unused buffer costs the cluster minBuffer IDs each
-// bufferAge, which is little also for a layout that has some thousand IDs a second.
+// A buffer holds the IDs that the rate needs. An unused buffer costs the cluster minBuffer IDs each
+// bufferAge, which is little also for a layout that has some thousand IDs per second.
 const (
 	minBuffer = maxBuffered
 	maxBuffer = 1_000_000

@@ -23,8 +23,8 @@ type endpoints = frontend.Server
 
 // Gateway holds no data, no vote and no worker, so that any number of them may come and go.
 //
-// IDs come from buffers, a buffer of each layout that was asked for; numbers of a sequence are
-// asked for together by those who ask at the same time; all else goes to a member as it is.
+// IDs come from buffers, a buffer of each layout that was requested; numbers of a sequence are
+// requested together by those who ask at the same time; all else goes to a member as it is.
 type Gateway struct {
 	*endpoints
 	cfg    Config

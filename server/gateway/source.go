@@ -66,14 +66,14 @@ func (s *source) Take(ctx context.Context, ids []allocator.Range, layout string,
 	return wire.IDs(ids, resp, count)
 }
 
-// UUIDs asks a member, which knows the layout's bits and its cluster's ID.
+// UUIDs queries a member, which knows the layout's bits and its cluster's ID.
 func (s *source) UUIDs(ctx context.Context, layout string, count uint32) ([]string, error) {
 	resp := new(snowraftv1.GenerateUuidsResponse)
 	err := s.askSoon(ctx, snowraftv1.IdService_GenerateUuids_FullMethodName, &snowraftv1.GenerateUuidsRequest{Layout: layout, Count: count}, resp)
 	return resp.GetUuids(), err
 }
 
-// Next asks for callers that come while a member is asked with one call, the next. A request with
+// Next serves callers that come during a call to a member with one call, the next. A request with
 // an ID has an answer of its own, at the leader.
 func (s *source) Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
 	if requestID != "" || tracing.Sampled(ctx) { // a shared call would be in the trace of one caller only
@@ -87,7 +87,7 @@ func (*source) TryNext(context.Context, string, uint64) (n member.Numbering, ok 
 	return n, false
 }
 
-// Last asks a member.
+// Last queries a member.
 func (s *source) Last(ctx context.Context, sequence string) (int64, bool, error) {
 	resp := new(snowraftv1.GetLastResponse)
 	err := s.ask(ctx, snowraftv1.SequenceService_GetLast_FullMethodName, &snowraftv1.GetLastRequest{Sequence: sequence}, resp)
@@ -103,7 +103,7 @@ func (s *source) askNext(ctx context.Context, sequence string, count uint64, req
 	return wire.Numbers(reply, count)
 }
 
-// askSoon asks a member and gives up after wait.
+// askSoon queries a member and gives up after wait.
 func (s *source) askSoon(ctx context.Context, method string, req, reply any) error {
 	soon, cancel := frontend.Within(ctx, wait)
 	defer cancel()

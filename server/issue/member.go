@@ -33,7 +33,7 @@ func (s memberSource) UUIDs(ctx context.Context, layout string, count uint32) ([
 		return nil, err
 	}
 	cluster := s.member.Node().ClusterID()
-	if cluster == "" { // it tells this cluster's UUIDs from those of others
+	if cluster == "" { // it distinguishes this cluster's UUIDs from those of others
 		return nil, s.member.NoLeader()
 	}
 	ids := Borrow()

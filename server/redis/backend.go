@@ -14,7 +14,7 @@ type Backend interface {
 	// is then issued.
 	Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error)
 	// TryNext is Next if that would not wait, as when the numbers are in memory. It
-	// issues none if not ok, for whatever reason: Next tells.
+	// issues none if not ok, for whatever reason, which Next returns.
 	TryNext(ctx context.Context, sequence string, count uint64) (first, increment int64, ok bool)
 	// Last is the last number issued, if there is one; of a strict sequence
 	// linearizably. Reason UNKNOWN_SEQUENCE if there is no such sequence.

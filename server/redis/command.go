@@ -10,7 +10,7 @@ import (
 
 // command is one that is served.
 type command struct {
-	// arity is as COMMAND tells it: how many words, with the command's name;
+	// arity has the meaning of COMMAND's: how many words, with the command's name;
 	// negative: at least that many.
 	arity   int
 	waits   bool // its answer comes at the end of the pipeline: it does not need those before it

@@ -39,7 +39,7 @@ type conn struct {
 	state atomic.Int64
 
 	began    time.Time  // the last read
-	answered []answered // and not told to the meters
+	answered []answered // and not counted by the meters
 
 	in   []byte   // what is read goes here
 	have int      // so much of it was read and not served
@@ -188,7 +188,7 @@ const (
 )
 
 // answer serves the commands that were read, unless it must not wait: then up to
-// one that may have to, and it returns what is left. An error is told to the client.
+// one that may have to, and it returns what is left. An error is sent to the client.
 func (c *conn) answer(mayWait bool) (left int, err error) {
 	used := 0
 	defer func() { c.keepRest(used) }()
@@ -273,7 +273,7 @@ func (c *conn) flush() error {
 }
 
 // keepRest moves what was not used to the begin of the buffer, which is as large as
-// the command that begins there or the client's pipelines ask for.
+// the command that begins there or the client's pipelines request.
 func (c *conn) keepRest(used int) {
 	rest := c.in[used:c.have]
 	switch size := len(c.in); {

@@ -55,7 +55,7 @@ func (l *late) Info() redis.Info {
 }
 
 // A client whose commands are short and whose answers are long delays no other, nor
-// does one that asks for INFO.
+// does one that requests INFO.
 func TestLongAnswersLeaveTheLoop(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{strings.Repeat("COMMAND\r\n", 300) + "INCR orders\r\n", "INFO\r\n"} {

@@ -88,7 +88,7 @@ func (c *conn) appendIDs(layout string, count int, array bool) {
 }
 
 // appendInts answers with integers, in pieces of at most maxAnswerBytes. Their
-// client may be gone before the end: c.closing tells.
+// client may be gone before the end: see c.closing.
 func (c *conn) appendInts(ids []uint64) {
 	for _, id := range ids {
 		if len(c.out)+maxIntBytes > maxAnswerBytes {

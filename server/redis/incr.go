@@ -193,7 +193,7 @@ func (c *conn) next(key string, count uint64) (first, increment int64, err error
 	return first, increment, err
 }
 
-// incrError tells of the end of int64 as Redis does. How to create a sequence that does
+// incrError words the end of int64 as Redis does. How to create a sequence that does
 // not exist, the Backend says.
 func (c *conn) incrError(g *group, count uint64, err error) string {
 	if !exhausted(err) {

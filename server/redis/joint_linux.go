@@ -52,12 +52,12 @@ func (l *loop) depart() {
 	l.joint.idle = l.joint.idle[:0]
 }
 
-// call asks for what connections wait for, while the loop goes on. [share.Calls] would block the loop's
+// call requests what connections wait for, while the loop goes on. [share.Calls] would block the loop's
 // goroutine, so the loop drives the lines itself and takes the answers in its next turn.
 func (l *loop) call(g *grant, count uint64) {
 	defer func() {
 		if recover() != nil {
-			g.err = errPanic // each connection asks on its own then, and tells
+			g.err = errPanic // each connection calls on its own then, and reports
 		}
 		l.mu.Lock()
 		l.granted = append(l.granted, g)

@@ -26,7 +26,7 @@ type place struct {
 	sock    *socket
 	turns   atomic.Int32 // here, away or awaited
 	muted   bool         // it is not in the epoll set; the loop's
-	waiting bool         // for numbers that were asked for together with others'; the loop's
+	waiting bool         // for numbers that were requested together with others'; the loop's
 	ended   bool         // it is to be closed; of whom it is
 }
 
@@ -193,7 +193,7 @@ func (l *loop) give(c *conn) {
 }
 
 // comeBack is called by who serves a connection that is away, and is done with it.
-// The loop is told if there is more to do, or if it waits.
+// The loop learns whether there is more to do, or whether the connection waits.
 func (c *conn) comeBack(more bool) {
 	if more || !c.turns.CompareAndSwap(away, here) {
 		c.loop.give(c)

@@ -7,7 +7,7 @@ import (
 )
 
 // redisVersion is the version of Redis whose answers these are. Some client
-// libraries ask for it to know what they may use.
+// libraries request it to know what they may use.
 const redisVersion = "7.0.15"
 
 func (c *conn) ping(args [][]byte) {
@@ -50,7 +50,7 @@ func (c *conn) hello(args [][]byte) {
 			return
 		}
 		if version != 2 {
-			c.say("NOPROTO unsupported protocol version") // which most libraries ask for first
+			c.say("NOPROTO unsupported protocol version") // which most libraries request first
 			return
 		}
 		for rest := args[2:]; len(rest) > 0; {

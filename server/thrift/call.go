@@ -14,7 +14,7 @@ import (
 type call struct {
 	s       *Server
 	in, out thrift.TProtocol
-	hear    func() // called when the caller got what it asked for
+	hear    func() // called when the caller got what it requested
 }
 
 // method serves a method. The agent is the user agent of get_id, empty for the others.

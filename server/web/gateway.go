@@ -23,7 +23,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// maxTimeout is the longest that a call may ask for: the port cuts answers off after 30 s.
+// maxTimeout is the longest that a call may request: the port cuts answers off after 30 s.
 const maxTimeout = 25 * time.Second
 
 // grpcTimeout is the only header that means something to a call: its deadline, such as 500m or 2S.

@@ -216,7 +216,7 @@ func (h *handler) authenticate(r *http.Request, token string) (*http.Request, er
 	return r.WithContext(trust.WithAddress(trust.WithPrincipal(r.Context(), p), r.RemoteAddr)), nil
 }
 
-// denied reports whether a caller may not do what it asked for.
+// denied reports whether a caller may not do what it requested.
 func denied(err error) bool {
 	_, e := read(err)
 	return e.Code == codes.Unauthenticated || e.Code == codes.PermissionDenied
@@ -265,7 +265,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // the page does not see the answer, unless its site has made its own name resolve to this process. Then the request
 // is refused by that name.
 //
-// It also refuses requests for numbers that a browser sends before its user asks for them.
+// It also refuses requests for numbers that a browser sends before its user requests them.
 func (h *handler) admit(e *endpoint, r *http.Request) error {
 	if e.take != nil && r.Method == http.MethodGet && (r.Header["Sec-Fetch-Site"] != nil || r.Header["Origin"] != nil) {
 		post := *r

@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// Hosts are the names by which a browser may reach a process that asks for no token. A page of another site can have its
+// Hosts are the names by which a browser may reach a process that requests no token. A page of another site can have its
 // own name resolve to the process's address, and the browser then takes requests of the page for those of one origin.
 // The name that they were sent to shows it. A nil Hosts checks nothing.
 type Hosts struct{ names map[string]bool }

@@ -64,7 +64,7 @@ func (h *handler) page(w http.ResponseWriter, r *http.Request) (method string, e
 	header := w.Header()
 	header.Set("Content-Type", p.contentType)
 	header.Set("ETag", p.etag)
-	header.Set("Cache-Control", "no-cache") // may be kept, and is asked for again: an upgrade changes it
+	header.Set("Cache-Control", "no-cache") // may be kept, and is requested again: an upgrade changes it
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Content-Security-Policy", policy)

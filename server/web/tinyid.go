@@ -55,7 +55,7 @@ func (h *handler) nextIDSimple(w http.ResponseWriter, r *http.Request, _ string)
 // errNoBizType is tinyid's wrong token, because the token belongs to a bizType.
 var errNoBizType = invalid("bizType: missing")
 
-// batch takes the numbers that a request asks for: none, as tinyid does, for a batch of none or less. Its token may be a
+// batch takes the numbers that a request wants: none, as tinyid does, for a batch of none or less. Its token may be a
 // parameter, as tinyid's; it is never logged.
 func (h *handler) batch(r *http.Request) ([]int64, error) {
 	if err := checkMethod(r); err != nil {

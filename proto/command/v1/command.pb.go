@@ -1183,7 +1183,7 @@ func (x *CreateLayout) GetSpec() *LayoutSpec {
 	return nil
 }
 
-// AcquireWorker asks for a free worker and its first window.
+// AcquireWorker requests a free worker and its first window.
 type AcquireWorker struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Layout string                 `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
@@ -1191,7 +1191,7 @@ type AcquireWorker struct {
 	Holder string `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`
 	// The SHA-256 of the nonce that the process drew at its start, 32 bytes. Only the holder has the nonce itself.
 	NonceHash []byte `protobuf:"bytes,3,opt,name=nonce_hash,json=nonceHash,proto3" json:"nonce_hash,omitempty"`
-	// The length of the window asked for; the grant covers it, rounded up to whole ticks.
+	// The length of the window requested; the grant covers it, rounded up to whole ticks.
 	WindowMs      int64 `protobuf:"varint,4,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2238,7 +2238,7 @@ type ReturnBlock struct {
 	// The leader term in which the block was granted and the log must have this command: later leaders
 	// count all of the block as issued. 0 for a block of a relaxed sequence.
 	Term uint64 `protobuf:"varint,4,opt,name=term,proto3" json:"term,omitempty"`
-	// The SHA-256 of the key that the block was asked for with.
+	// The SHA-256 of the key that the block was requested with.
 	ReturnKeyHash []byte `protobuf:"bytes,5,opt,name=return_key_hash,json=returnKeyHash,proto3" json:"return_key_hash,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

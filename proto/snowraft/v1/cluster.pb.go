@@ -215,7 +215,7 @@ func (*GetStatusRequest) Descriptor() ([]byte, []int) {
 	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{0}
 }
 
-// Lane is one issuer of the member that is asked.
+// Lane is one issuer of the answering member.
 type Lane struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Layout string                 `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
@@ -823,7 +823,7 @@ type Member struct {
 	Leader     bool       `protobuf:"varint,7,opt,name=leader,proto3" json:"leader,omitempty"`
 	// Whether gossip reaches the member; see not_alive_since_at_ms.
 	Alive bool `protobuf:"varint,8,opt,name=alive,proto3" json:"alive,omitempty"`
-	// How far its clock is from that of the member that was asked.
+	// How far its clock is from that of the answering member.
 	ClockOffsetMs int64  `protobuf:"varint,9,opt,name=clock_offset_ms,json=clockOffsetMs,proto3" json:"clock_offset_ms,omitempty"`
 	Version       string `protobuf:"bytes,10,opt,name=version,proto3" json:"version,omitempty"`
 	// Fingerprints of the cluster secrets that the member knows, in the order of its file; empty as gossip_address is, and

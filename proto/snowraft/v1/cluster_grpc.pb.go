@@ -36,10 +36,10 @@ const (
 //
 // ClusterService is for operators: status, membership, configuration.
 type ClusterServiceClient interface {
-	// GetStatus answers for the member that is asked, from its own replica.
+	// GetStatus answers for the answering member, from its own replica.
 	GetStatus(ctx context.Context, in *GetStatusRequest, opts ...grpc.CallOption) (*GetStatusResponse, error)
 	// ListMembers answers with the servers of the Raft configuration and what gossip knows of them,
-	// as the member that is asked sees them. In a secured cluster, callers without the scope "cluster:read" get no addresses of
+	// as the answering member sees them. In a secured cluster, callers without the scope "cluster:read" get no addresses of
 	// Raft and gossip and no fingerprints.
 	ListMembers(ctx context.Context, in *ListMembersRequest, opts ...grpc.CallOption) (*ListMembersResponse, error)
 	// AddMember makes the cluster's gossip contact a member that waits to be added.
@@ -48,9 +48,9 @@ type ClusterServiceClient interface {
 	RemoveMember(ctx context.Context, in *RemoveMemberRequest, opts ...grpc.CallOption) (*RemoveMemberResponse, error)
 	// TransferLeadership hands leadership to a voter and answers with who leads then.
 	TransferLeadership(ctx context.Context, in *TransferLeadershipRequest, opts ...grpc.CallOption) (*TransferLeadershipResponse, error)
-	// Leave makes the member that is asked leave the cluster and end.
+	// Leave makes the answering member leave the cluster and end.
 	Leave(ctx context.Context, in *LeaveRequest, opts ...grpc.CallOption) (*LeaveResponse, error)
-	// GetConfig answers from the replica of the member that is asked. The replica may be behind by a moment, or by more
+	// GetConfig answers from the replica of the answering member. The replica may be behind by a moment, or by more
 	// while the member is cut off.
 	GetConfig(ctx context.Context, in *GetConfigRequest, opts ...grpc.CallOption) (*GetConfigResponse, error)
 	// UpdateConfig changes the fields that the mask names.
@@ -164,10 +164,10 @@ func (c *clusterServiceClient) ResetObservedClock(ctx context.Context, in *Reset
 //
 // ClusterService is for operators: status, membership, configuration.
 type ClusterServiceServer interface {
-	// GetStatus answers for the member that is asked, from its own replica.
+	// GetStatus answers for the answering member, from its own replica.
 	GetStatus(context.Context, *GetStatusRequest) (*GetStatusResponse, error)
 	// ListMembers answers with the servers of the Raft configuration and what gossip knows of them,
-	// as the member that is asked sees them. In a secured cluster, callers without the scope "cluster:read" get no addresses of
+	// as the answering member sees them. In a secured cluster, callers without the scope "cluster:read" get no addresses of
 	// Raft and gossip and no fingerprints.
 	ListMembers(context.Context, *ListMembersRequest) (*ListMembersResponse, error)
 	// AddMember makes the cluster's gossip contact a member that waits to be added.
@@ -176,9 +176,9 @@ type ClusterServiceServer interface {
 	RemoveMember(context.Context, *RemoveMemberRequest) (*RemoveMemberResponse, error)
 	// TransferLeadership hands leadership to a voter and answers with who leads then.
 	TransferLeadership(context.Context, *TransferLeadershipRequest) (*TransferLeadershipResponse, error)
-	// Leave makes the member that is asked leave the cluster and end.
+	// Leave makes the answering member leave the cluster and end.
 	Leave(context.Context, *LeaveRequest) (*LeaveResponse, error)
-	// GetConfig answers from the replica of the member that is asked. The replica may be behind by a moment, or by more
+	// GetConfig answers from the replica of the answering member. The replica may be behind by a moment, or by more
 	// while the member is cut off.
 	GetConfig(context.Context, *GetConfigRequest) (*GetConfigResponse, error)
 	// UpdateConfig changes the fields that the mask names.

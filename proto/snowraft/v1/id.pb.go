@@ -159,9 +159,9 @@ func (x *IdRange) GetStep() int64 {
 
 type GenerateIdsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The IDs, in ranges; empty when packed IDs were asked for.
+	// The IDs, in ranges; empty when packed IDs were requested.
 	Ranges []*IdRange `protobuf:"bytes,1,rep,name=ranges,proto3" json:"ranges,omitempty"`
-	// The IDs themselves, when packed IDs were asked for.
+	// The IDs themselves, when packed IDs were requested.
 	Ids           []int64 `protobuf:"fixed64,2,rep,packed,name=ids,proto3" json:"ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

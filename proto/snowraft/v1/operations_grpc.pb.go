@@ -32,10 +32,10 @@ const (
 //
 // OperationsService is for operators: backups, restored clusters, upgrades and debug archives.
 type OperationsServiceClient interface {
-	// Backup returns a backup of the cluster's state, piece by piece, as the member that is asked has it. The first bytes
+	// Backup returns a backup of the cluster's state, piece by piece, as the answering member has it. The first bytes
 	// may take as long as the cluster needs to elect a leader. HTTP and gateways do not serve it.
 	Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BackupResponse], error)
-	// Debug returns the files of a debug archive about the member that is asked, one after another. A member serves one such
+	// Debug returns the files of a debug archive about the answering member, one after another. A member serves one such
 	// call at a time, with a deadline of at most five minutes. HTTP and gateways do not serve it.
 	Debug(ctx context.Context, in *DebugRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DebugResponse], error)
 	// AcknowledgeRestore lets sequences of new names be created again after a restore. Repeating it changes nothing.
@@ -129,10 +129,10 @@ func (c *operationsServiceClient) FinalizeUpgrade(ctx context.Context, in *Final
 //
 // OperationsService is for operators: backups, restored clusters, upgrades and debug archives.
 type OperationsServiceServer interface {
-	// Backup returns a backup of the cluster's state, piece by piece, as the member that is asked has it. The first bytes
+	// Backup returns a backup of the cluster's state, piece by piece, as the answering member has it. The first bytes
 	// may take as long as the cluster needs to elect a leader. HTTP and gateways do not serve it.
 	Backup(*BackupRequest, grpc.ServerStreamingServer[BackupResponse]) error
-	// Debug returns the files of a debug archive about the member that is asked, one after another. A member serves one such
+	// Debug returns the files of a debug archive about the answering member, one after another. A member serves one such
 	// call at a time, with a deadline of at most five minutes. HTTP and gateways do not serve it.
 	Debug(*DebugRequest, grpc.ServerStreamingServer[DebugResponse]) error
 	// AcknowledgeRestore lets sequences of new names be created again after a restore. Repeating it changes nothing.

@@ -34,7 +34,7 @@ const (
 	// for a while, unique, ascending per member.
 	SequenceMode_SEQUENCE_MODE_RELAXED SequenceMode = 1
 	// The leader issues the numbers, linearizably: each is greater than all that were
-	// answered before it was asked for (smaller, if the increment is negative).
+	// answered before it was requested (smaller, if the increment is negative).
 	SequenceMode_SEQUENCE_MODE_STRICT SequenceMode = 2
 )
 
@@ -1778,7 +1778,7 @@ type Block struct {
 	// without a reset. Drop a block of a past period.
 	Period         string `protobuf:"bytes,6,opt,name=period,proto3" json:"period,omitempty"`
 	PeriodEndsAtMs int64  `protobuf:"varint,7,opt,name=period_ends_at_ms,json=periodEndsAtMs,proto3" json:"period_ends_at_ms,omitempty"`
-	// How long a block should last, and how many numbers to ask for at least and at most.
+	// How long a block should last, and how many numbers to request at least and at most.
 	BlockDurationMs int64  `protobuf:"varint,8,opt,name=block_duration_ms,json=blockDurationMs,proto3" json:"block_duration_ms,omitempty"`
 	MinBlock        uint64 `protobuf:"varint,9,opt,name=min_block,json=minBlock,proto3" json:"min_block,omitempty"`
 	MaxBlock        uint64 `protobuf:"varint,10,opt,name=max_block,json=maxBlock,proto3" json:"max_block,omitempty"`

@@ -43,7 +43,7 @@ type SequenceServiceClient interface {
 	// CreateSequence adds a sequence. Creating the same sequence again returns it,
 	// another one under the same name is ALREADY_EXISTS.
 	CreateSequence(ctx context.Context, in *CreateSequenceRequest, opts ...grpc.CallOption) (*CreateSequenceResponse, error)
-	// GetSequence returns the sequence of that name, as the replica of the member that is asked has it. The replica may be
+	// GetSequence returns the sequence of that name, as the replica of the answering member has it. The replica may be
 	// behind by a moment, or by more while the member is cut off.
 	GetSequence(ctx context.Context, in *GetSequenceRequest, opts ...grpc.CallOption) (*GetSequenceResponse, error)
 	// ListSequences returns the sequences page by page, in ascending order of their names.
@@ -66,7 +66,7 @@ type SequenceServiceClient interface {
 	// take the shortest way on a stream to the leader.
 	StreamNumbers(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamNumbersRequest, StreamNumbersResponse], error)
 	// GetLast returns the last number that was issued: of a strict sequence
-	// linearizably, of a relaxed one by the member that is asked.
+	// linearizably, of a relaxed one by the answering member.
 	GetLast(ctx context.Context, in *GetLastRequest, opts ...grpc.CallOption) (*GetLastResponse, error)
 	// AllocateBlock grants a block of a relaxed sequence to a process that issues numbers itself: a member, or an
 	// application with blocks in memory.
@@ -225,7 +225,7 @@ type SequenceServiceServer interface {
 	// CreateSequence adds a sequence. Creating the same sequence again returns it,
 	// another one under the same name is ALREADY_EXISTS.
 	CreateSequence(context.Context, *CreateSequenceRequest) (*CreateSequenceResponse, error)
-	// GetSequence returns the sequence of that name, as the replica of the member that is asked has it. The replica may be
+	// GetSequence returns the sequence of that name, as the replica of the answering member has it. The replica may be
 	// behind by a moment, or by more while the member is cut off.
 	GetSequence(context.Context, *GetSequenceRequest) (*GetSequenceResponse, error)
 	// ListSequences returns the sequences page by page, in ascending order of their names.
@@ -248,7 +248,7 @@ type SequenceServiceServer interface {
 	// take the shortest way on a stream to the leader.
 	StreamNumbers(grpc.BidiStreamingServer[StreamNumbersRequest, StreamNumbersResponse]) error
 	// GetLast returns the last number that was issued: of a strict sequence
-	// linearizably, of a relaxed one by the member that is asked.
+	// linearizably, of a relaxed one by the answering member.
 	GetLast(context.Context, *GetLastRequest) (*GetLastResponse, error)
 	// AllocateBlock grants a block of a relaxed sequence to a process that issues numbers itself: a member, or an
 	// application with blocks in memory.

@@ -31,7 +31,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// TokenService manages the API tokens of applications. A cluster without a secret does not ask for tokens, and refuses to
+// TokenService manages the API tokens of applications. A cluster without a secret does not require tokens, and refuses to
 // change them.
 type TokenServiceClient interface {
 	// CreateToken adds a token. Only the response has its text.
@@ -45,7 +45,7 @@ type TokenServiceClient interface {
 	UpdateToken(ctx context.Context, in *UpdateTokenRequest, opts ...grpc.CallOption) (*UpdateTokenResponse, error)
 	// DeleteToken revokes a token permanently.
 	DeleteToken(ctx context.Context, in *DeleteTokenRequest, opts ...grpc.CallOption) (*DeleteTokenResponse, error)
-	// VerifyToken returns what a token allows, as the replica of the member that is asked has it. Gateways call it.
+	// VerifyToken returns what a token allows, as the replica of the answering member has it. Gateways call it.
 	VerifyToken(ctx context.Context, in *VerifyTokenRequest, opts ...grpc.CallOption) (*VerifyTokenResponse, error)
 }
 
@@ -121,7 +121,7 @@ func (c *tokenServiceClient) VerifyToken(ctx context.Context, in *VerifyTokenReq
 // All implementations must embed UnimplementedTokenServiceServer
 // for forward compatibility.
 //
-// TokenService manages the API tokens of applications. A cluster without a secret does not ask for tokens, and refuses to
+// TokenService manages the API tokens of applications. A cluster without a secret does not require tokens, and refuses to
 // change them.
 type TokenServiceServer interface {
 	// CreateToken adds a token. Only the response has its text.
@@ -135,7 +135,7 @@ type TokenServiceServer interface {
 	UpdateToken(context.Context, *UpdateTokenRequest) (*UpdateTokenResponse, error)
 	// DeleteToken revokes a token permanently.
 	DeleteToken(context.Context, *DeleteTokenRequest) (*DeleteTokenResponse, error)
-	// VerifyToken returns what a token allows, as the replica of the member that is asked has it. Gateways call it.
+	// VerifyToken returns what a token allows, as the replica of the answering member has it. Gateways call it.
 	VerifyToken(context.Context, *VerifyTokenRequest) (*VerifyTokenResponse, error)
 	mustEmbedUnimplementedTokenServiceServer()
 }

@@ -1261,7 +1261,7 @@ type ListEventsRequest struct {
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// Only events of these kinds, by their words, such as "election"; empty: all.
 	Kinds []string `protobuf:"bytes,2,rep,name=kinds,proto3" json:"kinds,omitempty"`
-	// Only events of the member that is asked. A gateway asks any member.
+	// Only events of the answering member. A gateway queries any member.
 	Local bool `protobuf:"varint,3,opt,name=local,proto3" json:"local,omitempty"`
 	// The next_page_token of the page before.
 	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`

@@ -32,7 +32,7 @@ const (
 // ViewService shows the cluster to people: one overview of all members, and what happened. The console and "snowraft top"
 // read nothing else about the members.
 type ViewServiceClient interface {
-	// GetOverview answers with the cluster as the member that is asked sees it: its own replica, and the status of each other
+	// GetOverview answers with the cluster as the answering member sees it: its own replica, and the status of each other
 	// member, which it requests at most once per second.
 	GetOverview(ctx context.Context, in *GetOverviewRequest, opts ...grpc.CallOption) (*GetOverviewResponse, error)
 	// WatchOverview sends an overview at once, after each change, and at least once per second; at most 4 per second. A
@@ -109,7 +109,7 @@ func (c *viewServiceClient) ListSequenceViews(ctx context.Context, in *ListSeque
 // ViewService shows the cluster to people: one overview of all members, and what happened. The console and "snowraft top"
 // read nothing else about the members.
 type ViewServiceServer interface {
-	// GetOverview answers with the cluster as the member that is asked sees it: its own replica, and the status of each other
+	// GetOverview answers with the cluster as the answering member sees it: its own replica, and the status of each other
 	// member, which it requests at most once per second.
 	GetOverview(context.Context, *GetOverviewRequest) (*GetOverviewResponse, error)
 	// WatchOverview sends an overview at once, after each change, and at least once per second; at most 4 per second. A

@@ -93,7 +93,7 @@ type AcquireWorkerRequest struct {
 	Nonce []byte `protobuf:"bytes,3,opt,name=nonce,proto3" json:"nonce,omitempty"`
 	// The caller's clock, in Unix milliseconds.
 	ClockAtMs int64 `protobuf:"varint,4,opt,name=clock_at_ms,json=clockAtMs,proto3" json:"clock_at_ms,omitempty"`
-	// The length of the window asked for, in milliseconds. The grant covers it, rounded up to
+	// The length of the window requested, in milliseconds. The grant covers it, rounded up to
 	// whole ticks, up to the longest window that the cluster grants.
 	WindowMs      int64 `protobuf:"varint,5,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -658,7 +658,7 @@ type WorkerGrant struct {
 	Worker uint64                 `protobuf:"varint,1,opt,name=worker,proto3" json:"worker,omitempty"`
 	// The holder's name; of an application with a token, "TOKEN/NAME" with the name of the token.
 	Holder string `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`
-	// The fencing token. It is no secret: a claim needs the holder's nonce too, which no answer shows.
+	// The fencing token. It is not a secret: a claim needs the holder's nonce too, which no answer shows.
 	Token uint64 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
 	// The windows [from_tick, until_tick) granted under this token, in ticks and in Unix milliseconds.
 	FromTick  int64       `protobuf:"varint,4,opt,name=from_tick,json=fromTick,proto3" json:"from_tick,omitempty"`

@@ -21,7 +21,7 @@ type App struct {
 	Stdout, Stderr io.Writer
 	Env            func(name string) string // what is empty is not set
 	Now            func() time.Time
-	// Signals starts to deliver SIGINT and SIGTERM; commands that don't ask for
+	// Signals starts to deliver SIGINT and SIGTERM; commands that don't request
 	// them are ended by them, as any program is.
 	Signals func() (arrived <-chan os.Signal, stop func())
 	// Hangups starts to deliver SIGHUP, for processes that read files again; it ends others.

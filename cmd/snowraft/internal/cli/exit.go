@@ -49,7 +49,7 @@ func (a *App) WarnUnreached(members []string, consequence string) {
 	}
 }
 
-// printError prints an error as text or, if that was asked for and can be, as a google.rpc.Status.
+// printError prints an error as text or, if that was requested and can be, as a google.rpc.Status.
 func (a *App) printError(err error) {
 	if a.JSONErrors {
 		if line, e := apijson.Marshal(statusOf(err)); e == nil {

@@ -19,7 +19,7 @@ const (
 	OutputJSON = "json"
 )
 
-// WantsJSON reports whether a command line, which may be wrong, asks for JSON.
+// WantsJSON reports whether a command line, which may be wrong, requests JSON.
 func WantsJSON(args []string) bool {
 	for i, arg := range args {
 		switch arg {

@@ -96,7 +96,7 @@ func (f *fleet) open(ctx context.Context) {
 	}
 }
 
-// someIDs asks a member for n IDs, over the network as any client does.
+// someIDs requests n IDs from a member, over the network as any client does.
 func someIDs(ctx context.Context, m devMember, access cli.Access, n uint32) ([]devID, error) {
 	r, err := cli.Dial([]string{m.APIAddr()}, cli.DefaultTimeout, access)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// slowDefault is the time after which a request is traced although no caller asked for it.
+	// slowDefault is the time after which a request is traced although no caller requested it.
 	slowDefault = 250 * time.Millisecond
 	slowMost    = time.Hour
 )

@@ -20,7 +20,7 @@ const (
 	pause = time.Second
 )
 
-// errDone says that all overviews that were asked for are shown.
+// errDone says that all overviews that were requested are shown.
 var errDone = errors.New("done")
 
 // display shows overviews.

@@ -10,7 +10,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// maxCount is the most overviews that --count may ask for.
+// maxCount is the most overviews that --count may request.
 const maxCount = 1 << 30
 
 // New returns the command top.
@@ -30,7 +30,7 @@ Times are in UTC.`,
   snowraft top -n 1
   snowraft top --addr 10.0.0.1:7700,10.0.0.2:7700 -o json`,
 	}
-	cli.AddFlag(cmd, "", "count", "n", cli.IntValue(&count, 0, maxCount), "number of views to print; 0 is no limit")
+	cli.AddFlag(cmd, "", "count", "n", cli.IntValue(&count, 0, maxCount), "number of views to print; 0 means no limit")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		ctx, _, stop := a.Interruptible(ctx)
 		defer stop()

@@ -17,7 +17,7 @@ type line struct {
 	look func(string) string
 }
 
-// view returns an overview as lines of at most width columns; 0 is no limit. The cut is why the overview is old; empty if
+// view returns an overview as lines of at most width columns; 0 means no limit. The cut is why the overview is old; empty if
 // it is the newest.
 func view(o *snowraftv1.Overview, cut string, width int, s cli.Style) (all []line) {
 	if cut != "" {
