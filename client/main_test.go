@@ -16,8 +16,11 @@ func TestMain(m *testing.M) {
 	if !race.Enabled && flag.Set("test.parallel", "6") != nil {
 		os.Exit(2)
 	}
-	goleak.VerifyTestMain(m, ofRaft)
+	goleak.VerifyTestMain(m, ofRaft, unanswered)
 }
 
 // ofRaft omits connections that Raft's library closes when their other end does.
 var ofRaft = goleak.IgnoreAnyFunction("github.com/hashicorp/raft.(*NetworkTransport).handleConn")
+
+// unanswered omits what waits for a future that Raft's library left unanswered when it shut down.
+var unanswered = goleak.IgnoreAnyFunction("github.com/snowraft/snowraft/cluster.outcome.func1")

@@ -131,7 +131,8 @@ func (n *Node) barrier(ctx context.Context) error {
 	}
 }
 
-// outcome delivers what becomes of a future of raft's.
+// outcome delivers the error of a future of raft's. Raft leaves a future without one if it shuts down between the commit and the
+// state machine; the goroutine then stays until the process exits.
 func outcome(f raft.Future) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- f.Error() }()
