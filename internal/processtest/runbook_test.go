@@ -125,7 +125,7 @@ func (d *drill) at(host string, m *member) *member {
 	}
 	d.text[m.dir] = "/var/lib/snowraft"
 	if secret := m.secret.Load(); secret != nil {
-		d.text[*secret] = "/etc/snowraft/secret"
+		d.text[*secret] = "/etc/snowraft/cluster.secret"
 	}
 	return m
 }
