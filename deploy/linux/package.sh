@@ -19,6 +19,7 @@ SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 export SOURCE_DATE_EPOCH
 
 internal/tools/static.sh linux "$arch" "$stage/snowraft"
+go run ./internal/sbom -licenses "$stage/licenses.txt" "$stage/snowraft"
 for shell in bash fish zsh; do
 	go run ./cmd/snowraft completion "$shell" >"$stage/snowraft.$shell"
 done

@@ -74,8 +74,8 @@ func digestOf(content []byte) string { return fmt.Sprintf("sha256:%x", sha256.Su
 func pathOf(digest string) string { return "blobs/" + strings.Replace(digest, ":", "/", 1) }
 
 // build returns an image as an archive of OCI's image layout, which Docker loads too.
-func build(r release, program, certificates []byte) ([]byte, error) {
-	layer, err := archived(files(program, certificates), r.created)
+func build(r release, c contents) ([]byte, error) {
+	layer, err := archived(files(c), r.created)
 	if err != nil {
 		return nil, err
 	}

@@ -95,14 +95,16 @@ func open(t *testing.T, r release, archive []byte) (o opened) {
 	return o
 }
 
+var given = contents{program: []byte("program"), certificates: []byte("certificates"), licenses: []byte("licenses")}
+
 func TestArchiveHoldsTheImage(t *testing.T) {
 	t.Parallel()
-	archive, err := build(commit, []byte("program"), []byte("certificates"))
+	archive, err := build(commit, given)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := open(t, commit, archive)
-	want := files([]byte("program"), []byte("certificates"))
+	want := files(given)
 	if len(o.files) != len(want) {
 		t.Fatalf("the image has %d files, want %d", len(o.files), len(want))
 	}
@@ -117,7 +119,7 @@ func TestArchiveHoldsTheImage(t *testing.T) {
 	if settings := newImage(commit, "").Config; !reflect.DeepEqual(o.config.Config, settings) {
 		t.Errorf("containers run with %+v, want %+v", o.config.Config, settings)
 	}
-	again, err := build(commit, []byte("program"), []byte("certificates"))
+	again, err := build(commit, given)
 	if err != nil || !bytes.Equal(archive, again) {
 		t.Errorf("a second archive differs (%v)", err)
 	}

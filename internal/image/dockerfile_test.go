@@ -170,7 +170,7 @@ func TestDockerfileMakesTheSameImage(t *testing.T) {
 		t.Errorf("the Dockerfile makes\n%+v\nwant, as internal/image,\n%+v", d.settings, want)
 	}
 	held := make(map[string]copied)
-	for _, e := range files(nil, nil) {
+	for _, e := range files(contents{}) {
 		path := "/" + strings.TrimSuffix(e.name, "/")
 		if c, found := d.copies[path]; found || e.name[len(e.name)-1] != '/' {
 			held[path] = copied{from: c.from, owner: e.owner}
@@ -179,7 +179,7 @@ func TestDockerfileMakesTheSameImage(t *testing.T) {
 	if !maps.Equal(d.copies, held) {
 		t.Errorf("the Dockerfile copies %v, want, as internal/image, %v", d.copies, held)
 	}
-	want := []string{"/etc/ssl/certs/ca-certificates.crt", "/snowraft", data}
+	want := []string{"/etc/ssl/certs/ca-certificates.crt", "/licenses.txt", "/snowraft", data}
 	if got := slices.Sorted(maps.Keys(held)); !slices.Equal(got, want) {
 		t.Errorf("the image has %q, want %q", got, want)
 	}

@@ -16,14 +16,21 @@ type entry struct {
 	content []byte
 }
 
+// contents holds the files that the image is made of.
+type contents struct {
+	program, certificates []byte
+	licenses              []byte // of the modules in the program
+}
+
 // files returns what the image holds. They belong to root, so that the process cannot change them, except for the data.
-func files(program, certificates []byte) []entry {
+func files(c contents) []entry {
 	return []entry{
 		{name: "etc/", mode: 0o755},
 		{name: "etc/ssl/", mode: 0o755},
 		{name: "etc/ssl/certs/", mode: 0o755},
-		{name: "etc/ssl/certs/ca-certificates.crt", mode: 0o644, content: certificates},
-		{name: "snowraft", mode: 0o755, content: program},
+		{name: "etc/ssl/certs/ca-certificates.crt", mode: 0o644, content: c.certificates},
+		{name: "licenses.txt", mode: 0o644, content: c.licenses},
+		{name: "snowraft", mode: 0o755, content: c.program},
 		{name: "var/", mode: 0o755},
 		{name: "var/lib/", mode: 0o755},
 		// Owned by the user, so that a new volume is too.

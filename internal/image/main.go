@@ -30,6 +30,7 @@ func run(args []string) error {
 	flags.StringVar(&r.arch, "arch", "", "`architecture` of the program: amd64 or arm64")
 	created := flags.Int64("created", 0, "Unix `time` of the commit")
 	program := flags.String("program", "", "`file` with the static program")
+	licenses := flags.String("licenses", "", "`file` with the licenses of the modules in the program")
 	certificates := flags.String("certificates", "", "`file` with the CA certificates")
 	out := flags.String("out", "", "`file` to write")
 	if err := flags.Parse(args); err != nil {
@@ -44,18 +45,17 @@ func run(args []string) error {
 		return errors.New("expected --revision, --created and no arguments")
 	}
 	r.created = time.Unix(*created, 0).UTC()
-	binary, err := os.ReadFile(*program)
-	if err != nil {
-		return fmt.Errorf("read program: %w", err)
+	var c contents
+	for path, content := range map[*string]*[]byte{program: &c.program, licenses: &c.licenses, certificates: &c.certificates} {
+		var err error
+		if *content, err = os.ReadFile(*path); err != nil {
+			return err
+		}
 	}
-	if err := checkProgram(binary, r.arch); err != nil {
+	if err := checkProgram(c.program, r.arch); err != nil {
 		return fmt.Errorf("program %s: %w", *program, err)
 	}
-	bundle, err := os.ReadFile(*certificates)
-	if err != nil {
-		return fmt.Errorf("read CA certificates: %w", err)
-	}
-	archive, err := build(r, binary, bundle)
+	archive, err := build(r, c)
 	if err != nil {
 		return err
 	}

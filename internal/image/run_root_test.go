@@ -31,7 +31,7 @@ func built(t *testing.T) opened {
 	archive := filepath.Join(dir, "image.tar")
 	err := run([]string{
 		"-version", commit.version, "-revision", commit.revision, "-created", fmt.Sprint(commit.created.Unix()), "-arch", runtime.GOARCH,
-		"-program", program, "-certificates", "/etc/ssl/certs/ca-certificates.crt", "-out", archive,
+		"-program", program, "-licenses", "../../LICENSE", "-certificates", "/etc/ssl/certs/ca-certificates.crt", "-out", archive,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -26,13 +26,13 @@ func run(args []string) error {
 	flags := flag.NewFlagSet("sbom", flag.ContinueOnError)
 	version := flags.String("version", "", "version of the release")
 	unix := flags.Int64("time", 0, "Unix time of the commit")
-	bomPath := flags.String("bom", "", "file for the bill of materials, CycloneDX JSON")
+	bomPath := flags.String("bom", "", "file for the bill of materials, CycloneDX JSON; needs -version and -time")
 	licensesPath := flags.String("licenses", "", "file for the texts of the licenses")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if flags.NArg() == 0 || *version == "" || *unix == 0 || *bomPath == "" || *licensesPath == "" {
-		return fmt.Errorf("expected -version, -time, -bom, -licenses and at least one program")
+	if flags.NArg() == 0 || *licensesPath == "" || *bomPath != "" && (*version == "" || *unix == 0) {
+		return fmt.Errorf("expected -licenses and at least one program, and with -bom also -version and -time")
 	}
 	modules, err := modulesOf(flags.Args())
 	if err != nil {
@@ -41,14 +41,17 @@ func run(args []string) error {
 	if err := readLicenses(modules); err != nil {
 		return err
 	}
+	if err := os.WriteFile(*licensesPath, licenseTexts(modules), 0o644); err != nil { //nolint:gosec // a file of a release is for everyone
+		return err
+	}
+	if *bomPath == "" {
+		return nil
+	}
 	bom, err := json.MarshalIndent(newBOM(*version, time.Unix(*unix, 0).UTC(), modules), "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(*bomPath, append(bom, '\n'), 0o644); err != nil { //nolint:gosec // a file of a release is for everyone
-		return err
-	}
-	return os.WriteFile(*licensesPath, licenseTexts(modules), 0o644) //nolint:gosec // a file of a release is for everyone
+	return os.WriteFile(*bomPath, append(bom, '\n'), 0o644) //nolint:gosec // a file of a release is for everyone
 }
 
 // module is a Go module in a program.
