@@ -74,7 +74,7 @@ func newBlocks(members snowraftv1.SequenceServiceClient, timeout time.Duration, 
 	}
 	granter := &blocksGranter{MemberGranter: rpc.MemberGranter{Sequences: members}}
 	w := newBlocksWatch(o.refresh, func(ctx context.Context) (blocksState, error) {
-		resp, err := members.GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: name})
+		resp, err := members.GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: name, Local: true})
 		if err != nil {
 			return blocksState{}, err
 		}

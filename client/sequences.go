@@ -17,8 +17,8 @@ func (c *Client) CreateSequence(ctx context.Context, spec SequenceSpec, opts ...
 	return changedSequence(c.sequences.CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: spec.message(), Force: o.force}))
 }
 
-// GetSequence returns the sequence of that name, or ErrUnknownSequence. Its state is that of the member that answers,
-// which may be behind the leader's.
+// GetSequence returns the sequence of that name, or ErrUnknownSequence. Its state is the leader's at some moment
+// after the call began.
 func (c *Client) GetSequence(ctx context.Context, name string) (SequenceInfo, error) {
 	resp, err := c.sequences.GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: name})
 	if err != nil {

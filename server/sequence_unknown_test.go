@@ -35,7 +35,7 @@ func TestNotUnknownAfterRestart(t *testing.T) {
 			_, next = n.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1})
 		})
 		calls.Go(func() {
-			_, get = n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "orders"})
+			_, get = n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "orders", Local: true})
 		})
 		calls.Go(func() {
 			_, last = n.sequences.GetLast(t.Context(), &snowraftv1.GetLastRequest{Sequence: "orders"})
@@ -102,7 +102,7 @@ func TestNothingIsUnknownOutsideOfACluster(t *testing.T) {
 			return err
 		},
 		"GetSequence": func() error {
-			_, err := n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "s"})
+			_, err := n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "s", Local: true})
 			return err
 		},
 		"GetLast": func() error {

@@ -47,13 +47,27 @@ func (q sequences) create(ctx context.Context, req *snowraftv1.CreateSequenceReq
 	}
 }
 
-// GetSequence answers a member that has no such sequence as the leader.
+// GetSequence answers as the leader, or for a local request from the replica. A forwarded request always comes to the leader.
 func (q sequences) GetSequence(ctx context.Context, req *snowraftv1.GetSequenceRequest) (*snowraftv1.GetSequenceResponse, error) {
-	look := q.Member.Sequence
-	if q.forwarded(ctx) {
-		look = q.Member.SequenceAtLeader
+	switch {
+	case q.forwarded(ctx):
+		return sequenceFound(ctx, req, q.Member.SequenceAtLeader)
+	case req.GetLocal():
+		return sequenceFound(ctx, req, q.Member.Sequence)
 	}
-	found, err := look(ctx, req.GetName())
+	reply, err := q.atLeader(ctx, snowraftv1.SequenceService_GetSequence_FullMethodName, req, func(ctx context.Context, _ any) (any, error) {
+		return sequenceFound(ctx, req, q.Member.SequenceAtLeader)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return reply.(*snowraftv1.GetSequenceResponse), nil
+}
+
+func sequenceFound(
+	ctx context.Context, req *snowraftv1.GetSequenceRequest, find func(ctx context.Context, name string) (fsm.Sequence, error),
+) (*snowraftv1.GetSequenceResponse, error) {
+	found, err := find(ctx, req.GetName())
 	if err != nil {
 		return nil, err
 	}

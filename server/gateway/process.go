@@ -27,7 +27,7 @@ var _ frontend.Process = process{}
 // Exists reports whether there is such a sequence.
 func (p process) Exists(ctx context.Context, sequence string) (bool, error) {
 	err := p.ask(ctx, snowraftv1.SequenceService_GetSequence_FullMethodName,
-		&snowraftv1.GetSequenceRequest{Name: sequence}, new(snowraftv1.GetSequenceResponse))
+		&snowraftv1.GetSequenceRequest{Name: sequence, Local: true}, new(snowraftv1.GetSequenceResponse))
 	if errors.Is(err, client.ErrUnknownSequence) {
 		return false, nil
 	}

@@ -469,8 +469,11 @@ func (x *CreateSequenceResponse) GetUnreachedMembers() []string {
 }
 
 type GetSequenceRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Answer from the replica of the answering member. The replica may be behind by a moment, or by more while the member is
+	// cut off. No leader is needed for a sequence that the replica has.
+	Local         bool `protobuf:"varint,2,opt,name=local,proto3" json:"local,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -510,6 +513,13 @@ func (x *GetSequenceRequest) GetName() string {
 		return x.Name
 	}
 	return ""
+}
+
+func (x *GetSequenceRequest) GetLocal() bool {
+	if x != nil {
+		return x.Local
+	}
+	return false
 }
 
 type GetSequenceResponse struct {
@@ -2033,9 +2043,10 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\ton_demand\x18\x03 \x01(\bR\bonDemand\"x\n" +
 	"\x16CreateSequenceResponse\x121\n" +
 	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12+\n" +
-	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"(\n" +
+	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\">\n" +
 	"\x12GetSequenceRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"H\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05local\x18\x02 \x01(\bR\x05local\"H\n" +
 	"\x13GetSequenceResponse\x121\n" +
 	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\"j\n" +
 	"\x14ListSequencesRequest\x12\x1b\n" +

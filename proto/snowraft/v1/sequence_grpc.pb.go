@@ -43,8 +43,8 @@ type SequenceServiceClient interface {
 	// CreateSequence adds a sequence. Creating the same sequence again returns it,
 	// another one under the same name is ALREADY_EXISTS.
 	CreateSequence(ctx context.Context, in *CreateSequenceRequest, opts ...grpc.CallOption) (*CreateSequenceResponse, error)
-	// GetSequence returns the sequence of that name, as the replica of the answering member has it. The replica may be
-	// behind by a moment, or by more while the member is cut off.
+	// GetSequence returns the sequence of that name, as the leader has it at some moment after the call. With local, the
+	// replica of the answering member is enough, which may be behind.
 	GetSequence(ctx context.Context, in *GetSequenceRequest, opts ...grpc.CallOption) (*GetSequenceResponse, error)
 	// ListSequences returns the sequences page by page, in ascending order of their names.
 	ListSequences(ctx context.Context, in *ListSequencesRequest, opts ...grpc.CallOption) (*ListSequencesResponse, error)
@@ -225,8 +225,8 @@ type SequenceServiceServer interface {
 	// CreateSequence adds a sequence. Creating the same sequence again returns it,
 	// another one under the same name is ALREADY_EXISTS.
 	CreateSequence(context.Context, *CreateSequenceRequest) (*CreateSequenceResponse, error)
-	// GetSequence returns the sequence of that name, as the replica of the answering member has it. The replica may be
-	// behind by a moment, or by more while the member is cut off.
+	// GetSequence returns the sequence of that name, as the leader has it at some moment after the call. With local, the
+	// replica of the answering member is enough, which may be behind.
 	GetSequence(context.Context, *GetSequenceRequest) (*GetSequenceResponse, error)
 	// ListSequences returns the sequences page by page, in ascending order of their names.
 	ListSequences(context.Context, *ListSequencesRequest) (*ListSequencesResponse, error)

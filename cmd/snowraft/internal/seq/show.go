@@ -58,22 +58,26 @@ func record(s *snowraftv1.Sequence) cli.Block {
 }
 
 func newGet(a *cli.App) *cobra.Command {
-	return client(a, &cobra.Command{
+	var local bool
+	cmd := client(a, &cobra.Command{
 		Use:   "get NAME",
 		Short: "Show a sequence",
-		Long: `Show a sequence, as the answering member knows it.
+		Long: `Show a sequence, as the leader knows it. Without a leader, --local shows what the
+answering member knows, which may be behind.
 
 Next is the first number that is not granted. Members are granted blocks of numbers, so
-Next is usually greater than the next number to be issued (see "snowraft seq last"). A
-follower learns of grants a moment after the leader. Remaining counts the numbers left
-in this period. The generation grows with each change.`,
+Next is usually greater than the next number to be issued (see "snowraft seq last").
+Remaining counts the numbers left in this period. The generation grows with each change.`,
 		Example: `  snowraft seq get orders
-  snowraft seq get orders -o json`,
+  snowraft seq get orders -o json
+  snowraft seq get orders --local`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
-		resp, err := r.Sequences.GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: args[0]})
+		resp, err := r.Sequences.GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: args[0], Local: local})
 		if err != nil {
 			return err
 		}
 		return out.Answer(resp, record(resp.GetSequence()))
 	})
+	cmd.Flags().BoolVar(&local, "local", false, "show what the answering member knows, which needs no leader")
+	return cmd
 }
