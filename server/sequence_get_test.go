@@ -43,7 +43,7 @@ func TestGetSequenceWithoutQuorum(t *testing.T) {
 	n := nodes[0]
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	until(t, "the member knows that nobody leads", func() bool {
+	until(t, "the member knows that there is no leader", func() bool {
 		_, err := n.sequences.GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: "orders"})
 		if err == nil {
 			return false

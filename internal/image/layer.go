@@ -19,7 +19,7 @@ type entry struct {
 // contents holds the files that the image is made of.
 type contents struct {
 	program, certificates []byte
-	licenses              []byte // of the modules in the program
+	licenses              []byte // license texts of the modules in the program
 }
 
 // files returns what the image holds. They belong to root, so that the process cannot change them, except for the data.
