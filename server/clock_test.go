@@ -92,12 +92,12 @@ func TestClockBackAcrossRestartOfAll(t *testing.T) {
 	for _, n := range nodes {
 		all.add(t, n.cfg.Name, n.mustGenerate(100)...)
 	}
-	restartAll(nodes, -5*time.Second)
+	restartAll(nodes, -time.Minute) // the restart takes seconds on a busy machine, by which the clock catches up
 	for _, n := range nodes {
 		until(t, n.cfg.Name+" refuses for its clock", func() bool {
 			ids, err := n.generate(1, 0)
 			if err == nil {
-				t.Fatalf("%s issued %v with its clock 5 s back", n.cfg.Name, ids)
+				t.Fatalf("%s issued %v with its clock a minute back", n.cfg.Name, ids)
 			}
 			return reason(err) == rpc.ClockBehind
 		})
