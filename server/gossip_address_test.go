@@ -1,7 +1,9 @@
 package server
 
 import (
+	"log/slog"
 	"net"
+	"strings"
 	"testing"
 )
 
@@ -26,6 +28,12 @@ func TestGossipAddressOfALoopbackName(t *testing.T) {
 	if own == nil {
 		own = net.IPv4(127, 0, 0, 1) // nothing better
 	}
+	outside := "127.0.0.1" // without a route to other networks
+	for _, address := range anywhere {
+		if ip, err := sourceTo(t.Context(), address); err == nil && outside == "127.0.0.1" {
+			outside = ip.String()
+		}
+	}
 	other := net.JoinHostPort(own.String(), "7703")
 	for _, c := range []struct {
 		host, listens string
@@ -35,15 +43,24 @@ func TestGossipAddressOfALoopbackName(t *testing.T) {
 		{"localhost", ":7703", []string{"127.0.0.1:7703", other}, own.String()},
 		{"localhost", "0.0.0.0:7703", []string{other}, own.String()},
 		{"localhost", ":7703", []string{"127.0.0.1:7703"}, "127.0.0.1"},
-		{"localhost", ":7703", nil, "127.0.0.1"},
+		{"localhost", ":7703", nil, outside},
 		{"localhost", "127.0.0.1:7703", []string{other}, "127.0.0.1"},
 		{"127.0.0.1", ":7703", []string{other}, "127.0.0.1"},
 		{"192.0.2.1", ":7703", []string{other}, "192.0.2.1"},
 	} {
-		cfg := Config{GossipAddr: c.listens, Join: c.join}
+		cfg := Config{GossipAddr: c.listens, Join: c.join, Logger: slog.New(slog.DiscardHandler)}
 		ip, err := gossipIP(t.Context(), cfg, c.host)
 		if err != nil || (ip.String() != c.want && !(ip.Equal(net.IPv6loopback) && c.want == "127.0.0.1")) {
 			t.Errorf("gossipIP of %s, listening at %s, joining %v = %v, %v, want %s", c.host, c.listens, c.join, ip, err, c.want)
 		}
+	}
+}
+
+// A member whose name leads to itself only does not start with that address while it cannot find the way to another member.
+func TestGossipAddressWithoutRoute(t *testing.T) {
+	t.Parallel()
+	cfg := Config{GossipAddr: ":7703", Join: []string{"localhost:7703", "127.0.0.1:none"}, Logger: slog.New(slog.DiscardHandler)}
+	if ip, err := gossipIP(t.Context(), cfg, "localhost"); err == nil || !strings.Contains(err.Error(), "set advertise-host to an address") {
+		t.Errorf("gossipIP = %v, %v", ip, err)
 	}
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -18,7 +19,7 @@ type ports struct {
 	*frontend.Ports
 	raft     net.Listener
 	gossip   *memberlist.NetTransport
-	gossipIP string // what others gossip with
+	gossipIP string // other members gossip with it
 }
 
 func listen(ctx context.Context, cfg Config) (_ *ports, err error) {
@@ -45,31 +46,51 @@ func listen(ctx context.Context, cfg Config) (_ *ports, err error) {
 	return p, nil
 }
 
-// gossipIP returns the address that others gossip with, that of the host. A name can lead back to this machine only: Debian
+// gossipIP returns the address that other members gossip with: that of the host. A name can lead back to this machine only: Debian
 // writes the machine's own name into /etc/hosts with 127.0.1.1. The address is then the one from which packets to another
-// member leave. No packet is sent.
+// member leave, or without other members those to other networks. No packet is sent. It fails while the route to another member
+// is unknown, because a wrong address would stay until the process restarts.
 func gossipIP(ctx context.Context, cfg Config, host string) (net.IP, error) {
 	found, err := net.DefaultResolver.LookupIPAddr(ctx, host)
 	if err != nil || len(found) == 0 {
-		return nil, fmt.Errorf("advertise-host %s can't be resolved: %w", host, err)
+		return nil, fmt.Errorf("advertise-host %q: cannot be resolved: %w", host, err)
 	}
 	ip := found[0].IP
 	listens, _, _ := net.SplitHostPort(cfg.GossipAddr) // listenGossip checks it
 	if all := net.ParseIP(listens); !ip.IsLoopback() || net.ParseIP(host) != nil || (listens != "" && !all.IsUnspecified()) {
 		return ip, nil
 	}
-	for _, member := range cfg.Join {
-		conn, err := new(net.Dialer).DialContext(ctx, "udp", member)
-		if err != nil {
-			continue // not known now
+	others := cfg.Join
+	if len(others) == 0 {
+		others = anywhere
+	}
+	var unknown error
+	for _, other := range others {
+		from, err := sourceTo(ctx, other)
+		if err == nil && !from.IsLoopback() {
+			cfg.Logger.Info("host name leads to this machine only; gossip uses another address", "host", host, "address", from)
+			return from, nil
 		}
-		from, _ := conn.LocalAddr().(*net.UDPAddr)
-		_ = conn.Close()
-		if from != nil && !from.IP.IsLoopback() {
-			return from.IP, nil
-		}
+		unknown = errors.Join(unknown, err)
+	}
+	if unknown != nil && len(cfg.Join) > 0 {
+		return nil, fmt.Errorf("advertise-host %q: leads to %s, which other machines cannot reach, and join has members whose route is unknown; "+
+			"set advertise-host to an address of this machine, or try again: %w", host, ip, unknown)
 	}
 	return ip, nil
+}
+
+// anywhere are addresses for documentation (RFC 5737, RFC 3849): their route is that to other networks.
+var anywhere = []string{"192.0.2.1:9", "[2001:db8::1]:9"}
+
+// sourceTo returns the local address of packets to another.
+func sourceTo(ctx context.Context, address string) (net.IP, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "udp", address)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = conn.Close() }()
+	return conn.LocalAddr().(*net.UDPAddr).IP, nil
 }
 
 func listenGossip(ctx context.Context, cfg Config) (*memberlist.NetTransport, error) {
