@@ -1,7 +1,9 @@
 package server
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"math"
 	"os"
@@ -15,15 +17,16 @@ import (
 
 const (
 	// haltFile is where a member notes in its data directory why it halted. Its process exits within a second, before Prometheus
-	// reads the metrics, so the metrics of the next one tell.
+	// reads the metrics, so the metrics of the next process show it.
 	haltFile = "halt.json"
 	// haltPatience bounds the wait for a disk that may be the reason.
 	haltPatience = time.Second
-	// maxHaltFile is longer than any note, in bytes.
-	maxHaltFile = 1 << 10
+	// haltFileSize is longer than any note, in bytes. The file has this size from the start, so that a full disk, a reason to halt, has
+	// room for the note.
+	haltFileSize = 256
 )
 
-// halt is why and when a member halted.
+// halt is the reason and the time of a halt.
 type halt struct {
 	Reason   string `json:"reason"` // of haltReasons
 	AtMillis int64  `json:"at_ms"`  // Unix ms
@@ -42,17 +45,31 @@ func openHalts(dir string) *halts {
 		return h
 	}
 	h.path = filepath.Join(dir, haltFile)
-	f, err := os.Open(h.path)
-	if err != nil {
-		return h
+	var raw []byte
+	if f, err := os.Open(h.path); err == nil {
+		raw, _ = io.ReadAll(io.LimitReader(f, haltFileSize))
+		_ = f.Close()
 	}
-	defer func() { _ = f.Close() }()
-	raw, err := io.ReadAll(io.LimitReader(f, maxHaltFile))
 	var last halt
-	if err == nil && json.Unmarshal(raw, &last) == nil && last.AtMillis > 0 && slices.Contains(haltReasons, last.Reason) {
+	if json.Unmarshal(raw, &last) == nil && last.AtMillis > 0 && slices.Contains(haltReasons, last.Reason) {
 		h.last.Store(&last)
 	}
+	if len(raw) < haltFileSize {
+		_ = h.write(raw) // without room, a later note may be lost
+	}
 	return h
+}
+
+// write replaces the content of the file in place. A write that is cut short leaves no valid note.
+func (h *halts) write(note []byte) error {
+	f, err := os.OpenFile(h.path, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	content := bytes.Repeat([]byte{' '}, haltFileSize)
+	copy(content, note)
+	_, err = f.Write(content)
+	return errors.Join(err, f.Sync(), f.Close())
 }
 
 // note remembers a halt, also for the next process if the disk answers in time.
@@ -65,9 +82,8 @@ func (h *halts) note(failure error, atMillis int64) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		raw, err := json.Marshal(last)
-		if err == nil && os.WriteFile(h.path+".tmp", append(raw, '\n'), 0o600) == nil {
-			_ = os.Rename(h.path+".tmp", h.path) // the log has the reason as well
+		if raw, err := json.Marshal(last); err == nil {
+			_ = h.write(raw) // the log has the reason as well
 		}
 	}()
 	select {

@@ -53,6 +53,13 @@ func TestHaltIsKnownToNextProcess(t *testing.T) {
 			}
 		}
 	}
+	// A full disk is a reason to halt, so the note takes no room that the file does not have.
+	for range 2 {
+		if info, err := os.Stat(filepath.Join(dir, haltFile)); err != nil || info.Size() != haltFileSize {
+			t.Errorf("the file of the note: %v, %v, want %d bytes", info, err, haltFileSize)
+		}
+		h.note(cluster.ErrNameTaken, 2_500)
+	}
 	inMemory := openHalts("")
 	inMemory.note(cluster.ErrNameTaken, 1)
 	if inMemory.values(t)["name"] != 0.001 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -65,18 +66,29 @@ func keep(p *cli.Printer, path string) error {
 	return p.Answer(Created{File: path, Fingerprint: fingerprint}, cli.Line("kept secret file %q; fingerprint: %s", path, fingerprint))
 }
 
-// writeNew writes a file that must not exist, all of it or nothing.
+// writeNew writes a file that must not exist, all of it or nothing, also if the process is killed: the content has its final name
+// only when it is on disk.
 func writeNew(path, content string) error {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return cli.Usagef("--out %q: the file exists; choose another name", path)
+	if _, err := os.Lstat(path); err == nil {
+		return existing(path)
 	}
+	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".") // mode 0600
 	if err != nil {
 		return fmt.Errorf("create secret file: %w", err)
 	}
+	defer func() { _ = os.Remove(file.Name()) }()
 	_, err = file.WriteString(content)
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return errors.Join(fmt.Errorf("write secret file: %w", err), os.Remove(path))
+		return fmt.Errorf("write secret file: %w", err)
+	}
+	if err := os.Link(file.Name(), path); errors.Is(err, fs.ErrExist) {
+		return existing(path)
+	} else if err != nil {
+		return fmt.Errorf("create secret file: %w", err)
 	}
 	return nil
+}
+
+func existing(path string) error {
+	return cli.Usagef("--out %q: the file exists; choose another name", path)
 }
