@@ -202,13 +202,14 @@ func HostValue(p *string) *Value {
 
 // HostsValue takes host names and IP addresses, without ports.
 func HostsValue(p *[]string) *Value {
-	const expects = "a host name or IP address without a port, or several separated by commas"
+	const most = 50 // a certificate with many more is too long for clients
+	const expects = "host names or IP addresses without a port, at most 50, separated by commas"
 	text := func() string { return strings.Join(*p, ",") }
 	return &Value{Kind: "HOST,...", Expects: expects, List: true, Text: text, Parse: func(s string) bool {
 		*p = nil
 		for host := range strings.SplitSeq(s, ",") {
 			host = strings.TrimSpace(host)
-			if !isHost(host) {
+			if !isHost(host) || len(*p) == most {
 				return false
 			}
 			*p = append(*p, host)

@@ -100,6 +100,9 @@ be alive, unless --force is given. With --if-exists, the command can be repeated
 	cmd.Flags().BoolVar(&force, "force", false, "remove the member even if quorum would be lost")
 	cmd.Flags().BoolVar(&ifExists, "if-exists", false, "succeed if the cluster has no such member")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		if args[0] == "" { // as from an unset variable of a script
+			return cli.Usagef("member name: must not be empty; name the member to remove")
+		}
 		resp, err := r.Cluster.RemoveMember(ctx, &snowraftv1.RemoveMemberRequest{Member: args[0], Force: force})
 		if ifExists && err != nil && rpc.FromError(err).Reason == rpc.UnknownMember {
 			return out.Answer(&snowraftv1.RemoveMemberResponse{}, cli.Line("no member %q; nothing to remove", args[0]))

@@ -55,7 +55,7 @@ func (s supervisor) serving(ctx context.Context, p process) {
 func (s supervisor) watch(ctx context.Context, p process, status sdnotify.State) {
 	interval, every := superviseInterval, s.manager.Watchdog()/2
 	if every > 0 {
-		interval = min(interval, every)
+		interval = every / ((every + superviseInterval - 1) / superviseInterval) // divides every, so that no sign is late
 	}
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
