@@ -9,20 +9,19 @@ import (
 )
 
 const (
-	// maxNap is the longest a waiting caller goes without a look at the clock.
+	// maxNap is the longest time between two readings of the clock by a waiting caller.
 	maxNap = 20 * time.Millisecond
-	// longNap is the nap of a caller who has waited for a window for longer than the wait
-	// threshold: there may be thousands of them, for minutes, and a grant wakes them anyway.
+	// longNap is the nap of a caller that has waited for a window for longer than the wait threshold. Thousands
+	// of callers may wait so, for minutes, and a grant wakes them anyway.
 	longNap = 200 * time.Millisecond
 )
 
-// await takes from any lane, or waits until one gives something. It does so as
-// long as it makes sense: for the clock to reach the next tick, until ctx ends;
-// for a window as long as [Config.Patience] says, but for a clock that is wrong at most
-// up to the wait threshold.
+// await takes cells from any lane, or waits until a lane has some. It waits until ctx ends for the clock to
+// reach the next tick, and for a window as long as [Config.Patience] says. While the clock is wrong, it waits
+// for a window for at most the wait threshold.
 func (i *Issuer) await(ctx context.Context, n, after uint64) (held *lease, start, end uint64, err error) {
-	var began, patience int64 // Mono; when waiting for a window began, and when to give it up
-	var patient bool          // they are set
+	var began, patience int64 // Mono; start and limit of the wait for a window
+	var patient bool          // began and patience are set
 	for {
 		changed := i.changed.next()
 		if i.closing.Load() {
@@ -80,10 +79,11 @@ func (i *Issuer) await(ctx context.Context, n, after uint64) (held *lease, start
 	}
 }
 
-// reachable returns an [ErrInvalidArgument] if no member can have issued after: it is later than this
-// clock, the observed clock and the majority's by more than the wait threshold plus the allowed offset,
-// and by more than the ticks that lanes may be ahead. An ID that is later than this clock by less, and
-// not reached within the wait threshold, is a matter of clocks.
+// reachable returns an [ErrInvalidArgument] if after is greater than every ID of the layout, or if no member
+// can have issued it. No member can if the ID is later than this clock, the observed clock and the majority's
+// clock by more than the wait threshold, the allowed offset and MaxAhead together, and by more ticks than a
+// lane may be ahead. An ID that is later by less, and that the clock does not reach within the wait threshold,
+// is a clock error.
 func (i *Issuer) reachable(now clock.Reading, limits clock.Limits, after uint64) error {
 	parts, err := i.layout.Unpack(after)
 	if err != nil {
@@ -98,8 +98,8 @@ func (i *Issuer) reachable(now clock.Reading, limits clock.Limits, after uint64)
 	return nil
 }
 
-// survey asks every lane what it has to offer and returns the best: the
-// shortest wait for the clock, else a grant, else an error.
+// survey returns the best outlook of all lanes: the shortest wait for the clock, else the grant that can be
+// expected soonest, else an error.
 func (i *Issuer) survey(now clock.Reading, limits clock.Limits, after uint64) outlook {
 	var best outlook
 	had := false
@@ -117,8 +117,7 @@ func (i *Issuer) survey(now clock.Reading, limits clock.Limits, after uint64) ou
 	return best
 }
 
-// check says why nothing may be issued at this reading of the clock, and no
-// window requested.
+// check returns an error if, at this reading of the clock, no ID may be issued and no window requested.
 func (i *Issuer) check(now clock.Reading) error {
 	if err := i.watch.Check(now); err != nil {
 		return err

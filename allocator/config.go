@@ -17,44 +17,43 @@ const defaultMaxAhead = 5 * time.Millisecond
 
 // Config holds the settings of an [Issuer].
 type Config struct {
-	// Layout of the IDs; one that can issue.
+	// Layout is the layout of the IDs. It must be able to issue: see [snowflake.Layout.CanIssue].
 	Layout *snowflake.Layout
-	// Holder is this process's stable name. Lane i asks as "Holder/i".
+	// Holder is the stable name of this process. Lane i acquires its worker as "Holder/i".
 	Holder string
 	// Nonce is drawn at random when the process starts.
 	Nonce Nonce
-	// Lanes is the number of workers to hold, 1 to 64; 0 is 1. Each adds as many IDs
-	// a tick as the layout has sequences.
+	// Lanes is the number of workers to hold, 1 to 64; 0 means 1. Each lane adds as many IDs per tick as the
+	// layout has sequences.
 	Lanes int
 	// Granter grants windows.
 	Granter Granter
-	// Watch is the clock, the judge of it, and the limits.
+	// Watch holds the clock and the limits, and checks the clock.
 	Watch *clock.Watch
-	// MaxAhead is the greatest time ahead of the clock at which a tick is used when those
-	// before are full; rounded down to ticks. 0 is 5 ms, less than 0 is not at all.
+	// MaxAhead is the greatest time by which a lane issues ahead of the clock, when all earlier ticks are full.
+	// It is rounded down to whole ticks. 0 means 5 ms; a negative value means not at all.
 	MaxAhead time.Duration
-	// Idle, if not 0, is how long a lane without a caller keeps its worker. With the first extension
-	// after that it releases the worker, until a caller finds that no lane has anything to issue. A
-	// lane that holds no worker stops requesting one after a minute, or after Idle if that is less.
+	// Idle, if not 0, is how long a lane keeps its worker without a caller. After the next extension the lane
+	// releases the worker. It acquires one again when a caller finds that no lane has anything to issue. A lane
+	// that holds no worker stops requesting one after a minute, or after Idle if that is less.
 	Idle time.Duration
-	// Patience, if not nil, says how long a call with this context waits for a window, at
-	// most; 0 is not at all, and nil the wait threshold. The context itself bounds it too, and
-	// the wait threshold while the cluster refuses this process's clock. had is false until
-	// there was a window once.
+	// Patience, if not nil, returns the longest time that a call with this context waits for a window; 0 means
+	// not at all. If Patience is nil, that time is the wait threshold. The context bounds the wait too, and so
+	// does the wait threshold while the cluster refuses this process's clock. had is false as long as no lane
+	// has had a window since it started or was last idle.
 	Patience func(ctx context.Context, had bool) time.Duration
-	// Observe, if not nil, is called with the observed clock of each grant, in
-	// Unix milliseconds, by the lanes' goroutines: for a process that has no
-	// replica to read it from.
+	// Observe, if not nil, is called by the lanes' goroutines with the observed clock of each grant, in Unix
+	// milliseconds. A process without a replica learns the observed clock this way.
 	Observe func(unixMillis int64)
 	// Wait, if not nil, observes calls that wait for a window.
 	Wait Wait
-	// Events records what people look back on; nil: it is not recorded.
+	// Events records notable events for operators; nil discards them.
 	Events Events
-	// Logger for what operators should know; nil discards it.
+	// Logger logs messages for operators; nil discards them.
 	Logger *slog.Logger
 }
 
-// check fills in defaults.
+// check validates the settings and fills in defaults.
 func (c *Config) check() error {
 	switch {
 	case c.Layout == nil || c.Granter == nil || c.Watch == nil:
@@ -64,7 +63,7 @@ func (c *Config) check() error {
 	case c.Lanes < 0 || c.Lanes > limits.Lanes:
 		return fmt.Errorf("%w: %d lanes: expected 1 to %d", ErrInvalidArgument, c.Lanes, limits.Lanes)
 	}
-	// A clock that is before the epoch is wrong and may become right.
+	// A clock before the epoch is wrong, but may be corrected while the issuer runs.
 	if err := c.Layout.CanIssue(max(c.Watch.Now().Wall, c.Layout.MillisAt(0))); err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalidArgument, err)
 	}

@@ -11,23 +11,23 @@ import (
 )
 
 const (
-	// maxTries is the number of blocks in a row that may be outdated, or too short for a
-	// caller, until that is an error.
+	// maxTries is the number of blocks in a row that may be outdated, or too short for a caller, before the
+	// caller gets an error.
 	maxTries = 3
-	// askAgain is how often, in milliseconds, the cluster is asked whether a period
-	// has ended that by this process's clock has.
+	// askAgain is the interval, in milliseconds, of requests to the cluster while a period has ended by this
+	// process's clock but not by the cluster's.
 	askAgain = 100
 )
 
-// fetch is the request for a block that is in progress, or several in a row.
+// fetch is a request for a block in progress, or several such requests in a row.
 type fetch struct {
-	cancel func() // of the call
+	cancel func() // cancels the call
 	done   chan struct{}
 }
 
-// request begins a request for a block. The call belongs to no particular caller: callers who
-// need it wait for it with contexts of their own. None is in progress, and the lock
-// is held. The values, nil for none, are those of the caller that starts it.
+// request starts a request for a block. All waiting callers share it, and each waits for it with its own
+// context. values holds the context values of the caller that starts it; nil for none. Requires s.mu and no
+// request in progress.
 func (s *Sequence) request(values context.Context) {
 	ctx, cancel := context.WithCancel(withValues(context.Background(), values))
 	f := &fetch{cancel: cancel, done: make(chan struct{})}
@@ -72,7 +72,7 @@ func (s *Sequence) ask(ctx context.Context, tries *int) (again bool) {
 		if s.ledger.outdated(b) {
 			s.ledger.stats.Skipped += b.Count
 			if s.ledger.overtaken(b) && s.closed == nil && len(s.waiting) > 0 {
-				return true // the next one may be quicker, and no caller waits longer than its context
+				return true // the next block may arrive in time, and no caller waits longer than its context
 			}
 			if *tries++; *tries <= maxTries && s.closed == nil {
 				return true
@@ -99,24 +99,24 @@ func (s *Sequence) ask(ctx context.Context, tries *int) (again bool) {
 	return false
 }
 
-// failed notes that no block was granted, and wakes the waiting callers. The lock
-// is held.
+// failed records that no block was granted, and refuses the waiting callers that the request was for. Requires
+// s.mu.
 func (s *Sequence) failed(err error, now clock.Reading) {
 	if s.pacer.failed(now.Mono) && !errors.Is(err, ErrClosed) {
 		s.cfg.Logger.Warn("block not granted; retrying when numbers are requested", "sequence", s.cfg.Name, "error", err)
-		// Without the name: thousands of sequences fail for one reason, and make one event.
+		// The text omits the name: thousands of sequences fail for one reason, and make one event.
 		s.cfg.Events.Note(events.Window, slog.LevelWarn, "blocks of sequences not granted; retrying when numbers are requested")
 	}
 	s.refuse(err, func(w *waiter) bool { return w.asked })
 }
 
-// accept takes a block in and serves those who wait. asked is when the cluster was
-// requested it. The lock is held.
+// accept stores a granted block and serves the waiting callers. asked is the time of the request for the block.
+// Requires s.mu.
 func (s *Sequence) accept(b *stock, asked, now clock.Reading) {
 	s.ledger.accepted(b)
 	s.weed()
 	if b.PeriodEnd != 0 && asked.Wall >= b.PeriodEnd {
-		s.lenient.Store(now.Mono + askAgain) // the cluster knew, and its clock decides
+		s.lenient.Store(now.Mono + askAgain) // the cluster granted it anyway, and its clock decides
 	}
 	switch {
 	case s.next == nil:
@@ -124,8 +124,8 @@ func (s *Sequence) accept(b *stock, asked, now clock.Reading) {
 	case b.continues(s.next):
 		s.next = s.next.joined(0, b)
 	default:
-		// There is no place for a third. It is here because a caller wants more than
-		// the next one has, or because a period did not end.
+		// There is no room for a third block. It was requested because a caller wants more numbers than the
+		// next block has, or because a period did not end.
 		s.serveWaiting(now)
 		if s.next != nil && s.closed == nil && (len(s.waiting) == 0 || s.waiting[0].count > b.Count) {
 			s.ledger.stats.Skipped += b.Count

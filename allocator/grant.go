@@ -12,25 +12,25 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// This file is how a lane gets, extends and releases its worker: all its calls
-// to the Granter. They are made by the lane's goroutine only.
+// This file holds all calls of a lane to the Granter, by which the lane gets, extends and releases its worker.
+// Only the lane's goroutine makes these calls.
 
-// errShort is the problem of a lane whose window does not reach to where it is,
-// because the cluster's clock is behind this process's, or that was behind itself.
+// errShort is the problem of a lane whose extended window has already ended, because the cluster's clock is
+// behind this process's clock, or because this process's clock was behind at the request.
 var errShort = errors.New("the granted window has already ended; compare the clock of this machine with the leader's")
 
 const (
 	callTimeout = 5 * time.Second
-	// courtesyTimeout is for the release of a worker that a lane no longer uses, by a
-	// swap or because it is idle. Callers wait for nothing but this call then.
+	// courtesyTimeout bounds the release of a worker that a lane no longer uses, after a swap or because the
+	// lane is idle. Callers may wait for nothing except this call then.
 	courtesyTimeout = 500 * time.Millisecond
 )
 
 // acquire requests a worker.
 func (l *lane) acquire(now clock.Reading, limits clock.Limits) pause {
 	layout := l.issuer.layout
-	// Wait once until the clock has passed the observed clock. Once, because on
-	// a clock that is a little behind others' the observed clock stays ahead.
+	// Wait once until the clock has passed the observed clock. Only once, because the observed clock stays
+	// ahead of a clock that is a little behind the others.
 	if behind := l.issuer.watch.Behind(now); behind > 0 && behind <= limits.WaitThreshold && !l.waited {
 		l.waited = true
 		return pause{behind + time.Millisecond, false}
@@ -102,10 +102,9 @@ func (l *lane) open(g Grant, limits clock.Limits) pause {
 	return pause{0, false}
 }
 
-// extend moves the end of the window. An extension whose outcome is unknown is
-// repeated under the same ID: if it was granted, the repetition gets what it granted.
-// If the cluster refuses the window as that of another holder, the lane issues from
-// what is left of it until another worker is granted.
+// extend moves the end of the window. It repeats an extension whose outcome is unknown under the same ID: if
+// that extension was granted, the repetition returns its window. If the cluster refuses the window as another
+// holder's, the lane issues from the rest of the window until another worker is granted.
 func (l *lane) extend(held *lease, now clock.Reading) pause {
 	until, repeated := held.until(), l.extension != 0
 	if !repeated {
@@ -144,9 +143,9 @@ func (l *lane) extend(held *lease, now clock.Reading) pause {
 	l.window.extended(grant.MaxWindow)
 	if now = l.issuer.watch.Now(); l.hasEnded(held, now) {
 		if repeated {
-			return pause{0, false} // what was granted long ago is over: the next one is a new extension
+			return pause{0, false} // the repeated extension ended long ago: the next request is a new extension
 		}
-		return l.failed(errShort) // do not ask again without a pause
+		return l.failed(errShort) // no new request without a pause
 	}
 	if l.failures > 0 {
 		l.log.Info("window extended again", "worker", held.worker, "until", grant.Until)
@@ -176,8 +175,8 @@ func drawExtension() uint64 {
 	}
 }
 
-// schedule decides when the window is extended next. By the monotonic clock:
-// the wall clock may jump, and a jump forward shows in that the window ended.
+// schedule sets the time of the next extension. It uses the monotonic clock, because the wall clock may jump;
+// hasEnded notices a jump forward.
 func (l *lane) schedule(held *lease, now clock.Reading) {
 	l.failures, l.ended = 0, false
 	left := clock.Between(now.Wall, held.layout.MillisAt(held.until()))
@@ -201,8 +200,8 @@ func (l *lane) call(f func(context.Context) error) error {
 	return f(ctx)
 }
 
-// delayed is the error of a call that began at a reading of the clock. The request carried that
-// reading, and was it long on its way, then the clock need not be behind for being refused.
+// delayed returns the error of a call that began at a reading of the clock. The request carried that reading.
+// If the request was long on its way, the cluster may refuse it although the clock is not behind.
 func (l *lane) delayed(err error, began clock.Reading) error {
 	behind, ok := errors.AsType[*clock.BehindError](err)
 	if !ok {
@@ -215,7 +214,8 @@ func (l *lane) delayed(err error, began clock.Reading) error {
 	return fmt.Errorf("the response took %v and came too late: %v", took, err) //nolint:errorlint // that is not what is wrong
 }
 
-// releaseSoon releases the worker of a closed lease, if there is one, while callers may wait for this lane.
+// releaseSoon releases the worker of a closed lease, if there is one, within courtesyTimeout, because callers
+// may wait for this lane.
 func (l *lane) releaseSoon(held *lease) {
 	if held == nil {
 		return
@@ -226,7 +226,7 @@ func (l *lane) releaseSoon(held *lease) {
 	}
 }
 
-// release gives the worker of a closed lease back.
+// release releases the worker of a closed lease.
 func (l *lane) release(held *lease, timeout time.Duration) error {
 	if err := l.issuer.calls.Err(); err != nil {
 		return err

@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// Granter grants windows. The lanes of a member call a leaderGranter, which
-// proposes to Raft or calls the leader; those of an application ask an rpc.MemberGranter,
-// which calls a member over gRPC. The same two grant blocks, see [BlockGranter].
+// Granter grants windows. The lanes of a member call a leaderGranter, which proposes to Raft or calls the
+// leader. The lanes of an application call an rpc.MemberGranter, which calls a member over gRPC. The same two
+// types grant blocks, see [BlockGranter].
 //
-// A call that fails may still have been carried out: a lost reply is a
-// lost window, never assumed not to have been granted. The errors that mean
-// something to a lane are [ErrWindowMismatch], [*WorkersExhaustedError] and
-// [ErrTimeExhausted], wrapped or not; all others are tried again.
+// A failed call may still have been carried out: the window of a lost reply is lost, and never assumed not to
+// have been granted. Lanes distinguish the errors [ErrWindowMismatch], [*WorkersExhaustedError],
+// [*FencedError], [ErrTimeExhausted], [ErrOldClusterAlive] and clock errors, wrapped or not; they retry after
+// all errors.
 //
-// Implementations are called from several goroutines and must return soon after
-// their context is done; [Issuer.Close] waits for them.
+// Implementations are called from several goroutines and must return soon after their context is done;
+// [Issuer.Close] waits for them.
 type Granter interface {
 	// AcquireWorker grants a free worker and its first window.
 	AcquireWorker(ctx context.Context, r AcquireRequest) (Grant, error)
-	// ExtendWindow moves the end of a window, provided that worker, token,
-	// nonce and end are what the request says; otherwise [ErrWindowMismatch]. A
-	// repetition of the worker's last extension gets the window as it is.
+	// ExtendWindow moves the end of a window, provided that worker, token, nonce and end are those of the
+	// request; otherwise the error is [ErrWindowMismatch]. A repetition of the worker's last extension returns
+	// the window as it is.
 	ExtendWindow(ctx context.Context, r ExtendRequest) (Grant, error)
 	// ReleaseWorker releases a worker under the same conditions.
 	ReleaseWorker(ctx context.Context, r ReleaseRequest) error
@@ -31,36 +31,36 @@ type Granter interface {
 // random when a process starts and never stored.
 type Nonce [16]byte
 
-// AcquireRequest requests a worker.
+// AcquireRequest is a request for a worker.
 type AcquireRequest struct {
 	Layout    string
 	Holder    string // stable name of the lane
 	Nonce     Nonce
 	NowMillis int64         // this process's clock, Unix milliseconds
-	Window    time.Duration // wanted, counted from NowMillis
+	Window    time.Duration // wanted length, counted from NowMillis
 }
 
-// ExtendRequest requests a later end of a window.
+// ExtendRequest is a request for a later end of a window.
 type ExtendRequest struct {
 	Layout    string
 	Worker    uint64
 	Token     uint64
 	Nonce     Nonce
-	Until     int64         // the end that the holder knows of
-	ID        uint64        // of the extension and its repetitions, not 0
+	Until     int64         // end of the window that the holder knows
+	ID        uint64        // shared by the extension and its repetitions; not 0
 	NowMillis int64         // this process's clock, Unix milliseconds
-	Window    time.Duration // wanted, counted from NowMillis
+	Window    time.Duration // wanted length, counted from NowMillis
 }
 
-// ReleaseRequest releases a worker.
+// ReleaseRequest is a request to release a worker.
 type ReleaseRequest struct {
 	Layout string
 	Worker uint64
 	Token  uint64
 	Nonce  Nonce
-	Until  int64 // the end that the holder knows of
-	// Next is the first tick in which nothing was issued: the last tick + 1, or
-	// the window's start if nothing was issued at all.
+	Until  int64 // end of the window that the holder knows
+	// Next is the first tick in which nothing was issued: the last tick used + 1, or the window's start if
+	// nothing was issued at all.
 	Next int64
 }
 

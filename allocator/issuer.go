@@ -30,21 +30,20 @@ type Issuer struct {
 	picker   *picker
 	changed  *signal // fires when a lease, its window or a lane's problem changes
 
-	asking   atomic.Pointer[context.Context] // values of a call that waits, for the next call to the Granter
+	asking   atomic.Pointer[context.Context] // context values of a waiting call, for the next call to the Granter
 	closing  atomic.Bool
 	stopping chan struct{}   // closed by the first Close
-	calls    context.Context // of all calls to the Granter
+	calls    context.Context // context of all calls to the Granter
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
 
 	mu       sync.Mutex
-	failures []error // of the releases
+	failures []error // errors of the releases
 }
 
-// Open starts an issuer: a goroutine for each lane, which acquires a worker. It
-// returns at once; until the first window is granted, calls wait for it. The
-// error is an [ErrInvalidArgument], and wraps that of the layout if it cannot
-// issue. Close it when done.
+// Open starts an issuer: one goroutine for each lane, which acquires a worker. Open returns at once; calls wait
+// until the first window is granted. The error is an [ErrInvalidArgument], and also wraps the error of the
+// layout if the layout cannot issue. The caller must close the issuer.
 func Open(cfg Config) (*Issuer, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
@@ -81,12 +80,11 @@ func Open(cfg Config) (*Issuer, error) {
 
 // Next returns one ID, greater than after; 0 means no floor.
 //
-// It waits for the clock to reach the next tick, also when that is a little behind,
-// and for a window as long as [Config.Patience] says. Its errors are
-// [*clock.BehindError], [*clock.SkewError], [*WindowEndedError],
-// [*WorkersExhaustedError], [ErrTimeExhausted], [ErrClosed], that of ctx, and
-// [ErrInvalidArgument] if no ID of the layout is greater than after, or if after is
-// too far in the future to have been issued.
+// It waits for the clock to reach the next tick, even if the clock is a little behind, and for a window as long
+// as [Config.Patience] says. Its errors are [*clock.BehindError], [*clock.SkewError], [*WindowEndedError],
+// [*WorkersExhaustedError], [*FencedError], [ErrTimeExhausted], [ErrOldClusterAlive], [ErrClosed] and, when ctx
+// ends, [*InterruptedError]. The error is [ErrInvalidArgument] if no ID of the layout is greater than after, or
+// if after is too far in the future to have been issued.
 func (i *Issuer) Next(ctx context.Context, after uint64) (uint64, error) {
 	if ctx.Err() != nil {
 		return 0, interrupted(ctx, "starting")
@@ -104,13 +102,11 @@ func (i *Issuer) Next(ctx context.Context, after uint64) (uint64, error) {
 	return held.id(start), nil
 }
 
-// Take appends count IDs to dst, as one range for each tick and worker. All of
-// them are greater than after. Ranges of one lane ascend; with several lanes
-// those of different lanes are in no order.
+// Take appends count IDs to dst, in ranges of one tick and one worker each. All of them are greater than after.
+// Ranges of one lane ascend; ranges of different lanes are in no order.
 //
-// It waits and fails as [Issuer.Next] does. With an error it returns dst with
-// the ranges that were taken before; no other caller gets those IDs, so the caller
-// may use them or not.
+// It waits and fails as [Issuer.Next] does. With an error it returns dst with the ranges that were taken
+// before. No other caller gets those IDs, so the caller may use or drop them.
 func (i *Issuer) Take(ctx context.Context, dst []Range, count uint32, after uint64) ([]Range, error) {
 	if count == 0 {
 		return dst, fmt.Errorf("%w: count 0: expected at least 1 ID", ErrInvalidArgument)
@@ -137,8 +133,8 @@ func (i *Issuer) Take(ctx context.Context, dst []Range, count uint32, after uint
 	return dst, nil
 }
 
-// try takes from the first lane that gives something, beginning with the one
-// that did last. It returns no lease if none does.
+// try takes cells from the first lane that has some, beginning with the lane that served last on this
+// processor. It returns no lease if no lane has any.
 func (i *Issuer) try(now clock.Reading, n, after uint64) (held *lease, start, end uint64) {
 	tick := i.layout.TickAt(now.Wall)
 	k := 0
@@ -162,13 +158,11 @@ func (i *Issuer) try(now clock.Reading, n, after uint64) (held *lease, start, en
 	return nil, 0, 0
 }
 
-// Close ends issuing, then releases the workers, with the last tick that was
-// used, so that the next holder can begin right after it. A call to the Granter
-// that is in progress is waited for until ctx is done, because its window would be
-// discarded otherwise; then all calls are cancelled. No goroutine is left
-// afterwards, and no call begins. The error says which workers were not
-// released: they become free when their windows have passed. Further calls of
-// Close wait for the first and return the same.
+// Close stops issuing, then releases the workers with the last tick that was used, so that the next holder can
+// begin right after it. Close waits until ctx is done for a call to the Granter that is in progress, because
+// the window of that call would be discarded otherwise; then it cancels all calls. Afterwards no goroutine is
+// left, and no call begins. The error names the workers that were not released: they become free when their
+// windows have passed. Further calls of Close wait for the first call and return the same error.
 func (i *Issuer) Close(ctx context.Context) error {
 	defer context.AfterFunc(ctx, i.cancel)()
 	if !i.closing.Swap(true) {
@@ -188,7 +182,7 @@ func (i *Issuer) Close(ctx context.Context) error {
 	return errors.Join(i.failures...)
 }
 
-// failed notes what Close is to report.
+// failed records an error for Close to return.
 func (i *Issuer) failed(err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -14,17 +14,16 @@ import (
 const (
 	// clockPoll is the interval at which a lane checks whether its clock is correct again.
 	clockPoll = 100 * time.Millisecond
-	// exhaustedPoll is the interval at which a lane requests a worker at least, though none
-	// was to become free before: a holder may have released one.
+	// exhaustedPoll is the longest interval between requests for a worker while none is free: a holder may
+	// release its worker before its window ends.
 	exhaustedPoll = 3 * time.Second
 )
 
-// lane keeps one lease, and its window ahead of the clock.
+// lane holds one lease and keeps its window ahead of the clock.
 //
-// run is its goroutine. Only it calls the Granter for this lane, opens a lease
-// and extends one. It closes a lease strictly before the next one becomes
-// visible, so that at no time two of them can issue cells; both under mu, so
-// that with mu held the lane is never seen between the two.
+// run is its goroutine. Only run calls the Granter for this lane, opens leases and extends them. It closes a
+// lease strictly before the next one becomes visible, so that two leases never issue cells at the same time.
+// Both steps are under mu, so that a holder of mu never sees the lane between them.
 type lane struct {
 	issuer *Issuer
 	holder string // the lane's own name
@@ -35,36 +34,36 @@ type lane struct {
 
 	mu      sync.Mutex
 	stopped bool      // no call to the Granter begins, no lease is opened
-	problem error     // why the window is not ahead of the clock; nil if it is
-	waiting bool      // the problem is this process's clock, nothing is requested
+	problem error     // reason that the window is not ahead of the clock; nil if it is ahead
+	waiting bool      // the problem is this process's clock, and nothing is requested
 	until   time.Time // end of the last window, for errors
-	wanted  bool      // a caller found nothing to take since run looked last
+	wanted  bool      // a caller found nothing to take since run last looked
 	idle    bool      // no worker is held or requested, until a caller wants one
 
 	// Owned by run.
 	window   slowStart
 	extendAt int64  // Mono
 	failures int    // in a row
-	failedAt int64  // Mono, time of the first of them
-	ended    bool   // the window ended meanwhile
-	waited   bool   // for the observed clock, before this acquisition
+	failedAt int64  // Mono; time of the first of these failures
+	ended    bool   // the window ended during these failures
+	waited   bool   // run has waited for the observed clock before this acquisition
 	floor    int64  // the next lease starts at this tick or later
 	swapped  *lease // closed, but not released yet
-	// lost is the lease whose extension the cluster refused; nil normally. Its cells
-	// below its end are still this lane's, and it serves until the next one opens.
-	// It is never released: the cluster would refuse that as well.
+	// lost is the lease whose extension the cluster refused; nil normally. The cells below its end still belong
+	// to this lane, and it serves until the next lease opens. It is never released, because the cluster would
+	// refuse the release too.
 	lost      *lease
-	extension uint64 // ID of the extension whose answer is missing; 0: none
+	extension uint64 // ID of the extension whose outcome is unknown; 0 if none
 	used      use
 }
 
-// pause is the time that run does nothing.
+// pause is the time for which run does nothing.
 type pause struct {
 	d        time.Duration
-	kickable bool // a caller that found the window ended cuts it short
+	kickable bool // a kick cuts it short
 }
 
-// kick makes the lane look at once whether its lease still serves. It never blocks.
+// kick makes the lane check at once whether its lease still serves. It never blocks.
 func (l *lane) kick() {
 	select {
 	case l.kicks <- struct{}{}:
@@ -72,7 +71,7 @@ func (l *lane) kick() {
 	}
 }
 
-// run is the lane's goroutine. It ends soon after stop.
+// run is the lane's goroutine. It returns soon after stop.
 func (l *lane) run() {
 	l.used.at = l.issuer.watch.Now().Mono
 	for l.sleep(l.step()) {
@@ -80,7 +79,7 @@ func (l *lane) run() {
 	l.finish()
 }
 
-// sleep reports whether the lane continues.
+// sleep pauses, and reports whether the lane continues.
 func (l *lane) sleep(p pause) bool {
 	var kicks chan struct{}
 	if p.kickable {
@@ -97,9 +96,8 @@ func (l *lane) sleep(p pause) bool {
 	return true
 }
 
-// step looks at clock and lease and does the one thing that is due, if any. It
-// keeps no state about what it was about to do: a kick, a clock that jumped and
-// a timer are all the same to it.
+// step checks clock and lease and does the one thing that is due, if any. It keeps no state about earlier
+// plans, so a kick, a jump of the clock and a timer need no distinction.
 func (l *lane) step() pause {
 	watch := l.issuer.watch
 	now, limits, held := watch.Now(), watch.Limits(), l.lease.Load()
@@ -119,7 +117,7 @@ func (l *lane) step() pause {
 		return l.swap(held)
 	}
 	if uint64(held.until()) >= held.ticks {
-		l.report(nil, false) // as far as the layout goes
+		l.report(nil, false) // the window reaches the end of the layout
 		return pause{maxBackoff, true}
 	}
 	if now.Mono < l.extendAt && !l.hasEnded(held, now) {
@@ -129,8 +127,8 @@ func (l *lane) step() pause {
 	return l.extend(held, now)
 }
 
-// hasEnded reports whether the clock is where it takes a cell behind the window. A window that is used up
-// before is not a reason to extend it: within a long tick that would grant nothing.
+// hasEnded reports whether the next cell at this time of the clock lies beyond the window. A window whose cells
+// are used up earlier is not a reason to extend it: within a long tick the extension would grant nothing.
 func (l *lane) hasEnded(held *lease, now clock.Reading) bool {
 	limit, tick := held.limit.Load(), held.layout.TickAt(now.Wall)
 	if held.position.Load() >= limit {
@@ -139,8 +137,8 @@ func (l *lane) hasEnded(held *lease, now clock.Reading) bool {
 	return tick >= held.tick(limit)
 }
 
-// swap leaves a worker on which the clock is behind, for one to go on with the
-// clock as it is. Its IDs are not above those of the old worker.
+// swap leaves a worker whose position is ahead of the clock. The lane continues on another worker, at the
+// present clock. IDs of that worker are not above those of the old worker.
 func (l *lane) swap(held *lease) pause {
 	l.log.Warn("clock moved backwards; acquiring another worker", "worker", held.worker)
 	l.note(slog.LevelWarn, "worker %d left for another one, because the clock moved backwards", held.worker)
@@ -155,12 +153,12 @@ func (l *lane) swap(held *lease) pause {
 	if held.issued() {
 		return pause{0, false}
 	}
-	// The clock is behind the start of a window that was granted a moment ago.
+	// The clock is behind the start of a window that was granted just now.
 	l.failures++
 	return pause{backoff(l.failures, maxBackoff), false}
 }
 
-// close closes a lease. The next one begins after the last tick it used. Requires l.mu.
+// close closes a lease. The next lease begins after the last tick that this one used. Requires l.mu.
 func (l *lane) close(held *lease) {
 	held.close()
 	if held.issued() {
@@ -168,13 +166,13 @@ func (l *lane) close(held *lease) {
 	}
 }
 
-// hold is the pause while the clock is off.
+// hold reports a clock error and returns the pause until the next check of the clock.
 func (l *lane) hold(err error) pause {
 	l.report(err, true)
 	return pause{clockPoll, false}
 }
 
-// failed is the pause after a call that failed.
+// failed reports a failed call and returns the pause after it.
 func (l *lane) failed(err error) pause {
 	l.failures++
 	now := l.issuer.watch.Now()
@@ -201,7 +199,8 @@ func (l *lane) failed(err error) pause {
 	return pause{d, most > maxBackoff}
 }
 
-// report notes why the window is not ahead of the clock and wakes the waiting callers.
+// report records why the window is not ahead of the clock and wakes the waiting callers; a nil problem means
+// that it is ahead.
 func (l *lane) report(problem error, waiting bool) {
 	l.mu.Lock()
 	changed := l.problem != nil || problem != nil
@@ -212,8 +211,7 @@ func (l *lane) report(problem error, waiting bool) {
 	}
 }
 
-// stop closes the lease. A call that has begun goes on; what it is granted is
-// released.
+// stop closes the lease. A call that has begun continues; finish releases the worker that the call is granted.
 func (l *lane) stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -223,7 +221,7 @@ func (l *lane) stop() {
 	}
 }
 
-// finish is the last that run does: it gives the worker back.
+// finish is the last action of run: it releases the workers.
 func (l *lane) finish() {
 	for _, held := range []*lease{l.lease.Load(), l.swapped} {
 		if held == nil || held == l.lost {

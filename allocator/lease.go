@@ -8,12 +8,13 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// closedPosition is the position of a closed lease. No real position reaches
-// it, nor one that is moved on: time and sequence together have at most 62 bits
-// in a layout that issues, and a request is for less than 1<<32 IDs.
+// closedPosition is the position of a closed lease. No real position reaches it, not even after an advance:
+// time and sequence together have at most 62 bits in a layout that issues, and a request is for less than 1<<32
+// IDs.
 const closedPosition = 1 << 63
 
-// cacheLine separates what is written all the time from what is only read.
+// cacheLine is the size of the padding, in bytes, between a field that is written constantly and fields that
+// are only read.
 const cacheLine = 64
 
 // lease is a lane's hold on one worker, from the grant until it is closed.
@@ -21,14 +22,14 @@ const cacheLine = 64
 // A cell is a (tick, sequence) of the worker, packed into one word as
 // tick<<sequenceBits | sequence. Invariants:
 //
-//   - position, the next cell to issue, only grows; once closed it stays so;
+//   - position, the next cell to issue, only grows; once closed, it stays closed;
 //   - no cell at or above limit is issued;
 //   - limit only grows, and its value always is the end of a grant that this
 //     process received for this very lease;
 //   - a cell is issued by the one compare-and-swap that moved position past it.
 //
-// Any goroutine may take. The lane's goroutine extends; it or Issuer.Close
-// closes, holding the lane's mutex.
+// Any goroutine may call take. Only the lane's goroutine calls extend. The lane's goroutine or Issuer.Close
+// calls close, holding the lane's mutex.
 type lease struct {
 	layout *snowflake.Layout
 	worker uint64
@@ -36,9 +37,9 @@ type lease struct {
 	from   int64  // the grant's first tick
 	first  uint64 // the first cell to issue, at or above from
 
-	bits   uint8  // of a cell that are sequence
+	bits   uint8  // width of a cell's sequence
 	ticks  uint64 // capacity of the time field
-	ahead  uint64 // ticks that a cell may be ahead of the clock
+	ahead  uint64 // most ticks that a cell may be ahead of the clock
 	reach  uint64 // cells from the start of the clock's tick to the first that is too far ahead
 	spread uint64 // a fresh tick starts below this sequence
 	limit  atomic.Uint64
@@ -50,7 +51,7 @@ type lease struct {
 	_        [cacheLine]byte
 }
 
-// newLease returns the lease of a grant. It issues no tick before first.
+// newLease returns the lease of a grant. The lease issues no tick before first.
 func newLease(layout *snowflake.Layout, g Grant, first int64, maxAhead time.Duration) *lease {
 	spec := layout.Spec()
 	l := &lease{
@@ -93,13 +94,12 @@ const (
 	unreachable
 )
 
-// take issues up to n cells, at least one, with the clock at tick: those in
-// [start, end). All their IDs are greater than after. If there are none the
-// result says why; start then is the cell that would have been the first,
-// where that has a meaning (early, floorEarly, ended).
+// take issues the cells in [start, end): at least one and at most n, with the clock at tick. All their IDs are
+// greater than after. If take issues none, v is the reason. For early, floorEarly and ended, start then is the
+// first cell that it would have issued.
 //
-// It is the whole cost of an ID except for reading the clock. contended: another
-// processor was taking from this lease at the same time.
+// take is the whole cost of an ID except for the reading of the clock. contended means that another processor
+// was taking from this lease at the same time.
 func (l *lease) take(tick int64, n, after uint64) (start, end uint64, v takeResult, contended bool) {
 	position := l.position.Load()
 	// Under load there usually is no floor, and the position is in the midst of the
@@ -119,7 +119,7 @@ func (l *lease) take(tick int64, n, after uint64) (start, end uint64, v takeResu
 	}
 }
 
-// place decides which cells a take from position issues, and issues none.
+// place returns the cells that a take from position would issue. It issues none.
 func (l *lease) place(position uint64, tick int64, n, after uint64) (start, end uint64, v takeResult) {
 	if position == closedPosition {
 		return 0, 0, closed
@@ -158,8 +158,7 @@ func (l *lease) place(position uint64, tick int64, n, after uint64) (start, end 
 }
 
 // above returns the first cell of this worker whose ID is greater than id,
-// which may be any number. IDs grow with their cells, in any order of the
-// fields below time.
+// which may be any number. IDs grow with their cells, whatever the order of the fields below time.
 func (l *lease) above(id uint64) (cell uint64, ok bool) {
 	parts, err := l.layout.Unpack(id)
 	if err != nil {
@@ -181,8 +180,7 @@ func (l *lease) close() {
 	}
 }
 
-// next is the first tick in which a closed lease issued nothing. The lane's
-// mutex is held.
+// next returns the first tick in which a closed lease issued nothing. Requires the lane's mutex.
 func (l *lease) next() int64 {
 	if l.last == l.first {
 		return l.from
@@ -197,10 +195,10 @@ func (l *lease) issued() bool { return l.last != l.first }
 // extend moves the end of the window. Only the lane's goroutine calls it.
 func (l *lease) extend(until int64) { l.limit.Store(l.cell(until)) }
 
-// until is the end of the window.
+// until returns the tick at which the window ends.
 func (l *lease) until() int64 { return l.tick(l.limit.Load()) }
 
-// endsAt is the end of the window on the clock.
+// endsAt returns the time at which the window ends.
 func (l *lease) endsAt() time.Time { return time.UnixMilli(l.layout.MillisAt(l.until())) }
 
 // lastAt returns the time of the tick of the last cell issued; zero if none was, and once the lease is closed.
@@ -212,19 +210,18 @@ func (l *lease) lastAt() time.Time {
 	return time.UnixMilli(l.layout.MillisAt(l.tick(next - 1)))
 }
 
-// lead is the time by which the start of a cell's tick is ahead of a clock.
+// lead returns the time by which the start of a cell's tick is ahead of a clock.
 func (l *lease) lead(cell uint64, wall int64) time.Duration {
 	return clock.Between(wall, l.layout.MillisAt(l.tick(cell)))
 }
 
-// due is the time that it takes until a cell is no longer too far ahead of a clock.
+// due returns the time until a cell is no longer too far ahead of a clock.
 func (l *lease) due(cell uint64, wall int64) time.Duration {
 	return clock.Between(wall, l.layout.MillisAt(l.tick(cell)-int64(l.ahead)))
 }
 
-// isBehind reports whether a cell is so far ahead of a clock that the clock
-// must have gone back. A tick that is full is a reason to wait for the next
-// one, however long ticks are.
+// isBehind reports whether a cell is so far ahead of a clock that the clock must have moved backwards. A full
+// tick is only a reason to wait for the next tick, however long ticks are.
 func (l *lease) isBehind(cell uint64, wall int64, threshold time.Duration) bool {
 	return l.tick(cell)-l.layout.TickAt(wall) > int64(l.ahead)+1 && l.lead(cell, wall) > threshold
 }

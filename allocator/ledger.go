@@ -9,18 +9,18 @@ import (
 type ledger struct {
 	stats SequenceStats // Taken without the current block's
 
-	known epoch // the latest
+	known epoch // latest epoch known here
 	gone  bool  // the sequence does not exist, as far as is known here
 
-	token  uint64 // the greatest of a block that was granted
+	token  uint64 // greatest token of a granted block
 	floor  uint64 // blocks with a lower token are not used
-	end    int64  // the last number of the last block that was accepted, which
-	step   int64  // had this increment; 0: none yet
-	endsIn epoch  // and this epoch
+	end    int64  // last number of the last accepted block
+	step   int64  // increment of that block; 0 if any block may follow
+	endsIn epoch  // epoch of that block
 
-	last   int64 // the last number that was issued before the current block,
-	lastOf epoch // in this epoch
-	any    bool  // there is one
+	last   int64 // last number that was issued before the current block
+	lastOf epoch // epoch of last
+	any    bool  // last is set
 }
 
 // follows reports whether a block can be what follows the last one. Believing a
@@ -43,7 +43,7 @@ func (l *ledger) outdated(b *stock) bool {
 // overtaken reports whether later numbers than the block's were issued by other means.
 func (l *ledger) overtaken(b *stock) bool { return b.Token < l.floor }
 
-// accepted notes a block that is going to be used.
+// accepted records a block that will be used.
 func (l *ledger) accepted(b *stock) {
 	if l.known.before(b.epoch()) {
 		l.known = b.epoch()
@@ -51,8 +51,8 @@ func (l *ledger) accepted(b *stock) {
 	l.end, l.step, l.endsIn = b.Number(b.Count-1), b.Increment, b.epoch()
 }
 
-// rewind lets the next block begin right after the last number that was issued: the
-// rest may be granted again.
+// rewind lets the next block begin right after the last number that was issued, because the rest may be granted
+// again.
 func (l *ledger) rewind() {
 	if l.any && l.lastOf == l.endsIn {
 		l.end = l.last
@@ -61,10 +61,10 @@ func (l *ledger) rewind() {
 	}
 }
 
-// refresh compares the blocks with what is known here, if that has changed. The
-// lock is held.
+// refresh compares the blocks with the generation and period known here, if the revision has changed. Requires
+// s.mu.
 func (s *Sequence) refresh() {
-	revision := s.revision.Load() // before asking, so that no change is missed
+	revision := s.revision.Load() // read before Current, so that no change is missed
 	if revision == s.seen.Load() {
 		return
 	}
@@ -73,7 +73,7 @@ func (s *Sequence) refresh() {
 		generation, period, ok := s.cfg.Current()
 		switch latest := (epoch{generation, period}); {
 		case !ok:
-			l.gone, l.known = true, epoch{} // a new one starts over
+			l.gone, l.known = true, epoch{} // a new sequence starts over
 		case l.gone || l.known.before(latest):
 			l.gone, l.known = false, latest
 		}
@@ -82,10 +82,10 @@ func (s *Sequence) refresh() {
 	s.seen.Store(revision)
 }
 
-// weed drops the blocks that must no longer be used. The lock is held.
+// weed drops the blocks that must no longer be used. Requires s.mu.
 func (s *Sequence) weed() { s.skip(s.ledger.outdated) }
 
-// skip drops those of the two blocks that are to go. The lock is held.
+// skip drops the current and the next block if which returns true for them. Requires s.mu.
 func (s *Sequence) skip(which func(*stock) bool) {
 	if b := s.current.Load(); b != nil && which(b) {
 		s.ledger.stats.Skipped += b.Count - s.retire(b)
@@ -97,8 +97,7 @@ func (s *Sequence) skip(which func(*stock) bool) {
 	}
 }
 
-// retire closes the current block, notes what was issued of it and returns how
-// many numbers that was. The lock is held.
+// retire closes the current block, records the numbers that it issued and returns their count. Requires s.mu.
 func (s *Sequence) retire(b *stock) (taken uint64) {
 	if taken = b.close(); taken > 0 {
 		l := &s.ledger
@@ -108,10 +107,9 @@ func (s *Sequence) retire(b *stock) (taken uint64) {
 	return taken
 }
 
-// serve issues count numbers from the blocks that are there. It moves on to the
-// next block if that can serve, and skips what is left of the current one only if
-// the two do not continue one another; never for a single number, for which any
-// rest is enough. The lock is held.
+// serve issues count numbers from the blocks in memory. It moves on to the next block if that block can serve.
+// It then skips the rest of the current block only if the two blocks are not contiguous; never for a single
+// number, for which any rest is enough. Requires s.mu.
 func (s *Sequence) serve(count uint64, now clock.Reading) (n Numbers, ok bool) {
 	for {
 		b := s.current.Load()

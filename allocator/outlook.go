@@ -9,20 +9,18 @@ import (
 
 // outlook describes when a lane that issues nothing now can serve a caller.
 type outlook struct {
-	// wait: the clock reaches the next cell after that; 0 if the clock is not
-	// what is missing.
+	// wait is the time until the clock reaches the next cell; 0 if the clock is not the obstacle.
 	wait time.Duration
-	// grant: a grant would help, and none is to be expected sooner than in.
+	// grant: a grant would help. No grant can be expected before in has passed.
 	grant bool
 	in    time.Duration
-	// had: there was a window before; false if the very first may just be on its way.
+	// had: the lane had a window before; false if the very first one may still be on its way.
 	had bool
 	// err is the error for a caller that does not wait; nil if wait is not 0.
 	err error
 }
 
-// outlook says what the lane has to offer, and has a look taken at a lease
-// that no longer serves.
+// outlook returns when the lane can serve a caller, and makes the lane check a lease that no longer serves.
 func (l *lane) outlook(now clock.Reading, limits clock.Limits, after uint64) outlook {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -36,7 +34,7 @@ func (l *lane) outlook(now clock.Reading, limits clock.Limits, after uint64) out
 	cell, _, v := held.place(held.position.Load(), held.layout.TickAt(now.Wall), 1, after)
 	switch v {
 	case taken:
-		return outlook{wait: 1} // it just changed
+		return outlook{wait: 1} // the lease has just changed
 	case early, floorEarly:
 		if !held.isBehind(cell, now.Wall, limits.WaitThreshold) {
 			return outlook{wait: held.due(cell, now.Wall)}
@@ -57,12 +55,12 @@ func (l *lane) outlook(now clock.Reading, limits clock.Limits, after uint64) out
 	}
 }
 
-// missing is the outlook of a lane without a window. Requires l.mu.
+// missing returns the outlook of a lane without a window. Requires l.mu.
 func (l *lane) missing(now clock.Reading, had bool) outlook {
 	o := outlook{grant: true, had: had, err: &WindowEndedError{Until: l.until, Cause: l.problem}}
 	if telling(l.problem) {
 		o.err = l.problem
-		if !l.waiting { // else it is this clock, and as the caller knows it is right by now
+		if !l.waiting { // otherwise the problem is this clock, and the caller has found it right
 			o.in = lasts(l.problem, now.Wall)
 		}
 	}
@@ -92,8 +90,8 @@ func (l *lane) readiness(now clock.Reading, limits clock.Limits) error {
 	}
 }
 
-// held returns the lease, if there is one that is not closed. Requires l.mu, without which
-// the lane may be seen between two leases.
+// held returns the lease if there is one that is not closed, else nil. Requires l.mu, without which the lane
+// may be seen between two leases.
 func (l *lane) held() *lease {
 	held := l.lease.Load()
 	if held != nil && held.position.Load() == closedPosition {

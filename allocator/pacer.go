@@ -11,52 +11,50 @@ import (
 const (
 	defaultFirstBlock = 100 // numbers to request when nothing is known yet
 
-	// looks is the number of times that the pace is looked at during a block.
+	// looks is the number of times that callers check the pace during a block.
 	looks = 16
-	// minWindow is the shortest time, in milliseconds, that is a window of its own.
-	// A few calls in a row would look like an enormous load, so a shorter one counts
-	// as shortWindow at least when it is decided when to request a block, and as
-	// burstWindow when it is decided how large that should be.
+	// minWindow is the shortest window, in milliseconds, over which a rate is measured. A few calls in a row
+	// would look like an enormous load in a shorter window. A shorter window therefore counts as at least
+	// shortWindow when the pacer decides when to request a block, and as burstWindow when it decides how large
+	// the block should be.
 	minWindow   = 100
 	shortWindow = 10
 	burstWindow = 1000
-	// headroom is the least number of round trips that a block lasts, so that there is time
-	// to request the one after the next.
+	// headroom is the least number of round trips that a block lasts, so that there is time to request the
+	// block after the next.
 	headroom = 4
 )
 
-// pacer decides when to request a block, and how many numbers. Rates are in
-// numbers per millisecond. Guarded by the Sequence's lock.
+// pacer decides when to request a block, and how many numbers. Rates are in numbers per millisecond. Guarded by
+// the Sequence's lock.
 //
-// The next block is requested when a fifth of the current one is left, or when at
-// the present rate that would be used up within two round trips. It should last as
-// long as blocks of the sequence are to last, and has between half and twice as many
-// numbers as the one before, so that a burst does not take numbers for hours. Where
-// twice as many would last less than a quarter of that time, or hardly longer than
-// it takes to get more, it has as many as the present rate needs: a load that
-// jumps is not to wait.
+// The next block is requested when a fifth of the current one is left, or when the rest would be used up within
+// two round trips at the present rate. A block should last for the block duration of the sequence. It has
+// between half and twice as many numbers as the block before, so that a burst does not take numbers for hours.
+// If twice as many numbers would last less than a quarter of that duration, or less than headroom round trips,
+// the block has as many numbers as the present rate needs: a load that jumps must not wait.
 type pacer struct {
 	first    uint64  // numbers to request when no block was granted yet
-	duration float64 // that a block should last, in milliseconds; 0: no block was granted yet
-	min, max uint64  // numbers to request
-	size     uint64  // that was requested last, without what callers wanted beyond it
+	duration float64 // time that a block should last, in milliseconds; 0 if no block was granted yet
+	min, max uint64  // bounds of the numbers to request
+	size     uint64  // numbers requested last, without those that callers wanted beyond
 
-	roundTrip float64 // in milliseconds: as long as the slowest of late
+	roundTrip float64 // in milliseconds; near the slowest recent one
 
-	since   int64   // Mono; when the present window began
+	since   int64   // Mono; start of the present window
 	base    uint64  // numbers issued before it
-	running bool    // it has begun
-	rate    float64 // smoothed
-	recent  float64 // in the window, or in the last one where it has just begun
-	burst   float64 // in the window that is not minWindow long yet, over burstWindow
+	running bool    // the window has begun
+	rate    float64 // smoothed over the windows
+	recent  float64 // rate in the window, or in the last one if the window has just begun
+	burst   float64 // rate in the window while it is shorter than minWindow, over burstWindow
 
-	briefUntil int64 // Mono; until then blocks last no longer than it takes to get more
+	briefUntil int64 // Mono; until then blocks last for headroom round trips only
 
-	failures int   // requests in a row
-	retryAt  int64 // Mono; nothing is requested in the background before
+	failures int   // failed requests in a row
+	retryAt  int64 // Mono; no request in the background before
 }
 
-// measure notes how many numbers were issued so far.
+// measure records how many numbers were issued so far, and updates the rates.
 func (p *pacer) measure(mono int64, taken uint64) {
 	if !p.running {
 		p.since, p.base, p.running = mono, taken, true
@@ -80,7 +78,7 @@ func (p *pacer) measure(mono int64, taken uint64) {
 	p.since, p.base, p.burst = mono, taken, 0
 }
 
-// granted notes a block and how long it took to get it, in milliseconds.
+// granted records a block and the time that its request took, in milliseconds.
 func (p *pacer) granted(b Block, took int64) {
 	d := b.Duration
 	if d <= 0 {
@@ -99,19 +97,19 @@ func (p *pacer) granted(b Block, took int64) {
 	}
 }
 
-// failed notes a request that failed, and reports whether it is the first in a row.
+// failed records a failed request, and reports whether it is the first in a row.
 func (p *pacer) failed(mono int64) bool {
 	p.failures++
 	p.retryAt = mono + backoff(p.failures, maxBackoff).Milliseconds()
 	return p.failures == 1
 }
 
-// overtaken notes that blocks had to be dropped because numbers are issued by other means, too.
-// While that goes on, large ones would usually be skipped.
+// overtaken records that blocks were dropped because numbers are also issued by other means. While that
+// continues, large blocks would usually be skipped.
 func (p *pacer) overtaken(mono int64) { p.briefUntil = mono + burstWindow }
 
-// ask returns how many numbers to request when callers wait for sum of them, the
-// greediest for most.
+// ask returns how many numbers to request when callers wait for sum numbers together, and the largest call for
+// most.
 func (p *pacer) ask(mono int64, sum, most uint64) uint64 {
 	if p.duration == 0 {
 		p.size = p.first
@@ -129,7 +127,7 @@ func (p *pacer) ask(mono int64, sum, most uint64) uint64 {
 	return max(min(max(p.size, sum), p.max), most)
 }
 
-// clamp rounds a count up, within bounds.
+// clamp rounds a count up and limits it to [low, high].
 func (*pacer) clamp(count float64, low, high uint64) uint64 {
 	if count >= float64(high) {
 		return high
@@ -137,13 +135,13 @@ func (*pacer) clamp(count float64, low, high uint64) uint64 {
 	return max(low, uint64(math.Ceil(count)))
 }
 
-// reserve is the number of numbers of a block that are left when the next one is requested.
+// reserve returns how many numbers of a block are left when the next block is requested.
 func (p *pacer) reserve(count uint64) uint64 {
 	need := p.clamp(2*p.roundTrip*max(p.rate, p.recent), 0, maxStock)
 	return max(count/5+min(count%5, 1), need)
 }
 
-// look looks at the pace, unless the holder of the lock is about to.
+// look calls pace if the lock is free. If it is not, a later call looks again.
 func (s *Sequence) look() {
 	if s.mu.TryLock() {
 		s.pace(s.cfg.Clock())
@@ -151,8 +149,7 @@ func (s *Sequence) look() {
 	}
 }
 
-// pace requests the next block if it is time, and decides when to look again. The
-// lock is held.
+// pace requests the next block if it is due, and sets the mark at which a call looks again. Requires s.mu.
 func (s *Sequence) pace(now clock.Reading) {
 	b, p := s.current.Load(), &s.pacer
 	if b == nil {

@@ -5,18 +5,16 @@ import (
 	"sync"
 )
 
-// picker spreads callers over lanes so that those on different processors seldom
-// meet: where two of them move the same position in turn, the cache line that
-// travels between them costs more than the ID.
+// picker spreads callers over lanes so that callers on different processors seldom meet: if two of them move
+// the same position in turn, the cache line that travels between their processors costs more than the ID.
 //
-// A sync.Pool keeps what was put into it with the processor that put it, so the
-// lane that get and put pass through one is in effect a variable of the
-// processor. It changes when its lane has nothing to give, and when another
-// processor turns out to use the same one: how Doug Lea's Striped64
-// (java.util.concurrent.LongAdder) finds out who is to use which cell.
+// A sync.Pool keeps an item with the processor that put it, so the lane that get and put pass through the pool
+// is in effect a variable of the processor. The variable changes when its lane has nothing to issue, and when
+// another processor turns out to use the same lane. Doug Lea's Striped64 (java.util.concurrent.LongAdder)
+// assigns its cells in this way.
 type picker struct {
 	pool  sync.Pool // of *int
-	lanes []int     // 0, 1, 2, ...: what the pool's pointers point to
+	lanes []int     // 0, 1, 2, ...; the pool's pointers point to these
 }
 
 func newPicker(lanes int) *picker {
@@ -35,7 +33,7 @@ func (p *picker) get() int {
 	return rand.IntN(len(p.lanes))
 }
 
-// put notes which lane gave something, and whether others were using it.
+// put records the lane that served, and whether other callers were using it.
 func (p *picker) put(lane int, contended bool) {
 	if contended {
 		lane = rand.IntN(len(p.lanes))

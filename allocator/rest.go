@@ -8,23 +8,25 @@ import (
 )
 
 const (
-	// maxRest is the time that an idle lane sleeps unless a caller wakes it.
+	// maxRest is the time for which an idle lane sleeps unless a caller wakes it.
 	maxRest = time.Hour
-	// maxAsking is the time that a lane whose worker is missing or lost requests one that no caller waits for.
+	// maxAsking is the time for which a lane whose worker is missing or lost requests a worker without a
+	// waiting caller.
 	maxAsking = time.Minute
 )
 
-// use is the use of a lane as run sees it. Callers leave no trace but the lease's
-// position, so that an ID costs nothing more; run compares positions when it wakes.
+// use records the use of a lane as run sees it. Callers leave no trace except the lease's position, so this
+// record adds nothing to the cost of an ID; run compares positions when it wakes.
 type use struct {
-	position uint64 // of the lease when run looked last; 0 without one
+	position uint64 // position of the lease when run last looked; 0 without a lease
 	at       int64  // Mono; when run last saw that the lane had been used
 }
 
-// rest returns how long the lane does nothing because no caller uses it, 0 if it goes on. When
-// none has used it for [Config.Idle] it closes the lease and releases the worker. A lane that serves looks
-// right after an extension, and so keeps its window while the cluster has no quorum to grant another.
-// While the clock is in the last tick that it used, it would have to wait for the next one.
+// rest returns how long the lane does nothing because no caller uses it, or 0 if it continues. When no caller
+// has used the lane for [Config.Idle], rest closes the lease and releases the worker. A lane that serves calls
+// rest right after an extension, and so keeps its window while the cluster has no quorum to grant another one.
+// The lane does not rest while the clock is in the last tick that it used, because the next lease would have to
+// wait for the next tick.
 func (l *lane) rest(now clock.Reading, held *lease) time.Duration {
 	if l.issuer.idle == 0 {
 		return 0

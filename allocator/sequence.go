@@ -14,24 +14,22 @@ import (
 
 // SequenceConfig holds the settings of a [Sequence]. Name, Granter and Clock are required.
 type SequenceConfig struct {
-	Name    string       // of the sequence
+	Name    string       // name of the sequence
 	Granter BlockGranter // source of blocks
-	Key     ReturnKey    // of the process
+	Key     ReturnKey    // return key of the process
 	Clock   clock.Source // shows whether a block's period has ended, and paces requests for blocks
-	// Revision grows when anything changed that may make a cached block outdated;
-	// nil: never. It is read by every call.
+	// Revision grows when a change may make a cached block outdated; nil means never. Every call reads it.
 	Revision *atomic.Uint64
-	// Current returns the generation and period that are known here now; ok is false
-	// when the sequence does not exist (anymore). It is called when Revision has
-	// changed, under the Sequence's lock: it must not call the Sequence. Nil: what
-	// blocks tell is all that is known.
+	// Current returns the generation and period that this process knows now; ok is false when the sequence does
+	// not exist (anymore). It is called when Revision has changed, under the Sequence's lock, so it must not
+	// call the Sequence. Without it, only blocks show the generation and period.
 	Current func() (generation uint64, period int32, ok bool)
 	// FirstBlock is the size of the first request, before a block has shown how many
 	// numbers are allowed; 0 means 100.
 	FirstBlock uint64
-	Wait       Wait         // observes callers that wait for a block; nil: none does
-	Events     Events       // records what people look back on; nil discards
-	Logger     *slog.Logger // nil discards
+	Wait       Wait         // observes callers that wait for a block; nil for none
+	Events     Events       // records notable events for operators; nil discards them
+	Logger     *slog.Logger // nil discards all messages
 }
 
 // Sequence issues the numbers of one relaxed sequence from granted blocks: the
@@ -50,30 +48,30 @@ type SequenceConfig struct {
 //   - blocks are requested one after another, by a goroutine that exists only
 //     while there is something to request.
 //
-// A call that fails may have been granted a block anyway. It is lost, never
+// A failed call to the BlockGranter may have been granted a block anyway. Such a block is lost, and never
 // assumed not to have been granted.
 type Sequence struct {
 	current  atomic.Pointer[stock] // nil: none
 	revision *atomic.Uint64
-	seen     atomic.Uint64 // the revision that the blocks were last compared at
-	// Until then (Mono) a block serves though its period has ended by this process's
-	// clock, because the cluster's says otherwise.
+	seen     atomic.Uint64 // revision at which the blocks were last checked
+	// lenient is the time (Mono) until which a block serves although its period has ended by this process's
+	// clock, because it has not ended by the cluster's.
 	lenient atomic.Int64
 
 	cfg SequenceConfig
 
 	mu      sync.Mutex
-	next    *stock // follows current; seen by the lock's holder only, so its position is 0
+	next    *stock // block after current; seen by the lock's holder only, so its position is 0
 	waiting []*waiter
 	ledger  ledger
 	pacer   pacer
 	fetch   *fetch        // in progress; nil if there is none
-	closed  chan struct{} // closed when Close is through; nil before Close
-	err     error         // what Close returns
+	closed  chan struct{} // closed when Close has finished; nil before Close
+	err     error         // error that Close returns
 }
 
-// OpenSequence returns a Sequence without blocks; the first call requests one.
-// Nothing runs until then. Close it when done.
+// OpenSequence returns a Sequence without blocks; the first call requests one. No goroutine runs until then.
+// The caller must close the Sequence.
 func OpenSequence(cfg SequenceConfig) *Sequence {
 	cfg.Revision, cfg.Logger = cmp.Or(cfg.Revision, &never), cmp.Or(cfg.Logger, discard)
 	if cfg.Events == nil {
@@ -84,17 +82,16 @@ func OpenSequence(cfg SequenceConfig) *Sequence {
 }
 
 var (
-	never   atomic.Uint64 // the revision of those who have none
+	never   atomic.Uint64 // revision of a Sequence without one
 	discard = slog.New(slog.DiscardHandler)
 )
 
 // Next issues the next count numbers, in one run.
 //
-// It waits, as long as ctx allows, only when no block has them: at first, when a
-// period ends, and when the cluster does not grant blocks as fast as they are used.
-// Its errors are [ErrInvalidArgument] for a count of 0, [ErrClosed],
-// [ErrOutdatedBlock], those of the [BlockGranter], wrapped or not, and that of ctx.
-// An error of the Granter reaches only callers that no block can serve.
+// It waits, as long as ctx allows, only when no block has them: at first, when a period ends, and when the
+// cluster grants blocks more slowly than callers use them. Its errors are [ErrInvalidArgument] for a count of
+// 0, [ErrClosed], [ErrOutdatedBlock], those of the [BlockGranter], wrapped or not, and, when ctx ends,
+// [*InterruptedError]. An error of the BlockGranter reaches only callers that no block can serve.
 func (s *Sequence) Next(ctx context.Context, count uint64) (Numbers, error) {
 	if n, ok := s.TryNext(count); ok {
 		return n, nil
@@ -102,11 +99,11 @@ func (s *Sequence) Next(ctx context.Context, count uint64) (Numbers, error) {
 	return s.await(ctx, count)
 }
 
-// TryNext is Next if a block in memory has the numbers: it waits for nothing but, at
-// times, a short-held lock. It issues none if not ok, for whatever reason.
+// TryNext does the same as Next if a block in memory has the numbers. It does not wait. If ok is false, it
+// issued none, for whatever reason.
 func (s *Sequence) TryNext(count uint64) (n Numbers, ok bool) {
-	// No lock and no allocation here: a revision that is the one the blocks were
-	// compared at, and one compare-and-swap.
+	// The fast path takes no lock and allocates nothing: it compares the revision with that of the blocks, and
+	// does one compare-and-swap.
 	if b := s.current.Load(); b != nil && s.revision.Load() == s.seen.Load() && (b.PeriodEnd == 0 || !s.over(b, s.cfg.Clock())) {
 		if index, ok := b.take(count); ok {
 			if index+count >= b.mark.Load() {
@@ -118,13 +115,13 @@ func (s *Sequence) TryNext(count uint64) (n Numbers, ok bool) {
 	return Numbers{}, false
 }
 
-// over reports whether a block's period has ended.
+// over reports whether a block's period has ended, by this process's clock and not before lenient.
 func (s *Sequence) over(b *stock, now clock.Reading) bool {
 	return b.PeriodEnd != 0 && now.Wall >= b.PeriodEnd && now.Mono >= s.lenient.Load()
 }
 
-// Last returns the last number that this Sequence issued in the generation and
-// period that are current here; ok is false if there is none.
+// Last returns the last number that this Sequence issued in the generation and period known here; ok is false
+// if there is none.
 func (s *Sequence) Last() (number int64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,8 +135,9 @@ func (s *Sequence) Last() (number int64, ok bool) {
 	return l.last, l.any && !l.gone && l.lastOf == l.known
 }
 
-// DropBefore forgets the blocks that were granted before a token, also such as are on their way:
-// the numbers of that grant were issued by other means, and theirs must not come after them.
+// DropBefore drops the blocks that were granted before a token, also those that are still on their way. The
+// numbers of the token's grant were issued by other means, and numbers of earlier blocks must not come after
+// them.
 func (s *Sequence) DropBefore(token uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,14 +148,14 @@ func (s *Sequence) DropBefore(token uint64) {
 
 // SequenceStats counts what a [Sequence] did since it was opened.
 type SequenceStats struct {
-	Taken     uint64 // numbers that callers got
+	Taken     uint64 // numbers issued to callers
 	Waited    uint64 // calls that had to wait for a block
-	Skipped   uint64 // numbers of blocks that neither a caller nor the cluster got
+	Skipped   uint64 // numbers of blocks that were neither issued nor returned
 	Blocks    uint64 // blocks that were granted
-	BlockSize uint64 // numbers in the current block, used ones included; 0: there is none
+	BlockSize uint64 // numbers in the current block, used ones included; 0 if there is none
 }
 
-// Stats returns what the Sequence did so far.
+// Stats returns the counts so far.
 func (s *Sequence) Stats() SequenceStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,5 +167,5 @@ func (s *Sequence) Stats() SequenceStats {
 	return stats
 }
 
-// errNoCount is the refusal of a request for nothing.
+// errNoCount is the error of a request for no numbers.
 var errNoCount = fmt.Errorf("%w: count 0: expected at least 1 number", ErrInvalidArgument)

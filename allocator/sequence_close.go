@@ -6,12 +6,11 @@ import (
 	"fmt"
 )
 
-// Close ends the Sequence, then returns what is left of the last block that was
-// granted, so that the cluster can grant it again; what is left of one before cannot
-// be. A request for a block that is in progress is waited for until ctx is done, because its
-// block would be skipped otherwise. No goroutine is left afterwards. The error says
-// how many numbers were not returned: they stay unused. Further calls of Close
-// wait for the first and return the same.
+// Close stops issuing, then returns the rest of the last granted block, so that the cluster can grant it again.
+// The rest of an earlier block cannot be returned. Close waits until ctx is done for a request for a block that
+// is in progress, because the block would be skipped otherwise. Afterwards no goroutine is left. The error
+// reports how many numbers were not returned: they stay unused. Further calls of Close wait for the first call,
+// at most until their ctx is done, and return the same error.
 func (s *Sequence) Close(ctx context.Context) error {
 	s.mu.Lock()
 	if closed := s.closed; closed != nil {
@@ -55,9 +54,9 @@ func (s *Sequence) Close(ctx context.Context) error {
 	return s.err
 }
 
-// Return forgets the cached blocks and returns what is left of the last one that
-// was granted, if it can be: the cluster may then grant the same numbers again. The error says why
-// not; what is left stays unused then.
+// Return drops the cached blocks and returns the rest of the last granted block, if the cluster accepts it: the
+// cluster may then grant the same numbers again. The error is the reason that the rest was not returned; the
+// rest stays unused then.
 func (s *Sequence) Return(ctx context.Context) error {
 	s.mu.Lock()
 	rest, unused := s.lastTail(s.end())
@@ -76,11 +75,10 @@ func (s *Sequence) Return(ctx context.Context) error {
 	return nil
 }
 
-// tail is the rest of a block: count numbers, of which granted at most are of
-// the grant with the token.
+// tail is the rest of a block: count numbers, of which at most granted belong to the grant with the token.
 type tail struct{ token, count, granted uint64 }
 
-// end closes the current block and returns what is left of it. The lock is held.
+// end closes the current block and returns its rest. Requires s.mu.
 func (s *Sequence) end() tail {
 	b := s.current.Load()
 	if b == nil {
@@ -91,10 +89,10 @@ func (s *Sequence) end() tail {
 	return tail{b.Token, b.Count - taken, b.granted}
 }
 
-// lastTail takes the next block, if there is one, for what is left: it was granted after
-// the current one, which left rest, and those are skipped. unused is how many numbers can be
-// returned: those of the last grant, or 0 if it is known that another came after it. The
-// lock is held.
+// lastTail returns the rest of the last block, given the rest of the current one. If there is a next block, it
+// was granted later: lastTail returns all of it, and skips the rest of the current block. unused is how many
+// numbers can be returned: those of the last grant, or 0 if another grant is known to have followed. Requires
+// s.mu.
 func (s *Sequence) lastTail(rest tail) (last tail, unused uint64) {
 	if s.next != nil {
 		s.ledger.stats.Skipped += rest.count

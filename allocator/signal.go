@@ -2,8 +2,8 @@ package allocator
 
 import "sync/atomic"
 
-// signal wakes all goroutines that wait for a change of the lanes. Get the channel
-// first, look at the lanes then, so that no change is missed in between.
+// signal wakes all goroutines that wait for a change of the lanes. Callers get the channel first and look at
+// the lanes afterwards, so that they miss no change.
 type signal struct{ ch atomic.Pointer[chan struct{}] }
 
 func newSignal() *signal {

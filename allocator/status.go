@@ -9,11 +9,11 @@ type LaneStatus struct {
 	Token       uint64 // 0: the lane holds no worker now
 	From, Until int64  // ticks
 	ServeUntil  time.Time
-	Last        time.Time // of the tick of the last ID; zero without one under this grant
-	Idle        bool      // the worker was released because no caller used the lane; the next one wakes it
+	Last        time.Time // start of the tick of the last ID; zero if none was issued under this grant
+	Idle        bool      // the worker was released because no caller used the lane; a caller that finds no ID wakes it
 	Failing     bool      // the last request for a window was refused or not answered, and none was granted since
-	Problem     string    // why the lane cannot issue, or its window is not extended; empty if all is well
-	Cause       error     // the error that Problem is the text of
+	Problem     string    // reason that the lane cannot issue, or that its window is not extended; empty if none
+	Cause       error     // error whose text is Problem
 }
 
 // Lanes returns the state of each lane.
@@ -46,8 +46,8 @@ func (i *Issuer) Lanes() []LaneStatus {
 	return status
 }
 
-// Ready returns nil when some lane could issue right now, or in a tick's time
-// if it is just saturated; otherwise why it could not. It takes no ID.
+// Ready returns nil if a lane could issue now, or within a tick if it is only saturated; otherwise the reason.
+// It takes no ID.
 func (i *Issuer) Ready() error {
 	if i.closing.Load() {
 		return ErrClosed

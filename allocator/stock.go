@@ -7,31 +7,31 @@ import (
 )
 
 const (
-	// maxStock is the most numbers that a block can have: far more than any block
-	// that is meant, so that no sum of two counts overflows.
+	// maxStock is the most numbers that a block can have: far more than any real block has, and so few that no
+	// sum of two counts overflows.
 	maxStock = 1 << 62
 	// closedStock is the position of a closed block. No real position reaches it.
 	closedStock = math.MaxUint64
 )
 
-// stock is the numbers of a block that are still to be issued when it is made:
-// of one grant, or of several that continue one another.
+// stock holds the numbers of a block that were not issued when the stock was made. They are from one grant, or
+// from several contiguous grants.
 //
-// Position, how many were issued, only grows; once closed it stays so. Any
-// goroutine may take. The holder of the Sequence's lock closes.
+// position, the count of issued numbers, only grows; once closed, it stays closed. Any goroutine may call take.
+// Only the holder of the Sequence's lock calls close.
 type stock struct {
 	Block          // never changes; Token is that of the last grant in it
-	granted uint64 // numbers at its end that are of the last grant
+	granted uint64 // numbers at its end that belong to the last grant
 
-	mark     atomic.Uint64 // the position from which on takers are to look at the pace
+	mark     atomic.Uint64 // position from which callers check the pace
 	position atomic.Uint64
-	_        [24]byte // two cache lines, which it shares with nothing else
+	_        [24]byte // fills two cache lines, shared with nothing else
 }
 
 // newStock returns the stock of a grant.
 func newStock(b Block) *stock { return &stock{Block: b, granted: b.Count} }
 
-// take issues count numbers, from the index that it returns.
+// take issues count numbers, from the index that it returns on.
 func (b *stock) take(count uint64) (index uint64, ok bool) {
 	for {
 		index = b.position.Load()
@@ -44,24 +44,23 @@ func (b *stock) take(count uint64) (index uint64, ok bool) {
 	}
 }
 
-// close ends the block and returns how many numbers were issued: none is afterwards.
+// close closes the block, so that no number is issued afterwards, and returns how many were issued.
 func (b *stock) close() (taken uint64) { return min(b.position.Swap(closedStock), b.Count) }
 
-// taken returns how many numbers were issued; all of a closed block.
+// taken returns how many numbers were issued; all of them for a closed block.
 func (b *stock) taken() uint64 { return min(b.position.Load(), b.Count) }
 
-// numbers returns what a take issued.
+// numbers returns the numbers that a take issued.
 func (b *stock) numbers(index, count uint64) Numbers {
 	n := b.Numbers
 	n.First, n.Count = b.Number(index), count
 	return n
 }
 
-// epoch returns which numbering the block belongs to.
+// epoch returns the numbering that the block belongs to.
 func (b *stock) epoch() epoch { return epoch{b.Generation, b.Period} }
 
-// continues reports whether the block goes on where another one ends, so that
-// the two are as one.
+// continues reports whether the block begins right after the end of another one, so that they can be joined.
 func (b *stock) continues(other *stock) bool {
 	if b.epoch() != other.epoch() || b.Increment != other.Increment || b.PeriodEnd != other.PeriodEnd ||
 		b.Count > maxStock-other.Count {
@@ -82,8 +81,7 @@ func (b *stock) joined(index uint64, with *stock) *stock {
 	return j
 }
 
-// plausible reports whether a block can be believed by itself: it has numbers, and
-// all of them fit into an int64.
+// plausible reports whether a block is valid on its own: it has numbers, and all of them fit into an int64.
 func plausible(b Block) bool {
 	if b.Count == 0 || b.Count > maxStock || b.Increment == 0 || b.Token == 0 || b.Period < 0 || b.PeriodEnd < 0 {
 		return false
@@ -96,8 +94,8 @@ func plausible(b Block) bool {
 	return over == 0 && span <= room
 }
 
-// epoch is a numbering: within one, no number is granted twice, and later blocks
-// have later numbers.
+// epoch identifies a numbering: within an epoch, no number is granted twice, and later blocks have later
+// numbers.
 type epoch struct {
 	generation uint64
 	period     int32

@@ -2,9 +2,9 @@ package allocator
 
 import "context"
 
-// Wait observes the calls that wait for a grant. It is called with the context of such a call, and returns the
-// values for the requests that the call starts, and a function that is called when the call no longer waits. The values may be
-// nil: then the requests have none, and the function is not called.
+// Wait observes the calls that wait for a grant. It is called with the context of such a call. It returns
+// values, the context values for the requests that the call starts, and done, which is called when the call no
+// longer waits. If values is nil, the requests have no values, and done is not called.
 type Wait func(ctx context.Context) (values context.Context, done func(error))
 
 // observe calls w unless it is nil.
@@ -15,13 +15,13 @@ func (w Wait) observe(ctx context.Context) (values context.Context, done func(er
 	return w(ctx)
 }
 
-// valued is a context that ends as one does and has the values of another.
+// valued is a context that ends with one context and has the values of another.
 type valued struct {
 	context.Context
 	values context.Context
 }
 
-// withValues returns ctx with values, which may be nil.
+// withValues returns ctx with the values of another context, which may be nil.
 func withValues(ctx, values context.Context) context.Context {
 	if values == nil {
 		return ctx

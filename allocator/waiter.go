@@ -9,18 +9,18 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// waiter is a call that no block could serve. Guarded by the Sequence's lock until
-// done is closed, and then read by the call only.
+// waiter is a call that no block could serve. Guarded by the Sequence's lock until done is closed; afterwards
+// only the call reads it.
 type waiter struct {
 	count   uint64
-	asked   bool // a request in progress is for it, too
-	short   int  // requests for it that were answered with fewer numbers
+	asked   bool // a request in progress is also for this call
+	short   int  // requests for this call that returned fewer numbers
 	done    chan struct{}
 	numbers Numbers
 	err     error
 }
 
-// await is Next for a call that the fast path does not serve.
+// await serves a call of Next that the fast path could not serve.
 func (s *Sequence) await(ctx context.Context, count uint64) (Numbers, error) {
 	if count == 0 {
 		return Numbers{}, errNoCount
@@ -68,11 +68,10 @@ func (s *Sequence) served(ctx context.Context, w *waiter) (Numbers, error) {
 		s.waiting = slices.Delete(s.waiting, k, k+1)
 		return Numbers{}, interrupted(ctx, fmt.Sprintf("waiting for a block of sequence %q", s.cfg.Name))
 	}
-	return w.numbers, w.err // served in the same moment
+	return w.numbers, w.err // served at the same moment
 }
 
-// serveWaiting serves those who wait and can be served, in the order in which they
-// came. The lock is held.
+// serveWaiting serves the waiting calls that can be served, in the order of their arrival. Requires s.mu.
 func (s *Sequence) serveWaiting(now clock.Reading) {
 	s.settle(func(w *waiter) (ok bool) {
 		w.numbers, ok = s.serve(w.count, now)
@@ -80,7 +79,7 @@ func (s *Sequence) serveWaiting(now clock.Reading) {
 	})
 }
 
-// refuse gives an error to those who wait and are to have it. The lock is held.
+// refuse ends the waiting calls for which whom returns true, with an error. Requires s.mu.
 func (s *Sequence) refuse(err error, whom func(*waiter) bool) {
 	s.settle(func(w *waiter) bool {
 		if !whom(w) {
@@ -91,7 +90,7 @@ func (s *Sequence) refuse(err error, whom func(*waiter) bool) {
 	})
 }
 
-// settle lets those go on who are through. The lock is held.
+// settle wakes and removes the waiting calls for which through returns true. Requires s.mu.
 func (s *Sequence) settle(through func(*waiter) bool) {
 	s.waiting = slices.DeleteFunc(s.waiting, func(w *waiter) bool {
 		if !through(w) {
@@ -101,12 +100,12 @@ func (s *Sequence) settle(through func(*waiter) bool) {
 		return true
 	})
 	if len(s.waiting) == 0 {
-		s.waiting = nil // the room for a crowd is not kept
+		s.waiting = nil // releases the memory of many calls
 	}
 }
 
-// wanted returns how many numbers those who wait want together, and the greediest
-// of them. The lock is held.
+// wanted returns how many numbers the waiting calls want together, and how many the largest of them wants.
+// Requires s.mu.
 func (s *Sequence) wanted() (sum, most uint64) {
 	for _, w := range s.waiting {
 		if sum += w.count; sum < w.count {

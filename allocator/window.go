@@ -13,29 +13,27 @@ const (
 	minBackoff = 50 * time.Millisecond
 	maxBackoff = time.Second
 
-	// patience is the part of what is left of a window, as a divisor, that a lane pauses at most between extensions
-	// that fail. After an outage so not all lanes come back within a second.
+	// patience is a divisor: the pause of a lane between extensions that fail is at most the rest of its window
+	// divided by patience. After an outage, the lanes therefore do not all return within a second.
 	patience = 16
 )
 
-// slowStart decides how long a window to request: 2 s at first, two to four times as
-// much after each extension, up to what the cluster grants. A process that crashes
-// in a loop so discards seconds of a worker, while a stable one gets windows that
-// outlast a long outage. (The idea is TCP's, RFC 5681.)
+// slowStart decides how long a window to request: 2 s at first, two to four times as much after each extension,
+// up to the longest that the cluster grants. A process that crashes in a loop thus discards seconds of a
+// worker, while a stable process gets windows that outlast a long outage. (The idea is TCP's, RFC 5681.)
 //
-// A process that takes another worker has shown already that it is none that crashes: the
-// first window is short again, in case its reply gets lost, and the next as long as one was before.
+// A process that acquires another worker has already shown that it does not crash in a loop. Its first window
+// is short again, in case the reply gets lost, and its next window is as long as the longest one before.
 //
-// It also decides when to extend, so that the cluster has little to do at any moment: lanes
-// that began together, in other processes too, drift apart while their windows grow, and the first
-// window of full length is extended at any moment of its first half. From then on they
-// are spread evenly, and stay so.
+// slowStart also decides when to extend, so that the cluster has little to do at any moment. Lanes that began
+// together, in other processes too, drift apart while their windows grow. Each extends the first window of full
+// length at a random moment of its first half. From then on the extensions are spread evenly, and stay so.
 type slowStart struct {
 	current time.Duration
 	coming  time.Duration // the next window to request
-	reached time.Duration // the longest so far, on any worker
+	reached time.Duration // longest window so far, on any worker
 	max     time.Duration
-	apart   bool // from lanes that began, or failed, at the same time
+	apart   bool // extensions are spread, relative to lanes that began or failed at the same time
 }
 
 // begin starts over with a new worker.
@@ -44,7 +42,7 @@ func (s *slowStart) begin(grantMax time.Duration) {
 	s.limit(grantMax)
 }
 
-// extended notes that an extension was granted.
+// extended records that an extension was granted.
 func (s *slowStart) extended(grantMax time.Duration) {
 	s.current = s.coming
 	s.reached = max(s.reached, s.current)
@@ -59,13 +57,13 @@ func (s *slowStart) limit(grantMax time.Duration) {
 	s.coming = min(max(2*s.current+rand.N(2*s.current+1), s.reached), s.max)
 }
 
-// failed notes that an extension was not granted, perhaps to other lanes either: they would extend together from now on.
+// failed records that an extension was not granted. Other lanes may have failed too, and would extend together
+// with this one from now on.
 func (s *slowStart) failed() { s.apart = false }
 
-// extendAfter returns the time until the window is extended, a random part of the time left: 0.25 to
-// 0.5 of it while windows grow, then once 0 to 0.5, then 0.5 to 0.55.
-// A time left that is longer than the window requested is not believed, because a
-// clock that moved backwards makes it look longer.
+// extendAfter returns the time until the window is extended, a random part of the time left: 0.25 to 0.5 of it
+// while windows grow, then once 0 to 0.5, then 0.5 to 0.55. It ignores a time left that exceeds the requested
+// window, because a clock that moved backwards makes the time left look longer.
 func (s *slowStart) extendAfter(left time.Duration) time.Duration {
 	left = max(0, min(left, s.current))
 	after := left/2 + rand.N(left/20+1)
@@ -78,8 +76,8 @@ func (s *slowStart) extendAfter(left time.Duration) time.Duration {
 	return max(after, minBackoff)
 }
 
-// backoff is the pause after that many failures in a row: 50 ms doubling up to
-// most, of which up to a half is taken off at random.
+// backoff returns the pause after that many failures in a row: 50 ms, doubled for each failure up to most, less
+// a random part of up to a half.
 func backoff(failures int, most time.Duration) time.Duration {
 	d := min(minBackoff<<min(max(0, failures-1), 16), most)
 	return max(minBackoff, d-rand.N(d/2))
