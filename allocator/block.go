@@ -15,7 +15,7 @@ type BlockGranter interface {
 	// holder of the key can return the block.
 	AllocateBlock(ctx context.Context, sequence string, count uint64, key ReturnKey) (Block, error)
 	// ReturnBlock returns the unused numbers at the end of a block, if no other block was granted since and the
-	// key is that of the block's AllocateBlock call. Otherwise the error is [ErrNotLastBlock].
+	// key is the key of the block's AllocateBlock call. Otherwise the error is [ErrNotLastBlock].
 	ReturnBlock(ctx context.Context, sequence string, token, unused uint64, key ReturnKey) error
 }
 

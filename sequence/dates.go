@@ -21,16 +21,16 @@ const (
 	DateMinute
 	// DateSecond is a second, 00 to 59.
 	DateSecond
-	// DateShortYear is a year of two digits, which come again after a century.
+	// DateShortYear is a year of two digits, which repeats after a century.
 	DateShortYear
 )
 
 var datePartNames = [...]string{"year", "month", "day", "hour", "minute", "second", "two-digit year"}
 
-// Has reports whether all of these parts are in the set.
+// Has reports whether the set contains all of these parts.
 func (d DateParts) Has(all DateParts) bool { return d&all == all }
 
-// String returns the parts by name, such as "year, month, day"; "none" for the empty set.
+// String returns the names of the parts, such as "year, month, day"; "none" for the empty set.
 func (d DateParts) String() string {
 	var names []string
 	for i, name := range datePartNames {
@@ -44,7 +44,7 @@ func (d DateParts) String() string {
 	return strings.Join(names, ", ")
 }
 
-// periodDates are the date parts that name a period, with how to write them.
+// periodDates lists, by Reset, the date parts that name a period and an example of their text.
 var periodDates = [...]struct {
 	parts   DateParts
 	example string
@@ -54,10 +54,9 @@ var periodDates = [...]struct {
 	ResetYearly:  {DateYear, "{date:yyyy}"},
 }
 
-// CheckFormat reports, as an [ErrInvalidFormat], why texts of f would come again in
-// another period of r, or nil if they do not: each period is named in full by the date
-// parts in the text. Without a reset every format will do, and so does no format, nil,
-// which leaves it to the reader to keep periods apart.
+// CheckFormat returns an [ErrInvalidFormat] if texts of f would repeat in another period of r. It returns nil
+// if the date parts in the text name each period in full. Without a reset it accepts every format. It always
+// accepts nil, the absence of a format: the reader then has to distinguish the periods.
 func CheckFormat(f *Format, r Reset) error {
 	if f == nil || r == ResetNone || int(r) >= len(periodDates) {
 		return nil

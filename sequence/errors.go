@@ -4,8 +4,8 @@ import "errors"
 
 // The errors of this package wrap one of these; match them with [errors.Is].
 var (
-	// ErrInvalidFormat: the text of a format breaks a rule, or the format does not
-	// tell the periods of a sequence apart.
+	// ErrInvalidFormat: the text of a format breaks a rule, or the format does not distinguish the periods of a
+	// sequence.
 	ErrInvalidFormat = errors.New("sequence: invalid format")
 
 	// ErrUnknownZone: the text is not the name of a time zone.

@@ -6,8 +6,8 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// Format writes a number as text, for example "ORD{date:yyyyMMdd}{seq:06}". Make one
-// with [ParseFormat]; the zero Format writes nothing.
+// Format writes a number as text, for example "ORD{date:yyyyMMdd}{seq:06}". [ParseFormat] makes a Format; the
+// zero Format writes nothing.
 //
 // A format is literal text, in which {{ and }} stand for braces, and these parts:
 //
@@ -17,7 +17,7 @@ import (
 //	{seq:base62:8}   with at least 8 digits; in front are zeros, which base58 writes as 1
 //	{date:yyyyMMdd}  a date of yyyy yy MM dd HH mm ss, and - _ / . : between them; any number of times
 //
-// A negative number is a - and then its magnitude, padded.
+// A negative number is written as a - and its padded magnitude.
 type Format struct {
 	text  string
 	parts []part
@@ -27,11 +27,11 @@ type Format struct {
 // part is a piece of a format: some text, one field of a date, or the number.
 type part struct {
 	kind    kind
-	literal string // of a literal
+	literal string // text of a literal
 
-	encoding snowflake.Encoding // of the number
-	zero     byte               // its digit for 0
-	width    int                // at least so many digits, 0 to 64
+	encoding snowflake.Encoding // encoding of the number
+	zero     byte               // digit of the encoding for 0
+	width    int                // least number of digits, 0 to 64
 }
 
 type kind uint8
@@ -51,12 +51,12 @@ const (
 // String returns the text that the format was parsed from.
 func (f *Format) String() string { return f.text }
 
-// Dates returns which parts of a date are in the text.
+// Dates returns the parts of a date that are in the text.
 func (f *Format) Dates() DateParts { return f.dates }
 
-// Append appends the text of a number to dst and returns the extended slice. Dates are
-// those of at in its own location. A year before 0 is written as 0000 and one after
-// 9999 as 9999, so that the width stays: such dates are not told apart.
+// Append appends the text of a number to dst and returns the extended slice. The dates in the text are those of
+// at, in the location of at. A year before 0 is written as 0000 and a year after 9999 as 9999, to keep the
+// width: the text does not distinguish such dates.
 func (f *Format) Append(dst []byte, n int64, at time.Time) []byte {
 	var d date
 	if f.dates != 0 {
@@ -104,14 +104,14 @@ func append2(dst []byte, n int) []byte {
 	return append(dst, '0'+byte(n/10), '0'+byte(n%10))
 }
 
-// padding holds the zeros that numbers are padded with.
+// padding holds the zeros that pad numbers.
 const padding = "0000000000000000000000000000000000000000000000000000000000000000"
 
 func (p *part) appendNumber(dst []byte, n int64) []byte {
 	magnitude := uint64(n)
 	if n < 0 {
 		dst = append(dst, '-')
-		magnitude = -magnitude // also that of the smallest int64, which has no positive counterpart
+		magnitude = -magnitude // correct also for the smallest int64, which has no positive counterpart
 	}
 	start := len(dst)
 	dst = p.encoding.Append(dst, magnitude)

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Overlap reports whether two formats may write the same text for different numbers, whatever their
-// dates are. A nil format writes decimals. Formats that differ in nothing but the width of the number
-// do not overlap.
+// Overlap reports whether two formats may write the same text for different numbers, for any dates. A nil
+// format writes decimals. Formats that differ only in the width of the number do not overlap.
 func Overlap(a, b *Format) bool {
 	p, q := partsOf(a), partsOf(b)
 	if slices.EqualFunc(p, q, func(a, b part) bool {
@@ -17,7 +16,7 @@ func Overlap(a, b *Format) bool {
 		return false
 	}
 	x, y := symbols(p), symbols(q)
-	// same[i][j] is whether what x writes from symbol i on may be what y writes from j on.
+	// same[i][j] reports whether x from symbol i on and y from symbol j on may write the same text.
 	same := make([][]bool, len(x)+1)
 	for i := len(x); i >= 0; i-- {
 		same[i] = make([]bool, len(y)+1)
@@ -42,7 +41,7 @@ func partsOf(f *Format) []part {
 	return f.parts
 }
 
-// symbol is one of some bytes of a text, or with repeats any number of them.
+// symbol is one byte out of a set or, if it repeats, any number of bytes out of the set.
 type symbol struct {
 	bytes             string
 	optional, repeats bool
@@ -52,7 +51,7 @@ func (s symbol) meets(o symbol) bool {
 	return slices.ContainsFunc([]byte(s.bytes), func(b byte) bool { return strings.IndexByte(o.bytes, b) >= 0 })
 }
 
-// symbols lists the bytes that parts write.
+// symbols returns the symbols of the text that parts write.
 func symbols(parts []part) (all []symbol) {
 	add := func(count int, bytes string) { all = append(all, slices.Repeat([]symbol{{bytes: bytes}}, count)...) }
 	for _, p := range parts {
@@ -62,7 +61,7 @@ func symbols(parts []part) (all []symbol) {
 				add(1, p.literal[i:i+1])
 			}
 		case number:
-			var last []byte // digits, some of them twice
+			var last []byte // digits of the encoding; some appear twice
 			for n := range uint64(64) {
 				text := p.encoding.Encode(n)
 				last = append(last, text[len(text)-1])

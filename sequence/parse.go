@@ -21,9 +21,8 @@ const (
 	seqOptionList = "{seq}, a width of 1 to 64 digits such as {seq:06}, an encoding (hex, base32, base36, base58, base62) such as {seq:base62}, or both such as {seq:base62:8}"
 )
 
-// ParseFormat reads the text of a [Format]: at most 256 bytes of printable UTF-8 with
-// exactly one {seq}. Anything else is an [ErrInvalidFormat] that says where it is, in
-// bytes from 0, and what was expected.
+// ParseFormat parses the text of a [Format]: at most 256 bytes of printable UTF-8 with exactly one {seq}. The
+// error is an [ErrInvalidFormat] with the position, in bytes from 0, and the expected text.
 func ParseFormat(text string) (*Format, error) {
 	if len(text) > MaxFormatBytes {
 		return nil, fmt.Errorf("%w: %d bytes, expected at most %d", ErrInvalidFormat, len(text), MaxFormatBytes)
@@ -40,11 +39,11 @@ func ParseFormat(text string) (*Format, error) {
 	return p.f, nil
 }
 
-// parser reads a format from its byte at on.
+// parser parses the text of a format, from byte at on.
 type parser struct {
 	f        *Format
 	at       int
-	numbered bool // the number is in it
+	numbered bool // {seq} was found
 }
 
 func (p *parser) next() error {
@@ -76,7 +75,7 @@ func (p *parser) next() error {
 	return nil
 }
 
-// literal adds text, to the text before it if there is some.
+// literal adds literal text; it extends the part before if that is literal text too.
 func (p *parser) literal(text string) {
 	if last := len(p.f.parts) - 1; last >= 0 && p.f.parts[last].kind == literal {
 		p.f.parts[last].literal += text
@@ -85,7 +84,7 @@ func (p *parser) literal(text string) {
 	p.f.parts = append(p.f.parts, part{kind: literal, literal: text})
 }
 
-// part reads what is between two braces.
+// part parses the text between two braces.
 func (p *parser) part(inside string) error {
 	name, option, hasOption := strings.Cut(inside, ":")
 	switch {
@@ -100,7 +99,7 @@ func (p *parser) part(inside string) error {
 	return p.errorf("{%s} is neither {seq} nor a {date:...}, expected something like %s, or {{ for a brace in the text", clip(inside), exampleFormat)
 }
 
-// number reads the options of {seq}: [ENCODING] [WIDTH].
+// number parses the options of {seq}: [ENCODING] [WIDTH].
 func (p *parser) number(inside, option string, hasOption bool) error {
 	n := part{kind: number}
 	width := option
@@ -124,7 +123,7 @@ func (p *parser) number(inside, option string, hasOption bool) error {
 	return nil
 }
 
-// dateKinds are the fields of a date by how they are written. All have a fixed width.
+// dateKinds maps the letters of a date's field to the field. All fields have a fixed width.
 var dateKinds = map[string]struct {
 	kind kind
 	part DateParts
@@ -138,7 +137,7 @@ var dateKinds = map[string]struct {
 	"ss":   {second, DateSecond},
 }
 
-// date reads the layout of a {date:LAYOUT}: runs of one letter, and separators.
+// date parses the layout of a {date:LAYOUT}: runs of one letter, and separators.
 func (p *parser) date(inside, layout string) error {
 	dated := false
 	for i := 0; i < len(layout); {
@@ -170,7 +169,7 @@ func (p *parser) errorf(format string, args ...any) error {
 	return fmt.Errorf("%w: at byte %d: %s", ErrInvalidFormat, p.at, fmt.Sprintf(format, args...))
 }
 
-// clip makes foreign text short and printable.
+// clip makes a text from outside short and printable.
 func clip(s string) string {
 	const most = 64
 	if len(s) > most {

@@ -9,10 +9,10 @@ import (
 	"github.com/snowraft/snowraft/internal/limits"
 )
 
-// LoadLocation returns the time zone of that name in the IANA database, such as
-// "Europe/Berlin"; "" and "UTC" are UTC. Any other text is an [ErrUnknownZone], also
-// names that mean something else on each machine: Local, files, and the variants with
-// leap seconds. It keeps what it has read from the database.
+// LoadLocation returns the time zone with a name in the IANA database, such as "Europe/Berlin"; "" and "UTC"
+// are UTC. For any other text the error is an [ErrUnknownZone]. This includes names whose meaning depends on
+// the machine: Local, files, and the variants with leap seconds. LoadLocation caches the zones that it has read
+// from the database.
 func LoadLocation(name string) (*time.Location, error) {
 	if name == "" || name == "UTC" {
 		return time.UTC, nil
@@ -32,11 +32,11 @@ func LoadLocation(name string) (*time.Location, error) {
 	return nil, fmt.Errorf("%w: %q, expected a name of the IANA time zone database, for example Europe/Berlin, or UTC (upper and lower case matter)", ErrUnknownZone, name)
 }
 
-// locations are those that were loaded, by name: at most as many as the database has.
+// locations holds the loaded zones by name, at most as many as the database has.
 var locations sync.Map
 
-// sameEverywhere reports whether the name has the form of those in the database, and is
-// none of the other things that lie beside them on some machines.
+// sameEverywhere reports whether the name has the form of names in the database, and is not one of the other
+// files that some machines have next to them.
 func sameEverywhere(name string) bool {
 	for element := range strings.SplitSeq(name, "/") {
 		if element == "" || !isLetter(element[0]) {
@@ -58,19 +58,19 @@ func sameEverywhere(name string) bool {
 
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
-// maxOffset is more than any zone was ever off UTC, with room: Manila was, by 15:56 h.
+// maxOffset is more than the greatest offset of any zone from UTC, which was that of Manila: 15:56 h.
 const maxOffset = 36 * time.Hour
 
-// firstInstant returns the first instant whose date in the location is that day or later.
-// time.Date does not say what it answers where midnight does not exist or occurs twice, so
-// this goes through the stretches of time between which the offset from UTC changes.
+// firstInstant returns the first instant whose date in the location is that day or later. The result of
+// time.Date is not defined where midnight does not exist or occurs twice. firstInstant therefore visits the
+// intervals between the changes of the offset from UTC.
 func firstInstant(year int, m time.Month, d int, loc *time.Location) time.Time {
 	midnight := time.Date(year, m, d, 0, 0, 0, 0, time.UTC)
 	for t := midnight.Add(-maxOffset).In(loc); ; {
 		_, offset := t.Zone()
 		first := midnight.Add(-time.Duration(offset) * time.Second).In(loc)
 		if first.Before(t) {
-			first = t // the change of the offset jumped over it
+			first = t // the change of the offset skipped that instant
 		}
 		_, end := t.ZoneBounds()
 		if end.IsZero() || first.Before(end) || !end.After(t) {

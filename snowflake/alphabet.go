@@ -11,7 +11,7 @@ import (
 type alphabet struct {
 	name   string
 	digits string
-	values [256]uint8 // by byte; foreign if it is not a digit
+	values [256]uint8 // indexed by byte; foreign if the byte is not a digit
 }
 
 const foreign = math.MaxUint8
@@ -34,7 +34,7 @@ func newAlphabet(name, digits string) *alphabet {
 	return a.alias(digits, 0)
 }
 
-// alias makes the characters stand for the values from first on when decoding.
+// alias adds characters that decode to the values from first on.
 func (a *alphabet) alias(characters string, first uint8) *alphabet {
 	for i := range len(characters) {
 		a.values[characters[i]] = first + uint8(i)
@@ -44,7 +44,7 @@ func (a *alphabet) alias(characters string, first uint8) *alphabet {
 
 func (a *alphabet) append(dst []byte, n uint64) []byte {
 	base := uint64(len(a.digits))
-	var buf [13]byte // the most that base 32 needs, the smallest base written here
+	var buf [13]byte // longest text in base 32, the smallest base written here
 	i := len(buf)
 	for {
 		i--

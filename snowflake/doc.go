@@ -1,11 +1,9 @@
-// Package snowflake describes and packs snowflake-style IDs: unsigned 64-bit
-// numbers whose bits are split into a time, a datacenter, a worker and a
-// sequence field.
+// Package snowflake describes and packs snowflake-style IDs: unsigned 64-bit numbers whose bits are split into
+// the fields time, datacenter, worker and sequence.
 //
-// A [Layout] says how the bits are split, how long a tick of the time field is
-// and which instant is tick 0. The layouts of well-known systems are available
-// as presets; see [Preset]. An [Encoding] writes an ID as text and reads it back, and
-// [Layout.UUID] writes it as a [UUID] of version 7.
+// A [Layout] defines the fields, the length of a tick of the time field, and the instant of tick 0. The layouts
+// of well-known systems are available as presets; see [Preset]. An [Encoding] writes an ID as text and reads it
+// back, and [Layout.UUID] writes it as a [UUID] of version 7.
 //
 //	 63 62                                    22 21        12 11          0
 //	+--+----------------------------------------+------------+-------------+
@@ -17,16 +15,15 @@
 //
 //   - It is pure. It reads no clock and holds no state: every function is safe
 //     for concurrent use, and a Layout never changes after [New].
-//   - Nothing is masked. A value that does not fit its field is refused with an
-//     error, because cutting it off would produce the ID of another process. The one
-//     unchecked function, [Layout.Compose], says so.
+//   - Nothing is masked. A value that does not fit its field is an error, because
+//     cutting it off would produce the ID of another process. [Layout.Compose] is the
+//     only function without this check.
 //   - Nothing overflows. Instants that do not fit in 64 bits of milliseconds
-//     saturate, ticks too; an ID in text larger than 64 bits is an error.
+//     saturate, and so do ticks; an ID in text larger than 64 bits is an error.
 //   - For a layout accepted by [Layout.CanIssue], IDs are positive as int64 and
 //     IDs of a later tick are greater than all IDs of an earlier one.
 //
-// Issuing IDs, that is choosing tick and sequence so that none is used twice,
-// is not the business of this package.
+// The package does not issue IDs: it does not choose ticks and sequences so that none is used twice.
 //
 // # Errors
 //

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Encoding is a way to write an ID as text: a number in some base, the most
-// significant digit first, without padding. The zero Encoding is Decimal.
+// Encoding is a way to write an ID as text: a number in some base, the most significant digit first, without
+// padding. The zero Encoding is Decimal.
 //
-// The digits of every encoding are in ASCII order, so texts of equal length, as written
-// by [Encoding.Encode], sort as their IDs do.
+// The digits of every encoding are in ASCII order. Texts of equal length, as written by [Encoding.Encode],
+// therefore sort as their IDs do.
 type Encoding uint8
 
 const (
@@ -24,15 +24,15 @@ const (
 	Base32
 	// Base36 has the digits 0-9a-z. Decoding takes either case.
 	Base36
-	// Base58 is Bitcoin's alphabet: 1-9A-Za-z without I, O and l. It is the number in
-	// base 58, not the byte string that Base58Check would write.
+	// Base58 has Bitcoin's digits: 1-9A-Za-z without I, O and l. The text is the number in base 58, not the
+	// byte string that Base58Check would write.
 	Base58
 	// Base62 has the digits 0-9A-Za-z.
 	Base62
 )
 
-// maxTextBytes is the greatest length of a text that Decode reads: the longest ID has 20 digits, the rest leaves
-// room for zeros in front.
+// maxTextBytes is the greatest length of a text that Decode reads. The longest ID has 20 digits; the rest
+// leaves room for leading zeros.
 const maxTextBytes = 64
 
 // Encodings returns all encodings, from the smallest base to the largest.
@@ -60,7 +60,7 @@ func ParseEncoding(s string) (Encoding, error) {
 	return 0, fmt.Errorf("%w: unknown encoding %.64q, expected dec, hex, base32, base36, base58 or base62", ErrSyntax, s)
 }
 
-// Encode returns id as text. An Encoding that is none of the constants writes decimal.
+// Encode returns id as text. An Encoding that is not one of the constants writes decimal.
 func (e Encoding) Encode(id uint64) string {
 	var buf [20]byte // the longest: decimal
 	return string(e.Append(buf[:0], id))
@@ -80,10 +80,9 @@ func (e Encoding) Append(dst []byte, id uint64) []byte {
 	}
 }
 
-// Decode returns the ID that s is the text of. It is strict: s must consist of 1 to 64
-// bytes of the encoding's digits, with no sign, space or separator. It is an
-// [ErrSyntax] if not, and an [ErrOutOfRange] if the number exceeds 64 bits. Zeros in
-// front are accepted, as some systems pad their IDs.
+// Decode returns the ID of the text s. It is strict: s must consist of 1 to 64 bytes of the encoding's digits,
+// with no sign, space or separator. Otherwise the error is an [ErrSyntax]. It is an [ErrOutOfRange] if the
+// number exceeds 64 bits. Leading zeros are accepted, because some systems pad their IDs.
 func (e Encoding) Decode(s string) (uint64, error) {
 	if !e.known() {
 		return 0, fmt.Errorf("%w: cannot decode with unknown %v", ErrSyntax, e)

@@ -4,18 +4,18 @@ import "errors"
 
 // The errors of this package wrap one of these; match them with [errors.Is].
 var (
-	// ErrInvalidLayout: the description of a layout breaks a rule, or the layout
-	// is fit for decoding only and was asked to issue.
+	// ErrInvalidLayout: the description of a layout breaks a rule, or a layout that can only decode was to
+	// issue.
 	ErrInvalidLayout = errors.New("snowflake: invalid layout")
 
-	// ErrExhausted: the time field of the layout has no tick left for the instant
-	// in question. It never will have again.
+	// ErrExhausted: the time field of the layout has no tick left for the instant in question, and never will
+	// have one again.
 	ErrExhausted = errors.New("snowflake: time field exhausted")
 
-	// ErrOutOfRange: a number does not fit, be it a value in its field, an ID in
-	// its layout, or decoded text in 64 bits.
+	// ErrOutOfRange: a number does not fit: a value in its field, an ID in its layout, or decoded text in 64
+	// bits.
 	ErrOutOfRange = errors.New("snowflake: out of range")
 
-	// ErrSyntax: text is not what its parser expects.
+	// ErrSyntax: a text does not have the form that its parser expects.
 	ErrSyntax = errors.New("snowflake: malformed text")
 )

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Field is one of the parts that an ID is made of. The zero Field is none of them.
+// Field is one of the parts of an ID. The zero Field is not a valid field.
 type Field uint8
 
 const (
 	// FieldTime counts ticks since the layout's epoch.
 	FieldTime Field = iota + 1
-	// FieldDatacenter distinguishes clusters that must never issue the same ID. Discord
-	// calls it worker.
+	// FieldDatacenter distinguishes clusters that must never issue the same ID. Discord calls this field
+	// worker.
 	FieldDatacenter
-	// FieldWorker distinguishes the issuers of one cluster. Elsewhere: machine, shard, process.
+	// FieldWorker distinguishes the issuers of one cluster. Other systems call it machine, shard or process.
 	FieldWorker
 	// FieldSequence distinguishes the IDs of one worker within one tick.
 	FieldSequence
@@ -24,7 +24,7 @@ const (
 const (
 	idBits        = 64 // an ID is a uint64
 	issuedBits    = 63 // an issued ID is also positive as an int64
-	maxFieldBits  = 63 // so that a tick is an int64 and a capacity a uint64
+	maxFieldBits  = 63 // a tick must fit an int64, and a capacity a uint64
 	fieldNameList = "time, datacenter, worker or sequence"
 )
 
@@ -57,17 +57,16 @@ func fieldNamed(s string) (Field, bool) {
 	return 0, false
 }
 
-// FieldBits gives a field its width, 1 to 63 bits.
+// FieldBits is a field and its width, 1 to 63 bits.
 type FieldBits struct {
 	Field Field
 	Bits  uint8
 }
 
-// ParseFields parses the fields of a layout from the highest bits to the lowest,
-// such as "time:41,worker:10,sequence:12". There is one way to write each list:
-// no spaces, signs or leading zeros. Every result is one that [New] accepts as
-// [Spec.Fields]: each field at most once, time present, each 1 to 63 bits wide,
-// together at most 64. Anything else is an [ErrInvalidLayout].
+// ParseFields parses the fields of a layout from the highest bits to the lowest, such as
+// "time:41,worker:10,sequence:12". Each list has exactly one text: no spaces, signs or leading zeros. [New]
+// accepts every result as [Spec.Fields]: each field appears at most once, time is present, each is 1 to 63 bits
+// wide, and together they have at most 64 bits. The error is an [ErrInvalidLayout].
 func ParseFields(s string) ([]FieldBits, error) {
 	fields := make([]FieldBits, 0, len(fieldNames))
 	for part := range strings.SplitSeq(s, ",") {

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Layout is a checked, immutable way to split the bits of an ID. Make one with
-// [New] or take a preset; the zero Layout is not usable.
+// Layout is a checked, immutable way to split the bits of an ID. [New] makes a Layout, and [Preset] returns a
+// predefined one; the zero Layout is not usable.
 type Layout struct {
 	spec   Spec
 	epoch  int64 // Unix ms of tick 0
 	unit   int64 // ms per tick
 	bits   uint8
-	at     [len(fieldNames)]span // by Field; zero for a field that is not there
-	fixed  uint64                // the datacenter's bits, the same in every ID
+	at     [len(fieldNames)]span // indexed by Field; zero for a field that the layout does not have
+	fixed  uint64                // bits of the datacenter, equal in every ID
 	spread uint64                // at least 1, so that StartSequence needs no branch
 }
 
@@ -22,9 +22,9 @@ type span struct{ shift, bits uint8 }
 
 func (s span) of(id uint64) uint64 { return id >> s.shift & (1<<s.bits - 1) }
 
-// New checks spec and returns its layout. It keeps a copy, so spec may be changed
-// afterwards. The error, if any, is an [ErrInvalidLayout]. A layout that New accepts
-// can decode; [Layout.CanIssue] reports whether it can issue, too.
+// New checks spec and returns its layout. It keeps a copy, so the caller may change spec afterwards. The error,
+// if any, is an [ErrInvalidLayout]. A layout that New accepts can decode; [Layout.CanIssue] reports whether it
+// can also issue.
 func New(spec Spec) (*Layout, error) {
 	if err := spec.validate(); err != nil {
 		return nil, err
@@ -70,25 +70,23 @@ func (l *Layout) Bits() int { return int(l.bits) }
 // SequenceBits returns the width of the sequence field, 0 if there is none.
 func (l *Layout) SequenceBits() uint8 { return l.at[FieldSequence].bits }
 
-// Workers returns how many workers the layout has: they are [0, Workers()).
-// 0 means that it has no worker field.
+// Workers returns the number of workers of the layout: they are [0, Workers()). 0 means that the layout has no
+// worker field.
 func (l *Layout) Workers() uint64 { return capacity(l.at[FieldWorker].bits) }
 
-// Sequences returns how many IDs there are for each tick and worker: their
-// sequences are [0, Sequences()). 0 means that it has no sequence field.
+// Sequences returns the number of IDs for each tick and worker: their sequences are [0, Sequences()). 0 means
+// that the layout has no sequence field.
 func (l *Layout) Sequences() uint64 { return capacity(l.at[FieldSequence].bits) }
 
-// Ticks returns how many ticks the time field holds: they are [0, Ticks()).
+// Ticks returns the number of ticks that the time field holds: they are [0, Ticks()).
 func (l *Layout) Ticks() uint64 { return capacity(l.at[FieldTime].bits) }
 
-// CanIssue reports why the layout cannot issue IDs at nowMillis, in Unix
-// milliseconds, or nil if it can.
+// CanIssue returns nil if the layout can issue IDs at nowMillis, in Unix milliseconds, otherwise the reason.
 //
-// It is an [ErrInvalidLayout] if the layout is fit for decoding only: wider than
-// 63 bits (IDs would be negative in languages without unsigned numbers), without a
-// worker or a sequence field (two issuers, or one in a hurry, would collide), with
-// another field above time (IDs would not sort by time), or with its epoch still to
-// come. It is an [ErrExhausted] if the time field is full.
+// The error is an [ErrInvalidLayout] if the layout can only decode, because it is wider than 63 bits (IDs would
+// be negative in languages without unsigned numbers), has no worker or no sequence field (two issuers, or one
+// in a hurry, would collide), has another field above time (IDs would not sort by time), or has its epoch in
+// the future. The error is an [ErrExhausted] if the time field is full.
 func (l *Layout) CanIssue(nowMillis int64) error {
 	switch {
 	case l.bits > issuedBits:

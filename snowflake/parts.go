@@ -11,21 +11,20 @@ type Parts struct {
 // Compose returns the ID of a tick, worker and sequence, with the datacenter of the
 // layout's [Spec].
 //
-// It is meant for issuing and checks nothing: the caller has made sure, once for many
-// IDs, that tick is in [0, Ticks()), worker in [0, Workers()) and sequence in
-// [0, Sequences()), and 0 where the layout has no such field. Anything else spills
-// into other fields and yields an ID that is not the caller's. [Layout.Pack] checks.
+// Compose is meant for issuing and checks nothing. The caller must make sure, once for many IDs, that tick is
+// in [0, Ticks()), worker in [0, Workers()) and sequence in [0, Sequences()), and 0 where the layout has no
+// such field. Any other value spills into other fields and yields an ID that is not the caller's. [Layout.Pack]
+// checks.
 func (l *Layout) Compose(tick int64, worker, sequence uint64) uint64 {
-	// The masks change no shift, all are below 64; they spare the compiler's check.
+	// The masks change no shift, because all shifts are below 64; they spare the compiler's check.
 	return l.fixed |
 		uint64(tick)<<(l.at[FieldTime].shift&63) |
 		worker<<(l.at[FieldWorker].shift&63) |
 		sequence<<(l.at[FieldSequence].shift&63)
 }
 
-// Step returns the difference between the IDs of two neighbouring sequences in one
-// tick: 1 where sequence is the lowest field, more in layouts such as Sonyflake's. It
-// is 0 without a sequence field.
+// Step returns the difference between the IDs of two adjacent sequences in one tick: 1 if sequence is the
+// lowest field, more in layouts such as Sonyflake's, and 0 without a sequence field.
 func (l *Layout) Step() uint64 {
 	if l.at[FieldSequence].bits == 0 {
 		return 0
@@ -37,9 +36,9 @@ func (l *Layout) Step() uint64 {
 // [0, max(1, Spread)). The tick must not be negative.
 func (l *Layout) StartSequence(tick int64) uint64 { return uint64(tick) % l.spread }
 
-// Pack returns the ID of p. Every value must fit its field, and be 0 where the layout
-// has no such field; otherwise the error is an [ErrOutOfRange] that names field, value
-// and range. The datacenter is p's, which need not be that of the layout's [Spec].
+// Pack returns the ID of p. Every value must fit its field, and must be 0 where the layout has no such field.
+// Otherwise the error is an [ErrOutOfRange] that names field, value and range. The datacenter is that of p,
+// which may differ from that of the layout's [Spec].
 func (l *Layout) Pack(p Parts) (uint64, error) {
 	if p.Tick < 0 {
 		return 0, fmt.Errorf("%w: time %d is before the epoch of layout %q, expected 0 to %d", ErrOutOfRange, p.Tick, l.Name(), l.Ticks()-1)
@@ -64,9 +63,9 @@ func (l *Layout) misfit(field Field, value uint64) error {
 	return fmt.Errorf("%w: %v %d does not fit its %d bits in layout %q, expected 0 to %d", ErrOutOfRange, field, value, width, l.Name(), capacity(width)-1)
 }
 
-// Unpack returns the values of id's fields. It is the inverse of [Layout.Pack], and
-// with an ID that has bits above [Layout.Bits], so is of another layout, it is an
-// [ErrOutOfRange]. An ID of any datacenter is accepted.
+// Unpack returns the values of id's fields. It is the inverse of [Layout.Pack]. The error is an [ErrOutOfRange]
+// if id has bits above [Layout.Bits], and therefore belongs to another layout. Unpack accepts an ID of any
+// datacenter.
 func (l *Layout) Unpack(id uint64) (Parts, error) {
 	if id>>l.bits != 0 {
 		return Parts{}, fmt.Errorf("%w: ID %d has bits above the %d of layout %q, expected 0 to %d", ErrOutOfRange, id, l.bits, l.Name(), uint64(1)<<l.bits-1)

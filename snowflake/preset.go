@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// presets are sorted by name. Fields and epochs are those that each system publishes,
-// here with where. Some of them only decode: see [Layout.CanIssue].
+// presets are sorted by name. Each system publishes its fields and epoch at the place in the comment. Some
+// presets only decode: see [Layout.CanIssue].
 var presets = []*Layout{
 	// github.com/baidu/uid-generator, DefaultUidGenerator's defaults: seconds since
 	// 2016-05-20 in China. Full since 2024-11-20T13:24:16Z.
@@ -15,18 +15,18 @@ var presets = []*Layout{
 	// github.com/Ahoo-Wang/CosId, MillisecondSnowflakeId and its COSID_EPOCH.
 	preset("cosid", "time:41,worker:10,sequence:12", 1, time.UnixMilli(1_577_203_200_000), 0),
 
-	// This project's own.
+	// Snowraft's own layout.
 	preset("default", "time:41,worker:10,sequence:12", 1, time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), 16),
 
-	// Discord's developer documentation, "Snowflakes". Its worker is the
-	// datacenter here, its process is the worker. 64 bits, hence unsigned.
+	// Discord's developer documentation, "Snowflakes". Discord's worker is the datacenter here, and its process
+	// is the worker. 64 bits, so IDs are unsigned.
 	preset("discord", "time:42,datacenter:5,worker:5,sequence:12", 1, time.UnixMilli(1_420_070_400_000), 0),
 
-	// "Sharding & IDs at Instagram" (2012). Its shard is the worker. 64 bits.
+	// "Sharding & IDs at Instagram" (2012). Instagram's shard is the worker. 64 bits.
 	preset("instagram", "time:41,worker:13,sequence:10", 1, time.UnixMilli(1_314_220_021_721), 0),
 
-	// 53 bits, so that every ID is exact in a JavaScript number (ECMAScript's
-	// Number.MAX_SAFE_INTEGER). The default epoch.
+	// 53 bits, so that every ID is exact in a JavaScript number (ECMAScript's Number.MAX_SAFE_INTEGER). The
+	// default layout's epoch.
 	preset("jssafe", "time:41,worker:3,sequence:9", 1, time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC), 0),
 
 	// github.com/mastodon/mastodon, lib/mastodon/snowflake.rb: Unix time, then 16
@@ -36,8 +36,8 @@ var presets = []*Layout{
 	// NetEase Yunxin's article on its ID service.
 	preset("netease", "time:41,worker:10,sequence:12", 1, time.UnixMilli(1_609_344_000_000), 0),
 
-	// github.com/sony/sonyflake, version 1: 10 ms since 2014-09-01, and the machine
-	// below the sequence.
+	// github.com/sony/sonyflake, version 1: ticks of 10 ms since 2014-09-01, and the machine below the
+	// sequence.
 	preset("sonyflake", "time:39,sequence:8,worker:16", 10, time.UnixMilli(1_409_529_600_000), 0),
 
 	// github.com/twitter-archive/snowflake, IdWorker.scala.
@@ -47,7 +47,7 @@ var presets = []*Layout{
 var defaultLayout, _ = Preset("default")
 
 func preset(name, fields string, unitMillis int64, epoch time.Time, spread uint64) *Layout {
-	// A typing error leaves no fields, which MustNew does not let pass.
+	// A typing error leaves no fields, and MustNew panics.
 	parsed, _ := ParseFields(fields)
 	return MustNew(Spec{
 		Name:        name,

@@ -12,9 +12,9 @@ type Spec struct {
 	// Name is 1 to 64 bytes of [a-z0-9._-] and starts with a letter or a digit.
 	Name string
 
-	// Fields lists the fields from the highest bits to the lowest. Each field
-	// appears at most once and is 1 to 63 bits wide, time is present, and the sum
-	// is at most 64. The remaining bits above the first field are zero.
+	// Fields lists the fields from the highest bits to the lowest. Each field appears at most once and is 1 to
+	// 63 bits wide, time is present, and the sum of the widths is at most 64. The remaining bits above the
+	// first field are zero.
 	Fields []FieldBits
 
 	// UnitMillis is the length of one tick in milliseconds, 1 to 3,600,000.
@@ -23,14 +23,13 @@ type Spec struct {
 	// EpochMillis is the start of tick 0 in Unix milliseconds. It may be negative.
 	EpochMillis int64
 
-	// Datacenter is the value that this cluster puts into the datacenter field of
-	// every ID. It must fit the field, and be 0 if there is no such field.
+	// Datacenter is the value of the datacenter field in every ID of this cluster. It must fit the field, and
+	// must be 0 if there is no such field.
 	Datacenter uint64
 
-	// Spread says where a fresh tick's sequence starts: at tick mod Spread, so
-	// that under little traffic IDs taken modulo a shard count reach every shard.
-	// 0 and 1 mean always at 0. A greater Spread must not exceed the sequence
-	// field's capacity.
+	// Spread defines the first sequence of a fresh tick: tick mod Spread, so that under little traffic IDs
+	// taken modulo a shard count reach every shard. 0 and 1 mean that it is always 0. A greater Spread must not
+	// exceed the capacity of the sequence field.
 	Spread uint64
 }
 
@@ -51,7 +50,7 @@ func (s Spec) validate() error {
 		return fmt.Errorf("%w: datacenter %d does not fit its field, expected 0 to %d", ErrInvalidLayout, s.Datacenter, capacity(width)-1)
 	}
 	switch width := bitsOf(s.Fields, FieldSequence); {
-	case s.Spread <= 1: // always from 0, which needs no field
+	case s.Spread <= 1: // starts at 0, which needs no field
 	case width == 0:
 		return fmt.Errorf("%w: spread %d without a sequence field, expected 0 or 1", ErrInvalidLayout, s.Spread)
 	case s.Spread > capacity(width):
@@ -75,7 +74,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// capacity returns how many values a field of that width holds. No field holds none.
+// capacity returns the number of values that a field of that width holds; 0 without a field.
 func capacity(width uint8) uint64 {
 	if width == 0 {
 		return 0

@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// TickAt returns the tick that contains the instant unixMillis, in Unix
-// milliseconds. It rounds down, so an instant before the epoch is in a negative
-// tick. A result that exceeds an int64 saturates. The tick may lie beyond the time
-// field: compare with [Layout.Ticks].
+// TickAt returns the tick that contains the instant unixMillis, in Unix milliseconds. It rounds down, so an
+// instant before the epoch is in a negative tick. A result that exceeds an int64 saturates. The tick may be
+// beyond the time field: compare it with [Layout.Ticks].
 func (l *Layout) TickAt(unixMillis int64) int64 {
 	since := unixMillis - l.epoch
 	if l.unit == 1 && (unixMillis^l.epoch)&(unixMillis^since) >= 0 { // no overflow: Hacker's Delight, 2-13
@@ -18,8 +17,8 @@ func (l *Layout) TickAt(unixMillis int64) int64 {
 	return l.divideTick(unixMillis)
 }
 
-// divideTick is TickAt for every unit and instant. It works on the distance from the
-// epoch as a uint64, where the difference of two int64 always fits.
+// divideTick is TickAt for every unit and instant. It computes with the distance from the epoch as a uint64,
+// which always holds the difference of two int64.
 func (l *Layout) divideTick(unixMillis int64) int64 {
 	if unixMillis >= l.epoch {
 		since := uint64(unixMillis) - uint64(l.epoch)
@@ -30,16 +29,15 @@ func (l *Layout) divideTick(unixMillis int64) int64 {
 	return -1 - int64(min(before/uint64(l.unit), math.MaxInt64))
 }
 
-// MillisAt returns the start of a tick in Unix milliseconds, for any tick, also a
-// negative one or one beyond the time field. It saturates at the ends of an int64.
+// MillisAt returns the start of a tick in Unix milliseconds. The tick may be negative or beyond the time field.
+// The result saturates at the ends of an int64.
 func (l *Layout) MillisAt(tick int64) int64 {
 	if tick >= 0 {
 		return l.after(uint64(tick))
 	}
-	// -uint64(tick) is the magnitude, also of the smallest int64, which has no
-	// positive counterpart.
+	// -uint64(tick) is the magnitude, even of the smallest int64, which has no positive counterpart.
 	over, before := bits.Mul64(-uint64(tick), uint64(l.unit))
-	room := uint64(l.epoch) + 1<<63 // down to the smallest int64
+	room := uint64(l.epoch) + 1<<63 // distance to the smallest int64
 	if over != 0 || before > room {
 		return math.MinInt64
 	}
@@ -50,19 +48,19 @@ func (l *Layout) MillisAt(tick int64) int64 {
 // epoch, saturating.
 func (l *Layout) after(ticks uint64) int64 {
 	over, since := bits.Mul64(ticks, uint64(l.unit))
-	room := math.MaxInt64 - uint64(l.epoch) // up to the greatest int64; wraps as it should for a negative epoch
+	room := math.MaxInt64 - uint64(l.epoch) // up to the greatest int64; wraps correctly for a negative epoch
 	if over != 0 || since > room {
 		return math.MaxInt64
 	}
 	return int64(uint64(l.epoch) + since)
 }
 
-// ExhaustsAt returns the instant at which the time field is full, in Unix
-// milliseconds: the first one that has no tick. It saturates at the greatest int64.
+// ExhaustsAt returns the instant at which the time field is full, in Unix milliseconds: the first instant
+// without a tick. It saturates at the greatest int64.
 func (l *Layout) ExhaustsAt() int64 { return l.after(l.Ticks()) }
 
-// TimeOf returns the start of the tick in id's time field, in UTC. It looks at no
-// other bit of id; [Layout.Unpack] refuses an ID that is not of this layout.
+// TimeOf returns the start of the tick in id's time field, in UTC. It ignores all other bits of id;
+// [Layout.Unpack] refuses an ID of another layout.
 func (l *Layout) TimeOf(id uint64) time.Time {
 	return time.UnixMilli(l.MillisAt(int64(l.at[FieldTime].of(id)))).UTC()
 }

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// UUID is a universally unique identifier of RFC 9562, its 16 bytes in the order of its
-// text. UUIDs sort as bytes, and as text, alike.
+// UUID is a universally unique identifier of RFC 9562, with its 16 bytes in the order of its text. UUIDs sort
+// equally as bytes and as text.
 type UUID [16]byte
 
 const (
@@ -15,10 +15,10 @@ const (
 	uuidExample   = "01939b3c-6d00-7000-8000-0123456789ab"
 
 	uuidVersion = 7
-	uuidVariant = 0b10 // of RFC 9562
+	uuidVariant = 0b10 // variant of RFC 9562
 )
 
-// Version returns the version, 0 to 15; those of [Layout.UUID] have 7.
+// Version returns the version, 0 to 15; UUIDs of [Layout.UUID] have 7.
 func (u UUID) Version() int { return int(u[6] >> 4) }
 
 // String returns the text of u in lower case, such as
@@ -28,7 +28,7 @@ func (u UUID) String() string {
 	return string(u.Append(buf[:0]))
 }
 
-// Append appends the text of u to dst, 36 bytes, and returns the extended slice.
+// Append appends the text of u, 36 bytes, to dst and returns the extended slice.
 func (u UUID) Append(dst []byte) []byte {
 	dst = hex.AppendEncode(dst, u[:4])
 	dst = hex.AppendEncode(append(dst, '-'), u[4:6])
@@ -37,9 +37,9 @@ func (u UUID) Append(dst []byte) []byte {
 	return hex.AppendEncode(append(dst, '-'), u[10:])
 }
 
-// ParseUUID returns the UUID that s is the text of: 32 hexadecimal digits of either case
-// and hyphens, 8-4-4-4-12, with nothing around them. Anything else is an [ErrSyntax]. Any
-// version and variant is accepted; [Layout.FromUUID] is not as generous.
+// ParseUUID returns the UUID of the text s: 32 hexadecimal digits of either case and hyphens, 8-4-4-4-12, with
+// nothing around them. The error is an [ErrSyntax]. ParseUUID accepts any version and variant;
+// [Layout.FromUUID] does not.
 func ParseUUID(s string) (UUID, error) {
 	var u UUID
 	if len(s) != uuidTextBytes {

@@ -8,25 +8,24 @@ import (
 
 const (
 	uuidMillisBits  = 48 // Unix milliseconds
-	uuidPayloadBits = 74 // what version 7 leaves to whoever makes the UUID
+	uuidPayloadBits = 74 // bits that version 7 leaves to the maker of the UUID
 )
 
-// UUIDTag fills the bits of a UUID that an ID leaves, so that UUIDs of different clusters
-// and layouts differ although their IDs may be equal. The zero tag fills them with zeros.
+// UUIDTag fills the bits of a UUID that an ID leaves, so that UUIDs of different clusters and layouts differ
+// although their IDs may be equal. The zero tag fills these bits with zeros.
 type UUIDTag struct {
 	high uint16 // the upper 10 of 74 bits
 	low  uint64
 }
 
-// NewUUIDTag returns the tag of a layout in a cluster: 74 bits of a SHA-256 over
-// both names. A UUID of a layout has room for the lowest 74 minus the widths of the
-// layout's fields other than time: 52 bits for the layout "default", 11 at least. Two tags
-// agree in n bits with a probability of 1 in 2^n; if they do not, no UUID of the one is
-// ever one of the other.
+// NewUUIDTag returns the tag of a layout in a cluster: 74 bits of a SHA-256 over both names. A UUID has room
+// for the lowest bits of the tag: 74 minus the widths of the layout's fields other than time. These are 52 bits
+// for the layout "default", and at least 11. Two tags agree in n bits with a probability of 1 in 2^n. If they
+// differ in these bits, their UUIDs never collide.
 func NewUUIDTag(cluster, layout string) UUIDTag {
 	text := make([]byte, 0, 128)
 	text = append(text, "snowraft uuid v7\x00"...)
-	text = binary.BigEndian.AppendUint64(text, uint64(len(cluster))) // or "a", "bc" would be "ab", "c"
+	text = binary.BigEndian.AppendUint64(text, uint64(len(cluster))) // otherwise "a", "bc" would equal "ab", "c"
 	text = append(text, cluster...)
 	text = append(text, layout...)
 	sum := sha256.Sum256(text)
@@ -44,13 +43,12 @@ func NewUUIDTag(cluster, layout string) UUIDTag {
 //	 2 bits  the variant, binary 10, at its fixed place              } the variant
 //	 rest    the lowest bits of the tag                             /
 //
-// Nothing of the ID is lost, as a tick begins at a whole millisecond, so different IDs
-// have different UUIDs and [Layout.FromUUID] gives the ID back. If time is the layout's
-// highest field, as in every layout that can issue, UUIDs with one tag sort as their IDs
-// do.
+// The UUID keeps all of the ID, because a tick begins at a whole millisecond. Different IDs therefore have
+// different UUIDs, and [Layout.FromUUID] returns the ID. If time is the layout's highest field, as in every
+// layout that can issue, UUIDs with one tag sort as their IDs do.
 //
-// It is an [ErrOutOfRange] if the ID is not one of the layout, or its tick does not begin
-// in the years 1970 to 10889, which is what 48 bits of Unix milliseconds hold.
+// The error is an [ErrOutOfRange] if the ID does not belong to the layout, or if its tick does not begin in the
+// years 1970 to 10889, the range of 48 bits of Unix milliseconds.
 func (l *Layout) UUID(id uint64, tag UUIDTag) (UUID, error) {
 	p, err := l.Unpack(id)
 	if err != nil {
@@ -77,11 +75,11 @@ func (l *Layout) UUID(id uint64, tag UUIDTag) (UUID, error) {
 	return u, nil
 }
 
-// FromUUID returns the ID that [Layout.UUID] made u of. It does not look at the tag: whoever
-// knows it makes the UUID again and compares.
+// FromUUID returns the ID from which [Layout.UUID] made u. It does not check the tag: a caller that knows the
+// tag makes the UUID again and compares.
 //
-// It is an [ErrOutOfRange] if u is not of version 7 and RFC 9562's variant, or its time is
-// not the start of a tick in the layout's time field, so that u is not of this layout.
+// The error is an [ErrOutOfRange] if u does not have version 7 and the variant of RFC 9562, or if its time is
+// not the start of a tick in the layout's time field. Then u does not belong to this layout.
 func (l *Layout) FromUUID(u UUID) (uint64, error) {
 	if u.Version() != uuidVersion || u[8]>>6 != uuidVariant {
 		return 0, fmt.Errorf("%w: UUID %v has version %d and variant %d, expected version %d and variant %d", ErrOutOfRange, u, u.Version(), u[8]>>6, uuidVersion, uuidVariant)
@@ -99,10 +97,10 @@ func (l *Layout) FromUUID(u UUID) (uint64, error) {
 	return l.withTime(shiftRight(low, high, l.tagBits()), since/uint64(l.unit)), nil
 }
 
-// tagBits returns how many of the 74 bits are left to the tag, 11 to 74.
+// tagBits returns how many of the 74 bits are left for the tag, 11 to 74.
 func (l *Layout) tagBits() uint8 { return uuidPayloadBits - (l.bits - l.at[FieldTime].bits) }
 
-// withoutTime returns id with the time field cut out, and what was above it moved down.
+// withoutTime returns id without the time field, with the bits above it moved down.
 func (l *Layout) withoutTime(id uint64) uint64 {
 	at := l.at[FieldTime]
 	return id>>(at.shift+at.bits)<<at.shift | id&(1<<at.shift-1)
@@ -122,7 +120,7 @@ func shiftLeft(n uint64, by uint8) (low, high uint64) {
 	return n << by, n >> (64 - by)
 }
 
-// shiftRight returns what is left of two words over 2^by, which fits one.
+// shiftRight returns the two words divided by 2^by, rounded down. The result must fit one word.
 func shiftRight(low, high uint64, by uint8) uint64 {
 	if by >= 64 {
 		return high >> (by - 64)
