@@ -15,12 +15,13 @@ import (
 )
 
 const (
-	// Calls that were not done have so many lines at once, and per second: those refused together, the others for each
-	// actor. Later lines count those without one.
+	// auditBurst and auditRate bound the lines of calls that were not done, at once and per second: for all
+	// refused calls together, and for the failed calls of each actor. Later lines count the calls without a
+	// line.
 	auditBurst = 100
 	auditRate  = 10
-	// maxAuditText bounds what callers name, maxAuditState what was before and after, each in bytes, and maxAuditActors
-	// the actors whose rates are remembered.
+	// maxAuditText bounds texts of callers and maxAuditState the states before and after, each in bytes.
+	// maxAuditActors bounds the actors whose rates are remembered.
 	maxAuditText   = 256
 	maxAuditState  = 8 << 10
 	maxAuditActors = 1000
@@ -45,30 +46,31 @@ type AuditLine struct {
 	Index    uint64          `json:"index,omitempty"` // index of the entry in the Raft log
 	Outcome  string          `json:"outcome"`
 	Reason   string          `json:"reason,omitempty"`
-	// Suppressed is the number of calls before it, refused or failed, that have no line.
+	// Suppressed is the number of earlier calls, refused or failed, that have no line.
 	Suppressed uint64 `json:"suppressed,omitempty"`
 }
 
 // AuditLog writes lines of JSON. It is safe for concurrent use. The nil AuditLog writes nothing.
 type AuditLog struct {
-	file   io.Writer // nil: the logger
+	file   io.Writer // nil if the logger gets the lines
 	logger *slog.Logger
 
 	refusals   bucket
-	mu         sync.Mutex         // one line after another
+	mu         sync.Mutex         // serializes lines
 	failures   map[string]*bucket // key: actor
 	suppressed uint64
 }
 
-// NewAuditLog returns the audit log of a member: lines in a file, or in the log if file is nil.
+// NewAuditLog returns the audit log of a member. It writes lines to file, or to the logger if file is nil.
 func NewAuditLog(file io.Writer, logger *slog.Logger) *AuditLog {
 	a := &AuditLog{file: file, logger: logger, failures: make(map[string]*bucket)}
 	a.refusals.fill()
 	return a
 }
 
-// Write writes a line with the present time, unless there were too many of its kind. A line that cannot be written to the
-// file goes to the log. Write returns the line as it is written or would be: clipped, and without secrets.
+// Write writes a line with the present time, unless there were too many lines of its kind. A line that cannot
+// be written to the file is written to the logger. Write returns the line as written, or as it would be
+// written: clipped, and without secrets.
 func (a *AuditLog) Write(line AuditLine) AuditLine {
 	line.Time = time.Now().UTC()
 	line.Resource, line.Reason = clip(line.Resource), clip(line.Reason)
@@ -100,7 +102,7 @@ func (a *AuditLog) write(line AuditLine) {
 	a.logger.LogAttrs(context.Background(), slog.LevelInfo, "call audited", line.attrs()...)
 }
 
-// bucket returns what bounds the rate of a line; nil for none. Requires a.mu.
+// bucket returns the bucket that bounds the rate of a line; nil for none. Requires a.mu.
 func (a *AuditLog) bucket(line AuditLine) *bucket {
 	switch line.Outcome {
 	case AuditRefused:
@@ -121,7 +123,7 @@ func (a *AuditLog) bucket(line AuditLine) *bucket {
 	}
 }
 
-// clip returns the beginning of a text without secrets, as valid text that JSON does not make much longer.
+// clip returns the beginning of a text without secrets, as valid text that JSON does not lengthen much.
 func clip(text string) string {
 	text = Mask(text)
 	clean := strings.Map(func(r rune) rune {
@@ -136,7 +138,7 @@ func clip(text string) string {
 	return strings.ToValidUTF8(clean[:min(len(clean), maxAuditText)], "") + "..."
 }
 
-// clipState returns a JSON value without secrets, or one that has its length instead.
+// clipState returns a JSON value without secrets, or an object with its length if it is too long.
 func clipState(state json.RawMessage) json.RawMessage {
 	if len(state) <= maxAuditState {
 		if len(state) == 0 {
@@ -147,7 +149,7 @@ func clipState(state json.RawMessage) json.RawMessage {
 	return fmt.Appendf(nil, `{"clipped":%d}`, len(state))
 }
 
-// attrs returns the line for the log, which has a time of its own.
+// attrs returns the attributes of the line for the logger, which adds its own time.
 func (l AuditLine) attrs() []slog.Attr {
 	attrs := []slog.Attr{slog.String("actor", l.Actor), slog.String("method", l.Method), slog.String("outcome", l.Outcome)}
 	for key, value := range map[string]string{
@@ -166,17 +168,18 @@ func (l AuditLine) attrs() []slog.Attr {
 	return attrs
 }
 
-// Index is the Raft index of an audited call's command; 0 until it is known. A call whose outcome is unknown may note it later.
+// Index is the Raft index of an audited call's command; 0 until it is known. A call with an unknown outcome may
+// set it later.
 type Index = atomic.Uint64
 
 type indexKey struct{}
 
-// WithIndex returns a context of an audited call, which notes the Raft index of its command.
+// WithIndex returns a context of an audited call. NoteIndex stores the Raft index of its command in index.
 func WithIndex(ctx context.Context, index *Index) context.Context {
 	return context.WithValue(ctx, indexKey{}, index)
 }
 
-// NoteIndex notes the Raft index of an audited call's command.
+// NoteIndex stores the Raft index of an audited call's command in the Index of ctx, if there is one.
 func NoteIndex(ctx context.Context, index uint64) {
 	if note, ok := ctx.Value(indexKey{}).(*Index); ok {
 		note.Store(index)

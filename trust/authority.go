@@ -18,12 +18,12 @@ import (
 
 const (
 	organization  = "Snowraft"
-	authorityName = "Snowraft cluster " // the fingerprint follows
+	authorityName = "Snowraft cluster " // prefix of the fingerprint
 	gossipKeySize = 32
 )
 
-// The dates of all certificates but those for foreign clients, the serial number of every authority, and the time at
-// which certificates are judged.
+// beginning and ending are the dates of all certificates except those for foreign clients. authoritySerial is
+// the serial number of every authority. judged is the time at which certificates are verified.
 var (
 	beginning       = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	ending          = time.Date(2099, 12, 31, 23, 59, 59, 0, time.UTC)
@@ -74,12 +74,12 @@ func (s Secret) Authority() *Authority {
 	return a
 }
 
-// sign returns the certificate of a template. Without a source of randomness the signature is that of RFC 6979, the
-// same each time.
+// sign returns the certificate of a template. If random is nil, the signature is that of RFC 6979, which is
+// always the same.
 func (a *Authority) sign(template, parent *x509.Certificate, public any, random io.Reader) *x509.Certificate {
 	der, err := x509.CreateCertificate(random, template, parent, public, a.key)
 	if err != nil {
-		panic(err) // the template and the keys are of this package's making
+		panic(err) // this package makes the template and the keys
 	}
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
@@ -108,15 +108,15 @@ func pinOf(cert *x509.Certificate) string {
 	return encoding.EncodeToString(hash[:])
 }
 
-// isAuthority reports whether a certificate is that of a cluster secret: those have one form of subject and one
-// serial number.
+// isAuthority reports whether a certificate is the authority of a cluster secret: all of these have one form of
+// subject and one serial number.
 func isAuthority(cert *x509.Certificate) bool {
 	return cert.IsCA && cert.SerialNumber.Cmp(authoritySerial) == 0 &&
 		len(cert.Subject.Organization) == 1 && cert.Subject.Organization[0] == organization &&
 		strings.HasPrefix(cert.Subject.CommonName, authorityName)
 }
 
-// mint returns a new leaf with a key of its own, and the authority's certificate after it.
+// mint returns a new leaf with its own key, followed by the authority's certificate.
 func (a *Authority) mint(template *x509.Certificate) *tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -133,7 +133,7 @@ func (a *Authority) mint(template *x509.Certificate) *tls.Certificate {
 	return &tls.Certificate{Certificate: [][]byte{leaf.Raw, a.cert.Raw}, PrivateKey: key, Leaf: leaf}
 }
 
-// cached returns the leaf of a kind and ID, and mints it when it is first needed.
+// cached returns the leaf of a kind and ID. It mints the leaf at the first call.
 func (a *Authority) cached(kind string, template func() *x509.Certificate) *tls.Certificate {
 	a.mu.Lock()
 	defer a.mu.Unlock()

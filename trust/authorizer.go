@@ -12,36 +12,39 @@ import (
 	"time"
 )
 
-// replicaWait is the longest wait of a token for a replica that may be behind the command that created it.
+// replicaWait is the longest time that a token waits for a replica that may be behind the command that created
+// the token.
 const replicaWait = time.Second
 
-// Table is the tokens that a process knows. All methods are safe for concurrent use.
+// Table holds the tokens that a process knows. All methods are safe for concurrent use.
 type Table interface {
-	// TokenRevision changes with every change of a token or of the anonymous record. It is cheap.
+	// TokenRevision returns a number that changes with every change of a token or of the anonymous record. It
+	// is cheap.
 	TokenRevision() uint64
 	Token(id uint64) (*Record, bool)
 	// Anonymous returns the record of callers without a token.
 	Anonymous() *Record
-	// NeverIssued reports whether the process knows that no command has had an index in the log yet.
+	// NeverIssued reports whether the process knows that no command has had this index in the log yet.
 	NeverIssued(index uint64) bool
 	// AwaitApplied returns nil once the replica has applied the log up to an index.
 	AwaitApplied(ctx context.Context, index uint64) error
-	// NowMillis is the observed clock plus the monotonic time since, in Unix ms.
+	// NowMillis returns the observed clock plus the monotonic time since, in Unix ms.
 	NowMillis() int64
 }
 
-// Record is a token as the cluster knows it. It is never changed.
+// Record is a token as the cluster knows it. It is immutable.
 type Record struct {
 	ID              uint64
 	Name            string
 	Hash            [32]byte // hash of the secret
 	Scopes          []Scope
 	ExpiresAtMillis int64  // Unix ms; 0: never
-	Rate, Burst     uint64 // numbers per second, and at once; a rate of 0 is unlimited
+	Rate, Burst     uint64 // numbers per second, and at once; a rate of 0 means unlimited
 	Disabled        bool   // a restore of the cluster disabled the token
 }
 
-// Authorizer authenticates the callers of a member, by a replica and without the leader. It is safe for concurrent use.
+// Authorizer authenticates the callers of a member from a replica, without the leader. It is safe for
+// concurrent use.
 type Authorizer struct {
 	// Address returns the address of a call's caller; [AddressOf] if nil.
 	Address func(ctx context.Context) string
@@ -49,18 +52,18 @@ type Authorizer struct {
 	table     Table
 	anonymous *Principal
 	waiting   waiting
-	known     sync.Map // uint64 to *known: the tokens whose text was verified or that a member vouched for
+	known     sync.Map // uint64 to *known: tokens with a verified text, or in forwarded calls
 
 	mu    sync.Mutex
-	swept uint64 // revision
+	swept uint64 // revision at the last removal of deleted tokens
 }
 
-// known is a token that exists, or did.
+// known is a token that exists or existed.
 type known struct {
 	Principal
 	table Table
 	state atomic.Pointer[state]
-	// text was verified last, without its pin; nil for none.
+	// text is the token's text that was verified last, without its pin; nil for none.
 	text atomic.Pointer[string]
 }
 
@@ -74,14 +77,14 @@ func newKnown(table Table, kind kind, id uint64) *known {
 // state is a record as of a revision of the table.
 type state struct {
 	revision uint64
-	record   *Record // nil: deleted
-	grants   []grant // the scopes
+	record   *Record // nil if the token was deleted
+	grants   []grant // scopes of the record
 }
 
-// grant is a scope, taken apart once for all calls.
+// grant is a scope in parts, split once for all calls.
 type grant struct {
 	right, name string
-	prefix      bool // the name is one
+	prefix      bool // name is a prefix
 }
 
 func newState(revision uint64, record *Record) *state {
@@ -110,15 +113,15 @@ func (s *state) covers(right, resource string) bool {
 	return false
 }
 
-// NewAuthorizer returns an authorizer.
+// NewAuthorizer returns an authorizer that reads tokens from table.
 func NewAuthorizer(table Table) *Authorizer {
 	a := &Authorizer{table: table}
 	a.anonymous = &newKnown(table, kindAnonymous, 0).Principal
 	return a
 }
 
-// Authenticate returns the principal of a token, given its text; of an empty text, the anonymous one. The error is a
-// [*Denied], [ErrBehind], or that of ctx.
+// Authenticate returns the principal of a token with a text, or the anonymous principal for an empty text. The
+// error is a [*Denied], [ErrBehind], or that of ctx.
 func (a *Authorizer) Authenticate(ctx context.Context, text string) (*Principal, error) {
 	if text == "" {
 		return a.anonymous, nil
@@ -149,14 +152,15 @@ func (a *Authorizer) Authenticate(ctx context.Context, text string) (*Principal,
 	return &k.Principal, err
 }
 
-// The callers without a token that a member forwards calls of; see [Principal.Forwarded].
+// The names of callers without a token whose calls a member forwards; see [Principal.Forwarded].
 const (
 	forwardedAdmin     = "admin"
 	forwardedAnonymous = "anonymous"
 )
 
-// Forwarded returns the principal of a call that another member forwards, given what [Principal.Forwarded] returned there.
-// The caller of this method knows that a member makes the call.
+// Forwarded returns the principal of a call that another member forwards. as is the result of
+// [Principal.Forwarded] on that member. The caller of this method must have verified that a member makes the
+// call.
 func (a *Authorizer) Forwarded(ctx context.Context, as string) (*Principal, error) {
 	switch as {
 	case forwardedAdmin:
@@ -194,7 +198,7 @@ func (a *Authorizer) find(id uint64) (*known, bool) {
 	return k.(*known), true
 }
 
-// intern returns the one principal of a token. It forgets those of tokens that are gone.
+// intern returns the one principal of a token. It removes the principals of deleted tokens.
 func (a *Authorizer) intern(record *Record) *known {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -210,10 +214,12 @@ func (a *Authorizer) intern(record *Record) *known {
 	return found.(*known)
 }
 
-// ErrBehind is the error of a token that a replica cannot judge, because it may have yet to learn of it.
+// ErrBehind is the error of a token that a replica cannot judge, because the replica may not know the token
+// yet.
 var ErrBehind = errors.New("this member is behind the others, and may not know the token yet; try again, or try another member")
 
-// awaitFor is await for a caller that may be a stranger: its wait takes a place, and ends early if the place is needed.
+// awaitFor is await for a caller that may be a stranger. Its wait takes a place, and ends early if another call
+// needs the place.
 func (a *Authorizer) awaitFor(ctx context.Context, id uint64) (*Record, error) {
 	if record, ok := a.table.Token(id); ok || a.table.NeverIssued(id) {
 		return record, nil
@@ -236,8 +242,8 @@ func (a *Authorizer) awaitFor(ctx context.Context, id uint64) (*Record, error) {
 	return record, err
 }
 
-// await returns the record of a token, nil if there is none. A replica that may be behind has a moment to catch up; what it
-// cannot know by then, it does not judge.
+// await returns the record of a token, nil if there is none. It gives a replica that may be behind a moment to
+// catch up. After that it returns [ErrBehind] for a token that the replica cannot know.
 func (a *Authorizer) await(ctx context.Context, id uint64) (*Record, error) {
 	if record, ok := a.table.Token(id); ok {
 		return record, nil
@@ -293,7 +299,7 @@ func deleted(id uint64) error {
 	return &Denied{Unauthenticated: true, Fault: FaultUnknown, Detail: fmt.Sprintf("token %d does not exist; send another token", id)}
 }
 
-// idOf returns the ID in the text of a token; 0 if there is none.
+// idOf returns the ID in the text of a token; 0 if the text has none.
 func idOf(text string) uint64 {
 	_, rest, _ := strings.Cut(text, "_")
 	digits, _, _ := strings.Cut(rest, "_")
@@ -317,7 +323,7 @@ func unpinned(text string) string {
 	return text[:at-1]
 }
 
-// equal compares in a time that depends on the lengths only, without copies.
+// equal compares two texts without copies, in a time that depends only on their lengths.
 func equal(a, b string) bool {
 	if len(a) != len(b) {
 		return false

@@ -9,20 +9,21 @@ import (
 	"time"
 )
 
-// ServerTLS describes the ports of a process that clients use.
+// ServerTLS describes the ports of a process for clients.
 type ServerTLS struct {
 	Keys      *Keys            // nil if the process has no secret
 	MemberID  string           // node ID; empty for a process that is not a member
-	Hosts     []string         // names and addresses by which clients reach the process
-	Now       func() time.Time // observed clock, which may jump, 1970 before there is a cluster; required with Keys
-	Machine   func() time.Time // machine's clock, used while Now is far behind; nil: not used
+	Hosts     []string         // names and addresses at which clients reach the process
+	Now       func() time.Time // observed clock, which may jump; 1970 before there is a cluster; required with Keys
+	Machine   func() time.Time // machine's clock, used while Now is far behind; nil if not used
 	Own       *OwnCertificate  // used for clients that send no pin; may be nil
 	Protocols []string         // ALPN, in order of preference
 }
 
-// Config returns the configuration of such a port. A client that sends pins gets the member's certificate of the
-// first one that the member knows, and may prove itself to be a member or an administrator. Another client gets the
-// operator's own certificate, else one of the signing secret for the hosts.
+// Config returns the configuration of such a port. A client that sends pins gets a certificate of the first of
+// these authorities that the process knows, and may prove that it is a member or an administrator. Any other
+// client gets the operator's own certificate if there is one, otherwise a certificate for the hosts, issued by
+// the signing secret.
 func (s ServerTLS) Config() *tls.Config {
 	foreign := &hostLeaves{hosts: s.Hosts, observed: s.Now, machine: s.Machine}
 	self := Peer{}
@@ -56,7 +57,7 @@ func (s ServerTLS) Config() *tls.Config {
 	return config
 }
 
-// hostLeaves keeps the present certificate for clients that judge hosts and times.
+// hostLeaves keeps the current certificate for clients that verify hosts and times.
 type hostLeaves struct {
 	hosts             []string
 	observed, machine func() time.Time
@@ -66,8 +67,8 @@ type hostLeaves struct {
 	leaf   *tls.Certificate // guarded by mu
 }
 
-// of returns the certificate of an authority: a new one when half of the life of the last one is over, and when the
-// clock stepped out of it.
+// of returns the certificate of an authority. It makes a new one when half of the lifetime of the last one is
+// over, and when the clock is outside of it.
 func (h *hostLeaves) of(a *Authority) *tls.Certificate {
 	now := h.now()
 	h.mu.Lock()
@@ -78,8 +79,9 @@ func (h *hostLeaves) of(a *Authority) *tls.Certificate {
 	return h.leaf
 }
 
-// now returns the observed clock, or the machine's clock if the observed clock is further behind it than a certificate
-// lives: a member that has not joined a cluster yet observes 1970, and probes and clients with a CA reach it too.
+// now returns the observed clock, or the machine's clock if the observed clock is behind it by more than the
+// lifetime of a certificate. A member that has not joined a cluster yet observes 1970, and must serve probes
+// and clients with a CA too.
 func (h *hostLeaves) now() time.Time {
 	observed := h.observed()
 	if h.machine == nil {
@@ -91,8 +93,8 @@ func (h *hostLeaves) now() time.Time {
 	return observed
 }
 
-// AdminCertificate returns the certificate by which a command line with the secret file is an administrator. It is of
-// the signing secret.
+// AdminCertificate returns the certificate that makes a command line with the secret file an administrator. The
+// signing secret issues it.
 func (k *Keys) AdminCertificate() tls.Certificate {
 	set := k.set.Load()
 	return *set.authorities[set.signing].leaf(Peer{Role: RoleAdmin}, x509.ExtKeyUsageClientAuth)
@@ -100,17 +102,18 @@ func (k *Keys) AdminCertificate() tls.Certificate {
 
 // ClientTLS describes how a client trusts the members or gateways that it calls.
 type ClientTLS struct {
-	Token string // the pin in the token, if any, names the cluster
-	CA    []byte // PEM, one certificate or several
+	Token string // its pin, if any, names the cluster
+	CA    []byte // PEM, one or more certificates
 	Keys  *Keys  // secrets of an administrator
 }
 
-// Config returns the configuration for one connection, or nil if nothing names a server to trust: then the client
-// uses plain TCP.
+// Config returns the configuration for one connection, or nil if nothing names a server to trust: then the
+// client uses plain TCP.
 //
-// With secrets, the server must have one of them, and the client is an administrator. Else, a CA that is not of a
-// cluster secret makes the client verify as others do: host name, real time, and all of CA. Else, the server must
-// have one of the cluster secrets that CA and the token's pin name; hosts and times are not judged.
+// With secrets, the server must have one of them, and the client is an administrator. Otherwise, if CA has a
+// certificate that is not the authority of a cluster secret, the client verifies the host name and the real
+// time, and trusts all of CA. Otherwise the server must have one of the cluster secrets that CA and the token's
+// pin name, and the client verifies neither host nor time.
 func (c ClientTLS) Config() (*tls.Config, error) {
 	if c.Keys != nil {
 		return c.Keys.set.Load().client(Peer{Role: RoleAdmin}, func(Peer) error { return nil }), nil

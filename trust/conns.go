@@ -6,25 +6,26 @@ import (
 	"sync"
 )
 
-// tracker knows the connections whose peer proved itself with a secret.
+// tracker holds the connections whose peer proved itself with a secret.
 type tracker struct {
 	mu    sync.Mutex
-	conns map[*Conn]string // the fingerprint by connection, guarded by mu
+	conns map[*Conn]string // fingerprint of the secret by connection; guarded by mu
 }
 
-// Conn is a connection below TLS. It is closed when the secret that its peer proved itself with leaves the Keys. A
-// client without a certificate has judged the server itself, and its connection stays.
+// Conn is a connection below TLS. It is closed when the secret with which its peer proved itself is removed
+// from the Keys. A client without a certificate has verified the server on its own, and its connection stays
+// open.
 type Conn struct {
 	net.Conn
 	tracker *tracker
 	closed  bool // guarded by tracker.mu
 }
 
-// Track returns conn, to be handed to tls.Server or tls.Client with a configuration of the same Keys. The handshake
-// ties it to a secret.
+// Track returns conn as a Conn, for tls.Server or tls.Client with a configuration of these Keys. The handshake
+// ties the Conn to a secret.
 func (k *Keys) Track(conn net.Conn) *Conn { return &Conn{Conn: conn, tracker: &k.conns} }
 
-// Listener returns a listener that tracks its connections. The TLS listener must wrap this one directly.
+// Listener returns a listener that tracks its connections. The TLS listener must wrap this listener directly.
 func (k *Keys) Listener(l net.Listener) net.Listener { return &listener{Listener: l, keys: k} }
 
 type listener struct {
@@ -50,7 +51,8 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// bind ties conn to the secret with a fingerprint if conn is tracked, and ends it if the secret is gone already.
+// bind ties conn to the secret with a fingerprint if conn is tracked, and closes conn if the secret was already
+// removed.
 func (k *Keys) bind(conn net.Conn, fingerprint string) {
 	c, tracked := conn.(*Conn)
 	if !tracked {
@@ -70,7 +72,7 @@ func (k *Keys) bind(conn net.Conn, fingerprint string) {
 	}
 }
 
-// closeExcept closes the connections of all secrets but those with the fingerprints.
+// closeExcept closes the connections of all secrets except those with the fingerprints.
 func (t *tracker) closeExcept(fingerprints []string) {
 	t.mu.Lock()
 	var gone []*Conn

@@ -8,7 +8,8 @@ import (
 	"math/big"
 )
 
-// The labels of the keys that a secret derives. They are a format: members of all versions derive the same.
+// The labels of the keys that a secret derives. They are a format: members of all versions must derive the same
+// keys.
 const (
 	labelFingerprint = "snowraft fingerprint"
 	labelGossip      = "snowraft gossip key"
@@ -24,8 +25,8 @@ func (s Secret) derive(label string, size int) []byte {
 	return key
 }
 
-// authorityKey returns the key of the certificate authority. 48 bytes, reduced modulo the order less one, are as
-// good as uniform, as FIPS 186-5 A.2.1 has it.
+// authorityKey returns the key of the certificate authority. 48 bytes, reduced modulo the order less one, are
+// as good as uniform (FIPS 186-5, A.2.1).
 func (s Secret) authorityKey() *ecdsa.PrivateKey {
 	one := big.NewInt(1)
 	d := new(big.Int).SetBytes(s.derive(labelAuthority, 48))

@@ -7,11 +7,11 @@ type Fault string
 const (
 	FaultMissing   Fault = "missing"   // no token, and callers without a token may not make the call
 	FaultMalformed Fault = "malformed" // the text is not that of a token
-	FaultUnknown   Fault = "unknown"   // no such token, or it was deleted
+	FaultUnknown   Fault = "unknown"   // no such token, or a deleted one
 	FaultExpired   Fault = "expired"
-	FaultDisabled  Fault = "disabled" // by a restore of the cluster
+	FaultDisabled  Fault = "disabled" // a restore of the cluster disabled the token
 	FaultScope     Fault = "scope"    // the token lacks a scope
-	FaultRate      Fault = "rate"     // the token has had what its rate allows
+	FaultRate      Fault = "rate"     // the request exceeds the rate of the token
 )
 
 // Faults lists all faults.

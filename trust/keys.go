@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Keys is the set of cluster secrets that this process knows. One of them signs: this process proves itself with it
-// first, and encrypts gossip with it. Keys is safe for concurrent use.
+// Keys is the set of cluster secrets that this process knows. One of them is the signing secret: this process
+// proves itself with it first, and encrypts gossip with it. Keys is safe for concurrent use.
 type Keys struct {
 	path  string // empty without a file
 	conns tracker
@@ -18,14 +18,14 @@ type Keys struct {
 	changed chan struct{} // guarded by mu
 }
 
-// keySet is one state of Keys. It is never changed.
+// keySet is one state of Keys. It is immutable.
 type keySet struct {
 	secrets     []Secret
 	authorities []*Authority // one for each secret, in the order of the file
-	signing     int          // index of the secret that signs
+	signing     int          // index of the signing secret
 }
 
-// NewKeys returns the keys of 1 to 4 secrets. The first one signs.
+// NewKeys returns the keys of 1 to 4 secrets. The first secret signs.
 func NewKeys(secrets ...Secret) (*Keys, error) {
 	if err := checkCount(len(secrets)); err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func NewKeys(secrets ...Secret) (*Keys, error) {
 	return k, nil
 }
 
-// OpenKeys returns the keys of a secret file, which Reload reads again. The first one signs.
+// OpenKeys returns the keys of a secret file, which Reload reads again. The first secret signs.
 func OpenKeys(path string) (*Keys, error) {
 	secrets, err := ReadSecrets(path)
 	if err != nil {
@@ -49,8 +49,8 @@ func OpenKeys(path string) (*Keys, error) {
 	return k, nil
 }
 
-// newKeySet returns the set of secrets. It keeps the authorities that old has, with their leaves, and the secret
-// that signs if it is still there.
+// newKeySet returns the set of secrets. It keeps the authorities of old, with their leaves, and keeps the
+// signing secret if secrets contains it.
 func newKeySet(secrets []Secret, old *keySet) *keySet {
 	set := &keySet{secrets: secrets}
 	for i, s := range secrets {
@@ -71,9 +71,9 @@ func newKeySet(secrets []Secret, old *keySet) *keySet {
 	return set
 }
 
-// Reload reads the file again and reports whether the secrets changed. The secret that signs continues to sign while
-// the file has it, else the first one does. Connections whose secret is gone are closed. After an error, the keys
-// are what they were.
+// Reload reads the file again and reports whether the secrets changed. The signing secret remains so while the
+// file has it; otherwise the first secret signs. Reload closes connections of removed secrets. An error leaves
+// the keys unchanged.
 func (k *Keys) Reload() (changed bool, err error) {
 	if k.path == "" {
 		return false, nil
@@ -93,14 +93,14 @@ func (k *Keys) Reload() (changed bool, err error) {
 	return true, nil
 }
 
-// store makes a set the present one. Requires k.mu.
+// store makes set the present state. Requires k.mu.
 func (k *Keys) store(set *keySet) {
 	k.set.Store(set)
 	close(k.changed)
 	k.changed = make(chan struct{})
 }
 
-// Changed returns a channel that is closed at the next change of the secrets or of the one that signs.
+// Changed returns a channel that is closed at the next change of the secrets or of the signing secret.
 func (k *Keys) Changed() <-chan struct{} {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -122,13 +122,14 @@ func (k *Keys) Fingerprints() []string {
 	return prints
 }
 
-// Signing returns the secret that signs.
+// Signing returns the signing secret.
 func (k *Keys) Signing() Secret {
 	set := k.set.Load()
 	return set.secrets[set.signing]
 }
 
-// Sign makes the secret with a fingerprint the one that signs, and reports whether the keys have it.
+// Sign makes the secret with a fingerprint the signing secret, and reports whether the keys contain that
+// secret.
 func (k *Keys) Sign(fingerprint string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -150,7 +151,7 @@ func (s *keySet) index(fingerprint string) int {
 	return slices.IndexFunc(s.authorities, func(a *Authority) bool { return a.fingerprint == fingerprint })
 }
 
-// preferred returns the authorities, the one that signs first.
+// preferred returns the authorities, that of the signing secret first.
 func (s *keySet) preferred() []*Authority {
 	all := []*Authority{s.authorities[s.signing]}
 	for i, a := range s.authorities {

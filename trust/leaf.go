@@ -26,14 +26,14 @@ const (
 	adminPath  = "/admin"
 )
 
-// Peer is the other side of a connection, as its certificate proves.
+// Peer is the other side of a connection, as proved by its certificate.
 type Peer struct {
 	Role        Role
 	ID          string // node ID of a member
-	Fingerprint string // secret that proved it
+	Fingerprint string // fingerprint of the secret that proved it
 }
 
-// path returns the path of the name that the leaf of a peer has, empty without a role.
+// path returns the path in the URI of a peer's leaf; empty without a role.
 func (p Peer) path() string {
 	switch p.Role {
 	case RoleMember:
@@ -45,7 +45,7 @@ func (p Peer) path() string {
 	}
 }
 
-// named returns the role and ID of a leaf, RoleNone if its names are not those of exactly one peer.
+// named returns the role and ID in a leaf; RoleNone if the leaf does not name exactly one peer.
 func named(leaf *x509.Certificate) Peer {
 	if len(leaf.URIs) != 1 || leaf.URIs[0].Scheme != uriScheme || leaf.URIs[0].Host != "" {
 		return Peer{}
@@ -81,14 +81,16 @@ func (a *Authority) leaf(p Peer, usage x509.ExtKeyUsage) *tls.Certificate {
 }
 
 const (
-	hostLeafLead = 24 * time.Hour // start before the observed clock, since clocks of clients differ
+	hostLeafLead = 24 * time.Hour // start before the observed clock, because clocks of clients differ
 	hostLeafLife = 90 * 24 * time.Hour
 )
 
-// hostCharacters are those of names in a certificate. Other names of hosts, which clients cannot verify, are omitted.
+// hostCharacters are the characters of host names in a certificate. Clients cannot verify other host names,
+// which are omitted.
 const hostCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_*"
 
-// hostLeaf returns the authority's certificate for clients that judge hosts and times. It begins a day before now.
+// hostLeaf returns the authority's certificate for clients that verify hosts and times. It is valid from a day
+// before now.
 func (a *Authority) hostLeaf(hosts []string, now time.Time) *tls.Certificate {
 	begin := now.Add(-hostLeafLead).Truncate(time.Second)
 	template := &x509.Certificate{

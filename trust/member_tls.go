@@ -21,7 +21,8 @@ func serverName(authorities []*Authority) string {
 	return strings.Join(pins, pinSeparator)
 }
 
-// chosen returns the authority of the first pin in a client's server name that the set has, nil if it has none.
+// chosen returns the authority of the first pin in a client's server name that the set contains; nil if it
+// contains none.
 func (s *keySet) chosen(serverName string) *Authority {
 	for pin := range strings.SplitSeq(serverName, pinSeparator) {
 		for _, a := range s.authorities {
@@ -33,9 +34,10 @@ func (s *keySet) chosen(serverName string) *Authority {
 	return nil
 }
 
-// MemberServer returns the configuration of a port that serves members only, for the member with the ID self. The
-// client names the pins of its secrets in its server name, and the server answers with the first one that it knows.
-// A client without a common secret gets the certificate of the signing one, so that the client can report the reason.
+// MemberServer returns the configuration of a port that serves members only, for the member with the ID self.
+// The client sends the pins of its secrets in its server name, and the server uses the first of these secrets
+// that it has. A client without a common secret gets the certificate of the signing secret, so that the client
+// can report the reason.
 func (k *Keys) MemberServer(self string) *tls.Config {
 	config := base(tls.VersionTLS13)
 	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
@@ -57,14 +59,14 @@ func (k *Keys) MemberServer(self string) *tls.Config {
 	return config
 }
 
-// answer completes config for a client on conn that knows the authority. A certificate of the client must be the
-// authority's and pass check, and ties conn to its secret.
+// answer completes config for a client on conn that knows the authority. If the client sends a certificate, the
+// authority must have issued it and it must pass check; then answer ties conn to the secret of the authority.
 func (k *Keys) answer(config *tls.Config, a *Authority, conn net.Conn, self Peer, check func(client Peer) error) {
 	config.Certificates = []tls.Certificate{*a.leaf(self, x509.ExtKeyUsageServerAuth)}
 	config.ClientCAs = a.pool // names the certificate that the client should send
 	config.VerifyConnection = func(state tls.ConnectionState) error {
 		if len(state.PeerCertificates) == 0 {
-			return nil // config.ClientAuth says whether there may be none
+			return nil // config.ClientAuth decides whether a certificate is required
 		}
 		client, err := verify(state.PeerCertificates, []*Authority{a}, x509.ExtKeyUsageClientAuth)
 		if err == nil {
@@ -77,8 +79,8 @@ func (k *Keys) answer(config *tls.Config, a *Authority, conn net.Conn, self Peer
 	}
 }
 
-// MemberClient returns the configuration for one connection to the Raft or API port of the member with the ID peer,
-// by the secrets that this process knows now. An empty peer accepts any member.
+// MemberClient returns the configuration for one connection to the Raft or API port of the member with the ID
+// peer, with the secrets that this process has now. An empty peer accepts any member.
 func (k *Keys) MemberClient(self, peer string) *tls.Config {
 	set := k.set.Load()
 	return set.client(Peer{Role: RoleMember, ID: self}, func(server Peer) error {
@@ -89,8 +91,8 @@ func (k *Keys) MemberClient(self, peer string) *tls.Config {
 	})
 }
 
-// client returns the configuration of a connection to a server with a common secret. The certificate that the client
-// sends is of the secret that the server chose.
+// client returns the configuration of a connection to a server with a common secret. The client sends a
+// certificate of the secret that the server chose.
 func (s *keySet) client(self Peer, check func(server Peer) error) *tls.Config {
 	authorities := s.preferred()
 	config := base(tls.VersionTLS13)
@@ -116,8 +118,8 @@ func (s *keySet) client(self Peer, check func(server Peer) error) *tls.Config {
 	return config
 }
 
-// ConnectMember makes a TLS connection of conn, which was dialed to the member with the ID peer, and ties it to the
-// secret that verified it. In case of an error conn is closed. The protocols are those of ALPN.
+// ConnectMember makes a TLS connection of conn, which was dialed to the member with the ID peer, and ties it to
+// the secret that verified it. With an error, conn is closed. protocols are those of ALPN.
 func (k *Keys) ConnectMember(ctx context.Context, conn net.Conn, self, peer string, protocols ...string) (*tls.Conn, error) {
 	tracked := k.Track(conn)
 	config := k.MemberClient(self, peer)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// OwnCertificate is a certificate of the operator for the clients of a process. Reload follows its files.
+// OwnCertificate is the operator's own certificate for the clients of a process. Reload reads its files again.
 type OwnCertificate struct {
 	certFile, keyFile string
 	now               atomic.Pointer[ownPair]
@@ -28,8 +28,8 @@ func LoadOwnCertificate(certFile, keyFile string) (*OwnCertificate, error) {
 	return o, nil
 }
 
-// Reload reads the files again and reports whether the certificate changed. After an error, as between the changes of
-// the two files, the certificate is what it was.
+// Reload reads the files again and reports whether the certificate changed. An error, as between the changes of
+// the two files, leaves the certificate unchanged.
 func (o *OwnCertificate) Reload() (changed bool, err error) {
 	pair := &ownPair{}
 	if pair.certPEM, err = readFile(o.certFile); err != nil {
@@ -49,5 +49,6 @@ func (o *OwnCertificate) Reload() (changed bool, err error) {
 	return true, nil
 }
 
-// NotAfter returns the end of the certificate's validity. Expiry is for clients to judge and stops nothing here.
+// NotAfter returns the end of the certificate's validity. Only clients check it; an expired certificate stops
+// nothing here.
 func (o *OwnCertificate) NotAfter() time.Time { return o.now.Load().cert.Leaf.NotAfter }

@@ -33,7 +33,7 @@ func parseCertificates(text []byte) ([]*x509.Certificate, error) {
 	return certs, nil
 }
 
-// pinned returns the configuration of a client that trusts the authorities with the pins.
+// pinned returns the configuration of a client that trusts the authorities with these pins.
 func pinned(pins []string) *tls.Config {
 	slices.Sort(pins)
 	pins = slices.Compact(pins)

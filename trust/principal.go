@@ -17,11 +17,11 @@ const (
 	kindAnonymous
 )
 
-// Principal is on whose behalf a call is made: it judges rights and names the actor in records. It is safe for concurrent
-// use. The nil Principal may do nothing.
+// Principal is the party on whose behalf a call is made. It checks rights and names the actor in records. It is
+// safe for concurrent use. The nil Principal has no rights.
 //
-// The principal of a token follows the token. It loses its rights when the token is changed, deleted or expires, so a
-// connection may keep it, and equal pointers are the same token.
+// The principal of a token follows the token. It loses its rights when the token is changed, deleted or
+// expires. A connection may therefore keep it, and equal pointers mean the same token.
 type Principal struct {
 	kind   kind
 	id     uint64  // kindToken
@@ -30,12 +30,12 @@ type Principal struct {
 	bucket bucket
 
 	mu   sync.Mutex
-	name string // kindToken: the last known
+	name string // kindToken: last known name
 }
 
-// records is one token as it is now.
+// records provides the present state of one token.
 type records interface {
-	// present returns what the token may do, or an error if it is no longer valid.
+	// present returns the rights of the token, or an error if the token is no longer valid.
 	present() (*state, error)
 	// gone reports whether the token is known to be no longer valid. It does not wait.
 	gone() bool
@@ -94,11 +94,12 @@ func (p *Principal) TokenName() string {
 	return p.name
 }
 
-// Gone reports whether the caller's token is known to be no longer valid. It does not wait, and takes some nanoseconds.
+// Gone reports whether the caller's token is known to be no longer valid. It does not wait, and takes
+// nanoseconds.
 func (p *Principal) Gone() bool { return p.source != nil && p.source.gone() }
 
-// Forwarded returns what a member that forwards a call says of its caller, which is not a secret; empty for a call of the
-// member's own, and in a cluster without a secret.
+// Forwarded returns the caller that a member names when it forwards a call; it is not a secret. It is empty for
+// a call of the member's own, and in a cluster without a secret.
 func (p *Principal) Forwarded() string {
 	switch {
 	case p == nil:
@@ -133,8 +134,8 @@ func (p *Principal) Actor() string {
 	}
 }
 
-// Authorize returns nil if the caller has a right, else a [*Denied]. The resource is the name that counts in the end, so
-// that of the default layout if the request leaves it out; "*" is every name.
+// Authorize returns nil if the caller has a right, otherwise a [*Denied]. The resource is the effective name:
+// that of the default layout if the request omits the layout. "*" means every name.
 func (p *Principal) Authorize(right, resource string) error {
 	if p == nil {
 		return noToken(right, resource)
@@ -180,9 +181,9 @@ func needed(right, resource string) string {
 	return right + ":" + resource
 }
 
-// Denied is the error of a call that its principal may not make.
+// Denied is the error of a call that its principal must not make.
 type Denied struct {
-	Unauthenticated bool // no valid token; else the token lacks a scope
+	Unauthenticated bool // no valid token; otherwise the token lacks a scope
 	Fault           Fault
 	Right, Resource string
 	Detail          string
@@ -205,7 +206,7 @@ func WithPrincipal(ctx context.Context, p *Principal) context.Context {
 	return context.WithValue(ctx, principalKey{}, p)
 }
 
-// PrincipalOf returns the principal of a call; nil if nothing has authenticated the caller.
+// PrincipalOf returns the principal of a call; nil if the caller was not authenticated.
 func PrincipalOf(ctx context.Context) *Principal {
 	p, _ := ctx.Value(principalKey{}).(*Principal)
 	return p
@@ -218,7 +219,7 @@ func WithRelay(ctx context.Context, member string) context.Context {
 	return context.WithValue(ctx, relayKey{}, member)
 }
 
-// RelayOf returns the ID of the member that forwards a call; empty if none does.
+// RelayOf returns the ID of the member that forwards a call; empty if no member does.
 func RelayOf(ctx context.Context) string {
 	member, _ := ctx.Value(relayKey{}).(string)
 	return member

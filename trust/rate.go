@@ -9,15 +9,16 @@ import (
 
 const year = 365 * 24 * time.Hour
 
-// bucket counts numbers against a rate: it gains one in each interval of the rate since at, up to the burst. A request for more than the burst is served from a full bucket and leaves a debt, so
-// that every request succeeds sometime.
+// bucket counts numbers against a rate. It gains one number in each interval of the rate since at, up to the
+// burst. A request for more than the burst is served from a full bucket and leaves a debt, so that every
+// request succeeds eventually.
 type bucket struct {
-	began time.Time     // long ago
+	began time.Time     // reference time; a year before fill
 	at    atomic.Int64  // ns since began
-	rate  atomic.Uint64 // the rate that at is by; 0 at first
+	rate  atomic.Uint64 // rate on which at is based; 0 at first
 }
 
-// fill makes the bucket a full one; before it is used.
+// fill makes the bucket full. It must be called before the bucket is used.
 func (b *bucket) fill() { b.began = time.Now().Add(-year) }
 
 // RateLimited is the error of a request beyond the rate of its token.
@@ -30,8 +31,8 @@ func (e *RateLimited) Error() string {
 	return fmt.Sprintf("the token allows %d numbers per second per member; slow down, or raise the rate of the token", e.Rate)
 }
 
-// Spend takes n numbers from what the caller's rate allows on this process. The error is a [*RateLimited], or a [*Denied] if
-// the token is valid no longer.
+// Spend takes n numbers from the caller's rate on this process. The error is a [*RateLimited], or a [*Denied]
+// if the token is no longer valid.
 func (p *Principal) Spend(n uint64) error {
 	if p == nil {
 		return noToken("", "")
@@ -50,7 +51,7 @@ func (p *Principal) Spend(n uint64) error {
 	return nil
 }
 
-// Charge takes n numbers whatever the rate, for what was granted already: later requests wait.
+// Charge takes n numbers whatever the rate, for numbers that were already granted: later requests wait.
 func (p *Principal) Charge(n uint64) {
 	if p == nil || p.source == nil {
 		return
@@ -70,7 +71,7 @@ func (p *Principal) Refund(n uint64) {
 	}
 }
 
-// follow turns a debt by an earlier rate into one by this rate, so that a raise helps at once.
+// follow scales a debt at an earlier rate to this rate, so that a higher rate helps at once.
 func (b *bucket) follow(rate uint64) {
 	before := b.rate.Load()
 	if before == rate || !b.rate.CompareAndSwap(before, rate) || before == 0 {
@@ -86,7 +87,7 @@ func (b *bucket) follow(rate uint64) {
 	}
 }
 
-// charge takes n numbers even if the bucket does not have them.
+// charge takes n numbers even if the bucket has fewer.
 func (b *bucket) charge(n, rate, burst uint64) {
 	b.follow(rate)
 	burst = cmp.Or(burst, rate)
@@ -99,7 +100,7 @@ func (b *bucket) charge(n, rate, burst uint64) {
 	}
 }
 
-// take takes n numbers, or returns how long to wait for them.
+// take takes n numbers, or returns the time until it can.
 func (b *bucket) take(n, rate, burst uint64) (wait time.Duration) {
 	b.follow(rate)
 	burst = cmp.Or(burst, rate)
@@ -116,7 +117,7 @@ func (b *bucket) take(n, rate, burst uint64) (wait time.Duration) {
 	}
 }
 
-// cost returns how long a rate takes for n numbers, in ns. It is at most a year.
+// cost returns the time that n numbers take at a rate, in ns, at most a year.
 func cost(n, rate uint64) int64 {
 	return int64(min(float64(n)/float64(rate)*float64(time.Second), float64(year)))
 }

@@ -9,26 +9,27 @@ import (
 )
 
 const (
-	// verdictLife is for how long a member's word on a token counts.
+	// verdictLife is the time for which a member's answer about a token counts.
 	verdictLife = 30 * time.Second
-	// refusalLife is for how long its word counts that there is no such token.
+	// refusalLife is the time for which an answer counts that no such token exists, and an error.
 	refusalLife = time.Second
-	// verdictWait bounds a question to members that no caller's context bounds.
+	// verdictWait bounds a query to members that has no caller's context.
 	verdictWait = 5 * time.Second
 )
 
-// Verifier queries a member about the text of a token, empty for callers without one. The record is nil if the token is not
-// valid.
+// Verifier queries a member about the text of a token; the text is empty for callers without one. The record is
+// nil if the token is not valid.
 type Verifier func(ctx context.Context, text string) (*Record, error)
 
-// Remote authenticates the callers of a gateway, which has no replica, by asking members. It is safe for concurrent use.
+// Remote authenticates the callers of a gateway, which has no replica, by queries to members. It is safe for
+// concurrent use.
 type Remote struct {
 	// Address returns the address of a call's caller. NewRemote sets it to [AddressOf].
 	Address func(ctx context.Context) string
 
 	ask   Verifier
-	asked turns         // the questions about strangers
-	again chan struct{} // a place for each question about a text that was good: strangers cannot delay it
+	asked turns         // places for queries about texts of strangers
+	again chan struct{} // places for queries about texts that were good, which strangers cannot delay
 
 	mu       sync.Mutex
 	verdicts verdicts // guarded by mu
@@ -39,18 +40,18 @@ func NewRemote(ask Verifier) *Remote {
 	return &Remote{Address: AddressOf, ask: ask, again: make(chan struct{}, maxAsked), verdicts: newVerdicts()}
 }
 
-// verdict is the members' answer about a token, and its principal.
+// verdict is the answer of the members about a token, and the token's principal.
 type verdict struct {
 	Principal
 	remote *Remote
 	text   string
 	key    textHash
-	good   atomic.Bool // remembered in the good half
+	good   atomic.Bool // kept in verdicts.good
 	word   atomic.Pointer[word]
-	asking chan struct{} // holds one while a member is asked
+	asking chan struct{} // holds one item while a query runs
 }
 
-// word is the answer of a member. It is never changed.
+// word is the answer of a member. It is immutable.
 type word struct {
 	state *state // the record is nil if the token is not valid
 	err   error  // no member answered
@@ -70,8 +71,8 @@ func (w *word) judge() (*state, error) {
 	}
 }
 
-// Authenticate returns the principal of a token, given its text; of an empty text, the anonymous one. The error is a
-// [*Denied], that of ctx, or that of the question to the members.
+// Authenticate returns the principal of a token with a text, or the anonymous principal for an empty text. The
+// error is a [*Denied], that of ctx, or that of the query to the members.
 func (r *Remote) Authenticate(ctx context.Context, text string) (*Principal, error) {
 	kind, id := kindAnonymous, uint64(0)
 	if text != "" {
@@ -79,7 +80,8 @@ func (r *Remote) Authenticate(ctx context.Context, text string) (*Principal, err
 		if err != nil {
 			return nil, &Denied{Unauthenticated: true, Fault: FaultMalformed, Detail: err.Error()}
 		}
-		// The pin is not part of the secret: with it, one token would be many principals, each with a rate of its own.
+		// The pin is not part of the secret. With the pin, one token would be many principals, each with its
+		// own rate.
 		kind, id, text = kindToken, token.ID, unpinned(text)
 	}
 	v := r.verdict(text, kind, id)
@@ -94,12 +96,12 @@ func (r *Remote) Authenticate(ctx context.Context, text string) (*Principal, err
 	return &v.Principal, nil
 }
 
-// Forwarded implements what members need: nothing is forwarded to a gateway.
+// Forwarded returns an error: members forward no calls to a gateway.
 func (r *Remote) Forwarded(context.Context, string) (*Principal, error) {
 	return nil, &Denied{Unauthenticated: true, Fault: FaultMalformed, Detail: "call forwarded to a process that is not a member; send it to a member"}
 }
 
-// verdict returns the verdict on a text, a new one without a word if there is none.
+// verdict returns the verdict on a text; a new one without an answer if there is none.
 func (r *Remote) verdict(text string, kind kind, id uint64) *verdict {
 	key := textHash(sha256.Sum256([]byte(text)))
 	r.mu.Lock()
@@ -130,7 +132,7 @@ func (v *verdict) gone() bool {
 	return w != nil && w.err == nil && w.state.record == nil
 }
 
-// renewed asks unless there is a fresh word. One caller does so for all.
+// renewed queries a member unless there is a fresh answer. One caller does so for all.
 func (v *verdict) renewed(ctx context.Context) (*state, error) {
 	if w := v.word.Load(); w.fresh() {
 		return w.judge()
@@ -151,7 +153,7 @@ func (v *verdict) renewed(ctx context.Context) (*state, error) {
 	defer leave()
 	record, err := v.remote.ask(ctx, v.text)
 	if err != nil && ctx.Err() != nil {
-		return nil, err // the caller's end says nothing to others
+		return nil, err // the caller's context ended, which does not concern other callers
 	}
 	w := &word{err: err, until: time.Now().Add(verdictLife)}
 	if err != nil || record == nil {
@@ -167,7 +169,7 @@ func (v *verdict) renewed(ctx context.Context) (*state, error) {
 	return w.judge()
 }
 
-// place waits for a place for a question about the text. The caller returns the place with leave.
+// place waits for a place for a query about the text. The caller releases the place with leave.
 func (v *verdict) place(ctx context.Context) (leave func(), err error) {
 	if !v.good.Load() {
 		return v.remote.asked.take(ctx, v.remote.Address(ctx))
@@ -186,8 +188,8 @@ func (r *Remote) refuse(v *verdict) {
 	r.verdicts.refuse(v)
 }
 
-// Bearer returns the text of the token that the caller presented to this gateway; empty for callers without one, and
-// outside of gateways.
+// Bearer returns the text of the token that the caller presented to this gateway. It is empty for callers
+// without a token, and outside of gateways.
 func (p *Principal) Bearer() string {
 	if p == nil {
 		return ""

@@ -11,34 +11,34 @@ import (
 
 // Rights of tokens.
 const (
-	RightIssueIDs      = "ids:issue"    // of a layout, UUIDs included
-	RightNextNumbers   = "seq:next"     // of a sequence
-	RightReadSequence  = "seq:read"     // of a sequence
-	RightAdminSequence = "seq:admin"    // of a sequence: create, update, delete
-	RightLeaseWorker   = "worker:lease" // of a layout
+	RightIssueIDs      = "ids:issue"    // issue IDs and UUIDs; resource: layout
+	RightNextNumbers   = "seq:next"     // issue numbers; resource: sequence
+	RightReadSequence  = "seq:read"     // resource: sequence
+	RightAdminSequence = "seq:admin"    // create, update, delete; resource: sequence
+	RightLeaseWorker   = "worker:lease" // resource: layout
 	RightReadMetrics   = "metrics:read"
 	RightReadCluster   = "cluster:read"
 	RightAdminCluster  = "cluster:admin"
-	RightAdminTokens   = "tokens:admin"  // full power: it makes tokens with any right
-	RightVerifyTokens  = "tokens:verify" // of gateways
+	RightAdminTokens   = "tokens:admin"  // full power: can create tokens with any right
+	RightVerifyTokens  = "tokens:verify" // needed by gateways
 )
 
-// Rights that no scope has.
+// Rights that no scope contains.
 const (
 	RightAny    = "any"    // any valid token
 	RightMember = "member" // a member's certificate
 )
 
-// Everything is the resource of a right over all names, as that to list them.
+// Everything is the resource of a right over all names, such as the right to list them.
 const Everything = "*"
 
-// named and plain are the rights with and without a resource.
+// namedRights and plainRights are the rights with and without a resource.
 var (
 	namedRights = []string{RightIssueIDs, RightNextNumbers, RightReadSequence, RightAdminSequence, RightLeaseWorker}
 	plainRights = []string{RightReadMetrics, RightReadCluster, RightAdminCluster, RightAdminTokens, RightVerifyTokens}
 )
 
-// Scope is a right, and the resources that it is for: a name, or a prefix and *. Examples: ids:issue:default,
+// Scope is a right and its resources: a name, or a prefix and *. Examples: ids:issue:default,
 // seq:next:orders/*, cluster:read.
 type Scope string
 
@@ -76,7 +76,7 @@ func (s Scope) parts() (right, resource string) {
 	return first + ":" + second, resource
 }
 
-// Covers reports whether the scope has a right on a resource. A right without a resource takes an empty one.
+// Covers reports whether the scope has a right on a resource. The resource is empty for a right without one.
 func (s Scope) Covers(right, resource string) bool {
 	rest, found := strings.CutPrefix(string(s), right)
 	if !found {

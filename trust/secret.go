@@ -31,13 +31,13 @@ var (
 	castagnoli = crc32.MakeTable(crc32.Castagnoli)
 )
 
-// Secret is the secret of a cluster: 32 random bytes that all its members share. A process that has the secret is
-// the cluster. Printing, logging and marshaling a Secret show its fingerprint only.
+// Secret is the secret of a cluster: 32 random bytes that all its members share. A process that has the secret
+// can act as any member. Printing, logging and marshaling a Secret show only its fingerprint.
 type Secret struct {
-	raw func() *[secretBytes]byte // a function, since fmt shows the bytes of a field that is not exported
+	raw func() *[secretBytes]byte // a function, because fmt shows the bytes of an unexported field
 }
 
-// secretOf returns the secret that has the bytes. It keeps raw.
+// secretOf returns the secret with these bytes. It keeps raw.
 func secretOf(raw *[secretBytes]byte) Secret {
 	return Secret{raw: func() *[secretBytes]byte { return raw }}
 }
@@ -49,7 +49,7 @@ func NewSecret() Secret {
 	return secretOf(&raw)
 }
 
-// ParseSecret returns the secret of a line that Line made. Errors do not contain the line.
+// ParseSecret returns the secret of a line in the form of [Secret.Line]. Errors do not contain the line.
 func ParseSecret(line string) (Secret, error) {
 	text, found := strings.CutPrefix(line, secretPrefix)
 	if !found {
@@ -78,7 +78,7 @@ func decode(text string, size int) ([]byte, error) {
 	return data, nil
 }
 
-// Line returns the secret as the line of a secret file, without a line end. It is the secret itself.
+// Line returns the secret as the line of a secret file, without a line end. It contains the secret.
 func (s Secret) Line() string {
 	data := binary.BigEndian.AppendUint32(bytes.Clone(s.raw()[:]), crc32.Checksum(s.raw()[:], castagnoli))
 	return secretPrefix + encoding.EncodeToString(data)
@@ -87,12 +87,12 @@ func (s Secret) Line() string {
 // Fingerprint returns 16 hexadecimal digits that identify the secret and reveal nothing of it.
 func (s Secret) Fingerprint() string { return hex.EncodeToString(s.derive(labelFingerprint, 8)) }
 
-// Equal reports whether both secrets are the same.
+// Equal reports whether two secrets are equal, in constant time.
 func (s Secret) Equal(other Secret) bool {
 	return subtle.ConstantTimeCompare(s.raw()[:], other.raw()[:]) == 1
 }
 
-// String returns the word secret and the fingerprint.
+// String returns the word "secret" and the fingerprint.
 func (s Secret) String() string {
 	if s.raw == nil {
 		return "no secret"
@@ -109,8 +109,8 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 // MarshalText returns String, so that no encoder shows the secret.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// ReadSecrets returns the secrets of a file, in its order: 1 to 4 lines. Blank lines and lines that begin with # do
-// not count. Errors name the file and the line number, never content.
+// ReadSecrets returns the secrets of a file, in its order: 1 to 4 lines. It ignores blank lines and lines that
+// begin with #. Errors name the file and the line number, never content.
 func ReadSecrets(path string) ([]Secret, error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -129,7 +129,7 @@ func ReadableByOthers(path string) bool {
 	return err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o004 != 0
 }
 
-// readFile returns what is in a small file.
+// readFile returns the content of a file of at most secretFileSize bytes.
 func readFile(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -146,7 +146,7 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// unwrap takes the path out of an error of os, since its caller names the file.
+// unwrap removes the path from an error of os, because the caller names the file.
 func unwrap(err error) error {
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		return failed.Err

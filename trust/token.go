@@ -15,11 +15,12 @@ import (
 
 const tokenPrefix = "snowraft"
 
-// Token is the API token of an application, as its text has it. Printing, logging and marshaling show its ID only.
+// Token is the API token of an application, as parsed from its text. Printing, logging and marshaling show only
+// its ID.
 type Token struct {
 	ID     uint64   // at least 1
 	Secret [32]byte // random
-	Pin    string   // pin of the cluster's authority; empty if clients do not verify the cluster by it
+	Pin    string   // pin of the cluster's authority; empty if clients do not verify the cluster with it
 }
 
 // NewTokenSecret returns a new random secret of a token.
@@ -29,10 +30,11 @@ func NewTokenSecret() [32]byte {
 	return secret
 }
 
-// HashTokenSecret returns what the cluster keeps of a token's secret. The secret is random, so SHA-256 is enough.
+// HashTokenSecret returns the hash of a token's secret that the cluster stores. The secret is random, so
+// SHA-256 is enough.
 func HashTokenSecret(secret [32]byte) [32]byte { return sha256.Sum256(secret[:]) }
 
-// Text returns the text that the application gets.
+// Text returns the text of the token, which the application gets.
 func (t Token) Text() string {
 	text := tokenPrefix + "_" + strconv.FormatUint(t.ID, 10) + "_" + encoding.EncodeToString(t.Secret[:]) + t.checksum()
 	if t.Pin != "" {
@@ -41,13 +43,13 @@ func (t Token) Text() string {
 	return text
 }
 
-// checksum returns seven characters that find typing errors.
+// checksum returns seven characters that detect typing errors.
 func (t Token) checksum() string {
 	sum := crc32.Checksum(append(binary.BigEndian.AppendUint64(nil, t.ID), t.Secret[:]...), castagnoli)
 	return encoding.EncodeToString(binary.BigEndian.AppendUint32(nil, sum))
 }
 
-// ParseToken returns the token of a text. Errors do not contain the text.
+// ParseToken returns the token with a text. Errors do not contain the text.
 func ParseToken(text string) (Token, error) {
 	parts := strings.Split(text, "_")
 	if len(parts) != 3 && len(parts) != 4 || parts[0] != tokenPrefix {
@@ -79,7 +81,7 @@ func ParseToken(text string) (Token, error) {
 	return t, nil
 }
 
-// String returns the word token and the ID.
+// String returns the word "token" and the ID.
 func (t Token) String() string { return "token " + strconv.FormatUint(t.ID, 10) }
 
 // Format writes String for every verb.

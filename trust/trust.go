@@ -1,6 +1,7 @@
-// Package trust decides who may do what. It derives everything that members trust each other by from one cluster
-// secret, writes and reads the API tokens of applications, and judges rights.
+// Package trust authenticates and authorizes callers. It derives from one cluster secret everything by which
+// members trust each other, writes and reads the API tokens of applications, and checks rights.
 //
-// The validity of certificates is never judged between members, for the administrator's certificates and by clients
-// with a pin: clocks may be wrong, and a wrong clock must cost no more with TLS than without.
+// Members never check the validity dates of each other's certificates, nor those of administrators'
+// certificates. Clients with a pin do not check the dates either. Clocks may be wrong, and a wrong clock must
+// cost no more with TLS than without.
 package trust

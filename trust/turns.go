@@ -9,14 +9,15 @@ import (
 )
 
 const (
-	// maxAsked bounds the questions to members at once about texts of strangers, and those about good ones.
+	// maxAsked bounds the concurrent queries to members about texts of strangers, and also those about good
+	// texts.
 	maxAsked = 256
-	// maxAskedFrom bounds those about texts from one origin.
+	// maxAskedFrom bounds the concurrent queries about texts from one origin.
 	maxAskedFrom = maxAsked * 3 / 4
 )
 
-// turns are the places of questions about strangers. Origins whose callers wait for a place take turns, so that no host keeps the
-// others out. Its zero value is ready.
+// turns holds the places for queries about texts of strangers. Origins with waiting callers take turns, so that
+// no host excludes the others. The zero value is ready to use.
 type turns struct {
 	mu    sync.Mutex
 	taken int
@@ -24,14 +25,15 @@ type turns struct {
 	next  list.List // *queue elements: origins that may take a place and have waiting callers
 }
 
-// queue is the callers of one origin.
+// queue holds the callers of one origin.
 type queue struct {
 	taken   int
-	waiting []chan struct{} // closed when the caller has a place, the first one to come first
+	waiting []chan struct{} // in order of arrival; closed when the caller has a place
 	at      *list.Element   // element of next; nil if the origin is not queued
 }
 
-// take waits for a place for a question that a call from an address causes. The caller returns the place with leave.
+// take waits for a place for a query that a call from an address causes. The caller releases the place with
+// leave.
 func (t *turns) take(ctx context.Context, address string) (leave func(), err error) {
 	origin, turn := originOf(address), make(chan struct{})
 	t.mu.Lock()
@@ -66,13 +68,13 @@ func (t *turns) take(ctx context.Context, address string) (leave func(), err err
 		t.forget(origin, q)
 	}
 	t.mu.Unlock()
-	if i < 0 { // the turn came just now
+	if i < 0 { // the caller got its place just now
 		leave()
 	}
 	return nil, ctx.Err()
 }
 
-// serve gives free places to the callers that wait, after a change of q. Requires t.mu.
+// serve assigns free places to waiting callers, after a change of q. Requires t.mu.
 func (t *turns) serve(q *queue) {
 	if q.at == nil && len(q.waiting) > 0 && q.taken < maxAskedFrom {
 		q.at = t.next.PushBack(q)
@@ -80,7 +82,7 @@ func (t *turns) serve(q *queue) {
 	for t.taken < maxAsked && t.next.Len() > 0 {
 		first := t.next.Remove(t.next.Front()).(*queue)
 		first.at = nil
-		if len(first.waiting) == 0 { // all callers gave up
+		if len(first.waiting) == 0 { // all callers of the origin gave up
 			continue
 		}
 		close(first.waiting[0])
@@ -93,7 +95,7 @@ func (t *turns) serve(q *queue) {
 	}
 }
 
-// forget removes an origin without places and without callers that wait. Requires t.mu.
+// forget removes an origin that has neither places nor waiting callers. Requires t.mu.
 func (t *turns) forget(origin netip.Prefix, q *queue) {
 	if q.taken > 0 || len(q.waiting) > 0 {
 		return

@@ -5,17 +5,17 @@ import (
 	"maps"
 )
 
-// maxVerdicts bounds each half of the memory for verdicts: anyone can present texts.
+// maxVerdicts bounds each of the two maps of verdicts, because any client can present texts.
 const maxVerdicts = 10_000
 
 type textHash [sha256.Size]byte
 
-// verdicts is the memory of a Remote. The texts of strangers only ever displace each other, the oldest first. The
+// verdicts holds the verdicts of a Remote. Texts of strangers displace only each other, the oldest first. The
 // methods require the lock of the Remote.
 type verdicts struct {
 	good      map[textHash]*verdict // texts that were valid at the last answer
 	strangers map[textHash]*verdict
-	arrivals  []textHash // texts of strangers; a ring once it is full
+	arrivals  []textHash // texts of strangers; a ring once full
 	oldest    int
 }
 
@@ -31,7 +31,7 @@ func (m *verdicts) find(key textHash) *verdict {
 	return m.strangers[key]
 }
 
-// meet remembers a verdict among those of strangers.
+// meet adds a verdict to those of strangers.
 func (m *verdicts) meet(v *verdict) {
 	if len(m.arrivals) < maxVerdicts {
 		m.arrivals = append(m.arrivals, v.key)
@@ -43,7 +43,7 @@ func (m *verdicts) meet(v *verdict) {
 	m.strangers[v.key] = v
 }
 
-// keep remembers a verdict as good, and returns the one that counts for its text.
+// keep stores a verdict as good, and returns the verdict that counts for its text.
 func (m *verdicts) keep(v *verdict) *verdict {
 	if kept, ok := m.good[v.key]; ok {
 		return kept
@@ -59,7 +59,7 @@ func (m *verdicts) keep(v *verdict) *verdict {
 	return v
 }
 
-// refuse moves a verdict that was good to those of strangers.
+// refuse moves a good verdict to those of strangers.
 func (m *verdicts) refuse(v *verdict) {
 	if m.good[v.key] == v {
 		delete(m.good, v.key)

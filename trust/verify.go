@@ -29,8 +29,8 @@ func (e *StrangerError) Error() string {
 	return fmt.Sprintf("certificate issued by another cluster secret (%s)", e.Fingerprint)
 }
 
-// Refused reports whether err is the refusal of the other side's TLS. The dialer of a TLS 1.3 connection learns it at
-// its first read, after its own handshake succeeded.
+// Refused reports whether err is a refusal by the TLS of the other side. The dialer of a TLS 1.3 connection
+// gets it from its first read, after its own handshake succeeded.
 func Refused(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "remote error"
@@ -59,7 +59,7 @@ func verify(chain []*x509.Certificate, authorities []*Authority, usage x509.ExtK
 	return Peer{}, &StrangerError{Fingerprint: issuerOf(chain[0])}
 }
 
-// issuerOf returns the fingerprint of the secret that a leaf claims to be issued by, empty if it claims none.
+// issuerOf returns the fingerprint of the secret that a leaf names as its issuer; empty if it names none.
 func issuerOf(leaf *x509.Certificate) string {
 	fingerprint, found := strings.CutPrefix(leaf.Issuer.CommonName, authorityName)
 	if !found || len(fingerprint) != 16 || strings.Trim(fingerprint, "0123456789abcdef") != "" {
@@ -78,7 +78,8 @@ func issued(leaf *x509.Certificate, pool *x509.CertPool, usage x509.ExtKeyUsage)
 	return err
 }
 
-// judgedAt returns the time at which a leaf is judged: one at which it is valid, whatever the time is.
+// judgedAt returns the time at which a leaf is verified: a time at which it is valid, whatever the present time
+// is.
 func judgedAt(leaf *x509.Certificate) time.Time {
 	if leaf.NotBefore.After(judged) || leaf.NotAfter.Before(judged) {
 		return leaf.NotBefore
@@ -86,8 +87,8 @@ func judgedAt(leaf *x509.Certificate) time.Time {
 	return judged
 }
 
-// PeerOf returns the client of a connection that this process serves, by the secrets that it knows at present. The
-// role is RoleNone without a certificate, and with one that no longer verifies.
+// PeerOf returns the client of a connection that this process serves, verified with the present secrets. The
+// role is RoleNone if the client sent no certificate, or one that no longer verifies.
 func (k *Keys) PeerOf(state tls.ConnectionState) Peer {
 	peer, err := verify(state.PeerCertificates, k.set.Load().authorities, x509.ExtKeyUsageClientAuth)
 	if err != nil {
@@ -96,8 +97,8 @@ func (k *Keys) PeerOf(state tls.ConnectionState) Peer {
 	return peer
 }
 
-// base returns what all configurations share. Without session tickets every connection proves itself, and no session
-// outlives a secret.
+// base returns the common part of all configurations. Without session tickets, every connection proves itself,
+// and no session outlives a secret.
 func base(version uint16) *tls.Config {
 	return &tls.Config{
 		MinVersion:             version,
@@ -106,11 +107,11 @@ func base(version uint16) *tls.Config {
 	}
 }
 
-// Claimed returns the ID of the member that serves a connection, by a certificate that nothing verifies: a hint for who
-// lacks the secret. It is empty for servers that are not members.
+// Claimed returns the ID of the member that serves a connection, from a certificate that is not verified: a
+// hint for a caller that lacks the secret. The ID is empty for servers that are not members.
 func Claimed(ctx context.Context, conn net.Conn) (id string, err error) {
 	config := base(tls.VersionTLS13)
-	config.InsecureSkipVerify = true // see above
+	config.InsecureSkipVerify = true // Claimed does not verify
 	secured := tls.Client(conn, config)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		return "", err

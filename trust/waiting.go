@@ -5,25 +5,27 @@ import (
 	"sync"
 )
 
-// maxWaiting bounds the calls that wait for the replica: anyone can present a token of a later ID.
+// maxWaiting bounds the calls that wait for the replica, because any client can present a token with a later
+// ID.
 const maxWaiting = 256
 
-// waiting is the places of calls that wait for the replica. When all are taken, a call from the origin that has the most of them
-// makes way for another origin, so that no host keeps the others out. Its zero value is ready.
+// waiting holds the places of calls that wait for the replica. When all are taken, a call from the origin with
+// the most places makes way for another origin, so that no host excludes the others. The zero value is ready to
+// use.
 type waiting struct {
 	mu    sync.Mutex
 	taken int
-	from  map[netip.Prefix][]*waiter // the oldest first
+	from  map[netip.Prefix][]*waiter // oldest first
 }
 
-// waiter is a call that waits.
+// waiter is a waiting call.
 type waiter struct {
 	origin netip.Prefix
 	giveUp func()
 }
 
-// enter takes a place for a call from an address, false if there is none, and leave returns it. giveUp ends the wait of a call
-// that makes way for another.
+// enter takes a place for a call from an address; ok is false if there is none. leave releases the place.
+// giveUp ends the wait of this call when it makes way for another one.
 func (w *waiting) enter(address string, giveUp func()) (leave func(), ok bool) {
 	call := &waiter{originOf(address), giveUp}
 	w.mu.Lock()
@@ -43,8 +45,8 @@ func (w *waiting) enter(address string, giveUp func()) (leave func(), ok bool) {
 	}, true
 }
 
-// makeWay ends the oldest wait of the origin that has the most places, unless the one that wants a place has as many but one.
-// Requires w.mu.
+// makeWay ends the oldest wait of the origin with the most places. It does nothing and returns false if origin
+// would then have as many places as that origin had or more. Requires w.mu.
 func (w *waiting) makeWay(origin netip.Prefix) bool {
 	var most []*waiter
 	for _, calls := range w.from {
@@ -78,8 +80,8 @@ func (w *waiting) remove(call *waiter) {
 	}
 }
 
-// originOf returns the host of an address, of IPv6 its network, because one host has all of a /64. It is invalid for calls
-// inside a process.
+// originOf returns the host of an address, or the /64 network of an IPv6 address, because one host has all of a
+// /64. It is invalid for calls inside a process.
 func originOf(address string) netip.Prefix {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// WatchInterval is the time between two looks at the files of secrets and certificates.
+// WatchInterval is the interval between checks of the files of secrets and certificates.
 const WatchInterval = 2 * time.Second
 
-// Reloader is Keys or an OwnCertificate.
+// Reloader is implemented by Keys and OwnCertificate.
 type Reloader interface {
 	Reload() (changed bool, err error)
 }
 
-// Watch reloads r until ctx ends: at each interval, and when something arrives at now. It reports each change, and
-// each error once until the error is another.
+// Watch reloads r until ctx ends: at each interval, and when now receives a value. It reports each change, and
+// each error once until the error changes.
 func Watch[T any](ctx context.Context, r Reloader, interval time.Duration, now <-chan T, report func(error)) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
