@@ -20,7 +20,7 @@ func (r *rig) at(ahead time.Duration) uint64 {
 func TestAfterInTheFuture(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		r.next(0)
-		r.next(r.at(900 * time.Millisecond)) // is waited for
+		r.next(r.at(900 * time.Millisecond)) // the call waits for the clock
 		for _, ahead := range []time.Duration{1100 * time.Millisecond, 1500 * time.Millisecond} {
 			var behind *clock.BehindError
 			if _, err := r.issuer.Next(r.Context(), r.at(ahead)); !errors.As(err, &behind) || errors.Is(err, allocator.ErrInvalidArgument) || behind.RetryAfter() > 600*time.Millisecond {
@@ -40,7 +40,8 @@ func TestAfterInTheFuture(t *testing.T) {
 		if err := r.issuer.Ready(); err != nil {
 			r.Error(err)
 		}
-		// This clock is behind the observed one by what is allowed, and so the other member's may be ahead of it by more.
+		// This clock is behind the observed clock by the allowed offset. The other member's clock may therefore
+		// be further ahead of this clock.
 		r.observed.Store(r.clock.read().Wall + 900)
 		if _, err := r.issuer.Next(r.Context(), r.at(2300*time.Millisecond)); !errors.As(err, new(*clock.BehindError)) {
 			r.Errorf("2.3s ahead of a clock that is 900ms behind: %v, want a clock behind", err)
@@ -48,7 +49,7 @@ func TestAfterInTheFuture(t *testing.T) {
 	})
 }
 
-// The mistake shows also while there is no window.
+// The error for a floor too far in the future also shows while there is no window.
 func TestAfterInTheFutureWithoutWindow(t *testing.T) {
 	run(t, func(r *rig) {
 		r.cluster = newCluster(r.layout)
@@ -60,7 +61,7 @@ func TestAfterInTheFutureWithoutWindow(t *testing.T) {
 	})
 }
 
-// With ticks of a minute the next tick is not the future, however late it begins.
+// With ticks of a minute, the next tick is not too far in the future, however late it begins.
 func TestAfterWithCoarseTicks(t *testing.T) {
 	run(t, func(r *rig) {
 		r.layout = snowflake.MustNew(snowflake.Spec{
@@ -104,7 +105,7 @@ func TestAfter(t *testing.T) {
 				}
 				last = id
 			}
-			// A floor out of reach is refused and has no effect on other callers.
+			// A floor out of reach is refused and does not affect other callers.
 			r.pass(20 * time.Second)
 			ahead := 1200 * time.Millisecond
 			var behind *clock.BehindError
@@ -124,7 +125,7 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// next0 takes one ID that the caller audits.
+// next0 takes one ID without a floor. The caller audits it.
 func (r *rig) next0() uint64 {
 	r.Helper()
 	id, err := r.issuer.Next(r.Context(), 0)
@@ -134,12 +135,12 @@ func (r *rig) next0() uint64 {
 	return id
 }
 
-// An ID of another member is within reach of the majority's clock, however far this clock and the
-// observed clock are behind it.
+// An ID of another member is within reach of the majority's clock, however far this clock and the observed
+// clock are behind it.
 func TestAfterOfAnotherClock(t *testing.T) {
 	for behind, observed := range map[time.Duration]time.Duration{
-		1300 * time.Millisecond: 1250 * time.Millisecond, // all within their limits, with an observed clock of 0.8 s ago
-		time.Hour:               time.Hour,               // moved backwards, cut off from the log
+		1300 * time.Millisecond: 1250 * time.Millisecond, // all within their limits, with an observed clock 0.8 s old
+		time.Hour:               time.Hour,               // the clock moved backwards, without contact to the log
 	} {
 		run(t, nil, func(r *rig) {
 			r.next(0)

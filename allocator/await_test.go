@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// lost is a rig whose cluster grants nothing anymore, when its window has ended.
+// lost is a rig whose window has ended and whose cluster grants nothing anymore.
 func lost(r *rig) {
 	r.settle()
 	r.next(0)
@@ -18,7 +18,7 @@ func lost(r *rig) {
 	r.pass(10 * time.Second)
 }
 
-// A caller waits for a window as long as it is told to, and gets it as soon as it is granted.
+// A caller waits for a window for as long as its patience, and gets the window as soon as it is granted.
 func TestPatience(t *testing.T) {
 	patience := func(d time.Duration) func(*rig) {
 		return func(r *rig) { r.cfg.Patience = func(context.Context, bool) time.Duration { return d } }
@@ -36,7 +36,7 @@ func TestPatience(t *testing.T) {
 		}
 		time.AfterFunc(30*time.Second, func() { r.cluster.set(func() { r.cluster.before = nil }) })
 		if took := timed(func() { r.next(0) }); took < 30*time.Second || took > 31100*time.Millisecond {
-			r.Errorf("went on after %v", took)
+			r.Errorf("continued after %v", took)
 		}
 	})
 	run(t, patience(time.Hour), func(r *rig) {
@@ -52,7 +52,8 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// Who comes while the very first window is being taken waits for it, also with no patience for later ones.
+// A caller that arrives while the first window is being acquired waits for it, even without patience for later
+// windows.
 func TestPatienceForTheFirstWindow(t *testing.T) {
 	var taken chan error
 	var opened chan struct{}
@@ -64,7 +65,7 @@ func TestPatienceForTheFirstWindow(t *testing.T) {
 			}
 			return time.Minute
 		}
-		r.cfg.Observe = func(int64) { // granted, and not to be had yet
+		r.cfg.Observe = func(int64) { // granted, but not available yet
 			go func() {
 				<-opened
 				_, err := r.issuer.Next(r.Context(), 0)
@@ -84,7 +85,7 @@ func TestPatienceForTheFirstWindow(t *testing.T) {
 	})
 }
 
-// While the cluster refuses the clock of this process, patience does not help.
+// Patience has no effect while the cluster refuses the clock of this process.
 func TestNoPatienceWithAWrongClock(t *testing.T) {
 	for _, wrong := range []error{
 		&clock.SkewError{Ahead: time.Hour, Limit: time.Second},
@@ -106,9 +107,9 @@ func TestNoPatienceWithAWrongClock(t *testing.T) {
 	}
 }
 
-// A request that was long on its way is refused for the clock that it carries, which says nothing of
-// this process's clock.
-func TestRequestsThatComeLate(t *testing.T) {
+// A request that was long on its way is refused because of the clock reading that it carries. The refusal does
+// not mean that this process's clock is wrong.
+func TestLateRequests(t *testing.T) {
 	run(t, func(r *rig) {
 		r.cluster = newCluster(r.layout)
 		r.cluster.delay.Store(int64(1200 * time.Millisecond))

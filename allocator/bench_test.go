@@ -13,8 +13,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// wide is a layout whose sequence is never full, so that the allocator's own
-// cost shows.
+// wide is a layout whose sequence is never full, so that only the allocator's own cost shows.
 func wide() *snowflake.Layout {
 	return snowflake.MustNew(snowflake.Spec{
 		Name:        "wide",
@@ -50,8 +49,8 @@ func openReal(tb testing.TB, layout *snowflake.Layout, lanes int) *allocator.Iss
 	return i
 }
 
-// BenchmarkLane measures how much of what the layout allows is reached: 4,096
-// IDs per millisecond and lane, 100 %.
+// BenchmarkLane measures the share of the layout's limit that is reached: 100 % is 4,096 IDs per millisecond
+// and lane.
 func BenchmarkLane(b *testing.B) {
 	for _, c := range []struct{ lanes, goroutines, batch int }{
 		{1, 1, 1}, {1, 8, 1}, {1, 1, 100}, {1, 8, 100}, {4, 2, 1}, {4, 8, 1}, {4, 8, 100}, {4, 2, 1000},
@@ -59,7 +58,7 @@ func BenchmarkLane(b *testing.B) {
 		b.Run(fmt.Sprintf("lanes=%d/goroutines=%d/batch=%d", c.lanes, c.goroutines, c.batch), func(b *testing.B) {
 			layout := snowflake.Default()
 			i := openReal(b, layout, c.lanes)
-			// The ticks ahead of the clock are used up first: they are a stock, not a rate.
+			// The ticks ahead of the clock are used up first, because they are a stock and not a rate.
 			if _, err := i.Take(b.Context(), nil, uint32(6*4096*c.lanes), 0); err != nil {
 				b.Fatal(err)
 			}
@@ -92,9 +91,9 @@ func BenchmarkLane(b *testing.B) {
 	}
 }
 
-// BenchmarkOverhead is a lane's own cost, on a layout that does not limit it. It
-// reports the cost as a multiple of a bare time.Now().UnixMilli(): the median of
-// many short turns of both, so that other load on the machine cancels out.
+// BenchmarkOverhead measures a lane's own cost, on a layout that does not limit the lane. It reports the cost
+// as a multiple of a bare time.Now().UnixMilli(): the median of many short turns of both, so that other load on
+// the machine cancels out.
 func BenchmarkOverhead(b *testing.B) {
 	i := openReal(b, wide(), 1)
 	ctx := context.Background()

@@ -11,14 +11,13 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 )
 
-// blocks is a BlockGranter by the rules of the state machine, and the auditor: it
-// keeps every block that was granted. Numbers are by index, so that a sequence may go
-// down as well as up.
+// blocks is a BlockGranter with the rules of the state machine, and the auditor: it keeps every granted block.
+// Numbers are represented by their index, so that a sequence may also descend.
 type blocks struct {
 	mu         sync.Mutex
 	start      int64
 	increment  int64
-	length     uint64 // how many numbers there are; 0: no end
+	length     uint64 // count of numbers; 0 if unlimited
 	min, max   uint64
 	duration   time.Duration
 	generation uint64
@@ -29,12 +28,12 @@ type blocks struct {
 	last       uint64 // index of the first number of the last block
 	key        allocator.ReturnKey
 	grants     []grant
-	returns    []uint64 // how many numbers each return returned
+	returns    []uint64 // count of numbers in each return
 	asked      []request
 
 	delay  time.Duration
-	before func() error // with mu held; an error: not carried out
-	after  func() error // with mu held; an error: the reply is lost
+	before func() error // called with mu held; after an error, the call is not carried out
+	after  func() error // called with mu held; after an error, the reply is lost
 	forge  func(allocator.Block) allocator.Block
 }
 
@@ -76,7 +75,7 @@ func (c *blocks) returned() []uint64 {
 	return slices.Clone(c.returns)
 }
 
-// other lets another member take numbers, and returns the token.
+// other makes another member take numbers, and returns the token.
 func (c *blocks) other(count uint64) (token uint64) {
 	c.set(func() {
 		c.token++
@@ -155,7 +154,7 @@ func (c *blocks) ReturnBlock(_ context.Context, _ string, token, unused uint64, 
 	c.token++ // a second return is refused
 	for i := range c.grants {
 		if c.grants[i].block.Token == token {
-			c.grants[i].block.Count -= unused // whoever gets them next is another
+			c.grants[i].block.Count -= unused // the next grant of these numbers is a new grant
 		}
 	}
 	c.returns = append(c.returns, unused)
@@ -185,7 +184,7 @@ func runSequence(t *testing.T, configure func(*sequenceRig), test func(*sequence
 	})
 }
 
-// next takes a run of numbers, which must be there.
+// next takes a run of numbers, which must be available.
 func (r *sequenceRig) next(count uint64) allocator.Numbers {
 	r.Helper()
 	n, err := r.sequence.Next(r.Context(), count)
@@ -206,12 +205,12 @@ func (r *sequenceRig) expect(count uint64, first int64) {
 	}
 }
 
-// load takes single numbers at a rate for some time, and returns how many calls had
-// to wait, and the longest wait.
+// load takes single numbers at a rate for some time. It returns how many calls had to wait, and the longest
+// wait.
 func (r *sequenceRig) load(perSecond int, d time.Duration) (waited uint64, longest time.Duration) {
 	r.Helper()
 	before := r.sequence.Stats().Waited
-	// In steps of 1 ms, because the calls of one millisecond are one after another anyway.
+	// In steps of 1 ms, because the calls within one millisecond run one after another anyway.
 	start := time.Now()
 	var taken int
 	for time.Since(start) < d {

@@ -32,7 +32,7 @@ func TestClockBackALot(t *testing.T) {
 		if took != 0 || err.Behind != 5*time.Second || err.RetryAfter() != 4*time.Second {
 			r.Fatalf("after %v: %v", took, err)
 		}
-		r.observed.Store(0) // without a replica the lane's own position tells
+		r.observed.Store(0) // without a replica, only the lane's own position shows the error
 		err, took = refused[*clock.BehindError](r)
 		if took != 0 || err.Behind != 5*time.Second {
 			r.Fatalf("after %v: %v", took, err)
@@ -53,7 +53,7 @@ func TestClockBackALot(t *testing.T) {
 			r.Fatalf("%d after %d", id, before)
 		}
 
-		// Set right again it serves at once.
+		// When the clock is correct again, the lane serves at once.
 		r.pass(2 * time.Minute)
 		r.next(0)
 		r.clock.jump(-5 * time.Second)
@@ -95,8 +95,8 @@ func TestSwap(t *testing.T) {
 	}
 }
 
-// Every worker is ahead of the clock: swap has nowhere to go, and must not ask
-// for a worker all the time.
+// Every worker is ahead of the clock: swap has no free worker to use, and must not request workers
+// continuously.
 func TestSwapWithoutAFreeWorker(t *testing.T) {
 	run(t, func(r *rig) {
 		swap(r)
@@ -112,7 +112,7 @@ func TestSwapWithoutAFreeWorker(t *testing.T) {
 		r.pass(time.Until(r.clock.start.Add(err.RetryAt.Sub(someDay)+10*time.Second)) + 2*time.Second)
 		r.next(0)
 		if n := len(r.cluster.calls("acquire")) - calls; n > 20 {
-			r.Fatalf("asked %d times", n)
+			r.Fatalf("requested %d times", n)
 		}
 	})
 }
@@ -141,7 +141,7 @@ func TestForwardJump(t *testing.T) {
 	})
 }
 
-// A clock that jumps within what is allowed may jump over the window's end.
+// A clock that jumps within the allowed limits may jump over the window's end.
 func TestClockJumpsOverTheWindow(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		r.next(0)
@@ -156,7 +156,7 @@ func TestClockJumpsOverTheWindow(t *testing.T) {
 	})
 }
 
-// restart starts the process again, with its clock changed.
+// restart starts the process again, with a changed clock.
 func (r *rig) restart(jump time.Duration) {
 	r.Helper()
 	if err := r.issuer.Close(r.Context()); err != nil {
@@ -187,7 +187,7 @@ func TestClockBackAcrossARestart(t *testing.T) {
 			r.Fatal(err)
 		}
 		if n := len(r.cluster.calls("acquire")); n != calls {
-			r.Fatal("asked for a worker with a clock that moved backwards")
+			r.Fatal("requested a worker with a clock that moved backwards")
 		}
 		r.pass(200 * time.Millisecond)
 		r.next(0)
@@ -201,8 +201,7 @@ func TestClockBackAcrossARestart(t *testing.T) {
 	})
 }
 
-// The observed clock stays ahead of a clock that is a little behind the
-// leader's: to wait for it once is enough.
+// The observed clock stays ahead of a clock that is a little behind the leader's: one wait for it is enough.
 func TestObservedClockStaysAhead(t *testing.T) {
 	run(t, func(r *rig) {
 		r.observed.Store(r.clock.read().Wall + 50)
@@ -220,8 +219,8 @@ func TestObservedClockStaysAhead(t *testing.T) {
 	})
 }
 
-// A member that has just started does not know the observed clock yet, but the cluster
-// that grants it a worker does.
+// A member that has just started does not know the observed clock yet, but the cluster that grants it a worker
+// does.
 func TestObservedClockIsKnownWithTheGrant(t *testing.T) {
 	for behind, waits := range map[time.Duration]bool{300 * time.Millisecond: true, -300 * time.Millisecond: false} {
 		var observed int64

@@ -12,8 +12,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// cluster is a Granter by the rules of the state machine, and their auditor: it
-// keeps every window that was granted.
+// cluster is a Granter with the rules of the state machine, and the auditor: it keeps every granted window.
 type cluster struct {
 	layout    *snowflake.Layout
 	maxWindow time.Duration
@@ -28,9 +27,9 @@ type cluster struct {
 	hang  atomic.Bool  // calls wait until their context ends
 	delay atomic.Int64 // ns that each call takes
 
-	// What the test makes it do. Each is called with mu held, if not nil.
-	before func(call) error // an error: the call is not carried out
-	after  func(call) error // an error: it was carried out, the reply is lost
+	// Hooks of the test. Each is called with mu held, if not nil.
+	before func(call) error // after an error, the call is not carried out
+	after  func(call) error // after an error, the reply of the executed call is lost
 	forge  func(*allocator.Grant)
 }
 
@@ -40,11 +39,11 @@ type worker struct {
 	token     uint64
 	from      int64
 	highWater int64
-	extension uint64 // ID of the last one under the token
-	moved     int64  // the end that the last extension moved
+	extension uint64 // ID of the last extension under the token
+	moved     int64  // end that the last extension moved
 }
 
-// window is what one grant added.
+// window is the range that one grant added.
 type window struct {
 	worker, token uint64
 	from, until   int64
@@ -109,7 +108,7 @@ func (c *cluster) AcquireWorker(ctx context.Context, r allocator.AcquireRequest)
 		}
 		var id uint64
 		found := false
-		for k, w := range c.workers { // the one it had last
+		for k, w := range c.workers { // the worker that the holder had last
 			if w.holder == r.Holder && w.highWater <= now {
 				id, found = k, true
 			}
@@ -178,12 +177,12 @@ func (c *cluster) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest)
 	})
 }
 
-// until is the end of a window that covers that much from a moment on.
+// until returns the end of a window that covers a duration from a moment on.
 func (c *cluster) until(start int64, window time.Duration) int64 {
 	return min(c.layout.TickAt(start+min(window, c.maxWindow).Milliseconds()-1)+1, int64(c.layout.Ticks()))
 }
 
-// grant notes what was added, from a tick on, and returns the whole window.
+// grant records the range that was added, from a tick on, and returns the whole window.
 func (c *cluster) grant(id uint64, w *worker, added int64) allocator.Grant {
 	c.windows = append(c.windows, window{id, w.token, added, w.highWater, w.nonce})
 	g := allocator.Grant{Worker: id, Token: w.token, From: w.from, Until: w.highWater, MaxWindow: c.maxWindow}
@@ -205,7 +204,7 @@ func (c *cluster) covers(id uint64, tick int64, nonce allocator.Nonce) bool {
 	return false
 }
 
-// calls returns the calls of these kinds so far, or all of them.
+// calls returns the calls of these kinds so far, or all calls.
 func (c *cluster) calls(kinds ...string) []call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -218,7 +217,7 @@ func (c *cluster) calls(kinds ...string) []call {
 	return out
 }
 
-// set changes what the cluster does.
+// set changes the behavior of the cluster.
 func (c *cluster) set(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

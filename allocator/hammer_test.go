@@ -16,8 +16,8 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// record is one answer, with when it was requested and when it was there, by a
-// counter that all goroutines share.
+// record is one answer, with the moments of its request and its arrival, by a counter that all goroutines
+// share.
 type record struct {
 	asked, answered int64
 	ids             []uint64
@@ -30,8 +30,8 @@ func sometimes(oneIn int) error {
 	return nil
 }
 
-// Many goroutines on real time and real processors, while windows are short
-// and replies get lost, so that workers are lost, too.
+// Many goroutines run on real time and real processors, while windows are short and replies get lost, so that
+// workers are lost too.
 func TestHammer(t *testing.T) {
 	for _, lanes := range []int{1, 4} {
 		layout := shape("narrow", 1, "time:41,worker:10,sequence:6", someDay.AddDate(-1, 0, 0))
@@ -149,7 +149,7 @@ func audit(t *testing.T, c *cluster, layout *snowflake.Layout, nonce allocator.N
 	if len(seen) < 1000 {
 		t.Fatalf("only %d IDs", len(seen))
 	}
-	// What was answered before another request was made is below its answer.
+	// An ID that was returned before another request was made is below that request's ID.
 	for w, asked := range perWorker {
 		answered := slices.Clone(asked)
 		slices.SortFunc(asked, func(a, b answer) int { return cmp.Compare(a.asked, b.asked) })

@@ -19,9 +19,9 @@ var (
 	herdRate    = flag.Int("herd.rate", 5000, "how many commands a second their cluster commits")
 )
 
-// TestHoldersThatBeginTogetherDriftApart is about commands: their number in each minute after all holders began at
-// the same time, and after all tried in vain for as long as a window lasts.
-func TestHoldersThatBeginTogetherDriftApart(t *testing.T) {
+// TestSimultaneousHoldersDriftApart checks the number of commands in each minute after all holders began at the
+// same time, and after all requests failed for the length of a window.
+func TestSimultaneousHoldersDriftApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const window = 10 * time.Minute
 		h := newHerd(t, window)
@@ -34,25 +34,25 @@ func TestHoldersThatBeginTogetherDriftApart(t *testing.T) {
 		h.leader(true)
 		back := h.busiest(38, 39)
 		again, averageAgain := h.busiest(40, 60), h.average(40, 60)
-		t.Logf("%d holders: %.2f commands a second, %.2f in the busiest minute after the start, %.2f later, %.2f after an outage, %.2f later",
+		t.Logf("%d holders: %.2f commands per second, %.2f in the busiest minute after the start, %.2f later, %.2f after an outage, %.2f later",
 			*herdHolders, average, begun, settled, back, again)
 
 		even := float64(*herdHolders) / (window.Seconds() * 0.525)
 		for when, busiest := range map[string]float64{"10 minutes after the start": settled, "2 minutes after an outage": again} {
 			if busiest > 1.5*even {
-				t.Errorf("%s: %.2f commands a second in the busiest minute, expected about %.2f", when, busiest, even)
+				t.Errorf("%s: %.2f commands per second in the busiest minute, want about %.2f", when, busiest, even)
 			}
 		}
 		if average > 1.1*even || averageAgain > 1.15*even {
-			t.Errorf("%.2f and %.2f commands a second, expected %.2f", average, averageAgain, even)
+			t.Errorf("%.2f and %.2f commands per second, want %.2f", average, averageAgain, even)
 		}
 		if most := 6.5 * float64(*herdHolders) / 60; begun > most {
-			t.Errorf("%.2f commands a second in the busiest minute after the start, expected at most %.2f", begun, most)
+			t.Errorf("%.2f commands per second in the busiest minute after the start, want at most %.2f", begun, most)
 		}
 	})
 }
 
-// herd is many holders, and a cluster that does nothing but grant them windows, one command after the other.
+// herd is many holders, and a cluster that only grants them windows, one command after the other.
 type herd struct {
 	*testing.T
 	start   time.Time
@@ -64,7 +64,7 @@ type herd struct {
 	mu      sync.Mutex
 	away    bool // no leader
 	workers uint64
-	busy    time.Time // until then with commands that came before
+	busy    time.Time // end of the commands that came before
 	minutes map[int]int
 }
 
@@ -104,14 +104,14 @@ func (h *herd) pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// leader says whether there is one.
+// leader sets whether there is a leader.
 func (h *herd) leader(there bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.away = !there
 }
 
-// busiest returns the commands per second of the busiest of some minutes, after it waited for their end.
+// busiest waits for the end of some minutes, and returns the commands per second of the busiest one.
 func (h *herd) busiest(from, until int) float64 {
 	h.pass(time.Until(h.start.Add(time.Duration(until) * time.Minute)))
 	h.mu.Lock()
@@ -133,7 +133,8 @@ func (h *herd) average(from, until int) float64 {
 	return float64(sum) / 60 / float64(until-from)
 }
 
-// commit waits for a command. As in Raft, one that does not get into the queue within a second is not carried out.
+// commit waits for a command. As in Raft, a command that does not enter the queue within a second is not
+// carried out.
 func (h *herd) commit(ctx context.Context) error {
 	h.mu.Lock()
 	now := time.Now()
@@ -181,11 +182,11 @@ func (h *herd) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (all
 	return g, nil
 }
 
-// grant returns a window from now on.
+// grant returns a window that starts now.
 func (h *herd) grant(now int64, window time.Duration) allocator.Grant {
 	from := h.layout.TickAt(now)
 	return allocator.Grant{From: from, Until: from + min(window, h.window).Milliseconds(), MaxWindow: h.window}
 }
 
-// ReleaseWorker is not counted.
+// ReleaseWorker does nothing: releases are not counted.
 func (h *herd) ReleaseWorker(context.Context, allocator.ReleaseRequest) error { return nil }

@@ -58,7 +58,7 @@ func TestCloseWithNothingIssued(t *testing.T) {
 	})
 }
 
-// Callers that wait are told at once.
+// Waiting callers get the error at once.
 func TestCloseWhileCallersWait(t *testing.T) {
 	run(t, func(r *rig) {
 		r.cluster = newCluster(r.layout)
@@ -112,8 +112,8 @@ func TestCloseWithHangingCluster(t *testing.T) {
 	})
 }
 
-// An extension is in progress while the issuer closes: its reply is waited for,
-// since the release must name the end that the window has then.
+// An extension is in progress while the issuer closes. Close waits for its reply, because the release must name
+// the new end of the window.
 func TestCloseDuringExtension(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		r.next(0)
@@ -126,7 +126,7 @@ func TestCloseDuringExtension(t *testing.T) {
 			r.Fatalf("%+v", r.cluster.calls())
 		}
 	})
-	// The same with the first window, which no caller gets to see.
+	// The same holds for the first window, from which no caller gets an ID.
 	run(t, func(r *rig) {
 		r.cluster = newCluster(r.layout)
 		r.cluster.delay.Store(int64(500 * time.Millisecond))

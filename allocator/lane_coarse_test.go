@@ -7,8 +7,8 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// TestCoarseTicks: a lane of a layout with ticks of a minute begins late in one, and the cluster is down for
-// the begin of the next. The window reaches as far as in any other layout.
+// TestCoarseTicks: a lane of a layout with ticks of a minute starts late in a tick, and the cluster is down at
+// the start of the next tick. The window reaches as far as in any other layout.
 func TestCoarseTicks(t *testing.T) {
 	run(t, func(r *rig) {
 		r.layout = snowflake.MustNew(snowflake.Spec{
@@ -32,7 +32,7 @@ func TestCoarseTicks(t *testing.T) {
 	})
 }
 
-// A lane that has used up a tick waits for the next one, and requests no more than its window.
+// A lane that has used up a tick waits for the next tick, and requests no more than its window.
 func TestCoarseTickUsedUp(t *testing.T) {
 	run(t, func(r *rig) { r.layout = hours(4) }, func(r *rig) {
 		r.take(16, 0)
@@ -46,7 +46,7 @@ func TestCoarseTickUsedUp(t *testing.T) {
 	})
 }
 
-// hours returns a layout with ticks of an hour, at the begin of one.
+// hours returns a layout with ticks of an hour, at the start of a tick.
 func hours(sequenceBits uint8) *snowflake.Layout {
 	return snowflake.MustNew(snowflake.Spec{
 		Name: "hours", UnitMillis: 3_600_000, EpochMillis: someDay.Add(-24 * time.Hour).UnixMilli(), Fields: []snowflake.FieldBits{

@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 )
 
-// loseReplies has the cluster carry out that many extensions without answering.
+// loseReplies makes the cluster carry out that many extensions without a reply.
 func (r *rig) loseReplies(n int) {
 	r.cluster.set(func() {
 		r.cluster.after = func(k call) error {
@@ -23,7 +23,7 @@ func (r *rig) loseReplies(n int) {
 	})
 }
 
-// The window that was granted without an answer is the lane's after all.
+// The lane gets the window that was granted without a reply.
 func TestLostReplyToExtend(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		r.next(0)
@@ -50,7 +50,7 @@ func TestLostReplyToExtend(t *testing.T) {
 	})
 }
 
-// What the cluster granted before an outage is over at its end: the lane asks again at once.
+// A window that was granted before an outage has ended after it: the lane requests another extension at once.
 func TestLostReplyBeforeAnOutage(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		r.next(0)
@@ -72,7 +72,7 @@ func TestLostReplyBeforeAnOutage(t *testing.T) {
 	})
 }
 
-// Each extension has an ID of its own.
+// Each extension has its own ID.
 func TestExtensionIDs(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		r.pass(time.Hour)
@@ -86,13 +86,13 @@ func TestExtensionIDs(t *testing.T) {
 	})
 }
 
-// takeAway gives the lane's worker to another holder, from the end of the window on.
+// takeAway grants the lane's worker to another holder, from the end of the window on.
 func (r *rig) takeAway() {
 	r.cluster.set(func() { r.cluster.workers[r.lane().Worker].token = 99 })
 }
 
-// The worker was taken away: the lane notices at its next extension, and what
-// it issues then is above what it issued ahead of the clock.
+// Another holder has the worker. The lane notices at its next extension. IDs that it issues afterwards are
+// above those that it issued ahead of the clock.
 func TestMismatch(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		r.next(0)
@@ -112,8 +112,8 @@ func TestMismatch(t *testing.T) {
 	})
 }
 
-// lostWithoutAnother brings a lane to where its worker is lost, minutes of its window are left, and the
-// cluster grants no other.
+// lostWithoutAnother brings a lane into a state in which its worker is lost, minutes of its window are left,
+// and the cluster grants no other worker.
 func lostWithoutAnother(r *rig) (until time.Time) {
 	r.pass(5 * time.Minute)
 	until = r.lane().ServeUntil
@@ -133,7 +133,7 @@ func lostWithoutAnother(r *rig) (until time.Time) {
 	return until
 }
 
-func TestLostWorkerServesUntilAnotherIsGranted(t *testing.T) {
+func TestLostWorkerServesUntilNextGrant(t *testing.T) {
 	run(t, func(r *rig) {
 		r.cfg.Patience = func(context.Context, bool) time.Duration { return 0 } // no call waits for a window
 	}, func(r *rig) {
@@ -168,7 +168,8 @@ func TestLostWorkerServesUntilAnotherIsGranted(t *testing.T) {
 	})
 }
 
-// A lost worker that no caller uses serves until the lane rests, though the lane requests no other meanwhile.
+// A lost worker without a caller serves until the lane rests, although the lane requests no other worker
+// meanwhile.
 func TestLostWorkerIsKeptUnused(t *testing.T) {
 	run(t, idle, func(r *rig) {
 		until := lostWithoutAnother(r)
@@ -190,7 +191,7 @@ func TestLostWorkerIsKeptUnused(t *testing.T) {
 	})
 }
 
-// The window of a lost worker ends as any other does.
+// The window of a lost worker ends like any other window.
 func TestLostWorkerServesNoLongerThanItsWindow(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		until := lostWithoutAnother(r)
@@ -203,7 +204,7 @@ func TestLostWorkerServesNoLongerThanItsWindow(t *testing.T) {
 	})
 }
 
-// A shutdown releases the worker that the lane holds, and not the one that it lost.
+// A shutdown releases the worker that the lane holds, but not the lost worker.
 func TestCloseWithLostWorker(t *testing.T) {
 	for name, granted := range map[string]bool{"before another is granted": false, "while another is granted": true} {
 		t.Run(name, func(t *testing.T) {
@@ -232,14 +233,14 @@ func TestCloseWithLostWorker(t *testing.T) {
 	}
 }
 
-// The next worker begins after the last tick of the lost one. Here its first ID of the same tick would be
-// less, because the sequence stands above the worker.
+// The next worker begins after the last tick of the lost worker. Here its first ID in the same tick would be
+// lower, because the sequence is above the worker.
 func TestNextWorkerBeginsAfterTheLostOne(t *testing.T) {
 	run(t, func(r *rig) {
 		r.layout = shape("minutes", 60_000, "time:30,sequence:8,worker:8", someDay.Add(-time.Hour))
 	}, func(r *rig) {
 		lostWithoutAnother(r)
-		r.pass(time.Duration(60_000-r.clock.read().Wall%60_000) * time.Millisecond) // all that follows is in one tick
+		r.pass(time.Duration(60_000-r.clock.read().Wall%60_000) * time.Millisecond) // everything after this is in one tick
 		ids := r.take(20, 0)
 		r.cluster.set(func() { r.cluster.before = nil })
 		for r.lane().Worker == 0 {

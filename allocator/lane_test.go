@@ -27,12 +27,12 @@ func TestWindowsGrowAndAreExtendedAtHalf(t *testing.T) {
 				r.Fatalf("extension %d after %v of a window of %v", k, at, window)
 			}
 			if c.window < min(2*window, time.Minute) || c.window > min(4*window, time.Minute) || !c.deadline {
-				r.Fatalf("extension %d asks for %v after %v, deadline %v", k, c.window, window, c.deadline)
+				r.Fatalf("extension %d requests %v after %v, deadline %v", k, c.window, window, c.deadline)
 			}
 			switch {
 			case window == time.Minute:
 				least, most = 50, 55
-			case c.window == time.Minute: // the first of full length
+			case c.window == time.Minute: // first window of full length
 				least, most = 0, 50
 			}
 			window, before = c.window, c.mono
@@ -100,7 +100,7 @@ func TestClusterDownForAnHour(t *testing.T) {
 	})
 }
 
-// A call that waits for its first window gets it as soon as it is there.
+// A call that waits for the first window gets an ID as soon as the window is granted.
 func TestClusterComesUpLate(t *testing.T) {
 	run(t, func(r *rig) {
 		r.cluster = newCluster(r.layout)
@@ -134,16 +134,16 @@ func TestWorkersExhausted(t *testing.T) {
 		}
 		r.pass(30 * time.Second)
 		if n := len(r.cluster.calls("acquire")); n < 10 || n > 15 {
-			r.Fatalf("asked %d times in 30 s", n)
+			r.Fatalf("requested %d times in 30 s", n)
 		}
-		r.pass(29*time.Second + 500*time.Millisecond) // a worker that will be free within the threshold is granted
+		r.pass(29*time.Second + 500*time.Millisecond) // the cluster grants a worker that will be free within the threshold
 		if took := timed(func() { r.next(0) }); took > time.Second+100*time.Millisecond {
 			r.Fatalf("waited %v", took)
 		}
 	})
 }
 
-// A grant that cannot be true is not believed.
+// The lane ignores impossible grants.
 func TestImpossibleGrants(t *testing.T) {
 	for name, forge := range map[string]func(*allocator.Grant){
 		"worker does not fit": func(g *allocator.Grant) { g.Worker = 1024 },
@@ -186,7 +186,7 @@ func TestImpossibleGrants(t *testing.T) {
 						}
 					})
 				}
-				// It was ignored, and the repetition told what had been granted.
+				// The lane ignored the grant, and the repetition returned the granted window.
 				if s := r.lane(); s.Worker != 0 || !s.ServeUntil.After(before) {
 					r.Fatalf("%+v", s)
 				}
@@ -196,9 +196,9 @@ func TestImpossibleGrants(t *testing.T) {
 	}
 }
 
-// The cluster's clock is far behind: what it grants has ended already. The lane
-// must not request more all the time.
-func TestWindowsThatHaveEnded(t *testing.T) {
+// The cluster's clock is far behind, so its grants have already ended. The lane must not request windows
+// continuously.
+func TestEndedWindows(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		r.next(0)
 		before := r.lane().Until
@@ -224,7 +224,7 @@ func TestWindowsThatHaveEnded(t *testing.T) {
 	})
 }
 
-// A cluster that does not answer is given up after 5 s.
+// The lane gives up on a call without a response after 5 s.
 func TestHangingCall(t *testing.T) {
 	run(t, func(r *rig) {
 		r.cluster = newCluster(r.layout)

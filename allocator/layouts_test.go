@@ -23,13 +23,13 @@ func shape(name string, unit int64, fields string, epoch time.Time) *snowflake.L
 	return snowflake.MustNew(snowflake.Spec{Name: name, Fields: parsed, UnitMillis: unit, EpochMillis: epoch.UnixMilli()})
 }
 
-// A lane gives all that its layout allows, and no more.
+// A lane issues as many IDs as its layout allows, and no more.
 func TestLayouts(t *testing.T) {
 	for _, c := range []struct {
 		layout *snowflake.Layout
 		lanes  int
 		count  uint32
-		want   time.Duration // the ticks that it takes
+		want   time.Duration // ticks that it takes
 	}{
 		{snowflake.Default(), 1, 204_800, 50 * time.Millisecond},
 		{snowflake.Default(), 4, 163_840, 10 * time.Millisecond},

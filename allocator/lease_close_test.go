@@ -9,11 +9,11 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// raced is a lease from which a caller takes cells until the lease is closed.
+// raced is a lease from which a caller takes cells until it is closed.
 type raced struct {
 	*lease
 	begun  atomic.Bool
-	issued atomic.Uint64 // the end of all cells that were taken; 0 until the caller saw the lease closed
+	issued atomic.Uint64 // end of all taken cells; 0 until the caller saw the lease closed
 }
 
 func (r *raced) takeAll() {
@@ -36,10 +36,10 @@ func spin(until func() bool) {
 	}
 }
 
-// A caller that takes cells while the lease is closed gets none beyond the position at which it was closed:
-// the next holder's window begins right after that.
+// A caller that takes cells while the lease is closed gets none beyond the position at which it was closed,
+// because the next holder's window begins right after that position.
 func TestCloseRacesWithTakes(t *testing.T) {
-	const rounds = 10_000 // each of the planted bugs shows within some hundred
+	const rounds = 10_000 // each planted bug shows within some hundred rounds
 	if runtime.GOMAXPROCS(0) < 2 {
 		t.Skip("needs two processors that run at once")
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// reference is a lease without any cleverness: it walks from cell to cell.
+// reference is a lease without optimizations: it walks from cell to cell.
 type reference struct {
 	layout         *snowflake.Layout
 	worker         uint64
@@ -77,7 +77,7 @@ func (m *reference) take(now int64, n int, after uint64) (ids []uint64, v takeRe
 	return ids, taken
 }
 
-// small draws a layout that can be walked through.
+// small draws a layout with few enough cells to walk through.
 func small(t *rapid.T) *snowflake.Layout {
 	fields := []snowflake.FieldBits{
 		{Field: snowflake.FieldWorker, Bits: rapid.Uint8Range(1, 3).Draw(t, "worker bits")},
@@ -99,7 +99,7 @@ func small(t *rapid.T) *snowflake.Layout {
 }
 
 func TestLeaseIsTheReference(t *testing.T) {
-	for range 50 { // a check is 100 runs, each of some microseconds
+	for range 50 { // each check is 100 runs of some microseconds
 		rapid.Check(t, leaseIsTheReference)
 	}
 }
@@ -193,8 +193,8 @@ func leaseIsTheReference(t *rapid.T) {
 	})
 }
 
-// tiny returns a lease of a layout with two workers, whose ticks have four IDs of each. It issues up to five
-// ticks ahead of the clock.
+// tiny returns a lease of a layout with two workers. Each tick has four IDs of each worker. The lease issues up
+// to five ticks ahead of the clock.
 func tiny(g Grant, first int64) *lease {
 	layout := snowflake.MustNew(snowflake.Spec{Name: "tiny", UnitMillis: 1, Fields: []snowflake.FieldBits{
 		{Field: snowflake.FieldTime, Bits: 6}, {Field: snowflake.FieldWorker, Bits: 1}, {Field: snowflake.FieldSequence, Bits: 2},
@@ -203,7 +203,7 @@ func tiny(g Grant, first int64) *lease {
 }
 
 func TestLeaseDoesNotIssueZero(t *testing.T) {
-	for worker, want := range []uint64{1, 4} { // the least ID of each, but not 0
+	for worker, want := range []uint64{1, 4} { // least ID of each worker, except 0
 		l := tiny(Grant{Worker: uint64(worker), Token: 1, From: 0, Until: 9}, 0)
 		if start, _, v, _ := l.take(0, 1, 0); v != taken || l.id(start) != want {
 			t.Errorf("worker %d: first ID %d, result %v, want %d", worker, l.id(start), v, want)
@@ -211,16 +211,16 @@ func TestLeaseDoesNotIssueZero(t *testing.T) {
 	}
 }
 
-// The ticks 10 and 11 are the cells 40 to 47.
+// Ticks 10 and 11 are cells 40 to 47.
 func TestLeaseIssuesWithinItsWindow(t *testing.T) {
 	window := Grant{Worker: 1, Token: 1, From: 10, Until: 12}
-	for first, want := range map[int64]uint64{7: 40, 10: 40, 11: 44} { // the tick at which the lane wants to begin
+	for first, want := range map[int64]uint64{7: 40, 10: 40, 11: 44} { // key: tick at which the lane wants to begin
 		if start, _, v, _ := tiny(window, first).take(8, 1, 0); v != taken || start != want {
 			t.Errorf("from tick %d on: first cell %d, result %v, want %d", first, start, v, want)
 		}
 	}
 	fresh, amid := tiny(window, 0), tiny(window, 0)
-	amid.take(10, 1, 0) // amid a tick, take has a path of its own
+	amid.take(10, 1, 0) // amid a tick, take has its own path
 	for name, l := range map[string]*lease{"from a fresh tick": fresh, "amid a tick": amid} {
 		if _, end, v, _ := l.take(10, 20, 0); v != taken || end != 48 {
 			t.Errorf("%s: up to cell %d, result %v, want up to 48", name, end, v)
@@ -236,7 +236,7 @@ func TestSlowStart(t *testing.T) {
 	s.begin(time.Minute)
 	for s.current < time.Minute {
 		if least, most := min(2*s.current, s.max), min(4*s.current, s.max); s.coming < least || s.coming > most {
-			t.Fatalf("asks for %v after %v", s.coming, s.current)
+			t.Fatalf("requests %v after %v", s.coming, s.current)
 		}
 		for range 100 {
 			if d := s.extendAfter(time.Hour); d < s.current/4 || d > s.current/2 {
@@ -245,7 +245,7 @@ func TestSlowStart(t *testing.T) {
 		}
 		s.extended(time.Minute)
 	}
-	var first []time.Duration // of the first windows of full length
+	var first []time.Duration // times in the first windows of full length
 	for range 1000 {
 		s.failed()
 		first = append(first, s.extendAfter(time.Hour))
@@ -258,7 +258,7 @@ func TestSlowStart(t *testing.T) {
 	slices.Sort(first)
 	for i, d := range first {
 		if even := time.Duration(i) * s.current / 2 / 1000; (d - even).Abs() > 3*time.Second {
-			t.Fatalf("of 1,000 first windows of full length, the extension %d is after %v, expected about %v", i, d, even)
+			t.Fatalf("of 1,000 first windows of full length, the extension %d is after %v, want about %v", i, d, even)
 		}
 	}
 	s.begin(time.Minute) // with another worker
@@ -268,10 +268,10 @@ func TestSlowStart(t *testing.T) {
 	s.extended(time.Minute)
 	s.extended(0)
 	if s.coming < 2*time.Minute || s.coming > 4*time.Minute || s.max != limits.DefaultWindow {
-		t.Fatalf("where no maximum is told: %v of %v", s.coming, s.max)
+		t.Fatalf("without a maximum: %v of %v", s.coming, s.max)
 	}
 	if d := s.extendAfter(-time.Second); d != minBackoff {
-		t.Fatalf("of nothing left: %v", d)
+		t.Fatalf("without time left: %v", d)
 	}
 }
 

@@ -8,13 +8,13 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 )
 
-// No call waits for a block once the load is steady, nor when it becomes ten times
-// as much from one millisecond to the next.
-func TestTenfoldJumpMakesNobodyWait(t *testing.T) {
+// No call waits for a block once the load is steady, nor when the load grows tenfold from one millisecond to
+// the next.
+func TestTenfoldJumpCausesNoWait(t *testing.T) {
 	for _, delay := range []time.Duration{5 * time.Millisecond, 50 * time.Millisecond} {
 		for _, c := range []struct {
 			before, after int
-			settle        time.Duration // how far into blocks the jump is
+			settle        time.Duration // time from the start of a block to the jump
 		}{
 			{100, 1000, 60 * time.Second},
 			{1000, 10_000, 60 * time.Second},
@@ -26,7 +26,7 @@ func TestTenfoldJumpMakesNobodyWait(t *testing.T) {
 			t.Run(fmt.Sprintf("%v/%d to %d after %v", delay, c.before, c.after, c.settle), func(t *testing.T) {
 				runSequence(t, func(r *sequenceRig) { r.blocks.delay = delay }, func(r *sequenceRig) {
 					r.next(1)
-					began, _ := r.load(c.before, 10*time.Second) // what the first blocks last is learnt
+					began, _ := r.load(c.before, 10*time.Second) // the pacer learns how long the first blocks last
 					waited, longest := r.load(c.before, c.settle)
 					if waited > 0 {
 						r.Errorf("steady: %d calls waited, up to %v", waited, longest)
@@ -44,41 +44,41 @@ func TestTenfoldJumpMakesNobodyWait(t *testing.T) {
 	}
 }
 
-// The first block is as large as it is configured to be, or as large as a caller needs.
+// The first block is as large as configured, or as large as a caller needs.
 func TestFirstBlock(t *testing.T) {
 	for _, c := range []struct{ configured, count, want uint64 }{{0, 1, 100}, {10, 1, 10}, {1000, 1, 1000}, {10, 30, 30}} {
 		runSequence(t, func(r *sequenceRig) { r.cfg.FirstBlock = c.configured }, func(r *sequenceRig) {
 			r.next(c.count)
 			if got := r.blocks.requests()[0].count; got != c.want {
-				r.Errorf("%d numbers were asked for instead of %d", got, c.want)
+				r.Errorf("%d numbers requested, want %d", got, c.want)
 			}
 		})
 	}
 }
 
-// At a slow pace the next block is requested when a fifth of the current one is left.
-func TestNextBlockIsAskedForAtAFifth(t *testing.T) {
+// At a slow pace, the next block is requested when a fifth of the current block is left.
+func TestNextBlockIsRequestedAtAFifth(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
 		for taken := 1; taken <= 300; taken++ {
 			r.next(1)
 			r.settle()
 			want := 1 + (taken+20)/100
 			if asked := len(r.blocks.requests()); asked != want {
-				r.Fatalf("asked %d times after %d numbers", asked, taken)
+				r.Fatalf("requested %d times after %d numbers", asked, taken)
 			}
 			time.Sleep(time.Second)
 		}
 	})
 }
 
-// At a pace at which a fifth of a block would not last as long as two round trips it
-// is requested earlier.
-func TestNextBlockIsAskedForEarlierWhenItTakesLong(t *testing.T) {
+// If a fifth of a block would last less than two round trips at the present pace, the next block is requested
+// earlier.
+func TestSlowBlockIsRequestedEarlier(t *testing.T) {
 	runSequence(t, func(r *sequenceRig) {
 		r.blocks.delay, r.blocks.max = 50*time.Millisecond, 1000
 		r.blocks.forge = func(b allocator.Block) allocator.Block { b.MinCount = 1000; return b }
 	}, func(r *sequenceRig) {
-		r.load(5000, time.Second) // 200 ms a block, of which a fifth is 40 ms
+		r.load(5000, time.Second) // 200 ms per block; a fifth is 40 ms
 		waited, _ := r.load(5000, 10*time.Second)
 		if blocks := r.sequence.Stats().Blocks; waited > 0 || blocks > 60 {
 			r.Errorf("%d calls waited, %d blocks", waited, blocks)
@@ -86,9 +86,8 @@ func TestNextBlockIsAskedForEarlierWhenItTakesLong(t *testing.T) {
 	})
 }
 
-// In steady state a block lasts about as long as it is to, and while the load
-// changes slowly each has at most twice and at least half as many numbers as the one
-// before.
+// In steady state, a block lasts for about the configured time. While the load changes slowly, each block has
+// at most twice and at least half as many numbers as the block before.
 func TestBlocksAdapt(t *testing.T) {
 	runSequence(t, func(r *sequenceRig) { r.blocks.delay = 5 * time.Millisecond }, func(r *sequenceRig) {
 		r.next(1)
@@ -102,7 +101,7 @@ func TestBlocksAdapt(t *testing.T) {
 		}
 		for _, perSecond := range []int{1500, 2500, 4000, 1000, 300, 100} {
 			if waited, _ := r.load(perSecond, 30*time.Second); waited > 0 {
-				r.Errorf("%d a second: %d calls waited", perSecond, waited)
+				r.Errorf("%d per second: %d calls waited", perSecond, waited)
 			}
 		}
 		r.load(100, 15*time.Minute)
@@ -113,12 +112,12 @@ func TestBlocksAdapt(t *testing.T) {
 			}
 		}
 		if last := sizes[len(sizes)-1].count; last > 2000 {
-			r.Errorf("%d numbers at 100 a second", last)
+			r.Errorf("%d numbers at 100 per second", last)
 		}
 	})
 }
 
-// A burst of calls makes blocks larger, but not by as much as if it went on.
+// A burst of calls makes blocks larger, but by less than a lasting load would.
 func TestABurstIsNotALoad(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
 		for range 90 {
@@ -127,7 +126,7 @@ func TestABurstIsNotALoad(t *testing.T) {
 		r.settle()
 		for _, q := range r.blocks.requests() {
 			if q.count > 1000 {
-				r.Errorf("asked for %d", q.count)
+				r.Errorf("requested %d", q.count)
 			}
 		}
 	})
@@ -146,7 +145,7 @@ func TestALoadFromNothing(t *testing.T) {
 	}
 }
 
-// The same with a hundredfold jump, for which no promise is made but this.
+// The same holds for a hundredfold jump. This is the only promise for such a jump.
 func TestHundredfoldJump(t *testing.T) {
 	for delay, limit := range map[time.Duration]uint64{5 * time.Millisecond: 0, 50 * time.Millisecond: 3} {
 		for _, settle := range []time.Duration{60 * time.Second, 63 * time.Second, 66 * time.Second, 69 * time.Second} {
@@ -163,7 +162,7 @@ func TestHundredfoldJump(t *testing.T) {
 	}
 }
 
-// While numbers are issued by other means, blocks are as small as may be: most would be skipped.
+// While numbers are issued by other means, blocks are as small as possible, because most would be skipped.
 func TestBlocksAreSmallWhileOvertaken(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
 		r.load(1000, 30*time.Second)
@@ -174,7 +173,7 @@ func TestBlocksAreSmallWhileOvertaken(t *testing.T) {
 		r.next(1)
 		asked := r.blocks.requests()
 		if last := asked[len(asked)-1]; last.count != r.blocks.min {
-			r.Errorf("asked for %d numbers, expected %d", last.count, r.blocks.min)
+			r.Errorf("requested %d numbers, want %d", last.count, r.blocks.min)
 		}
 	})
 }

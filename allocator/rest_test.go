@@ -30,7 +30,7 @@ func TestIdleLaneReleasesItsWorker(t *testing.T) {
 		if s := r.lane(); s.Idle || s.Token != 2 || s.Problem != "" {
 			r.Fatalf("%+v, want a lane that serves again", s)
 		}
-		r.pass(22 * time.Minute) // and so on
+		r.pass(22 * time.Minute) // the same again
 		r.next(0)
 		if err := r.issuer.Close(r.Context()); err != nil || len(r.cluster.calls("release")) != 3 {
 			r.Fatalf("close: %v, released %+v", err, r.cluster.calls("release"))
@@ -66,7 +66,7 @@ func TestUsedLaneStaysOpen(t *testing.T) {
 	})
 }
 
-// While extensions fail the lane keeps what it has: without a quorum it would get no other.
+// While extensions fail, the lane keeps its worker: without a quorum it would get no other one.
 func TestIdleLaneKeepsItsWindowWithoutQuorum(t *testing.T) {
 	run(t, idle, func(r *rig) {
 		r.pass(9 * time.Minute)
@@ -76,8 +76,8 @@ func TestIdleLaneKeepsItsWindowWithoutQuorum(t *testing.T) {
 	})
 }
 
-// A lane without a worker requests one as long as callers come, and a minute more.
-func TestLaneWithoutWorkerStopsAsking(t *testing.T) {
+// A lane without a worker requests one while callers come, and for a minute afterwards.
+func TestLaneWithoutWorkerStopsRequesting(t *testing.T) {
 	run(t, func(r *rig) {
 		idle(r)
 		r.cluster = newCluster(r.layout)
@@ -104,7 +104,7 @@ func TestLaneWithoutWorkerStopsAsking(t *testing.T) {
 	})
 }
 
-// A lane does not rest in a tick that it has used, where it could not go on.
+// A lane does not rest in a tick that it has used, because it could not continue in that tick.
 func TestIdleLaneKeepsItsTick(t *testing.T) {
 	run(t, func(r *rig) { idle(r); r.layout = hours(20) }, func(r *rig) {
 		for range 8 {
@@ -120,8 +120,8 @@ func TestIdleLaneKeepsItsTick(t *testing.T) {
 	})
 }
 
-// A worker that the lane swapped away is released also if the lane gets no other and goes idle.
-func TestIdleLaneReleasesTheWorkerThatItSwapped(t *testing.T) {
+// The lane also releases a swapped worker if it gets no other worker and becomes idle.
+func TestIdleLaneReleasesSwappedWorker(t *testing.T) {
 	run(t, func(r *rig) {
 		idle(r)
 		swap(r)

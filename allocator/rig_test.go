@@ -18,11 +18,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// someDay is where the tests' clocks start; synctest's own is before the
-// layouts' epochs.
+// someDay is the start of the tests' clocks. The start of synctest's own clock is before the layouts' epochs.
 var someDay = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
-// hand is a clock that goes with synctest's time and that a test can set.
+// hand is a clock that follows synctest's time and that a test can set.
 type hand struct {
 	start  time.Time
 	offset atomic.Int64 // ms
@@ -37,7 +36,7 @@ func (h *hand) read() clock.Reading {
 
 func (h *hand) jump(d time.Duration) { h.offset.Add(d.Milliseconds()) }
 
-// rig is one issuer in a synctest bubble, and the auditor of what it issues.
+// rig is one issuer in a synctest bubble, and the auditor of its IDs.
 type rig struct {
 	*testing.T
 	layout   *snowflake.Layout
@@ -74,7 +73,7 @@ func run(t *testing.T, configure func(*rig), test func(*rig)) {
 	})
 }
 
-// open opens the issuer, or opens it again as a process that was started again.
+// open opens the issuer, or opens it again like a restarted process.
 func (r *rig) open() {
 	r.Helper()
 	if r.cluster == nil {
@@ -95,10 +94,10 @@ func swap(r *rig) {
 	r.watch.SetLimits(l)
 }
 
-// settle lets everything happen that needs no time.
+// settle waits until everything has happened that needs no time.
 func (r *rig) settle() { synctest.Wait() }
 
-// pass lets time pass.
+// pass waits for a duration.
 func (r *rig) pass(d time.Duration) {
 	time.Sleep(d) // the bubble's time
 	synctest.Wait()
@@ -124,7 +123,7 @@ func (r *rig) audit(id uint64) snowflake.Parts {
 	return parts
 }
 
-// next takes one ID, which must be there.
+// next takes one ID, which must be available.
 func (r *rig) next(after uint64) uint64 {
 	r.Helper()
 	id, err := r.issuer.Next(r.Context(), after)
@@ -138,7 +137,7 @@ func (r *rig) next(after uint64) uint64 {
 	return id
 }
 
-// take takes a batch, which must be there.
+// take takes a batch, which must be available.
 func (r *rig) take(count uint32, after uint64) []uint64 {
 	r.Helper()
 	ranges, err := r.issuer.Take(r.Context(), nil, count, after)
@@ -147,7 +146,7 @@ func (r *rig) take(count uint32, after uint64) []uint64 {
 	}
 	ids := expand(ranges)
 	if len(ids) != int(count) {
-		r.Fatalf("%d IDs instead of %d", len(ids), count)
+		r.Fatalf("%d IDs, want %d", len(ids), count)
 	}
 	for _, id := range ids {
 		r.audit(id)
@@ -174,12 +173,10 @@ func timed(f func()) time.Duration {
 	return time.Since(start)
 }
 
-// about reports whether something took as long as expected; clocks are read in
-// whole milliseconds.
+// about reports whether a duration is as expected; clocks have a resolution of a millisecond.
 func about(took, want time.Duration) bool { return (took - want).Abs() <= 2*time.Millisecond }
 
-// refused returns the error of a request that must fail in that way, and how
-// long it took.
+// refused returns the error of a request, which must fail with that type, and the duration of the request.
 func refused[E error](r *rig) (err E, took time.Duration) {
 	r.Helper()
 	took = timed(func() {

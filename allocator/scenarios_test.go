@@ -36,7 +36,7 @@ func (r *rig) again() {
 	r.open()
 }
 
-// The window of a process that has ended belongs to its nonce, so the next process requests its own.
+// The window of a stopped process belongs to its nonce, so the next process requests its own window.
 func TestRestartAcquiresAnotherWindow(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		r.next(0)
@@ -62,7 +62,7 @@ func TestClockBackWithinUsedTicksKeepsIDsUnique(t *testing.T) {
 	})
 }
 
-// Callers request more than a tick has sequence numbers for.
+// Callers request more IDs than a tick has sequence numbers for.
 func TestFullTicksKeepIDsUnique(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		for range 10 {
@@ -72,7 +72,8 @@ func TestFullTicksKeepIDsUnique(t *testing.T) {
 	})
 }
 
-// The cluster neither grants nor refuses extensions for longer than the window lasts, then it can be reached again.
+// The cluster neither grants nor refuses extensions for longer than the window lasts, and then is reachable
+// again.
 func TestUnansweredExtensionsEndTheWindow(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		r.next(0)

@@ -14,7 +14,7 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// endless grants any block at once, of as many numbers as a benchmark uses up.
+// endless grants any block at once, with as many numbers as a benchmark uses up.
 type endless struct{ token, next atomic.Uint64 }
 
 func (e *endless) AllocateBlock(_ context.Context, _ string, count uint64, _ allocator.ReturnKey) (allocator.Block, error) {
@@ -84,7 +84,7 @@ func (p *periodic) AllocateBlock(ctx context.Context, name string, count uint64,
 	return b, err
 }
 
-// A sequence that is reset reads the clock for every number.
+// A sequence with a reset reads the clock for every number.
 func BenchmarkSequenceWithReset(b *testing.B) {
 	s := openEndless(b, func(cfg *allocator.SequenceConfig) { cfg.Granter = new(periodic) })
 	ctx := context.Background()
@@ -112,7 +112,7 @@ func TestNumbersAreNotAllocated(t *testing.T) {
 	}
 }
 
-// An idle sequence costs its memory and nothing else.
+// An idle sequence costs only its memory.
 func TestIdleSequencesAreSmall(t *testing.T) {
 	const many = 10_000
 	cfg := allocator.SequenceConfig{

@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 )
 
-// closing closes the Sequence, in 10 s at most.
+// closing closes the Sequence, within 10 s.
 func (r *sequenceRig) closing() error {
 	ctx, cancel := context.WithTimeout(r.Context(), 10*time.Second)
 	defer cancel()
@@ -48,7 +48,7 @@ func TestCloseReturnsTheTailOnce(t *testing.T) {
 				}
 				wg.Wait()
 				if !slices.Equal(r.blocks.returned(), c.returns) {
-					r.Errorf("returned %v, expected %v", r.blocks.returned(), c.returns)
+					r.Errorf("returned %v, want %v", r.blocks.returned(), c.returns)
 				}
 				for range 2 {
 					if n, err := r.sequence.Next(r.Context(), 1); !errors.Is(err, allocator.ErrClosed) {
@@ -66,8 +66,8 @@ func TestCloseReturnsTheTailOnce(t *testing.T) {
 	}
 }
 
-// What is returned goes on where this process stopped.
-func TestNumbersGoOnAfterClose(t *testing.T) {
+// The numbers of the returned block continue where this process stopped.
+func TestNumbersContinueAfterClose(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
 		r.expect(42, 1)
 		if err := r.closing(); err != nil {
@@ -78,7 +78,7 @@ func TestNumbersGoOnAfterClose(t *testing.T) {
 	})
 }
 
-func TestCloseWaitsForTheRequestUnderWay(t *testing.T) {
+func TestCloseWaitsForRequestInProgress(t *testing.T) {
 	runSequence(t, func(r *sequenceRig) { r.blocks.delay = time.Second }, func(r *sequenceRig) {
 		var err error
 		var wg sync.WaitGroup
@@ -98,19 +98,18 @@ func TestCloseWaitsForTheRequestUnderWay(t *testing.T) {
 	})
 }
 
-// Only what was granted last can be returned, also when it continues what is
-// there already.
+// Only numbers of the last grant can be returned, even if they continue a block in memory.
 func TestCloseReturnsNoMoreThanWasGrantedLast(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
 		r.next(50)
 		r.blocks.other(10)
 		r.next(30)
-		r.settle() // the next one is there
+		r.settle() // the next block is in memory
 		r.blocks.set(func() { r.blocks.delay = time.Second })
 		var wg sync.WaitGroup
 		wg.Go(func() { _, _ = r.sequence.Next(r.Context(), 1000) })
 		r.settle()
-		r.expect(1, 81) // a larger request does not skip what is left before it is served
+		r.expect(1, 81) // a larger request does not skip the rest before it is served
 		if err := r.closing(); err != nil {
 			r.Error(err)
 		}
@@ -121,11 +120,11 @@ func TestCloseReturnsNoMoreThanWasGrantedLast(t *testing.T) {
 	})
 }
 
-func TestCloseWithAClusterThatHangs(t *testing.T) {
+func TestSequenceCloseWithHangingCluster(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
 		r.next(90)
 		r.settle()
-		r.next(90) // the current one is a joined one
+		r.next(90) // the current block is a joined one
 		r.settle()
 		r.blocks.set(func() { r.blocks.delay = time.Hour })
 		r.next(100)
@@ -149,7 +148,7 @@ func TestCloseWithAClusterThatHangs(t *testing.T) {
 	})
 }
 
-func TestCloseWhenNothingCanBeReturned(t *testing.T) {
+func TestCloseWithoutReturnableNumbers(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
 		r.next(1)
 		r.blocks.set(func() { r.blocks.before = func() error { return errDown } })

@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 )
 
-// together makes calls at the same time and returns how they ended.
+// together makes calls at the same time and returns their errors.
 func (r *sequenceRig) together(counts ...uint64) (numbers []allocator.Numbers, errs []error) {
 	numbers, errs = make([]allocator.Numbers, len(counts)), make([]error, len(counts))
 	var wg sync.WaitGroup
@@ -31,14 +31,14 @@ func TestWaitingCallsShareRequests(t *testing.T) {
 				r.Fatal(errs)
 			}
 		})
-		// The first request is for those who came before it began, the second for all others.
+		// The first request is for the calls before its start, the second for all other calls.
 		if s := r.sequence.Stats(); took > 20*time.Millisecond || s.Blocks > 2 || s.Taken != 40*500 || s.Waited != 40 || s.Skipped != 0 {
 			r.Errorf("%v, %+v", took, s)
 		}
 	})
 }
 
-func TestRequestsAreNobodys(t *testing.T) {
+func TestRequestsOutliveTheirCallers(t *testing.T) {
 	runSequence(t, func(r *sequenceRig) { r.blocks.delay = 100 * time.Millisecond }, func(r *sequenceRig) {
 		ctx, cancel := context.WithTimeout(r.Context(), 10*time.Millisecond)
 		defer cancel()
@@ -50,12 +50,12 @@ func TestRequestsAreNobodys(t *testing.T) {
 			r.Errorf("took %v", took)
 		}
 		if _, err := r.sequence.Next(ctx, 1000); !errors.Is(err, context.DeadlineExceeded) || len(r.blocks.requests()) != 1 {
-			r.Errorf("%v, asked %d times", err, len(r.blocks.requests()))
+			r.Errorf("%v, requested %d times", err, len(r.blocks.requests()))
 		}
 	})
 }
 
-func TestARequestThatHangs(t *testing.T) {
+func TestHangingRequest(t *testing.T) {
 	runSequence(t, func(r *sequenceRig) { r.blocks.delay = time.Hour }, func(r *sequenceRig) {
 		var err error
 		if took := timed(func() { _, err = r.sequence.Next(r.Context(), 1) }); !errors.Is(err, context.DeadlineExceeded) || took != 5*time.Second {
@@ -64,13 +64,13 @@ func TestARequestThatHangs(t *testing.T) {
 	})
 }
 
-// While blocks last, nobody notices that none are granted, and the cluster is asked
-// less and less often.
+// While blocks last, no caller notices that none are granted, and requests to the cluster become less and less
+// frequent.
 func TestFailingPrefetch(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
 		r.next(1)
 		r.load(1000, 20*time.Second)
-		r.next(r.sequence.Stats().BlockSize) // the block is a fresh one, and the next requested
+		r.next(r.sequence.Stats().BlockSize) // the block is fresh, and the next one requested
 		r.blocks.set(func() { r.blocks.before = func() error { return errDown } })
 		asked := len(r.blocks.requests())
 		var taken int
@@ -86,7 +86,7 @@ func TestFailingPrefetch(t *testing.T) {
 		}
 		took := time.Since(began)
 		if n := len(r.blocks.requests()) - asked; took < 5*time.Second || n < 3 || n > 10+int(2*took/time.Second) {
-			r.Errorf("asked %d times in %v", n, took)
+			r.Errorf("requested %d times in %v", n, took)
 		}
 		r.blocks.set(func() { r.blocks.before = nil })
 		r.next(1)
@@ -123,11 +123,11 @@ func TestEndOfNumbers(t *testing.T) {
 	}
 }
 
-// Blocks that are always too short are an error in the end, and not lost for others.
+// Blocks that are always too short cause an error in the end, and are not lost for other callers.
 func TestBlocksTooShort(t *testing.T) {
 	runSequence(t, func(r *sequenceRig) {
 		r.blocks.forge = func(b allocator.Block) allocator.Block {
-			b.First *= 10 // so that they do not continue each other
+			b.First *= 10 // so that the blocks are not contiguous
 			return b
 		}
 		r.blocks.length, r.blocks.min = math.MaxInt64, 1
@@ -135,7 +135,7 @@ func TestBlocksTooShort(t *testing.T) {
 	}, func(r *sequenceRig) {
 		_, errs := r.together(1000, 1, 5)
 		if errs[0] == nil || errs[1] != nil || errs[2] != nil || len(r.blocks.requests()) > 6 {
-			r.Errorf("%v, asked %d times", errs, len(r.blocks.requests()))
+			r.Errorf("%v, requested %d times", errs, len(r.blocks.requests()))
 		}
 	})
 }
@@ -174,7 +174,7 @@ func TestImpossibleBlocks(t *testing.T) {
 					r.Errorf("%+v", n)
 				}
 				if len(r.blocks.requests()) != asked+1 {
-					r.Errorf("asked %d times", len(r.blocks.requests())-asked)
+					r.Errorf("requested %d times", len(r.blocks.requests())-asked)
 				}
 				r.blocks.set(func() { r.blocks.forge = nil })
 				if n := r.next(1); n.First <= 200 {
@@ -185,7 +185,7 @@ func TestImpossibleBlocks(t *testing.T) {
 	}
 }
 
-// A policy that makes no sense is not a reason to stop, nor to ask without end.
+// A nonsensical policy neither stops a Sequence nor makes it request without end.
 func TestImpossiblePolicies(t *testing.T) {
 	for _, c := range []struct {
 		duration time.Duration
@@ -206,7 +206,7 @@ func TestImpossiblePolicies(t *testing.T) {
 				}
 			}
 			if asked := len(r.blocks.requests()); asked > 200 {
-				r.Errorf("asked %d times", asked)
+				r.Errorf("requested %d times", asked)
 			}
 		})
 	}

@@ -16,14 +16,13 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 )
 
-// world is what a model run is like. Chances are in percent, of each call or each
-// event.
+// world holds the parameters of a model run. Chances are in percent, of each call or each event.
 type world struct {
 	seed                   uint64
 	increment              int64
-	delay, lag             time.Duration // of grants; of what is known here, at most
-	skew                   time.Duration // the granter's clock is behind by
-	period                 time.Duration // 0: no reset
+	delay, lag             time.Duration // of grants; of the knowledge here, at most
+	skew                   time.Duration // offset by which the granter's clock is behind
+	period                 time.Duration // 0 means no reset
 	length, min            uint64
 	fails, lost            int
 	others, changes, drops int
@@ -39,11 +38,11 @@ type modelRun struct {
 	clock    *hand
 	sequence *allocator.Sequence
 	revision atomic.Uint64
-	gone     bool // of the granter
+	gone     bool // the granter's sequence does not exist
 
 	mu    sync.Mutex
 	known known
-	told  known // as known, from when the revision says so, too
+	told  known // same as known, but only once the revision has changed
 
 	order   atomic.Int64
 	records []answer
@@ -55,10 +54,10 @@ type known struct {
 	gone       bool
 }
 
-// answer is a run of numbers, with what was true when it was requested.
+// answer is a run of numbers, with the facts at the time of its request.
 type answer struct {
 	asked, answered int64
-	generation      uint64 // the latest that was known; as above
+	generation      uint64 // latest known generation; as above
 	period          int32
 	wall            int64
 	numbers         allocator.Numbers
@@ -70,7 +69,7 @@ func (m *modelRun) current() (uint64, int32, bool) {
 	return m.known.generation, m.known.period, !m.known.gone
 }
 
-// learn makes known what is true for the granter now, after a lag.
+// learn makes the granter's present state known, after a lag.
 func (m *modelRun) learn(r *rand.Rand) {
 	var generation uint64
 	var period int32
@@ -86,7 +85,7 @@ func (m *modelRun) learn(r *rand.Rand) {
 	m.mu.Unlock()
 }
 
-// turn moves the granter on to the period that its clock is in. mu of blocks is held.
+// turn moves the granter on to the period of its clock. Requires mu of blocks.
 func (m *modelRun) turn() {
 	if m.period == 0 {
 		return
@@ -168,7 +167,7 @@ func (m *modelRun) play(ctx context.Context) string {
 			}
 		})
 	}
-	// Some call while it closes, and afterwards.
+	// Some calls run while it closes, and afterwards.
 	callers.Go(func() {
 		time.Sleep(time.Second)
 		_ = m.sequence.Close(ctx)
@@ -188,7 +187,7 @@ func (m *modelRun) play(ctx context.Context) string {
 	return m.audit()
 }
 
-// disturb is what goes on around the Sequence.
+// disturb runs the events around the Sequence.
 func (m *modelRun) disturb(over chan struct{}) {
 	r := rand.New(rand.NewPCG(m.seed, 2))
 	for {
@@ -216,7 +215,7 @@ func (m *modelRun) disturb(over chan struct{}) {
 				}
 				c.generation++
 				if r.IntN(2) == 0 {
-					c.granted, c.last = 0, 0 // set back by force
+					c.granted, c.last = 0, 0 // forced back
 				}
 				if r.IntN(2) == 0 {
 					c.increment = -c.increment
@@ -254,7 +253,7 @@ func (m *modelRun) call(ctx context.Context, r *rand.Rand) (fault string) {
 	var a answer
 	revision := m.revision.Load()
 	m.mu.Lock()
-	told := m.told // is known before the call, so it must show
+	told := m.told // known before the call, so the call must use it
 	m.mu.Unlock()
 	a.generation, a.period, a.wall = told.generation, told.period, m.clock.read().Wall
 	a.asked = m.order.Add(1)
@@ -279,7 +278,7 @@ func (m *modelRun) call(ctx context.Context, r *rand.Rand) (fault string) {
 	return ""
 }
 
-// audit checks all that was issued.
+// audit checks all issued numbers.
 func (m *modelRun) audit() string {
 	type number struct {
 		generation uint64
@@ -317,8 +316,7 @@ func (m *modelRun) audit() string {
 	return inOrder(m.records)
 }
 
-// inOrder checks that what was answered before another request was made is before
-// its answer.
+// inOrder checks that an answer that arrived before another request was made is before that request's answer.
 func inOrder(records []answer) string {
 	compare := func(a, b allocator.Numbers) int {
 		if c := cmp.Or(cmp.Compare(a.Generation, b.Generation), cmp.Compare(a.Period, b.Period)); c != 0 {

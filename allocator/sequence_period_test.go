@@ -10,8 +10,8 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 )
 
-// periods gives the rig's granter a first period that ends in a minute, and a
-// second one that its clock, behind by that much, enters.
+// periods sets up the rig's granter with a first period that ends in a minute, and a second period that the
+// granter enters by its own clock, which is behind by that much.
 func periods(r *sequenceRig, behind time.Duration) (end int64) {
 	end = r.clock.read().Wall + time.Minute.Milliseconds()
 	r.blocks.period, r.blocks.periodEnd = 20260701, end
@@ -42,8 +42,8 @@ func TestPeriodEnds(t *testing.T) {
 	})
 }
 
-// A block that was requested before its period ended, and granted after, is not
-// believed to say that the period goes on.
+// A block that was requested before its period ended, and granted afterwards, is not proof that the period
+// continues.
 func TestPeriodEndsDuringARequest(t *testing.T) {
 	runSequence(t, func(r *sequenceRig) { r.blocks.delay = 10 * time.Millisecond; periods(r, 0) }, func(r *sequenceRig) {
 		time.Sleep(time.Minute - 6*time.Millisecond)
@@ -53,7 +53,7 @@ func TestPeriodEndsDuringARequest(t *testing.T) {
 	})
 }
 
-func TestGranterWhoseClockIsBehind(t *testing.T) {
+func TestGranterWithClockBehind(t *testing.T) {
 	runSequence(t, func(r *sequenceRig) { periods(r, 250*time.Millisecond) }, func(r *sequenceRig) {
 		r.next(1)
 		time.Sleep(time.Minute)
@@ -62,11 +62,11 @@ func TestGranterWhoseClockIsBehind(t *testing.T) {
 		for seen = 0; r.next(1).Period == 20260701; seen++ {
 			time.Sleep(10 * time.Millisecond)
 		}
-		if seen < 25 || seen > 31 { // it is asked at 0, 100, 200 and 300 ms
+		if seen < 25 || seen > 31 { // requests at 0, 100, 200 and 300 ms
 			r.Errorf("%d numbers, one each 10 ms", seen)
 		}
 		if n := len(r.blocks.requests()) - asked; n != 4 {
-			r.Errorf("asked %d times", n)
+			r.Errorf("requested %d times", n)
 		}
 	})
 }
@@ -89,7 +89,7 @@ func TestNoNumberOfAPastPeriodWithoutACluster(t *testing.T) {
 	})
 }
 
-// knowledge is what is known beside the grants.
+// knowledge is information other than grants.
 type knowledge struct {
 	generation uint64
 	period     int32
@@ -100,7 +100,7 @@ func (k *knowledge) current() (uint64, int32, bool) { return k.generation, k.per
 
 func TestOutdatedBlocksAreDropped(t *testing.T) {
 	for name, c := range map[string]struct {
-		granted  func(*blocks) // what changes before the second call
+		granted  func(*blocks) // changes the grants before the second call
 		known    knowledge
 		revision uint64
 		first    int64
@@ -138,7 +138,7 @@ func TestOutdatedBlocksAreDropped(t *testing.T) {
 					r.Errorf("%+v, %v", n, err)
 				}
 				if asked := len(r.blocks.requests()); asked > 4 {
-					r.Errorf("asked %d times", asked)
+					r.Errorf("requested %d times", asked)
 				}
 			})
 		})
@@ -147,11 +147,11 @@ func TestOutdatedBlocksAreDropped(t *testing.T) {
 
 func TestDropBefore(t *testing.T) {
 	runSequence(t, func(r *sequenceRig) { r.blocks.delay = 10 * time.Millisecond }, func(r *sequenceRig) {
-		r.expect(80, 1)                  // and requests the next
-		time.Sleep(7 * time.Millisecond) // it is granted, and on its way
+		r.expect(80, 1)                  // requests the next block
+		time.Sleep(7 * time.Millisecond) // the block is granted, and on its way
 		r.sequence.DropBefore(r.blocks.other(1))
 		time.Sleep(time.Second)
-		// The one that was in progress, too; and nobody waits for the one after it.
+		// The block in progress was dropped too, and no caller waits for the block after it.
 		r.expect(1, r.blocks.grant(2).First)
 		if s := r.sequence.Stats(); s.Skipped != 20+100 || s.Waited != 1 {
 			r.Errorf("%+v", s)
@@ -159,12 +159,12 @@ func TestDropBefore(t *testing.T) {
 	})
 }
 
-// What is granted after the token is used, also when it was on its way.
-func TestDropBeforeKeepsWhatComesAfter(t *testing.T) {
+// A block that is granted after the token is used, even if it was on its way.
+func TestDropBeforeKeepsLaterBlocks(t *testing.T) {
 	runSequence(t, func(r *sequenceRig) { r.blocks.delay = 10 * time.Millisecond }, func(r *sequenceRig) {
-		r.expect(80, 1) // and requests the next
+		r.expect(80, 1) // requests the next block
 		token := r.blocks.other(1)
-		time.Sleep(7 * time.Millisecond) // it is granted, and on its way
+		time.Sleep(7 * time.Millisecond) // the block is granted, and on its way
 		r.sequence.DropBefore(token)
 		r.expect(1, 102)
 		if s := r.sequence.Stats(); s.Skipped != 20 || s.Blocks != 2 {
@@ -173,7 +173,7 @@ func TestDropBeforeKeepsWhatComesAfter(t *testing.T) {
 	})
 }
 
-// Those who wait for a block go on waiting while numbers are issued by other means.
+// Callers that wait for a block keep waiting while numbers are issued by other means.
 func TestWaitingWhileOvertaken(t *testing.T) {
 	runSequence(t, func(r *sequenceRig) { r.blocks.delay = 10 * time.Millisecond }, func(r *sequenceRig) {
 		done := make(chan int64)
@@ -189,7 +189,8 @@ func TestWaitingWhileOvertaken(t *testing.T) {
 	})
 }
 
-// Return gives the rest of the last block back, and goes on with the same numbers if nobody else took them.
+// Return returns the rest of the last block, and the Sequence continues with the same numbers if no other
+// member took them.
 func TestReturn(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
 		r.expect(30, 1)
@@ -208,12 +209,12 @@ func TestReturn(t *testing.T) {
 	})
 }
 
-// With two blocks there, the second is the one that goes back, and what is granted then is not
-// issued of the old one as well.
+// If there are two blocks, the second one is returned, and no number of the old block is issued after the next
+// grant.
 func TestReturnOfTwo(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
 		r.next(90)
-		r.settle() // the next one is there
+		r.settle() // the next block is in memory
 		if err := r.sequence.Return(r.Context()); err != nil {
 			r.Fatal(err)
 		}

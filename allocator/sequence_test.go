@@ -9,7 +9,7 @@ import (
 
 var errExhausted = errors.New("no numbers left")
 
-func TestSequenceGivesOutNumbers(t *testing.T) {
+func TestSequenceIssuesNumbers(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
 		if _, ok := r.sequence.Last(); ok {
 			r.Error("a last number before the first")
@@ -43,7 +43,7 @@ func TestSequenceSkipsTheTailOnlyForLargerRuns(t *testing.T) {
 		r.expect(90, 1) // requests the next block
 		r.settle()
 		r.blocks.other(1000)
-		r.expect(110, 91) // the one that was requested continues it
+		r.expect(110, 91) // the requested block continues it
 		if s := r.sequence.Stats(); s.Skipped != 0 {
 			r.Fatalf("%+v", s)
 		}
@@ -51,7 +51,7 @@ func TestSequenceSkipsTheTailOnlyForLargerRuns(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
 		r.next(50)
 		r.blocks.other(1000)
-		r.expect(60, 1101) // and 50 are skipped
+		r.expect(60, 1101) // 50 numbers are skipped
 		if s := r.sequence.Stats(); s.Skipped != 50 {
 			r.Fatalf("%+v", s)
 		}

@@ -36,8 +36,8 @@ func TestSequenceModel(t *testing.T) {
 	})
 }
 
-// Worlds in which the clock, other callers and changes of the definition meet hostile answers: each planted
-// bug of blocks shows in one of them.
+// Worlds in which the clock, other callers and changes of the definition coincide with hostile answers: each
+// planted bug of blocks shows in one of them.
 func TestSequenceModelOfHostileWorlds(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 0))

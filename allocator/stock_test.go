@@ -23,7 +23,7 @@ func TestSizes(t *testing.T) {
 	t.Log(unsafe.Sizeof(Sequence{}))
 }
 
-// edge draws numbers around those where arithmetic goes wrong.
+// edge draws numbers around those at which arithmetic fails.
 func edge() *rapid.Generator[int64] {
 	return rapid.OneOf(
 		rapid.Int64(),
@@ -33,11 +33,11 @@ func edge() *rapid.Generator[int64] {
 	)
 }
 
-// A block is believed if and only if all its numbers fit, and then they are right.
+// A block is plausible if and only if all its numbers fit, and then they are right.
 func TestBlocksFitIntoInt64(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := Block{Token: 1, Numbers: Numbers{First: edge().Draw(t, "first"), Increment: edge().Draw(t, "increment"), Count: uint64(edge().Draw(t, "count"))}}
-		if rapid.Bool().Draw(t, "just") && b.Increment != 0 { // as many as fit, or one more
+		if rapid.Bool().Draw(t, "just") && b.Increment != 0 { // as many numbers as fit, or one more
 			room := new(big.Int).Sub(big.NewInt(math.MaxInt64), big.NewInt(b.First))
 			if b.Increment < 0 {
 				room.Sub(big.NewInt(math.MinInt64), big.NewInt(b.First))
@@ -59,7 +59,7 @@ func TestBlocksFitIntoInt64(t *testing.T) {
 		s := newStock(b)
 		index := rapid.Uint64Range(0, b.Count-1).Draw(t, "index")
 		if got := s.Number(index); number(index).Cmp(big.NewInt(got)) != 0 {
-			t.Fatalf("number %d is %d instead of %v", index, got, number(index))
+			t.Fatalf("number %d is %d, want %v", index, got, number(index))
 		}
 		if i, ok := s.take(b.Count); !ok || i != 0 {
 			t.Fatal("not whole")
@@ -96,7 +96,7 @@ func TestJoinsAreExact(t *testing.T) {
 	})
 }
 
-// alone grants blocks of 100 numbers with a gap after each, or that continue each other.
+// alone grants blocks of 100 numbers, with a gap after each, or contiguous.
 type alone struct{ token, gap uint64 }
 
 func (a *alone) AllocateBlock(context.Context, string, uint64, ReturnKey) (Block, error) {
@@ -106,7 +106,7 @@ func (a *alone) AllocateBlock(context.Context, string, uint64, ReturnKey) (Block
 
 func (*alone) ReturnBlock(context.Context, string, uint64, uint64, ReturnKey) error { return nil }
 
-// Whoever looked at a block before it was put aside gets nothing from it afterwards.
+// A caller that read a block before it was put aside gets no number from it afterwards.
 func TestBlocksAreClosedWhenPutAside(t *testing.T) {
 	for name, c := range map[string]struct {
 		gap   uint64

@@ -13,7 +13,7 @@ import (
 
 type waitKey struct{}
 
-// waits is a Wait that names callers that have a name, and notes what they waited for.
+// waits is a Wait that records the named callers and the results of their waits.
 type waits struct {
 	begun []string
 	ended []error
@@ -28,7 +28,7 @@ func (w *waits) observe(ctx context.Context) (context.Context, func(error)) {
 	return context.WithValue(context.Background(), waitKey{}, name), func(err error) { w.ended = append(w.ended, err) }
 }
 
-// named is a Granter that notes on behalf of which caller a call was made: "" for no caller.
+// named is a Granter that records the caller on whose behalf a call was made: "" for no caller.
 type named struct {
 	*cluster
 	callers []string
@@ -46,7 +46,7 @@ func (n *named) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (al
 	return n.cluster.ExtendWindow(ctx, r)
 }
 
-// A call that waits for a window lends its values to the request for it, and to no later one.
+// A call that waits for a window lends its values to the request for that window, and to no later request.
 func TestIssuerWaitLendsValuesToOneGrant(t *testing.T) {
 	t.Parallel()
 	var w waits
@@ -99,7 +99,7 @@ func TestSequenceWaitLendsValuesToTheBlock(t *testing.T) {
 	s := openEndless(t, func(cfg *allocator.SequenceConfig) { cfg.Granter, cfg.Wait = blocks, w.observe })
 	app, gone := context.WithCancel(context.WithValue(t.Context(), waitKey{}, "app"))
 	defer gone()
-	if _, err := s.Next(app, 3_000_000); err != nil { // more than the block has
+	if _, err := s.Next(app, 3_000_000); err != nil { // more numbers than the block has
 		t.Fatal(err)
 	}
 	if want := []string{"", "app"}; !slices.Equal(blocks.callers[:2], want) {

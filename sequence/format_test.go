@@ -80,7 +80,7 @@ func TestFormatKeepsTheWidthOfYears(t *testing.T) {
 	}
 }
 
-func TestFormatSaysWhichDatesItHas(t *testing.T) {
+func TestFormatReportsItsDates(t *testing.T) {
 	for text, want := range map[string]string{
 		"{seq}":                             "none",
 		"{date:yyyy}{seq}":                  "year",

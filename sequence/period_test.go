@@ -215,7 +215,7 @@ func TestClamp(t *testing.T) {
 }
 
 // Years that are not written as they are must not look like those of another period.
-func TestClampIntoTheYearsThatCanBeWritten(t *testing.T) {
+func TestClampIntoWritableYears(t *testing.T) {
 	for _, c := range []struct {
 		year   int
 		period sequence.Period

@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-func TestPackRefusesWhatDoesNotFit(t *testing.T) {
+func TestPackRefusesMisfits(t *testing.T) {
 	full := "time:41,datacenter:5,worker:5,sequence:12"
 	for _, c := range []struct {
 		fields    string

@@ -147,7 +147,7 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-func TestWhichPresetsCanIssue(t *testing.T) {
+func TestPresetsThatIssue(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	reasons := map[string]error{
 		"baidu":     snowflake.ErrExhausted,

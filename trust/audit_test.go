@@ -83,7 +83,7 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
-func TestAuditLineGoesToTheLogIfTheFileFails(t *testing.T) {
+func TestAuditLineFallsBackToTheLog(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
 	logger := slog.New(slog.NewJSONHandler(&log, nil))

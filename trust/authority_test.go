@@ -63,7 +63,7 @@ func TestAuthorityCertificate(t *testing.T) {
 }
 
 // An operator may give any text as a host, and a certificate cannot hold every text.
-func TestHostLeafOmitsWhatIsNoHost(t *testing.T) {
+func TestHostLeafOmitsInvalidHosts(t *testing.T) {
 	t.Parallel()
 	leaf := fixed(1).Authority().hostLeaf([]string{"", "a.example", "日本.example", "a b", "fe80::1%eth0", "2001:db8::1", "host:80", "localhost"}, judged).Leaf
 	if want := []string{"localhost", "a.example"}; !slices.Equal(leaf.DNSNames, want) {

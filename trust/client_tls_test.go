@@ -147,7 +147,7 @@ func files(t *testing.T, dir string, secret Secret, host string) []byte {
 	return own.PEM()
 }
 
-func TestClientTrustsWhatItIsTold(t *testing.T) {
+func TestClientTrustSources(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	operator := files(t, dir, fixed(9), "id.example.com")
@@ -204,7 +204,7 @@ func TestClientTrustsWhatItIsTold(t *testing.T) {
 	}
 }
 
-func TestClientSaysWhichSecretTheServerHas(t *testing.T) {
+func TestClientReportsSecretOfServer(t *testing.T) {
 	t.Parallel()
 	s := serve(t, ServerTLS{Keys: keysOf(t, fixed(1)), MemberID: "a", Now: time.Now}.Config(), nil)
 	config, err := ClientTLS{CA: fixed(2).Authority().PEM()}.Config()

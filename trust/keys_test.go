@@ -214,7 +214,7 @@ func TestClosedConnectionsAreForgotten(t *testing.T) {
 }
 
 // A handshake that ends just after its secret left must not stay.
-func TestConnectionOfSecretThatLeftIsClosed(t *testing.T) {
+func TestConnectionOfRemovedSecretIsClosed(t *testing.T) {
 	t.Parallel()
 	k := keysOf(t, fixed(1))
 	here, there := net.Pipe()
@@ -222,7 +222,7 @@ func TestConnectionOfSecretThatLeftIsClosed(t *testing.T) {
 	ended(t, there)
 }
 
-func TestConnectMemberClosesWhatFails(t *testing.T) {
+func TestConnectMemberClosesFailedConnection(t *testing.T) {
 	t.Parallel()
 	k := keysOf(t, fixed(1))
 	s := serve(t, keysOf(t, fixed(2)).MemberServer("a"), nil)

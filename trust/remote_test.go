@@ -13,7 +13,7 @@ import (
 
 // A gateway asks once in 30 s for each token, whoever comes; then a revocation counts, also for a principal that a
 // connection keeps.
-func TestRemoteAsksOnceAndThenAgain(t *testing.T) {
+func TestRemoteQueriesOnceAndRenews(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int64
@@ -52,7 +52,7 @@ func TestRemoteAsksOnceAndThenAgain(t *testing.T) {
 }
 
 // A token is one principal with one rate, whatever pin its text ends with.
-func TestRemoteLooksAtNoPin(t *testing.T) {
+func TestRemoteIgnoresPin(t *testing.T) {
 	t.Parallel()
 	r := NewRemote(func(context.Context, string) (*Record, error) {
 		return &Record{ID: 7, Scopes: []Scope{"ids:issue:*"}, Rate: 1, Burst: 1}, nil
