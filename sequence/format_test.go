@@ -71,7 +71,7 @@ func TestFormatWritesDatesOfTheLocation(t *testing.T) {
 	}
 }
 
-// The width of a year must not change, or texts of different periods could be the same.
+// The width of a year must not change, because texts of different periods could be equal otherwise.
 func TestFormatKeepsTheWidthOfYears(t *testing.T) {
 	for year, want := range map[int]string{-5: "0000", 0: "0000", 7: "0007", 9999: "9999", 10_000: "9999", 292_000_000: "9999"} {
 		if got := write(t, "{date:yyyy}{seq}", 1, time.Date(year, 6, 1, 0, 0, 0, 0, time.UTC)); got != want+"1" {
@@ -151,7 +151,7 @@ func TestCheckFormat(t *testing.T) {
 	for _, c := range []struct {
 		format string
 		reset  sequence.Reset
-		want   string // of the error; none if empty
+		want   string // text of the error; empty if there is none
 	}{
 		{"{seq}", sequence.ResetNone, ""},
 		{"{date:yyyyMMdd}{seq}", sequence.ResetDaily, ""},

@@ -13,14 +13,13 @@ import (
 	"github.com/snowraft/snowraft/sequence"
 )
 
-// piece is a part of a format with what it should write, worked out by other means than
-// the package's.
+// piece is a part of a format with its expected text, computed without the package.
 type piece struct {
 	text   string
 	number bool
-	base   string // the digits of a number
+	base   string // digits of a number
 	width  int
-	layout string // of a date, as time.Format takes it
+	layout string // layout of a date for time.Format
 }
 
 const (
@@ -54,14 +53,14 @@ func (p piece) want(n int64, at time.Time) string {
 	return sign + strings.Repeat(p.base[:1], max(0, p.width-len(text))) + text
 }
 
-// number reads back what want wrote.
+// number reads the number back from a text that want wrote.
 func (p piece) parse(text string) (int64, error) {
 	n := new(big.Int)
 	digits := strings.TrimPrefix(text, "-")
 	for _, c := range []byte(digits) {
 		value := strings.IndexByte(p.base, c)
 		if value < 0 {
-			return 0, fmt.Errorf("%q is no digit of %q", c, text)
+			return 0, fmt.Errorf("%q is not a digit of %q", c, text)
 		}
 		n.Add(n.Mul(n, big.NewInt(int64(len(p.base)))), big.NewInt(int64(value)))
 	}
@@ -74,8 +73,8 @@ func (p piece) parse(text string) (int64, error) {
 	return n.Int64(), nil
 }
 
-// drawFormat draws a format with one number, as text and in pieces, with the date parts of
-// the given layouts at least.
+// drawFormat draws a format with one number, as text and in pieces. It has at least the date parts of the given
+// layouts.
 func drawFormat(t *rapid.T, layouts ...string) (string, []piece) {
 	drawLiteral := rapid.StringMatching(`[0-9a-zA-Z{} #-]{0,3}|№é`)
 	var text strings.Builder
@@ -114,7 +113,7 @@ func drawFormat(t *rapid.T, layouts ...string) (string, []piece) {
 	return text.String(), pieces
 }
 
-// A text returns the number and all dates in it, so different ones have different texts.
+// A text contains the number and all dates, so different ones have different texts.
 func TestAppendParsesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text, pieces := drawFormat(t)
@@ -151,8 +150,8 @@ func TestAppendParsesBack(t *testing.T) {
 	})
 }
 
-// No two pairs of period and number have the same text, whenever they are written: what
-// CheckFormat promises.
+// No two pairs of period and number have the same text, whenever the text is written. This is the promise of
+// CheckFormat.
 func TestTextsOfPeriodsAndNumbersDiffer(t *testing.T) {
 	type pair struct {
 		period sequence.Period
@@ -173,7 +172,7 @@ func TestTextsOfPeriodsAndNumbersDiffer(t *testing.T) {
 		}
 		loc := drawZone(t)
 		seen := map[string]pair{}
-		// Few numbers and neighbouring days, so that a text that could repeat would.
+		// Few numbers and neighboring days, so that texts that could repeat do repeat.
 		for range 200 {
 			p := pair{
 				sequence.PeriodAt(reset, drawNear(t, loc)),
@@ -181,7 +180,8 @@ func TestTextsOfPeriodsAndNumbersDiffer(t *testing.T) {
 			}
 			written := string(f.Append(nil, p.number, sequence.Clamp(drawNear(t, loc), reset, p.period)))
 			if other, found := seen[written]; found && other != p {
-				// The same number in one period may have many texts, but never the other way.
+				// The same number in one period may have many texts, but one text has only one number and
+				// period.
 				t.Fatalf("%s writes both %v and %v as %q", text, p, other, written)
 			}
 			seen[written] = p
@@ -211,7 +211,7 @@ func FuzzParseFormat(f *testing.F) {
 			return
 		}
 		if format.String() != text {
-			t.Errorf("%q comes back as %q", text, format)
+			t.Errorf("%q parses and formats as %q", text, format)
 		}
 		at := time.Unix(unix, 0).UTC()
 		one, other := format.Append(nil, n, at), format.Append(nil, ^n, at)

@@ -10,13 +10,13 @@ import (
 	"github.com/snowraft/snowraft/sequence"
 )
 
-// odd are zones in which days are not what one thinks, and ones in which they are.
+// odd lists zones with unusual days, and some with ordinary days.
 var odd = []string{
 	"UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Asia/Kathmandu",
-	"America/Sao_Paulo", "Asia/Beirut", "Africa/Cairo", "America/Asuncion", "America/Havana", // midnight is missing or twice
-	"America/St_Johns",                                        // set back to the day before, at 00:01
-	"Pacific/Apia", "Pacific/Kwajalein", "Pacific/Kiritimati", // without a day
-	"Asia/Manila", "America/Juneau", // across the date line, with great offsets before
+	"America/Sao_Paulo", "Asia/Beirut", "Africa/Cairo", "America/Asuncion", "America/Havana", // midnight is missing or occurs twice
+	"America/St_Johns",                                        // clocks set back to the day before, at 00:01
+	"Pacific/Apia", "Pacific/Kwajalein", "Pacific/Kiritimati", // a day was skipped
+	"Asia/Manila", "America/Juneau", // moved across the date line; great offsets before
 	"Antarctica/Troll", "Australia/Lord_Howe", "Africa/Casablanca",
 }
 
@@ -104,26 +104,27 @@ func TestPeriodsOfOddDays(t *testing.T) {
 		{"UTC", sequence.ResetMonthly, 2024_02_01, "2024-02-01T00:00:00Z", "2024-03-01T00:00:00Z"},
 		{"UTC", sequence.ResetMonthly, 2024_12_01, "2024-12-01T00:00:00Z", "2025-01-01T00:00:00Z"},
 		{"UTC", sequence.ResetYearly, 2024_01_01, "2024-01-01T00:00:00Z", "2025-01-01T00:00:00Z"},
-		// 23 and 25 hours.
+		// Days of 23 and 25 hours.
 		{"Europe/Berlin", sequence.ResetDaily, 2026_03_29, "2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"},
 		{"Europe/Berlin", sequence.ResetDaily, 2026_10_25, "2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"},
-		// No midnight: the day begins at 01:00. And one that comes twice, within the day before.
+		// A day without midnight, which begins at 01:00. And a midnight that occurs twice, the first time
+		// within the day before.
 		{"America/Sao_Paulo", sequence.ResetDaily, 2018_11_04, "2018-11-04T03:00:00Z", "2018-11-05T02:00:00Z"},
 		{"America/Sao_Paulo", sequence.ResetDaily, 2018_02_17, "2018-02-17T02:00:00Z", "2018-02-18T03:00:00Z"},
 		{"Asia/Beirut", sequence.ResetDaily, 2022_03_27, "2022-03-26T22:00:00Z", "2022-03-27T21:00:00Z"},
 		{"Asia/Beirut", sequence.ResetDaily, 2022_10_29, "2022-10-28T21:00:00Z", "2022-10-29T22:00:00Z"},
 		{"Africa/Cairo", sequence.ResetDaily, 2023_04_28, "2023-04-27T22:00:00Z", "2023-04-28T21:00:00Z"},
-		// Midnight twice: from 01:00 back to 00:00, in the same day.
+		// Midnight occurs twice: clocks are set from 01:00 back to 00:00, within the same day.
 		{"America/Havana", sequence.ResetDaily, 2023_11_05, "2023-11-05T04:00:00Z", "2023-11-06T05:00:00Z"},
-		// From 00:01 back to 23:01 of the day before: the new day began a minute earlier.
+		// Clocks are set from 00:01 back to 23:01 of the day before: the new day began a minute earlier.
 		{"America/St_Johns", sequence.ResetDaily, 2010_11_07, "2010-11-07T02:30:00Z", "2010-11-08T03:30:00Z"},
 		{"America/St_Johns", sequence.ResetDaily, 2010_11_06, "2010-11-06T02:30:00Z", "2010-11-07T02:30:00Z"},
-		// A day that was left out, and those around it.
+		// A skipped day, and the days around it.
 		{"Pacific/Apia", sequence.ResetDaily, 2011_12_29, "2011-12-29T10:00:00Z", "2011-12-30T10:00:00Z"},
 		{"Pacific/Apia", sequence.ResetDaily, 2011_12_30, "2011-12-30T10:00:00Z", "2011-12-30T10:00:00Z"},
 		{"Pacific/Apia", sequence.ResetDaily, 2011_12_31, "2011-12-30T10:00:00Z", "2011-12-31T10:00:00Z"},
 		{"Pacific/Apia", sequence.ResetMonthly, 2011_12_01, "2011-12-01T10:00:00Z", "2011-12-31T10:00:00Z"},
-		// A year whose last day was left out.
+		// A year whose last day was skipped.
 		{"Pacific/Kiritimati", sequence.ResetYearly, 1994_01_01, "1994-01-01T10:00:00Z", "1994-12-31T10:00:00Z"},
 	} {
 		loc := load(t, c.zone)
@@ -143,8 +144,8 @@ func TestPeriodsOfOddDays(t *testing.T) {
 	}
 }
 
-// The bounds of a period are exact in every zone: nothing before the start has its date or
-// a later one, and the end is the first instant with a later one.
+// The bounds of a period are exact in every zone: no moment before the start has its date or a later one, and
+// the end is the first instant with a later date.
 func TestPeriodBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		loc := drawZone(t)
@@ -176,7 +177,7 @@ func TestPeriodBounds(t *testing.T) {
 		if !end.After(start) || sequence.PeriodAt(reset, end) <= p || sequence.PeriodAt(reset, end.Add(-1)) != p {
 			t.Fatalf("%d ends at %v", p, end)
 		}
-		// From the end on the next period has begun, though clocks may be set back behind it once.
+		// From the end on, the next period has begun, though clocks may be set back before the end once.
 		if !at.Before(end) && at.Sub(end) > 24*time.Hour {
 			t.Fatalf("%v is after the end %v", at, end)
 		}
@@ -196,11 +197,11 @@ func TestClamp(t *testing.T) {
 		{"UTC", "2026-02-28T23:00:00Z", sequence.ResetNone, 0, "2026-02-28T23:00:00Z"},
 		{"UTC", "2027-02-28T23:00:00Z", sequence.ResetYearly, 2026_01_01, "2026-12-31T23:59:59.999999999Z"},
 		{"UTC", "9999-12-31T23:00:00Z", sequence.ResetMonthly, 9999_12_01, "9999-12-31T23:00:00Z"},
-		// In the minute of the new day before clocks are set back, in the hour after that, and in the day.
+		// In the minute of the new day before clocks are set back, in the hour after that, and during the day.
 		{"America/St_Johns", "2010-11-07T02:30:30Z", sequence.ResetDaily, 2010_11_06, "2010-11-07T02:29:59.999999999Z"},
 		{"America/St_Johns", "2010-11-07T02:31:30Z", sequence.ResetDaily, 2010_11_06, "2010-11-07T02:31:30Z"},
 		{"America/St_Johns", "2010-11-07T02:31:30Z", sequence.ResetDaily, 2010_11_07, "2010-11-07T02:30:00Z"},
-		// A day that was left out.
+		// A skipped day.
 		{"Pacific/Apia", "2011-12-30T11:00:00Z", sequence.ResetDaily, 2011_12_30, "2011-12-30T12:00:00Z"},
 	} {
 		at, err := time.Parse(time.RFC3339Nano, c.at)
@@ -214,7 +215,7 @@ func TestClamp(t *testing.T) {
 	}
 }
 
-// Years that are not written as they are must not look like those of another period.
+// Years outside of 1 to 9999 must not be written like a year of another period.
 func TestClampIntoWritableYears(t *testing.T) {
 	for _, c := range []struct {
 		year   int
@@ -222,7 +223,7 @@ func TestClampIntoWritableYears(t *testing.T) {
 		want   time.Time
 	}{
 		{10_000, 9999_12_31, time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)},
-		{2026 + 1<<28, 2026_05_05, time.Date(2026, 5, 5, 23, 59, 59, 999_999_999, time.UTC)}, // the same in 32 bits
+		{2026 + 1<<28, 2026_05_05, time.Date(2026, 5, 5, 23, 59, 59, 999_999_999, time.UTC)}, // the same year in 32 bits
 		{10_000, 9999_12_30, time.Date(9999, 12, 30, 23, 59, 59, 999_999_999, time.UTC)},
 		{0, 1_01_01, time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)},
 		{-9, 1_01_02, time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC)},
@@ -234,7 +235,7 @@ func TestClampIntoWritableYears(t *testing.T) {
 	}
 }
 
-// Whatever the clock says, the date that is written belongs to the number's period.
+// For any time of the clock, the written date belongs to the number's period.
 func TestClampedDatesAreOfThePeriod(t *testing.T) {
 	day, err := sequence.ParseFormat("{date:yyyyMMdd}{seq}")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// drawLayout draws any valid layout: any fields in any order and width.
+// drawLayout draws any valid layout: any fields in any order and with any width.
 func drawLayout(t *rapid.T) *snowflake.Layout {
 	order := rapid.Permutation([]snowflake.Field{
 		snowflake.FieldTime, snowflake.FieldDatacenter, snowflake.FieldWorker, snowflake.FieldSequence,
@@ -17,7 +17,7 @@ func drawLayout(t *rapid.T) *snowflake.Layout {
 		EpochMillis: rapid.Int64().Draw(t, "epoch"),
 	}
 	left := 64
-	reserve := 1 // keep a bit for time until it had its turn
+	reserve := 1 // keeps a bit for time until time has its width
 	for _, field := range order {
 		least := 0
 		if field == snowflake.FieldTime {

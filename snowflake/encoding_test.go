@@ -122,7 +122,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{snowflake.Base58, "1l", snowflake.ErrSyntax, `"l" at byte 1`},
 		{snowflake.Base62, "a/b", snowflake.ErrSyntax, `"/" at byte 1`},
 
-		// The greatest ID plus 1, and more digits than there can be.
+		// The greatest ID plus 1, and more digits than any ID has.
 		{snowflake.Decimal, "18446744073709551616", snowflake.ErrOutOfRange, "exceeds 64 bits, expected at most 18446744073709551615"},
 		{snowflake.Decimal, "99999999999999999999", snowflake.ErrOutOfRange, "exceeds 64 bits"},
 		{snowflake.Hex, "10000000000000000", snowflake.ErrOutOfRange, "exceeds 64 bits"},
@@ -153,8 +153,8 @@ func TestEncodingsRoundTripAndSort(t *testing.T) {
 	})
 }
 
-// slowDecode is what Decode must agree with: Horner's rule in big integers over
-// alphabets written down a second time.
+// slowDecode is the reference for Decode: Horner's rule in big integers, over alphabets that are written down a
+// second time.
 func slowDecode(e snowflake.Encoding, s string) (id uint64, ok bool) {
 	alphabet := map[snowflake.Encoding]string{
 		snowflake.Decimal: "0123456789",
@@ -167,7 +167,7 @@ func slowDecode(e snowflake.Encoding, s string) (id uint64, ok bool) {
 	if len(s) > 64 {
 		return 0, false
 	}
-	lower := func(r rune) rune { // ASCII only: strings.ToLower makes a k of the Kelvin sign
+	lower := func(r rune) rune { // ASCII only: strings.ToLower turns the Kelvin sign into k
 		if 'A' <= r && r <= 'Z' {
 			return r + 'a' - 'A'
 		}

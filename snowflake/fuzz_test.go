@@ -34,7 +34,7 @@ func FuzzParseEncoding(f *testing.F) {
 	})
 }
 
-// What ParseFields accepts, FormatFields writes and New accepts.
+// FormatFields writes, and New accepts, every result of ParseFields.
 func FuzzParseFields(f *testing.F) {
 	for _, seed := range []string{
 		"time:41,worker:10,sequence:12", "time:63", "sequence:1,time:63", "time:64", "time:041", "time:+1",
@@ -49,7 +49,7 @@ func FuzzParseFields(f *testing.F) {
 			return
 		}
 		if back := snowflake.FormatFields(fields); back != s {
-			t.Errorf("%q comes back as %q", s, back)
+			t.Errorf("%q parses and formats as %q", s, back)
 		}
 		if _, err := snowflake.New(snowflake.Spec{Name: "fuzz", Fields: fields, UnitMillis: 1}); err != nil {
 			t.Errorf("New refuses %q: %v", s, err)
@@ -133,8 +133,7 @@ func fuzzDecode(f *testing.F, e snowflake.Encoding, seeds ...string) {
 	})
 }
 
-// checkError requires that err, if any, is one of these and as short as the inputs'
-// limits promise.
+// checkError requires that err is nil, or is one of oneOf and as short as the limits of the inputs promise.
 func checkError(t *testing.T, err error, oneOf ...error) {
 	t.Helper()
 	if err == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// layoutOf makes a layout of 1 ms ticks since 1970 with these fields.
+// layoutOf makes a layout with these fields and with 1 ms ticks since 1970.
 func layoutOf(t testing.TB, fields string) *snowflake.Layout {
 	t.Helper()
 	return layoutWith(t, fields, func(*snowflake.Spec) {})
@@ -159,8 +159,8 @@ func TestCanIssue(t *testing.T) {
 	}
 }
 
-// From the smallest epoch to the greatest instant there are 2^64-1 ms, more than a
-// tick can say: exhaustion must show nevertheless.
+// There are 2^64-1 ms from the smallest epoch to the greatest instant, more than a tick can hold. Exhaustion
+// must show nevertheless.
 func TestCanIssueBeyondTheReachOfTicks(t *testing.T) {
 	l := layoutWith(t, "time:61,worker:1,sequence:1", func(s *snowflake.Spec) { s.EpochMillis = math.MinInt64 })
 	for _, now := range []int64{math.MinInt64 + 1<<61, 0, math.MaxInt64} {

@@ -59,7 +59,7 @@ func TestComposeUsesTheLayoutsDatacenter(t *testing.T) {
 	if got, err := l.Unpack(l.Compose(want.Tick, want.Worker, want.Sequence)); err != nil || got != want {
 		t.Errorf("Unpack(Compose) = %+v, %v, want %+v", got, err, want)
 	}
-	// Another cluster's IDs are of the same layout.
+	// The IDs of another cluster have the same layout.
 	want.Datacenter = 3
 	if id, err := l.Pack(want); err != nil {
 		t.Error(err)
@@ -108,7 +108,7 @@ func TestPackAndUnpackAreInverse(t *testing.T) {
 		}
 		if next := want.Sequence + 1; next < l.Sequences() {
 			if got := l.Compose(want.Tick, want.Worker, next); got != id+l.Step() {
-				t.Fatalf("the ID after %d is %d, %d expected with step %d", id, got, id+l.Step(), l.Step())
+				t.Fatalf("the ID after %d is %d, want %d with step %d", id, got, id+l.Step(), l.Step())
 			}
 		}
 		if start := l.StartSequence(want.Tick); start >= max(1, l.Spec().Spread, l.Sequences()) {
@@ -117,7 +117,7 @@ func TestPackAndUnpackAreInverse(t *testing.T) {
 	})
 }
 
-// An ID is either refused or survives, for any number.
+// Unpack refuses a number, or Pack returns it unchanged.
 func TestUnpackAndPackAreInverse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := drawLayout(t)
@@ -136,7 +136,7 @@ func TestUnpackAndPackAreInverse(t *testing.T) {
 	})
 }
 
-// IDs sort by their fields from the highest down: by time first, where it is on top.
+// IDs sort by their fields from the highest to the lowest: by time first, if time is the highest.
 func TestIDsSortByTheirFields(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := drawLayout(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// published is testdata/vectors.json: IDs that others have published, with what they
-// say the IDs mean, and the layouts of these IDs.
+// published holds testdata/vectors.json: IDs that other projects have published, with the meaning that they
+// state, and the layouts of these IDs.
 type published struct {
 	Vectors []struct {
 		Name, Layout, ID             string
@@ -100,7 +100,7 @@ func TestPublishedIDs(t *testing.T) {
 func TestPresetsAreAsPublished(t *testing.T) {
 	p := readPublished(t)
 	for name := range p.Layouts {
-		if name == "baidu-readme" { // an example of its README, not a preset
+		if name == "baidu-readme" { // example of the README of baidu, not a preset
 			continue
 		}
 		l, ok := snowflake.Preset(name)

@@ -81,7 +81,7 @@ func TestExhaustsAt(t *testing.T) {
 	}{
 		{"time:41", 0, 1, 1 << 41},
 		{"time:41", -5, 10, 10<<41 - 5},
-		{"time:63", -1, 1, math.MaxInt64}, // exactly
+		{"time:63", -1, 1, math.MaxInt64}, // exactly the greatest int64
 		{"time:63", 0, 1, math.MaxInt64},
 		{"time:63", math.MinInt64, 1, 0},
 		{"time:63", math.MaxInt64, 3_600_000, math.MaxInt64},
@@ -108,7 +108,7 @@ func TestTimeOf(t *testing.T) {
 	}
 }
 
-// The oracle computes with integers that do not overflow.
+// The reference computes with integers that do not overflow.
 func TestTicksAgreeWithBigIntegers(t *testing.T) {
 	saturate := func(v *big.Int) int64 {
 		if v.IsInt64() {

@@ -14,8 +14,7 @@ import (
 
 var someTag = snowflake.NewUUIDTag("3cd843fa-4a01-4215-810b-7a327d70c7de", "default")
 
-// bitsOf returns bits [from, from+n) of a UUID, counted as RFC 9562 does: from 0, the
-// highest.
+// bitsOf returns bits [from, from+n) of a UUID, counted as in RFC 9562: from 0, the highest.
 func bitsOf(u snowflake.UUID, from, n int) (value uint64) {
 	for i := from; i < from+n; i++ {
 		value = value<<1 | uint64(u[i/8]>>(7-i%8)&1)
@@ -23,7 +22,7 @@ func bitsOf(u snowflake.UUID, from, n int) (value uint64) {
 	return value
 }
 
-// The example of RFC 9562, appendix A.6, and where its section 5.7 puts the fields.
+// The example of RFC 9562, appendix A.6, with the fields at the places of section 5.7.
 func TestUUIDOfTheRFC(t *testing.T) {
 	u, err := snowflake.ParseUUID("017F22E2-79B0-7CC3-98C4-DC0C0C07398F")
 	if err != nil {
@@ -51,7 +50,7 @@ func TestUUIDOfTheDefaultLayout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// 2026-01-01, 7, worker and 2 bits of sequence, variant and 10 bits of it, no tag.
+	// 2026-01-01, version 7, worker and 2 bits of the sequence, variant and 10 bits of the sequence, no tag.
 	if want := "019b76da-a800-7806-8010-000000000000"; u.String() != want {
 		t.Errorf("%v, want %s", u, want)
 	}
@@ -59,7 +58,7 @@ func TestUUIDOfTheDefaultLayout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Pinned, as UUIDs that were issued must come out the same forever.
+	// Fixed, because the UUIDs of issued IDs must never change.
 	if want := "019b76da-a800-7806-8010-c885bc185cb8"; tagged.String() != want {
 		t.Errorf("%v, want %s", tagged, want)
 	}
@@ -110,8 +109,8 @@ func TestUUIDBackAndForth(t *testing.T) {
 	}
 }
 
-// UUIDs of a layout sort as its IDs, so those of a lane too; with time elsewhere than at
-// the top they still sort by time.
+// UUIDs of a layout sort as its IDs do, so those of a lane do too. If time is not the highest field, they still
+// sort by time.
 func TestUUIDsSortAsIDs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l, tag := anyLayout(t), drawTag(t)
@@ -133,7 +132,7 @@ func TestUUIDsSortAsIDs(t *testing.T) {
 		u, err1 := l.UUID(a, tag)
 		v, err2 := l.UUID(b, tag)
 		if err1 != nil || err2 != nil {
-			return // a time that UUIDs do not have
+			return // UUIDs cannot hold this time
 		}
 		order, text := bytes.Compare(u[:], v[:]), strings.Compare(u.String(), v.String())
 		if text != order {
@@ -178,7 +177,7 @@ func TestUUIDsDiffer(t *testing.T) {
 	}
 }
 
-// UUIDs of one ID differ by cluster and by layout.
+// UUIDs of one ID differ between clusters and between layouts.
 func TestUUIDTagsDiffer(t *testing.T) {
 	l := snowflake.Default()
 	id := l.Compose(1, 2, 3)
@@ -192,7 +191,7 @@ func TestUUIDTagsDiffer(t *testing.T) {
 			t.Errorf("%q has the UUID of %q", tag, before)
 		}
 		seen[u] = tag[0] + "," + tag[1]
-		// The tag is in the lowest 52 bits and nowhere else.
+		// The tag is in the lowest 52 bits only.
 		plain, _ := l.UUID(id, snowflake.UUIDTag{})
 		if bitsOf(u, 0, 76) != bitsOf(plain, 0, 76) {
 			t.Errorf("%v and %v differ above the tag", u, plain)
@@ -200,7 +199,7 @@ func TestUUIDTagsDiffer(t *testing.T) {
 	}
 }
 
-// Every bit of the tag is used: half of them are ones, over many tags.
+// Every bit of the tag is used: over many tags, half of each bit's values are ones.
 func TestUUIDTagsFillTheirBits(t *testing.T) {
 	l := snowflake.MustNew(snowflake.Spec{Name: "bare", UnitMillis: 1, Fields: []snowflake.FieldBits{{Field: snowflake.FieldTime, Bits: 41}}})
 	const n = 10_000
@@ -242,7 +241,7 @@ func TestUUIDRefusals(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.uuid, err, c.want)
 		}
 	}
-	// The time before a layout's epoch is no tick far in its future.
+	// A time before a layout's epoch is not a tick far in its future.
 	long := snowflake.MustNew(snowflake.Spec{Name: "long", UnitMillis: 2, EpochMillis: 1000, Fields: []snowflake.FieldBits{{Field: snowflake.FieldTime, Bits: 63}}})
 	if id, err := long.FromUUID(snowflake.UUID{6: 0x70, 8: 0x80}); !errors.Is(err, snowflake.ErrOutOfRange) {
 		t.Errorf("1 s before the epoch: %d, %v", id, err)

@@ -62,7 +62,7 @@ func TestAuthorityCertificate(t *testing.T) {
 	}
 }
 
-// An operator may give any text as a host, and a certificate cannot hold every text.
+// An operator may pass any text as a host, and a certificate cannot hold every text.
 func TestHostLeafOmitsInvalidHosts(t *testing.T) {
 	t.Parallel()
 	leaf := fixed(1).Authority().hostLeaf([]string{"", "a.example", "日本.example", "a b", "fe80::1%eth0", "2001:db8::1", "host:80", "localhost"}, judged).Leaf
@@ -74,7 +74,7 @@ func TestHostLeafOmitsInvalidHosts(t *testing.T) {
 	}
 }
 
-// A member is only who its certificate says, whatever characters its ID has.
+// A member has only the identity in its certificate, whatever characters its ID has.
 func TestLeafNamesItsPeer(t *testing.T) {
 	t.Parallel()
 	a := fixed(1).Authority()

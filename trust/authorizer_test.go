@@ -21,7 +21,7 @@ type table struct {
 	records   map[uint64]*Record
 	anonymous *Record
 	applied   uint64
-	never     atomic.Uint64 // the least index that was never issued; 0: unknown
+	never     atomic.Uint64 // least index that was never issued; 0 if unknown
 	grew      chan struct{}
 }
 
@@ -89,13 +89,13 @@ func (t *table) put(r *Record) {
 
 func (t *table) delete(id uint64) { t.change(func() { delete(t.records, id) }) }
 
-// newToken returns a token and its record.
+// newToken returns a new token and its record.
 func newToken(id uint64, scopes ...Scope) (Token, *Record) {
 	token := Token{ID: id, Secret: NewTokenSecret()}
 	return token, &Record{ID: id, Name: "billing", Hash: HashTokenSecret(token.Secret), Scopes: scopes}
 }
 
-// unauthenticated reports whether an error is that of a caller without a valid token, and says what to do.
+// unauthenticated reports whether an error is that of a caller without a valid token, and contains an action.
 func unauthenticated(err error) bool {
 	denied, ok := errors.AsType[*Denied](err)
 	return ok && denied.Unauthenticated && (strings.Contains(err.Error(), "; ") || strings.Contains(err.Error(), "expected "))
@@ -130,7 +130,7 @@ func TestAuthenticateJudgesTokens(t *testing.T) {
 			t.Errorf("%s: the error shows the token: %v", name, err)
 		}
 	}
-	// A wrong secret is refused after the right one was seen, too.
+	// A wrong secret is refused even after the right one was presented.
 	if _, err := a.Authenticate(t.Context(), stranger.Text()); !unauthenticated(err) {
 		t.Errorf("Authenticate() of another secret = %v", err)
 	}
@@ -253,23 +253,23 @@ func TestTokenWaitsForTheReplica(t *testing.T) {
 		} {
 			began := time.Now()
 			if _, err := authenticate(); !errors.Is(err, ErrBehind) || time.Since(began) != replicaWait {
-				t.Errorf("%s of what the replica has not reached = %v after %v", name, err, time.Since(began))
+				t.Errorf("%s of a token that the replica has not reached = %v after %v", name, err, time.Since(began))
 			}
 			tab.never.Store(18)
 			began = time.Now()
 			if _, err := authenticate(); !unauthenticated(err) || time.Since(began) != 0 {
-				t.Errorf("%s of what was never issued = %v after %v", name, err, time.Since(began))
+				t.Errorf("%s of a token that was never issued = %v after %v", name, err, time.Since(began))
 			}
 			tab.never.Store(0)
 		}
 		tab.put(&Record{ID: 19})
 		if _, err := a.Authenticate(t.Context(), later.Text()); !unauthenticated(err) {
-			t.Errorf("Authenticate() of what is no token = %v", err)
+			t.Errorf("Authenticate() of a text that is not a token = %v", err)
 		}
 	})
 }
 
-// Calls from a few addresses may take all places while nothing else wants them, and keep no other address out.
+// Calls from a few addresses may take all places while no other call needs them, and exclude no other address.
 func TestCallsThatAwaitTokensAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -299,12 +299,12 @@ func TestCallsThatAwaitTokensAreBounded(t *testing.T) {
 			t.Errorf("%d calls did not wait, want none while there are places", n)
 		}
 		flood(10, "192.0.2.1:2000")
-		flood(10, "[2001:db8::2]:2000") // the same network
+		flood(10, "[2001:db8::2]:2000") // address in the same network
 		if n := early.Load(); n != 20 {
 			t.Errorf("%d calls did not wait, want 20: their addresses have the most places", n)
 		}
 		early.Store(0)
-		for i := range 8 { // another host gets places, and a flooding one loses as many
+		for i := range 8 { // another host gets places, and a flooding host loses as many
 			go func() {
 				if waited := present(fmt.Sprintf("198.51.100.7:%d", i)); waited != replicaWait {
 					t.Errorf("a call from another address waited %v, want %v", waited, replicaWait)

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// ordinary returns the configuration of a client that knows nothing of Snowraft: it verifies a host and the time.
+// ordinary returns the configuration of a client without knowledge of Snowraft: it verifies the host and the
+// time.
 func ordinary(ca []byte, host string, now time.Time) *tls.Config {
 	config := &tls.Config{RootCAs: x509.NewCertPool(), ServerName: host, Time: func() time.Time { return now }}
 	config.RootCAs.AppendCertsFromPEM(ca)
@@ -41,11 +42,11 @@ func TestForeignClientsVerifyHosts(t *testing.T) {
 		}
 	}
 	if _, err := s.talk(ordinary(k.Authorities()[1].PEM(), "localhost", now)); err == nil {
-		t.Error("the secret that does not sign answers")
+		t.Error("a secret other than the signing one answers")
 	}
 	k.Sign(fixed(2).Fingerprint())
 	if _, err := s.talk(ordinary(k.Authorities()[1].PEM(), "localhost", now)); err != nil {
-		t.Errorf("the secret that signs now does not answer: %v", err)
+		t.Errorf("the new signing secret does not answer: %v", err)
 	}
 	old := ordinary(nil, "localhost", now)
 	old.InsecureSkipVerify, old.MinVersion, old.MaxVersion = true, tls.VersionTLS10, tls.VersionTLS11
@@ -93,7 +94,7 @@ func TestHostCertificateFollowsClock(t *testing.T) {
 	}
 }
 
-// A member that has no leader yet, or has not had one for long, shows a certificate that is valid by the machine's clock.
+// A member that has no leader yet, or had none for long, shows a certificate that is valid by the machine's clock.
 func TestHostCertificateFollowsMachineWithoutCluster(t *testing.T) {
 	t.Parallel()
 	a := keysOf(t, fixed(1)).Authorities()[0]
@@ -166,7 +167,7 @@ func TestClientTrustSources(t *testing.T) {
 	member, owned := []string{"member", "member with its own"}, []string{"member with its own", "gateway"}
 	for name, c := range map[string]struct {
 		tls   ClientTLS
-		hosts string // empty: 127.0.0.1
+		hosts string // empty means 127.0.0.1
 		want  []string
 		role  Role
 	}{

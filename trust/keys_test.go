@@ -57,7 +57,7 @@ func TestKeysReload(t *testing.T) {
 		changed bool
 	}{
 		{[]Secret{older}, older, false},
-		{[]Secret{newer, older}, older, true}, // the file alone does not make another secret sign
+		{[]Secret{newer, older}, older, true}, // a new file alone does not change the signing secret
 		{[]Secret{older, newer}, older, true},
 		{[]Secret{newer}, newer, true},
 		{[]Secret{newer, older}, newer, true},
@@ -117,7 +117,7 @@ func TestKeysNeedSecrets(t *testing.T) {
 	}
 }
 
-// The side that drops a secret closes the connections that it verified, and no others.
+// The side that drops a secret closes the connections that it verified with the secret, and no others.
 func TestReloadClosesConnections(t *testing.T) {
 	t.Parallel()
 	older, newer := fixed(1), fixed(2)
@@ -213,7 +213,7 @@ func TestClosedConnectionsAreForgotten(t *testing.T) {
 	}
 }
 
-// A handshake that ends just after its secret left must not stay.
+// A handshake that ends just after the removal of its secret must not leave an open connection.
 func TestConnectionOfRemovedSecretIsClosed(t *testing.T) {
 	t.Parallel()
 	k := keysOf(t, fixed(1))
@@ -238,7 +238,7 @@ func TestConnectMemberClosesFailedConnection(t *testing.T) {
 	}
 }
 
-// fakeFile answers each Reload with what the test sends.
+// fakeFile returns to each Reload the value that the test sends.
 type fakeFile chan reloaded
 
 type reloaded struct {
@@ -279,12 +279,12 @@ func TestWatchReports(t *testing.T) {
 		step(false, nil, 0)
 		step(false, os.ErrPermission, 1)
 		if passed := time.Since(start); passed != 7*WatchInterval {
-			t.Errorf("7 looks took %v", passed)
+			t.Errorf("7 checks took %v", passed)
 		}
 		hup <- 1
 		step(true, nil, 1)
 		if passed := time.Since(start); passed != 7*WatchInterval {
-			t.Errorf("the look after a signal came %v later", passed)
+			t.Errorf("the check after a signal came %v later", passed)
 		}
 		end()
 	})

@@ -15,7 +15,7 @@ func TestMask(t *testing.T) {
 		token.Text():                           "snowraft_17_...",
 		pinned.Text():                          "snowraft_17_...",
 		pinned.Text()[:40]:                     "snowraft_17_...",
-		strings.ToUpper(secret.Line()):         strings.ToUpper(secret.Line()), // no secret is written like that
+		strings.ToUpper(secret.Line()):         strings.ToUpper(secret.Line()), // secrets never have this form
 		"name \"" + token.Text() + "\": taken": `name "snowraft_17_...": taken`,
 		token.Text() + " " + secret.Line():     "snowraft_17_... snowraft-secret-1:...",
 		"unknown sequence \"orders\"":          `unknown sequence "orders"`,

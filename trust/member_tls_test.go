@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Members whose files differ during a rotation understand each other whenever they share one secret.
+// Members whose files differ during a rotation accept each other while they share one secret.
 func TestMembersShareOneSecret(t *testing.T) {
 	t.Parallel()
 	older, newer, other := fixed(1), fixed(2), fixed(3)
@@ -41,7 +41,7 @@ func TestMembersShareOneSecret(t *testing.T) {
 	}
 }
 
-// expect dials the member a as the member b.
+// expect dials member a as member b.
 func expect(t *testing.T, s *server, server, client *Keys, shared bool) {
 	t.Helper()
 	_, err := s.talk(client.MemberClient("b", "a"))
@@ -64,7 +64,7 @@ func expect(t *testing.T, s *server, server, client *Keys, shared bool) {
 	}
 }
 
-// The client's first secret that the server knows is used.
+// The server uses the client's first secret that it knows.
 func TestClientPrefersItsSigningSecret(t *testing.T) {
 	t.Parallel()
 	older, newer := fixed(1), fixed(2)
@@ -95,12 +95,12 @@ func TestMemberClientChecksMember(t *testing.T) {
 	}
 	for _, peer := range []string{"", "a"} {
 		if _, err := gateway.talk(k.MemberClient("b", peer)); err == nil {
-			t.Errorf("a process that is no member passes for %q", peer)
+			t.Errorf("a process that is not a member passes for %q", peer)
 		}
 	}
 }
 
-// strange returns the configuration of a client that dials with the pins of k and proves itself with cert.
+// strange returns the configuration of a client that dials with the pins of k and presents cert.
 func strange(k *Keys, cert *tls.Certificate) *tls.Config {
 	config := &tls.Config{InsecureSkipVerify: true, ServerName: serverName(k.set.Load().preferred())}
 	if cert != nil {
@@ -115,7 +115,7 @@ func TestStrangersAreRefused(t *testing.T) {
 	ours, theirs := fixed(1).Authority(), fixed(2).Authority()
 	member := Peer{Role: RoleMember, ID: "b"}
 	posing := fixed(2).Authority()
-	posing.cert = ours.cert // names our authority as issuer, but has another key
+	posing.cert = ours.cert // names the right authority as issuer, but has another key
 	admin := k.AdminCertificate()
 	raft := serve(t, k.MemberServer("a"), nil)
 	api := serve(t, ServerTLS{Keys: k, MemberID: "a", Now: time.Now}.Config(), nil)
@@ -152,7 +152,7 @@ func TestStrangersAreRefused(t *testing.T) {
 	}
 }
 
-// forge returns a leaf that a has signed, whatever its certificate is.
+// forge returns a leaf that the key of a has signed, whatever the certificate of a is.
 func forge(a *Authority, p Peer) *tls.Certificate {
 	key := a.key
 	template := &x509.Certificate{SerialNumber: authoritySerial, NotBefore: beginning, NotAfter: ending,
@@ -167,7 +167,7 @@ func forge(a *Authority, p Peer) *tls.Certificate {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// In TLS 1.3 a client's handshake ends before the server has judged it.
+// In TLS 1.3, a client's handshake ends before the server has verified the client.
 func TestDialerLearnsRefusalAtFirstRead(t *testing.T) {
 	t.Parallel()
 	k := keysOf(t, fixed(1))
@@ -203,7 +203,7 @@ func TestMemberPortsTakeTLS13Only(t *testing.T) {
 	}
 }
 
-// A session that is resumed would pass by the secrets of now.
+// A resumed session would bypass the present secrets.
 func TestSessionsAreNotResumed(t *testing.T) {
 	t.Parallel()
 	k := keysOf(t, fixed(1))
@@ -221,7 +221,8 @@ func TestSessionsAreNotResumed(t *testing.T) {
 	}
 }
 
-// The clock of a bubble starts in 2000, before all certificates, and later passes 2100, after all of them.
+// The clock of a bubble starts in 2000, before all certificates are valid, and later passes 2100, after their
+// end.
 func TestMembersNeverJudgeTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

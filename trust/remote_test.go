@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A gateway asks once in 30 s for each token, whoever comes; then a revocation counts, also for a principal that a
-// connection keeps.
+// A gateway queries members once in 30 s for each token, whichever callers present it. After that a revocation
+// counts, also for a principal that a connection keeps.
 func TestRemoteQueriesOnceAndRenews(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -36,22 +36,22 @@ func TestRemoteQueriesOnceAndRenews(t *testing.T) {
 		wg.Wait()
 		p, err := r.Authenticate(t.Context(), text)
 		if err != nil || asked.Load() != 1 || p.Bearer() != text || p.Actor() != "token 7 (app)" {
-			t.Fatalf("%v after %d questions: %v", p.Actor(), asked.Load(), err)
+			t.Fatalf("%v after %d queries: %v", p.Actor(), asked.Load(), err)
 		}
 		record.Store(nil)
 		time.Sleep(verdictLife - time.Second)
 		if err := p.Authorize("ids:issue", "default"); err != nil || asked.Load() != 1 {
-			t.Errorf("%d questions: %v", asked.Load(), err)
+			t.Errorf("%d queries: %v", asked.Load(), err)
 		}
 		time.Sleep(time.Second)
 		denied, ok := errors.AsType[*Denied](p.Authorize("ids:issue", "default"))
 		if !ok || !denied.Unauthenticated || asked.Load() != 2 {
-			t.Errorf("%d questions: %v", asked.Load(), denied)
+			t.Errorf("%d queries: %v", asked.Load(), denied)
 		}
 	})
 }
 
-// A token is one principal with one rate, whatever pin its text ends with.
+// A token is one principal with one rate, whatever pin its text has.
 func TestRemoteIgnoresPin(t *testing.T) {
 	t.Parallel()
 	r := NewRemote(func(context.Context, string) (*Record, error) {
@@ -68,7 +68,7 @@ func TestRemoteIgnoresPin(t *testing.T) {
 	}
 }
 
-// While no member answers, what is known counts until it is out of date, and then nothing does.
+// While no member answers, known verdicts count until they expire. After that, no token is accepted.
 func TestRemoteFailsClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestRemoteFailsClosed(t *testing.T) {
 			t.Errorf("the error is %v, want %v", e, down)
 		}
 		if _, e := r.Authenticate(t.Context(), "nothing"); e == nil || errors.Is(e, down) {
-			t.Errorf("a text that is no token: %v", e)
+			t.Errorf("a text that is not a token: %v", e)
 		}
 		if _, e := r.Forwarded(t.Context(), "admin"); e == nil {
 			t.Error("a gateway took a forwarded call")
@@ -101,7 +101,7 @@ func TestRemoteFailsClosed(t *testing.T) {
 	})
 }
 
-// The memory for verdicts has a bound, whatever is presented, and strangers displace no token that is good.
+// The memory for verdicts is bounded, whatever texts callers present, and strangers displace no good token.
 func TestRemoteStrangersDisplaceNoGoodToken(t *testing.T) {
 	t.Parallel()
 	good := Token{ID: 7, Secret: NewTokenSecret()}.Text()
@@ -123,14 +123,14 @@ func TestRemoteStrangersDisplaceNoGoodToken(t *testing.T) {
 		}
 	}
 	if p, err := r.Authenticate(t.Context(), good); err != nil || p != first || asked.Load() != 1 {
-		t.Errorf("the good token is another principal: %v, after %d questions: %v", p != first, asked.Load(), err)
+		t.Errorf("the good token is another principal: %v, after %d queries: %v", p != first, asked.Load(), err)
 	}
 	if m := &r.verdicts; len(m.strangers) > maxVerdicts || len(m.arrivals) > maxVerdicts || len(m.good) != 1 {
 		t.Errorf("%d strangers, %d arrivals, %d good", len(m.strangers), len(m.arrivals), len(m.good))
 	}
 }
 
-// However many strangers wait for an answer, a token that was good gets its own when its verdict has to be renewed.
+// However many strangers wait for an answer, the verdict on a good token is renewed at once.
 func TestRemoteStrangersDelayNoGoodToken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestRemoteStrangersDelayNoGoodToken(t *testing.T) {
 				return &Record{ID: 7, Scopes: []Scope{"ids:issue:default"}}, nil
 			}
 			select {
-			case <-time.After(time.Second): // as a member that waits for a later token
+			case <-time.After(time.Second): // like a member that waits for a later token
 				return nil, nil
 			case <-ctx.Done():
 				return nil, ctx.Err()
@@ -180,8 +180,8 @@ func TestRemoteStrangersDelayNoGoodToken(t *testing.T) {
 	})
 }
 
-// However many texts one host presents, and two hosts together, a token from another host is judged at once, or after the first
-// questions that are answered. All who wait are served in the end, and the places are free again.
+// However many texts one or two hosts present, a token from another host is verified at once, or after the
+// first queries that are answered. All waiting calls are served in the end, and the places are free again.
 func TestRemoteQuestionsTakeTurns(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -226,7 +226,7 @@ func TestRemoteQuestionsTakeTurns(t *testing.T) {
 				}
 				synctest.Wait()
 				if mu.Lock(); asked != min(c.hosts*maxAskedFrom, maxAsked) {
-					t.Errorf("%d questions at once", asked)
+					t.Errorf("%d queries at once", asked)
 				}
 				mu.Unlock()
 				began := time.Now()
@@ -234,21 +234,22 @@ func TestRemoteQuestionsTakeTurns(t *testing.T) {
 					t.Error(err)
 				}
 				if waited := time.Since(began); waited > c.most {
-					t.Errorf("a caller from another host waited for %v, expected at most %v", waited, c.most)
+					t.Errorf("a caller from another host waited for %v, want at most %v", waited, c.most)
 				}
 				strangers.Wait()
 				if r.asked.taken != 0 || len(r.asked.from) != 0 || r.asked.next.Len() != 0 {
 					t.Errorf("%d places are taken, by %d origins, and %d wait", r.asked.taken, len(r.asked.from), r.asked.next.Len())
 				}
 				if least := c.hosts * each * 2 / 3; asked < least {
-					t.Errorf("%d questions, expected at least %d", asked, least)
+					t.Errorf("%d queries, want at least %d", asked, least)
 				}
 			})
 		})
 	}
 }
 
-// A token that was revoked is a stranger's: its refusal is remembered for a second, and it holds no place of good ones.
+// A revoked token is a stranger's: its refusal is remembered for a second, and it takes no place of good
+// tokens.
 func TestRemoteRevokedTokenIsStranger(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -270,9 +271,9 @@ func TestRemoteRevokedTokenIsStranger(t *testing.T) {
 			}
 		}
 		if asked != 2 || len(r.verdicts.good) != 0 || len(r.verdicts.strangers) != 1 {
-			t.Errorf("%d questions, %d good, %d strangers", asked, len(r.verdicts.good), len(r.verdicts.strangers))
+			t.Errorf("%d queries, %d good, %d strangers", asked, len(r.verdicts.good), len(r.verdicts.strangers))
 		}
-		record = &Record{ID: 7} // its expiry was moved
+		record = &Record{ID: 7} // the expiry was extended
 		time.Sleep(refusalLife)
 		if again, err := r.Authenticate(t.Context(), text); err != nil || again != p || len(r.verdicts.good) != 1 {
 			t.Errorf("taken again as another principal: %v: %v", again != p, err)

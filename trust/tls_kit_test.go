@@ -11,7 +11,7 @@ import (
 
 const patience = 10 * time.Second
 
-// keysOf returns the keys of secrets. The first one signs.
+// keysOf returns the keys of secrets. The first secret signs.
 func keysOf(t testing.TB, secrets ...Secret) *Keys {
 	t.Helper()
 	k, err := NewKeys(secrets...)
@@ -21,7 +21,7 @@ func keysOf(t testing.TB, secrets ...Secret) *Keys {
 	return k
 }
 
-// answer holds what a server saw of a connection.
+// answer holds the server's view of a connection.
 type answer struct {
 	state tls.ConnectionState
 	err   error
@@ -105,7 +105,7 @@ func echo(conn net.Conn) error {
 	return err
 }
 
-// ended waits until the other side, or this one, closed conn.
+// ended waits until one side has closed conn.
 func ended(t testing.TB, conn net.Conn) {
 	t.Helper()
 	_ = conn.SetReadDeadline(time.Now().Add(patience))
