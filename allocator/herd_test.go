@@ -19,9 +19,9 @@ var (
 	herdRate    = flag.Int("herd.rate", 5000, "how many commands a second their cluster commits")
 )
 
-// TestSimultaneousHoldersDriftApart checks the number of commands in each minute after all holders began at the
+// TestHoldersThatBeginTogetherDriftApart checks the number of commands in each minute after all holders began at the
 // same time, and after all requests failed for the length of a window.
-func TestSimultaneousHoldersDriftApart(t *testing.T) {
+func TestHoldersThatBeginTogetherDriftApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const window = 10 * time.Minute
 		h := newHerd(t, window)
@@ -34,7 +34,7 @@ func TestSimultaneousHoldersDriftApart(t *testing.T) {
 		h.leader(true)
 		back := h.busiest(38, 39)
 		again, averageAgain := h.busiest(40, 60), h.average(40, 60)
-		t.Logf("%d holders: %.2f commands per second, %.2f in the busiest minute after the start, %.2f later, %.2f after an outage, %.2f later",
+		t.Logf("%d holders: %.2f commands a second, %.2f in the busiest minute after the start, %.2f later, %.2f after an outage, %.2f later",
 			*herdHolders, average, begun, settled, back, again)
 
 		even := float64(*herdHolders) / (window.Seconds() * 0.525)
