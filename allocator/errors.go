@@ -99,7 +99,7 @@ func (e *InterruptedError) Error() string {
 // Unwrap returns the error of the context.
 func (e *InterruptedError) Unwrap() error { return e.Err }
 
-// interrupted returns the error of a call whose context ended; what names what the call was doing.
+// interrupted returns the error of a call whose context ended; what names the activity of the call.
 func interrupted(ctx context.Context, what string) error {
 	return &InterruptedError{What: what, Err: ctx.Err()}
 }

@@ -56,8 +56,8 @@ func (l *lane) acquire(now clock.Reading, limits clock.Limits) pause {
 	return l.open(grant, limits)
 }
 
-// plausible reports whether a grant can be believed. Believing a wrong one could
-// make IDs of another worker; ignoring a right one only discards a window.
+// plausible reports whether a grant is possible. Accepting a wrong grant could issue
+// IDs of another worker; ignoring a right grant only discards a window.
 func (l *lane) plausible(g Grant) bool {
 	layout := l.issuer.layout
 	return g.Worker < layout.Workers() && g.Token > 0 &&
@@ -73,8 +73,8 @@ func (l *lane) open(g Grant, limits clock.Limits) pause {
 		l.close(l.lost)
 	}
 	first := l.floor
-	// The grant may know more of the observed clock than was known here when it was requested, as
-	// soon after a start. The lane waits for that clock too, at its first tick.
+	// The grant may carry a later observed clock than this process knew at the request, for example soon
+	// after a start. The lane waits for that clock too, at its first tick.
 	if behind := g.ObservedMillis - now.Wall; !l.waited && behind > 0 && behind <= limits.WaitThreshold.Milliseconds() {
 		first = max(first, l.issuer.layout.TickAt(g.ObservedMillis)+1)
 	}
@@ -211,7 +211,7 @@ func (l *lane) delayed(err error, began clock.Reading) error {
 	if behind.Behind-took > behind.Limit {
 		return err
 	}
-	return fmt.Errorf("the response took %v and came too late: %v", took, err) //nolint:errorlint // that is not what is wrong
+	return fmt.Errorf("the response took %v and came too late: %v", took, err) //nolint:errorlint // must not be a clock error
 }
 
 // releaseSoon releases the worker of a closed lease, if there is one, within courtesyTimeout, because callers

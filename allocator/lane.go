@@ -43,7 +43,7 @@ type lane struct {
 	// Owned by run.
 	window   slowStart
 	extendAt int64  // Mono
-	failures int    // in a row
+	failures int    // failed calls in a row
 	failedAt int64  // Mono; time of the first of these failures
 	ended    bool   // the window ended during these failures
 	waited   bool   // run has waited for the observed clock before this acquisition

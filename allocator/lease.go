@@ -67,7 +67,7 @@ func newLease(layout *snowflake.Layout, g Grant, first int64, maxAhead time.Dura
 	l.reach = (l.ahead + 1) << l.bits
 	l.first = l.cell(max(g.From, first))
 	if l.id(l.first) == 0 {
-		l.first++ // 0 is not issued, so that as a floor it can stand for none
+		l.first++ // 0 is never issued, because as a floor it means none
 	}
 	l.limit.Store(l.cell(g.Until))
 	l.position.Store(l.first)
@@ -102,8 +102,8 @@ const (
 // was taking from this lease at the same time.
 func (l *lease) take(tick int64, n, after uint64) (start, end uint64, v takeResult, contended bool) {
 	position := l.position.Load()
-	// Under load there usually is no floor, and the position is in the midst of the
-	// present tick or a little ahead, with room. The rest is place for that case.
+	// Under load there usually is no floor, and the position is amid the present tick or
+	// a little ahead, with room. The rest of this path is place, reduced to that case.
 	fresh := uint64(tick) << (l.bits & 63)
 	if end = position + n; after == 0 && position >= fresh+l.spread && end <= fresh+l.reach &&
 		end <= l.limit.Load() && uint64(tick) < l.ticks && l.position.CompareAndSwap(position, end) {
@@ -173,7 +173,7 @@ func (l *lease) above(id uint64) (cell uint64, ok bool) {
 	return cell, cell>>l.bits < l.ticks
 }
 
-// close ends the lease: no cell is issued afterwards. The lane's mutex is held.
+// close closes the lease: no cell is issued afterwards. Requires the lane's mutex.
 func (l *lease) close() {
 	if p := l.position.Swap(closedPosition); p != closedPosition {
 		l.last = p
@@ -188,8 +188,8 @@ func (l *lease) next() int64 {
 	return l.tick(l.last-1) + 1
 }
 
-// issued reports whether a closed lease had issued anything. The lane's
-// mutex is held.
+// issued reports whether a closed lease issued any cell. Requires the lane's
+// mutex.
 func (l *lease) issued() bool { return l.last != l.first }
 
 // extend moves the end of the window. Only the lane's goroutine calls it.

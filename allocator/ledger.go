@@ -23,8 +23,8 @@ type ledger struct {
 	any    bool  // last is set
 }
 
-// follows reports whether a block can be what follows the last one. Believing a
-// wrong one could repeat numbers; ignoring a right one only skips its numbers.
+// follows reports whether a block can follow the last one. Accepting a wrong block
+// could repeat numbers; ignoring a right block only skips its numbers.
 func (l *ledger) follows(b *stock) bool {
 	if b.Token <= l.token {
 		return false
@@ -40,7 +40,7 @@ func (l *ledger) outdated(b *stock) bool {
 	return l.gone || b.epoch().before(l.known) || l.overtaken(b)
 }
 
-// overtaken reports whether later numbers than the block's were issued by other means.
+// overtaken reports whether later numbers than those of the block were issued by other means.
 func (l *ledger) overtaken(b *stock) bool { return b.Token < l.floor }
 
 // accepted records a block that will be used.

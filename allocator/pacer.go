@@ -39,7 +39,7 @@ type pacer struct {
 	min, max uint64  // bounds of the numbers to request
 	size     uint64  // numbers requested last, without those that callers wanted beyond
 
-	roundTrip float64 // in milliseconds; near the slowest recent one
+	roundTrip float64 // milliseconds; close to the slowest recent one
 
 	since   int64   // Mono; start of the present window
 	base    uint64  // numbers issued before it

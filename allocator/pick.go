@@ -13,7 +13,7 @@ import (
 // another processor turns out to use the same lane. Doug Lea's Striped64 (java.util.concurrent.LongAdder)
 // assigns its cells in this way.
 type picker struct {
-	pool  sync.Pool // of *int
+	pool  sync.Pool // holds *int
 	lanes []int     // 0, 1, 2, ...; the pool's pointers point to these
 }
 

@@ -20,7 +20,7 @@ import (
 type world struct {
 	seed                   uint64
 	increment              int64
-	delay, lag             time.Duration // of grants; of the knowledge here, at most
+	delay, lag             time.Duration // delay of grants; greatest lag of the knowledge here
 	skew                   time.Duration // offset by which the granter's clock is behind
 	period                 time.Duration // 0 means no reset
 	length, min            uint64

@@ -70,8 +70,8 @@ func (b *stock) continues(other *stock) bool {
 	return (b.First > last) == (b.Increment > 0) && b.First-last == b.Increment
 }
 
-// joined returns the numbers from an index of a closed or unseen block on, and
-// those of the block that continues it, as one.
+// joined returns one stock of the numbers of a closed or unseen block from an index on,
+// and of the block that continues it.
 func (b *stock) joined(index uint64, with *stock) *stock {
 	if index == b.Count {
 		return with

@@ -102,7 +102,7 @@ func (k *Keys) AdminCertificate() tls.Certificate {
 
 // ClientTLS describes how a client trusts the members or gateways that it calls.
 type ClientTLS struct {
-	Token string // its pin, if any, names the cluster
+	Token string // API token; its pin, if any, names the cluster
 	CA    []byte // PEM, one or more certificates
 	Keys  *Keys  // secrets of an administrator
 }
