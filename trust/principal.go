@@ -20,8 +20,8 @@ const (
 // Principal is the party on whose behalf a call is made. It checks rights and names the actor in records. It is
 // safe for concurrent use. The nil Principal has no rights.
 //
-// The principal of a token follows the token. It loses its rights when the token is changed, deleted or
-// expires. A connection may therefore keep it, and equal pointers mean the same token.
+// The principal of a token follows the token: its rights change with those of the token, and end when the token
+// is deleted or expires. A connection may therefore keep it, and equal pointers mean the same token.
 type Principal struct {
 	kind   kind
 	id     uint64  // kindToken

@@ -11,7 +11,8 @@ import (
 const (
 	// verdictLife is the time for which a member's answer about a token counts.
 	verdictLife = 30 * time.Second
-	// refusalLife is the time for which an answer counts that no such token exists, and an error.
+	// refusalLife is the time for which an answer counts that no such token exists, and for which an error
+	// counts.
 	refusalLife = time.Second
 	// verdictWait bounds a query to members that has no caller's context.
 	verdictWait = 5 * time.Second
