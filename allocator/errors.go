@@ -28,8 +28,8 @@ var (
 	// past, or of a sequence that it knows to be deleted.
 	ErrOutdatedBlock = errors.New("the granted blocks are outdated, because the sequence is being changed; try again")
 
-	// ErrOldClusterAlive: a member of the cluster that this one was restored from still runs, and may issue the
-	// same IDs.
+	// ErrOldClusterAlive: a member of the cluster that this one was restored from still runs, and may grant the
+	// same windows and blocks.
 	ErrOldClusterAlive = errors.New("a member of the old cluster that this one was restored from still runs; stop that member")
 
 	// ErrClosed: the issuer or the sequence was closed.
