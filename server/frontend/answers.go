@@ -12,15 +12,15 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// The most that one item of an answer takes in memory, as a message and encoded.
+// Upper bounds for the memory of one item of an answer, as a message plus its encoding, in bytes.
 const (
 	packedBytes = 16
 	rangeBytes  = 128
 	uuidBytes   = 112
 )
 
-// weight returns how many bytes the answer to a request takes at most, if that depends on what the client wants.
-// Pages of lists are weighed when they are made.
+// weight returns an upper bound for the size of a request's answer, in bytes, or 0 if the request does not determine the
+// size. Pages of lists are weighed when they are made.
 func weight(req any) int64 {
 	switch req := req.(type) {
 	case *snowraftv1.GenerateIdsRequest:
@@ -36,7 +36,7 @@ func weight(req any) int64 {
 	return 0
 }
 
-// accountOf returns the account of the connection that a call came on; nil for calls from inside of the process.
+// accountOf returns the account of a call's connection; nil for calls from inside the process.
 func accountOf(ctx context.Context) *account {
 	if p, ok := peer.FromContext(ctx); ok {
 		if addr, ok := p.Addr.(*apiAddr); ok {
@@ -46,7 +46,7 @@ func accountOf(ctx context.Context) *account {
 	return nil
 }
 
-// connOf returns the connection that a call came on; nil for calls from inside of the process.
+// connOf returns a call's connection; nil for calls from inside the process.
 func connOf(ctx context.Context) *apiConn {
 	if a := accountOf(ctx); a != nil {
 		return a.conn
@@ -54,7 +54,7 @@ func connOf(ctx context.Context) *apiConn {
 	return nil
 }
 
-// reserve takes memory for the answer to a request; nil if the answer is small.
+// reserve takes memory for a request's answer. The lease is nil if the answer is small.
 func reserve(ctx context.Context, req any) (*lease, error) {
 	size := weight(req)
 	if size <= freeBytes {
@@ -66,14 +66,15 @@ func reserve(ctx context.Context, req any) (*lease, error) {
 	return nil, nil
 }
 
-// charge returns an answer as it is to be sent: with the memory that was reserved for it, or that it turned out to need.
+// charge returns an answer together with its memory: the reserved lease, or a lease of the answer's actual size. A small
+// answer is returned unchanged.
 func charge(ctx context.Context, l *lease, answer any) (any, error) {
 	if l != nil {
 		return &leased{answer, l}, nil
 	}
 	switch answer := answer.(type) {
 	case *snowraftv1.GenerateIdsResponse, *snowraftv1.GenerateUuidsResponse, *snowraftv1.NextNumbersResponse:
-		return answer, nil // small, as its request said
+		return answer, nil // small according to its request
 	case proto.Message:
 		size := proto.Size(answer)
 		if size <= freeBytes {
@@ -92,13 +93,14 @@ func charge(ctx context.Context, l *lease, answer any) (any, error) {
 	return answer, nil
 }
 
-// leased is an answer whose memory is counted.
+// leased is an answer with a lease for its memory.
 type leased struct {
 	answer any
 	lease  *lease
 }
 
-// codec is gRPC's. It returns the leases of answers when gRPC lets go of their bytes, and reuses requests of streams.
+// codec wraps the codec of gRPC. It returns the lease of an answer when gRPC frees the answer's bytes, and reuses the
+// requests of streams.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2(encodingproto.Name)} }
@@ -115,13 +117,13 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 		l.lease.keep(0)
 		return parts, err
 	}
-	// The one part is freed when this one is.
+	// The buffer pool frees the original part together with this one.
 	raw := parts[0].ReadOnlyData()
 	l.lease.keep(int64(len(raw)))
 	return mem.BufferSlice{mem.NewBuffer(&raw, &returning{l.lease, parts})}, nil
 }
 
-// Unmarshal implements encoding.CodecV2. It reads requests of streams into the parts that their message has; it was cleared.
+// Unmarshal implements encoding.CodecV2. It reads a request of a stream into the existing parts of its cleared message.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	req, ok := v.(carried)
 	if !ok {
@@ -132,13 +134,13 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return proto.UnmarshalOptions{Merge: true}.Unmarshal(whole.ReadOnlyData(), req)
 }
 
-// returning is the pool that the bytes of one answer go back to.
+// returning is the buffer pool that receives the bytes of one answer.
 type returning struct {
 	lease *lease
 	parts mem.BufferSlice
 }
 
-// Get implements mem.BufferPool; gRPC never takes a buffer out of it.
+// Get implements mem.BufferPool. gRPC never takes a buffer from this pool.
 func (*returning) Get(length int) *[]byte { return mem.DefaultBufferPool().Get(length) }
 
 // Put implements mem.BufferPool.

@@ -19,7 +19,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// audit serves an audited call and writes its line.
+// audit serves an audited call and writes its audit line.
 func (s *Server) audit(ctx context.Context, rule *rpc.Rule, req any, serve func(context.Context) (any, error)) (any, error) {
 	line := s.auditLine(ctx, rule, req)
 	if s.before != nil {
@@ -31,7 +31,7 @@ func (s *Server) audit(ctx context.Context, rule *rpc.Rule, req any, serve func(
 		_ = grpc.SetTrailer(ctx, metadata.Pairs(rpc.AuditIndex, strconv.FormatUint(line.Index, 10)))
 	}
 	if err == nil {
-		if line.Outcome = trust.AuditDone; rule.GetChanges() { // a call that reads leaves the resource as it was
+		if line.Outcome = trust.AuditDone; rule.GetChanges() { // a call that only reads changes no resource
 			line.After = inJSON(resp)
 		}
 		s.record(ctx, line)
@@ -41,7 +41,7 @@ func (s *Server) audit(ctx context.Context, rule *rpc.Rule, req any, serve func(
 	return resp, err
 }
 
-// auditStream writes the line of an audited stream that has ended.
+// auditStream writes the audit line of a stream that has ended.
 func (s *Server) auditStream(ctx context.Context, rule *rpc.Rule, err error) {
 	if s.auditLog == nil || !rule.Audited() {
 		return
@@ -55,14 +55,15 @@ func (s *Server) auditStream(ctx context.Context, rule *rpc.Rule, err error) {
 	s.record(ctx, line)
 }
 
-// auditRefusal writes the line of an audited call that its caller may not make.
+// auditRefusal writes the audit line of a call that its caller may not make.
 func (s *Server) auditRefusal(ctx context.Context, rule *rpc.Rule, req any, err error) {
 	if rule.Audited() {
 		s.auditFailure(ctx, s.auditLine(ctx, rule, req), err)
 	}
 }
 
-// auditCreation writes the line of a sequence that a Redis client created on demand, or did not.
+// auditCreation writes the audit line for a Redis client's attempt to create a sequence on demand. A nil err means that the
+// attempt succeeded.
 func (s *Server) auditCreation(ctx context.Context, sequence string, index uint64, err error) {
 	req := &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: sequence}}
 	line := s.auditLine(ctx, createRule, req)
@@ -87,7 +88,7 @@ func (s *Server) auditLine(ctx context.Context, rule *rpc.Rule, req any) trust.A
 	return trust.AuditLine{Actor: actor(ctx, s.auth), Address: Address(ctx), Method: rule.Method[1:], Resource: rule.Resource(req)}
 }
 
-// relayed reports whether another member forwards a call, which wants to know the index.
+// relayed reports whether another member forwarded the call. That member needs the audit index.
 func (s *Server) relayed(ctx context.Context) bool {
 	if s.auth == nil {
 		return len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0
@@ -103,8 +104,8 @@ func (s *Server) auditFailure(ctx context.Context, line trust.AuditLine, err err
 	s.record(ctx, line)
 }
 
-// record writes a line to the audit log and to the events of the member that the caller called, which is where both are
-// looked for first.
+// record writes a line to the audit log, and to the events of the member that the caller called: operators look at that
+// member first.
 func (s *Server) record(ctx context.Context, line trust.AuditLine) {
 	line = s.auditLog.Write(line)
 	if s.events != nil && !s.relayed(ctx) {
@@ -131,7 +132,7 @@ func Address(ctx context.Context) string {
 	return ""
 }
 
-// inJSON returns a message as the HTTP API shows it, without its secrets; nil for none.
+// inJSON returns a message as the HTTP API shows it, without its secrets; nil without a message.
 func inJSON(v any) json.RawMessage {
 	m, ok := v.(proto.Message)
 	if !ok || m == nil || !m.ProtoReflect().IsValid() {

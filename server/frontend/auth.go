@@ -14,23 +14,23 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Auth authenticates the callers of a secured process. The nil Auth is that of an open cluster: each caller is
+// Auth authenticates the callers of a secured process. The nil Auth belongs to an open cluster, where each caller is
 // [trust.Open].
 type Auth struct {
 	Tokens Tokens
-	Keys   *trust.Keys // nil in a gateway, where no certificate is a member's or an administrator's
+	Keys   *trust.Keys // nil in a gateway, which accepts no certificates of members or administrators
 }
 
-// Tokens knows tokens, as [trust.Authorizer] and [trust.Remote] do.
+// Tokens authenticates tokens. [trust.Authorizer] and [trust.Remote] implement it.
 type Tokens interface {
-	// Authenticate returns the principal of a token's text; of an empty one, the anonymous principal.
+	// Authenticate returns the principal of a token's text. The principal of an empty text is anonymous.
 	Authenticate(ctx context.Context, text string) (*trust.Principal, error)
-	// Forwarded returns the principal that another member forwards a call for.
+	// Forwarded returns the original caller of a call that another member forwards.
 	Forwarded(ctx context.Context, as string) (*trust.Principal, error)
 }
 
-// Caller returns the principal of an HTTP request, given its token, which may be empty. A member's or administrator's
-// certificate counts before a token.
+// Caller returns the principal of an HTTP request and its token. The token may be empty. The certificate of a member or an
+// administrator takes precedence over the token.
 func (a *Auth) Caller(r *http.Request, token string) (*trust.Principal, error) {
 	if a == nil {
 		return trust.Open(), nil
@@ -41,7 +41,7 @@ func (a *Auth) Caller(r *http.Request, token string) (*trust.Principal, error) {
 	return a.Tokens.Authenticate(trust.WithAddress(r.Context(), r.RemoteAddr), token)
 }
 
-// Request returns the principal of an HTTP request, given its headers.
+// Request returns the principal of an HTTP request, based on its headers and its certificate.
 func (a *Auth) Request(r *http.Request) (*trust.Principal, error) {
 	if a == nil {
 		return trust.Open(), nil
@@ -53,7 +53,7 @@ func (a *Auth) Request(r *http.Request) (*trust.Principal, error) {
 	return a.Caller(r, token)
 }
 
-// peer returns whom the certificate of a connection names. It verifies the certificate.
+// peer verifies the certificate of a connection and returns the peer that the certificate names.
 func (a *Auth) peer(state *tls.ConnectionState) trust.Peer {
 	if a == nil || a.Keys == nil || state == nil || len(state.PeerCertificates) == 0 {
 		return trust.Peer{}
@@ -61,7 +61,8 @@ func (a *Auth) peer(state *tls.ConnectionState) trust.Peer {
 	return a.Keys.PeerOf(*state)
 }
 
-// principalOf returns the principal of a certificate; nil if that is neither a member's nor an administrator's.
+// principalOf returns the principal of a certificate; nil if the certificate belongs to neither a member nor an
+// administrator.
 func principalOf(peer trust.Peer) *trust.Principal {
 	switch peer.Role {
 	case trust.RoleMember:
@@ -73,7 +74,7 @@ func principalOf(peer trust.Peer) *trust.Principal {
 	}
 }
 
-// bearer returns the token of an authorization header; empty without one.
+// bearer returns the token of an authorization header; empty without a header.
 func bearer(values []string) (token string, err error) {
 	switch len(values) {
 	case 0:
@@ -87,7 +88,7 @@ func bearer(values []string) (token string, err error) {
 	return "", &trust.Denied{Unauthenticated: true, Fault: trust.FaultMalformed, Detail: `authorization: expected one header "Bearer TOKEN"`}
 }
 
-// authenticate returns the context of a call over gRPC, with its principal.
+// authenticate returns the context of a gRPC call, with its principal.
 func (s *Server) authenticate(ctx context.Context) (context.Context, error) {
 	conn := connectionOf(ctx)
 	if conn.inner {
@@ -114,8 +115,9 @@ func (s *Server) authenticate(ctx context.Context) (context.Context, error) {
 	return trust.WithPrincipal(ctx, p), nil
 }
 
-// admit returns the context of a call over gRPC with its principal, or why the call is refused: every method is, unless its
-// rule gives the caller the right. A stream has no request yet; each of its messages is judged.
+// admit returns the context of a gRPC call, with its principal, or an error if the caller lacks the right of the method's
+// rule. Reflection, which has no rule, needs any valid token. A stream has no request yet: each of its messages is judged
+// separately.
 func (s *Server) admit(ctx context.Context, rule *rpc.Rule, method string, req any) (context.Context, error) {
 	if isHealth(method) {
 		return ctx, nil
@@ -140,7 +142,7 @@ func (s *Server) admit(ctx context.Context, rule *rpc.Rule, method string, req a
 	return ctx, err
 }
 
-// judge returns an error unless the caller has the right of a method, and audits it.
+// judge returns an error, and audits it, unless the caller has the right of a method.
 func (s *Server) judge(ctx context.Context, rule *rpc.Rule, req any) error {
 	err := s.authorize(ctx, rule, req)
 	if err != nil {
@@ -149,8 +151,8 @@ func (s *Server) judge(ctx context.Context, rule *rpc.Rule, req any) error {
 	return err
 }
 
-// speak keeps the place of the connection that a call came on, for the member or administrator at its other end if there is one:
-// a member forwards the calls of many.
+// speak keeps the place of a call's connection. The place belongs to the member or administrator at the other
+// end, if the connection has one, because a member forwards the calls of many callers.
 func speak(ctx context.Context) error {
 	return connOf(ctx).speak(cmp.Or(connectionOf(ctx).principal, trust.PrincipalOf(ctx)))
 }

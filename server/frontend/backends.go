@@ -14,19 +14,19 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Process is the member or gateway behind a Server, apart from its issuer and its services of gRPC.
+// Process is the member or gateway behind a Server, without its issuer and its gRPC services.
 type Process interface {
-	// Exists and Create are as in redis.Backend.
+	// Exists and Create are defined by redis.Backend.
 	Exists(ctx context.Context, sequence string) (bool, error)
 	Create(ctx context.Context, sequence string) (created bool, err error)
 	Info() redis.Info
 	// Clock returns the time of the process, in Unix ms.
 	Clock() int64
-	// Failure is not nil when the process is of no use anymore.
+	// Failure returns the reason why the process has become unusable; nil while it is usable.
 	Failure() error
 }
 
-// The calls that Redis clients make by other means.
+// Rules of the gRPC methods that correspond to the calls of other protocols.
 var (
 	existsRule = rpc.RuleOf(snowraftv1.SequenceService_GetSequence_FullMethodName)
 	issueRule  = rpc.RuleOf(snowraftv1.IdService_GenerateIds_FullMethodName)
@@ -34,7 +34,7 @@ var (
 	createRule = rpc.RuleOf(snowraftv1.SequenceService_CreateSequence_FullMethodName)
 )
 
-// redisBackend implements [redis.Backend]. Its errors are those that travel.
+// redisBackend implements [redis.Backend]. Its errors are gRPC statuses.
 type redisBackend struct {
 	issuer *issue.Issuer
 	Process
@@ -47,13 +47,13 @@ func (b redisBackend) Next(ctx context.Context, sequence string, count uint64) (
 	return n.First, n.Increment, wire.Status(err)
 }
 
-// TryNext issues count numbers of a relaxed sequence if they are in memory.
+// TryNext issues count numbers of a relaxed sequence if the numbers are in memory.
 func (b redisBackend) TryNext(ctx context.Context, sequence string, count uint64) (first, increment int64, ok bool) {
 	n, ok := b.issuer.TryNext(ctx, sequence, count)
 	return n.First, n.Increment, ok
 }
 
-// Last returns the last number that was issued.
+// Last returns the last issued number.
 func (b redisBackend) Last(ctx context.Context, sequence string) (int64, bool, error) {
 	last, ok, err := b.issuer.Last(ctx, sequence)
 	return last, ok, wire.Status(err)
@@ -74,7 +74,7 @@ func (b redisBackend) Ids(ctx context.Context, dst []uint64, layout string, coun
 	return dst, nil
 }
 
-// Exists reports whether there is such a sequence.
+// Exists reports whether a sequence exists.
 func (b redisBackend) Exists(ctx context.Context, sequence string) (bool, error) {
 	if err := b.server.authorize(ctx, existsRule, &snowraftv1.GetSequenceRequest{Name: sequence}); err != nil {
 		return false, wire.Status(err)
@@ -83,7 +83,7 @@ func (b redisBackend) Exists(ctx context.Context, sequence string) (bool, error)
 	return ok, wire.Status(err)
 }
 
-// Create creates a sequence, if the cluster has an INCR do that.
+// Create creates a sequence if the configuration of the cluster lets an INCR create it.
 func (b redisBackend) Create(ctx context.Context, sequence string) (bool, error) {
 	if err := createRule.CheckSecrets(&snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: sequence}}); err != nil {
 		return false, err
@@ -102,13 +102,13 @@ type webBackend struct {
 	budget *budget
 }
 
-// The most that one ID or number takes while an answer is written.
+// Upper bounds for the memory of one ID or number while an answer is written, in bytes.
 const (
 	idBytes     = 24
 	numberBytes = 40
 )
 
-// Next issues count numbers of a sequence. A count of 0 only judges the caller.
+// Next issues count numbers of a sequence. A count of 0 only checks the caller's right.
 func (b webBackend) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
 	if count == 0 {
 		return 0, 0, wire.Status(b.server.authorize(ctx, nextRule, &snowraftv1.NextNumbersRequest{Sequence: sequence}))
@@ -122,7 +122,7 @@ func (b webBackend) Next(ctx context.Context, sequence string, count uint64) (fi
 	return b.redisBackend.Next(ctx, sequence, count)
 }
 
-// reserve takes memory for the answer to a request, if its caller may make the call that it stands for.
+// reserve takes memory for the answer to a request, if the caller has the right of rule.
 func (b webBackend) reserve(ctx context.Context, size int64, rule *rpc.Rule, req any) error {
 	if size <= freeBytes {
 		return nil
@@ -133,7 +133,7 @@ func (b webBackend) reserve(ctx context.Context, size int64, rule *rpc.Rule, req
 	return b.budget.during(ctx, size)
 }
 
-// AppendNext appends count numbers as text, each with a newline, long text by pieces.
+// AppendNext appends count numbers as text, one per line. It flushes long text to w in pieces.
 func (b webBackend) AppendNext(ctx context.Context, dst []byte, w io.Writer, sequence string, count uint64, requestID string) ([]byte, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -143,13 +143,13 @@ func (b webBackend) AppendNext(ctx context.Context, dst []byte, w io.Writer, seq
 	}
 	for i := range n.Count {
 		if dst, err = web.Flush(w, append(n.Append(dst, i), '\n')); err != nil {
-			break // the reader is gone, and the numbers are lost
+			break // the reader is gone; the numbers are lost
 		}
 	}
 	return dst, nil
 }
 
-// AppendIDs appends count IDs of a layout as text, each with a newline, long text by pieces.
+// AppendIDs appends count IDs of a layout as text, one per line. It flushes long text to w in pieces.
 func (b webBackend) AppendIDs(ctx context.Context, dst []byte, w io.Writer, layout string, count uint32) (_ []byte, err error) {
 	if err := b.reserve(ctx, int64(count)*idBytes, issueRule, &snowraftv1.GenerateIdsRequest{Layout: layout}); err != nil {
 		return dst, err
@@ -164,7 +164,7 @@ func (b webBackend) AppendIDs(ctx context.Context, dst []byte, w io.Writer, layo
 	for _, r := range *ids {
 		for id := range r.All() {
 			if dst, err = web.Flush(w, append(strconv.AppendUint(dst, id, 10), '\n')); err != nil {
-				return dst, nil // the reader is gone, and the IDs are lost
+				return dst, nil // the reader is gone; the IDs are lost
 			}
 		}
 	}

@@ -12,36 +12,36 @@ import (
 )
 
 const (
-	// maxAnswers bounds the memory of large answers of a process, in bytes, and maxAnswersOfOne that of one
-	// connection. The largest answer takes less.
+	// maxAnswers bounds the memory of a process for large answers, in bytes. maxAnswersOfOne is the bound for one connection.
+	// The largest possible answer is smaller than both.
 	maxAnswers      = 256 << 20
 	maxAnswersOfOne = maxAnswers / 2
-	// freeBytes is the size up to which an answer does not count.
+	// freeBytes is the size of the largest answer that does not count.
 	freeBytes = 64 << 10
-	// budgetWait is the time that a call waits for memory for its answer. After it, connections whose clients
-	// took less than freeBytes meanwhile are closed.
+	// budgetWait is the longest time that a call waits for the memory of its answer. After that time, the server closes every
+	// connection that holds memory and has sent less than freeBytes during the wait.
 	budgetWait = 5 * time.Second
 )
 
-// budget bounds the memory of large answers, from before they are made until they were sent. Without it, a client that
-// sends small calls and reads no answers would take all memory.
+// budget bounds the memory of large answers, from before an answer is made until it is sent. Without a bound, a client that
+// sends small calls and reads no answers could use up all memory.
 type budget struct {
 	all  *semaphore.Weighted
 	each int64
 
 	mu      sync.Mutex
-	holding map[*account]struct{} // connections that have large answers
+	holding map[*account]struct{} // connections that hold memory for large answers
 }
 
 func newBudget(all, each int64) *budget {
 	return &budget{all: semaphore.NewWeighted(all), each: each, holding: make(map[*account]struct{})}
 }
 
-// account counts the large answers of one connection.
+// account tracks the memory of a connection's large answers.
 type account struct {
 	of    *budget
 	own   *semaphore.Weighted
-	conn  *apiConn // nil for HTTP, whose answers have a deadline
+	conn  *apiConn // nil for HTTP, where answers have a deadline
 	guard sync.Mutex
 	held  int64
 	ended bool
@@ -54,10 +54,10 @@ func (b *budget) account(conn *apiConn) *account {
 // lease is memory for an answer.
 type lease struct {
 	of   *account
-	size int64 // bytes that are held
+	size int64 // bytes held
 }
 
-// take returns a lease of size bytes, at most what a connection may have.
+// take returns a lease of size bytes, or of the bound for one connection if that is smaller.
 func (a *account) take(ctx context.Context, size int64) (*lease, error) {
 	size = min(size, a.of.each)
 	if a.own.TryAcquire(size) {
@@ -97,7 +97,7 @@ func (a *account) hold(size int64) *lease {
 	return &lease{of: a, size: size}
 }
 
-// keep returns all of a lease but n bytes.
+// keep reduces a lease to n bytes and returns the rest of its memory.
 func (l *lease) keep(n int64) {
 	a := l.of
 	a.guard.Lock()
@@ -111,7 +111,7 @@ func (l *lease) keep(n int64) {
 	a.own.Release(back)
 }
 
-// giveBack requires that guard is held.
+// giveBack returns size bytes to the budget. Requires a.guard.
 func (a *account) giveBack(size int64) {
 	if a.held -= size; a.held == 0 {
 		a.of.note(a, false)
@@ -119,7 +119,7 @@ func (a *account) giveBack(size int64) {
 	a.of.all.Release(size)
 }
 
-// end returns what the connection holds: gRPC drops its answers without a word.
+// end returns all memory of the connection. gRPC drops the answers of a closed connection silently.
 func (a *account) end() {
 	a.guard.Lock()
 	defer a.guard.Unlock()
@@ -129,7 +129,7 @@ func (a *account) end() {
 	a.ended = true
 }
 
-// during takes memory for the answer to a request over HTTP, whose context ends when the answer was written.
+// during takes memory for the answer to an HTTP request. ctx ends when the answer has been written.
 func (b *budget) during(ctx context.Context, size int64) error {
 	if size <= freeBytes {
 		return nil
@@ -151,7 +151,7 @@ func (b *budget) note(a *account, holds bool) {
 	}
 }
 
-// progress returns how much the connections have sent that hold memory.
+// progress returns the number of bytes sent by each connection that holds memory.
 func (b *budget) progress() map[*account]int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -164,7 +164,7 @@ func (b *budget) progress() map[*account]int64 {
 	return sent
 }
 
-// closeStalled closes the connections that hold memory and have sent next to nothing since.
+// closeStalled closes the connections that hold memory and have sent less than freeBytes since an earlier call of progress.
 func (b *budget) closeStalled(since map[*account]int64) {
 	for a, now := range b.progress() {
 		if before, ok := since[a]; ok && now-before < freeBytes {

@@ -10,18 +10,18 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// carriage is a streaming method that carries the calls of a unary one.
+// carriage is a streaming method that carries the calls of a unary method.
 type carriage struct {
-	method string // the unary one
-	// confirms reports that its requests usually wait, for a fraction of a millisecond.
+	method string // the unary method
+	// confirms reports that a request usually waits a fraction of a millisecond.
 	confirms bool
 	request  func() carried
 	answer   func() answering
-	// serve is the unary method of a service.
+	// serve calls the unary method of a service.
 	serve func(ctx context.Context, service, req any) (any, error)
 }
 
-// carried is a request as it comes on a stream. Its goroutine reads the next one into it.
+// carried is a request on a stream. The goroutine that served it reads the next request into it.
 type carried interface {
 	proto.Message
 	GetId() uint64
@@ -31,7 +31,7 @@ type carried interface {
 	clear()
 }
 
-// answering is the answer to a request as it goes on a stream. The stream sends all answers with it.
+// answering is an answer on a stream. The stream uses one message for all its answers.
 type answering interface {
 	proto.Message
 	fill(id uint64, resp any, failed *spb.Status)
@@ -75,7 +75,7 @@ func (a answeringNumbers) fill(id uint64, resp any, failed *spb.Status) {
 	a.Response, _ = resp.(*snowraftv1.NextNumbersResponse)
 }
 
-// carriages are by the full names of the streaming methods.
+// carriages maps the full names of the streaming methods.
 var carriages = map[string]*carriage{
 	snowraftv1.IdService_StreamIds_FullMethodName: {
 		method: snowraftv1.IdService_GenerateIds_FullMethodName,

@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	// maxCarried is the most requests of a stream that wait at a time. While so many do, the stream is not read.
+	// maxCarried is the largest number of waiting requests of a stream. The stream is not read while that many wait.
 	maxCarried = 64
-	// maxCarriedBytes is the size of the largest request of a stream, which holds two names at most.
+	// maxCarriedBytes is the largest size of a request on a stream. A request holds at most two names.
 	maxCarriedBytes = 4 << 10
 )
 
 // carrier serves the unary calls of one stream.
 //
-// One goroutine reads at a time. It serves a request itself, and answers it before it reads the next one, as long as nothing
-// of the request waits: no other goroutine has to wake up then. When a request begins to wait, another goroutine reads on,
-// so that no request holds back those behind it.
+// One goroutine reads at a time. As long as its request does not wait, the goroutine serves the request, answers it, and then
+// reads the next one, so that no other goroutine has to wake up. When the request begins to wait, another goroutine continues
+// to read, so that a request never delays the requests behind it.
 type carrier struct {
 	*Server
 	ss      grpc.ServerStream
-	ctx     context.Context // of the caller
+	ctx     context.Context // the caller's
 	carries *carriage
-	rule    *rpc.Rule // of the streaming method
-	inner   *rpc.Rule // of the unary method
+	rule    *rpc.Rule // rule of the streaming method
+	inner   *rpc.Rule // rule of the unary method
 	info    *grpc.UnaryServerInfo
 	handler grpc.UnaryHandler
 	method  *method
@@ -50,12 +50,12 @@ type carrier struct {
 
 	mu      sync.Mutex
 	waiting int
-	stuck   *turn   // waits, and no goroutine reads on; may be over
+	stuck   *turn   // a waiting turn, while no goroutine reads; the turn may be over
 	hold    holding // guarded by mu
-	ended   error   // why reading ended; written by the last reader
+	ended   error   // reason why reading ended; written by the last reader
 }
 
-// carry serves a stream until the client ends it, and all of its requests are answered.
+// carry serves a stream until the client ends the stream and all requests are answered.
 func (s *Server) carry(ctx context.Context, ss grpc.ServerStream, service any, carries *carriage, rule *rpc.Rule) error {
 	c := &carrier{
 		Server: s, ss: ss, ctx: ctx, carries: carries, rule: rule, inner: rpc.RuleOf(carries.method),
@@ -73,9 +73,9 @@ func (s *Server) carry(ctx context.Context, ss grpc.ServerStream, service any, c
 	return c.ended
 }
 
-// read serves requests until the stream ends or another goroutine reads on.
+// read serves requests until the stream ends or another goroutine takes over reading.
 func (c *carrier) read() {
-	for req := c.carries.request(); ; req.clear() { // at once: a stream that rests holds no request
+	for req := c.carries.request(); ; req.clear() { // clears at once, so that an idle stream holds no request
 		if err := c.ss.RecvMsg(req); err != nil {
 			c.ended = err
 			return
@@ -93,7 +93,7 @@ func (c *carrier) read() {
 	}
 }
 
-// begin returns the context of a request.
+// begin returns the turn of a new request.
 func (c *carrier) begin(req carried) *turn {
 	began, timeout := time.Now(), limits.CallTimeout
 	if ms := req.GetTimeoutMs(); ms > 0 {
@@ -115,7 +115,7 @@ func (c *carrier) answer(t *turn, req carried) {
 	c.send(req.GetId(), resp, err)
 }
 
-// send sends an answer, unless the stream is broken. gRPC does not use the message after that.
+// send sends an answer, unless the stream is broken. gRPC does not use the message after SendMsg.
 func (c *carrier) send(id uint64, resp any, err error) {
 	c.sending.Lock()
 	defer c.sending.Unlock()
@@ -127,23 +127,23 @@ func (c *carrier) send(id uint64, resp any, err error) {
 		c.reply.fill(id, resp, status.Convert(err).Proto())
 		_ = c.ss.SendMsg(c.reply)
 	}
-	c.reply.fill(0, nil, nil) // a stream that rests holds no answer
+	c.reply.fill(0, nil, nil) // an idle stream holds no answer
 }
 
-// end asks the client to end the stream: nothing that it has sent until then goes unanswered.
+// end requests the client to end the stream. All requests that the client sends before that are answered.
 func (c *carrier) end() {
 	failed := rpc.NewError(rpc.ShuttingDown, fmt.Sprintf("this %s is shutting down; end the stream", c.what))
 	c.send(0, nil, wire.Status(failed))
 }
 
-// carriers are the carriers of a server.
+// carriers is the set of all carriers of a server.
 type carriers struct {
 	mu     sync.Mutex
 	all    map[*carrier]struct{}
 	ending bool
 }
 
-// add adds a carrier until the returned function is called.
+// add adds a carrier. The caller removes the carrier with the returned function.
 func (cs *carriers) add(c *carrier) (remove func()) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -161,7 +161,7 @@ func (cs *carriers) add(c *carrier) (remove func()) {
 	}
 }
 
-// end ends all carriers, and those that are added later.
+// end ends all present carriers, and every carrier that is added later.
 func (cs *carriers) end() {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -171,7 +171,7 @@ func (cs *carriers) end() {
 	}
 }
 
-// call serves a request as a unary call.
+// call serves a request like a unary call.
 func (c *carrier) call(ctx context.Context, req carried) (resp any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -190,7 +190,8 @@ func (c *carrier) call(ctx context.Context, req carried) (resp any, err error) {
 	return c.Server.answer(ctx, c.inner, req.inner(), c.info, c.handler)
 }
 
-// pass lets another goroutine read on while the request of a turn waits. If too many wait, that happens when one is answered.
+// pass starts another goroutine that reads the stream while the request of a turn waits, and reports whether it did. If too
+// many requests wait, the goroutine starts when one of them is answered.
 func (c *carrier) pass(t *turn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -203,7 +204,7 @@ func (c *carrier) pass(t *turn) bool {
 	return true
 }
 
-// passed is the end of a request that waited.
+// passed is called after a request that waited. It lets a stuck turn try again.
 func (c *carrier) passed() {
 	c.streams.end(c.token)
 	c.mu.Lock()
@@ -216,15 +217,15 @@ func (c *carrier) passed() {
 	}
 }
 
-// turn is the context of a request that a stream carries. A caller of Done is about to wait, so another goroutine reads on.
+// turn is the context of a request on a stream. A caller of Done is about to wait, so Done lets another goroutine read.
 type turn struct {
 	patience
 	of    *carrier
 	began time.Time
 
 	mu     sync.Mutex
-	over   bool // the request was served
-	passed bool // another goroutine reads on
+	over   bool // the request has been served
+	passed bool // another goroutine reads the stream
 }
 
 // Done implements context.Context.
@@ -233,7 +234,7 @@ func (t *turn) Done() <-chan struct{} {
 	return t.patience.Done()
 }
 
-// AfterFunc lets contexts that are derived from this one do without a goroutine.
+// AfterFunc spares derived contexts a goroutine.
 func (t *turn) AfterFunc(f func()) (stop func() bool) {
 	t.waits()
 	return t.patience.AfterFunc(f)
@@ -247,7 +248,7 @@ func (t *turn) waits() {
 	}
 }
 
-// finish ends a turn, and reports whether its goroutine reads on.
+// finish ends a turn. It reports whether the goroutine of the turn continues to read.
 func (t *turn) finish() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

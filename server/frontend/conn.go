@@ -8,11 +8,11 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// maxReadAhead is the most bytes that the server reads from a client that does not take its answers. Without a bound, calls that the
-// client cancels would leave their answers in memory.
+// maxReadAhead is the largest number of bytes that the server reads from a client that reads no answers. Without this bound,
+// calls that the client cancels would leave their answers in memory.
 const maxReadAhead = 256 << 10
 
-// apiListener is the API port, on which the memory of answers and the watches are counted for each connection.
+// apiListener is the listener of the API port. It counts the memory of answers and the watches per connection.
 type apiListener struct {
 	net.Listener
 	budget  *budget
@@ -37,31 +37,31 @@ func (l *apiListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// apiConn is a connection to the API. One goroutine reads from it, and one writes to it.
+// apiConn is a connection to the API port. One goroutine reads from it, and another writes to it.
 type apiConn struct {
 	net.Conn
 	account  *account
 	seat     *seat
 	of       *watches
-	caller   atomic.Pointer[trust.Principal] // the last caller with a valid token or certificate; nil before its first call
-	sent     atomic.Int64                    // bytes that the system took
+	caller   atomic.Pointer[trust.Principal] // last caller with a valid token or certificate; nil before its first call
+	sent     atomic.Int64                    // bytes that the system accepted
 	writing  atomic.Bool
 	silence  *silence
-	free     atomic.Int64 // the part of silence.free on this connection
-	silences atomic.Int64 // calls that ended for their silence
+	free     atomic.Int64 // share of this connection in silence.free
+	silences atomic.Int64 // calls that ended without a message
 	gone     atomic.Bool
 
-	ahead, seen int64 // bytes read since sent was seen; the reader's
+	ahead, seen int64 // bytes read since sent changed, and the last seen value of sent; used only by the reader
 
 	paused  atomic.Bool // the reader waits
 	mu      sync.Mutex
 	resumed sync.Cond
 	closed  bool
 
-	watches, strange int // open, and those of them that count as strangers'; guarded by of.mu
+	watches, strange int // open watches, and those that count as strangers'; guarded by of.mu
 }
 
-// apiAddr is the address of a client, by which a call finds its connection.
+// apiAddr is the address of a client. A call finds its connection through it.
 type apiAddr struct {
 	net.Addr
 	account *account
@@ -75,14 +75,14 @@ func (c *apiConn) sits() *seat {
 	return c.seat
 }
 
-// isKnown reports whether a caller on the connection may be here.
+// isKnown reports whether the last caller of the connection is still authorized.
 func (c *apiConn) isKnown() bool {
 	p := c.caller.Load()
 	return p != nil && !p.Gone()
 }
 
-// speak keeps the connection's place for a caller that has shown that it may be here. The place counts as one of the first caller
-// until the connection is closed.
+// speak keeps the connection's place for an authorized caller. The place counts as the first caller's until the connection is
+// closed.
 func (c *apiConn) speak(p *trust.Principal) error {
 	if c == nil || c.isKnown() {
 		return nil
@@ -110,7 +110,7 @@ func (c *apiConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// pause returns when the client has taken something.
+// pause waits until a pending write has finished or the connection is closed.
 func (c *apiConn) pause() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,10 +16,10 @@ import (
 // recordHandshake is the first byte of a TLS connection. HTTP/2 without TLS begins with a letter.
 const recordHandshake = 0x16
 
-// connection is gRPC's knowledge of a connection.
+// connection is the authentication state that gRPC keeps for a connection.
 type connection struct {
 	credentials.CommonAuthInfo
-	// inner is true for connections through memory, from the HTTP port of this process.
+	// inner marks connections through memory, from the HTTP port of this process.
 	inner bool
 	// principal is the owner of the certificate; nil without a certificate of a member or an administrator.
 	principal *trust.Principal
@@ -41,7 +41,7 @@ func connectionOf(ctx context.Context) connection {
 type handshaker struct {
 	auth *Auth
 	tls  *tls.Config // nil: plain text only
-	// plain: clients may speak without TLS, while members speak with it.
+	// plain allows clients to connect without TLS. Members always use TLS.
 	plain bool
 }
 
@@ -95,7 +95,7 @@ func (h *handshaker) Clone() credentials.TransportCredentials { return h }
 // OverrideServerName implements credentials.TransportCredentials.
 func (*handshaker) OverrideServerName(string) error { return nil }
 
-// begun is a connection whose first bytes were read.
+// begun is a connection whose first bytes have been read.
 type begun struct {
 	net.Conn
 	first []byte

@@ -10,10 +10,10 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// crossed is the metadata with which a call finds its caller again. It counts only on connections through memory.
+// crossed is the metadata key of the mark that identifies a call's caller. It counts only on connections through memory.
 const crossed = "snowraft-crossed"
 
-// crossing brings the callers of HTTP requests to gRPC through memory. Its zero value is ready.
+// crossing carries the callers of HTTP requests to gRPC through memory. Its zero value is ready to use.
 type crossing struct {
 	mu      sync.Mutex
 	last    uint64
@@ -25,10 +25,11 @@ type crosser struct {
 	address   string
 }
 
-// leave returns the context of a call with the mark of its caller, and what to call after it.
+// leave stores a call's caller. It returns the context of the call with a mark of that caller, and a function that
+// removes the caller.
 func (c *crossing) leave(ctx context.Context) (_ context.Context, done func()) {
 	caller := crosser{trust.PrincipalOf(ctx), trust.AddressOf(ctx)}
-	if caller == (crosser{}) { // an open cluster, or an unknown caller
+	if caller == (crosser{}) { // open cluster or unknown caller
 		return ctx, func() {}
 	}
 	c.mu.Lock()
@@ -46,7 +47,7 @@ func (c *crossing) leave(ctx context.Context) (_ context.Context, done func()) {
 	}
 }
 
-// arrive returns the context of a call that crossed, with its caller; without one if the mark is unknown.
+// arrive returns the context of a call with the caller that leave stored; without a caller if the mark is unknown.
 func (c *crossing) arrive(ctx context.Context) context.Context {
 	var caller crosser
 	if marks := metadata.ValueFromIncomingContext(ctx, crossed); len(marks) > 0 {

@@ -8,9 +8,9 @@ import (
 	"github.com/snowraft/snowraft/internal/limits"
 )
 
-// patience is the context of a call that brought no deadline: it has one, limits.CallTimeout
-// after the call began. Most calls never wait, so its timer is started by the first who requests
-// Done: that is a good part of what an interceptor costs.
+// patience is the context of a call that has no deadline of its own. Its deadline is limits.CallTimeout after the call began.
+// Most calls never wait. The timer, which is a large part of an interceptor's cost, therefore starts at the first call of
+// Done.
 type patience struct {
 	context.Context // the call's
 
@@ -31,7 +31,7 @@ func (p *patience) Deadline() (time.Time, bool) {
 	return p.deadline(), true
 }
 
-// deadline returns until. Requires p.mu.
+// deadline returns p.until, and sets it first if it is zero. Requires p.mu.
 func (p *patience) deadline() time.Time {
 	if p.until.IsZero() {
 		p.until = time.Now().Add(limits.CallTimeout)
@@ -58,7 +58,7 @@ func (p *patience) Err() error {
 	return nil
 }
 
-// AfterFunc lets contexts that are derived from this one do without a goroutine.
+// AfterFunc spares derived contexts a goroutine.
 func (p *patience) AfterFunc(f func()) (stop func() bool) { return context.AfterFunc(p.waiting(), f) }
 
 func (p *patience) waiting() context.Context {
@@ -70,7 +70,7 @@ func (p *patience) waiting() context.Context {
 	return p.timed
 }
 
-// end is called when the call is over.
+// end releases the timer when the call is over.
 func (p *patience) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,8 +79,8 @@ func (p *patience) end() {
 	}
 }
 
-// bounded gives calls that bring no deadline one, as gRPC's calls have. It counts from the first wait, because reading the
-// clock costs a call that does not wait a part of its time.
+// bounded gives a call without a deadline the deadline of gRPC calls. It counts from the first wait, because reading the
+// clock is a notable part of a call that does not wait.
 func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
 		return ctx, func() {}
@@ -89,7 +89,7 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return p, p.end
 }
 
-// Within gives calls a deadline that is not further away than d.
+// Within returns a context that ends after d, or at the deadline of ctx if that is earlier.
 func Within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	until := time.Now().Add(d)
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {

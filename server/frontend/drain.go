@@ -6,23 +6,22 @@ import (
 	"time"
 )
 
-// Drain turns readiness off, stops accepting calls and waits for those in flight, at most until
-// ctx ends.
+// Drain turns readiness off, stops accepting calls, and waits for the calls in flight, at most until ctx ends.
 func (s *Server) Drain(ctx context.Context) {
 	s.draining.Store(true)
 	s.drain(ctx, drainTimeout)
 }
 
-// End stops everything, after what is behind the ports has ended.
+// End closes the remaining HTTP connections and waits until all ports have stopped. The caller first ends everything behind
+// the ports.
 func (s *Server) End() {
 	_ = s.http.Close()
 	s.Finish(nil)
 	s.wg.Wait()
 }
 
-// drain waits for at most budget: for calls over Redis's protocol and HTTP first, since they
-// use gRPC, and for half of it, so that one client that dawdles there does not cut off the calls
-// over gRPC.
+// drain waits at most budget. It waits for calls over Redis's protocol, Thrift and HTTP first, because they use gRPC. That
+// takes at most half of budget, so that a slow client of those protocols does not cut off gRPC calls.
 func (s *Server) drain(ctx context.Context, budget time.Duration) {
 	defer s.inner.close()
 	ctx, cancel := context.WithTimeout(ctx, budget)
@@ -39,19 +38,18 @@ func (s *Server) drain(ctx context.Context, budget time.Duration) {
 		return
 	case <-ctx.Done():
 	}
-	s.grpc.Stop() // long streams
+	s.grpc.Stop() // long-lived streams
 	<-stopped
 }
 
-// drainOthers does so for Redis's protocol and HTTP, at the same time: none of them takes
-// calls while another waits for its own.
+// drainOthers drains Redis's protocol, Thrift and HTTP at the same time, so that no port accepts calls while another drains.
 func (s *Server) drainOthers(ctx context.Context, budget time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()
 	s.gate.closing.Store(true)
 	var others sync.WaitGroup
 	if s.console != nil {
-		s.console.Close() // or else its streams would keep the gate
+		s.console.Close() // otherwise its streams would keep the gate open
 	}
 	others.Go(s.gate.shut)
 	if s.redis != nil {

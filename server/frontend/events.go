@@ -14,15 +14,15 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Events records what people look back on. It may be called from any goroutine.
+// Events records events for operators. Its methods may be called from any goroutine.
 type Events interface {
-	// Refused counts a request that failed.
+	// Refused counts a failed request.
 	Refused(reason string, level slog.Level)
-	// Add records an event, or counts it with others of its key.
+	// Add records an event, or adds it to the count of an event with the same key.
 	Add(e events.Event, key string)
 }
 
-// severity returns the level of a failed request: a warning if the member, and not the caller, is the cause.
+// severity returns the level of a failed request: warning if the member, not the caller, is the cause.
 func severity(code codes.Code) slog.Level {
 	switch code {
 	case codes.Internal, codes.DataLoss:
@@ -34,8 +34,8 @@ func severity(code codes.Code) slog.Level {
 	}
 }
 
-// eventOf returns the event of a line of the audit log, and the key of events like it. Names given by a caller are not in the key
-// of a call that was not done, so that a caller who tries many names causes one event.
+// eventOf returns the event for a line of the audit log, and its key. Events with the same key are counted together. The key
+// of a failed call contains no names chosen by the caller, so that a caller that tries many names causes only one event.
 func eventOf(line trust.AuditLine) (e events.Event, key string) {
 	did := sentence(path.Base(line.Method))
 	if line.Resource != "" {
@@ -50,7 +50,7 @@ func eventOf(line trust.AuditLine) (e events.Event, key string) {
 	return e, fmt.Sprint(line.Method, " ", line.Actor, " ", line.Reason)
 }
 
-// sentence returns the name of a method as words: UpdateSequence is "update sequence".
+// sentence splits the name of a method into words: UpdateSequence becomes "update sequence".
 func sentence(method string) string {
 	var words strings.Builder
 	for i, c := range method {

@@ -7,7 +7,7 @@ import (
 	"github.com/snowraft/snowraft/server/wire"
 )
 
-// gate counts HTTP requests in and out, so that the member can end between them.
+// gate counts the HTTP requests in progress, so that the member can shut down between requests.
 type gate struct {
 	closing atomic.Bool
 	inside  sync.RWMutex
@@ -28,7 +28,7 @@ func (g *gate) Enter() error {
 // Leave implements web.Gate.
 func (g *gate) Leave() { g.inside.RUnlock() }
 
-// shut lets no request in, and waits until all have left.
+// shut rejects new requests and waits until all requests in progress have left.
 func (g *gate) shut() {
 	g.closing.Store(true)
 	g.inside.Lock()

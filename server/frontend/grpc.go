@@ -18,18 +18,16 @@ import (
 
 const (
 	maxConcurrentStreams = 1000
-	// maxHeaderList is the most bytes of a call's headers.
+	// maxHeaderList is the largest size of a call's headers, in bytes.
 	maxHeaderList = 16 << 10
-	// workersPerProcessor is the number of goroutines per processor that take calls again and again.
-	// A new one for each call would spend a tenth of the call's time on growing its stack. Long
-	// streams occupy one each, and gRPC has no way to keep them off: where many clients watch
-	// the health, calls get goroutines of their own and cost that tenth. With many more
-	// workers, each would be cold when its turn comes, which costs more.
+	// workersPerProcessor is the number of goroutines per processor that serve calls repeatedly. A new goroutine for each
+	// call would spend a tenth of the call's time on growing its stack. Each long-lived stream occupies a worker, and gRPC
+	// has no way to prevent that. Where many clients watch the health, calls get new goroutines and cost that tenth. With
+	// many more workers, each worker would be cold at its turn, which costs more.
 	workersPerProcessor = 16
 )
 
-// newGRPC returns a server without services, whose unary calls handle serves, inside of what
-// all calls have.
+// newGRPC returns a server without services. handle serves its unary calls, as the innermost interceptor.
 func (s *Server) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
 	s.handle = handle
 	var secure []grpc.ServerOption
@@ -53,7 +51,7 @@ func (s *Server) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
 	)...)
 }
 
-// unary is the interceptor of all calls: a deadline, rights, unknown fields, the error table, metrics.
+// unary is the interceptor of all unary calls. It handles deadlines, rights, unknown fields, error mapping and metrics.
 func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 	began := time.Now()
 	s.silence.heard(ctx)
@@ -84,7 +82,7 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	if ctx, err = s.admit(ctx, rule, info.FullMethod, req); err == nil {
 		seat.enter()
 		defer seat.leave()
-		// Nothing of a request is ignored that a change may depend on, also where a call is passed on: the next may be older still.
+		// A forwarding member also rejects unknown fields on which a change may depend: the next member may be older still.
 		err = cmp.Or(rule.CheckKnown(req), rule.CheckSecrets(req))
 	}
 	if err == nil {
@@ -93,7 +91,7 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	return resp, wire.Status(err)
 }
 
-// answer serves a call, within the memory that there is for answers.
+// answer serves a call within the memory budget for answers.
 func (s *Server) answer(ctx context.Context, rule *rpc.Rule, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	l, err := reserve(ctx, req)
 	if err != nil {
@@ -114,7 +112,8 @@ func (s *Server) answer(ctx context.Context, rule *rpc.Rule, req any, info *grpc
 	return nil, err
 }
 
-// panicked keeps one bad request from ending the member; the stack is for us.
+// panicked returns an error for a panic, so that one bad request does not stop the member. The logged stack is for the
+// developers.
 func (s *Server) panicked(method string, what any) error {
 	s.logger.Error("request caused a panic; please report it", "method", method, "panic", what, "stack", string(debug.Stack()))
 	return rpc.NewError(rpc.Internal, fmt.Sprintf("%s failed inside the %s; see its log", method, s.what))

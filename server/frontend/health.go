@@ -15,14 +15,14 @@ import (
 	"github.com/snowraft/snowraft/server/wire"
 )
 
-// healthPoll is the interval of the checks whether IDs can be issued, while a client watches.
+// healthPoll is the interval between readiness checks while a client watches.
 const healthPoll = 100 * time.Millisecond
 
-// healthService is gRPC's health protocol, by service: see status. Clients that balance by it
-// keep asking a member for what it can still do.
+// healthService implements gRPC's health protocol per service; see status. A client that balances by health keeps sending a
+// member the requests that the member can still serve.
 //
-// There are thousands of watchers, two for each client, and none costs anything while nothing
-// changes: one timer looks for all.
+// A process has thousands of watchers, two for each client. One timer polls for all of them, so that a watcher costs nothing
+// while nothing changes.
 type healthService struct {
 	grpc_health_v1.UnimplementedHealthServer
 	server *Server
@@ -48,8 +48,8 @@ func (h *healthService) now() health {
 	return health{ready: h.server.Ready() == nil, draining: h.server.draining.Load()}
 }
 
-// status is SERVING, for "" and the IdService, while this member can issue IDs; for the other
-// services, whose calls it answers from its replica or brings to the leader, until it ends.
+// status returns SERVING for "" and the IdService while this member can issue IDs. It returns SERVING for the other services
+// until the member stops, because the member answers their calls from its replica or forwards them to the leader.
 func (now health) status(service string) (s grpc_health_v1.HealthCheckResponse_ServingStatus, known bool) {
 	var serving bool
 	switch service {
@@ -100,7 +100,7 @@ func (h *healthService) Watch(req *grpc_health_v1.HealthCheckRequest, stream grp
 	}
 }
 
-// join has a watcher looked for, who then knows what is so now.
+// join adds a watcher and updates the state for it.
 func (h *healthService) join() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -128,8 +128,8 @@ func (h *healthService) poll() {
 	}
 }
 
-// look notifies watchers of changes; the lock is held. They are notified of nothing else, so that
-// all that they see is followed by a further change if it is over.
+// look updates the state and notifies watchers of a change. Watchers learn of no other changes, so that each state they see
+// is followed by a notification when it ends. Requires h.mu.
 func (h *healthService) look() {
 	if now := h.now(); now != h.seen {
 		h.seen = now

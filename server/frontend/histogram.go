@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// bounds are the upper bounds of a histogram's buckets except for the last, which has none.
+// bounds holds the upper bounds of a histogram's buckets. The last bucket has no bound.
 var bounds = func() (all [10]time.Duration) {
 	bound := 10 * time.Microsecond
 	for i := range all {
@@ -16,8 +16,8 @@ var bounds = func() (all [10]time.Duration) {
 	return all
 }()
 
-// histogram counts durations. Prometheus's own counts one at a time, and a pipeline of Redis
-// commands is answered at once.
+// histogram counts durations. Prometheus's histogram counts one at a time, while all commands of a Redis pipeline are
+// answered at once.
 type histogram struct {
 	buckets [len(bounds) + 1]atomic.Uint64 // not cumulative
 	nanos   atomic.Int64                   // sum
@@ -30,11 +30,10 @@ func (h *histogram) observe(n uint64, took time.Duration) {
 		i++
 	}
 	h.buckets[i].Add(n)
-	h.nanos.Add(int64(n) * int64(took)) //nolint:gosec // few
+	h.nanos.Add(int64(n) * int64(took)) //nolint:gosec // few observations
 }
 
-// metric returns the durations so far, nil if there are none. Their sum may miss those that are
-// counted meanwhile.
+// metric returns the durations so far; nil without any. Their sum may omit durations that are counted at the same time.
 func (h *histogram) metric(desc *prometheus.Desc, labels ...string) prometheus.Metric {
 	below := make(map[float64]uint64, len(bounds))
 	var count uint64

@@ -3,26 +3,26 @@ package frontend
 import "time"
 
 const (
-	// enoughSingle is the number of requests that come one at a time before a request that waits holds the stream.
+	// enoughSingle is the number of consecutive single requests after which a waiting request holds the stream.
 	enoughSingle = 8
-	// together is the time after an answer within which the next request was there already: it did not wait for the answer.
+	// together is the interval after an answer in which a next request counts as sent before that answer.
 	together = 20 * time.Microsecond
-	// holdFor is the time after which a request no longer holds the stream; up to twice of that may pass.
+	// holdFor is the time after which a request stops holding the stream. Up to twice that time may pass.
 	holdFor = 2 * time.Millisecond
 )
 
-// holding decides whether a request that waits to be confirmed holds its stream. While requests come one at a time, as those of a client with a
-// single caller do, none is behind the one that waits. Then another goroutine that reads on gains nothing, and waking it is a good
-// part of what the request costs.
+// holding decides whether a request that waits for confirmation holds its stream. While requests come one at a time, as a
+// client with a single caller sends them, no request is behind the waiting one. Another reading goroutine then gains nothing,
+// and waking it is a large part of the request's cost.
 type holding struct {
-	answered time.Time   // the last answer
-	single   int         // requests in a row that came when no other was in progress
+	answered time.Time   // time of the last answer
+	single   int         // consecutive requests that came when no other was in progress
 	of       *turn       // nil: no request holds the stream
 	timer    *time.Timer // nil until needed
-	runs     bool        // timer
+	runs     bool        // the timer runs
 }
 
-// came notes a request.
+// came records that a request has arrived.
 func (c *carrier) came(t *turn) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -33,7 +33,7 @@ func (c *carrier) came(t *turn) {
 	}
 }
 
-// went notes that a request is about to be answered.
+// went records that a request is about to be answered.
 func (c *carrier) went(t *turn, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,7 +43,7 @@ func (c *carrier) went(t *turn, at time.Time) {
 	}
 }
 
-// holds reports whether a request that waits holds the stream, for now.
+// holds reports whether a waiting request holds the stream for now.
 func (c *carrier) holds(t *turn) bool {
 	if !c.carries.confirms {
 		return false
@@ -56,7 +56,7 @@ func (c *carrier) holds(t *turn) bool {
 	}
 	h.of = t
 	switch {
-	case h.runs: // to set a timer for each request would wake a thread
+	case h.runs: // setting a timer for each request would wake a thread
 	case h.timer == nil:
 		h.timer = time.AfterFunc(holdFor, c.late)
 	default:
@@ -66,7 +66,7 @@ func (c *carrier) holds(t *turn) bool {
 	return true
 }
 
-// late runs when a request may have held the stream for too long.
+// late is the timer's function. It ends the hold of a request that has held the stream for too long.
 func (c *carrier) late() {
 	c.mu.Lock()
 	h := &c.hold

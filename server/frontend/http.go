@@ -15,7 +15,7 @@ import (
 	"github.com/snowraft/snowraft/server/web"
 )
 
-// maxHeaderBytes is 16 KiB in effect: net/http adds 4 KiB for its buffer.
+// maxHeaderBytes amounts to 16 KiB, because net/http adds 4 KiB for its buffer.
 const maxHeaderBytes = 12 << 10
 
 func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
@@ -31,7 +31,7 @@ func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 		Backend: webBackend{b, s.budget}, Conn: s.inner, Authenticate: s.byRequest(), Hosts: hosts, Gate: &s.gate, Console: pages, Logger: s.logger,
 		Served: func(ctx context.Context, method string, err error, took time.Duration) {
 			m := s.metrics.requests.of(protocolHTTP, method)
-			if method == console.StreamMethod { // as long as a person looks: neither slow nor a duration of requests
+			if method == console.StreamMethod { // lasts as long as a person looks: neither slow nor a request duration
 				m.count(err)
 				took = 0
 			} else {
@@ -66,7 +66,8 @@ func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 	}, nil
 }
 
-// hosts returns the names by which a browser may reach this process; nil where a page of another site lacks a token.
+// hosts returns the names by which a browser may reach this process; nil in a secured cluster, where a page of another site
+// lacks a token.
 func (s *Server) hosts() *web.Hosts {
 	if s.auth != nil {
 		return nil
@@ -75,8 +76,8 @@ func (s *Server) hosts() *web.Hosts {
 	return web.NewHosts(s.ports.Host, name)
 }
 
-// split serves the paths for operators with one handler and all other paths with
-// another. A mux would redirect clients for a name such as "a//b".
+// split passes the paths for operators to one handler and all other paths to another. A mux would redirect requests for a
+// name such as "a//b".
 func split(operators, clients http.Handler, hosts *web.Hosts) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -92,7 +93,7 @@ func split(operators, clients http.Handler, hosts *web.Hosts) http.Handler {
 	})
 }
 
-// answer is 200 and "ok", or 503 and what is wrong.
+// answer writes status 200 and "ok", or status 503 and the error.
 func answer(w http.ResponseWriter, err error) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if err != nil {

@@ -19,36 +19,34 @@ import (
 )
 
 const (
-	// maxUnderWay is the greatest number of calls of one kind in progress over HTTP.
+	// maxUnderWay is the largest number of calls of one kind in progress over HTTP.
 	maxUnderWay = 500
-	// placeWait is the time that one more waits for a place among them: an ordinary call
-	// gets it in milliseconds.
+	// placeWait is the longest wait of another call for a place. An ordinary call gets a place in milliseconds.
 	placeWait = time.Second
-	// jsonFactor is the memory of an answer as JSON, as a multiple of that of the message.
+	// jsonFactor is the memory of an answer as JSON, as a multiple of the size of its message.
 	jsonFactor = 2
 )
 
-// inProcess connects the member's HTTP port to its own gRPC server, through
-// memory. Requests over it are served as those over the network are: with
-// its deadline, forwarded to the leader, and refused by the same table. It is counted once, as
-// the HTTP request that it is.
+// inProcess connects the HTTP port of a process to its own gRPC server through memory. The server treats these calls like
+// calls over the network: with their deadline, forwarded to the leader, and refused by the same table. The metrics count each
+// of them once, as an HTTP request.
 //
-// Each kind of call has a connection of its own. A connection carries so many calls
-// at once, and those that wait for something, such as a leader, would fill one that
-// all share.
+// Each kind of call has its own connection. A connection carries a limited number of calls at once, and waiting calls, such
+// as calls that wait for a leader, would fill a shared connection.
 type inProcess struct {
 	budget *budget
-	// judge returns why a caller may not make a call. It goes first, so that strangers take neither places nor memory.
+	// judge returns an error if a caller may not make a call. It runs first, so that strangers take neither places nor
+	// memory.
 	judge    func(ctx context.Context, rule *rpc.Rule, req any) error
 	listener *pipeListener
 	crossing crossing
 
 	mu     sync.Mutex
-	kinds  map[string]*kind // by method, as they are called for the first time
+	kinds  map[string]*kind // by method; created at the first call
 	closed bool
 }
 
-// kind is the way for the calls of one method.
+// kind is the connection for the calls of one method.
 type kind struct {
 	*grpc.ClientConn
 	places chan struct{}
@@ -89,8 +87,8 @@ func (p *inProcess) Invoke(ctx context.Context, method string, args, reply any, 
 	return nil
 }
 
-// NewStream implements grpc.ClientConnInterface, for streams from the server whose right has no resource: there is no
-// request yet. The stream has a place and a caller until ctx ends, so the caller has to cancel ctx.
+// NewStream implements grpc.ClientConnInterface for streams from the server whose right has no resource, because there is no
+// request yet. The stream keeps its place and its caller until ctx ends, so the caller must cancel ctx.
 func (p *inProcess) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	if desc.ClientStreams {
 		return nil, rpc.NewError(rpc.MethodNotAllowed, "clients send no streams over HTTP")
@@ -143,7 +141,7 @@ func (p *inProcess) close() {
 	_ = p.listener.Close()
 }
 
-// enter takes a place; after nil, leave is called once.
+// enter takes a place. After a nil error, leave must be called once.
 func (k *kind) enter(ctx context.Context, method string) error {
 	select {
 	case k.places <- struct{}{}:
@@ -207,7 +205,7 @@ type pipeAddr struct{}
 // fromHTTP reports whether a call came through memory.
 func fromHTTP(ctx context.Context) bool {
 	p, ok := peer.FromContext(ctx)
-	return ok && p.Addr.Network() == pipeAddr{}.Network() // net.Pipe has the same
+	return ok && p.Addr.Network() == pipeAddr{}.Network() // net.Pipe has the same network
 }
 
 func (pipeAddr) Network() string { return "pipe" }

@@ -11,17 +11,18 @@ import (
 	"github.com/snowraft/snowraft/server/issue"
 )
 
-// metrics are the metrics for Prometheus, listed in docs/metrics.md. Counters are counted where things
-// happen; everything that is a state is read at each scrape.
+// metrics holds the metrics for Prometheus, listed in docs/metrics.md. Events increment counters as they happen; states are
+// read at each scrape.
 type metrics struct {
 	registry *prometheus.Registry
-	named    *prometheus.Registry // with names of sequences, only for callers that may read those
+	named    *prometheus.Registry // metrics with names of sequences, only for callers that may read those
 	requests requests
 	ids      *prometheus.CounterVec
 	numbers  *prometheus.CounterVec
 }
 
-// newMetrics also registers collectors of what is read at each scrape. That of names may be nil.
+// newMetrics creates the metrics and registers the collectors of states, which are read at each scrape. names collects the
+// metrics with names of sequences; it may be nil.
 func newMetrics(tracer *tracing.Tracer, names prometheus.Collector, states ...prometheus.Collector) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(), named: prometheus.NewRegistry(),
@@ -40,7 +41,7 @@ func newMetrics(tracer *tracing.Tracer, names prometheus.Collector, states ...pr
 	return m
 }
 
-// issued returns the counters of an issuer.
+// issued returns the counters that an issuer increments.
 func (m *metrics) issued() issue.Counters {
 	return issue.Counters{
 		IDs:     func(layout string) issue.Counter { return m.ids.WithLabelValues(layout) },
@@ -49,7 +50,7 @@ func (m *metrics) issued() issue.Counters {
 	}
 }
 
-// Issued returns how many IDs and numbers the process has issued since it started.
+// Issued returns the numbers of IDs and of sequence numbers that the process has issued since it started.
 func (s *Server) Issued() (ids, numbers uint64) {
 	return total(s.metrics.ids), total(s.metrics.numbers)
 }
@@ -72,7 +73,7 @@ func total(v *prometheus.CounterVec) (sum uint64) {
 
 const namespace = "snowraft_"
 
-// Desc describes a metric of Snowraft's that is read when it is scraped.
+// Desc describes a metric of Snowraft that is read at each scrape.
 func Desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(namespace+name, help, labels, nil)
 }
@@ -86,7 +87,7 @@ var (
 	descCertificate = Desc("certificate_expiry_timestamp_seconds", "Unix time at which the operator's own certificate expires; NaN if the process has none.")
 )
 
-// state holds the metrics that every process has and that are read at each scrape.
+// state collects the metrics that every process has and that are read at each scrape.
 type state struct{ server *Server }
 
 // Describe implements prometheus.Collector.
@@ -113,7 +114,7 @@ func (s state) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(descCertificate, prometheus.GaugeValue, expires)
 }
 
-// Flag returns 1 for true.
+// Flag returns 1 for true and 0 for false.
 func Flag(b bool) float64 {
 	if b {
 		return 1

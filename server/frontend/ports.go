@@ -7,17 +7,18 @@ import (
 	"net"
 )
 
-// Ports are the bound ports that programs talk to. They are taken before anything is written, so
-// that a port in use leaves no trace.
+// Ports holds the bound ports for clients. A process binds them before it writes anything, so that a port in use leaves no
+// trace.
 type Ports struct {
 	API, HTTP net.Listener
-	Redis     net.Listener // nil when it is off
-	Thrift    net.Listener // nil when it is off
+	Redis     net.Listener // nil if Redis's protocol is off
+	Thrift    net.Listener // nil if Thrift is off
 	// Host is the advertised host; if empty, the bound address is advertised.
 	Host string
 }
 
-// Addresses are those that the ports bind, host:port; port 0 picks a free one. An empty address of Redis or Thrift is off.
+// Addresses holds the addresses to bind, as host:port. Port 0 picks a free port. An empty Redis or Thrift address turns that
+// protocol off.
 type Addresses struct{ API, HTTP, Redis, Thrift string }
 
 // Listen binds the ports.
@@ -46,7 +47,7 @@ func Listen(ctx context.Context, at Addresses) (p *Ports, err error) {
 	return p, nil
 }
 
-// ListenAt binds the address that a flag gave.
+// ListenAt binds the address of a flag.
 func ListenAt(ctx context.Context, flag, addr string) (net.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr)
@@ -56,7 +57,7 @@ func ListenAt(ctx context.Context, flag, addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// cause strips what net says around the reason: the flag and the address are in the error already.
+// cause strips the operation and the address that package net adds, because the error already names the flag and the address.
 func cause(err error) error {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return op.Err
@@ -73,7 +74,7 @@ func (p *Ports) Close() {
 	}
 }
 
-// Advertised is a bound address as others reach it.
+// Advertised returns a bound address in the form by which other processes reach it.
 func (p *Ports) Advertised(l net.Listener) string {
 	if p.Host == "" {
 		return l.Addr().String()

@@ -13,15 +13,15 @@ import (
 	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
 )
 
-// registerReflection registers reflection, which shows the public API: not the service that only members call, nor the messages of
-// that service or of the log.
+// registerReflection registers reflection for the public API. It hides the service that only members call, and the messages
+// of that service and of the Raft log.
 func registerReflection(s *grpc.Server) {
 	options := reflection.ServerOptions{Services: published{s}, DescriptorResolver: public{}}
 	reflectionv1.RegisterServerReflectionServer(s, reflection.NewServerV1(options))
 	reflectionv1alpha.RegisterServerReflectionServer(s, reflection.NewServer(options))
 }
 
-// published is the services that reflection lists.
+// published lists the services that reflection shows.
 type published struct{ *grpc.Server }
 
 func (p published) GetServiceInfo() map[string]grpc.ServiceInfo {
@@ -30,7 +30,7 @@ func (p published) GetServiceInfo() map[string]grpc.ServiceInfo {
 	return services
 }
 
-// public finds descriptors of the public API and of what it imports.
+// public finds descriptors of the public API and of the files that it imports.
 type public struct{}
 
 // FindFileByPath implements protodesc.Resolver.

@@ -11,7 +11,7 @@ import (
 
 var descRefusals = Desc("token_refusals_total", "Requests refused for their token, by what is wrong with it.", "fault")
 
-// refusals counts the requests that this process refused for their tokens. The map never changes.
+// refusals counts the requests that this process refused because of their tokens. The map never changes.
 type refusals map[trust.Fault]*atomic.Uint64
 
 func newRefusals() refusals {
@@ -22,7 +22,7 @@ func newRefusals() refusals {
 	return r
 }
 
-// note counts an error if it is the refusal of a token by this process.
+// note counts an error if it is this process's refusal of a token.
 func (r refusals) note(err error) {
 	var fault trust.Fault
 	if denied, ok := errors.AsType[*trust.Denied](err); ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/snowraft/snowraft/internal/tracing"
 )
 
-// The protocols, as the metrics name them.
+// Names of the protocols in the metrics.
 const (
 	protocolGRPC   = "grpc"
 	protocolHTTP   = "http"
@@ -33,20 +33,19 @@ var (
 	descDuration  = Desc("request_duration_seconds", "Time from the arrival of a request to its answer, by protocol and method.", "protocol", "method")
 )
 
-// requests counts the requests of every protocol, and how long they took.
+// requests counts the requests of every protocol and their durations.
 type requests struct {
 	tracer  *tracing.Tracer
-	failed  *prometheus.CounterVec // descRequests of every code but OK
+	failed  *prometheus.CounterVec // descRequests for every code except OK
 	refused refusals
 	events  Events // nil: none
 	methods cowmap.Map[methodKey, *method]
 }
 
-// methodKey names a method of a protocol. There is a fixed number of them: no name has a part that
-// a caller chose.
+// methodKey names a method of a protocol. The number of keys is fixed: no part of a name is chosen by a caller.
 type methodKey struct{ protocol, name string }
 
-// method counts the requests of a method.
+// method counts the requests of one method.
 type method struct {
 	methodKey
 	tracer  *tracing.Tracer // nil: no spans
@@ -83,17 +82,17 @@ func (m *method) count(err error) {
 	}
 }
 
-// Failed counts an error, of one of the requests that are passed to Answered. It implements redis.Meter.
+// Failed counts the error of one of the requests that are passed to Answered. It implements redis.Meter.
 func (m *method) Failed(err error) {
 	m.refused.note(err)
 	e := rpc.FromError(err)
 	m.failed.WithLabelValues(m.protocol, m.name, rpc.CodeName(e.Code), e.Reason).Inc()
-	if m.events != nil && e.Code != codes.Canceled { // else the caller gave up
+	if m.events != nil && e.Code != codes.Canceled { // otherwise the caller gave up
 		m.events.Refused(cmp.Or(e.Reason, rpc.CodeName(e.Code)), severity(e.Code))
 	}
 }
 
-// Answered counts requests that took as long because they were answered together. It implements redis.Meter.
+// Answered counts requests that were answered together and therefore took the same time. It implements redis.Meter.
 func (m *method) Answered(ok, failed uint64, took time.Duration) {
 	m.ok.Add(ok)
 	m.took.observe(ok+failed, took)
@@ -108,7 +107,7 @@ func (r *requests) Describe(ch chan<- *prometheus.Desc) {
 	ch <- descDuration
 }
 
-// Collect implements prometheus.Collector. It omits what was never counted.
+// Collect implements prometheus.Collector. It omits series that were never counted.
 func (r *requests) Collect(ch chan<- prometheus.Metric) {
 	r.failed.Collect(ch)
 	for _, m := range r.methods.All() {

@@ -18,11 +18,11 @@ import (
 type seat struct {
 	place    *places.Place // nil without a limit
 	began    time.Time
-	requests atomic.Int64 // being served
-	last     atomic.Int64 // the end of the last one, in ns since began
+	requests atomic.Int64 // requests in progress
+	last     atomic.Int64 // end of the last request, in ns since began
 }
 
-// sit returns the seat of a connection that was accepted just now.
+// sit returns the seat of a newly accepted connection.
 func sit(c net.Conn) *seat {
 	s := &seat{began: time.Now()}
 	if placed, ok := c.(*places.Conn); ok {
@@ -31,8 +31,8 @@ func sit(c net.Conn) *seat {
 	return s
 }
 
-// enter begins a request that was not refused, so that callers whose token is gone do not keep a connection busy; leave ends
-// it. A nil seat is that of a call inside the process.
+// enter begins a request, and leave ends it. Refused requests do not count, so that callers with a revoked token do not keep
+// a connection busy. A call inside the process has a nil seat.
 func (s *seat) enter() {
 	if s != nil {
 		s.requests.Add(1)
@@ -54,8 +54,8 @@ func (s *seat) Idle() time.Duration {
 	return time.Since(s.began) - time.Duration(s.last.Load())
 }
 
-// keep keeps the place for a caller that may be here. The connections of a token have a share of the places; those of members
-// and administrators never make way.
+// keep keeps the place for an authorized caller. The connections of each token have a limited share of the places. The
+// connections of members and administrators never make way.
 func (s *seat) keep(p *trust.Principal) error {
 	if s == nil || s.place == nil {
 		return nil
@@ -63,7 +63,7 @@ func (s *seat) keep(p *trust.Principal) error {
 	var idler places.Idler
 	if !p.IsMember() && !p.IsAdmin() {
 		idler = s
-		if s.requests.Load() == 0 { // else leave does
+		if s.requests.Load() == 0 { // otherwise leave sets it
 			s.last.Store(int64(time.Since(s.began)))
 		}
 	}
@@ -76,7 +76,7 @@ func (s *seat) keep(p *trust.Principal) error {
 
 type seatKey struct{}
 
-// withSeat lets the HTTP requests of a connection find its seat.
+// withSeat returns the context of a connection with its seat, for the connection's HTTP requests.
 func withSeat(ctx context.Context, c net.Conn) context.Context {
 	if secured, ok := c.(*tls.Conn); ok {
 		c = secured.NetConn()
@@ -92,14 +92,15 @@ func seatOf(ctx context.Context) *seat {
 	return s
 }
 
-// once begins a request of a connection that has one at a time, unless that was done.
+// once begins a request on a connection that has one request at a time, unless the request has already begun.
 func (s *seat) once() {
 	if s != nil {
 		s.requests.Store(1)
 	}
 }
 
-// seated notes the requests of connections. In an open cluster every caller may be here; else byRequest begins the requests.
+// seated tracks the requests of connections. In an open cluster, where every caller is authorized, it also begins them; in a
+// secured cluster byRequest does.
 func (s *Server) seated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		at := seatOf(r.Context())
@@ -110,7 +111,7 @@ func (s *Server) seated(next http.Handler) http.Handler {
 		}()
 		if s.auth == nil {
 			at.once()
-			_ = at.keep(trust.Open()) // which has no share
+			_ = at.keep(trust.Open()) // has no share
 		}
 		next.ServeHTTP(w, r)
 	})

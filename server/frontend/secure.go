@@ -11,8 +11,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// secured returns a port as clients speak to it: with TLS, unless they may do without. The API port does so by its
-// handshaker, since members always speak TLS.
+// secured wraps a port with TLS, unless clients may connect without TLS. The API port uses a handshaker instead, because
+// members always use TLS.
 func (s *Server) secured(l net.Listener, protocols ...string) net.Listener {
 	if s.tls == nil || s.plain {
 		return l
@@ -31,7 +31,7 @@ func (s *Server) apiTLS() *tls.Config {
 	return s.tls("h2")
 }
 
-// byToken returns how Redis clients become principals; nil in an open cluster.
+// byToken returns the function that authenticates Redis clients; nil in an open cluster.
 func (s *Server) byToken() func(ctx context.Context, token string) (*trust.Principal, error) {
 	if s.auth == nil {
 		return nil
@@ -39,7 +39,7 @@ func (s *Server) byToken() func(ctx context.Context, token string) (*trust.Princ
 	return s.auth.Tokens.Authenticate
 }
 
-// byRequest returns how HTTP requests become principals; nil in an open cluster.
+// byRequest returns the function that authenticates HTTP requests; nil in an open cluster.
 func (s *Server) byRequest() func(r *http.Request, token string) (*trust.Principal, error) {
 	if s.auth == nil {
 		return nil
@@ -62,7 +62,7 @@ func (s *Server) byRequest() func(r *http.Request, token string) (*trust.Princip
 	}
 }
 
-// readsMetrics lets requests pass whose callers may read metrics. Those that may also read every sequence get the metrics
+// readsMetrics passes on requests whose callers may read metrics. A caller that may also read every sequence gets the metrics
 // with names of sequences.
 func (s *Server) readsMetrics(plain, named http.Handler) http.Handler {
 	authenticate := s.byRequest()

@@ -1,5 +1,5 @@
-// Package frontend serves the protocols that programs speak: it opens, counts, drains and closes them. A member or
-// gateway has one [Server]; behind that are an issuer, gRPC services and a [Process].
+// Package frontend serves the protocols for clients: it opens, counts, drains and closes their ports. A member or gateway has
+// one [Server]. Behind the Server are an issuer, gRPC services and a [Process].
 package frontend
 
 import (
@@ -31,7 +31,7 @@ import (
 const (
 	// drainTimeout bounds the wait for requests in flight.
 	drainTimeout = 3 * time.Second
-	// maxConns bounds the connections of a port, maxConnsFrom those from one address.
+	// maxConns bounds the connections of a port, and maxConnsFrom the connections from one address.
 	maxConns     = 10_000
 	maxConnsFrom = maxConns / 2
 )
@@ -39,16 +39,16 @@ const (
 // Config describes a Server.
 type Config struct {
 	What    string // "member" or "gateway"
-	Version string // of Snowraft
+	Version string // version of Snowraft
 	Logger  *slog.Logger
 	Ports   *Ports
-	Ready   func() error         // what [Server.Ready] returns until the drain
+	Ready   func() error         // result of [Server.Ready] until the drain
 	State   prometheus.Collector // read at each scrape
-	Named   prometheus.Collector // the same, with names of sequences; nil: nothing has such names
+	Named   prometheus.Collector // read at each scrape, with names of sequences; nil: no metric has such names
 	Auth    *Auth                // nil: an open cluster
-	Audit   *trust.AuditLog      // nil: none
+	Audit   *trust.AuditLog      // nil: no audit log
 	Tracer  *tracing.Tracer      // nil: no spans
-	// Certificate is the operator's own, for clients; nil: none.
+	// Certificate is the operator's own certificate for clients; nil: none.
 	Certificate *trust.OwnCertificate
 }
 
@@ -73,7 +73,7 @@ type Server struct {
 	silence  silence
 	metrics  *metrics
 	tracer   *tracing.Tracer                       // nil: no spans
-	handle   grpc.UnaryServerInterceptor           // serves calls, inside of what all calls have
+	handle   grpc.UnaryServerInterceptor           // innermost interceptor of unary calls
 	auth     *Auth                                 // nil: an open cluster
 	tls      func(protocols ...string) *tls.Config // nil: plain text
 	plain    bool
@@ -110,26 +110,27 @@ type Behind struct {
 	Issuer   *issue.Issuer
 	Process  Process
 	Services func(grpc.ServiceRegistrar) error
-	// Before returns what an audited call is about to change, nil if that is unknown; nil: always unknown.
+	// Before returns the present state of the resource that an audited call is about to change; nil if unknown. A nil
+	// function stands for always unknown.
 	Before func(req any) proto.Message
-	// TLS returns the configuration of a port, given its protocols (ALPN); nil: plain text. With Plain, clients may also
-	// speak without TLS.
+	// TLS returns the TLS configuration of a port for a list of ALPN protocols; nil: plain text. If Plain is set, clients may
+	// also connect without TLS.
 	TLS   func(protocols ...string) *tls.Config
 	Plain bool
-	// Twitter is closed once the cluster has the layout of Thrift clients; nil: callers find out.
+	// Twitter is closed once the cluster has the layout of Thrift clients. If it is nil, calls do not wait for the layout.
 	Twitter <-chan struct{}
-	// Serve is the interceptor of unary calls, inside of what all calls have.
+	// Serve is the innermost interceptor of unary calls.
 	Serve grpc.UnaryServerInterceptor
 	// Events records failed requests and audited calls; nil: they are not recorded.
 	Events Events
 }
 
-// Metrics returns what the metrics are read from; those with names of sequences too.
+// Metrics returns a gatherer of all metrics, including those with names of sequences.
 func (s *Server) Metrics() prometheus.Gatherer {
 	return prometheus.Gatherers{s.metrics.registry, s.metrics.named}
 }
 
-// Issuer returns an issuer that judges callers and counts in the server's metrics.
+// Issuer returns an issuer that checks callers' rights and counts in the server's metrics.
 func (s *Server) Issuer(source issue.Source) *issue.Issuer {
 	return issue.New(source, s.metrics.issued(), s.auth != nil)
 }
@@ -171,14 +172,15 @@ func (s *Server) Open(b Behind) (err error) {
 	return nil
 }
 
-// bounded returns a port with a bounded number of connections. Those that are closed at once count as failed requests.
+// bounded returns a port with a bounded number of connections. A connection that is closed because the port is full counts as
+// a failed request.
 func (s *Server) bounded(l net.Listener, protocol string) net.Listener {
 	full := rpc.NewError(rpc.Overloaded, "too many connections")
 	method := s.metrics.requests.of(protocol, "other")
 	return places.Listen(l, places.New(maxConns, maxConnsFrom), func(net.Addr) { method.Failed(full) })
 }
 
-// open serves a port; if that fails, the process must end.
+// open serves a port. If that fails, the process must shut down.
 func (s *Server) open(serve func() error) {
 	s.wg.Go(func() {
 		if err := serve(); err != nil {
@@ -196,11 +198,11 @@ func (s *Server) Finish(err error) {
 	})
 }
 
-// Done is closed when the process must shut down: the member left, was removed, or must not
-// continue. The owner then calls Close.
+// Done is closed when the process must shut down: the member left, was removed, or must not continue. The owner then calls
+// Close.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Err returns why the process must shut down; nil after a member left, and before Done.
+// Err returns the reason why the process must shut down; nil after a member left, and before Done is closed.
 func (s *Server) Err() error {
 	select {
 	case <-s.done:
@@ -210,7 +212,7 @@ func (s *Server) Err() error {
 	}
 }
 
-// Ready returns nil when IDs can be issued now, or else the reason why not.
+// Ready returns nil if the process can issue IDs now, or the reason why it cannot.
 func (s *Server) Ready() error {
 	if s.draining.Load() {
 		return fmt.Errorf("this %s is shutting down", s.what)

@@ -11,33 +11,33 @@ import (
 )
 
 const (
-	// maxSilent bounds the calls without a message on connections whose caller is unknown. No interceptor sees such a call, because
-	// gRPC waits for the message first. A stranger can begin such calls and send nothing more.
+	// maxSilent bounds the calls without a message on connections whose caller is unknown. No interceptor sees such a call,
+	// because gRPC first waits for the message. A stranger could begin any number of such calls and send nothing more.
 	maxSilent = 2000
-	// freeSilent bounds the calls without a message that known callers have unwatched, and freeSilentOf is the number of unwatched
-	// calls that each connection has in any case. The message usually comes with the headers, and watching a call costs a twentieth
-	// of it.
+	// freeSilent bounds the unwatched calls without a message of known callers. freeSilentOf is the number of unwatched calls
+	// that each connection may always have. The message usually comes with the headers, and watching a call adds a twentieth
+	// to its cost.
 	freeSilent, freeSilentOf = 4096, 2
 	// maxKnownSilent bounds the watched calls of known callers.
 	maxKnownSilent = 4096
-	// silenceLimit is the time that the message may take.
+	// silenceLimit is the longest time until the message of a call must come.
 	silenceLimit = 10 * time.Second
 	// maxSilences is the number of calls without a message after which the server closes their connection.
 	maxSilences = 64
 )
 
-// silence bounds the calls whose message has not come. Those of strangers, on connections without a caller that may be here, are in
-// a queue of their own, so that strangers end no call but theirs.
+// silence bounds the calls whose message has not come. Connections without an authorized caller have their own queue, so that
+// strangers can end only strangers' calls.
 type silence struct {
 	strange, known silentQueue
-	free           atomic.Int64 // calls that are in no queue, including canceled ones whose connection is open
+	free           atomic.Int64 // calls in no queue, including canceled calls whose connection is open
 }
 
-// silentQueue holds the watched calls. The call that is silent for longest makes way for a new one, so that a caller that begins
-// many calls at once loses none.
+// silentQueue holds the watched calls. The call that has been silent longest makes way for a new call, so that a caller that
+// begins many calls at once loses none of them.
 type silentQueue struct {
 	mu    sync.Mutex
-	calls list.List // of *silent, the oldest first
+	calls list.List // *silent, oldest first
 }
 
 // silent is a call whose message has not come.
@@ -45,15 +45,15 @@ type silent struct {
 	among  *silentQueue
 	conn   *apiConn
 	hangUp context.CancelFunc
-	ended  func() bool // no longer waits for the end of the call
+	ended  func() bool // stops waiting for the end of the call
 	timer  *time.Timer
-	at     *list.Element // nil once the message came or the call is over
+	at     *list.Element // nil after the message came or the call ended
 }
 
 type silentKey struct{}
 
-// tap sees each call when its headers have come, before gRPC makes anything of it. It refuses none: gRPC would keep a timer
-// for each call that it refuses here, for as long as the caller's deadline says.
+// tap sees each call when its headers have come, before gRPC processes it. It refuses no call, because gRPC would keep a
+// timer for a refused call until the caller's deadline.
 func (q *silence) tap(ctx context.Context, _ *tap.Info) (context.Context, error) {
 	c := connOf(ctx)
 	if c == nil {
@@ -79,7 +79,7 @@ func (q *silence) tap(ctx context.Context, _ *tap.Info) (context.Context, error)
 	return context.WithValue(ctx, silentKey{}, call), nil
 }
 
-// heard is called when the message of a unary call has come, or a stream begins.
+// heard is called when the message of a unary call has come, or when a stream begins.
 func (q *silence) heard(ctx context.Context) {
 	if call := silentOf(ctx); call != nil {
 		call.heard()
@@ -89,7 +89,7 @@ func (q *silence) heard(ctx context.Context) {
 	if c == nil {
 		return
 	}
-	for n := c.free.Load(); n > 0; n = c.free.Load() { // none once the connection is closed
+	for n := c.free.Load(); n > 0; n = c.free.Load() { // 0 once the connection is closed
 		if c.free.CompareAndSwap(n, n-1) {
 			q.free.Add(-1)
 			return
@@ -97,10 +97,10 @@ func (q *silence) heard(ctx context.Context) {
 	}
 }
 
-// closed forgets the free calls of a connection.
+// closed removes the unwatched calls of a closed connection from the count.
 func (q *silence) closed(c *apiConn) { q.free.Add(-c.free.Swap(0)) }
 
-// begin adds a call, and returns the one that makes way for it.
+// begin adds a call to the queue. If the queue is full, it returns the oldest call, which must make way.
 func (q *silentQueue) begin(ctx context.Context, call *silent, limit int) (oldest *silent) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -113,14 +113,14 @@ func (q *silentQueue) begin(ctx context.Context, call *silent, limit int) (oldes
 	return oldest
 }
 
-// silentOf returns a call as it was when it began; nil unless it is in a queue.
+// silentOf returns a call's queue entry; nil if the call never was in a queue.
 func silentOf(ctx context.Context) *silent {
 	call, _ := ctx.Value(silentKey{}).(*silent)
 	return call
 }
 
-// heard is called when the message has come, the caller is known or the call is over, any number of times. It reports whether the
-// call was silent until now.
+// heard removes a call from its queue and reports whether the call was in it. It is called when the message has come, the
+// caller is known or the call is over; repeated calls do nothing.
 func (s *silent) heard() bool {
 	if s == nil {
 		return false
@@ -137,7 +137,7 @@ func (s *silent) heard() bool {
 	return true
 }
 
-// over ends a call that is silent.
+// over ends a call that is still silent.
 func (s *silent) over() {
 	if !s.heard() {
 		return

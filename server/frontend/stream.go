@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// stream is the interceptor of all streams: the error table, and metrics of the API's streams.
+// stream is the interceptor of all streams. It handles rights, limits, error mapping, and the metrics of the API's streams.
 func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -47,7 +47,7 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 		}
 		defer s.streams.end(token)
 	}
-	if c := connOf(ctx); c != nil && c.isKnown() { // the call has its place among the streams
+	if c := connOf(ctx); c != nil && c.isKnown() { // streams limits calls of known callers
 		silent.heard()
 	}
 	ss = &heardStream{ss, silent}
@@ -60,7 +60,7 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	leased := &leasedStream{ServerStream: ss}
 	defer leased.end()
 	ss = leased
-	if rule == nil { // watches of the health, reflection
+	if rule == nil { // health watch or reflection
 		return wire.Status(handler(srv, ss))
 	}
 	counted := &countedStream{ServerStream: ss, method: s.metrics.requests.of(protocolGRPC, info.FullMethod[1:])}
@@ -70,12 +70,12 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	return wire.Status(err)
 }
 
-// judgedStream judges each message of a caller by the rule of the method.
+// judgedStream checks each message of a caller against the rule of the method.
 type judgedStream struct {
 	grpc.ServerStream
 	ctx    context.Context
 	server *Server
-	rule   *rpc.Rule // nil: the stream is judged once, when it begins
+	rule   *rpc.Rule // nil: judged once, when the stream begins
 }
 
 // Context implements grpc.ServerStream.
@@ -89,10 +89,10 @@ func (s *judgedStream) RecvMsg(m any) error {
 	return err
 }
 
-// heardStream is watched until its first message comes.
+// heardStream is a watched stream until its first message comes.
 type heardStream struct {
 	grpc.ServerStream
-	silent *silent // nil after that
+	silent *silent // nil after the first message
 }
 
 func (s *heardStream) RecvMsg(m any) error {
@@ -102,13 +102,13 @@ func (s *heardStream) RecvMsg(m any) error {
 	return err
 }
 
-// leasedStream takes memory for its answers, each of which is sent before the next request is received.
+// leasedStream takes memory for its answers. Each answer is sent before the next request is received.
 type leasedStream struct {
 	grpc.ServerStream
-	lease *lease // memory of the next answer; nil if that is small
+	lease *lease // memory of the next answer; nil if the answer is small
 }
 
-// end returns the memory for an answer that was not sent.
+// end returns the memory of an answer that was not sent.
 func (s *leasedStream) end() {
 	if s.lease != nil {
 		s.lease.keep(0)
@@ -135,11 +135,11 @@ func (s *leasedStream) SendMsg(m any) error {
 	return s.ServerStream.SendMsg(answer)
 }
 
-// countedStream counts each message of the client as a request. Its handler answers each before it receives the next.
+// countedStream counts each message of the client as a request. Its handler answers each request before it receives the next.
 type countedStream struct {
 	grpc.ServerStream
 	method *method
-	began  time.Time // zero unless a request is not answered yet
+	began  time.Time // zero if no request is unanswered
 }
 
 func (s *countedStream) RecvMsg(m any) error {
@@ -156,7 +156,7 @@ func (s *countedStream) SendMsg(m any) error {
 	return err
 }
 
-// answered counts the request that is not answered yet, if there is one.
+// answered counts the unanswered request, if there is one.
 func (s *countedStream) answered(err error) {
 	if !s.began.IsZero() {
 		took := time.Since(s.began)

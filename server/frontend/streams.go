@@ -8,20 +8,21 @@ import (
 )
 
 const (
-	// maxStreams is the most streams of the process over gRPC, without watches of the health.
+	// maxStreams is the largest number of gRPC streams of the process, without health watches.
 	maxStreams = 50_000
-	// maxStreamsOf is the most of them of one token, so that a caller leaves some for others.
+	// maxStreamsOf is the largest number of gRPC streams of one token, so that a caller leaves some for other callers.
 	maxStreamsOf = maxStreams / 4
 )
 
-// streams counts the open streams of callers, without watches of the health.
+// streams counts the open streams of callers, without health watches.
 type streams struct {
 	mu      sync.Mutex
 	all     int
 	ofToken map[uint64]int
 }
 
-// begin takes a place for a stream of a token's; 0: of a caller without one, who has no share. After nil, end is called once.
+// begin takes a place for a stream of a token. Token 0 stands for a caller without a token, which has no share. After a nil
+// error, end must be called once.
 func (s *streams) begin(token uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

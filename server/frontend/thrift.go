@@ -15,8 +15,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// twitter is the layout of all IDs for Thrift clients. A cluster may have a layout of that name with another datacenter, which
-// changes no field's place.
+// twitter is the layout of all IDs for Thrift clients. A layout of that name in a cluster may have another datacenter; the
+// places of the fields are the same.
 var twitter, _ = snowflake.Preset(thrift.Layout)
 
 // thriftBackend implements [thrift.Backend].
@@ -26,7 +26,7 @@ type thriftBackend struct {
 	created <-chan struct{} // see Behind.Twitter
 }
 
-// Twitter issues an ID.
+// Twitter issues an ID of the layout "twitter".
 func (b thriftBackend) Twitter(ctx context.Context) (id, datacenter, worker int64, err error) {
 	if b.created != nil {
 		select {
@@ -54,7 +54,7 @@ func (s *Server) newThrift(b Behind) *thrift.Server {
 	})
 }
 
-// asAnonymous returns how callers without a token become principals; nil in an open cluster.
+// asAnonymous returns the function that authenticates callers without a token; nil in an open cluster.
 func (s *Server) asAnonymous() func(ctx context.Context) (*trust.Principal, error) {
 	if s.auth == nil {
 		return nil
@@ -63,9 +63,9 @@ func (s *Server) asAnonymous() func(ctx context.Context) (*trust.Principal, erro
 }
 
 const (
-	// mostAgents bounds the user agents that are counted apart, because callers choose them.
+	// mostAgents bounds the number of user agents with their own counter, because callers choose the names.
 	mostAgents = 100
-	// otherAgents is the label of all others. No user agent has a space.
+	// otherAgents is the label of all other user agents. It contains a space, unlike any user agent.
 	otherAgents = "all others"
 )
 
@@ -87,7 +87,7 @@ func newAgents(r prometheus.Registerer) *agents {
 	return a
 }
 
-// issued counts an ID.
+// issued counts an ID of an agent.
 func (a *agents) issued(agent string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// timeoutPeriod is the greatest delay with which the deadline of a connection is enforced.
+// timeoutPeriod is the largest delay with which the deadline of a connection is enforced.
 const timeoutPeriod = time.Second
 
-// timeouts enforces the deadlines of connections. net/http sets several for each request, which rarely pass. Each would
-// move a timer of the runtime, which together cost a twentieth of the time of a small request.
+// timeouts enforces the deadlines of connections. net/http sets several deadlines per request, and they rarely pass. With the
+// deadlines of package net, each would reset a runtime timer. Together those resets cost a twentieth of the time of a small
+// request.
 type timeouts struct {
 	mu    sync.Mutex
 	conns map[*timedConn]struct{}
-	empty chan struct{} // ends the goroutine that enforces; it runs while there are connections
+	empty chan struct{} // stops the enforcing goroutine, which runs while there are connections
 }
 
 func (t *timeouts) add(c *timedConn) {
@@ -99,7 +100,7 @@ func (c *timedConn) CloseWrite() error {
 	return nil
 }
 
-// SetReadDeadline implements net.Conn. So do the next two.
+// SetReadDeadline implements net.Conn, as do SetWriteDeadline and SetDeadline.
 func (c *timedConn) SetReadDeadline(at time.Time) error { return c.reads.set(at) }
 
 func (c *timedConn) SetWriteDeadline(at time.Time) error { return c.writes.set(at) }
@@ -114,13 +115,13 @@ type timeout struct {
 
 	mu     sync.Mutex
 	at     time.Time // zero: none
-	passed bool      // the connection has a deadline, which is over
+	passed bool      // the connection has an expired deadline
 }
 
-// longAgo is the deadline of what must end at once. net/http sets such a one to interrupt a read.
+// longAgo is a deadline that takes effect at once. net/http sets such a deadline to interrupt a read.
 var longAgo = time.Unix(1, 0)
 
-// set sets a deadline. One that is long over counts at once, as does its end.
+// set sets a deadline. A deadline up to longAgo takes effect at once, and so does its removal.
 func (t *timeout) set(at time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,7 +137,7 @@ func (t *timeout) set(at time.Time) error {
 	return t.tell(time.Time{})
 }
 
-// look lets a deadline pass.
+// look enforces the deadline if it has passed.
 func (t *timeout) look(now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

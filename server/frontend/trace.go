@@ -17,7 +17,7 @@ import (
 	"github.com/snowraft/snowraft/internal/tracing"
 )
 
-// spanOf begins the span of a call over gRPC that came with a sampled trace context; nil without one.
+// spanOf starts the span of a gRPC call with a sampled trace context; the span is nil without such a context.
 func (s *Server) spanOf(ctx context.Context, method string) (context.Context, trace.Span) {
 	if s.tracer == nil {
 		return ctx, nil
@@ -25,8 +25,8 @@ func (s *Server) spanOf(ctx context.Context, method string) (context.Context, tr
 	return s.tracer.Serve(ctx, callerOf(ctx), method[1:])
 }
 
-// tap returns what sees the headers of each call over gRPC. It keeps the trace context: to look for a header in the metadata of a
-// call costs more than all else that tracing does for a call without one.
+// tap returns the handler that sees the headers of each gRPC call. The handler keeps the trace context. A search for a header
+// in the metadata of a call would cost more than all other tracing work for a call without a trace context.
 func (s *Server) tap() tap.ServerInHandle {
 	if s.tracer == nil {
 		return s.silence.tap
@@ -43,12 +43,12 @@ func (s *Server) tap() tap.ServerInHandle {
 	}
 }
 
-// callerKey is the context's key of a *caller, which is the trace context of a call over gRPC as it came.
+// callerKey is the context key of a *caller, the received trace context of a gRPC call.
 type callerKey struct{}
 
 type caller struct{ parent, state string }
 
-// callerOf returns the trace context that a call over gRPC came with; invalid without one.
+// callerOf returns the trace context of a gRPC call; invalid without one.
 func callerOf(ctx context.Context) trace.SpanContext {
 	c, ok := ctx.Value(callerKey{}).(*caller)
 	if !ok {
@@ -57,7 +57,7 @@ func callerOf(ctx context.Context) trace.SpanContext {
 	return tracing.Context(c.parent, c.state)
 }
 
-// traced makes spans of HTTP requests that come with a sampled trace context. The handler behind it names them, see trace.
+// traced starts spans of HTTP requests that have a sampled trace context. The inner handler names the spans; see trace.
 func (s *Server) traced(next http.Handler) http.Handler {
 	if s.tracer == nil {
 		return next
@@ -90,7 +90,7 @@ func recording(ctx context.Context) trace.Span {
 	return nil
 }
 
-// sentStatus notes the status of an answer.
+// sentStatus records the status code of an answer.
 type sentStatus struct {
 	http.ResponseWriter
 	code int
@@ -102,10 +102,10 @@ func (s *sentStatus) WriteHeader(code int) {
 	s.ResponseWriter.WriteHeader(code)
 }
 
-// Unwrap serves http.ResponseController.
+// Unwrap is used by http.ResponseController.
 func (s *sentStatus) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
-// trace completes the span of a request that was answered. Without a span, it makes one if the request was slow.
+// trace completes the span of an answered request. Without a span, it creates one if the request was slow.
 func (m *method) trace(ctx context.Context, span trace.Span, err error, took time.Duration) {
 	late := span == nil
 	if late {
@@ -136,11 +136,11 @@ func (m *method) trace(ctx context.Context, span trace.Span, err error, took tim
 		span.SetAttributes(semconv.RPCResponseStatusCode(rpc.CodeName(code)))
 	}
 	if m.protocol != protocolHTTP || late {
-		span.End() // else traced does, with the status
+		span.End() // otherwise traced ends the span, with the status
 	}
 }
 
-// attributes returns what a span says of the method.
+// attributes returns the span attributes of the method.
 func (m *method) attributes() []attribute.KeyValue {
 	switch m.protocol {
 	case protocolGRPC:
@@ -158,7 +158,7 @@ func (m *method) attributes() []attribute.KeyValue {
 	}
 }
 
-// fault reports whether a code says that the server failed, by the convention for spans of servers.
+// fault reports whether a code means that the server failed, by OpenTelemetry's convention for server spans.
 func fault(c codes.Code) bool {
 	switch c {
 	case codes.Unknown, codes.DeadlineExceeded, codes.Unimplemented, codes.Internal, codes.Unavailable, codes.DataLoss:

@@ -14,23 +14,26 @@ import (
 )
 
 const (
-	// maxWatches is the most watches of the health in the process, maxWatchesOf those of one connection. Clients have one or
-	// two on each; there are six services. All connections of a token have a quarter at most.
+	// maxWatches is the largest number of health watches in the process, and maxWatchesOf that of one connection. A client
+	// has one or two per connection; there are six services. All connections of one token together have at most a quarter of
+	// maxWatches.
 	maxWatches   = 60_000
 	maxWatchesOf = 6
-	// maxStrangeWatches is the most of connections that have shown no valid token or certificate: anyone may watch.
+	// maxStrangeWatches is the largest number of watches on connections without a valid token or certificate: anyone may
+	// watch.
 	maxStrangeWatches = 1000
-	// greeting bounds the wait for the verdict on a watcher's token.
+	// greeting bounds the time for authenticating a watcher.
 	greeting = time.Second
 )
 
-// watches counts the watches of the health, apart from the streams of callers.
+// watches counts the health watches, apart from the streams of callers.
 type watches struct {
 	mu           sync.Mutex
 	all, strange int
 }
 
-// begin takes a place for a watch; after nil, end is called once. A nil connection leads into this process.
+// begin takes a place for a watch. After a nil error, end must be called once. A call inside the process has a nil
+// connection.
 func (w *watches) begin(c *apiConn, secured bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -68,7 +71,7 @@ func (w *watches) end(c *apiConn) {
 	}
 }
 
-// known counts the watches of a connection as those of a caller.
+// known counts the watches of a connection as those of a known caller.
 func (w *watches) known(c *apiConn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -76,11 +79,11 @@ func (w *watches) known(c *apiConn) {
 	c.strange = 0
 }
 
-// isHealth reports whether a method is of the health protocol, which takes no token.
+// isHealth reports whether a method belongs to the health protocol, which needs no token.
 func isHealth(method string) bool { return strings.HasPrefix(method, "/grpc.health.v1.Health/") }
 
-// watch takes a place for a watch of the health. A caller may show a token, or a certificate, so as not to be a stranger; one
-// that is not valid does no harm.
+// watch takes a place for a health watch. A caller may present a token or a certificate to be counted as known. An invalid
+// token or certificate is ignored.
 func (s *Server) watch(ctx context.Context) (end func(), err error) {
 	c := connOf(ctx)
 	if s.auth != nil && c != nil && !c.isKnown() &&
@@ -88,7 +91,7 @@ func (s *Server) watch(ctx context.Context) (end func(), err error) {
 		greeted, cancel := context.WithTimeout(ctx, greeting)
 		defer cancel()
 		if met, err := s.authenticate(greeted); err == nil && !trust.PrincipalOf(met).IsAnonymous() {
-			_ = speak(met) // else it watches as a stranger does
+			_ = speak(met) // otherwise the caller watches as a stranger
 		}
 	}
 	if err := s.watches.begin(c, s.auth != nil); err != nil {
