@@ -1,6 +1,6 @@
-// Package events keeps what happened to a member lately, for people who look for the reason of what they see now. It
-// is bounded by kind, so that no storm of one kind drives out the others, and it folds repetitions into one event with a
-// count.
+// Package events keeps the recent events of a member, for people who look for the cause of a present problem. Each kind of
+// event has its own bound, so that many events of one kind do not displace the others. Repetitions are folded into one event
+// with a count.
 package events
 
 import "log/slog"
@@ -8,35 +8,35 @@ import "log/slog"
 // Kind is the subject of an event.
 type Kind string
 
-// The kinds. They are the words of the API.
+// The kinds of events. Their texts are part of the API.
 const (
-	Election       Kind = "election"       // who leads, and why
-	Membership     Kind = "membership"     // joins, promotions, removals, and who is reached
-	Refusal        Kind = "refusal"        // requests that failed, by reason
-	Clock          Kind = "clock"          // jumps and offsets
+	Election       Kind = "election"       // leaders, and the reasons for changes
+	Membership     Kind = "membership"     // joins, promotions, removals, and reachability of members
+	Refusal        Kind = "refusal"        // failed requests, by reason
+	Clock          Kind = "clock"          // clock jumps and offsets
 	Window         Kind = "window"         // workers and windows of lanes, and blocks
-	Administration Kind = "administration" // administrative calls that were done, and what members change by themselves
+	Administration Kind = "administration" // administrative calls that succeeded, and automatic changes by members
 	Denial         Kind = "denial"         // administrative calls that were refused or failed
 	Process        Kind = "process"        // starts, drains and halts
 	Storage        Kind = "storage"        // snapshots
 )
 
-// Kinds lists all kinds.
+// Kinds returns all kinds.
 func Kinds() []Kind {
 	return []Kind{Election, Membership, Refusal, Clock, Window, Administration, Denial, Process, Storage}
 }
 
-// Event is one event, or several alike.
+// Event is one event, or several events of the same kind and key.
 type Event struct {
 	// Sequence numbers the events of a process in the order in which they began.
 	Sequence uint64
 	Kind     Kind
 	Level    slog.Level
 	Text     string
-	// Count is the number of times that it happened, at least 1.
+	// Count is the number of occurrences, at least 1.
 	Count uint64
-	// FirstMillis and LastMillis are the times of the first and the last occurrence in Unix ms, by the clock of the
-	// majority as the member knew it.
+	// FirstMillis and LastMillis are the times of the first and the last occurrence, in Unix ms, by the majority's clock as
+	// the member knew it.
 	FirstMillis, LastMillis int64
 	// Actor is the caller whose request changed something; empty otherwise.
 	Actor string
@@ -44,15 +44,15 @@ type Event struct {
 	Address string
 	// Reason is the reason of a refusal or a denial; empty otherwise.
 	Reason string
-	// Index is the index in the Raft log of the change; 0 for none.
+	// Index is the Raft log index of the change; 0 without one.
 	Index uint64
 }
 
-// discard takes events and keeps none.
+// discard drops all events.
 type discard struct{}
 
 // Note does nothing.
 func (discard) Note(Kind, slog.Level, string) {}
 
-// Discard is for processes without a [Ring].
+// Discard drops all events. It is for processes without a [Ring].
 var Discard discard

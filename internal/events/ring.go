@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	// PerKind is the most events of a kind that a [Ring] keeps.
+	// PerKind is the largest number of events of a kind that a [Ring] keeps.
 	PerKind = 60
 	// maxText bounds the text of an event, in bytes.
 	maxText = 400
-	// foldPause is the pause after which a repetition is an event of its own, and foldFor the time that one event covers at
-	// most, both in ms.
+	// foldPause is the pause after which a repetition becomes a new event. foldFor is the longest time that one event covers.
+	// Both are in ms.
 	foldPause = 60_000
 	foldFor   = 600_000
 )
 
-// Ring keeps the last events of a member. Its methods may be called from any goroutine, and take a lock for a moment.
+// Ring keeps the latest events of a member. Its methods may be called from any goroutine and hold a lock only briefly.
 type Ring struct {
 	watch *clock.Watch
 
 	mu    sync.Mutex
 	count uint64
-	kinds map[Kind][]*entry // the oldest first, at most PerKind of each
-	open  map[string]*entry // by kind and key: what a repetition is folded into
+	kinds map[Kind][]*entry // oldest first, at most PerKind per kind
+	open  map[string]*entry // by kind and key; receives repetitions
 }
 
 // entry is an event with its times on the monotonic clock, in ms.
@@ -36,22 +36,22 @@ type entry struct {
 	Event
 	key         string
 	first, last int64
-	// unsettled: no other clock was known yet, so that the time is worked out when it is read.
+	// unsettled means that no other clock was known at the time of the event. List then derives the Unix time later.
 	unsettled bool
 }
 
-// New returns an empty ring. It takes its times from the judge of the member's clock.
+// New returns an empty ring. Its times come from watch.
 func New(watch *clock.Watch) *Ring {
 	return &Ring{watch: watch, kinds: make(map[Kind][]*entry), open: make(map[string]*entry)}
 }
 
-// Note records an event. One with the same text, not long ago, counts once more instead.
+// Note records an event. If an event of the same kind and text is recent, it increments the count of that event instead.
 func (r *Ring) Note(kind Kind, level slog.Level, text string) {
 	r.Add(Event{Kind: kind, Level: level, Text: text}, text)
 }
 
-// Add records an event without a time. One of its kind with the same key, not long ago, counts once
-// more instead, with the new text.
+// Add records an event; the event's own times are ignored. If an event of the same kind and key is recent, it increments the
+// count of that event and sets the new text instead.
 func (r *Ring) Add(e Event, key string) {
 	now := r.watch.Now()
 	at, key := now.Wall-r.watch.Offset().Milliseconds(), string(e.Kind)+" "+key
@@ -78,12 +78,12 @@ func (r *Ring) Add(e Event, key string) {
 	r.kinds[e.Kind], r.open[key] = append(all, added), added
 }
 
-// Refused counts a request that failed with a reason.
+// Refused records a failed request with its reason.
 func (r *Ring) Refused(reason string, level slog.Level) {
 	r.Add(Event{Kind: Refusal, Level: level, Text: "requests failed: " + reason, Reason: reason}, reason)
 }
 
-// List returns the events, those with the latest last occurrence first.
+// List returns the events, sorted by Compare.
 func (r *Ring) List() []Event {
 	now, settled := r.watch.Now(), r.watch.Settled()
 	at := now.Wall - r.watch.Offset().Milliseconds()
@@ -103,7 +103,8 @@ func (r *Ring) List() []Event {
 	return all
 }
 
-// Compare orders events by their last occurrence, the latest first, and those of one moment and process by their number.
+// Compare orders events by their last occurrence, latest first. Events of the same moment are ordered by their number,
+// highest first.
 func Compare(a, b Event) int {
 	switch {
 	case a.LastMillis != b.LastMillis:
@@ -119,7 +120,7 @@ func Compare(a, b Event) int {
 	return 0
 }
 
-// clean returns a text of printable characters, cut to maxText.
+// clean removes unprintable characters and cuts the text to maxText.
 func clean(text string) string {
 	if len(text) > maxText {
 		text = text[:maxText] + "..."

@@ -15,38 +15,38 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// collector requests the status of the other members and composes overviews. One goroutine runs it and owns its fields;
-// a goroutine for each member makes the requests and sends the outcome to answers.
+// collector requests the status of the other members and composes overviews. One goroutine runs it and owns its fields. One
+// further goroutine per member makes the requests and sends the results to answers.
 type collector struct {
 	hub       *Hub
-	peers     map[string]*peer // by ID, without the own
+	peers     map[string]*peer // by ID, without the own member
 	self      peer
 	answers   chan answer
-	met       int64         // when a member was first seen, on the monotonic clock in ms
-	published clock.Reading // the last time; zero before the first
-	print     string        // of the overview that was published last
-	idleSince int64         // on the monotonic clock, ms; 0 while there are users
-	// lostLeader is when the own status was first without a leader, on the monotonic clock in ms; 0 while it has one.
+	met       int64         // time at which a new member was last seen first, on the monotonic clock, ms
+	published clock.Reading // time of the last publication; zero before the first
+	print     string        // fingerprint of the last published overview
+	idleSince int64         // start of the time without users, on the monotonic clock, ms; 0 while there are users
+	// lostLeader is the time since which the own status has no leader, on the monotonic clock in ms; 0 while it has one.
 	lostLeader int64
-	led        string // ID of the last leader of the own status
+	led        string // ID of the last leader in the own status
 }
 
-// peer is what a member last said.
+// peer is the latest information about a member.
 type peer struct {
 	stop   context.CancelFunc
-	asked  bool // a request had an outcome
+	asked  bool // a request had a result, or the member has no address
 	broken bool // the last request found no connection
 	quiet  quiet
 	status *snowraftv1.GetStatusResponse
-	seen   clock.Reading // when status arrived
-	taken  int64         // when the member took its status, on this process's monotonic clock, by half of the round trip
+	seen   clock.Reading // arrival time of status
+	taken  int64         // time at which the member took its status, on this process's monotonic clock; estimated as half of the round trip
 	rates  rates
 }
 
-// answer is the outcome of a request to a member.
+// answer is the result of a request to a member.
 type answer struct {
 	id     string
-	status *snowraftv1.GetStatusResponse // nil: err
+	status *snowraftv1.GetStatusResponse // nil: see err
 	err    error
 	sent   clock.Reading
 	got    clock.Reading
@@ -76,7 +76,7 @@ func (c *collector) run(ctx context.Context) {
 	}
 }
 
-// idle reports whether there have been no users for some time.
+// idle reports whether there have been no users for at least linger.
 func (c *collector) idle() bool {
 	now := c.hub.now().Mono
 	switch {
@@ -88,7 +88,7 @@ func (c *collector) idle() bool {
 	return c.idleSince != 0 && now-c.idleSince >= linger.Milliseconds()
 }
 
-// look composes an overview and publishes it if it is due, or shows something new.
+// look composes an overview and publishes it if it is due or shows a change.
 func (c *collector) look(ctx context.Context) {
 	now := c.hub.now()
 	since := now.Mono - c.published.Mono
@@ -115,10 +115,10 @@ func (c *collector) look(ctx context.Context) {
 	c.hub.publish(o)
 }
 
-// slack is the most that a tick may come too early, in milliseconds.
+// slack is the largest time by which a tick may come too early, in milliseconds.
 const slack = 20
 
-// meet begins to ask members that are new, and stops to ask those that are gone.
+// meet starts requests to new members and stops requests to removed members.
 func (c *collector) meet(ctx context.Context, own string, members []*snowraftv1.Member) {
 	present := make(map[string]bool, len(members))
 	for _, m := range members {
@@ -137,7 +137,7 @@ func (c *collector) meet(ctx context.Context, own string, members []*snowraftv1.
 			c.hub.wg.Go(func() { c.ask(asking, m.GetId()) })
 		}
 		if m.GetApiAddress() == "" {
-			p.asked = true // there is nothing to wait for
+			p.asked = true // no request to wait for
 		}
 	}
 	for id, p := range c.peers {
@@ -150,13 +150,13 @@ func (c *collector) meet(ctx context.Context, own string, members []*snowraftv1.
 	}
 }
 
-// ask requests a member's status every second until ctx ends. It runs in a goroutine of its own.
+// ask requests a member's status every second until ctx ends. It runs in its own goroutine.
 func (c *collector) ask(ctx context.Context, id string) {
 	timer := time.NewTicker(refresh)
 	defer timer.Stop()
 	for {
 		a := answer{id: id, sent: c.hub.now()}
-		members := c.hub.source.Members() // its address may have changed
+		members := c.hub.source.Members() // the member's address may have changed
 		if i := slices.IndexFunc(members, func(m *snowraftv1.Member) bool { return m.GetId() == id }); i >= 0 {
 			asking, cancel := context.WithTimeout(ctx, askTimeout)
 			a.status, a.err = c.hub.source.Ask(asking, members[i])
@@ -176,7 +176,7 @@ func (c *collector) ask(ctx context.Context, id string) {
 	}
 }
 
-// note keeps an answer.
+// note records the result of a request.
 func (c *collector) note(a answer) {
 	p := c.peers[a.id]
 	if p == nil {
@@ -188,7 +188,7 @@ func (c *collector) note(a answer) {
 		p.broken = p.quiet.refused || rpc.FromError(a.err).Code == codes.Unavailable
 		return
 	}
-	if a.status.GetMemberId() != a.id { // another member has its address now
+	if a.status.GetMemberId() != a.id { // another member has the address now
 		p.quiet = p.quiet.after(a.sent.Mono, false)
 		p.broken = true
 		return
@@ -201,7 +201,7 @@ func (p *peer) hear(s *snowraftv1.GetStatusResponse, now clock.Reading, taken in
 	p.status, p.seen, p.taken, p.broken, p.asked, p.quiet = s, now, taken, false, true, quiet{}
 }
 
-// complete reports whether each request had an outcome.
+// complete reports whether all peers had a result.
 func (c *collector) complete() bool {
 	for p := range maps.Values(c.peers) {
 		if !p.asked {
@@ -211,12 +211,12 @@ func (c *collector) complete() bool {
 	return true
 }
 
-// answers reports whether the member answered lately.
+// answers reports whether the member has answered recently.
 func (p *peer) answers(now clock.Reading) bool {
 	return p.status != nil && !p.broken && now.Mono-p.seen.Mono < fresh.Milliseconds()
 }
 
-// byName sorts members for people.
+// byName orders members by name, then by ID.
 func byName(a, b *snowraftv1.Member) int {
 	if c := strings.Compare(a.GetName(), b.GetName()); c != 0 {
 		return c

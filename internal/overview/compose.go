@@ -10,10 +10,10 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// maxLayouts is the most names of layouts in an overview.
+// maxLayouts is the largest number of layout names in an overview.
 const maxLayouts = 1000
 
-// compose makes an overview of what is known now.
+// compose returns an overview of the present state.
 func (c *collector) compose(now clock.Reading, members []*snowraftv1.Member) *snowraftv1.Overview {
 	own := c.self.status
 	layouts := c.hub.source.Layouts()
@@ -30,7 +30,7 @@ func (c *collector) compose(now clock.Reading, members []*snowraftv1.Member) *sn
 		joined = joined || m.GetId() == own.GetMemberId()
 		o.Members = append(o.Members, c.view(m, own, now))
 	}
-	if !joined { // not of a cluster yet, or removed
+	if !joined { // not joined yet, or removed
 		self := &snowraftv1.Member{Id: own.GetMemberId(), Name: own.GetName(), Role: own.GetRole(), Alive: true, Version: own.GetVersion()}
 		o.Members = append(o.Members, c.view(self, own, now))
 	}
@@ -38,7 +38,7 @@ func (c *collector) compose(now clock.Reading, members []*snowraftv1.Member) *sn
 	return o
 }
 
-// leaderless returns for how long the own status has had no leader.
+// leaderless returns the time since which the own status has had no leader; 0 if it has one.
 func (c *collector) leaderless(now clock.Reading) time.Duration {
 	if id := c.self.status.GetLeaderId(); id != "" {
 		c.lostLeader, c.led = 0, id
@@ -50,7 +50,7 @@ func (c *collector) leaderless(now clock.Reading) time.Duration {
 	return time.Duration(now.Mono-c.lostLeader) * time.Millisecond
 }
 
-// view returns a member as it is known now.
+// view returns the present view of a member.
 func (c *collector) view(m *snowraftv1.Member, own *snowraftv1.GetStatusResponse, now clock.Reading) *snowraftv1.MemberView {
 	p := &c.self
 	if m.GetId() != own.GetMemberId() {
@@ -76,7 +76,7 @@ func (c *collector) view(m *snowraftv1.Member, own *snowraftv1.GetStatusResponse
 	return v
 }
 
-// evidence returns what the overview of now is judged by.
+// evidence returns the facts for the verdict on an overview.
 func (c *collector) evidence(now clock.Reading, members []*snowraftv1.Member) evidence {
 	own := c.self.status
 	e := evidence{
@@ -93,7 +93,7 @@ func (c *collector) evidence(now clock.Reading, members []*snowraftv1.Member) ev
 	return e
 }
 
-// silence says how a member does not answer.
+// silence writes the problem of a member that does not answer.
 func (c *collector) silence(v *snowraftv1.MemberView, own *snowraftv1.GetStatusResponse, now clock.Reading) {
 	q := quiet{}
 	if p := c.peers[v.GetMember().GetId()]; p != nil {
@@ -102,7 +102,7 @@ func (c *collector) silence(v *snowraftv1.MemberView, own *snowraftv1.GetStatusR
 	q.show(v, own.GetName(), now.Mono)
 }
 
-// fingerprint returns a text that differs if something happened: clocks and rates do not count.
+// fingerprint returns a text that changes with every relevant change. Clocks and rates are not part of it.
 func fingerprint(o *snowraftv1.Overview) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %d %v %s", o.GetLeaderId(), o.GetTerm(), o.GetQuorum(), o.GetVerdict().GetSentence())

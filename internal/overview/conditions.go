@@ -10,16 +10,16 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// exhaustsSoon is the time before the end of a layout's time field from which it is a finding.
+// exhaustsSoon is the remaining time of a layout's time field from which the layout is a finding.
 const exhaustsSoon = 365 * 24 * time.Hour
 
-// restored reports whether a restore keeps the cluster from granting windows now.
+// restored reports whether a restore now prevents the cluster from granting windows.
 func (f *facts) restored() bool {
 	r := f.own.GetRestoration()
 	return r.GetOldClusterAlive() != "" || r.GetIssuesAtMs() > f.GetComposedAtMs()
 }
 
-// restoration is about a cluster that began from a backup.
+// restoration returns findings about a cluster that started from a backup.
 func (f *facts) restoration() (all []finding) {
 	r := f.own.GetRestoration()
 	if r == nil {
@@ -48,7 +48,7 @@ func (f *facts) restoration() (all []finding) {
 	return all
 }
 
-// layouts are about layouts that some member cannot issue IDs of, or that end.
+// layouts returns findings about layouts for which some member cannot issue IDs, and about layouts that end soon.
 func (f *facts) layouts() (all []finding) {
 	short := make(map[string][]string) // members without a worker, by layout
 	failed := make(map[string]*snowraftv1.Lane)
@@ -56,7 +56,7 @@ func (f *facts) layouts() (all []finding) {
 	for _, m := range f.issuing {
 		for _, l := range m.GetLanes() {
 			switch l.GetReason() {
-			case "", rpc.NoLeader, rpc.NotLeader, rpc.WindowEnded, rpc.CommitUnknown, rpc.Fenced: // other findings, or for a moment
+			case "", rpc.NoLeader, rpc.NotLeader, rpc.WindowEnded, rpc.CommitUnknown, rpc.Fenced: // covered by other findings, or short-lived
 			case rpc.WorkersExhausted:
 				if !slices.Contains(short[l.GetLayout()], m.GetMember().GetName()) {
 					short[l.GetLayout()] = append(short[l.GetLayout()], m.GetMember().GetName())
@@ -83,7 +83,7 @@ func (f *facts) layouts() (all []finding) {
 	return all
 }
 
-// foreign is about peers that members cannot understand.
+// foreign returns findings about peers that members cannot understand.
 func (f *facts) foreign() (all []finding) {
 	seen := make(map[string]bool)
 	for _, id := range keys(f.statuses) {
@@ -99,7 +99,7 @@ func (f *facts) foreign() (all []finding) {
 	return all
 }
 
-// secrets is about a rotation of the cluster's secret that waits for members.
+// secrets returns findings about a rotation of the cluster's secret that waits for members.
 func (f *facts) secrets() []finding {
 	known := f.own.GetSecretFingerprints()
 	if len(known) == 0 || f.own.GetSigningFingerprint() == known[0] {
@@ -119,7 +119,7 @@ func (f *facts) secrets() []finding {
 	return []finding{of(warning, text, "give every member the same secret file", runbookSecret).by("snowraft secret list")}
 }
 
-// upgrade is about members of different versions, and about an upgrade that is not finalized.
+// upgrade returns findings about members of different versions, and about an upgrade that is not finalized.
 func (f *facts) upgrade() (all []finding) {
 	versions := make(map[string][]string)
 	for _, m := range f.GetMembers() {

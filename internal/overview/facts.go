@@ -7,29 +7,29 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// evidence is what an overview is judged by, apart from its members. Its maps are by the ID of a member.
+// evidence holds the facts for the verdict on an overview, apart from its members. The keys of its maps are member IDs.
 type evidence struct {
-	own        *snowraftv1.GetStatusResponse            // of the composing member
-	statuses   map[string]*snowraftv1.GetStatusResponse // of the members that answer, itself included
+	own        *snowraftv1.GetStatusResponse            // status of the composing member
+	statuses   map[string]*snowraftv1.GetStatusResponse // statuses of the members that answer, including the composing member
 	older      map[string]bool                          // the status is from before the composing member lost its leader
-	leaderless time.Duration                            // since the composing member knew a leader; 0 if it knows one
-	led        string                                   // ID of the last leader that the composing member knew; empty if none
+	leaderless time.Duration                            // time since the composing member lost its leader; 0 if it has one
+	led        string                                   // ID of the last leader known to the composing member; empty if none
 }
 
-// facts is an overview and what follows from it.
+// facts is an overview with derived facts.
 type facts struct {
 	*snowraftv1.Overview
 	evidence
 
-	issuing []*snowraftv1.MemberView // answer, and issue IDs
-	refuse  []*snowraftv1.MemberView // answer, and issue none
+	issuing []*snowraftv1.MemberView // answer and issue IDs
+	refuse  []*snowraftv1.MemberView // answer and issue no IDs
 	silent  []*snowraftv1.MemberView // do not answer
 	voters  int
-	needed  int                    // voters that make a quorum
-	leads   *snowraftv1.MemberView // nil: no leader that answers is known
-	until   int64                  // every issuing member continues until then without quorum, Unix ms; 0 if unknown
+	needed  int                    // number of voters for a quorum
+	leads   *snowraftv1.MemberView // nil if no answering leader is known
+	until   int64                  // time until which every issuing member continues without quorum, Unix ms; 0 if unknown
 
-	// Set by leadership, whose finding says so too.
+	// The following fields are set by leadership, whose finding reports the same facts.
 	outage bool   // too few voters answer
 	fallen string // ID of a leader that does not answer
 }
@@ -64,9 +64,9 @@ func (f *facts) sort() {
 	f.findLeader()
 }
 
-// findLeader finds the leader of the latest term: the one that the composing member knows, or a member that says that it
-// leads itself. What others know may be older, and what that member said before the composing member lost its leader may be
-// over.
+// findLeader finds the leader of the latest term. The leader is the one known to the composing member, or a member whose own
+// status says that it leads. It ignores what a member's status says about another leader, because that may be older. It also
+// ignores a status from before the composing member lost its leader, unless the status has a later term.
 func (f *facts) findLeader() {
 	by := f.own
 	for id, s := range f.statuses {

@@ -7,13 +7,13 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// finding is a Finding and how it stands to others.
+// finding is a Finding and its relation to other findings.
 type finding struct {
 	*snowraftv1.Finding
-	mentioned bool // a worse finding says so too: the sentence does not count it again
+	mentioned bool // a worse finding reports the same problem; the sentence does not count it again
 }
 
-// findings lists what is wrong, of equal level what concerns the whole cluster first.
+// findings returns all findings. Among findings of equal level, those about the whole cluster come first.
 func (f *facts) findings() (all []finding) {
 	if f.own.GetClusterId() == "" {
 		return []finding{f.notJoined()}
@@ -37,13 +37,13 @@ func of(level snowraftv1.VerdictLevel, text, action, runbook string) finding {
 	return finding{Finding: &snowraftv1.Finding{Level: level, Text: text, Action: action, Runbook: runbook}}
 }
 
-// about names the member that a finding is about.
+// about sets the member that a finding is about.
 func (f finding) about(name string) finding {
 	f.Member = name
 	return f
 }
 
-// by names a command.
+// by sets the command of a finding.
 func (f finding) by(command string) finding {
 	f.Command = command
 	return f
@@ -56,7 +56,7 @@ func (f *facts) notJoined() finding {
 		"", runbookWaits).about(name)
 }
 
-// tolerance is about clusters that tolerate no failure although all is well.
+// tolerance returns findings about a healthy cluster that tolerates no failure.
 func (f *facts) tolerance() []finding {
 	if voters := f.GetQuorum().GetVoters(); len(f.GetMembers()) > 1 && voters < 3 && f.leads != nil {
 		return []finding{of(warning, fmt.Sprintf("%s, so none may fail", count(int(voters), "voter")), "add members until there are 3 voters", runbookTooFew)}
@@ -64,11 +64,11 @@ func (f *facts) tolerance() []finding {
 	return nil
 }
 
-// silence is about a member that does not answer.
+// silence returns the finding about a member that does not answer.
 func (f *facts) silence(m *snowraftv1.MemberView) finding {
 	name := m.GetMember().GetName()
 	found := of(warning, name+" "+m.GetProblem(), fmt.Sprintf("start %s, or remove it if it is gone for good", name), runbookDoesNotStart).
-		by("snowraft member list") // the table of members has the command that removes it, which is rarely right
+		by("snowraft member list") // the table of members has the command to remove the member, which is rarely right
 	switch {
 	case m.GetMember().GetHalted():
 		found.Action = fmt.Sprintf("read the log of %s, and start it again when the cause is gone", name)

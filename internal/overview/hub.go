@@ -1,9 +1,9 @@
-// Package overview composes what a process knows about its cluster into one message for people: its own state, and what
-// each other member last said of itself.
+// Package overview composes the information of a process about its cluster into one message for people: the process's own
+// state and the last status of each other member.
 //
-// A [Hub] has at most one collector, which runs while there are watchers. All of them share its requests to other members
-// and the overviews that it composes, so their number costs the members nothing. A watcher that reads slowly misses
-// overviews: there is no queue.
+// A [Hub] has at most one collector, which runs while there are watchers. All watchers share the collector's requests to
+// other members and its overviews, so the number of watchers adds no load on the members. There is no queue: a slow watcher
+// misses overviews.
 package overview
 
 import (
@@ -19,17 +19,18 @@ import (
 )
 
 const (
-	// MaxWatches is the most watches of a process.
+	// MaxWatches is the largest number of watches of a process.
 	MaxWatches = 100
-	// beat is the interval at which the collector looks for changes; it publishes no more often.
+	// beat is the interval at which the collector looks for changes. It is also the shortest interval between publications.
 	beat = 250 * time.Millisecond
-	// refresh is the longest interval between overviews, and that between the requests to a member.
+	// refresh is the longest interval between overviews, and the interval between requests to a member.
 	refresh = time.Second
 	// askTimeout bounds a request to a member.
 	askTimeout = 900 * time.Millisecond
-	// fresh is the age up to which a member's answer counts: with a beat, less than the 2 s that are promised.
+	// fresh is the age up to which a member's answer counts. Together with a beat, it is less than the documented 2 s.
 	fresh = 1750 * time.Millisecond
-	// linger is the time that the collector runs without users: programs that poll share it too, and get rates.
+	// linger is the time for which the collector keeps running without users. It lets polling programs share the collector
+	// and get rates.
 	linger = 3 * time.Second
 )
 
@@ -39,11 +40,11 @@ var ErrClosed = errors.New("this process is shutting down")
 // ErrRefused is the error of [Source.Ask] for a member whose address refuses connections: no process listens there.
 var ErrRefused = errors.New("connection refused")
 
-// Source is the process that the overviews are composed in.
+// Source is the process that composes the overviews.
 type Source interface {
-	// Status returns the process's own status.
+	// Status returns the status of the process.
 	Status() *snowraftv1.GetStatusResponse
-	// Members returns the members as this process sees them, itself included. The caller owns the messages.
+	// Members returns the members known to this process, including itself. The caller owns the messages.
 	Members() []*snowraftv1.Member
 	// Ask requests the status of another member. The error wraps ErrRefused if the member's address refuses connections.
 	Ask(ctx context.Context, member *snowraftv1.Member) (*snowraftv1.GetStatusResponse, error)
@@ -57,16 +58,16 @@ type Config struct {
 	Now    clock.Source
 }
 
-// Hub shares overviews among those who watch. It is safe for concurrent use.
+// Hub shares overviews among all watchers. It is safe for concurrent use.
 type Hub struct {
 	source Source
 	now    clock.Source
 	wg     sync.WaitGroup
 
 	mu      sync.Mutex
-	users   int                // watches, and calls of Get
+	users   int                // watches, and calls of Get in progress
 	watches int                // at most MaxWatches
-	stop    context.CancelFunc // ends the collector; nil if none runs
+	stop    context.CancelFunc // stops the collector; nil if none runs
 	newest  *snowraftv1.Overview
 	changed chan struct{} // closed and replaced with each overview, and by Close
 	closed  bool
@@ -77,8 +78,8 @@ func New(cfg Config) *Hub {
 	return &Hub{source: cfg.Source, now: cfg.Now, changed: make(chan struct{})}
 }
 
-// Get returns an overview that is at most a second old. It waits up to a second for members that do not answer.
-// The caller must not change the message.
+// Get returns an overview that is at most one second old. It waits at most one second for members that do not answer. The
+// caller must not change the message.
 func (h *Hub) Get(ctx context.Context) (*snowraftv1.Overview, error) {
 	if err := h.join(false); err != nil {
 		return nil, err
@@ -87,7 +88,7 @@ func (h *Hub) Get(ctx context.Context) (*snowraftv1.Overview, error) {
 	return h.next(ctx, nil)
 }
 
-// Watch takes a place among the watchers.
+// Watch takes a place among the watchers. The caller must close the returned Watch.
 func (h *Hub) Watch() (*Watch, error) {
 	if err := h.join(true); err != nil {
 		return nil, err
@@ -101,7 +102,8 @@ type Watch struct {
 	last *snowraftv1.Overview
 }
 
-// Next waits for an overview newer than the last one and returns the newest. The caller must not change the message.
+// Next waits for an overview newer than the last one, and returns the newest overview. The caller must not change the
+// message.
 func (w *Watch) Next(ctx context.Context) (_ *snowraftv1.Overview, err error) {
 	next, err := w.hub.next(ctx, w.last)
 	if err == nil {
@@ -113,7 +115,7 @@ func (w *Watch) Next(ctx context.Context) (_ *snowraftv1.Overview, err error) {
 // Close releases the place.
 func (w *Watch) Close() { w.hub.leave(true) }
 
-// Close ends the collector and all watches.
+// Close stops the collector and all watches.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	if !h.closed {
@@ -127,7 +129,7 @@ func (h *Hub) Close() {
 	h.wg.Wait()
 }
 
-// join registers a user and starts the collector for the first one.
+// join registers a user and starts the collector for the first user.
 func (h *Hub) join(watches bool) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -149,7 +151,7 @@ func (h *Hub) join(watches bool) error {
 	return nil
 }
 
-// TooMany returns the error of a watch that finds no place.
+// TooMany returns the error of a watch beyond MaxWatches.
 func TooMany() error {
 	return rpc.NewError(rpc.Overloaded, fmt.Sprintf("%d overviews are being watched at this process; close one, or watch another member", MaxWatches))
 }
@@ -202,7 +204,7 @@ func (h *Hub) used() bool {
 	return h.users > 0
 }
 
-// retire ends the collector that calls it, unless there are users again.
+// retire stops the calling collector, unless an open Hub has users again. It reports whether it did.
 func (h *Hub) retire() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -6,11 +6,11 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// maxLanes is the most lanes of a member in an overview. A member has up to 64 of each layout.
+// maxLanes is the largest number of a member's lanes in an overview. A member has up to 64 lanes per layout.
 const maxLanes = 128
 
-// shown returns the lanes of a member that an overview has: if they are too many, those with a problem first, then those
-// that hold a window.
+// shown returns the lanes of a member that an overview includes. If there are too many, lanes with a problem take precedence,
+// then lanes that hold a window.
 func shown(lanes []*snowraftv1.Lane) []*snowraftv1.Lane {
 	if len(lanes) <= maxLanes {
 		return lanes
@@ -30,7 +30,8 @@ func shown(lanes []*snowraftv1.Lane) []*snowraftv1.Lane {
 	return lanes[:maxLanes]
 }
 
-// servesUntil returns until when a member issues IDs of every layout that it issues IDs of; 0 if it holds no window.
+// servesUntil returns the time until which a member can issue IDs of all layouts whose IDs it issues now; 0 if it holds no
+// window.
 func servesUntil(lanes []*snowraftv1.Lane) int64 {
 	latest := make(map[string]int64)
 	for _, l := range lanes {

@@ -8,13 +8,13 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// electionTime is the time after which an election is no longer the reason why there is no leader.
+// electionTime is the time after which an election no longer explains a missing leader.
 const electionTime = 5 * time.Second
 
-// hearingTime is the time in which a member hears of a leader that another member already knows.
+// hearingTime is the time within which a member learns of a leader that another member already knows.
 const hearingTime = 1500 * time.Millisecond
 
-// leadership says why there is no leader that answers; nothing if there is one.
+// leadership returns a finding with the reason why no leader answers; nil if a leader answers.
 func (f *facts) leadership() []finding {
 	if f.leads != nil && (f.own.GetLeaderId() != "" || f.leaderless < hearingTime) {
 		return nil
@@ -32,7 +32,7 @@ func (f *facts) leadership() []finding {
 	case f.own.GetLeaderId() != "" && ended: // until the member notices
 		f.fallen = f.led
 		return []finding{of(warning, fmt.Sprintf("the leader, %s, %s", f.LeaderName, last.GetProblem()), "wait some seconds for the election of another leader", runbookNoLeader).about(f.LeaderName)}
-	case f.own.GetLeaderId() != "": // over the Raft port; or for a moment, until the member notices
+	case f.own.GetLeaderId() != "": // not over the Raft port, or only until the member notices
 		f.fallen = f.LeaderId
 		return []finding{of(warning, fmt.Sprintf("the leader, %s, does not answer %s", f.LeaderName, self),
 			"check its process, and the network to its API port", runbookCutOff).about(f.LeaderName)}
@@ -55,7 +55,7 @@ func (f *facts) leadership() []finding {
 	}
 }
 
-// lastLeader returns the last leader that the composing member knew, if it is a member still; nil otherwise.
+// lastLeader returns the last leader known to the composing member, if it is still a member; nil otherwise.
 func (f *facts) lastLeader() *snowraftv1.MemberView {
 	i := slices.IndexFunc(f.GetMembers(), func(m *snowraftv1.MemberView) bool { return f.led != "" && m.GetMember().GetId() == f.led })
 	if i < 0 {
@@ -64,12 +64,12 @@ func (f *facts) lastLeader() *snowraftv1.MemberView {
 	return f.GetMembers()[i]
 }
 
-// allDown reports whether each member that does not answer does not run.
+// allDown reports whether some members do not answer and all of these are down.
 func (f *facts) allDown() bool {
 	return len(f.silent) > 0 && !slices.ContainsFunc(f.silent, func(m *snowraftv1.MemberView) bool { return !m.GetDown() })
 }
 
-// others names the members that answer.
+// others returns the names of the members that answer, for a sentence.
 func (f *facts) others() string {
 	if f.reached() <= 1 {
 		return f.own.GetName()
@@ -77,7 +77,7 @@ func (f *facts) others() string {
 	return "the others"
 }
 
-// unanswered says which members do not answer.
+// unanswered returns a clause that names the members that do not answer.
 func (f *facts) unanswered() string {
 	one := len(f.silent) == 1
 	switch {

@@ -6,17 +6,17 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// gossipTime is the time after which gossip has noticed that a process is gone. Until then, that gossip reaches a member
+// gossipTime is the time after which gossip has noticed that a process is gone. Before that, gossip contact with a member
 // proves nothing.
 const gossipTime = 30 * time.Second
 
-// quiet is how a member does not answer; zero while it answers.
+// quiet describes the silence of a member. It is zero while the member answers.
 type quiet struct {
-	since   int64 // when the first request without an answer was sent, on the monotonic clock in ms
-	refused bool  // the last request was refused a connection: no process listens at the member's address
+	since   int64 // send time of the first unanswered request, on the monotonic clock in ms
+	refused bool  // the last request was refused: no process listens at the member's address
 }
 
-// after returns how a member does not answer after another request, which was sent at that time.
+// after returns the state after another unanswered request, which was sent at the given time.
 func (q quiet) after(sent int64, refused bool) quiet {
 	if q.since == 0 {
 		q.since = max(sent, 1)
@@ -25,18 +25,18 @@ func (q quiet) after(sent int64, refused bool) quiet {
 	return q
 }
 
-// heard reports whether gossip reaches a member that has not answered for long enough.
+// heard reports whether gossip still reaches a member that has not answered for at least gossipTime.
 func (q quiet) heard(m *snowraftv1.Member, now int64) bool {
 	return m.GetAlive() && q.since > 0 && now-q.since >= gossipTime.Milliseconds()
 }
 
-// down reports whether a member does not run, as far as its address, gossip and the member itself show.
+// down reports whether a member is down, as far as its address, gossip and the member itself show.
 func (q quiet) down(m *snowraftv1.Member, now int64) bool {
 	return m.GetHalted() || q.refused && !q.heard(m, now)
 }
 
-// show says how a member does not answer the one that composes the overview. Of a member that refuses no connections, that it is
-// down is more than the process can know.
+// show writes the silence of a member as a problem. The member asker composes the overview. For a member that does not refuse
+// connections, the process cannot know that the member is down.
 func (q quiet) show(v *snowraftv1.MemberView, asker string, now int64) {
 	m := v.GetMember()
 	if v.Down = q.down(m, now); v.GetDown() {

@@ -2,20 +2,20 @@ package overview
 
 import snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 
-// minSpan is the shortest time that a rate is computed from, in milliseconds.
+// minSpan is the shortest time between answers for computing a rate, in milliseconds.
 const minSpan = 500
 
-// rates are what a member issued per second between two of its answers.
+// rates holds the rates of a member between two of its answers.
 type rates struct {
 	last   *snowraftv1.Issued
-	at     int64 // when last was noted, on the monotonic clock, ms
+	at     int64 // time of last, on the monotonic clock, ms
 	known  bool
 	values [3]float64 // IDs, numbers, refusals per second
 }
 
-// note takes the counters of an answer. Counters that fell are those of another start of the member.
+// note records the counters of an answer. Counters that fell belong to a restarted member.
 func (r *rates) note(now *snowraftv1.Issued, at int64) {
-	if now == nil { // of an older version
+	if now == nil { // member of an older version
 		return
 	}
 	span := at - r.at

@@ -10,7 +10,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// refusals are about members that answer and issue no IDs.
+// refusals returns findings about members that answer and issue no IDs.
 func (f *facts) refusals() (all []finding) {
 	level := warning
 	if len(f.issuing) == 0 {
@@ -21,7 +21,7 @@ func (f *facts) refusals() (all []finding) {
 		byReason[m.GetReason()] = append(byReason[m.GetReason()], m)
 	}
 	if behind := byReason[rpc.ClockBehind]; len(behind) > 1 && len(behind)*2 > len(f.issuing)+len(f.refuse) {
-		// That so many clocks are behind is less likely than that one was ahead.
+		// It is less likely that so many clocks are behind than that one clock was ahead.
 		all = append(all, f.observedAhead(level, behind))
 		delete(byReason, rpc.ClockBehind)
 	}
@@ -40,7 +40,7 @@ func (f *facts) refusals() (all []finding) {
 	return all
 }
 
-// refusal is about members that issue no IDs for the same reason.
+// refusal returns the finding about members that issue no IDs for the same reason.
 func (f *facts) refusal(level snowraftv1.VerdictLevel, reason string, members []*snowraftv1.MemberView) finding {
 	who, one := list(names(members)), len(members) == 1
 	verb := "issue no IDs"
@@ -76,26 +76,26 @@ func (f *facts) windowless(members []*snowraftv1.MemberView) bool {
 		!slices.ContainsFunc(members, func(m *snowraftv1.MemberView) bool { return strings.Contains(m.GetProblem(), "window ended") })
 }
 
-// wrongClock is about a member that refuses because of its clock.
+// wrongClock returns the finding about a member that issues no IDs because of its clock.
 func (f *facts) wrongClock(level snowraftv1.VerdictLevel, m *snowraftv1.MemberView) finding {
 	name := m.GetMember().GetName()
 	text := name + " issues no IDs: its clock is "
 	if m.GetReason() == rpc.ClockSkew {
-		if m.GetClockOffsetMs() <= f.GetMaxClockOffsetMs() { // measured differently, or for another reason
+		if m.GetClockOffsetMs() <= f.GetMaxClockOffsetMs() { // measured differently, or refused for another reason
 			return of(level, name+" issues no IDs: "+m.GetProblem(), "correct the clock of "+name, runbookAhead).about(name)
 		}
 		return of(level, text+fmt.Sprintf("%s ahead of the majority's, limit %s", millis(m.GetClockOffsetMs()), millis(f.GetMaxClockOffsetMs())),
 			"correct the clock of "+name, runbookAhead).about(name)
 	}
 	behind := f.GetObservedClockAtMs() - m.GetClockAtMs()
-	if behind <= f.GetWaitThresholdMs() { // its lane has issued in the future
+	if behind <= f.GetWaitThresholdMs() { // the lane has issued IDs with future times
 		return of(level, name+" issues no IDs: "+m.GetProblem(), "", runbookBehind).about(name)
 	}
 	return of(level, text+fmt.Sprintf("%s behind the observed clock, limit %s", millis(behind), millis(f.GetWaitThresholdMs())),
 		"correct the clock of "+name, runbookBehind).about(name)
 }
 
-// observedAhead is about an observed clock that most clocks are behind.
+// observedAhead returns the finding about an observed clock that is ahead of most clocks.
 func (f *facts) observedAhead(level snowraftv1.VerdictLevel, behind []*snowraftv1.MemberView) finding {
 	least := f.GetObservedClockAtMs() - behind[0].GetClockAtMs()
 	for _, m := range behind {
@@ -105,7 +105,7 @@ func (f *facts) observedAhead(level snowraftv1.VerdictLevel, behind []*snowraftv
 		"correct the clocks, or set the observed clock back if they are correct", runbookObserved).by("snowraft clock reset")
 }
 
-// clocks are about clocks that are off, of members that issue IDs.
+// clocks returns findings about wrong clocks of members that issue IDs.
 func (f *facts) clocks() (all []finding) {
 	limit := f.GetMaxClockOffsetMs()
 	for _, m := range f.issuing {
@@ -124,5 +124,5 @@ func (f *facts) clocks() (all []finding) {
 	return all
 }
 
-// millis returns a duration for people.
+// millis returns a duration in ms as text for people.
 func millis(ms int64) string { return span(time.Duration(ms) * time.Millisecond) }

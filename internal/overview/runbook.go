@@ -1,6 +1,6 @@
 package overview
 
-// Anchors of headings in docs/runbook.md. Each finding has one.
+// Anchors of headings in docs/runbook.md. Each finding has one of them.
 const (
 	runbookNoLeader     = "no-leader"
 	runbookCutOff       = "member-cut-off"

@@ -10,8 +10,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Unreachable returns the overview of a gateway that no member answers: what a member composed last, if there is that, with
-// no member answering since then, for a reason that is for people. Times are in Unix milliseconds.
+// Unreachable returns the overview of a gateway that reaches no member. It is the last overview of a member, if there is one,
+// with all members silent since then. The reason why is for people. Times are in Unix ms.
 func Unreachable(gateway string, now, since int64, why error, last *snowraftv1.Overview) *snowraftv1.Overview {
 	o := &snowraftv1.Overview{}
 	if last != nil {

@@ -14,7 +14,7 @@ const (
 	bad     = snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD
 )
 
-// maxFindings is the most findings of a verdict.
+// maxFindings is the largest number of findings in a verdict.
 const maxFindings = 64
 
 // judge sets the verdict of an overview, its leader and its quorum.
@@ -51,7 +51,8 @@ func judge(o *snowraftv1.Overview, by evidence) {
 	o.Verdict = v
 }
 
-// state says which members issue IDs, which one leads, how many may fail, and until when.
+// state returns clauses about the members that issue IDs, the leader, the tolerated failures, and the time limit without
+// quorum.
 func (f *facts) state() []string {
 	if len(f.GetMembers()) == 1 && len(f.issuing) == 1 && f.leads != nil {
 		return []string{f.leads.GetMember().GetName() + " issues IDs and is the only member: it may not fail"}
@@ -74,7 +75,7 @@ func (f *facts) state() []string {
 	return parts
 }
 
-// issuers says which members issue IDs. Of those that do not answer, nothing is known.
+// issuers returns a clause about the members that issue IDs. The state of silent members is unknown.
 func (f *facts) issuers() string {
 	switch all, issue := len(f.GetMembers()), len(f.issuing); {
 	case issue == 0 && len(f.silent) == 0:
@@ -90,7 +91,7 @@ func (f *facts) issuers() string {
 	}
 }
 
-// mayFail says how many voters may fail. Voters that do not answer count as failed.
+// mayFail returns a clause with the number of voters that may fail. Voters that do not answer count as failed.
 func (f *facts) mayFail() string {
 	n := int(f.GetQuorum().GetMayFail())
 	none, more := "none may fail", ""

@@ -14,8 +14,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// clockTime returns a time of day for people, in UTC, rounded down: with seconds if it is within minutes of now, with the
-// date if it is not within a day.
+// clockTime returns a time of day for people, in UTC, rounded down. It includes seconds if the time is less than 2 minutes
+// away from now, and the date if it is more than 20 hours away.
 func clockTime(at, now int64) string {
 	format := "15:04 UTC"
 	switch distance := time.Duration(max(at-now, now-at)) * time.Millisecond; {
@@ -27,7 +27,8 @@ func clockTime(at, now int64) string {
 	return time.UnixMilli(at).UTC().Format(format)
 }
 
-// span returns a duration for people: with two digits below ten seconds, else in whole seconds.
+// span returns a duration for people, rounded down: below a second in ms, below ten seconds with at most two digits,
+// otherwise in whole seconds.
 func span(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -41,7 +42,7 @@ func span(d time.Duration) string {
 	}
 }
 
-// capital returns a text as the beginning of a sentence, unless it begins with a name, which stays as it is.
+// capital capitalizes the beginning of a text, unless the text begins with one of the names.
 func capital(text string, names []string) string {
 	word, _, _ := strings.Cut(text, " ")
 	if slices.Contains(names, strings.TrimSuffix(word, ",")) {
@@ -51,7 +52,7 @@ func capital(text string, names []string) string {
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 
-// count returns a number of things.
+// count returns a number with its noun.
 func count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -66,7 +67,7 @@ func names(members []*snowraftv1.MemberView) (all []string) {
 	return all
 }
 
-// maxNames is the most names in a list for people.
+// maxNames is the largest number of names in a list for people.
 const maxNames = 4
 
 // list joins names: "a, b and c".
@@ -80,5 +81,5 @@ func list(names []string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-// keys returns the keys of a map in order.
+// keys returns the keys of a map in ascending order.
 func keys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

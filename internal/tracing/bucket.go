@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// bucket bounds spans per second. A full one has as many as a second fills it with.
+// bucket is a token bucket for spans. Its capacity is the number of tokens that one second adds.
 type bucket struct {
 	rate float64 // per second
 
@@ -14,7 +14,7 @@ type bucket struct {
 	last  time.Time
 }
 
-// take takes one; false if there is none.
+// take takes one token. It returns false if there is none.
 func (b *bucket) take(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// The names of the W3C trace context in metadata of gRPC and, whatever their case, in HTTP headers.
+// Header names of the W3C trace context, in gRPC metadata and, in any case, in HTTP headers.
 const (
 	Parent = "traceparent"
 	State  = "tracestate"
@@ -16,11 +16,11 @@ const (
 const (
 	// maxParent is longer than a traceparent of any known version.
 	maxParent = 128
-	// maxState is the most of a vendor's data that is kept: a span holds it until it is exported.
+	// maxState bounds the vendor data that a span holds until it is exported, in bytes.
 	maxState = 512
 )
 
-// Context returns the trace context of a request, given its headers; an invalid one without them.
+// Context returns the trace context of a request from its headers. It is invalid without valid headers.
 func Context(parent, state string) trace.SpanContext {
 	if parent == "" || len(parent) > maxParent {
 		return trace.SpanContext{}
@@ -32,7 +32,7 @@ func Context(parent, state string) trace.SpanContext {
 	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
 }
 
-// Headers returns the headers of a call that is made in a context with a span: names and values by turns; none without a span.
+// Headers returns the trace context of ctx as headers: names and values alternate. It returns none without a span.
 func Headers(ctx context.Context) []string {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return nil
@@ -46,5 +46,5 @@ func Headers(ctx context.Context) []string {
 	return headers
 }
 
-// Sampled reports whether a context has the span of a sampled request.
+// Sampled reports whether ctx has the span of a sampled request.
 func Sampled(ctx context.Context) bool { return trace.SpanContextFromContext(ctx).IsSampled() }

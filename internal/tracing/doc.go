@@ -1,10 +1,10 @@
-// Package tracing decides which work of a process is traced, and makes the spans of it.
+// Package tracing decides which work of a process is traced, and creates the spans.
 //
-// Spans are made of requests that come with a sampled trace context, of what is done for them, and of requests and a leader's
-// work that take longer than a limit. The span of the latter is made when the work is over, so work that is quick costs
-// nothing but two readings of the clock. Both kinds of spans are bounded per second, because any caller can ask for them.
+// It creates spans for requests with a sampled trace context and for the work done for them. It also creates spans for other
+// requests, and for work of a leader, that take longer than a limit. Such a span is created after the work ends, so that fast
+// work costs only two readings of the clock. Both kinds of spans are bounded per second, because any caller can request them.
 //
-// A nil [Tracer] makes no spans and reads no clock: it is how tracing is off.
+// A nil [Tracer] creates no spans and reads no clock. It turns tracing off.
 //
-// Spans hold no text of errors, no tokens and no names that callers choose.
+// Spans hold no error texts, no tokens and no names that callers choose.
 package tracing

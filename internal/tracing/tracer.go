@@ -14,32 +14,32 @@ import (
 const (
 	// scope is the name of the instrumentation.
 	scope = "github.com/snowraft/snowraft"
-	// maxSampled is the most sampled requests per second that get a span, and maxSlow the most slow ones, and works that are
-	// not part of a request.
+	// maxSampled is the largest number of spans for sampled requests per second. maxSlow is the largest number per second of
+	// spans for slow requests and for slow work outside requests.
 	maxSampled = 1000
 	maxSlow    = 50
 )
 
-// Counts are the spans of a process by what became of them.
+// Counts holds the numbers of a process's spans by outcome.
 type Counts struct {
-	Exported uint64 // the collector has them
-	Failed   uint64 // the collector refused them or did not answer
+	Exported uint64 // accepted by the collector
+	Failed   uint64 // refused by the collector, or not answered
 	Dropped  uint64 // the queue was full
-	Limited  uint64 // not made, because there were too many in that second
+	Limited  uint64 // not created, because there were too many in that second
 }
 
 // Config describes a Tracer.
 type Config struct {
 	Provider trace.TracerProvider
-	// SlowerThan is the time after which work is traced that no sampled request asked for; 0: it is never traced.
+	// SlowerThan is the duration from which work without a sampled request is traced; 0: never.
 	SlowerThan time.Duration
-	// Counts returns what became of the spans that were made.
+	// Counts returns the outcomes of the created spans.
 	Counts func() Counts
-	// Close sends the spans that are left, until ctx ends.
+	// Close sends the remaining spans until ctx ends.
 	Close func(ctx context.Context) error
 }
 
-// Tracer makes the spans of a process. Its methods may be called from any goroutine.
+// Tracer creates the spans of a process. Its methods may be called from any goroutine.
 type Tracer struct {
 	cfg     Config
 	tracer  trace.Tracer
@@ -56,7 +56,7 @@ func New(cfg Config) *Tracer {
 	}
 }
 
-// Counts returns what became of spans.
+// Counts returns the outcomes of all spans.
 func (t *Tracer) Counts() Counts {
 	if t == nil {
 		return Counts{}
@@ -69,22 +69,23 @@ func (t *Tracer) Counts() Counts {
 // closeWithin bounds the wait for the collector when a process stops.
 const closeWithin = 2 * time.Second
 
-// Close sends the spans that are left. A collector that does not answer delays it for 2 s at most.
+// Close sends the remaining spans. A collector that does not answer delays Close by at most 2 s.
 func (t *Tracer) Close(ctx context.Context) {
 	if t == nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, closeWithin)
 	defer cancel()
-	_ = t.cfg.Close(ctx) // what was not sent in time is lost
+	_ = t.cfg.Close(ctx) // unsent spans are lost
 }
 
-// Slow reports whether work that took so long is traced although no sampled request asked for it.
+// Slow reports whether work of this duration is traced even without a sampled request.
 func (t *Tracer) Slow(took time.Duration) bool {
 	return t != nil && t.cfg.SlowerThan > 0 && took >= t.cfg.SlowerThan
 }
 
-// Serve begins the span of a request with a remote parent. Without a sampled parent, the span is nil and the context is ctx.
+// Serve starts the span of a request with a remote parent. Without a sampled parent, or beyond maxSampled, it returns ctx and
+// a nil span.
 func (t *Tracer) Serve(ctx context.Context, parent trace.SpanContext, name string, attrs ...attribute.KeyValue) (context.Context, trace.Span) {
 	if !parent.IsSampled() || !t.allow(&t.sampled) {
 		return ctx, nil
@@ -92,8 +93,8 @@ func (t *Tracer) Serve(ctx context.Context, parent trace.SpanContext, name strin
 	return t.tracer.Start(trace.ContextWithRemoteSpanContext(ctx, parent), name, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attrs...))
 }
 
-// Late returns the span of a request or of work that was slow and is over now, nil if there were too many. The parent may be
-// invalid. The caller ends the span.
+// Late returns the span of slow work that has ended; nil if there were too many such spans. The parent may be invalid. The
+// caller ends the span.
 func (t *Tracer) Late(parent trace.SpanContext, name string, kind trace.SpanKind, took time.Duration, attrs ...attribute.KeyValue) trace.Span {
 	if !t.allow(&t.slow) {
 		return nil
@@ -103,7 +104,7 @@ func (t *Tracer) Late(parent trace.SpanContext, name string, kind trace.SpanKind
 	return span
 }
 
-// allow takes from a bucket, and counts what it refuses.
+// allow takes a token from a bucket and counts a failure to do so.
 func (t *Tracer) allow(b *bucket) bool {
 	if b.take(time.Now()) {
 		return true
@@ -112,7 +113,7 @@ func (t *Tracer) allow(b *bucket) bool {
 	return false
 }
 
-// Fail notes in a span why its work failed: errorType is a reason or a status code.
+// Fail records in a span that its work failed; errorType is a reason or a status code.
 func Fail(span trace.Span, errorType string) {
 	span.SetAttributes(semconv.ErrorTypeKey.String(errorType))
 	span.SetStatus(codes.Error, "")

@@ -8,18 +8,18 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Work is something that a process does for a request or for itself. A nil Work is not traced.
+// Work is a piece of work that a process does for a request or for itself. A nil Work is not traced.
 type Work struct {
 	tracer *Tracer
-	span   trace.Span // nil: no sampled request asked for it
+	span   trace.Span // nil without a sampled request
 	name   string
 	kind   trace.SpanKind
 	attrs  []attribute.KeyValue
 	began  time.Time
 }
 
-// Begin begins work. If ctx has the span of a request, the work gets a span below it, which the returned context has.
-// Otherwise it gets a span when it is over, if it was slow.
+// Begin starts work. If ctx has the span of a request, the work gets a child span, which the returned context has. Otherwise
+// the work gets a span in End if it was slow.
 func (t *Tracer) Begin(ctx context.Context, name string, kind trace.SpanKind, attrs ...attribute.KeyValue) (context.Context, *Work) {
 	if t == nil {
 		return ctx, nil
@@ -31,7 +31,7 @@ func (t *Tracer) Begin(ctx context.Context, name string, kind trace.SpanKind, at
 	return ctx, &Work{tracer: t, name: name, kind: kind, attrs: attrs, began: time.Now()}
 }
 
-// End ends work, which failed if errorType is not empty. The attributes are those that are known only now.
+// End ends work. A nonempty errorType means that the work failed. attrs holds the attributes that become known at the end.
 func (w *Work) End(errorType string, attrs ...attribute.KeyValue) {
 	if w == nil {
 		return

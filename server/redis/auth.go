@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// exempt reports whether a command is served whoever sends it.
+// exempt reports whether a command is served for every caller.
 func (cmd *command) exempt() bool {
 	switch cmd.name {
 	case "auth", "hello", "quit", "reset":
@@ -19,8 +19,8 @@ func (cmd *command) exempt() bool {
 	return false
 }
 
-// admits returns an error unless the caller may send a command. The Backend judges those that are about a sequence or a
-// layout.
+// admits returns an error unless the caller may send a command. It leaves commands about a sequence or a layout to the
+// Backend.
 func (c *conn) admits(cmd *command) error {
 	if c.s.cfg.Authenticate == nil || cmd != nil && (cmd.judged || cmd.exempt()) {
 		return nil
@@ -31,7 +31,7 @@ func (c *conn) admits(cmd *command) error {
 	return nil
 }
 
-// context returns the context of the Backend's calls for this connection, which has the caller and its address.
+// context returns the context for the Backend's calls of this connection. It holds the caller and the caller's address.
 func (c *conn) context() context.Context {
 	call := c.s.call.Load()
 	if c.callOf != call || c.calledAs != c.caller {
@@ -41,9 +41,9 @@ func (c *conn) context() context.Context {
 	return c.callContext
 }
 
-// login makes a token's principal the caller, or answers with the reason why not. In a secured cluster, users' names mean nothing.
-// In an open one there is only the default user, who needs no password, but what looks like a token is taken too: so
-// clients can have one before their cluster is secured.
+// login makes the principal of a token the caller, or answers with the reason for a refusal. A secured cluster ignores user
+// names. An open cluster has only the default user, without a password. It also accepts any text with the prefix of a token,
+// so that clients can have tokens before their cluster is secured.
 func (c *conn) login(user, token string) (ok bool) {
 	if c.s.cfg.Authenticate == nil {
 		if ok = user == "default" || strings.HasPrefix(token, "snowraft_"); !ok {
@@ -81,8 +81,9 @@ func (c *conn) login(user, token string) (ok bool) {
 // logout makes the caller anonymous.
 func (c *conn) logout() { c.caller = c.s.anonymous }
 
-// speak keeps the connection's place while it is used, unless the token has its share of places. The connection counts as one of
-// its first token for good. In a secured cluster, one without a token may lose its place to another.
+// speak keeps the connection's place while the connection is in use; it returns false if the token's share of places is used
+// up. The connection counts as its first token's permanently. In a secured cluster, a connection without a token may lose its
+// place to another.
 func (c *conn) speak(token uint64) bool {
 	if !c.spoke {
 		c.spoke = c.seat.Serve(token, c)

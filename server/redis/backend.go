@@ -5,38 +5,37 @@ import (
 	"time"
 )
 
-// Backend is the part of a member that the Redis protocol needs. It is called from many
-// goroutines. Its errors are read with rpc.FromError.
+// Backend is the part of a member that the Redis protocol needs. Many goroutines call it. Its errors can be read with
+// rpc.FromError.
 type Backend interface {
-	// Next issues count numbers of a sequence, 1 to 1,000,000: first,
-	// first+increment, and so on. Reason UNKNOWN_SEQUENCE if there is no such
-	// sequence, SEQUENCE_EXHAUSTED if it has fewer than count left, of which none
-	// is then issued.
+	// Next issues count numbers of a sequence, 1 to 1,000,000: first, first+increment, and so on. It fails with reason
+	// UNKNOWN_SEQUENCE if the sequence does not exist. It fails with SEQUENCE_EXHAUSTED, and issues no number, if the
+	// sequence has fewer than count numbers left.
 	Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error)
-	// TryNext is Next if that would not wait, as when the numbers are in memory. It
-	// issues none if not ok, for whatever reason, which Next returns.
+	// TryNext does the same as Next if it need not wait, for example because the numbers are in memory. If ok is false, it
+	// issued no number, and Next returns the reason.
 	TryNext(ctx context.Context, sequence string, count uint64) (first, increment int64, ok bool)
-	// Last is the last number issued, if there is one; of a strict sequence
-	// linearizably. Reason UNKNOWN_SEQUENCE if there is no such sequence.
+	// Last returns the last issued number, if there is one; for a strict sequence the result is linearizable. It fails with
+	// reason UNKNOWN_SEQUENCE if the sequence does not exist.
 	Last(ctx context.Context, sequence string) (last int64, ok bool, err error)
-	// Exists reports whether there is such a sequence.
+	// Exists reports whether a sequence exists.
 	Exists(ctx context.Context, sequence string) (bool, error)
-	// Create creates a sequence that starts at 1, if the cluster's configuration lets an INCR do that. A sequence that
-	// exists counts as created.
+	// Create creates a sequence that starts at 1, if the configuration of the cluster lets an INCR create it. It reports true
+	// for an existing sequence.
 	Create(ctx context.Context, sequence string) (created bool, err error)
-	// Ids appends count IDs of a layout to dst, 1 to 1,000,000; "" is the default layout.
+	// Ids appends count IDs of a layout to dst, 1 to 1,000,000. The empty name selects the default layout.
 	Ids(ctx context.Context, dst []uint64, layout string, count uint32) ([]uint64, error)
 	// Info describes the member.
 	Info() Info
 }
 
-// Info is the information about a member in INFO and HELLO.
+// Info is the information about a member in the answers to INFO and HELLO.
 type Info struct {
-	Member    string // its name
+	Member    string // name of the member
 	MemberID  string
 	ClusterID string
-	Version   string // of Snowraft
+	Version   string // version of Snowraft
 	Role      string // "leader" or "follower"
-	Leader    string // the leader's name; empty: none is known
+	Leader    string // name of the leader; empty if unknown
 	Uptime    time.Duration
 }

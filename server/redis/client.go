@@ -36,8 +36,8 @@ func (c *conn) getName([][]byte) {
 
 func (c *conn) clientID([][]byte) { c.out = redcon.AppendInt(c.out, c.id) }
 
-// clientInfo answers with the fields of Redis 7.0, as client libraries look for each.
-// Values that are not counted here are 0.
+// clientInfo answers with all fields of Redis 7.0, because client libraries expect each of them. Fields that are not counted
+// here are 0.
 func (c *conn) clientInfo(args [][]byte) {
 	c.out = redcon.AppendBulkString(c.out, fmt.Sprintf("id=%d addr=%s laddr=%s fd=0 name=%s"+
 		" age=0 idle=0 flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0"+
@@ -45,7 +45,7 @@ func (c *conn) clientInfo(args [][]byte) {
 		c.id, c.net.RemoteAddr(), c.net.LocalAddr(), c.name, subcommandName(args)))
 }
 
-// onOrOff answers what changes nothing.
+// onOrOff checks the argument of a setting without effect and answers OK.
 func (c *conn) onOrOff(args [][]byte) {
 	if on := strings.ToLower(string(args[2])); on != "on" && on != "off" {
 		c.refuse("ERR syntax error")

@@ -8,25 +8,25 @@ import (
 	"github.com/tidwall/redcon"
 )
 
-// command is one that is served.
+// command is a command that the server implements.
 type command struct {
-	// arity has the meaning of COMMAND's: how many words, with the command's name;
-	// negative: at least that many.
+	// arity has the meaning of the arity in COMMAND: the number of words, including the command's name. A negative arity
+	// means at least that many words.
 	arity   int
-	waits   bool // its answer comes at the end of the pipeline: it does not need those before it
-	calls   bool // it calls the Backend, and may have to wait for it
-	judged  bool // the Backend judges its caller
+	waits   bool // answered at the end of the pipeline, independently of earlier answers
+	calls   bool // calls the Backend and may have to wait
+	judged  bool // the Backend checks the caller's right
 	serve   func(c *conn, args [][]byte)
-	key     [3]redcon.SimpleInt // the first and last key among the words, and the step
+	key     [3]redcon.SimpleInt // positions of the first and last key among the words, and the step
 	flags   []redcon.SimpleString
 	summary string
-	name    string // of its meter; in the table, the name that it is called by
-	index   int    // of its meter
+	name    string // name of its meter; in the table, the command's name
+	index   int    // index of its meter
 }
 
 const maxName = 32
 
-// lookup finds a command; nil: it is not served.
+// lookup finds a command; nil if the server does not implement it.
 func lookup(name []byte) *command {
 	var scratch [maxName]byte
 	if len(name) > maxName {
@@ -41,7 +41,7 @@ func lookup(name []byte) *command {
 	return commands[string(scratch[:len(name)])]
 }
 
-// command serves one command, when none is pending; cmd is what lookup found.
+// command serves one command while none is pending; cmd is the result of lookup.
 func (c *conn) command(cmd *command, args [][]byte) {
 	c.why = nil
 	switch err := c.admits(cmd); {
@@ -56,7 +56,7 @@ func (c *conn) command(cmd *command, args [][]byte) {
 	default:
 		cmd.serve(c, args)
 	}
-	if len(c.pending.incrs) == 0 { // what is pending is counted when it is answered
+	if len(c.pending.incrs) == 0 { // a pending command is counted with its answer
 		c.count(cmd, c.why)
 	}
 }

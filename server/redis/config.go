@@ -9,23 +9,23 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Config describes a server of the Redis protocol. All but Backend are optional.
+// Config describes a server of the Redis protocol. All fields except Backend are optional.
 type Config struct {
 	Backend Backend
 	Logger  *slog.Logger
-	// Authenticate returns the principal of a token, and the anonymous one of an empty token. The Backend's calls have
-	// the caller's principal, and it judges them. nil: the cluster is open, and anyone may send any command.
+	// Authenticate returns the principal of a token, or the anonymous principal for an empty token. The calls of the Backend
+	// carry the caller's principal, and the Backend checks its rights. nil: the cluster is open, and any caller may send any
+	// command.
 	Authenticate func(ctx context.Context, token string) (*trust.Principal, error)
-	// Meter, if not nil, returns the meter of a command that is served, by its lower-case name, or of
-	// "other", which is all else that clients send, and connections that are one too many. HELLO with another protocol is not counted as
-	// an error: most client libraries begin with it.
+	// Meter, if not nil, returns the meter of a command by its lower-case name. The name "other" stands for all other input
+	// of clients and for connections beyond the limit. A HELLO that requests another protocol does not count as an error,
+	// because most client libraries start with it.
 	Meter func(command string) Meter
-	// Clock is asked by TIME only.
+	// Clock is used only by TIME.
 	Clock clock.Source
-	// MaxClients is the greatest number of connections; 0 is 10,000. One too many
-	// is told so, and closed.
+	// MaxClients is the largest number of connections; 0 stands for 10,000. A further connection gets an error and is closed.
 	MaxClients int
-	// MaxClientsFrom is the most clients from one address; 0 is half of all.
+	// MaxClientsFrom is the largest number of clients from one address; 0 stands for half of MaxClients.
 	MaxClientsFrom int
 }
 

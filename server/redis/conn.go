@@ -14,55 +14,55 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// maxAnswerBytes is the number of bytes of responses after which they are sent.
+// maxAnswerBytes is the size of unsent answers at which they are sent, in bytes.
 const maxAnswerBytes = 64 << 10
 
-// maxLingerBytes is the number of bytes read from a client whose connection ends with an error.
+// maxLingerBytes is the largest number of bytes read from a client after a protocol error.
 const maxLingerBytes = 1 << 20
 
-// Reasons for which a connection waits.
+// States in which a connection waits.
 const (
-	waitsForCommand = iota // for the next one to begin
-	waitsForRest           // of a command that has begun
-	waitsForBackend        // for its calls, which have timeouts of their own
+	waitsForCommand = iota // the next command has not begun
+	waitsForRest           // a command has begun
+	waitsForBackend        // a call of the Backend; calls have their own timeouts
 )
 
-// conn is the connection of one client. Only the goroutine that serves it uses it, but
-// for what check and endReading use.
+// conn is the connection of one client. Only the goroutine that serves the connection uses it, except for the fields that
+// check and endReading use.
 type conn struct {
 	s   *Server
 	net net.Conn
 	w   *writer
 	id  int64
 
-	// state holds what the connection waits for, and since which beat: beat<<2 | waitsFor.
+	// state holds the waiting state and the beat at which it began: beat<<2 | waitsFor.
 	state atomic.Int64
 
-	began    time.Time  // the last read
-	answered []answered // and not counted by the meters
+	began    time.Time  // time of the last read
+	answered []answered // answers not yet reported to the meters
 
-	in   []byte   // what is read goes here
-	have int      // so much of it was read and not served
-	args [][]byte // of the command being served, parts of in
-	out  []byte   // answers that were not sent yet
+	in   []byte   // input buffer
+	have int      // unserved bytes in in
+	args [][]byte // words of the command being served; parts of in
+	out  []byte   // unsent answers
 
-	place // where it is served
+	place // location of the connection among the loops
 
-	seat  *places.Place // among all connections
+	seat  *places.Place // place among all connections
 	spoke bool          // a command has come
-	rest  int64         // since which beat a command is incomplete, plus 1; 0: none is
+	rest  int64         // beat since which a command is incomplete, plus 1; 0 if none is
 
 	caller      *trust.Principal // nil in an open cluster
-	callOf      *context.Context // what callContext was made of
+	callOf      *context.Context // base of callContext
 	calledAs    *trust.Principal
 	callContext context.Context
 
-	name    string // as the client calls itself
-	closing bool   // after what is in out
+	name    string // name that the client chose
+	closing bool   // close after out has been sent
 	keys    keys
 	pending pending
-	why     error // what the command being served was refused for
-	failure error // of the Backend, that passes; what comes in the same turn need not wait for it too
+	why     error // error of the command being served
+	failure error // transient error of the Backend; the other commands of the turn fail with it
 	ids     []uint64
 }
 
@@ -87,10 +87,10 @@ func (c *conn) check(now int64) {
 	}
 }
 
-// endReading lets what has arrived be answered and nothing more be read.
+// endReading stops further reads. Commands that have arrived are still answered.
 func (c *conn) endReading() { _ = c.net.SetReadDeadline(time.Unix(1, 0)) }
 
-// serve answers commands until either side closes.
+// serve answers commands until either side closes the connection.
 func (c *conn) serve() {
 	defer func() { _ = c.net.Close() }()
 	defer c.survive()
@@ -99,7 +99,7 @@ func (c *conn) serve() {
 	}
 }
 
-// survive is to be deferred: a panic ends nothing but the connection.
+// survive recovers from a panic, so that the panic ends only this connection. It must be deferred.
 func (c *conn) survive() {
 	if r := recover(); r != nil {
 		c.s.cfg.Logger.Error("command caused a panic; please report it",
@@ -107,8 +107,7 @@ func (c *conn) survive() {
 	}
 }
 
-// end sees to it that the client gets the last answers. The error, which may be
-// nil, is why they are the last.
+// end waits until the client has the last answers. The error is the reason for the end; it may be nil.
 func (c *conn) end(err error) {
 	err = errors.Join(err, c.w.drain())
 	if _, ok := errors.AsType[protocolError](err); ok {
@@ -120,8 +119,8 @@ func (c *conn) end(err error) {
 	}
 }
 
-// linger reads on for a while, for what was not read when a connection is closed
-// makes the system drop the answer that says why it was.
+// linger reads further input for a while. If a connection is closed with unread input, the system drops the answer with the
+// reason.
 func (c *conn) linger() {
 	half, ok := c.net.(interface{ CloseWrite() error })
 	if !ok || half.CloseWrite() != nil {
@@ -131,7 +130,7 @@ func (c *conn) linger() {
 	_, _ = io.CopyN(io.Discard, c.net, maxLingerBytes)
 }
 
-// read reads and answers until either side closes.
+// read reads and answers commands until either side closes the connection.
 func (c *conn) read() error {
 	for {
 		c.waitForClient()
@@ -158,7 +157,7 @@ func (c *conn) waitForClient() {
 	if c.rest == 0 {
 		c.rest = c.s.beats.Load() + 1
 	}
-	c.state.Store((c.rest-1)<<2 | waitsForRest) // a byte now and then does not prolong it
+	c.state.Store((c.rest-1)<<2 | waitsForRest) // a later byte of the same command does not extend the time
 }
 
 func (c *conn) space() []byte {
@@ -168,11 +167,11 @@ func (c *conn) space() []byte {
 	return c.in[c.have:]
 }
 
-// turn answers what was read, and keeps the begin of a command that is not complete.
+// turn answers the received commands and keeps the beginning of an incomplete command.
 func (c *conn) turn() error {
 	c.wait(waitsForBackend)
 	c.failure = nil
-	c.servePending() // what a loop left
+	c.servePending() // left by a loop
 	_, err := c.answer(true)
 	if flushErr := c.flush(); flushErr != nil || err != nil {
 		return errors.Join(err, flushErr)
@@ -180,15 +179,15 @@ func (c *conn) turn() error {
 	return c.w.wait()
 }
 
-// Remaining commands, when others were answered without waiting.
+// Commands that remain after the others were answered without waiting.
 const (
-	nothing      = iota // that is complete
-	numbersOfOne        // the commands that are pending, of one key
-	other               // what comes next
+	nothing      = iota // no complete command
+	numbersOfOne        // the pending commands, all of one key
+	other               // the next command
 )
 
-// answer serves the commands that were read, unless it must not wait: then up to
-// one that may have to, and it returns what is left. An error is sent to the client.
+// answer serves the commands that have been read. If it must not wait, it stops before the first command that may have to
+// wait, and returns what is left. Errors of the input are sent to the client.
 func (c *conn) answer(mayWait bool) (left int, err error) {
 	used := 0
 	defer func() { c.keepRest(used) }()
@@ -197,7 +196,7 @@ func (c *conn) answer(mayWait bool) (left int, err error) {
 			switch err := c.flush(); {
 			case err != nil:
 				return nothing, err
-			case !mayWait: // others have waited long enough
+			case !mayWait: // the other connections have waited long enough
 				return other, nil
 			}
 			if err := c.w.wait(); err != nil {
@@ -245,7 +244,7 @@ func (c *conn) answer(mayWait bool) (left int, err error) {
 	return c.settle(mayWait), nil
 }
 
-// settle answers the commands that are pending.
+// settle answers the pending commands.
 func (c *conn) settle(mayWait bool) (left int) {
 	switch {
 	case mayWait:
@@ -259,7 +258,7 @@ func (c *conn) settle(mayWait bool) (left int) {
 	return nothing
 }
 
-// flush sends the answers, or leaves them to be sent. It does not wait.
+// flush sends the answers, or queues them for sending. It does not wait.
 func (c *conn) flush() error {
 	c.meter()
 	if len(c.out) == 0 {
@@ -272,13 +271,13 @@ func (c *conn) flush() error {
 	return err
 }
 
-// keepRest moves what was not used to the begin of the buffer, which is as large as
-// the command that begins there or the client's pipelines request.
+// keepRest moves the unused input to the beginning of the buffer. The buffer is as large as the incomplete command, or as the
+// client's pipelines require.
 func (c *conn) keepRest(used int) {
 	rest := c.in[used:c.have]
 	switch size := len(c.in); {
 	case c.have == size && size < limits.RequestBytes:
-		// It was filled: there is more to come.
+		// The buffer was full, so more input is expected.
 		c.in = make([]byte, 2*size)
 	case c.have < size/4 && size > minBufferBytes:
 		c.in = make([]byte, size/2)

@@ -12,18 +12,17 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// retry is the prefix of errors that pass: Redis says LOADING while it starts,
-// and it is the one prefix that client libraries with and without a cluster in
-// mind take for a reason to try again. See docs/redis.md.
+// retry is the prefix of transient errors. Redis answers LOADING while it starts. It is the only prefix on which client
+// libraries retry both with and without cluster mode. See docs/redis.md.
 const retry = "LOADING "
 
-// The prefixes of what a caller may not do, by which client libraries know it.
+// Prefixes of authorization errors, known to client libraries.
 const (
 	noAuth       = "NOAUTH"
 	noPermission = "NOPERM"
 )
 
-// errorText returns an error as Redis words it.
+// errorText returns an error in the form of Redis.
 func (c *conn) errorText(err error) string {
 	e := rpc.FromError(err)
 	message := cmp.Or(e.Message, "the member gave no reason")
@@ -45,14 +44,14 @@ func (c *conn) errorText(err error) string {
 	return "ERR " + message
 }
 
-// judge reports whether what failed may succeed when it is tried again, and whether it may have
-// been done anyway.
+// judge reports whether a failed command may succeed when it is retried, and whether the failed command may have taken
+// effect.
 func judge(err error) (passes, uncertain bool) {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return true, true
 	}
 	e := rpc.FromError(err)
-	if r, ok := rpc.ReasonOf(e.Reason); ok { // every command may be repeated: at worst it skips numbers
+	if r, ok := rpc.ReasonOf(e.Reason); ok { // every command may be repeated; a repetition skips numbers at worst
 		passes = r.Repeat != rpc.RepeatNo
 		return passes, passes && r.MayBeDone()
 	}
@@ -63,8 +62,8 @@ func judge(err error) (passes, uncertain bool) {
 	return e.RetryAfter > 0, false
 }
 
-// call calls the Backend, unless another call of the same turn failed with an error that
-// passes: each of a pipeline's commands would wait as long for the same.
+// call calls the Backend, unless an earlier call of this turn failed with a transient error. Each further command of the
+// pipeline would otherwise wait just as long for the same error.
 func (c *conn) call(f func(context.Context, Backend) error) error {
 	if c.failure != nil {
 		return c.failure
@@ -74,7 +73,7 @@ func (c *conn) call(f func(context.Context, Backend) error) error {
 	return err
 }
 
-// noteFailure lets the commands of this turn fail at once if err, which may be nil, passes.
+// noteFailure makes the remaining commands of this turn fail at once if err is transient; err may be nil.
 func (c *conn) noteFailure(err error) {
 	if err == nil {
 		return
@@ -84,8 +83,7 @@ func (c *conn) noteFailure(err error) {
 	}
 }
 
-// refuse answers with an error that the client made. The commands before it are
-// answered already.
+// refuse answers with an error that the client caused. The commands before it are already answered.
 func (c *conn) refuse(message string) {
 	c.why = errClient
 	c.say(message)
@@ -93,13 +91,13 @@ func (c *conn) refuse(message string) {
 
 var errClient = rpc.NewError(rpc.InvalidArgument, "")
 
-// fail answers with a Backend's error.
+// fail answers with an error of the Backend.
 func (c *conn) fail(err error) {
 	c.why = err
 	c.say(c.errorText(err))
 }
 
-// say answers with an error that is not counted as one.
+// say answers with an error that does not count as a failed command.
 func (c *conn) say(message string) {
 	c.out = redcon.AppendError(c.out, trust.Mask(message))
 }

@@ -1,21 +1,21 @@
 package redis
 
 const (
-	// maxGathering is the number of times that a loop looks for connections that join a departure, about 20 µs.
+	// maxGathering is the number of times that a loop looks for further connections before a departure, about 20 µs.
 	maxGathering = 32
-	// maxSkipped is the number of departures without gathering after several in vain.
+	// maxSkipped is the largest number of departures without gathering after gathering in vain.
 	maxSkipped = 64
 )
 
-// gathering decides how long a departure waits for other connections. A call costs two or three members the same for one number as
-// for many, and a loop that departs as soon as it has nothing else to do makes three times as many calls. Where no
-// other connections come, departures stop waiting for them.
+// gathering decides how long a departure waits for other connections. A call costs two or three members the same for one
+// number as for many. A loop that departs whenever it is idle makes three times as many calls. Where no other connections
+// come, departures stop waiting for them.
 type gathering struct {
-	looks, began int // since the last departure, and the connections that waited at the first of them
-	skip, skips  int // departures without gathering: those to come, and those after the last one in vain
+	looks, began int // looks since the last departure, and the connections that waited at the first look
+	skip, skips  int // departures without gathering: those to come, and their number after the last gathering in vain
 }
 
-// longer reports whether the loop looks for others again, while that many connections wait.
+// longer reports whether the loop looks for other connections again while the given number of connections wait.
 func (g *gathering) longer(waiting int) bool {
 	if waiting == 0 || g.skip > 0 || g.looks >= maxGathering {
 		return false
@@ -27,7 +27,7 @@ func (g *gathering) longer(waiting int) bool {
 	return waiting < 2*g.began
 }
 
-// departed is called when that many connections depart.
+// departed records the departure of conns connections.
 func (g *gathering) departed(conns int) {
 	switch {
 	case conns == 0:

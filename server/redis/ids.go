@@ -10,14 +10,13 @@ import (
 )
 
 const (
-	maxKeptIDs = 1024 // that a connection keeps the room for
+	maxKeptIDs = 1024 // capacity that a connection keeps
 
-	idBytes     = 8  // in memory
-	maxIntBytes = 22 // of an ID in an answer: a colon, 19 digits, the end of the line
+	idBytes     = 8  // size in memory
+	maxIntBytes = 22 // size of an ID in an answer: a colon, 19 digits, the line end
 )
 
-// generate answers SNOWRAFT.ID [layout] [COUNT n]: an integer, as all IDs have 63 bits
-// at most, or an array of them.
+// generate answers SNOWRAFT.ID [layout] [COUNT n] with an integer or an array of integers. An ID has at most 63 bits.
 func (c *conn) generate(args [][]byte) {
 	layout, count, array := "", int64(1), false
 	rest := args[1:]
@@ -42,10 +41,9 @@ func (c *conn) generate(args [][]byte) {
 	c.appendIDs(layout, int(count), array)
 }
 
-// appendIDs answers with IDs. Long answers are sent in pieces, so that no connection
-// holds all of it. The IDs are taken at once, for then the answer is all of them or
-// an error; but while others use up the room for that, they are taken as they are
-// sent, where an error that comes after the first can only end the connection.
+// appendIDs answers with IDs. It sends a long answer in pieces, so that no connection holds the whole text. If there is room,
+// it takes all IDs at once, so that the answer is all IDs or an error. Otherwise it takes the IDs piece by piece. An error
+// after the first piece can only close the connection.
 func (c *conn) appendIDs(layout string, count int, array bool) {
 	part := min(count, maxKeptIDs)
 	if held := idBytes * count; count > part && c.s.room.reserve(held) {
@@ -83,12 +81,12 @@ func (c *conn) appendIDs(layout string, count int, array bool) {
 	}
 	if count > maxKeptIDs {
 		c.flushOrClose()
-		c.out = nil // an idle connection would hold it
+		c.out = nil // an idle connection would keep it
 	}
 }
 
-// appendInts answers with integers, in pieces of at most maxAnswerBytes. Their
-// client may be gone before the end: see c.closing.
+// appendInts answers with integers, in pieces of at most maxAnswerBytes. If the client is gone before the end, c.closing is
+// set.
 func (c *conn) appendInts(ids []uint64) {
 	for _, id := range ids {
 		if len(c.out)+maxIntBytes > maxAnswerBytes {

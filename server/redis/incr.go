@@ -11,14 +11,13 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// The limits of one joint call.
+// Limits of one shared call.
 const (
 	maxPending = 4096 // commands
-	maxGroups  = 32   // keys, few enough to look at each
+	maxGroups  = 32   // keys, few enough for a linear search
 )
 
-// pending is the INCRs and INCRBYs of a pipeline that follow one another: those
-// of a key are served with one call.
+// pending holds consecutive INCRs and INCRBYs of a pipeline. One call serves all commands of a key.
 type pending struct {
 	incrs  []pendingIncr
 	groups []group
@@ -30,22 +29,21 @@ type pendingIncr struct {
 	count uint64
 }
 
-// group is the commands of one key.
+// group holds the commands of one key.
 type group struct {
 	key       string
-	count     uint64 // of numbers
+	count     uint64 // numbers
 	commands  int
-	asked     bool // the Backend, which answered the following
+	asked     bool // the Backend returned the following fields
 	next      int64
 	increment int64
 	err       error
-	// tooMany is the fewest numbers that an exhausted sequence did not have; 0: none was asked.
+	// tooMany is the smallest count that the exhausted sequence could not serve; 0 if no count was requested separately.
 	tooMany uint64
-	last    *int64 // of an exhausted sequence; nil: not asked yet
+	last    *int64 // last number of an exhausted sequence; nil if not requested yet
 }
 
-// join puts an INCR or INCRBY with those that wait for the end of the pipeline, unless
-// it must be refused or there is no room.
+// join adds an INCR or INCRBY to the pending commands, unless it must be refused or there is no room.
 func (c *conn) join(cmd *command, args [][]byte) bool {
 	if !arityFits(cmd.arity, len(args)) {
 		return false
@@ -54,17 +52,17 @@ func (c *conn) join(cmd *command, args [][]byte) bool {
 	return refusal == "" && c.pending.add(cmd, name, count)
 }
 
-// incr serves what could not join.
+// incr serves a command that could not join.
 func (c *conn) incr(args [][]byte) {
 	name, count, refusal := c.wanted(args)
 	if refusal != "" {
 		c.refuse(refusal)
 		return
 	}
-	c.pending.add(lookup(args[0]), name, count) // there is room, as none is pending
+	c.pending.add(lookup(args[0]), name, count) // there is room because no command is pending
 }
 
-// wanted returns the name and the count that an INCR or INCRBY requests, or the refusal.
+// wanted returns the name and the count that an INCR or INCRBY requests, or the text of the refusal.
 func (c *conn) wanted(args [][]byte) (name string, count uint64, refusal string) {
 	count = 1
 	if len(args) > 2 {
@@ -88,7 +86,7 @@ func (c *conn) wanted(args [][]byte) (name string, count uint64, refusal string)
 	return name, count, ""
 }
 
-// add puts a command with those that wait if there is room.
+// add adds a command to the pending commands if there is room.
 func (p *pending) add(cmd *command, name string, count uint64) bool {
 	at := p.find(name)
 	if len(p.incrs) == maxPending || at < 0 && len(p.groups) == maxGroups || at >= 0 && p.groups[at].count+count > limits.Count {
@@ -113,7 +111,7 @@ func (p *pending) find(name string) int {
 	return -1
 }
 
-// tryPending answers the commands that wait if their numbers are there.
+// tryPending answers the pending commands if TryNext has all their numbers. It reports whether it did.
 func (c *conn) tryPending() bool {
 	p := &c.pending
 	for i := range p.groups {
@@ -126,7 +124,7 @@ func (c *conn) tryPending() bool {
 	return true
 }
 
-// servePending answers the commands that wait, whatever it takes.
+// servePending answers the pending commands and waits for the Backend if necessary.
 func (c *conn) servePending() {
 	for i := range c.pending.groups {
 		g := &c.pending.groups[i]
@@ -142,15 +140,15 @@ func (c *conn) servePending() {
 	c.answerPending()
 }
 
-// answerPending answers the commands that wait, when the Backend was asked for
-// all of them. It calls the Backend only because of errors.
+// answerPending answers the pending commands once the Backend has answered for all of them. It calls the Backend only after
+// errors.
 func (c *conn) answerPending() {
 	p := &c.pending
 	for _, incr := range p.incrs {
 		g := &p.groups[incr.group]
 		first, increment, err := g.next, g.increment, g.err
 		if g.commands > 1 && exhausted(err) && (g.tooMany == 0 || incr.count < g.tooMany) {
-			// The rest may be enough for some of them.
+			// The remaining numbers may be enough for some of the commands.
 			if first, increment, err = c.next(g.key, incr.count); exhausted(err) {
 				g.tooMany = incr.count
 			}
@@ -160,7 +158,7 @@ func (c *conn) answerPending() {
 			c.out = redcon.AppendError(c.out, c.incrError(g, incr.count, err))
 			continue
 		}
-		// Both ends were issued, so what overflows on the way comes back.
+		// Both ends were issued, so intermediate overflows cancel out.
 		steps := int64(incr.count) //nolint:gosec // at most limits.Count
 		c.out = redcon.AppendInt(c.out, first+(steps-1)*increment)
 		g.next = first + steps*increment
@@ -173,7 +171,7 @@ func exhausted(err error) bool {
 	return err != nil && rpc.FromError(err).Reason == rpc.SequenceExhausted
 }
 
-// next issues numbers, and creates the sequence first if the cluster lets INCR do so.
+// next issues numbers. If the sequence does not exist, it first creates it, if the cluster lets INCR do that.
 func (c *conn) next(key string, count uint64) (first, increment int64, err error) {
 	err = c.call(func(ctx context.Context, b Backend) error {
 		first, increment, err = b.Next(ctx, key, count)
@@ -193,8 +191,8 @@ func (c *conn) next(key string, count uint64) (first, increment int64, err error
 	return first, increment, err
 }
 
-// incrError words the end of int64 as Redis does. How to create a sequence that does
-// not exist, the Backend says.
+// incrError returns the text of a failed INCR or INCRBY. It reports the end of int64 with Redis's text. The Backend's error text
+// explains how to create a missing sequence.
 func (c *conn) incrError(g *group, count uint64, err error) string {
 	if !exhausted(err) {
 		return c.errorText(err)
@@ -240,7 +238,7 @@ func (c *conn) exists(args [][]byte) {
 	for _, arg := range args[1:] {
 		key, err := c.keys.get(arg)
 		if err != nil {
-			continue // there can be no such sequence
+			continue // no sequence can have this name
 		}
 		var ok bool
 		err = c.call(func(ctx context.Context, b Backend) (err error) {

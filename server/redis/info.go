@@ -12,8 +12,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// info answers INFO [section ...] in Redis's form, with what Redis has as far as
-// clients look for it, and a section of our own.
+// info answers INFO [section ...] in the form of Redis, with the fields that clients look for and with Snowraft's own
+// section.
 func (c *conn) info(args [][]byte) {
 	i := c.s.cfg.Backend.Info()
 	c.s.mu.Lock()
@@ -27,7 +27,7 @@ func (c *conn) info(args [][]byte) {
 			"server_name:snowraft"},
 		{"Clients", fmt.Sprintf("connected_clients:%d", clients), fmt.Sprintf("maxclients:%d", c.s.cfg.MaxClients)},
 		{"Persistence", "loading:0"},
-		// Every member takes INCR, which is what clients want to know by the role.
+		// Every member accepts INCR, and clients read that from the role.
 		{"Replication", "role:master", "connected_slaves:0"},
 		{"Cluster", "cluster_enabled:0"},
 		{"Snowraft",
@@ -52,15 +52,14 @@ func (c *conn) info(args [][]byte) {
 	c.out = redcon.AppendBulkString(c.out, strings.Join(parts, "\r\n"))
 }
 
-// time answers the member's clock, to the millisecond, in seconds and microseconds.
+// time answers with the member's clock in seconds and microseconds, at a resolution of one millisecond.
 func (c *conn) time([][]byte) {
 	millis := c.s.cfg.Clock().Wall
 	c.out = redcon.AppendAny(c.out, []int64{millis / 1000, millis % 1000 * 1000})
 }
 
-// configGet answers with the settings that redis-benchmark and client libraries ask
-// for, and what is true here: what was issued is on the disks of a majority, which
-// Redis would call appendonly.
+// configGet answers with the settings that redis-benchmark and client libraries request. The values describe this server:
+// issued numbers are on the disks of a majority, which corresponds to appendonly in Redis.
 func (c *conn) configGet(args [][]byte) {
 	var found []string
 	for _, s := range [][2]string{

@@ -8,8 +8,7 @@ import (
 	"github.com/snowraft/snowraft/internal/limits"
 )
 
-// parseInline reads a command that a person typed: words in one line, in which
-// quotes may hold spaces.
+// parseInline reads a command that a person typed: words on one line. Quotes may enclose spaces.
 func parseInline(b []byte, args [][]byte) ([][]byte, int, error) {
 	end := bytes.IndexByte(b, '\n')
 	if end < 0 {
@@ -23,7 +22,7 @@ func parseInline(b []byte, args [][]byte) ([][]byte, int, error) {
 		line = line[:end-1]
 	}
 	if bytes.ContainsAny(line, `"'`) {
-		line = bytes.Clone(line) // parseWord writes over it, and b may be read again
+		line = bytes.Clone(line) // parseWord overwrites the line, and b may be parsed again
 	}
 	for {
 		line = bytes.TrimLeft(line, " \t\r\v\f\x00")
@@ -42,8 +41,8 @@ func parseInline(b []byte, args [][]byte) ([][]byte, int, error) {
 	}
 }
 
-// parseWord reads the first word of a line that begins with one. A word is never
-// longer than how it is written, so it takes the place of what was read if that had quotes.
+// parseWord reads the first word of a line that begins with a word. A word is never longer than its quoted form, so an
+// unquoted word overwrites the input.
 func parseWord(line []byte) (word, rest []byte, ok bool) {
 	word = line[:0]
 	var quote byte
@@ -57,7 +56,7 @@ func parseWord(line []byte) (word, rest []byte, ok bool) {
 		case quote == 0:
 			word = append(word, c)
 		case c == quote:
-			// Nothing but a space may follow.
+			// Only a space may follow.
 			if i+1 < len(line) && !space(line[i+1]) {
 				return nil, nil, false
 			}
@@ -72,7 +71,7 @@ func parseWord(line []byte) (word, rest []byte, ok bool) {
 	return word, nil, quote == 0
 }
 
-// unescape reads what a backslash at i stands for, and where it ends.
+// unescape returns the byte that the escape sequence at i stands for, and the index of the sequence's last byte.
 func unescape(line []byte, i int, quote byte) (byte, int) {
 	next := line[i+1]
 	if quote == '\'' {

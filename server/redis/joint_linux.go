@@ -8,16 +8,15 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// joint is the connections of a loop that wait for numbers which are not in memory, and whose
-// pending commands are all of one key. They share calls, which begin when nothing else is to be
-// done, or much was: the more there is to do, the more connections share a call. Only the loop's
-// goroutine uses it.
+// joint holds the connections of a loop that wait for numbers that are not in memory. All pending commands of such a
+// connection are of one key. The connections share calls. Calls begin when the loop has nothing else to do, or after much
+// other work, so that more load makes more connections share a call. Only the loop's goroutine uses joint.
 type joint struct {
 	share.Lines[*conn]
-	idle []*share.Line[*conn] // no call is in progress
+	idle []*share.Line[*conn] // lines without a call in progress
 }
 
-// grant is the answer to a call for many connections: their numbers in their order.
+// grant is the answer to a shared call. The numbers go to the connections in order.
 type grant struct {
 	line      *share.Line[*conn]
 	conns     []share.Seat[*conn]
@@ -41,7 +40,7 @@ func (j *joint) boarding() (conns int) {
 	return conns
 }
 
-// depart begins the calls for those who wait.
+// depart starts the calls for the waiting connections.
 func (l *loop) depart() {
 	l.gathers.departed(l.joint.boarding())
 	for _, line := range l.joint.idle {
@@ -52,12 +51,12 @@ func (l *loop) depart() {
 	l.joint.idle = l.joint.idle[:0]
 }
 
-// call requests what connections wait for, while the loop goes on. [share.Calls] would block the loop's
-// goroutine, so the loop drives the lines itself and takes the answers in its next turn.
+// call requests numbers for the waiting connections while the loop continues. [share.Calls] would block the loop's goroutine,
+// so the loop drives the lines and takes the answers in its next turn.
 func (l *loop) call(g *grant, count uint64) {
 	defer func() {
 		if recover() != nil {
-			g.err = errPanic // each connection calls on its own then, and reports
+			g.err = errPanic // each connection then makes its own call and reports the panic
 		}
 		l.mu.Lock()
 		l.granted = append(l.granted, g)
@@ -78,7 +77,7 @@ func (l *loop) answer(g *grant) {
 		c := seat.Caller
 		own := &c.pending.groups[0]
 		own.next, own.increment, own.err, own.asked = next, g.increment, g.err, !askAgain(g.err)
-		next += int64(own.count) * g.increment //nolint:gosec // at most limits.Count; past the last one's last it is not used
+		next += int64(own.count) * g.increment //nolint:gosec // at most limits.Count; unused after the last connection
 		c.waiting = false
 		switch {
 		case g.err != nil:
@@ -91,8 +90,8 @@ func (l *loop) answer(g *grant) {
 	}
 }
 
-// askAgain reports whether a connection alone may be answered otherwise than all were: there
-// may be numbers enough for it, or it creates the sequence, or another was to blame.
+// askAgain reports whether a connection's own call may get another answer than the shared call: the numbers may suffice for
+// one connection, it may create the sequence, or another connection caused the error.
 func askAgain(err error) bool {
 	return exhausted(err) || errors.Is(err, errPanic) || err != nil && rpc.FromError(err).Reason == rpc.UnknownSequence
 }

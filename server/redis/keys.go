@@ -4,14 +4,14 @@ import "github.com/snowraft/snowraft/internal/names"
 
 const maxKeys = 64
 
-// keys makes strings of keys, and the same string of the same key most times, so
-// that a command in steady state allocates nothing.
+// keys converts keys to strings. It usually returns the same string for the same key, so that a command in steady state
+// allocates nothing.
 type keys struct {
 	last string
 	all  map[string]string
 }
 
-// get is a key as a string, or why it can't be the name of a sequence.
+// get returns a key as a string, or an error if the key cannot be the name of a sequence.
 func (k *keys) get(key []byte) (string, error) {
 	if len(key) > 0 && string(key) == k.last {
 		return k.last, nil

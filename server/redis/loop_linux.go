@@ -13,27 +13,26 @@ import (
 	"github.com/snowraft/snowraft/internal/share"
 )
 
-// Owners of a connection. Only the owner uses it.
+// Owners of a connection. Only the owner uses the connection.
 const (
-	here    = iota // its loop's goroutine
-	away           // another goroutine, which may hand it back without a word
-	awaited        // another goroutine, which must hand it back through give
+	here    = iota // goroutine of its loop
+	away           // another goroutine, which may return the connection silently
+	awaited        // another goroutine, which must return the connection with give
 )
 
-// place is the part of a connection that a loop needs of it.
+// place is the part of a connection that a loop needs.
 type place struct {
-	loop    *loop // nil: it has its own goroutine
+	loop    *loop // nil if the connection has its own goroutine
 	sock    *socket
 	turns   atomic.Int32 // here, away or awaited
-	muted   bool         // it is not in the epoll set; the loop's
-	waiting bool         // for numbers that were requested together with others'; the loop's
-	ended   bool         // it is to be closed; of whom it is
+	muted   bool         // not in the epoll set; used only by the loop
+	waiting bool         // waits for a shared call; used only by the loop
+	ended   bool         // must be closed; used only by the owner
 }
 
-// loop waits for connections to have something to read, and serves them. Its
-// goroutine owns the epoll set, the list of connections and their file descriptors,
-// and every connection that is here. It never waits for a client or the Backend:
-// other goroutines do, to which it hands connections.
+// loop waits for input on connections and serves them. Its goroutine owns the epoll set, the list of connections with their
+// file descriptors, and every connection that is here. It never waits for a client or the Backend. It hands a connection that
+// must wait to another goroutine.
 type loop struct {
 	s       *Server
 	epoll   int
@@ -41,11 +40,11 @@ type loop struct {
 	conns   map[int32]*conn
 	joint   joint
 	gathers gathering
-	rounds  int       // of events since the last departure
-	woke    time.Time // when the events came that are handled now
+	rounds  int       // rounds of events since the last departure
+	woke    time.Time // time at which the present events came
 
 	waking  atomic.Bool // the loop has been woken and has not looked yet
-	closing atomic.Bool // no more is read
+	closing atomic.Bool // no further input is read
 	stopped atomic.Bool
 
 	mu      sync.Mutex
@@ -53,13 +52,13 @@ type loop struct {
 	granted []*grant
 
 	open  sync.RWMutex // held while wakeup is written to
-	ended bool         // wakeup may be another's file descriptor
+	ended bool         // wakeup may be another connection's file descriptor
 }
 
 const (
-	maxEvents = 128 // of one round
-	maxRounds = 16  // until those who wait for numbers depart though there is more to do
-	maxLooks  = 100 // for events while a call is in progress, some 30 µs, before the loop sleeps
+	maxEvents = 128 // events of one round
+	maxRounds = 16  // rounds until the waiting connections depart even if there is more to do
+	maxLooks  = 100 // looks for events while a call is in progress, about 30 µs, before the loop sleeps
 )
 
 func newLoop(s *Server) (*loop, error) {
@@ -90,8 +89,7 @@ func (l *loop) mute(c *conn) {
 	}
 }
 
-// wake lets the loop look at what it was given. The giver may be late: the loop may have
-// seen it already and ended.
+// wake makes the loop look at its input. The loop may have taken the input and ended before wake is called.
 func (l *loop) wake() {
 	if l.waking.Swap(true) {
 		return
@@ -124,11 +122,10 @@ func (l *loop) run() {
 	}
 }
 
-// wait waits for events. Before it waits in the system, and now and then when there are
-// always events, it lets those depart who wait for numbers, see gathering, and lets the goroutines
-// run that this one has made ready: another thread may take long to see them. While a call is
-// in progress it looks a few times more, as the answer often comes sooner than a thread
-// that sleeps is woken.
+// wait returns the next events. Before it sleeps, and after maxRounds rounds under constant load, it starts the calls for the
+// waiting connections; see gathering. It then yields to the goroutines that this goroutine made ready, because another thread
+// may take long to find them. While a call is in progress, it polls a few more times: the answer often comes sooner than a
+// sleeping thread wakes up.
 func (l *loop) wait(events []unix.EpollEvent) int {
 	for looked := 0; ; looked++ {
 		timeout := 0
@@ -150,7 +147,7 @@ func (l *loop) wait(events []unix.EpollEvent) int {
 			return n
 		}
 		if err != nil && !errors.Is(err, unix.EINTR) {
-			panic(err) // of a broken epoll set, without which there is nothing to do
+			panic(err) // broken epoll set; the loop cannot work without it
 		}
 	}
 }
@@ -179,7 +176,7 @@ func (l *loop) awoken() {
 	}
 }
 
-// hasOrAwaits reports whether a connection is here. If it is away, it will be returned.
+// hasOrAwaits reports whether a connection is here. A connection that is away will be returned with give.
 func (l *loop) hasOrAwaits(c *conn) bool {
 	return !c.turns.CompareAndSwap(away, awaited) && c.turns.Load() == here
 }
@@ -192,8 +189,8 @@ func (l *loop) give(c *conn) {
 	l.wake()
 }
 
-// comeBack is called by who serves a connection that is away, and is done with it.
-// The loop learns whether there is more to do, or whether the connection waits.
+// comeBack returns a connection that is away. The serving goroutine calls it when it is done. It wakes the loop if there is
+// more to do or if the loop awaits the connection.
 func (c *conn) comeBack(more bool) {
 	if more || !c.turns.CompareAndSwap(away, here) {
 		c.loop.give(c)
@@ -210,7 +207,7 @@ func (l *loop) takeBack(c *conn) {
 	l.goOn(c)
 }
 
-// goOn serves what else was read of a connection that is here again, and listens to it.
+// goOn serves the remaining input of a connection that is here again, and listens for more.
 func (l *loop) goOn(c *conn) {
 	if c.muted {
 		c.muted = false
@@ -238,10 +235,10 @@ func (l *loop) giveAway(c *conn) {
 	go c.serveAway()
 }
 
-// ready reads what has come on a connection, and serves it.
+// ready reads the available input of a connection and serves it.
 func (l *loop) ready(c *conn) {
 	if c.waiting || !l.hasOrAwaits(c) {
-		l.mute(c) // what has come would be told again and again
+		l.mute(c) // otherwise epoll would report the same input repeatedly
 		return
 	}
 	n, err := unix.Read(c.sock.fd, c.space())
@@ -256,7 +253,7 @@ func (l *loop) ready(c *conn) {
 	}
 }
 
-// serve answers what was read of a connection, or sees to it that others do.
+// serve answers the received commands of a connection, or hands the connection on.
 func (l *loop) serve(c *conn) {
 	c.wait(waitsForBackend)
 	left, ok := c.tryAnswer()
@@ -275,7 +272,7 @@ func (l *loop) serve(c *conn) {
 	}
 }
 
-// tryAnswer answers what it can without waiting. If not ok, the client is gone.
+// tryAnswer answers the commands that need no waiting. ok is false if the client is gone.
 func (c *conn) tryAnswer() (left int, ok bool) {
 	defer c.survive()
 	left, err := c.answer(false)
@@ -285,8 +282,8 @@ func (c *conn) tryAnswer() (left int, ok bool) {
 	return left, err == nil
 }
 
-// serveAway serves what a loop can't, and hands the connection back when nothing
-// keeps it waiting or it has ended.
+// serveAway serves commands that a loop cannot serve. It returns the connection once nothing keeps it waiting or the
+// connection has ended.
 func (c *conn) serveAway() {
 	c.ended = true
 	defer func() { c.comeBack(c.ended) }()
@@ -307,6 +304,6 @@ func (c *conn) serveAway() {
 func (l *loop) end(c *conn) {
 	l.mute(c)
 	delete(l.conns, c.sock.id())
-	l.s.forget(c) // before its file descriptor can be another's
+	l.s.forget(c) // before another connection gets its file descriptor
 	c.sock.release()
 }

@@ -7,17 +7,16 @@ import (
 	"sync/atomic"
 )
 
-// loops are goroutines that each serve many connections, as far as that takes no
-// waiting. A goroutine for each connection would be woken for each command, which
-// costs more than most commands do.
+// loops holds goroutines that each serve many connections, as long as no waiting is needed. A goroutine per connection would
+// be woken for each command, which costs more than most commands.
 type loops struct {
 	all     []*loop
 	next    atomic.Uint32
 	running sync.WaitGroup
 }
 
-// start starts as many loops as leave half of the processors to the rest of the member;
-// none if that can't be.
+// start starts loops for half of the processors and leaves the others to the rest of the member. It starts none if the
+// listener or the system does not support them.
 func (ls *loops) start(s *Server, l net.Listener) {
 	if _, ok := l.(*net.TCPListener); !ok {
 		return
@@ -35,7 +34,7 @@ func (ls *loops) start(s *Server, l net.Listener) {
 	}
 }
 
-// adopt lets a loop serve a new connection, unless it can't.
+// adopt assigns a new connection to a loop. It returns false if no loop can serve the connection.
 func (ls *loops) adopt(c *conn) bool {
 	if len(ls.all) == 0 {
 		return false
@@ -44,7 +43,7 @@ func (ls *loops) adopt(c *conn) bool {
 	if sock == nil {
 		return false
 	}
-	c.s.mu.Lock() // for those who look at all connections
+	c.s.mu.Lock() // other goroutines iterate over all connections
 	c.net, c.w = sock, newWriter(c.s, sock)
 	c.s.mu.Unlock()
 	c.sock, c.loop, c.muted = sock, ls.all[int(ls.next.Add(1))%len(ls.all)], true
@@ -53,7 +52,7 @@ func (ls *loops) adopt(c *conn) bool {
 	return true
 }
 
-// endReading lets what was read be answered, and nothing more be read.
+// endReading stops further reads. Commands that have arrived are still answered.
 func (ls *loops) endReading() {
 	for _, l := range ls.all {
 		l.closing.Store(true)
@@ -61,7 +60,7 @@ func (ls *loops) endReading() {
 	}
 }
 
-// stop ends the loops, which have no connections anymore.
+// stop ends the loops, which have no connections left.
 func (ls *loops) stop() {
 	for _, l := range ls.all {
 		l.stopped.Store(true)

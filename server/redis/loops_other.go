@@ -4,7 +4,7 @@ package redis
 
 import "net"
 
-// place is nothing where each connection has its own goroutine.
+// place is empty where each connection has its own goroutine.
 type place struct{}
 
 type loops struct{}

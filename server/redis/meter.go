@@ -2,13 +2,13 @@ package redis
 
 import "time"
 
-// Meter counts the commands of one name. Many connections use it.
+// Meter counts the commands of one name. Many connections use it concurrently.
 type Meter interface {
-	// Answered counts commands of one connection that were answered together, how many with an error,
-	// and how long the answer took, since they were read. It is not called for each command, which
-	// would cost more than many a command.
+	// Answered counts commands of one connection that were answered together: the successful and the failed ones, and the
+	// time from reading them to their answer. It is not called for each command, because that would cost more than many
+	// commands.
 	Answered(ok, failed uint64, took time.Duration)
-	// Failed is called once for each of the failed. rpc.FromError can read the error.
+	// Failed is called once for each failed command. rpc.FromError can read the error.
 	Failed(why error)
 }
 
@@ -17,13 +17,13 @@ type noMeter struct{}
 func (noMeter) Answered(uint64, uint64, time.Duration) {}
 func (noMeter) Failed(error)                           {}
 
-// answered is the number of commands of one name that were answered since answers were last sent.
+// answered counts the commands of one name that were answered since the last report to the meters.
 type answered struct {
 	cmd        *command
 	ok, failed uint64
 }
 
-// count counts an answer to a command.
+// count counts the answer to a command.
 func (c *conn) count(cmd *command, why error) {
 	a := c.answersTo(cmd)
 	if why == nil {
@@ -44,7 +44,7 @@ func (c *conn) answersTo(cmd *command) *answered {
 	return &c.answered[len(c.answered)-1]
 }
 
-// meter hands on what was counted, as answers are sent now.
+// meter reports the counted answers to the meters when the answers are sent.
 func (c *conn) meter() {
 	if len(c.answered) == 0 {
 		return

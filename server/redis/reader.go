@@ -10,36 +10,32 @@ import (
 	"github.com/snowraft/snowraft/internal/limits"
 )
 
-// The limits of what a client may send. A Redis takes more; nothing that is
-// served here needs it.
+// Limits for the input of a client. Redis accepts larger input, but no command of this server needs it.
 const (
 	minBufferBytes = 4 << 10
 	maxArguments   = 1024
 	maxNumberBytes = 20 // of a count or length
 )
 
-// errIncomplete is a command whose rest has not arrived.
+// errIncomplete means that the rest of a command has not arrived.
 var errIncomplete = errors.New("incomplete")
 
-// protocolError is input that is not RESP; the connection cannot continue after it.
+// protocolError describes input that is not RESP. The connection cannot continue after it.
 type protocolError string
 
-// errTooBig is a command that does not fit the buffer.
+// errTooBig means that a command does not fit the buffer.
 const errTooBig = protocolError("too big request")
 
-// errTLS is a client's TLS at a port without it.
+// errTLS means that a client speaks TLS on a port without TLS.
 const errTLS = protocolError("this port does not speak TLS")
 
 func (e protocolError) Error() string { return "Protocol error: " + string(e) }
 
-// parse reads one command from b and appends its arguments, which are parts of
-// b, to args. There are none in an empty command, which has no answer. It
-// returns how many bytes the command took. The error is errIncomplete or a
-// protocolError.
+// parse reads one command from b, appends its words to args, and returns the length of the command in bytes. The words are
+// parts of b. An empty command has no words and gets no answer. The error is errIncomplete or a protocolError.
 //
-// Reading is our own: redcon's Reader panics on a bulk length near the greatest
-// int, outside of anything that could recover from it, calls itself once for
-// each packet, and takes commands of any length.
+// The package has its own parser because redcon's Reader has three faults: it panics on a bulk length near the largest int
+// where no caller can recover, calls itself once per packet, and accepts commands of any length.
 func parse(b []byte, args [][]byte) ([][]byte, int, error) {
 	if len(b) == 0 {
 		return args, 0, errIncomplete
@@ -75,14 +71,14 @@ func parse(b []byte, args [][]byte) ([][]byte, int, error) {
 		if len(b) < until+2 {
 			return args, 0, errIncomplete
 		}
-		// The end of a bulk is not checked, as in Redis.
+		// The line end after a bulk string is not checked, as in Redis.
 		args = append(args, b[from:until])
 		at = until + 2
 	}
 	return args, at, nil
 }
 
-// parseNumber reads a count or length that ends with a line, and where the next line begins.
+// parseNumber reads a count or length up to the end of its line, and returns it with the position of the next line.
 func parseNumber(b []byte, at int, what string) (n int64, next int, err error) {
 	line := b[at:]
 	if len(line) > maxNumberBytes+2 {
@@ -105,8 +101,7 @@ func parseNumber(b []byte, at int, what string) (n int64, next int, err error) {
 	return n, at + end + 2, nil
 }
 
-// parseInt reads a decimal int64 in the one form that Redis takes: no plus, no
-// leading zeros, no spaces.
+// parseInt reads a decimal int64 in the only form that Redis accepts: without plus, leading zeros or spaces.
 func parseInt(b []byte) (int64, bool) {
 	n, err := strconv.ParseInt(string(b), 10, 64)
 	if err != nil || b[0] == '+' {

@@ -2,8 +2,8 @@ package redis
 
 import "strings"
 
-// refusals are commands of Redis that people who come from it may send, each
-// with what to do instead. Any other is answered as Redis answers what it does not know.
+// refusals maps commands that users of Redis may send to advice on what to do instead. Any other unknown command gets the
+// answer of Redis.
 var refusals = func() map[string]string {
 	const here = "this is Snowraft, where a key is a sequence, served by INCR, INCRBY, GET and EXISTS"
 	all := make(map[string]string)
@@ -34,6 +34,6 @@ var refusals = func() map[string]string {
 	return all
 }()
 
-// noCluster is Redis's own answer, which client libraries look for; a client
-// needs no cluster mode here, as any member serves any key.
+// noCluster is the answer of Redis, which client libraries look for. A client needs no cluster mode, because any member
+// serves any key.
 const noCluster = "This instance has cluster support disabled"

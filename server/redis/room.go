@@ -2,10 +2,9 @@ package redis
 
 import "sync"
 
-// room counts the memory of answers that clients have not taken, for all clients.
-// Its mutex also guards what each writer keeps, so that a connection can wait for
-// its own client and for the others at once. A client that reads as fast as it is
-// answered never takes it.
+// room counts the memory of unread answers of all clients. Its mutex also guards the unread answers of each writer, so that a
+// connection can wait for its own client and for the other clients at once. A connection whose client reads fast enough never
+// takes the mutex.
 type room struct {
 	mu      sync.Mutex
 	limit   int // bytes
@@ -15,7 +14,7 @@ type room struct {
 
 func newRoom(limit int) *room { return &room{limit: limit, waiting: make(map[*writer]struct{})} }
 
-// add counts bytes, or with a negative n returns them. The caller holds mu.
+// add counts n bytes, or returns -n bytes if n is negative. Requires r.mu.
 func (r *room) add(n int) {
 	full := r.full()
 	r.used += n
@@ -39,15 +38,14 @@ func (r *room) reserve(n int) bool {
 	return true
 }
 
-// release returns what reserve counted.
+// release returns bytes that reserve counted.
 func (r *room) release(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.add(-n)
 }
 
-// wait waits until something of w changed or the room is no longer full. The
-// caller holds mu.
+// wait waits until the state of w changes or the room is no longer full. Requires r.mu.
 func (r *room) wait(w *writer) {
 	r.waiting[w] = struct{}{}
 	w.changed.Wait()

@@ -18,27 +18,26 @@ import (
 )
 
 const (
-	beat = time.Second // between two looks at all connections
+	beat = time.Second // interval of the checks of all connections
 
-	callTimeout  = 5 * time.Second  // of a Backend's call, which may take a beat longer; a member waits 2 s for a leader
-	stallTimeout = 30 * time.Second // for a command to arrive, and for the client to take a part of its answers
+	callTimeout  = 5 * time.Second  // bound for a Backend call, which may take one beat longer; a member waits 2 s for a leader
+	stallTimeout = 30 * time.Second // bound for the arrival of a command, and for the client to take a part of its answers
 )
 
 // Server serves the Redis protocol of one member.
 type Server struct {
 	cfg    Config
-	meters []Meter         // by the index of the command
-	beats  atomic.Int64    // how many beats have passed: a clock of coarse ticks
-	lasts  context.Context // until calls of the Backend are canceled
+	meters []Meter         // by index of the command
+	beats  atomic.Int64    // beats since the start: a coarse clock
+	lasts  context.Context // lives until the Backend's calls are canceled
 	cancel context.CancelFunc
-	// call is the context that calls of the Backend begin with. Making one for each command would
-	// cost more than most commands; so all of one beat share one, whose deadline is a beat later
-	// than any of them needs.
+	// call is the parent context of the Backend's calls. A new context for each command would cost more than most commands.
+	// Therefore all calls of one beat share a context, and its deadline is one beat later than any of them needs.
 	call   atomic.Pointer[context.Context]
 	lastID atomic.Int64
-	room   *room // for answers that clients have not taken
+	room   *room // for unread answers
 	places *places.Places
-	// strange bounds the lines in the log about connections that do not speak the protocol.
+	// strange limits the log lines about connections that do not speak the protocol.
 	strange lines.Limit
 	// anonymous is the caller of connections without a token; nil in an open cluster.
 	anonymous *trust.Principal
@@ -47,12 +46,12 @@ type Server struct {
 	listener net.Listener
 	closing  bool
 	conns    map[*conn]struct{}
-	running  sync.WaitGroup // connections
-	loops    loops          // that serve connections where that is possible
+	running  sync.WaitGroup // connections in progress
+	loops    loops          // serve connections where possible
 	quit     chan struct{}  // closed when Close begins
 }
 
-// New makes a server, which serves once it is given a listener.
+// New returns a server. It serves after Serve is called with a listener.
 func New(cfg Config) *Server {
 	s := &Server{cfg: cfg.withDefaults(), room: newRoom(maxUnreadAll), conns: make(map[*conn]struct{}), quit: make(chan struct{})}
 	s.meters = make([]Meter, len(commands)+1)
@@ -63,25 +62,25 @@ func New(cfg Config) *Server {
 	s.lasts, s.cancel = context.WithCancel(context.Background())
 	s.renewCall()
 	if s.cfg.Authenticate != nil {
-		s.anonymous, _ = s.cfg.Authenticate(s.lasts, "") // nil may do nothing
+		s.anonymous, _ = s.cfg.Authenticate(s.lasts, "") // nil has no rights
 	}
 	return s
 }
 
 func (s *Server) renewCall() {
 	ctx, cancel := context.WithTimeout(s.lasts, callTimeout+beat)
-	context.AfterFunc(ctx, cancel) // not sooner: calls may have it until it ends by itself
+	context.AfterFunc(ctx, cancel) // not sooner, because calls may use ctx until its deadline
 	s.call.Store(&ctx)
 }
 
-// The pauses after a failure to accept, which is for want of files or memory.
+// Pauses after a failure to accept, which is due to a lack of files or memory.
 const (
 	minAcceptPause = 5 * time.Millisecond
 	maxAcceptPause = time.Second
 )
 
-// Serve serves the connections of a listener, once, and closes it. It returns
-// nil after Close, and else why it can't go on.
+// Serve serves the connections of a listener and closes the listener. It may be called once. It returns nil after Close, or
+// the error that stopped it.
 func (s *Server) Serve(l net.Listener) error {
 	defer func() { _ = l.Close() }()
 	s.mu.Lock()
@@ -123,7 +122,8 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 }
 
-// admit serves a connection unless there are too many. One that has sent no command yet makes way.
+// admit serves a connection unless there are too many. If all places are taken, a connection that has sent no command yet
+// makes way.
 func (s *Server) admit(nc net.Conn) {
 	c := newConn(s, nc)
 	var ok bool
@@ -151,31 +151,31 @@ func (s *Server) admit(nc net.Conn) {
 	}
 }
 
-// refuse closes a connection that is one too many.
+// refuse closes a connection beyond the limit.
 func (s *Server) refuse(nc net.Conn) {
 	const text = "max number of clients reached"
 	meter := s.meters[unserved.index]
 	meter.Failed(rpc.NewError(rpc.Overloaded, text))
 	meter.Answered(0, 1, 0)
-	if secured, ok := nc.(*tls.Conn); ok { // whose handshake would have to wait for the client
+	if secured, ok := nc.(*tls.Conn); ok { // its handshake would have to wait for the client
 		_ = secured.NetConn().Close()
 		return
 	}
-	// Its buffer is empty, so that this does not wait for the client.
+	// The send buffer is empty, so this write does not wait for the client.
 	_, _ = nc.Write([]byte("-ERR " + text + "\r\n"))
 	_ = nc.Close()
 }
 
-// evict closes a connection whose place another needs.
+// evict closes a connection so that a new connection gets its place.
 func (s *Server) evict(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.conns[c]; ok { // else its file descriptor may be another's
+	if _, ok := s.conns[c]; ok { // otherwise its file descriptor may be another connection's
 		c.cut()
 	}
 }
 
-// forget takes a connection off the list: it has ended.
+// forget removes a connection that has ended.
 func (s *Server) forget(c *conn) {
 	c.seat.Release()
 	s.mu.Lock()
@@ -184,7 +184,7 @@ func (s *Server) forget(c *conn) {
 	s.running.Done()
 }
 
-// keepTime counts beats, and closes the connections that have been still for too long.
+// keepTime counts beats, and closes the connections that have stalled for too long.
 func (s *Server) keepTime() {
 	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
@@ -204,8 +204,8 @@ func (s *Server) keepTime() {
 	}
 }
 
-// Close stops accepting, lets the commands that have arrived be answered until
-// ctx ends, and closes all connections. It returns ctx's error if it cut any short.
+// Close stops accepting connections, lets received commands be answered until ctx ends, and closes all connections. It
+// returns the error of ctx if a connection was cut off.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
 	if !s.closing {

@@ -6,8 +6,8 @@ import (
 	"github.com/tidwall/redcon"
 )
 
-// redisVersion is the version of Redis whose answers these are. Some client
-// libraries request it to know what they may use.
+// redisVersion is the version of Redis whose answers this package imitates. Some client libraries derive their features from
+// it.
 const redisVersion = "7.0.15"
 
 func (c *conn) ping(args [][]byte) {
@@ -39,8 +39,7 @@ func (c *conn) auth(args [][]byte) {
 
 const wrongPassword = "WRONGPASS invalid username-password pair or user is disabled."
 
-// hello answers as a server that speaks RESP2 only, which client libraries that
-// prefer RESP3 then do as well.
+// hello answers like a server that speaks only RESP2. Client libraries that prefer RESP3 then use RESP2.
 func (c *conn) hello(args [][]byte) {
 	name, named := "", false
 	if len(args) > 1 {
@@ -50,7 +49,7 @@ func (c *conn) hello(args [][]byte) {
 			return
 		}
 		if version != 2 {
-			c.say("NOPROTO unsupported protocol version") // which most libraries request first
+			c.say("NOPROTO unsupported protocol version") // most libraries first request RESP3
 			return
 		}
 		for rest := args[2:]; len(rest) > 0; {
@@ -76,14 +75,14 @@ func (c *conn) hello(args [][]byte) {
 	if named {
 		c.name = name
 	}
-	// Every member takes INCR, which is what clients want to know by the role.
+	// Every member accepts INCR, and clients read that from the role.
 	c.out = redcon.AppendAny(c.out, []any{
 		"server", "redis", "version", redisVersion, "proto", redcon.SimpleInt(2), "id", redcon.SimpleInt(c.id),
 		"mode", "standalone", "role", "master", "modules", []any{},
 	})
 }
 
-// selectDB knows the one database that there is.
+// selectDB accepts only database 0.
 func (c *conn) selectDB(args [][]byte) {
 	switch n, ok := parseInt(args[1]); {
 	case !ok:

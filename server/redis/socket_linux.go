@@ -11,22 +11,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// socket is the connection of a client without the runtime's poller, which would
-// be woken for all that comes. Its methods that wait bring it there: it is then
-// in both, for good.
+// socket is a client's connection outside the runtime's poller, which would be woken for all input. A method that has to wait
+// adds the connection to that poller; the connection then stays in both pollers.
 //
-// Its loop releases it when no other goroutine has it anymore.
+// The loop releases the socket when no other goroutine uses it.
 type socket struct {
-	net.Conn // closed; it still knows both addresses
+	net.Conn // closed; still holds both addresses
 	fd       int
 
 	mu       sync.Mutex
-	waits    net.Conn // for what waits; nil: not needed yet
+	waits    net.Conn // connection for waiting calls; nil if not needed yet
 	deadline time.Time
 	closed   bool
 }
 
-// newSocket takes a connection over; nil if that can't be.
+// newSocket takes over a connection; nil if that is impossible.
 func newSocket(nc net.Conn) *socket {
 	c, ok := nc.(syscall.Conn)
 	if !ok {
@@ -62,7 +61,7 @@ func (s *socket) Try(b []byte) (int, error) {
 	}
 }
 
-// waiting is the connection in the runtime's poller.
+// waiting returns the connection in the runtime's poller, and creates it if necessary.
 func (s *socket) waiting() (net.Conn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,11 +112,10 @@ func (s *socket) SetReadDeadline(t time.Time) error {
 	return s.waits.SetReadDeadline(t)
 }
 
-// CloseWrite ends what is sent.
+// CloseWrite shuts down the sending direction.
 func (s *socket) CloseWrite() error { return unix.Shutdown(s.fd, unix.SHUT_WR) }
 
-// Close implements net.Conn: nothing is read or written anymore. Anyone may call it
-// until release.
+// Close implements net.Conn. It stops all reading and writing. Any goroutine may call it until release.
 func (s *socket) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +123,7 @@ func (s *socket) Close() error {
 	return unix.Shutdown(s.fd, unix.SHUT_RDWR)
 }
 
-// release gives the file descriptors back.
+// release closes the file descriptors.
 func (s *socket) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

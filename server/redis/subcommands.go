@@ -6,15 +6,15 @@ import (
 	"github.com/tidwall/redcon"
 )
 
-// subcommand is the second word of some commands.
+// subcommand is a second word that some commands have.
 type subcommand struct {
 	usage   string // begins with the subcommand's name
-	arity   int    // as a command's
+	arity   int    // same meaning as a command's
 	serve   func(c *conn, args [][]byte)
-	summary string // empty: HELP does not list it
+	summary string // empty: omitted from HELP
 }
 
-// subcommands has the order of HELP, and Redis's words as far as it has any.
+// subcommands are in the order of HELP, with Redis's texts where Redis has one.
 var subcommands = map[string][]subcommand{
 	"client": {
 		{"GETNAME", 2, (*conn).getName, "Return the name of the current connection."},
@@ -63,10 +63,10 @@ func (c *conn) second(args [][]byte) {
 	c.refuse("ERR unknown subcommand '" + clip(args[1], 128) + "'. Try " + strings.ToUpper(name) + " HELP.")
 }
 
-// subcommandName is the lower-case second word of a command.
+// subcommandName returns the second word of a command in lower case.
 func subcommandName(args [][]byte) string { return strings.ToLower(string(args[1])) }
 
-// help answers the subcommand HELP in Redis's form: lines that are simple strings.
+// help answers the subcommand HELP in Redis's form, an array of simple strings.
 func (c *conn) help(args [][]byte) {
 	name := string(args[0])
 	lines := []string{strings.ToUpper(name) + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"}

@@ -8,13 +8,13 @@ import (
 	"github.com/tidwall/redcon"
 )
 
-// commands are those that are served, by their lower-case names.
+// commands maps lower-case names to the commands that the server implements.
 var commands map[string]*command
 
-// unserved is counted for all that clients send and no command serves.
+// unserved counts all input that no command serves.
 var unserved = &command{name: "other"}
 
-// The table refers to what reads it, so it can't be initialized in its declaration.
+// The table refers to functions that read it, so its declaration cannot initialize it.
 func init() {
 	one, many := [3]redcon.SimpleInt{1, 1, 1}, [3]redcon.SimpleInt{1, -1, 1}
 	fast, read, write := []redcon.SimpleString{"fast"}, []redcon.SimpleString{"readonly", "fast"}, []redcon.SimpleString{"write", "fast"}
@@ -66,7 +66,7 @@ func (c *conn) commandList(args [][]byte) {
 	c.out = redcon.AppendAny(c.out, slices.Sorted(maps.Keys(commands)))
 }
 
-// named returns the names of the commands that COMMAND INFO and DOCS are asked about.
+// named returns the command names in the arguments of COMMAND INFO and COMMAND DOCS.
 func named(args [][]byte) (names []string) {
 	if len(args) == 2 {
 		return slices.Sorted(maps.Keys(commands))
@@ -87,7 +87,7 @@ func (c *conn) commandDocs(args [][]byte) {
 	c.out = redcon.AppendAny(c.out, docs)
 }
 
-// commandInfo answers as Redis 7 does, and null for commands that are not served.
+// commandInfo answers like Redis 7, with null for each unknown command.
 func (c *conn) commandInfo(args [][]byte) {
 	names, none := named(args), []any{}
 	c.out = redcon.AppendArray(c.out, len(names))

@@ -10,11 +10,11 @@ import (
 const (
 	// handshakeTimeout bounds a TLS handshake.
 	handshakeTimeout = 10 * time.Second
-	// tlsRecord is the first byte of a connection that speaks TLS. No command begins with it.
+	// tlsRecord is the first byte of a TLS connection. No command begins with it.
 	tlsRecord = 0x16
 )
 
-// handshake shakes hands if the connection speaks TLS.
+// handshake performs the TLS handshake of a TLS connection.
 func (c *conn) handshake() error {
 	secured, ok := c.net.(*tls.Conn)
 	if !ok {
@@ -32,7 +32,7 @@ func (c *conn) handshake() error {
 	return err
 }
 
-// cut closes the connection without waiting for the client, as TLS would to say that it ends.
+// cut closes the connection without waiting for the client. A regular TLS close would wait.
 func (c *conn) cut() {
 	nc := c.net
 	if secured, ok := nc.(*tls.Conn); ok {

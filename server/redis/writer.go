@@ -6,34 +6,32 @@ import (
 	"sync/atomic"
 )
 
-// How much a client may leave unread before nothing more of it is served. Many
-// clients send a whole pipeline before they read any answer, and would wait for
-// ever for a server that waits for them. Each connection may go beyond either
-// limit by what it answers before it flushes, about maxAnswerBytes, so that who
-// reads gets on while others don't.
+// Bounds for unread answers. Beyond them, the server stops serving a client. Many clients send a whole pipeline before they
+// read any answer, and would wait forever for a server that waits for them. Each connection may exceed both bounds by the
+// answers before its next flush, about maxAnswerBytes. Clients that read their answers therefore make progress while other
+// clients do not.
 const (
-	maxUnread    = 16 << 20  // bytes of one client; about a million answers to INCR
+	maxUnread    = 16 << 20  // bytes per client; about a million answers to INCR
 	maxUnreadAll = 256 << 20 // bytes of all clients
-	writeBytes   = 64 << 10  // at once, so that it shows whether the client reads
+	writeBytes   = 64 << 10  // bytes per write, so that progress shows whether the client reads
 )
 
-// writer sends answers. Bytes that the system does not take at once wait, and a
-// goroutine that lives as long as something waits sends it.
+// writer sends answers. It keeps the bytes that the system does not take at once. A goroutine sends these bytes and exists
+// only while there are any.
 type writer struct {
 	s   *Server
 	net net.Conn
 
-	// try writes as much as the system takes without waiting; nil where that can't be.
+	// try writes as much as the system takes without waiting; nil where that is impossible.
 	try func(b []byte) (n int, err error)
 
-	// blockedSince is the beat since when the client has taken nothing, plus 1;
-	// 0: the client does not keep it waiting.
+	// blockedSince is the beat since which the client has taken nothing, plus 1; 0 if no answers wait for the client.
 	blockedSince atomic.Int64
 
-	// These are guarded by the room's mutex.
+	// The following fields are guarded by the room's mutex.
 	changed *sync.Cond
-	unread  [][]byte // what waits, in parts of up to writeBytes that are freed one by one
-	size    int      // of it and of what is being sent
+	unread  [][]byte // waiting bytes, in parts of up to writeBytes that are freed one by one
+	size    int      // bytes waiting and being sent
 	sending bool
 	failed  error
 }
@@ -50,7 +48,7 @@ func newWriter(s *Server, nc net.Conn) *writer {
 // blocked reports whether answers wait for the client.
 func (w *writer) blocked() bool { return w.blockedSince.Load() != 0 }
 
-// write sends b or keeps a copy to be sent. It does not wait for the client.
+// write sends b, or keeps a copy for sending later. It does not wait for the client.
 func (w *writer) write(b []byte) error {
 	if !w.blocked() && w.try != nil {
 		n, err := w.try(b)
@@ -81,7 +79,7 @@ func (w *writer) keep(b []byte) error {
 	return nil
 }
 
-// wait waits for the client as long as too much is unread.
+// wait waits for the client while too many bytes are unread.
 func (w *writer) wait() error {
 	if !w.blocked() {
 		return nil
@@ -113,7 +111,7 @@ func (w *writer) resize(by int) {
 	w.s.room.add(by)
 }
 
-// send sends what waits, and ends when nothing does.
+// send sends the waiting bytes, and returns when there are none.
 func (w *writer) send() {
 	r := w.s.room
 	r.mu.Lock()
@@ -131,13 +129,13 @@ func (w *writer) send() {
 		w.changed.Broadcast()
 	}
 	w.unread = nil
-	w.resize(-w.size) // what is lost after a failure
+	w.resize(-w.size) // bytes lost after a failure
 	w.sending = false
 	w.blockedSince.Store(0)
 	w.changed.Broadcast()
 }
 
-// drain waits until all was sent, or can't be.
+// drain waits until all bytes have been sent or sending has failed.
 func (w *writer) drain() error {
 	r := w.s.room
 	r.mu.Lock()

@@ -10,24 +10,24 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// call is a request that is being served.
+// call is a request in progress.
 type call struct {
 	s       *Server
 	in, out thrift.TProtocol
-	hear    func() // called when the caller got what it requested
+	hear    func() // called when the caller has got its result
 }
 
-// method serves a method. The agent is the user agent of get_id, empty for the others.
+// method serves a method. The agent is the user agent of get_id; it is empty for other methods.
 type method struct {
 	takesAgent bool
 	serve      func(ctx context.Context, s *Server, agent string) (int64, error)
 }
 
-// other is the name that unknown methods are counted by.
+// other is the name under which unknown methods are counted.
 const other = "other"
 
-// methods are those of the service. The worker and the datacenter are those of an ID that is issued for the answer: so they are
-// of a lane that this process holds, also behind a gateway.
+// methods maps the methods of the service. The answers with a worker or a datacenter take them from an ID issued for the
+// answer. They therefore belong to a lane of this member, or, in a gateway, to a lane of the member that issued the ID.
 var methods = map[string]method{
 	"get_id": {takesAgent: true, serve: func(ctx context.Context, s *Server, agent string) (int64, error) {
 		if !validAgent(agent) {
@@ -50,7 +50,7 @@ var methods = map[string]method{
 	"get_timestamp": {serve: func(_ context.Context, s *Server, _ string) (int64, error) { return s.cfg.Backend.Clock(), nil }},
 }
 
-// maxAgent bounds a user agent.
+// maxAgent bounds the length of a user agent, in bytes.
 const maxAgent = 256
 
 // validAgent reports whether a user agent is a letter, then letters, digits, hyphens and underscores.
@@ -102,7 +102,7 @@ func (c *call) serve(ctx context.Context) error {
 	return c.reply(ctx, name, id, value)
 }
 
-// arguments reads the structure of a method's arguments, and returns the user agent in it.
+// arguments reads the argument structure of a method and returns the user agent in it.
 func (c *call) arguments(ctx context.Context, takesAgent bool) (agent string, err error) {
 	if _, err = c.in.ReadStructBegin(ctx); err != nil {
 		return "", err
@@ -151,5 +151,5 @@ func (c *call) refuse(ctx context.Context, name string, id int32, failed error) 
 	)
 }
 
-// invalid returns an error of a request that is wrong.
+// invalid returns an error that blames the request.
 func invalid(message string) error { return rpc.NewError(rpc.InvalidArgument, message) }

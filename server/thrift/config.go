@@ -8,14 +8,14 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Layout is the name of the layout that the IDs are of, a preset of package snowflake.
+// Layout is the name of the layout of all issued IDs, a preset of package snowflake.
 const Layout = "twitter"
 
 // Backend issues the IDs.
 type Backend interface {
-	// Twitter issues an ID of [Layout], and returns the parts of it that name its lane.
+	// Twitter issues an ID of [Layout], and returns it with the fields that name its lane.
 	Twitter(ctx context.Context) (id, datacenter, worker int64, err error)
-	// Clock returns the time of the process that issues, in Unix ms.
+	// Clock returns the time of the issuing process, in Unix ms.
 	Clock() int64
 }
 
@@ -31,8 +31,8 @@ type Config struct {
 	Logger  *slog.Logger
 	// Anonymous returns the principal of all callers, because Thrift carries no token; nil: an open cluster.
 	Anonymous func(ctx context.Context) (*trust.Principal, error)
-	// Meter returns the meter of a method; "other" is that of all that are unknown.
+	// Meter returns the meter of a method. All unknown methods share the meter "other".
 	Meter func(method string) Meter
-	// Issued counts an ID that a user agent was given. The agent is valid.
+	// Issued counts an ID that was issued to a user agent. The agent is valid.
 	Issued func(agent string)
 }

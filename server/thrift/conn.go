@@ -18,14 +18,14 @@ import (
 )
 
 const (
-	maxMessage = 4 << 10 // of a request; the longest one of a client has a user agent
-	replySize  = 128     // of most replies
+	maxMessage = 4 << 10 // bytes of a request; the longest valid request has a user agent
+	replySize  = 128     // bytes; enough for most replies
 )
 
-// form is the encoding of a client's messages; the replies have the same form.
+// form is the encoding of a client's messages. The replies have the same form.
 type form struct{ framed, strict bool }
 
-// errStrange is a connection that does not speak the protocol.
+// errStrange means that a connection does not speak the protocol.
 var errStrange = errors.New("not the Thrift binary protocol")
 
 // conn is a connection. One goroutine serves it.
@@ -70,7 +70,7 @@ func (c *conn) drain() {
 	}
 }
 
-// enter begins a request; false if the connection is to end.
+// enter begins a request. It returns false if the connection must end.
 func (c *conn) enter() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,7 +78,7 @@ func (c *conn) enter() bool {
 	return c.busy
 }
 
-// leave ends a request; false if the connection is to end.
+// leave ends a request. It returns false if the connection must end.
 func (c *conn) leave() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +91,7 @@ func (c *conn) serve() {
 	defer func() { _ = c.net.Close() }()
 	how, err := c.detect()
 	for err == nil {
-		if _, err = c.reader.Peek(1); err != nil { // a client may be silent between requests for as long as it likes
+		if _, err = c.reader.Peek(1); err != nil { // a client may be silent between requests for any time
 			break
 		}
 		if !c.enter() {
@@ -112,7 +112,7 @@ func (c *conn) serve() {
 }
 
 // detect returns the form of the first message without consuming it. The first four bytes are the length of a frame, the
-// version of a strict message (negative), or the length of the method's name; behind a frame's length is a message.
+// version of a strict message (negative), or the length of the method's name. A message follows the length of a frame.
 func (c *conn) detect() (form, error) {
 	_ = c.net.SetReadDeadline(time.Now().Add(stallTimeout))
 	defer func() { _ = c.net.SetReadDeadline(time.Time{}) }()
@@ -138,7 +138,7 @@ func (c *conn) detect() (form, error) {
 	}
 }
 
-// answer reads a request and writes the reply. After an error the connection is of no use.
+// answer reads a request and writes the reply. After an error, the connection is unusable.
 func (c *conn) answer(how form) error {
 	in := &source{c.reader, maxMessage}
 	if how.framed {
@@ -156,7 +156,7 @@ func (c *conn) answer(how form) error {
 	defer cancel()
 	out := thrift.NewTMemoryBufferLen(replySize)
 	if how.framed {
-		_, _ = out.Write(make([]byte, 4)) // the length, once it is known
+		_, _ = out.Write(make([]byte, 4)) // placeholder for the length
 	}
 	call := call{s: c.s, in: protocol(in, how), out: protocol(out, how), hear: c.hear}
 	err := call.serve(ctx)

@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// The exceptions of Twitter's server.
+// Names of the exceptions of Twitter's server.
 const (
 	invalidSystemClock    = "InvalidSystemClock"
 	invalidUserAgentError = "InvalidUserAgentError"
@@ -23,7 +23,7 @@ var (
 	errUnknownMethod = invalid("unknown method; expected get_id, get_worker_id, get_datacenter_id or get_timestamp")
 )
 
-// exception returns an error as clients of the service can read it.
+// exception returns an error in the form that clients of the service can read.
 func exception(err error) thrift.TApplicationException {
 	if errors.Is(err, errUnknownMethod) {
 		return thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, errUnknownMethod.Error())
@@ -44,7 +44,7 @@ func exception(err error) thrift.TApplicationException {
 	return thrift.NewTApplicationException(thrift.INTERNAL_ERROR, message)
 }
 
-// strange returns why a request could not be read: the connection ended, or it does not speak the protocol.
+// strange returns the error of an unreadable request: err itself if the connection ended, or else err wrapped in errStrange.
 func strange(err error) error {
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
 		return err

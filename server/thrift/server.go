@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	callTimeout  = 5 * time.Second  // of a Backend's call
-	stallTimeout = 30 * time.Second // for a message to arrive once it has begun, and for the client to take the reply
+	callTimeout  = 5 * time.Second  // bound for a Backend call
+	stallTimeout = 30 * time.Second // bound for the arrival of a message that has begun, and for the client to take the reply
 
 	minAcceptPause = 5 * time.Millisecond
 	maxAcceptPause = time.Second
@@ -22,7 +22,7 @@ const (
 type Server struct {
 	cfg    Config
 	meters map[string]Meter
-	// strange bounds the lines in the log about connections that do not speak the protocol.
+	// strange limits the log lines about connections that do not speak the protocol.
 	strange lines.Limit
 
 	mu       sync.Mutex
@@ -33,7 +33,7 @@ type Server struct {
 	quit     chan struct{} // closed when Close begins
 }
 
-// New returns a server, which serves once it has a listener.
+// New returns a server. It serves after Serve is called with a listener.
 func New(cfg Config) *Server {
 	s := &Server{cfg: cfg, meters: map[string]Meter{}, conns: map[*conn]struct{}{}, quit: make(chan struct{})}
 	for name := range methods {
@@ -43,8 +43,8 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Serve serves the connections of a listener, once, and closes it. It returns nil after Close. The listener bounds the
-// number of connections.
+// Serve serves the connections of a listener and closes the listener. It may be called once. It returns nil after Close. The
+// listener must bound the number of connections.
 func (s *Server) Serve(l net.Listener) error {
 	defer func() { _ = l.Close() }()
 	s.mu.Lock()
@@ -80,7 +80,7 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 }
 
-// admit serves a connection in a goroutine of its own.
+// admit serves a connection in its own goroutine.
 func (s *Server) admit(nc net.Conn) {
 	c := newConn(s, nc)
 	s.mu.Lock()
@@ -101,8 +101,8 @@ func (s *Server) admit(nc net.Conn) {
 	}()
 }
 
-// Close stops accepting, closes the connections that wait for a request, and waits for the requests that are being served.
-// When ctx ends it closes the others too, and returns why ctx ended.
+// Close stops accepting connections, closes the idle connections, and waits for the requests in progress. When ctx ends, it
+// closes the remaining connections and returns the error of ctx.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
 	if !s.closing {

@@ -9,7 +9,7 @@ import (
 
 var errReadOnly = errors.New("the transport of a request is only read")
 
-// source is the transport that a request is read from. It bounds the request, and never reads beyond it.
+// source is the transport of a request. It bounds the request and never reads beyond it.
 type source struct {
 	reader *bufio.Reader
 	left   int // bytes that the request may still have
@@ -25,7 +25,7 @@ func (s *source) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// skip reads what a frame has behind its message.
+// skip discards the rest of a frame after its message.
 func (s *source) skip() error {
 	_, err := s.reader.Discard(s.left)
 	return err
@@ -34,7 +34,7 @@ func (s *source) skip() error {
 // RemainingBytes implements thrift.TTransport.
 func (s *source) RemainingBytes() uint64 { return uint64(s.left) } //nolint:gosec // never negative
 
-// The rest of thrift.TTransport.
+// The other methods of thrift.TTransport.
 
 func (*source) Write([]byte) (int, error)   { return 0, errReadOnly }
 func (*source) Flush(context.Context) error { return nil }

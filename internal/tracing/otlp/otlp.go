@@ -1,4 +1,4 @@
-// Package otlp exports spans to an OpenTelemetry collector, as the standard environment variables say.
+// Package otlp exports spans to an OpenTelemetry collector, configured by the standard environment variables.
 package otlp
 
 import (
@@ -24,17 +24,17 @@ import (
 
 // Config describes the process whose spans are exported.
 type Config struct {
-	// Env returns an environment variable. Those that Open does not ask for are read by the exporters themselves.
+	// Env returns an environment variable. The exporters read the variables that Open does not use.
 	Env func(name string) string
-	// Service, Instance and Version are attributes of the resource, unless the environment has others.
+	// Service, Instance and Version are resource attributes. Values in the environment take precedence.
 	Service, Instance, Version string
-	// SlowerThan is that of tracing.Config.
+	// SlowerThan has the meaning of tracing.Config.SlowerThan.
 	SlowerThan time.Duration
 	Logger     *slog.Logger
 }
 
-// Open returns a Tracer, or nil where the environment names no collector. It does not wait for the collector. An error says
-// which variable is wrong.
+// Open returns a Tracer; nil if the environment names no collector. It does not wait for the collector. An error names the
+// wrong variable.
 func Open(ctx context.Context, cfg Config) (*tracing.Tracer, error) {
 	on, err := enabled(cfg.Env)
 	if err != nil || !on {
@@ -56,12 +56,12 @@ func Open(ctx context.Context, cfg Config) (*tracing.Tracer, error) {
 	provider := sdktrace.NewTracerProvider(
 		sdktrace.WithResource(about),
 		sdktrace.WithSpanProcessor(q),
-		sdktrace.WithSampler(sdktrace.AlwaysSample()), // tracing has chosen already
+		sdktrace.WithSampler(sdktrace.AlwaysSample()), // package tracing selects the spans
 	)
 	return tracing.New(tracing.Config{Provider: provider, SlowerThan: cfg.SlowerThan, Counts: q.counts, Close: provider.Shutdown}), nil
 }
 
-// enabled reports whether the environment wants spans exported by OTLP: it names a collector, or the exporter.
+// enabled reports whether the environment turns on export by OTLP: it names a collector or the exporter.
 func enabled(env func(string) string) (bool, error) {
 	if strings.EqualFold(env("OTEL_SDK_DISABLED"), "true") {
 		return false, nil
@@ -93,7 +93,7 @@ func newExporter(ctx context.Context, env func(string) string) (sdktrace.SpanExp
 	}
 }
 
-// queueSize returns how many spans wait for the exporter at most.
+// queueSize returns the largest number of spans that wait for the exporter.
 func queueSize(env func(string) string) int64 {
 	n, err := strconv.ParseInt(env("OTEL_BSP_MAX_QUEUE_SIZE"), 10, 32)
 	if err != nil || n < 1 {
@@ -102,7 +102,7 @@ func queueSize(env func(string) string) int64 {
 	return n
 }
 
-// complaints are lines in the log about the exporter.
+// complaints writes log lines about the exporter.
 type complaints struct {
 	logger *slog.Logger
 	limit  lines.Limit
@@ -110,7 +110,7 @@ type complaints struct {
 
 func newComplaints(l *slog.Logger) *complaints { return &complaints{logger: l} }
 
-// maxComplaint is the longest text of an error in the log: some have what a collector answered.
+// maxComplaint is the longest error text in the log, because some errors include a collector's whole response.
 const maxComplaint = 300
 
 func (c *complaints) note(err error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/snowraft/snowraft/internal/tracing"
 )
 
-// queue is the SDK's batches of spans, with a count of what becomes of them. A span that ends while the queue is full is
-// dropped: nothing of the process ever waits for a collector.
+// queue wraps the SDK's span batches and counts the outcomes. It drops a span that ends while the queue is full, so that the
+// process never waits for a collector.
 type queue struct {
 	sdktrace.SpanProcessor
 	size    int64
@@ -23,7 +23,7 @@ type queue struct {
 func newQueue(e sdktrace.SpanExporter, size int64, l *slog.Logger) *queue {
 	q := &queue{size: size}
 	q.counted = &counted{SpanExporter: e, waiting: &q.waiting, complaints: newComplaints(l)}
-	// Its own queue is as long, so it never drops a span that this one has taken in.
+	// The SDK's own queue has the same size, so it never drops a span that this queue accepted.
 	q.SpanProcessor = sdktrace.NewBatchSpanProcessor(q.counted, sdktrace.WithMaxQueueSize(int(size)))
 	return q
 }
@@ -42,7 +42,7 @@ func (q *queue) counts() tracing.Counts {
 	return tracing.Counts{Exported: q.counted.exported.Load(), Failed: q.counted.failed.Load(), Dropped: q.dropped.Load()}
 }
 
-// counted is an exporter that counts. It logs errors itself.
+// counted is an exporter that counts spans and logs errors.
 type counted struct {
 	sdktrace.SpanExporter
 	waiting          *atomic.Int64

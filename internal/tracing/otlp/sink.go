@@ -6,10 +6,10 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// sink logs which settings OpenTelemetry could not read, and omits their values: some are secrets.
+// sink logs the settings that OpenTelemetry could not read. It omits their values, because some are secrets.
 type sink struct{ logger *slog.Logger }
 
-// Init implements logr.LogSink, as all of these.
+// Init implements logr.LogSink, as do the other methods.
 func (sink) Init(logr.RuntimeInfo) {}
 
 // Enabled reports false: only errors are logged.
