@@ -39,7 +39,7 @@ type peer struct {
 	quiet  quiet
 	status *snowraftv1.GetStatusResponse
 	seen   clock.Reading // arrival time of status
-	taken  int64         // time at which the member took its status, on this process's monotonic clock; estimated as half of the round trip
+	taken  int64         // time of taking status, on this process's monotonic clock; half of the round trip
 	rates  rates
 }
 

@@ -56,7 +56,7 @@ func (f *facts) layouts() (all []finding) {
 	for _, m := range f.issuing {
 		for _, l := range m.GetLanes() {
 			switch l.GetReason() {
-			case "", rpc.NoLeader, rpc.NotLeader, rpc.WindowEnded, rpc.CommitUnknown, rpc.Fenced: // covered by other findings, or short-lived
+			case "", rpc.NoLeader, rpc.NotLeader, rpc.WindowEnded, rpc.CommitUnknown, rpc.Fenced: // other findings, or brief
 			case rpc.WorkersExhausted:
 				if !slices.Contains(short[l.GetLayout()], m.GetMember().GetName()) {
 					short[l.GetLayout()] = append(short[l.GetLayout()], m.GetMember().GetName())

@@ -19,8 +19,8 @@ import (
 //go:embed assets
 var assetFiles embed.FS
 
-// assetsPath is followed by a hash of all assets and the name of one: browsers keep an asset until an upgrade changes the
-// hash.
+// assetsPath is the prefix of asset paths. A hash of all assets and the name of one asset follow it. Browsers keep an asset
+// until an upgrade changes the hash.
 const assetsPath = root + "/assets/"
 
 var assetTypes = map[string]string{
@@ -29,7 +29,7 @@ var assetTypes = map[string]string{
 	".svg": "image/svg+xml",
 }
 
-// assets are the files that pages load.
+// assets holds the files that pages load.
 type assets struct {
 	prefix string // assetsPath and the hash
 	files  map[string][]byte
@@ -55,7 +55,7 @@ func loadAssets() (*assets, error) {
 	return a, nil
 }
 
-// serve answers with an asset. One of another version is served as it is now, and not kept.
+// serve answers with an asset. A request with another version's hash gets the present asset, which browsers must not store.
 func (a *assets) serve(w http.ResponseWriter, r *http.Request) error {
 	name := path.Base(r.URL.Path)
 	content, ok := a.files[name]

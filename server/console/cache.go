@@ -8,16 +8,17 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// maxCached is the most views of pages that are cached. A viewer chooses the query, so the number of views is unbounded.
+// maxCached is the largest number of cached views of pages. The number of views is unbounded, because viewers choose the
+// query.
 const maxCached = 16
 
-// cache keeps the elements that an overview was rendered to, for all viewers that see the same.
+// cache keeps the elements rendered from an overview, for all viewers with the same view.
 type cache struct {
 	mu  sync.Mutex
 	all map[viewKey]*cached
 }
 
-// viewKey is a page as several viewers with the same rights see it.
+// viewKey identifies a page as viewers with the same rights see it.
 type viewKey struct {
 	page, query string
 	principal   *trust.Principal
@@ -25,10 +26,11 @@ type viewKey struct {
 
 type cached struct {
 	of    *snowraftv1.Overview // equal pointers are the same overview
-	texts map[string][]byte    // by element
+	texts map[string][]byte    // by element ID
 }
 
-// get returns an element, which render writes unless it was written for the same overview. The result is not changed.
+// get returns an element. It calls render only if the element has not been rendered from the same overview. The caller must
+// not change the result.
 func (c *cache) get(key viewKey, of *snowraftv1.Overview, id string, render func(*bytes.Buffer) error) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// root is the path of all pages except the first.
+// root is the path prefix of all pages except the first.
 const root = "/console"
 
 // Config describes a Console.
@@ -24,12 +24,12 @@ type Config struct {
 	// What is "member" or "gateway".
 	What    string
 	Version string
-	// Conn leads to the process's own gRPC services, which judge the principal of a context.
+	// Conn connects to the process's own gRPC services, which check the rights of a context's principal.
 	Conn grpc.ClientConnInterface
-	// Authenticate returns the principal of a request, given the token of its session; an empty token is that of the
-	// request's headers. It is nil in an open cluster. rpc.FromError can read the errors.
+	// Authenticate returns the principal of a request and the token of its session. If the token is empty, the request's
+	// headers count. Authenticate is nil in an open cluster. rpc.FromError can read its errors.
 	Authenticate func(r *http.Request, token string) (*trust.Principal, error)
-	Logger       *slog.Logger // nil logs nothing
+	Logger       *slog.Logger // nil: no log
 }
 
 // Console serves the pages. It is safe for concurrent use.
@@ -72,10 +72,10 @@ func New(cfg Config) (*Console, error) {
 	return c, nil
 }
 
-// Viewers returns the number of pages that are open and follow the cluster.
+// Viewers returns the number of open pages that follow the cluster.
 func (c *Console) Viewers() int { return c.viewers.count() }
 
-// Close ends all streams, so that the requests of viewers end too. Streams that begin later end at once.
+// Close ends all streams, and with them the viewers' requests. Later streams end at once.
 func (c *Console) Close() { c.viewers.close() }
 
 // Has reports whether the console serves a path.
@@ -83,7 +83,7 @@ func (*Console) Has(path string) bool {
 	return path == "/" || path == root || strings.HasPrefix(path, root+"/")
 }
 
-// Serve answers a request. It returns the HTTP method and the pattern of the path, and the error that the answer shows.
+// Serve answers a request. It returns the HTTP method with the path's pattern, and the error in the answer.
 func (c *Console) Serve(w http.ResponseWriter, r *http.Request) (method string, err error) {
 	path := r.URL.Path
 	secureHeaders(w.Header())
@@ -104,10 +104,10 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request) (method string, 
 	return other, err
 }
 
-// other is the method of requests that match nothing.
+// other is the method name of requests that match nothing.
 const other = "other"
 
-// method serves a GET or HEAD request.
+// method serves a GET or HEAD request and rejects other methods.
 func (*Console) method(w http.ResponseWriter, r *http.Request, pattern string, serve func() error) (string, error) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return other, wrongMethod(w, r, "GET, HEAD")
@@ -126,10 +126,10 @@ func wrongMethod(w http.ResponseWriter, r *http.Request, allowed string) error {
 func refuse(w http.ResponseWriter, status int, err error) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, rpc.Message(err)+"\n") //nolint:gosec // plain text, which no browser takes for anything else
+	_, _ = io.WriteString(w, rpc.Message(err)+"\n") //nolint:gosec // plain text, which no browser interprets
 }
 
-// policy lets a page use this port and nothing else. An inline script or style does not run.
+// policy restricts a page to this port. Inline scripts and styles do not run.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
@@ -143,15 +143,15 @@ func secureHeaders(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// viewer is the person at the other end of a request.
+// viewer is the person behind a request.
 type viewer struct {
 	ctx     context.Context
-	token   string // of the session; empty without one
-	name    string // of the token, for the page; empty without a session
+	token   string // session token; empty without a session
+	name    string // name of the token, for the page; empty without a session
 	expired bool   // the session's token is no longer valid
 }
 
-// judge returns the viewer of a request, with a context that has the principal.
+// judge returns the viewer of a request, with a context that has the viewer's principal.
 func (c *Console) judge(r *http.Request) (viewer, error) {
 	v := viewer{ctx: trust.WithAddress(r.Context(), r.RemoteAddr)}
 	if c.cfg.Authenticate == nil {
@@ -161,7 +161,7 @@ func (c *Console) judge(r *http.Request) (viewer, error) {
 	p, err := c.cfg.Authenticate(r, v.token)
 	if err != nil && v.token != "" {
 		if !isUnauthenticated(err) {
-			return v, err // the member cannot judge the token now
+			return v, err // the token cannot be checked now
 		}
 		c.sessions.end(r)
 		v.token, v.expired = "", true

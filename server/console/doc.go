@@ -1,7 +1,7 @@
-// Package console shows a cluster to people: pages at "/" and below /console, of which one stream of server-sent events
-// keeps each up to date.
+// Package console shows a cluster to people, on pages at "/" and below /console. One stream of server-sent events keeps each
+// page up to date.
 //
 // A page reads only public RPCs, with the rights of its viewer, and changes nothing. Where a fact can be changed, the page
-// shows the command that changes it. Pages work without JavaScript. No page loads anything from another place, and the
-// policy in its headers makes a browser enforce that.
+// shows the command for the change. Pages work without JavaScript. Pages load nothing from other sites, and a policy in the
+// response headers makes browsers enforce that.
 package console

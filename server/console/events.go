@@ -16,7 +16,7 @@ import (
 
 const eventsPath = root + "/events"
 
-// eventsPage lists what happened lately, as all members saw it.
+// eventsPage lists recent events of all members.
 var eventsPage = &page{
 	name: "events", path: eventsPath, title: "Events", every: time.Second, reload: 5 * time.Second,
 	scopes: []trust.Scope{trust.RightReadCluster},
@@ -25,15 +25,15 @@ var eventsPage = &page{
 }
 
 const (
-	// eventsOnPage is how many events a page is made of. Several members may see one thing, which is one row.
+	// eventsOnPage is the number of events on a page. An event seen by several members is one row.
 	eventsOnPage = 100
-	// together is the time in ms within which members see the same thing.
+	// together is the longest time, in ms, between reports of one event by different members.
 	together = 5000
 )
 
 // eventList is the data of the page.
 type eventList struct {
-	Kind, Member string // of the filter; empty: all
+	Kind, Member string // filter; empty: all
 	Kinds        []choice
 	Members      []choice
 	Rows         []eventRow
@@ -55,11 +55,11 @@ type eventRow struct {
 	Day     string // empty for today
 	State   level
 	Kind    string
-	Members []string // that saw it
-	Caller  string   // of an administrative call, and the address; empty otherwise
-	Meaning string   // the meaning of the reason; empty without one
+	Members []string // members that saw the event
+	Caller  string   // caller of an administrative call, with the address; empty otherwise
+	Meaning string   // meaning of the reason; empty without one
 	Runbook string   // path; empty without one
-	Command string   // shows more; empty without one
+	Command string   // command that shows more; empty without one
 }
 
 func loadEvents(ctx context.Context, api *API, in *input) (any, error) {
@@ -67,7 +67,7 @@ func loadEvents(ctx context.Context, api *API, in *input) (any, error) {
 	list := &eventList{Kind: q.Get("kind"), Member: q.Get("member"), After: q.Get("after") != "", Command: "snowraft events -f"}
 	req := &snowraftv1.ListEventsRequest{PageSize: eventsOnPage, PageToken: q.Get("after"), Member: list.Member}
 	list.Kinds = append(list.Kinds, choice{Label: "All kinds", Chosen: list.Kind == ""})
-	for n := int32(1); n < int32(len(snowraftv1.EventKind_name)); n++ { //nolint:gosec // few
+	for n := int32(1); n < int32(len(snowraftv1.EventKind_name)); n++ { //nolint:gosec // few kinds
 		kind := snowraftv1.EventKind(n)
 		c := choice{Value: apijson.Word(kind), Label: upperFirst(apijson.Word(kind)), Chosen: apijson.Word(kind) == list.Kind}
 		if list.Kinds = append(list.Kinds, c); c.Chosen {
@@ -110,7 +110,7 @@ func (l *eventList) link(after string) string {
 	return eventsPath + "?" + q.Encode()
 }
 
-// membersOf returns the options for a member. The chosen one is among them, whether it is a member or was.
+// membersOf returns the options for a member. The chosen name is always an option, even if it is no longer a member's.
 func membersOf(o *snowraftv1.Overview, chosen string) []choice {
 	all, found := []choice{{Label: "All members", Chosen: chosen == ""}}, chosen == ""
 	for _, m := range o.GetMembers() {
@@ -125,7 +125,7 @@ func membersOf(o *snowraftv1.Overview, chosen string) []choice {
 	return all
 }
 
-// eventRows returns the rows of events, the newest first. What several members saw at about the same time is one row.
+// eventRows returns the rows of events, newest first. One row stands for all reports of an event by different members.
 func eventRows(events []*snowraftv1.Event) []eventRow {
 	var rows []eventRow
 	for _, e := range events {
@@ -142,7 +142,7 @@ func eventRows(events []*snowraftv1.Event) []eventRow {
 	return rows
 }
 
-// sees reports whether a row and an event of another member are of the same thing.
+// sees reports whether a row and an event of another member describe the same occurrence.
 func (r eventRow) sees(e *snowraftv1.Event) bool {
 	return e.GetKind() == r.GetKind() && e.GetText() == r.GetText() && e.GetCount() == 1 && r.GetCount() == 1 &&
 		r.GetAtMs()-e.GetAtMs() <= together && !slices.Contains(r.Members, e.GetMember())
@@ -167,7 +167,7 @@ func eventOf(e *snowraftv1.Event) eventRow {
 	return row
 }
 
-// callerOf names the caller of an administrative call, and the address.
+// callerOf returns the caller of an administrative call, with the address.
 func callerOf(e *snowraftv1.Event) string {
 	var text string
 	switch {
@@ -184,13 +184,13 @@ func callerOf(e *snowraftv1.Event) string {
 	return text
 }
 
-// meaningOf returns the meaning of a reason. Texts with links are left out: they are for the documentation.
+// meaningOf returns the meaning of a reason. It returns no texts with links, which are for the documentation.
 func meaningOf(e *snowraftv1.Event) string {
 	r, ok := rpc.ReasonOf(e.GetReason())
 	if !ok || strings.Contains(r.Meaning, "](") {
 		return ""
 	}
-	text, _, _ := strings.Cut(r.Meaning, " Metadata:") // what follows is for programs
+	text, _, _ := strings.Cut(r.Meaning, " Metadata:") // metadata is for programs
 	text = upperFirst(strings.ReplaceAll(text, "`", ""))
 	if e.GetKind() == snowraftv1.EventKind_EVENT_KIND_DENIAL {
 		text = e.GetReason() + ": " + text
@@ -198,7 +198,7 @@ func meaningOf(e *snowraftv1.Event) string {
 	return text
 }
 
-// adviceByReason has the heading of the runbook for refusals.
+// adviceByReason maps the reasons of refusals to headings of the runbook.
 var adviceByReason = map[string]string{
 	"NO_LEADER": "no-leader", "WINDOW_ENDED": "member-cut-off", "CLOCK_BEHIND": "clock-behind", "CLOCK_SKEW": "clock-ahead",
 	"WORKERS_EXHAUSTED": "workers-exhausted", "FENCED": "restored-and-frozen", "SEQUENCE_FROZEN": "restored-and-frozen",

@@ -16,38 +16,38 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// idPage takes an ID apart and shows the window that it came from. The ID is in the address of the page, so that it can be
-// kept and sent: an ID is no secret.
+// idPage decodes an ID and shows the window that it came from. The page's address contains the ID, so that it can be stored
+// and sent. An ID is not secret.
 var idPage = &page{
 	name: "id", path: root + "/id", title: "An ID",
 	load: func(ctx context.Context, api *API, in *input) (any, error) { return idOf(ctx, api, in) },
 }
 
-// maxLayoutPages bounds the calls that list the layouts.
+// maxLayoutPages bounds the number of calls for the list of layouts.
 const maxLayoutPages = 2
 
 // idData is the data of the page.
 type idData struct {
-	// Text, Encoding and Layout are what was asked; Error is why there is no answer.
+	// Text, Encoding and Layout are the input. Error is the reason for a missing result.
 	Text, Encoding, Layout string
 	Error                  string
 	Encodings, Layouts     []string
 
 	Reading *reading
-	Others  []reading // other ways to read the text
+	Others  []reading // other readings of the text
 	Fields  []bitField
 	Forms   []form
 	Who     *who
 	Decode  string // command
 }
 
-// reading is a way to read the text.
+// reading is a possible reading of the text.
 type reading struct {
 	pasted.Reading
 	Link string
 }
 
-// LayoutName is the name of the reading's layout, with "preset" for one that the cluster does not have.
+// LayoutName returns the name of the reading's layout, with "(preset)" if the cluster does not have the layout.
 func (r reading) LayoutName() string {
 	if r.Own {
 		return r.Layout.Name()
@@ -61,21 +61,21 @@ type bitField struct {
 	Width                             uint8
 }
 
-// form is the ID in an encoding.
+// form is the ID in one encoding.
 type form struct{ Name, Text string }
 
-// Certain reports whether the cluster confirms the reading: it has the window of the ID, or it made the UUID.
+// Certain reports whether the cluster confirms the reading: it knows the window of the ID, or it created the UUID.
 func (d *idData) Certain() bool {
 	return d.Reading != nil && (d.Reading.Certain || d.Who != nil && d.Who.Grant != nil)
 }
 
-// who is what the cluster knows about the window of an ID.
+// who is the cluster's information about the window of an ID.
 type who struct {
 	Grant          *snowraftv1.WorkerGrant
 	Holder         string
 	State, Meaning string
 	Picture        *picture.Grant
-	Problem        string // why there is no grant
+	Problem        string // reason for a missing grant
 	Command        string
 }
 
@@ -117,7 +117,7 @@ func idOf(ctx context.Context, api *API, in *input) (*idData, error) {
 	return d, nil
 }
 
-// ownLayouts returns the cluster's layouts.
+// ownLayouts returns the layouts of the cluster.
 func ownLayouts(ctx context.Context, api *API) ([]*snowflake.Layout, error) {
 	var all []*snowflake.Layout
 	token := ""
@@ -138,7 +138,7 @@ func ownLayouts(ctx context.Context, api *API) ([]*snowflake.Layout, error) {
 	return all, nil
 }
 
-// choices are those of the form.
+// choices sets the options of the form.
 func (d *idData) choices(own []*snowflake.Layout) {
 	for _, e := range snowflake.Encodings() {
 		d.Encodings = append(d.Encodings, e.String())
@@ -153,7 +153,7 @@ func (d *idData) choices(own []*snowflake.Layout) {
 	}
 }
 
-// fieldsOf returns the bits of an ID, from the highest to the lowest.
+// fieldsOf returns the bit fields of an ID, from the highest to the lowest.
 func fieldsOf(r pasted.Reading, now int64) []bitField {
 	bits := strconv.FormatUint(r.ID, 2)
 	bits = strings.Repeat("0", 64-len(bits)) + bits
@@ -181,7 +181,7 @@ func fieldsOf(r pasted.Reading, now int64) []bitField {
 	return fields
 }
 
-// formsOf returns an ID in each encoding, and as the UUID that the cluster makes of it.
+// formsOf returns an ID in each encoding, and as the UUID that the cluster derives from it.
 func formsOf(r pasted.Reading, clusterID string) []form {
 	var forms []form
 	for _, e := range snowflake.Encodings() {
@@ -195,7 +195,7 @@ func formsOf(r pasted.Reading, clusterID string) []form {
 	return forms
 }
 
-// commandOn returns a command of the command line about a pasted ID.
+// commandOn returns a command for a pasted ID.
 func commandOn(verb, text string, r pasted.Reading) string {
 	line := "snowraft " + verb + " " + shell(text)
 	if r.Layout.Name() != snowflake.Default().Name() {
@@ -207,7 +207,7 @@ func commandOn(verb, text string, r pasted.Reading) string {
 	return line
 }
 
-// serverFlag is needed to decode IDs of layouts that the command line does not know.
+// serverFlag returns the flag for decoding IDs of layouts that the command line does not know; empty otherwise.
 func serverFlag(r pasted.Reading) string {
 	if _, preset := snowflake.Preset(r.Layout.Name()); r.Own && !preset {
 		return " --server"
@@ -215,7 +215,7 @@ func serverFlag(r pasted.Reading) string {
 	return ""
 }
 
-// meanings explain the states of a grant.
+// meanings explains the states of a grant.
 var meanings = map[snowraftv1.WorkerState]string{
 	snowraftv1.WorkerState_WORKER_STATE_HELD:       "The window is open: its holder may still issue IDs from it.",
 	snowraftv1.WorkerState_WORKER_STATE_EXPIRED:    "The window ended. Its holder did not extend it, for example because its process was killed. The next holder of the worker begins at the end or later.",
@@ -223,7 +223,7 @@ var meanings = map[snowraftv1.WorkerState]string{
 	snowraftv1.WorkerState_WORKER_STATE_SUPERSEDED: "The worker was granted again later. The later window begins where this one ends or later, so the ID cannot come from it.",
 }
 
-// whoIs asks the leader for the window of an ID.
+// whoIs requests the window of an ID from the leader.
 func whoIs(ctx context.Context, api *API, in *input, r pasted.Reading) *who {
 	resp, err := api.IDs.WhoIs(ctx, &snowraftv1.WhoIsRequest{Id: int64(r.ID), Layout: r.Layout.Name()}) //nolint:gosec // the caller checked
 	if err != nil {
@@ -234,7 +234,7 @@ func whoIs(ctx context.Context, api *API, in *input, r pasted.Reading) *who {
 	return &who{Grant: g, Holder: p.Bars[0].Owner, State: p.Bars[0].State, Meaning: meanings[g.GetState()], Picture: p}
 }
 
-// whoProblem explains why there is no grant.
+// whoProblem returns a text that explains a missing grant.
 func whoProblem(err error) string {
 	switch info := rpc.FromError(err); {
 	case info.Reason == rpc.NotGranted:

@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// nowPage says whether the cluster works, what is wrong, and how each member is.
+// nowPage shows whether the cluster works, its problems, and the state of each member.
 var nowPage = &page{
 	name: "now", path: "/", title: "Now", reload: 5 * time.Second, needsOverview: true,
 	scopes: []trust.Scope{trust.RightReadCluster},
@@ -18,21 +18,21 @@ var nowPage = &page{
 	load:   func(_ context.Context, _ *API, in *input) (any, error) { return nowOf(in.overview), nil },
 }
 
-// maxLanes is the most lanes on the page. Each member has one for each layout, or several.
+// maxLanes is the largest number of lanes on the page. Each member has at least one lane per layout.
 const maxLanes = 60
 
 // now is the data of the page.
 type now struct {
-	At            int64 // when the overview was composed, by the process By
+	At            int64 // time at which the process By composed the overview
 	By            string
 	Leader        string
 	Term          uint64
 	Quorum        *snowraftv1.Quorum
-	Needed        uint32 // voters that make a quorum
+	Needed        uint32 // number of voters for a quorum
 	ServesUntil   int64
 	Observed      int64
-	ObservedAhead int64 // of the clock of the process that composed the overview, ms
-	Behind        int64 // how far a clock may be behind, negative, and MaxOffset ahead, ms
+	ObservedAhead int64 // relative to the clock of the composing process, ms
+	Behind        int64 // lower limit of a clock's offset, negative; MaxOffset is the upper one, ms
 	MaxOffset     int64
 	IDs, Numbers  *float64
 	Refusals      *float64
@@ -44,14 +44,14 @@ type now struct {
 type memberRow struct {
 	*snowraftv1.MemberView
 	Name, Role string
-	Self       bool // composed the overview
-	Heard      bool // answered at least once
+	Self       bool // this member composed the overview
+	Heard      bool // the member has answered at least once
 	State      level
-	Detail     string // of the state; empty if there is none
+	Detail     string // detail of the state; may be empty
 	Clock      bar
 }
 
-// bar is a clock's offset on a line from 0 to 100, on which the limits are at 10 and 90.
+// bar is the offset of a clock on a line from 0 to 100, with the limits at 10 and 90.
 type bar struct {
 	X, Width float64
 	Over     bool
@@ -61,8 +61,8 @@ type laneRow struct {
 	*snowraftv1.Lane
 	Member string
 	Stale  bool  // the member does not answer
-	Until  int64 // the lane issues IDs until then without quorum; 0: it issues none
-	Left   int64 // ms until then
+	Until  int64 // time until which the lane can issue IDs without quorum; 0: it issues none
+	Left   int64 // ms until Until
 	State  level
 }
 
@@ -121,7 +121,7 @@ func memberOf(o *snowraftv1.Overview, m *snowraftv1.MemberView) memberRow {
 	return row
 }
 
-// barOf returns the offset of a clock against its limits: how far it may be behind and ahead.
+// barOf returns the offset of a clock relative to its limits. behind and ahead are the largest allowed distances.
 func barOf(offset, behind, ahead int64) bar {
 	limit := max(1, ahead)
 	if offset < 0 {

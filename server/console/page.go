@@ -10,40 +10,39 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// page is one page of the console. Its template is templates/NAME.html, which defines "content" and a template for each
-// element that is live.
+// page is one page of the console. Its template, templates/NAME.html, defines "content" and a template for each live element.
 type page struct {
 	name, path, title string
-	// live lists the IDs of the elements that the stream replaces. Each is also the name of the template that writes the
-	// element, from what load returns.
+	// live lists the IDs of the elements that the stream replaces. An ID is also the name of the template that renders the
+	// element from the result of load.
 	live []string
-	// every is the interval at which the stream loads the page again; 0: with each overview.
+	// every is the interval at which the stream reloads the page's data; 0: with each overview.
 	every time.Duration
-	// reload is the interval at which the page loads itself again without JavaScript; 0: never.
+	// reload is the interval at which the page reloads itself without JavaScript; 0: never.
 	reload time.Duration
-	// windows, if not nil, returns the layout whose windows the overview includes.
+	// windows, if not nil, returns the name of the layout whose windows the overview includes.
 	windows func(query url.Values) string
-	// needsOverview: without an overview the page shows why there is none, and load is not called.
+	// needsOverview means that a page without an overview only shows the reason for its absence. load is then not called.
 	needsOverview bool
-	// scopes are the rights that the page needs in a secured cluster.
+	// scopes lists the rights that the page needs in a secured cluster.
 	scopes []trust.Scope
-	// load returns the data of the page's templates. The context has the rights of the viewer.
+	// load returns the data for the page's templates. Its context has the rights of the viewer.
 	load func(ctx context.Context, api *API, in *input) (any, error)
-	// bare: the page has no place in the navigation, and no stream.
+	// bare means that the page has no place in the navigation and no stream.
 	bare bool
 }
 
-// input is what a page shows.
+// input is the information that a page shows.
 type input struct {
 	query    url.Values
-	overview *snowraftv1.Overview // nil if the viewer may not read it, or there is none
+	overview *snowraftv1.Overview // nil if the viewer may not read it, or none exists
 	now      time.Time
 }
 
-// pages are all pages, in the order of the navigation.
+// pages lists all pages, in the order of the navigation.
 var pages = []*page{nowPage, windowsPage, idPage, sequencesPage, eventsPage, runbookPage}
 
-// scopes returns the rights that all pages need.
+// scopes returns the rights that all pages together need.
 func scopes() (all []trust.Scope) {
 	for _, p := range pages {
 		for _, s := range p.scopes {
@@ -55,7 +54,7 @@ func scopes() (all []trust.Scope) {
 	return all
 }
 
-// layoutOf returns the layout whose windows the overview of a page includes.
+// layoutOf returns the name of the layout whose windows the overview of a page includes; empty without one.
 func (p *page) layoutOf(query url.Values) string {
 	if p.windows == nil {
 		return ""

@@ -18,39 +18,39 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// loadTimeout bounds the time in which a page loads, so that a cluster in trouble shows something soon.
+// loadTimeout bounds the time for loading a page, so that the page also appears soon while the cluster has problems.
 const loadTimeout = 3 * time.Second
 
-// sheet is what the layout of a page shows.
+// sheet is the data of a page's layout.
 type sheet struct {
 	Page    *page
 	Pages   []*page
 	What    string // "member" or "gateway"
 	Version string
 	At      string // name of the process that composed the overview; empty without one
-	Assets  string // the path of assets
-	Stream  string // the path of the stream; empty without one
+	Assets  string // path of the assets
+	Stream  string // path of the stream; empty without one
 	Reload  int    // seconds; 0: never
 	Now     int64  // Unix ms
 	Verdict verdict
-	// Data is that of the page; nil if Problem or Denied says why there is none.
+	// Data is the page's data; nil if Problem or Denied explains its absence.
 	Data    any
 	Problem string
 	Denied  string
-	Scopes  []trust.Scope // of all pages
-	// Secured: viewers can sign in. Viewer is the name of the token of one that has.
+	Scopes  []trust.Scope // scopes of all pages
+	// Secured means that viewers can sign in. Viewer is the token name of a signed-in viewer.
 	Secured  bool
 	SignedIn bool
 	Viewer   string
 	Expired  bool
-	Refused  string // why signing in failed
+	Refused  string // reason why signing in failed
 }
 
 func (c *Console) parse(p *page) (*template.Template, error) {
 	return template.New("layout.html").Funcs(functions).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/"+p.name+".html")
 }
 
-// The templates read these.
+// Methods for the templates.
 func (p *page) Name() string  { return p.name }
 func (p *page) Path() string  { return p.path }
 func (p *page) Title() string { return p.title }
@@ -93,7 +93,7 @@ func (c *Console) show(w http.ResponseWriter, r *http.Request, p *page, refused 
 	return err
 }
 
-// fill loads what a page shows.
+// fill loads the data of a page.
 func (c *Console) fill(ctx context.Context, s *sheet, query url.Values) error {
 	in := &input{query: query, now: time.UnixMilli(s.Now)}
 	if !s.Page.bare {
@@ -116,7 +116,7 @@ func (c *Console) fill(ctx context.Context, s *sheet, query url.Values) error {
 	return nil
 }
 
-// streamQuery returns the query of a page's stream: that of the page, and its name.
+// streamQuery returns the query of a page's stream: the query of the page and the name of the page.
 func streamQuery(p *page, query url.Values) string {
 	with := url.Values{"page": {p.name}}
 	for key, values := range query {

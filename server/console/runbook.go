@@ -18,17 +18,17 @@ import (
 
 const (
 	runbookPath = root + "/runbook"
-	// pagesURL is where the pages are that the runbook links to.
+	// pagesURL is the location of the other pages that the runbook links to.
 	pagesURL = "https://github.com/snowraft/snowraft/blob/main/docs/"
 )
 
-// runbookPage shows the runbook of this version, so that a problem needs no other network.
+// runbookPage shows the runbook of this version, so that a person with a problem needs no other network.
 var runbookPage = &page{
 	name: "runbook", path: runbookPath, title: "Runbook", bare: true,
 	load: func(context.Context, *API, *input) (any, error) { return renderRunbook() },
 }
 
-// renderRunbook returns the runbook as HTML. Its headings have the anchors that the page has elsewhere.
+// renderRunbook returns the runbook as HTML. The anchors of its headings are the same as in the published page.
 var renderRunbook = sync.OnceValues(func() (template.HTML, error) {
 	markdown := goldmark.New(
 		goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))),
@@ -59,10 +59,10 @@ var renderRunbook = sync.OnceValues(func() (template.HTML, error) {
 	if err := markdown.Renderer().Render(&out, docs.Runbook, root); err != nil {
 		return "", err
 	}
-	return template.HTML(out.String()), nil //nolint:gosec // embedded, and the renderer escapes raw HTML
+	return template.HTML(out.String()), nil //nolint:gosec // embedded; the renderer escapes raw HTML
 })
 
-// leadTo returns where a link of the runbook leads from the console.
+// leadTo returns the destination of a runbook link in the console.
 func leadTo(destination []byte) []byte {
 	to := string(destination)
 	if strings.HasPrefix(to, "#") || strings.Contains(to, "://") {

@@ -14,8 +14,8 @@ import (
 
 const sequencesPath = root + "/sequences"
 
-// sequencesPage lists sequences, those nearest their end first. A page of a hundred thousand costs what a page of a hundred
-// costs: the member sorts and searches, and the stream brings only what is seen.
+// sequencesPage lists sequences, by default those nearest their end first. A page costs the same with a hundred sequences as
+// with a hundred thousand: the member sorts and searches, and the stream sends only visible rows.
 var sequencesPage = &page{
 	name: "sequences", path: sequencesPath, title: "Sequences", every: time.Second, reload: 5 * time.Second,
 	scopes: []trust.Scope{trust.RightReadSequence + ":*"},
@@ -24,9 +24,9 @@ var sequencesPage = &page{
 }
 
 const (
-	// sequencesOnPage is how many sequences a page shows.
+	// sequencesOnPage is the number of sequences on a page.
 	sequencesOnPage = 50
-	// nearlyUsed is the part of the numbers from which on a sequence needs attention.
+	// nearlyUsed is the ratio of remaining numbers below which a sequence needs attention.
 	nearlyUsed = 0.1
 )
 
@@ -35,8 +35,8 @@ type sequenceList struct {
 	Search string
 	ByName bool
 	Rows   []sequenceRow
-	Total  uint64 // of all sequences, whatever is searched for
-	After  bool   // the page is not the first one
+	Total  uint64 // number of all sequences, independent of the search
+	After  bool   // not the first page
 	Next   string // link to the next page; empty after the last one
 	First  string // link to the first page
 	Near   string // link to the order by the nearest end
@@ -47,11 +47,11 @@ type sequenceRow struct {
 	*snowraftv1.SequenceView
 	Name     string
 	State    level
-	Next     string // empty if none is left
+	Next     string // empty if no number is left
 	Left     string
-	Width    float64 // of the bar of what is left, 0 to 100
+	Width    float64 // width of the bar for the remaining numbers, 0 to 100
 	Bounded  bool
-	EndsIn   string // at the present rate; empty if unknown
+	EndsIn   string // time left at the present rate; empty if unknown
 	Mode     string
 	Reset    string
 	ResetAt  int64
@@ -124,7 +124,7 @@ func sequenceOf(v *snowraftv1.SequenceView) sequenceRow {
 	return row
 }
 
-// judge sets the state of a sequence, and the commands that help or change it.
+// judge sets the state of a sequence, and the commands that change it.
 func (r *sequenceRow) judge(s *snowraftv1.Sequence) {
 	name := shell(s.GetName())
 	if strings.HasPrefix(name, "-") {
@@ -170,7 +170,7 @@ func percent(part float64) string {
 	}
 }
 
-// grouped writes a number with spaces between groups of three digits.
+// grouped returns a number with spaces between groups of three digits.
 func grouped(number string) string {
 	sign := ""
 	if strings.HasPrefix(number, "-") {
@@ -179,7 +179,7 @@ func grouped(number string) string {
 	var b strings.Builder
 	for i, c := range number {
 		if i > 0 && (len(number)-i)%3 == 0 {
-			b.WriteRune('\u202f') // narrow, and no line break
+			b.WriteRune('\u202f') // narrow space without a line break
 		}
 		b.WriteRune(c)
 	}

@@ -13,17 +13,18 @@ import (
 )
 
 const (
-	// sessionAge is the longest time that a session lasts, sessionIdle the longest time without a request.
+	// sessionAge is the longest duration of a session. sessionIdle is the longest time between its requests.
 	sessionAge  = 12 * time.Hour
 	sessionIdle = time.Hour
-	// maxSessions is the most sessions of the process, maxSessionsOf those of one token: its oldest one makes way.
+	// maxSessions is the largest number of sessions of the process, and maxSessionsOf that of one token. The oldest session
+	// of a token makes way for a new one.
 	maxSessions   = 1000
 	maxSessionsOf = 16
 )
 
-// sessions keeps the tokens of the viewers that signed in, in memory only. A browser has the random ID of its session in a
-// cookie, and this process has the ID's hash. A token counts only as long as the cluster accepts it: each request is judged
-// with it again.
+// sessions keeps the tokens of signed-in viewers, only in memory. A browser has the random ID of its session in a cookie;
+// this process keeps only a hash of the ID. Each request authenticates the token again, so a session ends when the cluster no
+// longer accepts its token.
 type sessions struct {
 	now func() time.Time
 
@@ -46,7 +47,7 @@ func (s *session) over(now time.Time) bool {
 	return now.Sub(s.began) >= sessionAge || now.Sub(s.asked) >= sessionIdle
 }
 
-// begin adds a session, and returns the ID for its cookie.
+// begin adds a session and returns the ID for its cookie.
 func (s *sessions) begin(token string, of uint64) (id string, err error) {
 	raw := make([]byte, 32)
 	_, _ = rand.Read(raw) // never fails
@@ -98,14 +99,15 @@ func (s *sessions) token(r *http.Request) string {
 	return have.token
 }
 
-// end forgets the session of a request.
+// end removes the session of a request.
 func (s *sessions) end(r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.all, sha256.Sum256([]byte(cookieOf(r))))
 }
 
-// cookieName is a name for each port, because browsers send the cookies of one port of a host to all its ports.
+// cookieName returns the cookie's name, which includes the port. Browsers send the cookies of one port of a host to all its
+// ports.
 func cookieName(r *http.Request) string {
 	name := "snowraft"
 	if _, port, err := net.SplitHostPort(r.Host); err == nil {
@@ -125,9 +127,9 @@ func cookieOf(r *http.Request) string {
 	return c.Value
 }
 
-// cookie returns a cookie with the ID of a session; an empty ID removes the cookie.
+// cookie returns a cookie with the ID of a session. An empty ID removes the cookie.
 func cookie(r *http.Request, id string) *http.Cookie {
-	c := &http.Cookie{ //nolint:gosec // Secure where there is TLS
+	c := &http.Cookie{ //nolint:gosec // Secure is set with TLS
 		Name: cookieName(r), Value: id, Path: "/", HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
 		MaxAge: int(sessionAge.Seconds()),
 	}

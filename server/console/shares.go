@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// shareFor is the age up to which viewers take what another one loaded: less than the interval at which pages load, so that
-// nothing on them is old for two seconds.
+// shareFor is the age up to which viewers share a loaded page. It is less than the interval between loads, so that no data on
+// a page becomes two seconds old.
 const shareFor = 500 * time.Millisecond
 
-// shares loads pages that live from calls of their own once for all viewers with the same rights and query.
+// shares loads each page that has its own calls once for all viewers with the same rights and query.
 type shares struct {
 	now func() time.Time
 
@@ -17,15 +17,16 @@ type shares struct {
 	all map[viewKey]*share
 }
 
-// share is what a page was last rendered to.
+// share is the last rendering of a page.
 type share struct {
-	mu    sync.Mutex // held while one viewer loads; the others wait for the same
-	at    time.Time  // when it was loaded; zero before
+	mu    sync.Mutex // held while one viewer loads; the others wait for its result
+	at    time.Time  // load time; zero before the first load
 	texts map[string][]byte
 	err   error
 }
 
-// get returns the elements of a page, by ID, which render writes unless another viewer just did. The result is not changed.
+// get returns the elements of a page by ID. It calls render unless another viewer's result is recent enough. The caller must
+// not change the result.
 func (s *shares) get(key viewKey, render func() (map[string][]byte, error)) (map[string][]byte, error) {
 	s.mu.Lock()
 	have := s.all[key]
@@ -41,7 +42,7 @@ func (s *shares) get(key viewKey, render func() (map[string][]byte, error)) (map
 	defer have.mu.Unlock()
 	if have.at.IsZero() || s.now().Sub(have.at) >= shareFor {
 		have.texts, have.err = render()
-		have.at = s.now() // those that waited take it, however long it took
+		have.at = s.now() // set after render, so that waiting viewers take the result, however long it took
 	}
 	return have.texts, have.err
 }

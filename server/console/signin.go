@@ -9,13 +9,13 @@ import (
 
 const (
 	sessionPath = root + "/session"
-	// maxToken is the most bytes of a token that a form may send.
+	// maxToken is the largest size of a token in a form, in bytes.
 	maxToken = 1 << 10
-	// maxForm is the most bytes of a form.
+	// maxForm is the largest size of a form, in bytes.
 	maxForm = 8 << 10
 )
 
-// session answers the forms to sign in and out.
+// session serves the forms for signing in and out.
 func (c *Console) session(w http.ResponseWriter, r *http.Request) (method string, err error) {
 	if r.Method != http.MethodPost {
 		return other, wrongMethod(w, r, "POST")
@@ -27,7 +27,7 @@ func (c *Console) session(w http.ResponseWriter, r *http.Request) (method string
 		refuse(w, http.StatusBadRequest, err)
 		return method, err
 	}
-	// Only the body counts: a token in a URL would get into logs.
+	// Only the body counts, because a token in a URL would appear in logs.
 	to := c.pages[r.PostForm.Get("to")]
 	if to == nil {
 		to = nowPage
@@ -50,7 +50,7 @@ func (c *Console) session(w http.ResponseWriter, r *http.Request) (method string
 	return method, nil
 }
 
-// signIn begins a session with a token that the cluster accepts.
+// signIn starts a session with a token that the cluster accepts.
 func (c *Console) signIn(r *http.Request, token string) (id string, err error) {
 	switch {
 	case token == "":
@@ -59,7 +59,7 @@ func (c *Console) signIn(r *http.Request, token string) (id string, err error) {
 		return "", rpc.NewError(rpc.Unauthenticated, "that is too long for a token; paste the whole line of \"snowraft token create\", and nothing else")
 	}
 	bare := r.Clone(r.Context())
-	bare.Header.Del("Authorization") // which would count before the form
+	bare.Header.Del("Authorization") // would take precedence over the form
 	p, err := c.cfg.Authenticate(bare, token)
 	if err != nil {
 		return "", err

@@ -16,25 +16,26 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// StreamMethod is the method of streams, as Serve returns it. A stream lasts as long as a person looks.
+// StreamMethod is the method of streams that Serve returns. A stream lasts as long as a person looks at the page.
 const StreamMethod = http.MethodGet + " " + streamPath
 
 const (
 	streamPath = root + "/stream"
-	// writeTimeout bounds each write: a viewer that takes nothing for so long loses the stream.
+	// writeTimeout bounds each write. A viewer that takes nothing for that time loses the stream.
 	writeTimeout = 5 * time.Second
-	// pulse is the interval of signs of life while there is no overview. A page that hears nothing for longer says so.
+	// pulse is the interval of updates while there is no overview. A page reports a problem if it receives nothing for
+	// longer.
 	pulse = time.Second
-	// beatSlack is the most that an overview may come early for a page that is loaded with each of them.
+	// beatSlack is the largest time by which an overview may come early for a page that loads at an interval.
 	beatSlack = 100 * time.Millisecond
-	// comments are sent at this interval, for proxies that close silent connections.
+	// comments is the interval of comments, for proxies that close silent connections.
 	comments = 15 * time.Second
 )
 
-// stream sends a page what changes on it until the viewer, the process or the viewer's rights are gone.
+// stream sends changes to a page until the viewer is gone, the process stops, or the viewer's rights change.
 //
-// Its events: "html" is an element that replaces the one with its ID; "tick" has the time, and that of the overview on the page;
-// "trouble" is why there is no overview; "gone" makes the page load itself again.
+// Events: "html" is an element that replaces the element with the same ID. "tick" holds the present time and the time of the
+// page's overview. "trouble" is the reason for a missing overview. "gone" makes the page reload itself.
 func (c *Console) stream(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	p := c.named(query.Get("page"))
@@ -84,11 +85,11 @@ type feed struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 
-	overview *snowraftv1.Overview // the newest
-	trouble  string               // why there is none; empty if there is one
-	loaded   time.Time            // when the page was loaded last
-	sent     map[string][]byte    // elements as they were sent last, by ID
-	out      bytes.Buffer         // what is written next
+	overview *snowraftv1.Overview // the newest overview
+	trouble  string               // reason for a missing overview; empty if there is one
+	loaded   time.Time            // time of the last load
+	sent     map[string][]byte    // last sent elements, by ID
+	out      bytes.Buffer         // output that is written next
 }
 
 func (f *feed) run(ctx context.Context) error {
@@ -102,7 +103,7 @@ func (f *feed) run(ctx context.Context) error {
 	watch := f.console.watches.join(f.viewer.ctx, f.page.layoutOf(f.query))
 	defer f.console.watches.leave(watch)
 	overview, changed, err := watch.newest()
-	if overview != nil || err != nil { // other viewers have it
+	if overview != nil || err != nil { // other viewers already have it
 		now := make(chan struct{})
 		close(now)
 		changed = now
@@ -140,10 +141,10 @@ func (f *feed) run(ctx context.Context) error {
 	}
 }
 
-// errGone ends a stream whose viewer has other rights than when it began.
+// errGone ends a stream when its viewer's rights differ from those at the start.
 var errGone = errors.New("console: the viewer's rights are gone")
 
-// news sends what the watch has to say.
+// news sends the newest overview or error of the watch.
 func (f *feed) news(ctx context.Context, overview *snowraftv1.Overview, err error) error {
 	if err == nil {
 		f.overview, f.trouble = overview, ""
@@ -160,7 +161,7 @@ func (f *feed) news(ctx context.Context, overview *snowraftv1.Overview, err erro
 	return f.beat(ctx)
 }
 
-// mayWatch reports whether a viewer may see the overview, whose rights may have changed since its stream began.
+// mayWatch reports whether a viewer may now see the overview. The rights may have changed since the stream began.
 func (c *Console) mayWatch(ctx context.Context) bool {
 	rule := rpc.RuleOf(snowraftv1.ViewService_WatchOverview_FullMethodName)
 	return c.cfg.Authenticate == nil || trust.PrincipalOf(ctx).Authorize(rule.GetRight(), "") == nil
@@ -175,18 +176,18 @@ func (f *feed) withoutOverview(ctx context.Context) error {
 	return f.show(ctx)
 }
 
-// beat is a sign of life. Pages that do not live from overviews are loaded at their interval.
+// beat shows that the stream is alive. While there is no overview, it updates the page.
 func (f *feed) beat(ctx context.Context) error {
 	switch {
 	case f.overview == nil && f.trouble == "" && f.loaded.IsZero():
-		return nil // the first overview is yet to come
+		return nil // waits for the first overview
 	case f.overview == nil:
 		return f.show(ctx)
 	}
 	return nil
 }
 
-// show sends the elements that changed.
+// show sends the changed elements.
 func (f *feed) show(ctx context.Context) error {
 	v, err := f.console.judge(f.request)
 	if err != nil || v.token != f.viewer.token {
@@ -207,7 +208,7 @@ func (f *feed) show(ctx context.Context) error {
 	f.tick(now)
 	if f.page.every > 0 && now.Sub(f.loaded) >= f.page.every-beatSlack {
 		f.loaded = now
-		if err := f.flush(); err != nil { // the members may take a while to answer
+		if err := f.flush(); err != nil { // the members may take long to answer
 			return err
 		}
 		err = f.shared(ctx, now)
@@ -221,18 +222,18 @@ func (f *feed) show(ctx context.Context) error {
 	return nil
 }
 
-// tick tells the page the time, and that of the overview.
+// tick sends the present time and the time of the overview to the page.
 func (f *feed) tick(now time.Time) {
 	text, _ := json.Marshal(map[string]int64{"now": now.UnixMilli(), "composed": f.overview.GetComposedAtMs()}) // never fails
 	f.event("tick", text)
 }
 
-// key is of the viewers that see the same.
+// key returns the key of all viewers with the same view.
 func (f *feed) key() viewKey {
 	return viewKey{f.page.name, f.request.URL.RawQuery, trust.PrincipalOf(f.viewer.ctx)}
 }
 
-// elements sends those of a page that lives from overviews.
+// elements sends the elements of a page that loads with each overview.
 func (f *feed) elements(now time.Time) error {
 	load := sync.OnceValues(func() (any, error) {
 		return f.page.load(f.viewer.ctx, f.console.api, &input{query: f.query, overview: f.overview, now: now})
@@ -245,10 +246,10 @@ func (f *feed) elements(now time.Time) error {
 	return nil
 }
 
-// shared sends the elements of a page that lives from calls of its own.
+// shared sends the elements of a page that loads at its own interval.
 func (f *feed) shared(ctx context.Context, now time.Time) error {
 	texts, err := f.console.shares.get(f.key(), func() (map[string][]byte, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout) // of several viewers
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout) // serves several viewers
 		defer cancel()
 		data, err := f.page.load(ctx, f.console.api, &input{query: f.query, overview: f.overview, now: now})
 		if err != nil {
@@ -273,7 +274,7 @@ func (f *feed) shared(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// element sends an element of the overview.
+// element sends an element that is rendered from the overview.
 func (f *feed) element(id string, load func() (any, error)) error {
 	text, err := f.console.cache.get(f.key(), f.overview, id, func(text *bytes.Buffer) error {
 		data, err := load()
@@ -288,7 +289,7 @@ func (f *feed) element(id string, load func() (any, error)) error {
 	return err
 }
 
-// send sends an element unless it was sent like this.
+// send adds an element to the output, unless its text is unchanged.
 func (f *feed) send(id string, text []byte) {
 	if !bytes.Equal(f.sent[id], text) {
 		f.sent[id] = text
@@ -296,7 +297,7 @@ func (f *feed) send(id string, text []byte) {
 	}
 }
 
-// event adds an event to what is written next.
+// event adds an event to the output.
 func (f *feed) event(name string, data []byte) {
 	fmt.Fprintf(&f.out, "event: %s\n", name)
 	for line := range bytes.Lines(append(bytes.ReplaceAll(data, []byte("\r"), nil), '\n')) {
@@ -306,7 +307,7 @@ func (f *feed) event(name string, data []byte) {
 	f.out.WriteByte('\n')
 }
 
-// flush writes the events.
+// flush writes the output.
 func (f *feed) flush() error {
 	if f.out.Len() == 0 {
 		return nil

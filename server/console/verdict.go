@@ -6,23 +6,23 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// verdict is the state of the cluster in one sentence, and what is wrong.
+// verdict is the state of the cluster in one sentence, and its problems.
 type verdict struct {
 	level
 	Sentence string
 	Findings []finding
 }
 
-// level is how good or bad something is, by word and by color.
+// level is a rating, as a word and as the class of a color.
 type level struct{ Class, Word string }
 
-// First and Rest are the parts of the sentence before and after its first semicolon.
+// First returns the part of the sentence before its first semicolon.
 func (v verdict) First() string {
 	first, _, _ := strings.Cut(v.Sentence, "; ")
 	return first
 }
 
-// Rest is empty if the sentence has one part.
+// Rest returns the part of the sentence after its first semicolon; empty if there is none.
 func (v verdict) Rest() string {
 	_, rest, _ := strings.Cut(v.Sentence, "; ")
 	return rest
@@ -32,7 +32,7 @@ type finding struct {
 	level
 	Text, Action string // Text is empty if the sentence begins with it
 	Command      string
-	Runbook      string // a path; empty without one
+	Runbook      string // path; empty without one
 }
 
 func levelOf(l snowraftv1.VerdictLevel) level {
@@ -48,7 +48,7 @@ func levelOf(l snowraftv1.VerdictLevel) level {
 	}
 }
 
-// asSentence returns a text with a capital at its beginning, unless that is the name of a member.
+// asSentence capitalizes the beginning of a text, unless the text begins with the name of a member.
 func asSentence(o *snowraftv1.Overview, text string) string {
 	word, _, _ := strings.Cut(text, " ")
 	for _, m := range o.GetMembers() {
@@ -64,7 +64,7 @@ func verdictOf(o *snowraftv1.Overview) verdict {
 	for i, f := range o.GetVerdict().GetFindings() {
 		shown := finding{level: levelOf(f.GetLevel()), Text: asSentence(o, f.GetText()), Action: f.GetAction(), Command: f.GetCommand()}
 		if i == 0 && v.First() == shown.Text {
-			shown.Text = "" // right below the sentence
+			shown.Text = "" // the sentence is right above
 		}
 		if f.GetRunbook() != "" {
 			shown.Runbook = runbookPath + "#" + f.GetRunbook()

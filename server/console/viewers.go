@@ -7,7 +7,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// maxViewers is the most streams of the process; each has a call to WatchOverview, of which a process serves as many.
+// maxViewers bounds the streams of the process. Each may need a call of WatchOverview; a process serves at least this many.
 const maxViewers = 64
 
 // viewers counts the streams.
@@ -21,7 +21,7 @@ type viewers struct {
 
 func newViewers() *viewers { return &viewers{closing: make(chan struct{})} }
 
-// enter takes a place; after nil, leave is called once.
+// enter takes a place. After a nil error, leave must be called once.
 func (v *viewers) enter() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -45,7 +45,7 @@ func (v *viewers) leave() {
 	v.open--
 }
 
-// close ends all streams, and those that begin later.
+// close ends all streams, and all streams that begin later.
 func (v *viewers) close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// watches has one call to WatchOverview for all viewers that have the same rights and see the same windows.
+// watches shares one call of WatchOverview among all viewers with the same rights and the same windows.
 type watches struct {
 	view snowraftv1.ViewServiceClient
 
@@ -20,14 +20,14 @@ type watches struct {
 	all map[watchKey]*watch
 }
 
-// watchKey is what an overview depends on. Equal pointers are the same token.
+// watchKey holds the inputs of an overview. Equal principal pointers are the same token.
 type watchKey struct {
 	principal *trust.Principal
 	layout    string
 }
 
-// watch receives overviews, and begins again when the call ends. It keeps only the newest, so that a viewer that reads
-// slowly delays nothing.
+// watch receives overviews, and calls again when a call ends. It keeps only the newest overview, so that slow viewers delay
+// nothing.
 type watch struct {
 	view   snowraftv1.ViewServiceClient
 	key    watchKey
@@ -36,16 +36,16 @@ type watch struct {
 	done   chan struct{}
 
 	mu       sync.Mutex
-	overview *snowraftv1.Overview // not changed once it is here
+	overview *snowraftv1.Overview // immutable after it was received
 	err      error
-	changed  chan struct{} // closed when there is something new
+	changed  chan struct{} // closed at the next change
 }
 
 func newWatches(view snowraftv1.ViewServiceClient) *watches {
 	return &watches{view: view, all: make(map[watchKey]*watch)}
 }
 
-// join returns a watch with the rights of a context; leave is called once after it.
+// join returns a watch with the rights of a context. leave must be called once afterwards.
 func (s *watches) join(ctx context.Context, layout string) *watch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,7 +53,7 @@ func (s *watches) join(ctx context.Context, layout string) *watch {
 	w := s.all[key]
 	if w == nil {
 		w = &watch{view: s.view, key: key, done: make(chan struct{}), changed: make(chan struct{})}
-		ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx)) // of several viewers
+		ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx)) // serves several viewers
 		s.all[key] = w
 		go w.run(ctx)
 	}
@@ -75,8 +75,8 @@ func (s *watches) leave(w *watch) {
 	}
 }
 
-// newest returns the newest overview, or why there is none, and a channel that is closed when there is something newer. Both
-// are nil before the first one.
+// newest returns the newest overview, or the error that explains its absence, and a channel that is closed at the next
+// change. Before the first result, the overview and the error are nil.
 func (w *watch) newest() (*snowraftv1.Overview, <-chan struct{}, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -91,7 +91,7 @@ func (w *watch) set(overview *snowraftv1.Overview, err error) {
 	w.changed = make(chan struct{})
 }
 
-// run returns when ctx ends.
+// run receives overviews until ctx ends.
 func (w *watch) run(ctx context.Context) {
 	defer close(w.done)
 	for {
@@ -110,7 +110,7 @@ func (w *watch) run(ctx context.Context) {
 	}
 }
 
-// receive returns why the call ended.
+// receive makes one call and returns the reason for its end.
 func (w *watch) receive(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

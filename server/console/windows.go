@@ -10,7 +10,8 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// windowsPage shows why no two holders can issue the same ID: the windows of a layout's workers around now, and the clocks.
+// windowsPage shows why no two holders can issue the same ID. It draws the clocks, and the windows of a layout's workers
+// around the present time.
 var windowsPage = &page{
 	name: "windows", path: root + "/windows", title: "Windows", reload: 5 * time.Second, needsOverview: true, scopes: nowPage.scopes,
 	live:    []string{"windows-picture", "windows-table"},

@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// functions are those of all templates. Times are Unix ms, and 0 is unknown.
+// functions holds the functions of all templates. Their times are in Unix ms; 0 is unknown.
 var functions = template.FuncMap{
 	"clock":   clockTime,
 	"stamp":   stamp,
@@ -28,10 +28,10 @@ var functions = template.FuncMap{
 	"change":  func(label, text string) command { return command{Text: text, Label: label} },
 }
 
-// command is a command to copy. With a label it is folded away.
+// command is a command to copy. A command with a label is collapsed.
 type command struct{ Text, Label string }
 
-// shell returns a word of a command as a shell takes it.
+// shell quotes a word of a command for a shell, if necessary.
 func shell(word string) string {
 	plain := func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_./:,@+", r)
@@ -42,7 +42,7 @@ func shell(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// ended returns a text with a period at its end.
+// ended returns a text that ends with a punctuation mark. It adds a period if necessary.
 func ended(text string) string {
 	if text == "" || strings.ContainsRune(".!?", rune(text[len(text)-1])) {
 		return text
@@ -61,7 +61,7 @@ func create(scopes []trust.Scope) string {
 
 const unknown = "–"
 
-// clockTime returns the time of a day, in UTC.
+// clockTime returns a time of day, in UTC.
 func clockTime(ms int64) string {
 	if ms == 0 {
 		return unknown
@@ -80,10 +80,10 @@ func stamp(ms int64) string {
 // day returns a date, in UTC.
 func day(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02") }
 
-// iso returns a time as the element "time" has it.
+// iso returns a time in the format of the HTML element "time".
 func iso(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// span returns the length of a time in ms in at most two units, as assets/console.js does.
+// span returns a duration in ms with at most two units, like assets/console.js.
 func span(ms int64) string {
 	seconds := max(0, ms) / 1000
 	switch {
@@ -97,7 +97,7 @@ func span(ms int64) string {
 	return fmt.Sprintf("%d days", seconds/86400)
 }
 
-// offset returns the distance of a clock, with a sign.
+// offset returns the offset of a clock, with a sign.
 func offset(ms int64) string {
 	sign := "+"
 	switch {
@@ -117,7 +117,7 @@ func offset(ms int64) string {
 	return sign + span(ms)
 }
 
-// rate returns a number per second with two or three digits; nil is unknown.
+// rate returns a rate per second, rounded to a short text; nil is unknown.
 func rate(perSecond *float64) string {
 	if perSecond == nil || math.IsNaN(*perSecond) {
 		return unknown
