@@ -65,7 +65,7 @@ func TestRepetitionsFoldIntoOneEvent(t *testing.T) {
 	if list = r.List(); len(list) != 3 || list[0].Count != 1 {
 		t.Errorf("after a pause: %+v", list)
 	}
-	for range 20 { // for longer than one event covers
+	for range 20 { // longer than one event covers
 		m.pass(foldPause * time.Millisecond)
 		r.Refused("NO_LEADER", slog.LevelWarn)
 	}
@@ -77,14 +77,14 @@ func TestRepetitionsFoldIntoOneEvent(t *testing.T) {
 func TestTimesAreThoseOfTheMajority(t *testing.T) {
 	t.Parallel()
 	r, m, watch := newRing()
-	r.Note(Process, slog.LevelInfo, "started") // 10 s behind, unknown yet
+	r.Note(Process, slog.LevelInfo, "started") // 10 s behind, still unknown
 	m.pass(2 * time.Second)
 	for _, peer := range []string{"b", "c"} {
 		watch.ObservePeer(peer, m.Wall+10_000, 0)
 	}
 	r.Note(Clock, slog.LevelError, "behind")
 	now := m.Wall + 10_000
-	m.Wall += 10_000 // set right
+	m.Wall += 10_000 // corrected
 	m.pass(3 * time.Second)
 	watch.Update()
 	r.Note(Clock, slog.LevelInfo, "right")

@@ -17,12 +17,12 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// fakeCluster is a Source: the cluster as a sees it. Its methods may be called from any goroutine.
+// fakeCluster is a Source: the cluster as member a sees it. Its methods may be called from any goroutine.
 type fakeCluster struct {
 	mu      sync.Mutex
 	names   []string
-	hang    map[string]bool // do not answer until the request times out
-	refuse  map[string]bool // have no connection
+	hang    map[string]bool // members that do not answer until the request times out
+	refuse  map[string]bool // members that refuse connections
 	asked   map[string]int
 	ids     map[string]uint64
 	removed map[string]bool
@@ -121,7 +121,7 @@ func answersOf(o *snowraftv1.Overview, name string) bool {
 	return i >= 0 && o.GetMembers()[i].GetAnswers()
 }
 
-// The number of watchers does not change how often a member is requested to answer. Without watchers, no member is.
+// The number of watchers does not change the number of requests to a member. Without watchers, there are no requests.
 func TestWatchersShareRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -144,7 +144,7 @@ func TestWatchersShareRequests(t *testing.T) {
 		if got < 9 || got > 12 { // nothing changes
 			t.Errorf("%d overviews in 10 s, want one per second", got)
 		}
-		// One who slept for 10 s gets the newest.
+		// A watcher that slept for 10 s gets the newest overview.
 		if age := time.Since(time.UnixMilli(next(t, watches[1]).GetComposedAtMs())); age > time.Second {
 			t.Errorf("a slow watcher gets an overview that is %v old", age)
 		}
@@ -163,7 +163,7 @@ func TestWatchersShareRequests(t *testing.T) {
 	})
 }
 
-// A member that falls silent is shown as that within 2 s, one that refuses connections sooner, and both when they are back.
+// A silent member is shown within 2 s, and a member that refuses connections sooner. The return of both is also shown.
 func TestSilenceIsShownWithinTwoSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestSilenceIsShownWithinTwoSeconds(t *testing.T) {
 	})
 }
 
-// A member that never answers delays the first overview by a second at most; a removed member vanishes.
+// A member that never answers delays the first overview by at most one second. A removed member vanishes.
 func TestFirstOverviewWaitsForAnswers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Of too many lanes, those with a problem are shown, and the order of the status stays as it was.
+// If there are too many lanes, those with a problem are shown. The order of the status stays unchanged.
 func TestShownLanesAreBounded(t *testing.T) {
 	t.Parallel()
 	var lanes []*snowraftv1.Lane
@@ -24,7 +24,7 @@ func TestShownLanesAreBounded(t *testing.T) {
 	}
 }
 
-// A member continues with all of its layouts until the first of them has no window left; idle lanes do not count.
+// A member serves all of its layouts until the first of them has no window left. Idle lanes do not count.
 func TestServesUntil(t *testing.T) {
 	t.Parallel()
 	lane := func(layout string, until int64, idle bool) *snowraftv1.Lane {

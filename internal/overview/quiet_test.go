@@ -169,7 +169,7 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 		},
 		"a newer leader elsewhere": {
 			func() *scene {
-				s := newScene("a", "b", "c") // b has not heard of it
+				s := newScene("a", "b", "c") // b has not learned of the new leader
 				s.statuses["c"].LeaderId, s.statuses["c"].LeaderName, s.statuses["c"].Term = "c", "c", 4
 				return s
 			}, good,
@@ -199,7 +199,7 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 	}.check(t)
 }
 
-// While quorum is lost, no member can be removed, and no finding says so.
+// While quorum is lost, no member can be removed, and no finding advises a removal.
 func TestFindingsOfALostQuorumRemoveNoMember(t *testing.T) {
 	t.Parallel()
 	s := newScene("a", "b", "c")

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// Every finding links to a heading, by one of the constants.
+// Every finding links to a heading through one of the constants.
 func TestFindingsLinkToTheRunbook(t *testing.T) {
 	t.Parallel()
 	packages, err := filepath.Glob("*.go")

@@ -6,13 +6,13 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// scene is a cluster as a sees it at noon: a, b and c are voters, all is well, b leads.
+// scene is a healthy cluster as member a sees it at noon: a, b and c are voters, and b leads.
 type scene struct {
 	o        *snowraftv1.Overview
-	statuses map[string]*snowraftv1.GetStatusResponse // by name, which is the ID
+	statuses map[string]*snowraftv1.GetStatusResponse // by name, which is also the ID
 	own      *snowraftv1.GetStatusResponse
-	without  time.Duration // a leader
-	led      string        // the last leader of a
+	without  time.Duration // time without a leader
+	led      string        // last leader known to a
 	older    map[string]bool
 }
 
@@ -39,7 +39,7 @@ func (s *scene) add(name string, role snowraftv1.MemberRole) {
 	s.statuses[name] = &snowraftv1.GetStatusResponse{ClusterId: "id", MemberId: name, Name: name, Term: 3, Version: "v1", Lanes: lanes}
 }
 
-// leader sets the leader that these members know; without any, all.
+// leader sets the leader that the given members know, or that all members know if none are given.
 func (s *scene) leader(name string, known ...string) {
 	if name != "" {
 		s.led = name
@@ -65,13 +65,13 @@ func (s *scene) view(name string) *snowraftv1.MemberView {
 	return nil
 }
 
-// silence makes members not answer; gossip still reaches them if alive.
+// silence makes members stop answering. Gossip still reaches them if alive is true.
 func (s *scene) silence(alive bool, members ...string) { s.quiet(quiet{}, alive, members...) }
 
-// kill makes members refuse connections, which gossip has not noticed.
+// kill makes members refuse connections. Gossip has not noticed it yet.
 func (s *scene) kill(members ...string) { s.quiet(quiet{since: 1, refused: true}, true, members...) }
 
-// sceneMono is the time of a scene on the monotonic clock, ms.
+// sceneMono is the time of a scene on the monotonic clock, in ms.
 const sceneMono = 60_000
 
 func (s *scene) quiet(q quiet, alive bool, members ...string) {

@@ -7,12 +7,12 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// verdicts are scenes and what is said of them, by name.
+// verdicts maps names to scenes with their expected verdicts.
 type verdicts map[string]struct {
 	scene    func() *scene
 	level    snowraftv1.VerdictLevel
 	sentence string
-	runbooks []string // of the findings
+	runbooks []string // expected anchors of the findings
 }
 
 func (v verdicts) check(t *testing.T) {

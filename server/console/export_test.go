@@ -7,10 +7,10 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Percent is percent.
+// Percent exports percent.
 var Percent = percent
 
-// AdviceAnchors returns the headings of the runbook that events lead to.
+// AdviceAnchors returns the headings of the runbook that events link to.
 func AdviceAnchors() []string {
 	anchors := slices.Collect(maps.Values(adviceByReason))
 	for kind := range snowraftv1.EventKind_name {

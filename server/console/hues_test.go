@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// What is drawn has a contrast of 3 with the card behind it, as WCAG AA wants. Labels of bars are text of other colors.
+// Drawings have a contrast of at least 3 with the card behind them, as WCAG AA requires. Labels of bars are text in other
+// colors.
 func TestHuesHaveContrast(t *testing.T) {
 	t.Parallel()
 	read := func(name string) (light, dark string) {

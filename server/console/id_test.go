@@ -14,13 +14,13 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// ids is a fake IdService: each ID lies in the same window.
+// ids is a fake IdService in which every ID lies in the same window.
 type ids struct {
 	snowraftv1.UnimplementedIdServiceServer
 	mu   sync.Mutex
 	resp *snowraftv1.WhoIsResponse
 	err  error
-	req  *snowraftv1.WhoIsRequest // the last
+	req  *snowraftv1.WhoIsRequest // the last request
 }
 
 func (i *ids) WhoIs(_ context.Context, req *snowraftv1.WhoIsRequest) (*snowraftv1.WhoIsResponse, error) {
@@ -45,7 +45,7 @@ func (layouts) ListLayouts(context.Context, *snowraftv1.ListLayoutsRequest) (*sn
 	return &snowraftv1.ListLayoutsResponse{Layouts: []*snowraftv1.Layout{rpc.Layout(snowflake.Default().Spec())}}, nil
 }
 
-// issued is an ID that worker 3 issued a minute ago, and the window that it lies in.
+// issued returns an ID that worker 3 issued a minute ago, and the window of that ID.
 func issued(t *testing.T) (text string, resp *snowraftv1.WhoIsResponse) {
 	t.Helper()
 	at := time.Now().Add(-time.Minute).UnixMilli()
@@ -63,7 +63,7 @@ func issued(t *testing.T) (text string, resp *snowraftv1.WhoIsResponse) {
 	}
 }
 
-func TestIDIsTakenApartWithItsWindow(t *testing.T) {
+func TestIDIsDecodedWithItsWindow(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	text, resp := issued(t)
@@ -75,7 +75,7 @@ func TestIDIsTakenApartWithItsWindow(t *testing.T) {
 	if r.ids.req.GetLayout() != "default" || r.ids.req.GetId() == 0 {
 		t.Errorf("the page asked %v", r.ids.req)
 	}
-	// In another encoding it is the same ID.
+	// The same ID in another encoding.
 	id, err := snowflake.Decimal.Decode(text)
 	if err != nil {
 		t.Fatal(err)
@@ -92,11 +92,11 @@ func TestIDOfAnotherSystemHasNoWindow(t *testing.T) {
 	if r.ids.req != nil {
 		t.Errorf("the page asked %v", r.ids.req)
 	}
-	// Without a layout, all that fit are there to choose from.
+	// Without a layout, the page offers all matching layouts.
 	r.wants(r.ask("GET", "/console/id?id=1541815603606036480", "").Body.String(), "twitter (preset)", "could also be", "discord (preset)", `?encoding=dec&amp;id=1541815603606036480&amp;layout=`)
 }
 
-func TestIDShowsWhyThereIsNoAnswer(t *testing.T) {
+func TestIDShowsReasonForMissingAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	text, _ := issued(t)

@@ -23,7 +23,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// cluster is a fake of what a console reads. The overview goes to all watchers when it is set.
+// cluster is a fake of the services that a console reads. set sends an overview to all watchers.
 type cluster struct {
 	snowraftv1.UnimplementedViewServiceServer
 
@@ -32,9 +32,9 @@ type cluster struct {
 	err      error
 	changed  chan struct{} // closed by the next set
 	watchers int
-	asked    string        // the layout whose windows were read last
-	listed   int           // calls to ListEvents
-	held     chan struct{} // ListEvents answers when it is closed; nil: at once
+	asked    string        // layout whose windows were read last
+	listed   int           // calls of ListEvents
+	held     chan struct{} // ListEvents answers after it is closed; nil: at once
 }
 
 // layout returns the layout whose windows a page read last.
@@ -105,7 +105,7 @@ func rpcError(err error) error {
 	return rpc.FromError(err).GRPCStatus().Err()
 }
 
-// healthy is the overview of three members of which b leads.
+// healthy returns the overview of three members with the leader b.
 func healthy() *snowraftv1.Overview {
 	const at = 1_800_000_000_000
 	o := &snowraftv1.Overview{
@@ -160,7 +160,7 @@ func newRig(t *testing.T, change ...func(*console.Config)) *rig {
 		t.Fatal(err)
 	}
 	r.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { _, _ = r.console.Serve(w, req) }))
-	r.server.Config.ReadTimeout, r.server.Config.WriteTimeout = time.Second, time.Second // streams outlive both
+	r.server.Config.ReadTimeout, r.server.Config.WriteTimeout = time.Second, time.Second // streams outlast both
 	r.server.Start()
 	t.Cleanup(func() {
 		r.console.Close()
@@ -169,7 +169,7 @@ func newRig(t *testing.T, change ...func(*console.Config)) *rig {
 	return r
 }
 
-// ask sends a request past the network. headers are "Name: value".
+// ask serves a request without a network. headers are "Name: value".
 func (r *rig) ask(method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	r.t.Helper()
 	req := httptest.NewRequest(method, target, strings.NewReader(body))
@@ -190,7 +190,7 @@ func (r *rig) ask(method, target, body string, headers ...string) *httptest.Resp
 	return w
 }
 
-// wants checks that a page has texts, or lacks those that begin with "!".
+// wants checks that a page contains texts, and does not contain those that begin with "!".
 func (r *rig) wants(page string, texts ...string) {
 	r.t.Helper()
 	for _, text := range texts {
@@ -201,7 +201,7 @@ func (r *rig) wants(page string, texts ...string) {
 	}
 }
 
-// table is a trust.Table of tokens 1, which reads the cluster, and 2, which issues IDs.
+// table is a trust.Table with tokens 1, which reads the cluster, and 2, which issues IDs.
 type table struct {
 	mu       sync.Mutex
 	revision uint64
@@ -236,7 +236,7 @@ func (t *table) change(id uint64, r *trust.Record) {
 	}
 }
 
-// judging judges calls as the process does.
+// judging checks the rights of calls, as the process does.
 type judging struct{ grpc.ClientConnInterface }
 
 func (j judging) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
@@ -253,7 +253,7 @@ func (j judging) NewStream(ctx context.Context, desc *grpc.StreamDesc, method st
 	return j.ClientConnInterface.NewStream(ctx, desc, method, opts...)
 }
 
-// secured is a rig of a secured cluster, with the tokens of the table.
+// secured returns a rig of a secured cluster, with the tokens of the table.
 func secured(t *testing.T) (r *rig, tokens *table, reader, issuer string) {
 	t.Helper()
 	tokens = &table{records: make(map[uint64]*trust.Record)}

@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/server/console"
 )
 
-// ListSequenceViews has two pages, which say what was asked for.
+// ListSequenceViews returns two pages, whose names repeat the request.
 func (c *cluster) ListSequenceViews(_ context.Context, req *snowraftv1.ListSequenceViewsRequest) (*snowraftv1.ListSequenceViewsResponse, error) {
 	resp := &snowraftv1.ListSequenceViewsResponse{TotalSize: 100_000}
 	if req.GetNameContains() == "nothing" {
@@ -51,7 +51,7 @@ func TestSequencesShowStateAndCommands(t *testing.T) {
 	r.wants(r.ask("GET", "/console/sequences?q=nothing", "").Body.String(), "No sequence has a name that contains “nothing”", "There are 100\u202f000 sequences")
 }
 
-// Viewers with the same rights share a list, and one that is slow to come delays no sentence.
+// Viewers with the same rights share a list. A slow list does not delay the sentence.
 func TestViewersShareAList(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -68,12 +68,12 @@ func TestViewersShareAList(t *testing.T) {
 	}
 	r.cluster.mu.Lock()
 	defer r.cluster.mu.Unlock()
-	if r.cluster.listed > 3 { // more than one if this machine halts for long
+	if r.cluster.listed > 3 { // more than one if this machine pauses for long
 		t.Errorf("the list of 10 viewers was loaded %d times", r.cluster.listed)
 	}
 }
 
-// ListEvents says what was asked for.
+// ListEvents returns events that repeat the request.
 func (c *cluster) ListEvents(_ context.Context, req *snowraftv1.ListEventsRequest) (*snowraftv1.ListEventsResponse, error) {
 	c.mu.Lock()
 	c.listed++
@@ -106,7 +106,7 @@ func (c *cluster) ListEvents(_ context.Context, req *snowraftv1.ListEventsReques
 	return resp, nil
 }
 
-func TestEventsShowWhatMembersSaw(t *testing.T) {
+func TestEventsShowReportsOfMembers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	page := r.ask("GET", "/console/events", "").Body.String()
@@ -122,7 +122,7 @@ func TestEventsShowWhatMembersSaw(t *testing.T) {
 		`<option value="&lt;x&gt;" selected>`, "snowraft events -f --kind denial --member &#39;&lt;x&gt;&#39;", `href="/console/events?kind=denial&amp;member=%3Cx%3E"`, "Newest events")
 }
 
-// Every heading of the runbook that events lead to exists.
+// Every heading of the runbook that events link to exists.
 func TestAdviceLeadsToTheRunbook(t *testing.T) {
 	t.Parallel()
 	page := newRig(t).ask("GET", "/console/runbook", "").Body.String()

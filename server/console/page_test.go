@@ -40,10 +40,10 @@ func TestNowShowsFindings(t *testing.T) {
 	page := r.ask("GET", "/", "").Body.String()
 	r.wants(page, `class="verdict bad"`, "No &lt;b&gt;leader&lt;/b&gt;.", "Start b.", "systemctl start &#39;snowraft&#39;",
 		`href="/console/runbook#no-leader"`, "Does not answer", "Connection refused", `class="clock over"`, "2 s",
-		"!777") // what a member that does not answer said last is not how it is
+		"!777") // the last status of a member that does not answer is outdated
 }
 
-func TestNowWithoutOverviewSaysWhy(t *testing.T) {
+func TestNowWithoutOverviewShowsReason(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.cluster.set(nil, rpc.NewError(rpc.NoLeader, "no member answers this gateway"))
@@ -54,7 +54,7 @@ func TestNowWithoutOverviewSaysWhy(t *testing.T) {
 	}
 }
 
-// What the policy forbids would only show in a browser.
+// Only a browser would show what the policy forbids.
 func TestPagesKeepTheirPolicy(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -80,7 +80,7 @@ func TestPagesKeepTheirPolicy(t *testing.T) {
 		}
 		for _, m := range reference.FindAllStringSubmatch(page, -1) {
 			switch path := m[1]; path {
-			case "/healthz", "/readyz", "/metrics", "/docs", "/openapi.json", "/v1/status": // outside
+			case "/healthz", "/readyz", "/metrics", "/docs", "/openapi.json", "/v1/status": // outside the console
 			default:
 				if w := r.ask("GET", path, ""); w.Code != http.StatusOK {
 					t.Errorf("link to %s: %d", path, w.Code)

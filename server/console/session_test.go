@@ -9,7 +9,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// signIn returns the cookie of a session.
+// signIn returns the cookie of a new session.
 func signIn(t *testing.T, r *rig, token string, headers ...string) *http.Cookie {
 	t.Helper()
 	w := r.ask("POST", "/console/session", form("token", token), headers...)
@@ -80,7 +80,7 @@ func TestSessionFollowsItsToken(t *testing.T) {
 	r.wants(r.ask("GET", "/", "", with(signIn(t, r, issuer))).Body.String(), "Your token does not show this page", "cluster:read")
 }
 
-func TestSignInRefusesWhatIsNoToken(t *testing.T) {
+func TestSignInRefusesInvalidTokens(t *testing.T) {
 	t.Parallel()
 	r, _, reader, _ := secured(t)
 	wrong := reader[:len(reader)-1] + "x"
@@ -95,7 +95,7 @@ func TestSignInRefusesWhatIsNoToken(t *testing.T) {
 	if w := r.ask("POST", "/console/session?token="+reader, ""); len(w.Result().Cookies()) != 0 {
 		t.Error("a token in a URL signs in")
 	}
-	// Nor does the header of another caller.
+	// Neither does the header of another caller.
 	if w := r.ask("POST", "/console/session", form("token", "x"), "Authorization: Bearer "+reader); len(w.Result().Cookies()) != 0 {
 		t.Error("a header signs in")
 	}
@@ -137,7 +137,7 @@ func TestOpenClusterHasNoSessions(t *testing.T) {
 	}
 }
 
-// form returns the body of a form, given names and values.
+// form returns the body of a form with names and values.
 func form(fields ...string) string {
 	v := url.Values{}
 	for i := 0; i < len(fields); i += 2 {

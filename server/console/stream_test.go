@@ -24,7 +24,7 @@ type events struct {
 
 func (r *rig) open(path string, headers ...string) *events {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 30*time.Second) // an event that does not come fails the test
+	ctx, cancel := context.WithTimeout(r.t.Context(), 30*time.Second) // a missing event fails the test
 	r.t.Cleanup(cancel)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.server.URL+path, http.NoBody)
 	if err != nil {
@@ -45,7 +45,7 @@ func (r *rig) open(path string, headers ...string) *events {
 	return &events{r.t, resp, bufio.NewReader(resp.Body)}
 }
 
-// next returns the next event; io.EOF after the last one.
+// next returns the next event, or io.EOF after the last event.
 func (e *events) next() (name, data string, err error) {
 	for {
 		line, err := e.body.ReadString('\n')
@@ -66,7 +66,7 @@ func (e *events) next() (name, data string, err error) {
 	}
 }
 
-// until reads events until one with a name has a text, and returns it.
+// until reads events until an event with the name contains the text, and returns its data.
 func (e *events) until(name, text string) string {
 	e.t.Helper()
 	for {
@@ -80,7 +80,7 @@ func (e *events) until(name, text string) string {
 	}
 }
 
-func TestStreamSendsWhatChanges(t *testing.T) {
+func TestStreamSendsChanges(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	e := r.open("/console/stream?page=now")
@@ -102,9 +102,9 @@ func TestStreamSendsWhatChanges(t *testing.T) {
 		t.Errorf("first came %s", data)
 	}
 	e.until("tick", `"composed":1800000000001`)
-	// The server's timeouts are a second, and the stream outlives them.
+	// The server's timeouts are one second. The stream outlasts them.
 	for range 2 {
-		time.Sleep(700 * time.Millisecond) //nolint:forbidigo // what is tested is the passing of time
+		time.Sleep(700 * time.Millisecond) //nolint:forbidigo // the test is about the passing of time
 		o.ComposedAtMs++
 		r.cluster.set(o, nil)
 		if name, data, err := e.next(); err != nil || name != "tick" && !strings.Contains(data, "now-facts") {
@@ -113,7 +113,7 @@ func TestStreamSendsWhatChanges(t *testing.T) {
 	}
 }
 
-func TestStreamSaysWhyThereIsNoOverview(t *testing.T) {
+func TestStreamSendsReasonForMissingOverview(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.cluster.set(nil, rpc.NewError(rpc.NoLeader, "no member answers this gateway"))
@@ -194,7 +194,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 }
 
-// Viewers with the same rights share what the process asks for.
+// Viewers with the same rights share the requests of the process.
 func TestViewersShareAWatch(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -240,7 +240,7 @@ func TestStreamsOfPagesOnly(t *testing.T) {
 	}
 }
 
-// A viewer that reads nothing delays no one, and loses its stream.
+// A viewer that reads nothing delays no other viewer, and loses its stream.
 func TestSlowViewerLosesTheStream(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -269,7 +269,7 @@ func TestSlowViewerLosesTheStream(t *testing.T) {
 			t.Errorf("another viewer waited for %v", took)
 		}
 		if r.console.Viewers() == 1 {
-			return // only the quick one
+			return // only the fast viewer
 		}
 		if ctx.Err() != nil {
 			t.Fatal("the slow viewer keeps its stream")

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// maxAssets is the most bytes of all that pages load beside themselves.
+// maxAssets is the largest total size of a page's assets, in bytes.
 const maxAssets = 60_000
 
 func TestAssetsAreSmallAndOurs(t *testing.T) {
@@ -35,7 +35,7 @@ func TestAssetsAreSmallAndOurs(t *testing.T) {
 	}
 }
 
-// Text has a contrast of 4.5 with what is behind it, and what is drawn one of 3, as WCAG AA wants.
+// Text has a contrast of at least 4.5 with its background, and drawings one of at least 3, as WCAG AA requires.
 func TestColorsHaveContrast(t *testing.T) {
 	t.Parallel()
 	css, err := assetFiles.ReadFile("assets/console.css")
@@ -82,7 +82,7 @@ func colorsOf(css string) map[string]string {
 	return colors
 }
 
-// contrast is the ratio of WCAG 2.
+// contrast returns the contrast ratio of WCAG 2.
 func contrast(t *testing.T, a, b string) float64 {
 	t.Helper()
 	x, y := luminance(t, a), luminance(t, b)

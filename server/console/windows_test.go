@@ -12,7 +12,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// granted is the healthy overview with windows: of the members, of an application, and one that ended.
+// granted returns the healthy overview with windows of the members, of an application, and one that has ended.
 func granted() *snowraftv1.Overview {
 	o := healthy()
 	at := o.GetComposedAtMs()
@@ -46,7 +46,7 @@ func TestWindowsShowsPictureAndTable(t *testing.T) {
 	if got := r.cluster.layout(); got != "default" {
 		t.Errorf("the page read the windows of layout %q, want default", got)
 	}
-	// The table has what the bars have.
+	// The table has the same content as the bars.
 	bar := regexp.MustCompile(`aria-label="worker (\d+), ([^"]*), token (\d+), from ([0-9:.]+) until ([0-9:.]+), ([^"]*)"`)
 	bars := bar.FindAllStringSubmatch(page, -1)
 	for _, b := range bars {

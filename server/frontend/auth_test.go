@@ -39,7 +39,7 @@ func TestBearer(t *testing.T) {
 	}
 }
 
-// A caller crosses while its call is in progress. A mark that a client guesses later names no caller.
+// A caller crosses while its call is in progress. A later guess of its mark by a client finds no caller.
 func TestCallerCrosses(t *testing.T) {
 	t.Parallel()
 	var c crossing
@@ -57,7 +57,7 @@ func TestCallerCrosses(t *testing.T) {
 	}
 }
 
-// addressed notes where the callers of its tokens are.
+// addressed records the addresses of its tokens' callers.
 type addressed struct {
 	oneToken
 	seen chan string
@@ -68,7 +68,7 @@ func (a addressed) Authenticate(ctx context.Context, text string) (*trust.Princi
 	return a.oneToken.Authenticate(ctx, text)
 }
 
-// The authorizer learns the address of a caller, so that it can share its places among addresses.
+// The authorizer learns the address of a caller, so that it can divide its places among addresses.
 func TestAddressReachesTheAuthorizer(t *testing.T) {
 	t.Parallel()
 	tokens := addressed{oneToken{trust.NewAuthorizer(noTable{})}, make(chan string, 1)}

@@ -36,27 +36,27 @@ func TestBudgetOfAll(t *testing.T) {
 		b := newBudget(100, 60)
 		one, two, three := b.account(nil), b.account(nil), b.account(nil)
 		first := taken(t, one, 60)
-		refusedTake(t, one, 1) // a connection has its share
+		refusedTake(t, one, 1) // the connection has used its share
 		second := taken(t, two, 40)
 		refusedTake(t, three, 1)
 		first.keep(30)
 		taken(t, three, 30)
 		refusedTake(t, three, 1)
-		first.keep(50) // never more than it had
+		first.keep(50) // grows no lease
 		two.end()
 		second.keep(0) // counts once
 		taken(t, three, 30)
 		refusedTake(t, b.account(nil), 11)
 		one.end()
 		taken(t, b.account(nil), 30)
-		taken(t, two, 10).keep(0) // ended: its answers are not sent, and hold nothing
+		taken(t, two, 10).keep(0) // ended: its answers are not sent and hold no memory
 		if len(b.holding) != 2 {
 			t.Errorf("%d accounts hold memory, expected 2", len(b.holding))
 		}
 	})
 }
 
-// An answer waits for the memory of others.
+// An answer waits until another connection returns memory.
 func TestBudgetWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestBudgetOfCanceledCall(t *testing.T) {
 	}
 }
 
-// During holds memory until the answer was written.
+// during holds memory until the answer has been written.
 func TestBudgetDuring(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// A buffer, which gRPC clears as a whole, is at most twice as long as what goes into it.
+// gRPC clears a whole buffer for each message. A buffer is at most twice as long as its content.
 func TestBuffersFit(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{20_000, 40_000, 80_010, 200_000, 300_000, 1 << 20} {

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 )
 
-// piped returns a connection to the API and its client, and how much was read of the client, which sends without end.
+// piped returns an API connection, its client, and the number of bytes read from the client, which sends endlessly.
 func piped(t *testing.T) (c *apiConn, client net.Conn, read *atomic.Int64) {
 	t.Helper()
 	theirs, ours := net.Pipe()
@@ -27,7 +27,7 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { return len(b), nil }
 
-// take reads of the connection, up to limit bytes.
+// take reads up to limit bytes from the connection.
 func take(c *apiConn, read *atomic.Int64, limit int64) {
 	b := make([]byte, 4<<10)
 	for read.Load() < limit {
@@ -43,7 +43,7 @@ func TestReadAhead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, client, read := piped(t)
-		take(c, read, 2*maxReadAhead) // as long as nothing waits for the client
+		take(c, read, 2*maxReadAhead) // while nothing waits for the client
 		go func() { _, _ = c.Write([]byte("answer")) }()
 		synctest.Wait()
 		before := read.Load()

@@ -33,7 +33,7 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// It ends with the call that it is of, before anybody waits and while somebody does.
+// patience ends with its call, both before the first wait and during a wait.
 func TestPatienceEndsWithItsCall(t *testing.T) {
 	t.Parallel()
 	for _, waits := range []bool{false, true} {

@@ -15,15 +15,15 @@ import (
 	"github.com/snowraft/snowraft/server/redis"
 )
 
-// drainBudget is long enough for a busy machine to do what takes milliseconds.
+// drainBudget is long enough for a busy machine to finish work that usually takes milliseconds.
 const drainBudget = 4 * time.Second
 
-// held is a backend and a service whose calls end when the test, or the member, ends them.
+// held is a backend and a service. The test or the member ends its calls.
 type held struct {
 	redis.Backend
 	snowraftv1.UnimplementedClusterServiceServer
-	arrived chan struct{} // a call is there
-	left    chan error    // why it ended
+	arrived chan struct{} // receives the arrival of a call
+	left    chan error    // receives the reason why a call ended
 	release chan struct{}
 }
 
@@ -55,7 +55,7 @@ func (h *held) GetStatus(ctx context.Context, _ *snowraftv1.GetStatusRequest) (*
 	return &snowraftv1.GetStatusResponse{}, h.call(ctx)
 }
 
-// While a command over Redis's protocol is in flight, HTTP takes no more requests.
+// While a command over Redis's protocol is in flight, HTTP accepts no more requests.
 func TestDrainShutsHTTPAtOnce(t *testing.T) {
 	t.Parallel()
 	h := hold()
@@ -97,7 +97,7 @@ func TestDrainShutsHTTPAtOnce(t *testing.T) {
 	<-drained
 }
 
-// A client who dawdles over HTTP leaves calls over gRPC the time to end.
+// A slow HTTP client leaves enough time for gRPC calls to finish.
 func TestDrainLeavesGRPCItsTime(t *testing.T) {
 	t.Parallel()
 	h := hold()
@@ -126,7 +126,7 @@ func TestDrainLeavesGRPCItsTime(t *testing.T) {
 		defer close(drained)
 		s.drain(t.Context(), drainBudget)
 	}()
-	// gRPC says that the connection takes no more calls, and lets this one end.
+	// gRPC notifies the client that the connection accepts no more calls, and lets this call finish.
 	if !conn.WaitForStateChange(t.Context(), connectivity.Ready) {
 		t.Fatal("the connection was not told")
 	}

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// watcher is the server's end of a watch.
+// watcher is the server side of a watch.
 type watcher struct {
 	ctx  context.Context
 	told chan grpc_health_v1.HealthCheckResponse_ServingStatus
@@ -29,8 +29,8 @@ func (w *watcher) SetTrailer(metadata.MD)       {}
 func (w *watcher) SendMsg(any) error            { return nil }
 func (w *watcher) RecvMsg(any) error            { return nil }
 
-// A thousand who watch have the member looked at as often as one, all learn of each change, and
-// when all are gone nobody looks.
+// A thousand watchers cause as many readiness checks as one watcher, and all of them learn of each change. Without watchers
+// there are no checks.
 func TestManyHealthWatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const watchers = 1000
@@ -90,8 +90,7 @@ func TestManyHealthWatches(t *testing.T) {
 	})
 }
 
-// Who joins sees what is so now, and then learns of each change afterwards, however short the
-// time between was.
+// A new watcher receives the present state, and then learns of each change, however quickly it follows.
 func TestHealthWatchMissesNoChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var broken atomic.Bool
@@ -112,7 +111,7 @@ func TestHealthWatchMissesNoChange(t *testing.T) {
 		time.Sleep(healthPoll * 3 / 2)
 		broken.Store(true)
 		second := watch()
-		broken.Store(false) // before the timer looks
+		broken.Store(false) // before the timer's next check
 		time.Sleep(2 * healthPoll)
 		synctest.Wait()
 		for _, w := range []*watcher{first, second} {

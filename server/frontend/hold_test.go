@@ -15,7 +15,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// desk is a stream of numbers. A request with an ID waits until the test releases it.
+// desk is a stream of numbers. A request with an ID of 100 or more waits until the test releases it.
 type desk struct {
 	grpc.ServerStream
 	t        *testing.T
@@ -77,7 +77,7 @@ func (d *desk) SendMsg(m any) error {
 	return nil
 }
 
-// ask sends a request; one with an ID of 100 or more waits.
+// ask sends a request. A request with an ID of 100 or more waits.
 func (d *desk) ask(id uint64) {
 	req := &snowraftv1.NextNumbersRequest{Sequence: "s", Count: 1}
 	if id >= 100 {
@@ -107,7 +107,7 @@ func (d *desk) single(n int) {
 	}
 }
 
-// A request that waits holds its stream only while requests come one at a time, and never for long.
+// A waiting request holds its stream only while requests come one at a time, and never for long.
 func TestRequestHoldsStreamWhileRequestsComeOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(t, carriages[snowraftv1.SequenceService_StreamNumbers_FullMethodName])
@@ -136,7 +136,7 @@ func TestRequestHoldsStreamWhileRequestsComeOneAtATime(t *testing.T) {
 		if took := heldBack(1); took != 0 {
 			t.Errorf("after requests that came together, a request behind another one waited %v", took)
 		}
-		// As long as none is behind, requests that wait for a moment hold the stream again and again.
+		// While no request is behind, requests that wait briefly hold the stream repeatedly.
 		d.single(enoughSingle)
 		for range 20 {
 			time.Sleep(time.Millisecond)
@@ -148,7 +148,7 @@ func TestRequestHoldsStreamWhileRequestsComeOneAtATime(t *testing.T) {
 			d.release <- struct{}{}
 			d.answer(100)
 		}
-		// A request that waits for long gives the stream back even if none is behind it.
+		// A request that waits long releases the stream even if no request is behind it.
 		d.ask(100)
 		time.Sleep(2 * holdFor)
 		synctest.Wait()
@@ -160,7 +160,7 @@ func TestRequestHoldsStreamWhileRequestsComeOneAtATime(t *testing.T) {
 	})
 }
 
-// Requests whose wait may be long hold no stream.
+// Requests whose wait may be long do not hold the stream.
 func TestRequestsForIDsHoldNoStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		carries := *carriages[snowraftv1.SequenceService_StreamNumbers_FullMethodName]

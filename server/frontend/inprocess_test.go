@@ -31,7 +31,7 @@ func (parking) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*snowra
 
 func anyone(context.Context, *rpc.Rule, any) error { return nil }
 
-// Callers without the right to a call are refused at once, where legitimate ones have all places and all memory.
+// Callers without the right to a call are refused at once, even if authorized callers use all places and all memory.
 func TestStrangersTakeNoPlacesOverHTTP(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestStrangersTakeNoPlacesOverHTTP(t *testing.T) {
 	})
 }
 
-// Calls that wait leave room for those that don't, and there are only so many of them.
+// Waiting calls leave room for calls of other kinds, and their own number is bounded.
 func TestInProcessKindsAreApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -109,7 +109,7 @@ func TestInProcessKindsAreApart(t *testing.T) {
 			t.Errorf("one too many that left: %+v", e)
 		}
 
-		// Who waits for a place gets one that gets free.
+		// A waiting caller gets the next free place.
 		waiting := make(chan *rpc.Error)
 		go func() { waiting <- park(t.Context()) }()
 		synctest.Wait()
@@ -134,7 +134,7 @@ func TestInProcessKindsAreApart(t *testing.T) {
 	})
 }
 
-// endless is a member whose overviews never end.
+// endless is a member with endless overviews.
 type endless struct {
 	snowraftv1.UnimplementedViewServiceServer
 }
@@ -147,7 +147,7 @@ func (endless) WatchOverview(_ *snowraftv1.WatchOverviewRequest, stream grpc.Ser
 	}
 }
 
-// A stream over HTTP is judged, and its place and its caller are free once its context ends.
+// A stream over HTTP is authorized. Its place and its caller are released once its context ends.
 func TestInProcessStreams(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

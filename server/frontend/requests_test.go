@@ -19,7 +19,7 @@ func TestRequestsCountOutcomesAndDurations(t *testing.T) {
 	r := newRequests(nil)
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(&r)
-	r.of(protocolHTTP, "GET /never") // called by no one
+	r.of(protocolHTTP, "GET /never") // called by no client
 	get := r.of(protocolHTTP, "GET /id")
 	get.served(nil, 0)
 	get.served(nil, 10*time.Microsecond)
@@ -75,7 +75,7 @@ snowraft_requests_total{code="UNKNOWN",method="GET /id",protocol="http",reason="
 	}
 }
 
-// Every request is counted.
+// Counting a request allocates nothing.
 func TestRequestsCountWithoutAllocation(t *testing.T) {
 	r := newRequests(nil)
 	if n := testing.AllocsPerRun(100, func() { r.of(protocolGRPC, "s/M").served(nil, time.Millisecond) }); n != 0 {

@@ -22,7 +22,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// oneSecret is a trust.Table in which the tokens of all IDs have one secret.
+// oneSecret is a trust.Table in which the tokens of all IDs have the same secret.
 type oneSecret struct {
 	noTable
 	secret [32]byte
@@ -121,7 +121,7 @@ func TestShareOfTokenOverHTTP(t *testing.T) {
 	}
 }
 
-// A connection is idle from the end of its last request on. Those of members and administrators never make way.
+// A connection is idle from the end of its last request. The connections of members and administrators never make way.
 func TestSeatOfIdleConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestSeatOfIdleConnection(t *testing.T) {
 			return s
 		}
 		free := func() bool {
-			time.Sleep(time.Second) // idle connections are not looked for more often
+			time.Sleep(time.Second) // idle connections are checked at most once per second
 			place, ok := all.Take(nil, func() {})
 			if ok {
 				place.Release()
@@ -186,7 +186,7 @@ func (r revocable) Token(id uint64) (*trust.Record, bool) {
 	return r.oneSecret.Token(id)
 }
 
-// Calls that are refused because the token is gone do not keep the place of a connection that the token had.
+// Calls refused because of a revoked token do not keep the place of the token's connection.
 func TestRefusedCallsDoNotKeepThePlace(t *testing.T) {
 	t.Parallel()
 	table := revocable{oneSecret{secret: trust.NewTokenSecret()}, new(atomic.Bool)}
@@ -223,7 +223,7 @@ func TestRefusedCallsDoNotKeepThePlace(t *testing.T) {
 	}
 }
 
-// A member that forwards calls of many tokens counts as none of them.
+// The connection of a member that forwards calls of many tokens counts as none of these tokens'.
 func TestForwardedCallsHaveNoShare(t *testing.T) {
 	t.Parallel()
 	table := oneSecret{secret: trust.NewTokenSecret()}

@@ -17,7 +17,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// silently begins a call and sends no message. The channel is closed when the server ends it.
+// silently begins a call and sends no message. The returned channel is closed when the server ends the call.
 func silently(ctx context.Context, t *testing.T, conn *grpc.ClientConn, method string) <-chan struct{} {
 	t.Helper()
 	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method)
@@ -33,7 +33,7 @@ func silently(ctx context.Context, t *testing.T, conn *grpc.ClientConn, method s
 	return ended
 }
 
-// However many calls strangers begin, few of them are open, and callers who begin many at once lose none.
+// Of any number of strangers' calls, only few are open at a time. A caller that begins many calls at once loses none.
 func TestSilentCallsMakeWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestSilentCallsMakeWay(t *testing.T) {
 				}()
 			}
 		}
-		synctest.Wait() // no time passes, so that none has timed out
+		synctest.Wait() // no time passes, so no call has timed out
 		if n := open.Load(); n == 0 || n > maxSilent {
 			t.Errorf("%d silent calls are open, expected at most %d", n, maxSilent)
 		}
@@ -78,7 +78,7 @@ func TestSilentCallsMakeWay(t *testing.T) {
 	})
 }
 
-// Callers who may be here, and all callers of an open cluster, have a bounded number of silent calls too, which end.
+// The silent calls of authorized callers and of all callers of an open cluster are also bounded, and end.
 func TestSilentCallsOfCallersAreBounded(t *testing.T) {
 	t.Parallel()
 	for name, auth := range map[string]*Auth{"secured": secret(), "open": nil} {
@@ -144,7 +144,7 @@ func TestSilentCallsOfCallersAreBounded(t *testing.T) {
 	}
 }
 
-// remote is a connection through memory that passes for one over the network.
+// remote is a connection through memory with the address of a network connection.
 type remote struct{ net.Conn }
 
 func (remote) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1} }
@@ -160,7 +160,7 @@ func (l remoteListener) Accept() (net.Conn, error) {
 	return remote{c}, nil
 }
 
-// A call whose message does not come ends, unless its caller is known, and so does a connection with many such calls.
+// A call without a message ends, unless its caller is known. A connection with many such calls is closed.
 func TestSilentCallsEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -202,7 +202,7 @@ func TestSilentCallsEnd(t *testing.T) {
 	})
 }
 
-// A connection is a stranger's again when the token of its caller is revoked, and no longer when a call on it has a valid one.
+// A connection counts as a stranger's after its caller's token is revoked, until a call has a valid token.
 func TestSilentCallsOfRevokedTokenEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -245,7 +245,7 @@ func TestSilentCallsOfRevokedTokenEnd(t *testing.T) {
 	})
 }
 
-// watching begins a watch that has its first answer. The channel is closed when the server ends it.
+// watching begins a watch and receives its first answer. The returned channel is closed when the server ends the watch.
 func watching(ctx context.Context, t *testing.T, conn *grpc.ClientConn) <-chan struct{} {
 	t.Helper()
 	stream, err := grpc_health_v1.NewHealthClient(conn).Watch(ctx, &grpc_health_v1.HealthCheckRequest{})

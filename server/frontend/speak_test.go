@@ -19,7 +19,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// oneToken knows the token "good", of an administrator.
+// oneToken knows only the token "good", which belongs to an administrator.
 type oneToken struct{ *trust.Authorizer }
 
 func (o oneToken) Authenticate(ctx context.Context, text string) (*trust.Principal, error) {
@@ -115,7 +115,7 @@ func TestStrangersMakeWayOverHTTP(t *testing.T) {
 		}
 		go func() { _ = server.Serve(l) }()
 		t.Cleanup(func() { _ = server.Close() })
-		// ask makes a request on a connection of its own, which stays open.
+		// ask makes a request on its own connection, which stays open.
 		ask := func(token string) bool {
 			transport := &http.Transport{}
 			t.Cleanup(transport.CloseIdleConnections)

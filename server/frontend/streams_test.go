@@ -6,7 +6,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// A token has a share of the streams, and a stream that ends makes room for another.
+// A token has a share of the streams. A stream that ends makes room for another stream.
 func TestStreamsOfATokenAreBounded(t *testing.T) {
 	t.Parallel()
 	const greedy, other = 7, 8

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// onePipe listens for one connection, which is a pipe.
+// onePipe is a listener with one connection, a pipe.
 type onePipe struct{ net.Conn }
 
 func (l onePipe) Accept() (net.Conn, error) { return l.Conn, nil }
 func (onePipe) Addr() net.Addr              { return nil }
 
-// timedPipe returns both ends of a connection, the first with timeouts.
+// timedPipe returns both ends of a connection. Only the first has timeouts.
 func timedPipe(t *testing.T) (timed *timedConn, other net.Conn) {
 	t.Helper()
 	near, far := net.Pipe()
@@ -44,7 +44,7 @@ func TestTimeoutsEndReadsAndWrites(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c, other := timedPipe(t)
-			for range 2 { // the second after one that passed
+			for range 2 { // the second deadline follows one that passed
 				began, limit := time.Now(), 5*time.Second
 				if err := errors.Join(of.set(c, began.Add(time.Minute)), of.set(c, began.Add(limit))); err != nil {
 					t.Fatal(err)
@@ -74,7 +74,7 @@ func TestTimeoutsEndReadsAndWrites(t *testing.T) {
 	}
 }
 
-// net/http interrupts a read by a deadline that is long over, and then goes on to read.
+// net/http interrupts a read with a deadline in the distant past, and then continues to read.
 func TestTimeoutsInterruptAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestTimeoutsInterruptAtOnce(t *testing.T) {
 	})
 }
 
-// The goroutine of the timeouts ends with the last connection, or synctest would report it.
+// The goroutine of the timeouts ends with the last connection. Otherwise synctest would report it.
 func TestTimeoutsEndWithConnections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

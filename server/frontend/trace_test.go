@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/internal/tracing"
 )
 
-// TestSlowRedisCommandsAreTraced covers the protocol that has no headers.
+// TestSlowRedisCommandsAreTraced covers a protocol without headers.
 func TestSlowRedisCommandsAreTraced(t *testing.T) {
 	t.Parallel()
 	recorder := tracetest.NewSpanRecorder()

@@ -16,7 +16,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// echo answers each message of StreamIds, and GetStatus.
+// echo answers each message of StreamIds, and calls of GetStatus.
 type echo struct {
 	snowraftv1.UnimplementedIdServiceServer
 	statusOnly
@@ -33,7 +33,7 @@ func (echo) StreamIds(stream grpc.BidiStreamingServer[snowraftv1.StreamIdsReques
 	}
 }
 
-// serveEcho returns a server and a function that makes a connection to it.
+// serveEcho returns a server and a function that connects to it.
 func serveEcho(t *testing.T, auth *Auth) (s *Server, connect func() *grpc.ClientConn) {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -65,7 +65,7 @@ func serveEchoOn(t *testing.T, auth *Auth, l net.Listener, options ...grpc.DialO
 	}
 }
 
-// watch returns once a watch has its first answer, or why it was refused.
+// watch returns nil once a watch has its first answer, or the error of its refusal.
 func watch(ctx context.Context, conn *grpc.ClientConn) error {
 	stream, err := grpc_health_v1.NewHealthClient(conn).Watch(ctx, &grpc_health_v1.HealthCheckRequest{})
 	if err == nil {
@@ -78,7 +78,7 @@ func withGood(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer good")
 }
 
-// converse returns once a stream of a caller has an answer.
+// converse returns nil once a stream of a caller has an answer.
 func converse(ctx context.Context, conn *grpc.ClientConn) error {
 	stream, err := snowraftv1.NewIdServiceClient(conn).StreamIds(ctx)
 	if err == nil {
@@ -90,7 +90,7 @@ func converse(ctx context.Context, conn *grpc.ClientConn) error {
 	return err
 }
 
-// Strangers' watches have few places, which are none of those that callers have.
+// Strangers' watches have few places, apart from the places of callers.
 func TestStrangersWatchesTakeNoPlaceOfCallers(t *testing.T) {
 	t.Parallel()
 	s, connect := serveEcho(t, secret())
@@ -132,7 +132,7 @@ func TestStrangersWatchesTakeNoPlaceOfCallers(t *testing.T) {
 	t.Error("the places of watches that ended are not free")
 }
 
-// Watches that began before the first call are a caller's from then on.
+// Watches that began before the first call count as the caller's after the call.
 func TestWatchesBecomeCallers(t *testing.T) {
 	t.Parallel()
 	s, connect := serveEcho(t, secret())
@@ -158,7 +158,7 @@ func TestWatchesBecomeCallers(t *testing.T) {
 	}
 }
 
-// In an open cluster, no caller is a stranger, and the bound of each connection still holds.
+// In an open cluster, no caller is a stranger. The bound for each connection still applies.
 func TestWatchesOfOpenProcess(t *testing.T) {
 	t.Parallel()
 	s, connect := serveEcho(t, nil)
@@ -176,7 +176,7 @@ func TestWatchesOfOpenProcess(t *testing.T) {
 	}
 }
 
-// A token has a quarter of the port's connections, on which are at most a quarter of the watches.
+// A token has a quarter of the port's connections. These have at most a quarter of all watches.
 func TestWatchesOfOneToken(t *testing.T) {
 	t.Parallel()
 	if n := maxConns / 4 * maxWatchesOf; n > maxWatches/4 {

@@ -22,7 +22,7 @@ type tokens struct {
 	texts    map[trust.Scope]string
 }
 
-// newTokens has a token with each of the scopes alone.
+// newTokens returns a table with one token for each scope.
 func newTokens(scopes ...trust.Scope) *tokens {
 	ts := &tokens{records: map[uint64]*trust.Record{0: {Scopes: []trust.Scope{"metrics:read"}}}, texts: map[trust.Scope]string{}}
 	for i, scope := range scopes {
@@ -62,7 +62,7 @@ func (*tokens) NeverIssued(uint64) bool                    { return false }
 func (*tokens) AwaitApplied(context.Context, uint64) error { return nil }
 func (*tokens) NowMillis() int64                           { return 1 }
 
-// judging is a Backend that judges its callers, as that of a member.
+// judging is a Backend that checks its callers' rights, as a member's Backend does.
 type judging struct{ *fake }
 
 func judge(ctx context.Context, right, resource string) error {
@@ -134,7 +134,7 @@ func startJudging(t *testing.T, ts *tokens) string {
 	return addr
 }
 
-// Every command with no token, one that is wrong, expired or revoked, and one of each scope.
+// TestRights sends every command without a token, with a wrong, expired or revoked token, and with a token of each scope.
 func TestRights(t *testing.T) {
 	t.Parallel()
 	ts := newTokens(append([]trust.Scope{"expired token", "revoked token"}, scopes...)...)
@@ -149,7 +149,7 @@ func TestRights(t *testing.T) {
 	const always = "always"
 	for name, tc := range map[string]struct {
 		sent string
-		// by names what lets a caller in: a right, any token, or nothing.
+		// by names the requirement for a caller: a right, any token, or nothing.
 		by string
 	}{
 		"incr": {"INCR orders/a", trust.RightNextNumbers}, "incrby": {"INCRBY orders/b 2", trust.RightNextNumbers},
@@ -205,7 +205,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// Each command that is served is in the table above.
+// Each implemented command is in the table above.
 func TestRightsAreComplete(t *testing.T) {
 	t.Parallel()
 	named := []string{"auth", "client", "command", "config", "echo", "exists", "get", "hello", "incr", "incrby", "info", "ping",
@@ -237,7 +237,7 @@ func TestAuth(t *testing.T) {
 		{"AUTH " + read + "\r\nINCR orders/a", "+OK -NOPERM"},
 		{"HELLO 3\r\nAUTH " + next + "\r\nINCR orders/a", "-NOPROTO unsupported protocol version +OK :2"},
 		{"AUTH " + next + "\r\nINCR orders/a\r\nAUTH " + read + "\r\nINCR orders/a", "+OK :3 +OK -NOPERM"},
-		{"AUTH " + next + "\r\nAUTH secret\r\nINCR orders/a", "+OK -" + wrongPass + " :4"}, // as in Redis
+		{"AUTH " + next + "\r\nAUTH secret\r\nINCR orders/a", "+OK -" + wrongPass + " :4"}, // same as in Redis
 		{"AUTH " + next + "\r\nRESET\r\nINCR orders/a", "+OK +RESET -NOAUTH"},
 		{"AUTH " + next + "\r\nINCR new", "+OK -NOPERM"}, // creates no sequence
 	} {
@@ -254,7 +254,7 @@ func TestAuth(t *testing.T) {
 	}
 }
 
-// A connection loses the rights of its token with the token, and has those that the anonymous record has.
+// A connection loses its token's rights when the token is revoked, and then has the rights of the anonymous record.
 func TestRevocation(t *testing.T) {
 	t.Parallel()
 	ts := newTokens("seq:next:*")
@@ -281,7 +281,7 @@ func TestRevocation(t *testing.T) {
 	ask("INCR orders/a", "-NOAUTH Authentication required. Send AUTH with an API token.")
 }
 
-// Numbers that one caller may take are not shared with another who may not.
+// Callers with different rights do not share a call for numbers.
 func TestCallersDoNotShareCalls(t *testing.T) {
 	t.Parallel()
 	ts := newTokens("seq:next:*", "seq:read:*")
@@ -308,7 +308,7 @@ func TestCallersDoNotShareCalls(t *testing.T) {
 	clients.Wait()
 }
 
-// A token is taken by an open cluster too, for clients that have it before the cluster is secured.
+// An open cluster also accepts a token, for clients that have tokens before the cluster is secured.
 func TestTokenInOpenCluster(t *testing.T) {
 	t.Parallel()
 	_, addr := start(t, redis.Config{Backend: &fake{}})

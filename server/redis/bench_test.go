@@ -10,8 +10,8 @@ import (
 	"github.com/snowraft/snowraft/server/redis"
 )
 
-// BenchmarkIncr is one client on loopback, a backend in memory, pipelines of some
-// length: the cost of an INCR except for what the cluster does.
+// BenchmarkIncr has one client on loopback, a backend in memory, and pipelines of several lengths. It measures the cost of an
+// INCR without the work of the cluster.
 func BenchmarkIncr(b *testing.B) {
 	benchIncr(b, func(b *testing.B, cfg redis.Config) net.Conn {
 		_, addr := start(b, cfg)
@@ -31,7 +31,7 @@ func benchIncr(b *testing.B, connect func(*testing.B, redis.Config) net.Conn) {
 	for _, length := range []int{1, 16} {
 		b.Run(strconv.Itoa(length), func(b *testing.B) {
 			f := &fake{}
-			f.add("orders", 100_000_000, 1, -1, true) // so that all answers are as long
+			f.add("orders", 100_000_000, 1, -1, true) // all answers have equal length
 			c := connect(b, redis.Config{Backend: f})
 			in := []byte(strings.Repeat("*2\r\n$4\r\nINCR\r\n$6\r\norders\r\n", length))
 			out := make([]byte, length*len(":100000000\r\n"))

@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/server/redis"
 )
 
-// client is a connection that speaks bytes.
+// client is a connection for raw bytes.
 type client struct {
 	tb testing.TB
 	net.Conn
@@ -30,7 +30,7 @@ func dial(tb testing.TB, addr string) *client {
 	return &client{tb: tb, Conn: nc}
 }
 
-// send sends bytes.
+// send sends a text unchanged.
 func (c *client) send(s string) {
 	c.tb.Helper()
 	if _, err := io.WriteString(c, s); err != nil {
@@ -38,7 +38,7 @@ func (c *client) send(s string) {
 	}
 }
 
-// reader reads lines of answers.
+// reader reads the lines of answers.
 type reader struct {
 	tb testing.TB
 	*bufio.Reader
@@ -55,7 +55,7 @@ func (r *reader) line() string {
 	return strings.TrimSuffix(line, "\r\n")
 }
 
-// all is every answer to what is sent, on a connection of its own.
+// all returns all answers to a text, sent on its own connection.
 func all(tb testing.TB, addr, s string) string {
 	tb.Helper()
 	c := dial(tb, addr)
@@ -70,7 +70,7 @@ func all(tb testing.TB, addr, s string) string {
 	return string(b)
 }
 
-// A client that uses each key once does not make its connection grow.
+// A client that uses each key only once does not make its connection grow.
 func TestKeysAreKeptWithinBounds(t *testing.T) {
 	t.Parallel()
 	if n := redis.KeysKept(10_000); n < 1 || n > 64 {
@@ -89,8 +89,8 @@ const (
 	noCluster     = "-ERR This instance has cluster support disabled\r\n"
 )
 
-// Every answer that Redis has too is the one of redis-server 7.0.15, byte for
-// byte; the others are marked as ours.
+// Every answer that Redis also has equals that of redis-server 7.0.15, byte for byte. The other answers are marked as
+// Snowraft's.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ in, want string }{
@@ -107,7 +107,7 @@ func TestAnswers(t *testing.T) {
 		{"HELLO\r\n", hello},
 		{"HELLO 2\r\n", hello},
 		{"HELLO 2 AUTH default x SETNAME me\r\nCLIENT GETNAME\r\n", hello + "$2\r\nme\r\n"},
-		{"HELLO 3\r\n", "-NOPROTO unsupported protocol version\r\n"}, // ours: there is no RESP3
+		{"HELLO 3\r\n", "-NOPROTO unsupported protocol version\r\n"}, // Snowraft's: it has no RESP3
 		{"HELLO 4\r\n", "-NOPROTO unsupported protocol version\r\n"},
 		{"HELLO abc\r\n", "-ERR Protocol version is not an integer or out of range\r\n"},
 		{"HELLO 2 FOO\r\n", "-ERR Syntax error in HELLO option 'FOO'\r\n"},
@@ -115,14 +115,14 @@ func TestAnswers(t *testing.T) {
 		{"HELLO 2 AUTH foo x\r\n", badUser},
 		{"HELLO 2 AUTH default x SETNAME \"a b\"\r\n", badClientName},
 		{"SELECT 0\r\n", "+OK\r\n"},
-		{"SELECT 1\r\n", "-ERR DB index is out of range\r\n"}, // ours: there is one database
+		{"SELECT 1\r\n", "-ERR DB index is out of range\r\n"}, // Snowraft's: it has one database
 		{"SELECT abc\r\n", notInteger},
 		{"SELECT\r\n", "-ERR wrong number of arguments for 'select' command\r\n"},
 		{"CLIENT\r\n", "-ERR wrong number of arguments for 'client' command\r\n"},
 		{"CLIENT FOO\r\n", "-ERR unknown subcommand 'FOO'. Try CLIENT HELP.\r\n"},
 		{"CLIENT HELP x\r\n", "-ERR wrong number of arguments for 'client|help' command\r\n"},
 		{"CONFIG HELP\r\n", "*5\r\n+CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\r\n" +
-			"+GET <parameter> [<parameter> ...]\r\n+    Return these parameters and their values; * returns all.\r\n" + // ours
+			"+GET <parameter> [<parameter> ...]\r\n+    Return these parameters and their values; * returns all.\r\n" + // Snowraft's
 			"+HELP\r\n+    Prints this help.\r\n"},
 		{"CLIENT ID\r\n", ":1\r\n"},
 		{"CLIENT ID 3\r\n", "-ERR wrong number of arguments for 'client|id' command\r\n"},
@@ -130,12 +130,12 @@ func TestAnswers(t *testing.T) {
 		{"CLIENT SETNAME\r\n", "-ERR wrong number of arguments for 'client|setname' command\r\n"},
 		{"CLIENT SETNAME \"a b\"\r\n", badClientName},
 		{"CLIENT SETNAME ab\r\nCLIENT GETNAME\r\nRESET\r\nCLIENT GETNAME\r\n", "+OK\r\n$2\r\nab\r\n+RESET\r\n$-1\r\n"},
-		{"CLIENT SETINFO LIB-NAME x\r\n", "+OK\r\n"}, // as 7.2 does
+		{"CLIENT SETINFO LIB-NAME x\r\n", "+OK\r\n"}, // same as Redis 7.2
 		{"CLIENT NO-EVICT ON\r\n", "+OK\r\n"},
 		{"CLIENT NO-EVICT FOO\r\n", "-ERR syntax error\r\n"},
 		{"CLIENT REPLY ON\r\n", "+OK\r\n"},
 		{"CLIENT REPLY FOO\r\n", "-ERR syntax error\r\n"},
-		{"CLIENT REPLY OFF\r\n", "-ERR CLIENT REPLY OFF is not served: numbers that the client does not read are lost\r\n"}, // ours
+		{"CLIENT REPLY OFF\r\n", "-ERR CLIENT REPLY OFF is not served: numbers that the client does not read are lost\r\n"}, // Snowraft's
 		{"COMMAND COUNT\r\n", ":17\r\n"},
 		{"COMMAND COUNT 3\r\n", "-ERR wrong number of arguments for 'command|count' command\r\n"},
 		{"COMMAND LIST FOO\r\n", "-ERR syntax error\r\n"},
@@ -145,7 +145,7 @@ func TestAnswers(t *testing.T) {
 		{"INFO nosuch\r\n", "$0\r\n\r\n"},
 		{"INFO persistence CLUSTER\r\n", "$58\r\n# Persistence\r\nloading:0\r\n\r\n# Cluster\r\ncluster_enabled:0\r\n\r\n"},
 		{"INFO snowraft\r\n", "$112\r\n# Snowraft\r\nsnowraft_version:v1.2.3\r\nmember:m1\r\nmember_id:9b2d\r\n" +
-			"raft_role:leader\r\nleader:m1\r\ncluster_id:c0ffee\r\n\r\n"}, // ours
+			"raft_role:leader\r\nleader:m1\r\ncluster_id:c0ffee\r\n\r\n"}, // Snowraft's
 		{"TIME\r\n", "*2\r\n$10\r\n1760000000\r\n$6\r\n123000\r\n"},
 		{"TIME x\r\n", "-ERR wrong number of arguments for 'time' command\r\n"},
 		{"CONFIG\r\n", "-ERR wrong number of arguments for 'config' command\r\n"},
@@ -178,11 +178,11 @@ func TestAnswers(t *testing.T) {
 		{"GET unused\r\n", "$-1\r\n"},
 		{"INCR down\r\nINCRBY down 3\r\n", ":10\r\n:4\r\n"},
 		{"INCRBY full 2\r\nINCR full\r\n", ":9223372036854775807\r\n-ERR increment or decrement would overflow\r\n"},
-		// Two are left, and go to the commands that they are enough for.
+		// Two numbers are left. They go to the commands that need no more.
 		{"INCR full\r\nINCRBY full 2\r\nINCR full\r\n",
 			":9223372036854775806\r\n-ERR increment or decrement would overflow\r\n:9223372036854775807\r\n"},
 
-		// Ours: what Redis takes and Snowraft refuses.
+		// Snowraft's: commands that Redis accepts and Snowraft refuses.
 		{"INCRBY a 0\r\n", "-ERR a sequence only goes on: INCRBY takes 1 or more numbers, and 0 is not that many. " +
 			"For numbers that decrease: snowraft seq create NAME --increment -1, then INCR\r\n"},
 		{"INCRBY a 1000001\r\n", "-ERR INCRBY takes at most 1000000 numbers at once, and 1000001 are more: " +
@@ -200,7 +200,7 @@ func TestAnswers(t *testing.T) {
 			"to move a sequence on: snowraft seq set NAME VALUE\r\n"},
 		{"MULTI\r\n", "-ERR MULTI is not served: there are no transactions. Each INCR is atomic, and a pipeline without MULTI keeps its order\r\n"},
 
-		// Ours: IDs.
+		// Snowraft's: IDs.
 		{"SNOWRAFT.ID\r\nsnowraft.id default\r\n", ":1\r\n:2\r\n"},
 		{"SNOWRAFT.ID COUNT 2\r\nSNOWRAFT.ID default count 1\r\n", "*2\r\n:1\r\n:2\r\n*1\r\n:3\r\n"},
 		{"SNOWRAFT.ID nosuch\r\n", "-ERR there is no layout nosuch\r\n"},
@@ -209,7 +209,7 @@ func TestAnswers(t *testing.T) {
 		{"SNOWRAFT.ID a b c d\r\n", "-ERR syntax error, expected SNOWRAFT.ID [layout] [COUNT n]\r\n"},
 		{"SNOWRAFT.ID a FOO 3\r\n", "-ERR syntax error, expected SNOWRAFT.ID [layout] [COUNT n]\r\n"},
 
-		// How commands are written.
+		// Forms of commands.
 		{"\r\n\n  \r\nPING\n", "+PONG\r\n"},
 		{"*0\r\n*-5\r\n*1\r\n$4\r\nPING\r\n", "+PONG\r\n"},
 		{"*2\r\n$4\r\nINCR\r\n$1\r\na\r\n*2\r\n$6\r\nEXISTS\r\n$1\r\na\r\n", ":1\r\n:1\r\n"},

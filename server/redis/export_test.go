@@ -8,15 +8,14 @@ import (
 	"slices"
 )
 
-// Unread returns the number of bytes of answers that wait for their clients, with the IDs that
-// are being written into answers.
+// Unread returns the number of bytes of unread answers, plus the IDs that are being written into answers.
 func (s *Server) Unread() int {
 	s.room.mu.Lock()
 	defer s.room.mu.Unlock()
 	return s.room.used
 }
 
-// SetRoom sets how many bytes of answers all clients together may leave unread.
+// SetRoom sets the bound for the unread answers of all clients together, in bytes.
 func (s *Server) SetRoom(limit int) {
 	s.room.mu.Lock()
 	defer s.room.mu.Unlock()
@@ -35,7 +34,7 @@ func (s *Server) Busy() (count int) {
 	return count
 }
 
-// KeysKept returns the number of requested keys that a connection keeps.
+// KeysKept returns the number of keys that a connection keeps after a number of different keys.
 func KeysKept(asked int) int {
 	var k keys
 	for i := range asked {
@@ -46,7 +45,7 @@ func KeysKept(asked int) int {
 	return len(k.all)
 }
 
-// Feed tells the commands that are read from b when it comes in parts of a size.
+// Feed returns a text of the commands in b if b comes in parts of a size.
 func Feed(b []byte, size int) string {
 	var out bytes.Buffer
 	var have []byte
@@ -70,5 +69,5 @@ func Feed(b []byte, size int) string {
 	return out.String()
 }
 
-// Commands is the names of the commands that are served, in order.
+// Commands returns the sorted names of the implemented commands.
 func Commands() []string { return slices.Sorted(maps.Keys(commands)) }

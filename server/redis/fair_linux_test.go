@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/server/redis"
 )
 
-// Clients that never let a loop rest don't keep others waiting for their numbers.
+// Clients that keep a loop always busy do not delay other clients that wait for numbers.
 func TestBusyLoopsAskForNumbers(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
@@ -38,7 +38,7 @@ func TestBusyLoopsAskForNumbers(t *testing.T) {
 	}
 }
 
-// late is a Backend that keeps waiting who should not be its loop.
+// late is a Backend that delays all callers except a loop.
 type late struct {
 	fake
 	goOn chan struct{}
@@ -54,8 +54,7 @@ func (l *late) Info() redis.Info {
 	return l.fake.Info()
 }
 
-// A client whose commands are short and whose answers are long delays no other, nor
-// does one that requests INFO.
+// A client with short commands and long answers delays no other client. Neither does a client that requests INFO.
 func TestLongAnswersLeaveTheLoop(t *testing.T) {
 	t.Parallel()
 	for _, in := range []string{strings.Repeat("COMMAND\r\n", 300) + "INCR orders\r\n", "INFO\r\n"} {
@@ -63,7 +62,7 @@ func TestLongAnswersLeaveTheLoop(t *testing.T) {
 		l.add("orders", 1, 1, -1, false)
 		_, addr := start(t, redis.Config{Backend: l})
 		goOn := sync.OnceFunc(func() { close(l.goOn) })
-		t.Cleanup(goOn) // before the server's
+		t.Cleanup(goOn) // before the server's cleanup
 		long := dial(t, addr)
 		long.send(in + "QUIT\r\n")
 		for range 2 * runtime.GOMAXPROCS(0) { // some on each loop

@@ -13,9 +13,8 @@ import (
 	"github.com/snowraft/snowraft/server/redis"
 )
 
-// FuzzConnection sends any bytes over a real connection, in two parts. The
-// member must not panic, must close, and must answer in RESP2 all that came
-// before what is not a command.
+// FuzzConnection sends any bytes over a real connection, in two parts. The server must not panic, and must close the
+// connection. It must answer in RESP2 everything before the first invalid input.
 func FuzzConnection(f *testing.F) {
 	for _, seed := range []string{
 		"*2\r\n$4\r\nINCR\r\n$1\r\na\r\n*3\r\n$6\r\nINCRBY\r\n$1\r\na\r\n$2\r\n10\r\n",
@@ -30,7 +29,7 @@ func FuzzConnection(f *testing.F) {
 	}
 	var log bytes.Buffer
 	l := listen(f, "127.0.0.1:0")
-	// Nothing else logs an error.
+	// Only a panic logs an error.
 	s := startOn(f, redis.Config{
 		Backend: &fake{}, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError})),
 	}, l)
@@ -53,7 +52,7 @@ func FuzzConnection(f *testing.F) {
 		}
 		n := int(cut % uint(len(in)+1))
 		for _, part := range [][]byte{in[:n], in[n:]} {
-			_, _ = c.Write(part) // it may have closed
+			_, _ = c.Write(part) // the server may have closed the connection
 		}
 		_ = c.(*net.TCPConn).CloseWrite()
 		out, err := io.ReadAll(c)
@@ -66,7 +65,7 @@ func FuzzConnection(f *testing.F) {
 	})
 }
 
-// isRESP2 tells whether b is whole answers.
+// isRESP2 reports whether b consists of whole answers.
 func isRESP2(b []byte) bool {
 	for len(b) > 0 {
 		n := answerLen(b)
@@ -78,7 +77,7 @@ func isRESP2(b []byte) bool {
 	return true
 }
 
-// answerLen is the length of the answer that b begins with, 0 if it is none.
+// answerLen returns the length of the answer at the beginning of b; 0 if there is none.
 func answerLen(b []byte) int {
 	line, _, ok := bytes.Cut(b, []byte("\r\n"))
 	if !ok || len(line) == 0 || bytes.ContainsAny(line, "\r\n") {
@@ -121,7 +120,7 @@ func answerLen(b []byte) int {
 	return 0
 }
 
-// FuzzCut sends the same bytes at once and byte by byte: the answers are the same.
+// FuzzCut sends the same bytes at once and byte by byte. The answers must be equal.
 func FuzzCut(f *testing.F) {
 	f.Add([]byte("*2\r\n$4\r\nINCR\r\n$1\r\na\r\nECHO 'x y'\r\n*1\r\n$3\r\nGET\r\n\r\n*0\r\nPING\n*x\r\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {

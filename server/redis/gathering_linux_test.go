@@ -2,7 +2,7 @@ package redis
 
 import "testing"
 
-// gathered returns the looks of a departure for which as many connections wait at each look as come says.
+// gathered returns the number of looks before a departure. come returns the number of waiting connections at each look.
 func gathered(g *gathering, come func(look int) int) (looks int) {
 	for g.longer(come(looks)) {
 		looks++
@@ -21,7 +21,7 @@ func TestGatheringEndsWithTwiceAsManyConnections(t *testing.T) {
 	}
 }
 
-func TestGatheringIsRareWhereNoneCome(t *testing.T) {
+func TestGatheringIsRareWithoutArrivals(t *testing.T) {
 	t.Parallel()
 	var g gathering
 	const departures = 10_000
@@ -32,7 +32,7 @@ func TestGatheringIsRareWhereNoneCome(t *testing.T) {
 	if most := departures/maxSkipped*maxGathering + 10*maxGathering; looks > most || looks == 0 {
 		t.Errorf("looked %d times in %d departures, want 1 to %d", looks, departures, most)
 	}
-	// It begins again when others come.
+	// Gathering starts again when other connections come.
 	again := 0
 	for range maxSkipped + 1 {
 		again = gathered(&g, func(look int) int { return 1 + look })

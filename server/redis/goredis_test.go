@@ -15,7 +15,7 @@ import (
 	"github.com/snowraft/snowraft/server/redis"
 )
 
-// goClient is a client of go-redis with its defaults.
+// goClient returns a go-redis client with default settings.
 func goClient(t *testing.T, addr string) *goredis.Client {
 	t.Helper()
 	c := goredis.NewClient(&goredis.Options{Addr: addr})
@@ -98,7 +98,7 @@ func TestGoRedisPipeline(t *testing.T) {
 	}
 }
 
-// go-redis tries again by itself after what passes, and not after what does not.
+// go-redis retries after transient errors only.
 func TestGoRedisRetries(t *testing.T) {
 	t.Parallel()
 	var fails atomic.Int64
@@ -132,7 +132,7 @@ func TestGoRedisRetries(t *testing.T) {
 	}
 }
 
-// A member that ends is another one's turn: here the next on the same address.
+// After a member stops, the client continues with another member, here the next one at the same address.
 func TestGoRedisSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	f := &fake{}

@@ -7,7 +7,7 @@ import (
 	"github.com/snowraft/snowraft/server/redis"
 )
 
-// What HELP names is served, and what is served is named.
+// HELP lists exactly the implemented subcommands.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	for name, subs := range map[string][]string{

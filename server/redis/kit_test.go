@@ -18,16 +18,15 @@ type fake struct {
 	sequences sync.Map // string -> *sequence
 	ids       atomic.Uint64
 	info      redis.Info
-	off       bool // no sequence is created
-	// before, if set, is asked before each call, which fails with its error.
+	off       bool // creates no sequences
+	// before, if set, runs before each call. If it returns an error, the call fails with that error.
 	before func(ctx context.Context, call, sequence string) error
 
 	nexts   atomic.Int64
 	creates atomic.Int64
 }
 
-// sequence is the numbers from next on, of which there are as many as left says
-// if that is not negative.
+// sequence holds the numbers from next. If left is not negative, it is the number of remaining numbers.
 type sequence struct {
 	next      atomic.Int64
 	increment int64
@@ -104,7 +103,7 @@ func (f *fake) Create(ctx context.Context, name string) (bool, error) {
 	return true, nil
 }
 
-// add adds a sequence; left -1 is no end.
+// add adds a sequence. It has no end if left is -1.
 func (f *fake) add(name string, start, increment, left int64, strict bool) {
 	s := &sequence{increment: increment, strict: strict}
 	s.next.Store(start)
@@ -136,7 +135,7 @@ func (f *fake) Info() redis.Info {
 	return i
 }
 
-// at is a clock that stands still.
+// at returns a clock that stands still.
 func at(millis int64) clock.Source {
 	return func() clock.Reading { return clock.Reading{Wall: millis} }
 }

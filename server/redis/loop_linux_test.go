@@ -14,7 +14,7 @@ import (
 	"github.com/snowraft/snowraft/server/redis"
 )
 
-// Connections that want numbers of one key while a call is in progress share the next.
+// Connections that need numbers of one key while a call is in progress share the next call.
 func TestConnectionsShareCalls(t *testing.T) {
 	t.Parallel()
 	const count = 50
@@ -54,7 +54,7 @@ func TestConnectionsShareCalls(t *testing.T) {
 	}
 }
 
-// A client that keeps the server waiting, or whose call takes its time, delays no other.
+// A client that keeps the server waiting, or whose call takes long, delays no other client.
 func TestLoopsDoNotWait(t *testing.T) {
 	t.Parallel()
 	goOn := make(chan struct{})
@@ -89,7 +89,7 @@ func TestLoopsDoNotWait(t *testing.T) {
 	}
 }
 
-// Connections that end in whatever state leave no file descriptor behind.
+// Connections that end in any state leave no file descriptors open.
 func TestLoopsLeaveNoFiles(t *testing.T) {
 	var slow atomic.Bool
 	goOn := make(chan struct{})

@@ -17,12 +17,12 @@ import (
 	"github.com/snowraft/snowraft/server/redis"
 )
 
-// meters remember what they counted, by command and, of errors, reason.
+// meters record counts by command, and failures also by reason.
 type meters struct {
 	mu    sync.Mutex
 	count map[string]uint64
-	took  map[string]time.Duration // the longest
-	calls int                      // of Answered
+	took  map[string]time.Duration // longest time
+	calls int                      // calls of Answered
 }
 
 func newMeters() *meters {
@@ -55,7 +55,7 @@ func (m *meter) Failed(why error) {
 	m.count[m.command+" "+rpc.FromError(why).Reason]++
 }
 
-// want checks what was counted so far, forgets it, and returns how many calls of Answered that took.
+// want checks the counts so far, resets them, and returns the number of calls of Answered.
 func (m *meters) want(t *testing.T, want map[string]uint64) (calls int) {
 	t.Helper()
 	m.mu.Lock()
@@ -68,7 +68,7 @@ func (m *meters) want(t *testing.T, want map[string]uint64) (calls int) {
 	return calls
 }
 
-// Every command is counted, with its own outcome, also each of a pipeline that fail together.
+// Every command is counted with its own outcome, even if several commands of a pipeline fail together.
 func TestMetersCountEveryCommand(t *testing.T) {
 	t.Parallel()
 	f, m := &fake{off: true}, newMeters()
@@ -95,7 +95,7 @@ func TestMetersCountEveryCommand(t *testing.T) {
 	}
 }
 
-// A command takes from its arrival to its answer, which goes out with those of its pipeline.
+// The time of a command ends with its answer, which is sent together with the other answers of its pipeline.
 func TestMetersMeasureFromArrivalToAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -116,7 +116,7 @@ func TestMetersMeasureFromArrivalToAnswer(t *testing.T) {
 			{"PING\r\nINCR one\r\nEXISTS one\r\n", "+PONG\r\n:1\r\n:1\r\n",
 				map[string]time.Duration{"ping": 2 * time.Second, "incr": 2 * time.Second, "exists": 2 * time.Second}},
 		} {
-			<-time.After(time.Minute) // the client's, which is not counted
+			<-time.After(time.Minute) // delay of the client, which does not count
 			clear(m.took)
 			if _, err := io.WriteString(c, round.in); err != nil {
 				t.Fatal(err)
@@ -132,7 +132,7 @@ func TestMetersMeasureFromArrivalToAnswer(t *testing.T) {
 	})
 }
 
-// docs/metrics.md and docs/redis.md have the commands that are served, and no other.
+// docs/metrics.md and docs/redis.md list exactly the implemented commands.
 func TestPagesListEveryCommand(t *testing.T) {
 	t.Parallel()
 	_, addr := start(t, redis.Config{Backend: &fake{}})

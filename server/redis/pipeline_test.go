@@ -19,7 +19,7 @@ import (
 
 func TestPipelineIsCoalescedInOrder(t *testing.T) {
 	t.Parallel()
-	var mu sync.Mutex // the answer's way through the kernel orders nothing for the race detector
+	var mu sync.Mutex // the race detector sees no order in an answer's way through the kernel
 	var calls []string
 	f := &fake{before: func(_ context.Context, call, name string) error {
 		mu.Lock()
@@ -30,7 +30,7 @@ func TestPipelineIsCoalescedInOrder(t *testing.T) {
 	f.add("a", 1, 1, -1, true)
 	f.add("b", 100, 10, -1, true)
 	_, addr := start(t, redis.Config{Backend: f})
-	// One packet, so that it comes as one.
+	// One packet, so that the commands arrive together.
 	got := all(t, addr, "INCR a\r\nINCR b\r\nINCRBY a 3\r\nINCR b\r\nINCR a\r\nGET a\r\nINCR a\r\nINCRBY a\r\nINCR a\r\nPING\r\n")
 	want := ":1\r\n:100\r\n:4\r\n:110\r\n:5\r\n$1\r\n5\r\n:6\r\n" +
 		"-ERR wrong number of arguments for 'incrby' command\r\n:7\r\n+PONG\r\n"
@@ -44,7 +44,7 @@ func TestPipelineIsCoalescedInOrder(t *testing.T) {
 	}
 }
 
-// More keys and more numbers than are taken together.
+// More keys and more numbers than one call takes.
 func TestLongPipeline(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
@@ -66,11 +66,11 @@ func TestLongPipeline(t *testing.T) {
 	}
 }
 
-// A client that sends all before it reads anything gets all its answers.
+// A client that sends everything before it reads gets all its answers.
 func TestClientThatReadsLast(t *testing.T) {
 	t.Parallel()
 	_, addr := start(t, redis.Config{Backend: &fake{}})
-	const count = 60 // answers of 100,000 IDs, 55 MB: three times what a client may leave unread
+	const count = 60 // answers of 100,000 IDs, 55 MB: three times the bound for a client's unread answers
 	c := dial(t, addr)
 	c.send(strings.Repeat("SNOWRAFT.ID COUNT 100000\r\n", count))
 	if err := c.Conn.(*net.TCPConn).CloseWrite(); err != nil {
@@ -92,7 +92,7 @@ func TestClientThatReadsLast(t *testing.T) {
 	}
 }
 
-func TestIncrementsCreateIfTheClusterLetsThem(t *testing.T) {
+func TestIncrCreatesSequencesIfAllowed(t *testing.T) {
 	t.Parallel()
 	for _, off := range []bool{false, true} {
 		f := &fake{off: off}
@@ -154,7 +154,7 @@ func TestErrorPrefixesFollowTheTableOfReasons(t *testing.T) {
 	_, addr := start(t, redis.Config{Backend: f})
 	for _, r := range rpc.Reasons() {
 		if r.Redis != "LOADING" && r.Redis != "ERR" {
-			continue // of no command, or of a connection
+			continue // reason of no command, or of a connection
 		}
 		reason.Store(r.Name)
 		got := all(t, addr, "SNOWRAFT.ID\r\n")
@@ -164,7 +164,7 @@ func TestErrorPrefixesFollowTheTableOfReasons(t *testing.T) {
 	}
 }
 
-// After an error that passes, the rest of a pipeline does not wait for the same again.
+// After a transient error, the rest of a pipeline does not wait for the same error again.
 func TestPipelineThatFails(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
@@ -185,7 +185,7 @@ func TestPipelineThatFails(t *testing.T) {
 	}
 }
 
-// The commands of a pipeline that an exhausted sequence has no numbers for are refused together.
+// The commands of a pipeline that exceed an exhausted sequence are refused together.
 func TestExhaustedPipeline(t *testing.T) {
 	t.Parallel()
 	var lasts atomic.Int64

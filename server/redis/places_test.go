@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// A token has a quarter of the clients, however it comes to them, and others find places.
+// A token has a quarter of the places, regardless of how it is used. Other clients still find places.
 func TestClientsOfOneToken(t *testing.T) {
 	t.Parallel()
 	ts := newTokens("seq:next:orders/*", "seq:read:orders/*")
@@ -36,7 +36,7 @@ func TestClientsOfOneToken(t *testing.T) {
 	}
 	login("HELLO 2 AUTH default "+greedy, tooMany)
 	login("AUTH "+other, "+OK")
-	// A connection that takes another token counts as one of its first.
+	// A connection that takes another token still counts as its first token's.
 	second.send("RESET\r\nAUTH " + other + "\r\n")
 	if got := second.reader().line(); got != "+RESET" {
 		t.Errorf("got %q", got)
@@ -45,7 +45,7 @@ func TestClientsOfOneToken(t *testing.T) {
 	login("AUTH "+other, "+OK")
 	login("AUTH "+other, tooMany)
 	_ = second.Close()
-	for ok := false; !ok; { // the server may take a moment to see it
+	for ok := false; !ok; { // the server may take a moment to notice
 		c := dial(t, addr)
 		c.send("AUTH " + greedy + "\r\n")
 		ok = c.reader().line() == "+OK"
@@ -53,7 +53,7 @@ func TestClientsOfOneToken(t *testing.T) {
 	}
 }
 
-// In full places the client whose last command is longest ago makes way, if that is a minute ago.
+// If all places are taken, the client with the oldest last command makes way, if that command is at least a minute old.
 func TestIdleClientsMakeWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

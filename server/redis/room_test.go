@@ -17,18 +17,18 @@ import (
 	"github.com/snowraft/snowraft/server/redis"
 )
 
-// The tests that measure the heap are not parallel, as others would be measured too.
+// Tests that measure the heap are not parallel, because they would measure the other tests too.
 
 // heap returns the number of bytes in use.
 func heap() int {
 	runtime.GC()
-	runtime.GC() // for what pools keep over one
+	runtime.GC() // for memory that pools keep after one collection
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
 }
 
-// longIDs is a backend whose IDs have 19 digits.
+// longIDs returns a backend whose IDs have 19 digits.
 func longIDs() *fake {
 	f := &fake{}
 	f.ids.Store(1 << 62)
@@ -47,7 +47,7 @@ func TestIdleConnectionsHoldNoAnswers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The server may take a moment to see that all was taken.
+	// The server may take a moment to notice that all answers were read.
 	most, more := 4<<20, 0
 	for range 100 {
 		if more = heap() - before; more < most {
@@ -60,7 +60,7 @@ func TestIdleConnectionsHoldNoAnswers(t *testing.T) {
 	}
 }
 
-// The limit for all clients also holds when each of many has only begun to be answered.
+// The bound for all clients also holds if each of many clients has received only the beginning of its answer.
 func TestManyClientsThatDoNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newPipes()
@@ -88,7 +88,7 @@ func TestManyClientsThatDoNotRead(t *testing.T) {
 	})
 }
 
-// What was sent is freed, also while more of the same client waits.
+// Sent answers are freed even while further answers of the same client wait.
 func TestSentAnswersAreFreed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newPipes()
@@ -120,8 +120,7 @@ func TestSentAnswersAreFreed(t *testing.T) {
 	})
 }
 
-// A connection that waits for room goes on when another client gives some back,
-// though its own takes nothing.
+// A connection that waits for room continues when another client returns room, even if its own client reads nothing.
 func TestRoomThatOthersGiveBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -135,7 +134,7 @@ func TestRoomThatOthersGiveBack(t *testing.T) {
 		if _, err := io.WriteString(a, "SNOWRAFT.ID COUNT 100000\r\n"); err != nil {
 			t.Fatal(err)
 		}
-		synctest.Wait() // it fills the room
+		synctest.Wait() // fills the room
 		if _, err := io.WriteString(b, strings.Repeat("SNOWRAFT.ID COUNT 1000\r\n", 20)); err != nil {
 			t.Fatal(err)
 		}
@@ -156,8 +155,8 @@ func TestRoomThatOthersGiveBack(t *testing.T) {
 	})
 }
 
-// With room for them the IDs of an answer are taken together, so that it is all of
-// them or an error; without, as they are sent.
+// With enough room, the IDs of an answer are taken together, so that the answer is all IDs or an error. Otherwise they are
+// taken as they are sent.
 func TestIDsAreTakenTogetherIfThereIsRoom(t *testing.T) {
 	t.Parallel()
 	const count = 5000
@@ -177,7 +176,7 @@ func TestIDsAreTakenTogetherIfThereIsRoom(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			calls := 0 // all on the goroutine of one connection
+			calls := 0 // on the goroutine of one connection
 			f := &fake{before: func(context.Context, string, string) error {
 				if calls++; tc.fails && calls == tc.calls {
 					return errors.New("planted")
@@ -198,7 +197,7 @@ func TestIDsAreTakenTogetherIfThereIsRoom(t *testing.T) {
 			}
 			want := want.String() + "+PONG\r\n"
 			if tc.fails {
-				// No client takes this for an answer.
+				// No client accepts this text as a complete answer.
 				want = want[:strings.Index(want, ":2049\r\n")]
 			}
 			if string(got) != want {

@@ -66,7 +66,7 @@ func TestMaxClients(t *testing.T) {
 	}
 	m.want(t, map[string]uint64{"ping": 2, "other failed": 1, "other " + rpc.Overloaded: 1})
 	_ = a.Close()
-	// The server may take a moment to see it.
+	// The server may take a moment to notice.
 	for ok := false; !ok; {
 		c := dial(t, addr)
 		c.send("PING\r\n")
@@ -98,8 +98,8 @@ func TestSilentClientsMakeWay(t *testing.T) {
 	}
 }
 
-// Close lets a command that has arrived be answered, and takes no more.
-func TestCloseFinishesWhatHasArrived(t *testing.T) {
+// Close lets received commands be answered, and accepts no more.
+func TestCloseAnswersReceivedCommands(t *testing.T) {
 	t.Parallel()
 	began, end := make(chan struct{}), make(chan struct{})
 	f := &fake{before: func(_ context.Context, call, _ string) error {
@@ -146,7 +146,7 @@ func TestCloseFinishesWhatHasArrived(t *testing.T) {
 	}
 }
 
-// What is not answered when the time is up is cut short.
+// Close cuts off commands that are not answered in time.
 func TestCloseCutsShort(t *testing.T) {
 	t.Parallel()
 	began := make(chan struct{})
@@ -225,13 +225,13 @@ func TestTooLong(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			c := dial(t, addr)
-			// The server may close before it has read all.
+			// The server may close the connection before it has read everything.
 			_, _ = io.WriteString(c, tc.in)
 			got := make([]byte, len(tc.want))
 			if _, err := io.ReadFull(c, got); string(got) != tc.want {
 				t.Errorf("got %.100q, %v, want %.100q", got, err, tc.want)
 			}
-			// A client that is still sending must not be told of that instead.
+			// A client that is still sending must get the answer instead of a connection error.
 			for range 10 {
 				if _, err := io.WriteString(c, strings.Repeat("x", 1000)); err != nil {
 					t.Fatal(err)

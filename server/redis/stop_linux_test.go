@@ -9,8 +9,8 @@ import (
 	"github.com/snowraft/snowraft/server/redis"
 )
 
-// A server that was closed does not write to file descriptors that were its own. It is
-// not parallel, for others would take them.
+// A closed server does not write to its former file descriptors. This test is not parallel, because other tests would reuse
+// the descriptors.
 func TestClosedServerLeavesFilesAlone(t *testing.T) {
 	l := listen(t, "127.0.0.1:0")
 	s := redis.New(redis.Config{Backend: &fake{}})

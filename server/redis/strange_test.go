@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/server/redis"
 )
 
-// written is a log. Several connections write it.
+// written is a log that several connections write.
 type written struct {
 	mu sync.Mutex
 	bytes.Buffer
@@ -23,7 +23,7 @@ func (w *written) Write(b []byte) (int, error) {
 	return w.Buffer.Write(b)
 }
 
-// TestStrangersFillNoLog connects again and again without speaking the protocol.
+// TestStrangersFillNoLog connects repeatedly without speaking the protocol.
 func TestStrangersFillNoLog(t *testing.T) {
 	t.Parallel()
 	var log written

@@ -26,7 +26,7 @@ var stress = flag.Duration("redis.stress", 400*time.Millisecond, "how long rando
 
 var increments = map[string]int64{"k0": 1, "k1": 2, "k2": 3, "k3": 4, "little": 1}
 
-// moody is a Backend whose numbers are in memory or not, come late, or not at all.
+// moody is a Backend whose numbers may be in memory, late, or unavailable.
 type moody struct{ fake }
 
 func (m *moody) TryNext(ctx context.Context, name string, count uint64) (first, increment int64, ok bool) {
@@ -46,11 +46,11 @@ func (m *moody) Next(ctx context.Context, name string, count uint64) (first, inc
 	return m.fake.Next(ctx, name, count)
 }
 
-// hidden is a listener that does not look like TCP's: each connection has its goroutine.
+// hidden hides a TCP listener, so that each connection gets its own goroutine.
 type hidden struct{ net.Listener }
 
-// Clients of all sorts, in any state when they or the server end: each answer is of its
-// command, each number is one client's, and nothing is left.
+// Clients of many kinds end, or the server ends, in any state. Each answer belongs to its command, each number goes to one
+// client, and nothing is left open.
 func TestRandomClients(t *testing.T) {
 	for name, hide := range map[string]bool{"loops": false, "goroutines": true} {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +145,7 @@ func (n *numbers) add(key string, number int64) bool {
 	return true
 }
 
-// oneClient tells what was wrong with the answers that it got.
+// oneClient returns an error that describes a wrong answer.
 func oneClient(addr string, seen *numbers) error {
 	c, err := net.DialTimeout("tcp", addr, 5*time.Second)
 	if err != nil {
@@ -209,7 +209,7 @@ func oneClient(addr string, seen *numbers) error {
 		want = append(want, "-ERR Protocol error")
 	}
 	sent := make(chan error, 1)
-	cut := -1 // all
+	cut := -1 // everything
 	if rand.IntN(5) == 0 {
 		cut = rand.IntN(in.Len())
 	}

@@ -45,7 +45,7 @@ func (p *pipes) dial() net.Conn {
 	return ours
 }
 
-// ended is the time that it takes from now until the other side closes.
+// ended returns the time until the other side closes the connection.
 func ended(t *testing.T, c net.Conn) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -60,7 +60,7 @@ func TestTimeouts(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		in       string
-		from, to time.Duration // when it is closed; 0: never
+		from, to time.Duration // bounds for the time of closing; 0: never
 	}{
 		{name: "nothing, as Redis", in: ""},
 		{name: "nothing after a command", in: "PING\r\n"},
@@ -94,7 +94,7 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-// A byte now and then does not keep an incomplete command.
+// Occasional bytes do not extend the time for an incomplete command.
 func TestSlowCommand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestSlowCommand(t *testing.T) {
 	})
 }
 
-// Complete commands may come as slowly as they like, also with a part of the next one.
+// Complete commands may come slowly, even together with a part of the next command.
 func TestSlowPipeline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestSlowPipeline(t *testing.T) {
 	})
 }
 
-// A client that takes no answers does not keep its memory forever.
+// A client that reads no answers does not keep its memory forever.
 func TestClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	})
 }
 
-// A call of the backend has a deadline, also on a server that has run for long.
+// A call of the backend has a deadline, even on a server that has run for long.
 func TestCallsHaveADeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -200,7 +200,7 @@ func TestCallsHaveADeadline(t *testing.T) {
 	})
 }
 
-// A connection that ends has first sent what it answered.
+// A connection sends its last answers before it ends.
 func TestLastAnswersAreSent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

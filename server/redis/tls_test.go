@@ -13,7 +13,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// secured returns configurations for a server and its client.
+// secured returns the TLS configurations of a server and its client.
 func secured(t testing.TB) (server, client *tls.Config) {
 	t.Helper()
 	keys, err := trust.NewKeys(trust.NewSecret())
@@ -62,7 +62,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// A client without TLS gets the advice to use it, and one with TLS at a port without it gets an error.
+// A client without TLS is advised to use TLS. A client with TLS gets an error on a port without TLS.
 func TestWrongTLS(t *testing.T) {
 	t.Parallel()
 	addr, config := startTLS(t, redis.Config{Backend: &fake{}})
@@ -80,7 +80,7 @@ func TestWrongTLS(t *testing.T) {
 	}
 }
 
-// A handshake that does not end does not keep a connection.
+// A handshake that never finishes does not keep its connection open.
 func TestSilentHandshake(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestSilentHandshake(t *testing.T) {
 	})
 }
 
-// Connections over TLS that are one too many do not hold up others.
+// TLS connections beyond the limit do not delay other connections.
 func TestMaxClientsOverTLS(t *testing.T) {
 	t.Parallel()
 	addr, config := startTLS(t, redis.Config{Backend: &fake{}, MaxClients: 1, MaxClientsFrom: 1})

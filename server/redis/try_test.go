@@ -2,7 +2,7 @@ package redis_test
 
 import "context"
 
-// TryNext serves what is relaxed, unless the test wants to be asked before.
+// TryNext serves relaxed sequences, unless the test has set before.
 func (f *fake) TryNext(_ context.Context, name string, count uint64) (first, increment int64, ok bool) {
 	if f.before != nil {
 		return 0, 0, false

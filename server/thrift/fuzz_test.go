@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/server/thrift"
 )
 
-// wire is a connection that has received some bytes and no more.
+// wire is a connection that has received some bytes and receives no more.
 type wire struct {
 	io.Reader
 	written int
@@ -59,8 +59,8 @@ func (o *once) Close() error {
 
 func (*once) Addr() net.Addr { return &net.TCPAddr{} }
 
-// FuzzConnection lets a connection receive any bytes: it ends, issues one ID for each request at most, and answers in
-// proportion to what it received.
+// FuzzConnection sends any bytes on a connection. The connection must end, issue at most one ID per request, and answer in
+// proportion to its input.
 func FuzzConnection(f *testing.F) {
 	for _, framed := range []bool{true, false} {
 		f.Add(request(framed, "get_id", "agent"))
@@ -86,7 +86,7 @@ func FuzzConnection(f *testing.F) {
 			t.Fatal(err)
 		}
 		<-done
-		const shortest = 17 // bytes of a request
+		const shortest = 17 // bytes of the shortest request
 		if most := len(sent)/shortest + 1; int(backend.last) > most {
 			t.Errorf("%d IDs for %d bytes", backend.last, len(sent))
 		}

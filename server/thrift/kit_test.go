@@ -18,12 +18,12 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// fake issues 1, 2, 3 ..., of worker 7 and datacenter 3, unless it fails.
+// fake issues 1, 2, 3 and so on, with worker 7 and datacenter 3, unless it fails.
 type fake struct {
 	mu      sync.Mutex
 	last    int64
 	failure error
-	hold    chan struct{} // not nil: a call waits for it, after it told asked
+	hold    chan struct{} // if not nil, a call first signals asked and then waits for hold
 	asked   chan struct{}
 	agents  []string
 	caller  *trust.Principal
@@ -50,7 +50,7 @@ type meter struct{}
 
 func (meter) Served(error, time.Duration) {}
 
-// open serves a fake and returns the address.
+// open serves a fake and returns the server and its address.
 func open(t *testing.T, f *fake, change func(*thrift.Config)) (*thrift.Server, string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -78,7 +78,7 @@ func open(t *testing.T, f *fake, change func(*thrift.Config)) (*thrift.Server, s
 	return s, l.Addr().String()
 }
 
-// argument is the structure of the arguments of get_id, or of another method without any.
+// argument is the argument structure of get_id, or of a method without arguments.
 type argument struct {
 	agent string
 	none  bool
@@ -90,7 +90,7 @@ func (a *argument) Write(ctx context.Context, p apache.TProtocol) error {
 	}
 	return errors.Join(
 		p.WriteStructBegin(ctx, "args"),
-		// A field that the server does not know.
+		// An unknown field.
 		p.WriteFieldBegin(ctx, "later", apache.BOOL, 9), p.WriteBool(ctx, true), p.WriteFieldEnd(ctx),
 		p.WriteFieldBegin(ctx, "useragent", apache.STRING, 1), p.WriteString(ctx, a.agent), p.WriteFieldEnd(ctx),
 		p.WriteFieldStop(ctx), p.WriteStructEnd(ctx),
@@ -124,7 +124,7 @@ func (r *result) Read(ctx context.Context, p apache.TProtocol) error {
 
 func (*result) Write(context.Context, apache.TProtocol) error { return errors.New("not written") }
 
-// client calls methods in a form.
+// client returns a function that calls methods in the given form.
 func client(t *testing.T, address string, framed, strict bool) func(method, agent string) (int64, error) {
 	t.Helper()
 	conf := &apache.TConfiguration{TBinaryStrictRead: &strict, TBinaryStrictWrite: &strict, ConnectTimeout: time.Second, SocketTimeout: 5 * time.Second}

@@ -95,7 +95,7 @@ func TestCallersAreAnonymous(t *testing.T) {
 	}
 }
 
-// TestPipelinedRequests sends several requests at once: none is lost in a buffer.
+// TestPipelinedRequests sends several requests at once. No buffer loses a request.
 func TestPipelinedRequests(t *testing.T) {
 	t.Parallel()
 	for _, framed := range []bool{true, false} {
@@ -115,7 +115,7 @@ func TestPipelinedRequests(t *testing.T) {
 	}
 }
 
-// TestStrangersAreCut sends what is no request: the connection is closed, without a reply.
+// TestStrangersAreCut sends input that is not a request. The server closes the connection without a reply.
 func TestStrangersAreCut(t *testing.T) {
 	t.Parallel()
 	long := request(false, "get_id", strings.Repeat("a", 5000))
@@ -150,7 +150,7 @@ func TestStrangersAreCut(t *testing.T) {
 	}
 }
 
-// TestCloseFinishesRequests closes a server while one request is served and another connection is idle.
+// TestCloseFinishesRequests closes a server while one request is in progress and another connection is idle.
 func TestCloseFinishesRequests(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
@@ -170,7 +170,7 @@ func TestCloseFinishesRequests(t *testing.T) {
 	closed := make(chan error, 1)
 	go func() { closed <- s.Close(context.Background()) }()
 	if _, err := idle("get_timestamp", ""); err == nil {
-		// The call was faster than Close; the next one is not, once Close has begun.
+		// An early call may succeed before Close begins. A later call fails.
 		for err == nil {
 			_, err = idle("get_timestamp", "")
 		}
@@ -187,7 +187,7 @@ func TestCloseFinishesRequests(t *testing.T) {
 	}
 }
 
-// TestCloseCutsSlowRequests gives up a request when its time to finish is over.
+// TestCloseCutsSlowRequests checks that Close cuts off a request when ctx ends.
 func TestCloseCutsSlowRequests(t *testing.T) {
 	t.Parallel()
 	f := &fake{hold: make(chan struct{}), asked: make(chan struct{})}
@@ -212,7 +212,7 @@ func TestCloseCutsSlowRequests(t *testing.T) {
 	}
 }
 
-// TestPlaceIsKeptByServedCallers lets a silent connection make way, but not one that was answered.
+// TestPlaceIsKeptByServedCallers checks that a silent connection makes way, and a connection with a reply does not.
 func TestPlaceIsKeptByServedCallers(t *testing.T) {
 	t.Parallel()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")

@@ -60,7 +60,7 @@ func TestEnvironmentChoosesExporter(t *testing.T) {
 	}
 }
 
-// TestExportOverHTTP has the default protocol, a header, and a resource of the environment.
+// TestExportOverHTTP uses the default protocol, a header, and resource attributes from the environment.
 func TestExportOverHTTP(t *testing.T) {
 	got := make(chan *collectorv1.ExportTraceServiceRequest, 10)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -106,7 +106,7 @@ func TestExportOverHTTP(t *testing.T) {
 	}
 }
 
-// stuck is a collector that does not answer.
+// stuck is an exporter whose collector never answers.
 type stuck struct {
 	tracetest.NoopExporter
 	calls atomic.Int64
@@ -126,7 +126,7 @@ func (s *stuck) ExportSpans(ctx context.Context, _ []sdktrace.ReadOnlySpan) erro
 // TestStuckCollectorDropsSpans checks that spans neither wait for a collector nor take more memory than the queue.
 func TestStuckCollectorDropsSpans(t *testing.T) {
 	t.Parallel()
-	const size = 600 // more than a batch
+	const size = 600 // more than one batch
 	collector := &stuck{free: make(chan struct{})}
 	var log bytes.Buffer
 	q := newQueue(collector, size, slog.New(slog.NewTextHandler(&log, nil)))
@@ -151,7 +151,7 @@ func TestStuckCollectorDropsSpans(t *testing.T) {
 	}
 }
 
-// TestDeadCollectorDelaysCloseBriefly has a collector that takes spans and never answers.
+// TestDeadCollectorDelaysCloseBriefly uses a collector that accepts spans and never answers.
 func TestDeadCollectorDelaysCloseBriefly(t *testing.T) {
 	t.Parallel()
 	collector := &stuck{free: make(chan struct{})}
@@ -167,7 +167,7 @@ func TestDeadCollectorDelaysCloseBriefly(t *testing.T) {
 	}
 }
 
-// refusing is a collector that takes no spans.
+// refusing is an exporter whose collector refuses all spans.
 type refusing struct{ tracetest.NoopExporter }
 
 func (*refusing) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error {
@@ -179,7 +179,7 @@ func TestRefusedSpansAreCountedAndLogged(t *testing.T) {
 	var log bytes.Buffer
 	q := newQueue(new(refusing), 10, slog.New(slog.NewTextHandler(&log, nil)))
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(q))
-	for range 20 { // more than fit in at once
+	for range 20 { // more than the queue accepts at once
 		_, span := provider.Tracer("test").Start(t.Context(), "call")
 		span.End()
 		if err := provider.ForceFlush(t.Context()); err != nil {
