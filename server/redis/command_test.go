@@ -90,7 +90,7 @@ const (
 )
 
 // Every answer that Redis also has equals that of redis-server 7.0.15, byte for byte. The other answers are marked as
-// Snowraft's.
+// ours.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ in, want string }{
@@ -107,7 +107,7 @@ func TestAnswers(t *testing.T) {
 		{"HELLO\r\n", hello},
 		{"HELLO 2\r\n", hello},
 		{"HELLO 2 AUTH default x SETNAME me\r\nCLIENT GETNAME\r\n", hello + "$2\r\nme\r\n"},
-		{"HELLO 3\r\n", "-NOPROTO unsupported protocol version\r\n"}, // Snowraft's: it has no RESP3
+		{"HELLO 3\r\n", "-NOPROTO unsupported protocol version\r\n"}, // ours: it has no RESP3
 		{"HELLO 4\r\n", "-NOPROTO unsupported protocol version\r\n"},
 		{"HELLO abc\r\n", "-ERR Protocol version is not an integer or out of range\r\n"},
 		{"HELLO 2 FOO\r\n", "-ERR Syntax error in HELLO option 'FOO'\r\n"},
@@ -115,14 +115,14 @@ func TestAnswers(t *testing.T) {
 		{"HELLO 2 AUTH foo x\r\n", badUser},
 		{"HELLO 2 AUTH default x SETNAME \"a b\"\r\n", badClientName},
 		{"SELECT 0\r\n", "+OK\r\n"},
-		{"SELECT 1\r\n", "-ERR DB index is out of range\r\n"}, // Snowraft's: it has one database
+		{"SELECT 1\r\n", "-ERR DB index is out of range\r\n"}, // ours: it has one database
 		{"SELECT abc\r\n", notInteger},
 		{"SELECT\r\n", "-ERR wrong number of arguments for 'select' command\r\n"},
 		{"CLIENT\r\n", "-ERR wrong number of arguments for 'client' command\r\n"},
 		{"CLIENT FOO\r\n", "-ERR unknown subcommand 'FOO'. Try CLIENT HELP.\r\n"},
 		{"CLIENT HELP x\r\n", "-ERR wrong number of arguments for 'client|help' command\r\n"},
 		{"CONFIG HELP\r\n", "*5\r\n+CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\r\n" +
-			"+GET <parameter> [<parameter> ...]\r\n+    Return these parameters and their values; * returns all.\r\n" + // Snowraft's
+			"+GET <parameter> [<parameter> ...]\r\n+    Return these parameters and their values; * returns all.\r\n" + // ours
 			"+HELP\r\n+    Prints this help.\r\n"},
 		{"CLIENT ID\r\n", ":1\r\n"},
 		{"CLIENT ID 3\r\n", "-ERR wrong number of arguments for 'client|id' command\r\n"},
@@ -135,7 +135,7 @@ func TestAnswers(t *testing.T) {
 		{"CLIENT NO-EVICT FOO\r\n", "-ERR syntax error\r\n"},
 		{"CLIENT REPLY ON\r\n", "+OK\r\n"},
 		{"CLIENT REPLY FOO\r\n", "-ERR syntax error\r\n"},
-		{"CLIENT REPLY OFF\r\n", "-ERR CLIENT REPLY OFF is not served: numbers that the client does not read are lost\r\n"}, // Snowraft's
+		{"CLIENT REPLY OFF\r\n", "-ERR CLIENT REPLY OFF is not served: numbers that the client does not read are lost\r\n"}, // ours
 		{"COMMAND COUNT\r\n", ":17\r\n"},
 		{"COMMAND COUNT 3\r\n", "-ERR wrong number of arguments for 'command|count' command\r\n"},
 		{"COMMAND LIST FOO\r\n", "-ERR syntax error\r\n"},
@@ -145,7 +145,7 @@ func TestAnswers(t *testing.T) {
 		{"INFO nosuch\r\n", "$0\r\n\r\n"},
 		{"INFO persistence CLUSTER\r\n", "$58\r\n# Persistence\r\nloading:0\r\n\r\n# Cluster\r\ncluster_enabled:0\r\n\r\n"},
 		{"INFO snowraft\r\n", "$112\r\n# Snowraft\r\nsnowraft_version:v1.2.3\r\nmember:m1\r\nmember_id:9b2d\r\n" +
-			"raft_role:leader\r\nleader:m1\r\ncluster_id:c0ffee\r\n\r\n"}, // Snowraft's
+			"raft_role:leader\r\nleader:m1\r\ncluster_id:c0ffee\r\n\r\n"}, // ours
 		{"TIME\r\n", "*2\r\n$10\r\n1760000000\r\n$6\r\n123000\r\n"},
 		{"TIME x\r\n", "-ERR wrong number of arguments for 'time' command\r\n"},
 		{"CONFIG\r\n", "-ERR wrong number of arguments for 'config' command\r\n"},
@@ -182,7 +182,7 @@ func TestAnswers(t *testing.T) {
 		{"INCR full\r\nINCRBY full 2\r\nINCR full\r\n",
 			":9223372036854775806\r\n-ERR increment or decrement would overflow\r\n:9223372036854775807\r\n"},
 
-		// Snowraft's: commands that Redis accepts and Snowraft refuses.
+		// Ours: commands that Redis accepts and Snowraft refuses.
 		{"INCRBY a 0\r\n", "-ERR a sequence only goes on: INCRBY takes 1 or more numbers, and 0 is not that many. " +
 			"For numbers that decrease: snowraft seq create NAME --increment -1, then INCR\r\n"},
 		{"INCRBY a 1000001\r\n", "-ERR INCRBY takes at most 1000000 numbers at once, and 1000001 are more: " +
@@ -200,7 +200,7 @@ func TestAnswers(t *testing.T) {
 			"to move a sequence on: snowraft seq set NAME VALUE\r\n"},
 		{"MULTI\r\n", "-ERR MULTI is not served: there are no transactions. Each INCR is atomic, and a pipeline without MULTI keeps its order\r\n"},
 
-		// Snowraft's: IDs.
+		// Ours: IDs.
 		{"SNOWRAFT.ID\r\nsnowraft.id default\r\n", ":1\r\n:2\r\n"},
 		{"SNOWRAFT.ID COUNT 2\r\nSNOWRAFT.ID default count 1\r\n", "*2\r\n:1\r\n:2\r\n*1\r\n:3\r\n"},
 		{"SNOWRAFT.ID nosuch\r\n", "-ERR there is no layout nosuch\r\n"},

@@ -1,5 +1,5 @@
-// Package pasted reads what a person pasted as an ID: in which encoding it may be written, and in which layout it may have
-// been issued. It guesses, ranks its guesses, and says what speaks against each.
+// Package pasted reads a text that a person pasted as an ID. It finds the possible encodings and layouts of the text, ranks
+// these readings, and returns an objection to each doubtful reading.
 package pasted
 
 import (
@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// maxBytes bounds the text: no encoding of an ID, and no UUID, is longer.
+	// maxBytes bounds the text, in bytes. No encoding of an ID, and no UUID, is longer.
 	maxBytes = 64
 	// MaxReadings bounds the readings of one text.
 	MaxReadings = 12
@@ -24,37 +24,37 @@ const (
 	day = 24 * 60 * 60 * 1000 // ms
 )
 
-// Layouts are those that an ID may have.
+// Layouts holds the possible layouts of an ID.
 type Layouts struct {
-	// Own are those of the cluster. Presets of the same name are not looked at.
+	// Own lists the layouts of the cluster. A preset with the name of one of them is ignored.
 	Own []*snowflake.Layout
-	// ClusterID is that of the cluster, by which its UUIDs are known; empty if unknown.
+	// ClusterID is the ID of the cluster, for recognizing its UUIDs; empty if unknown.
 	ClusterID string
-	// Now is in Unix milliseconds.
+	// Now is the present time, in Unix milliseconds.
 	Now int64
 }
 
-// Reading is one way to read a text.
+// Reading is a possible reading of a text.
 type Reading struct {
 	ID uint64
-	// Encoding is that of the text: the name of a [snowflake.Encoding], or UUID.
+	// Encoding is the encoding of the text: the name of a [snowflake.Encoding], or UUID.
 	Encoding string
 	Layout   *snowflake.Layout
-	// Own layouts are those of the cluster; others are presets.
+	// Own means that the layout is one of the cluster's. Other layouts are presets.
 	Own   bool
 	Parts snowflake.Parts
 	// At is the start of the ID's tick, in Unix milliseconds.
 	At int64
-	// Doubt is what speaks against the reading; empty if nothing does.
+	// Doubt is the objection to the reading; empty without one.
 	Doubt string
-	// Certain: the text is a UUID that this cluster made from the ID.
+	// Certain means that the text is a UUID that this cluster derived from the ID.
 	Certain bool
 
 	rank int
 }
 
-// Read returns the ways to read a text, the likeliest first. A layout or an encoding that is not empty is the only one.
-// The error is for people.
+// Read returns the possible readings of a text, the likeliest first. A nonempty layout or encoding excludes all others. The
+// error is for people.
 func Read(text, encoding, layout string, of Layouts) ([]Reading, error) {
 	text = strings.Trim(strings.TrimSpace(text), `"'`)
 	switch {
@@ -81,13 +81,14 @@ func Read(text, encoding, layout string, of Layouts) ([]Reading, error) {
 	return all[:min(len(all), MaxReadings)], nil
 }
 
-// candidate is a layout that an ID may have.
+// candidate is a possible layout of an ID.
 type candidate struct {
 	*snowflake.Layout
 	own bool
 }
 
-// named returns the layout of a name, and all without one: those of the cluster, the default one first, then presets.
+// named returns the layout with a name. Without a name, it returns all layouts: first the cluster's, beginning with its
+// default layout, then presets.
 func (of Layouts) named(name string) []candidate {
 	var all []candidate
 	add := func(l *snowflake.Layout, own bool) {
@@ -110,7 +111,7 @@ func (of Layouts) named(name string) []candidate {
 	return all
 }
 
-// readEncoded reads an ID in each encoding, or in one.
+// readEncoded reads an ID in each encoding, or only in the given encoding.
 func (of Layouts) readEncoded(text, encoding string, layouts []candidate) ([]Reading, error) {
 	encodings := snowflake.Encodings()
 	if encoding != "" {
@@ -143,7 +144,7 @@ func (of Layouts) readEncoded(text, encoding string, layouts []candidate) ([]Rea
 			if e != usual {
 				r.rank += 10
 			}
-			if e.Encode(id) != text { // such as leading zeros, and letters of the other case
+			if e.Encode(id) != text { // for example with leading zeros, or letters in the other case
 				r.rank += 20
 			}
 			all = append(all, r)
@@ -155,8 +156,8 @@ func (of Layouts) readEncoded(text, encoding string, layouts []candidate) ([]Rea
 	return all, nil
 }
 
-// usualEncoding returns the encoding that a text is most likely in: what begins with 0x is hexadecimal, and digits alone are
-// decimal. Of others each is as likely; the one that is returned then explains what is wrong with a text.
+// usualEncoding returns the likeliest encoding of a text: hexadecimal with the prefix 0x, decimal for digits only, otherwise
+// base62. In the last case, all encodings are equally likely, and the error of base62 explains an invalid text.
 func usualEncoding(text string) snowflake.Encoding {
 	switch {
 	case len(text) > 1 && strings.EqualFold(text[:2], "0x"):
@@ -167,7 +168,7 @@ func usualEncoding(text string) snowflake.Encoding {
 	return snowflake.Base62
 }
 
-// readUUID reads the ID in a UUID. Only the cluster's layouts are in UUIDs.
+// readUUID reads the ID in a UUID. UUIDs contain only IDs of the cluster's layouts.
 func (of Layouts) readUUID(text string, layouts []candidate) ([]Reading, error) {
 	u, err := snowflake.ParseUUID(text)
 	if err != nil {
@@ -206,7 +207,7 @@ func (of Layouts) readUUID(text string, layouts []candidate) ([]Reading, error) 
 	return all, nil
 }
 
-// reading returns an ID in a layout, with what speaks against it. Ranks are lower for likelier readings.
+// reading returns the reading of an ID in a layout, with its doubt and its rank. A lower rank is likelier.
 func (of Layouts) reading(l candidate, id uint64, p snowflake.Parts) Reading {
 	r := Reading{ID: id, Layout: l.Layout, Own: l.own, Parts: p, At: l.MillisAt(p.Tick)}
 	spec := l.Spec()
@@ -229,7 +230,7 @@ func (of Layouts) reading(l candidate, id uint64, p snowflake.Parts) Reading {
 	return r
 }
 
-// plain removes the sentinel from an error of snowflake.
+// plain removes the sentinel from an error of package snowflake.
 func plain(err error) error {
 	text := err.Error()
 	for _, sentinel := range []error{snowflake.ErrSyntax, snowflake.ErrOutOfRange} {

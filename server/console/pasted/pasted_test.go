@@ -12,7 +12,7 @@ import (
 
 var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC).UnixMilli()
 
-// orders is a layout that no preset has.
+// orders returns a layout that differs from all presets.
 func orders(t testing.TB) *snowflake.Layout {
 	fields, err := snowflake.ParseFields("time:39,datacenter:2,worker:8,sequence:12")
 	if err != nil {
@@ -62,9 +62,9 @@ func TestPrefersLikelyReadings(t *testing.T) {
 	foreign := issue(t, orders(t), now-1000, snowflake.Parts{Worker: 7}) + 1<<20 // another datacenter
 	for _, c := range []struct{ text, layout, doubt string }{
 		{snowflake.Decimal.Encode(own), "orders", ""},
-		{"175928847299117063", "discord", ""},     // the example of Discord's documentation; the default layout had to wait until 2026
-		{"1541815603606036480", "twitter", ""},    // of 2022; in the default layout it would be of 2036
-		{"12", "default", "so the number is too"}, // too small for anything
+		{"175928847299117063", "discord", ""},     // example from Discord's documentation; in the default layout it is from 2026
+		{"1541815603606036480", "twitter", ""},    // from 2022; in the default layout it would be from 2036
+		{"12", "default", "so the number is too"}, // too small for any layout
 		{snowflake.Decimal.Encode(foreign), "", ""},
 	} {
 		all, err := pasted.Read(c.text, "", "", layouts(t))
@@ -88,7 +88,7 @@ func TestPrefersLikelyReadings(t *testing.T) {
 	if err != nil || !strings.Contains(all[0].Doubt, "datacenter is 2") {
 		t.Errorf("ID of another datacenter = %+v, %v", all, err)
 	}
-	big := "9999999999999999999" // 64 bits: no ID of a cluster, but of systems with unsigned IDs
+	big := "9999999999999999999" // 64 bits: only in systems with unsigned IDs
 	if all, err := pasted.Read(big, "", "", layouts(t)); err != nil || all[0].Own {
 		t.Errorf("Read(%q) = %+v, %v, want layouts of 64 bits", big, all, err)
 	}

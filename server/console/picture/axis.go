@@ -1,6 +1,6 @@
-// Package picture works out the pictures of the console: where each bar, line and label of the granted windows is. It
-// draws nothing itself. Positions are percentages of the width, so that a picture fits every screen, and templates write
-// them into attributes of SVG elements, because the pages' policy allows no inline styles.
+// Package picture computes the pictures of the console: the positions of the bars, lines and labels for granted windows. It
+// draws nothing. Positions are percentages of the width, so that a picture fits every screen. Templates write them into
+// attributes of SVG elements, because the pages' policy allows no inline styles.
 package picture
 
 import (
@@ -12,7 +12,7 @@ import (
 
 // Axis maps times relative to now, in milliseconds, to the width of a picture.
 type Axis struct {
-	// Name is what a link selects the axis by: "all", or the span of a linear one, such as "10m".
+	// Name is the axis's name in links: "all", or the span of a linear axis, such as "10m".
 	Name string
 	// From and To are the ends, in milliseconds from now. From is negative and To positive.
 	From, To int64
@@ -20,19 +20,20 @@ type Axis struct {
 	Linear bool
 }
 
-// linear are the axes that a reader can choose instead of the compressed one: a third of each is the past.
+// linear lists the axes that a reader can choose instead of the compressed axis. A third of each is the past.
 var linear = []Axis{
 	{Name: "10s", To: 10_000}, {Name: "1m", To: 60_000}, {Name: "10m", To: 600_000}, {Name: "1h", To: 3_600_000},
 }
 
 const (
-	// allPast is how far the compressed axis goes back.
+	// allPast is the beginning of the compressed axis, in milliseconds from now.
 	allPast = -60_000
-	// knee is where the compression of an axis begins, in milliseconds: nearer to now it is nearly linear.
+	// knee is the distance from now at which the compression begins, in milliseconds. An axis is nearly linear nearer to now.
 	knee = 1000
 )
 
-// reaches are the ends that a compressed axis can have. They are few, so that it rarely changes while a reader looks.
+// reaches lists the possible ends of a compressed axis, in milliseconds from now. They are few, so that the axis rarely
+// changes while a reader looks.
 var reaches = []int64{10_000, 60_000, 600_000, 3_600_000, 86_400_000}
 
 // Choice is an axis that a reader can choose.
@@ -47,7 +48,7 @@ func Spans() []Choice {
 	return all
 }
 
-// NewAxis returns the axis of that name, and the compressed one for any other name. furthest is the latest time to show,
+// NewAxis returns the axis with the given name, or the compressed axis if there is none. furthest is the latest time to show,
 // in milliseconds from now.
 func NewAxis(name string, furthest int64) Axis {
 	for _, a := range linear {
@@ -66,7 +67,7 @@ func NewAxis(name string, furthest int64) Axis {
 	return a
 }
 
-// scale is the function whose values an axis spreads evenly.
+// scale maps a time to a value. An axis spreads these values evenly.
 func (a Axis) scale(ms int64) float64 {
 	if a.Linear {
 		return float64(ms)
@@ -74,7 +75,7 @@ func (a Axis) scale(ms int64) float64 {
 	return math.Copysign(math.Log1p(math.Abs(float64(ms))/knee), float64(ms))
 }
 
-// At returns where a time is, in percent of the width; times beyond the ends are at the ends.
+// At returns the position of a time, in percent of the width. Times beyond an end are at that end.
 func (a Axis) At(ms int64) float64 {
 	from, to := a.scale(a.From), a.scale(a.To)
 	return 100 * (a.scale(min(max(ms, a.From), a.To)) - from) / (to - from)
@@ -85,11 +86,11 @@ type Tick struct {
 	X, Text string
 	// Anchor is the text-anchor of the label.
 	Anchor string
-	// Minor labels are left out on narrow screens.
+	// Minor labels are hidden on narrow screens.
 	Minor, Now bool
 }
 
-// Ticks returns the marked times, from the left to the right.
+// Ticks returns the marked times, from left to right.
 func (a Axis) Ticks() []Tick {
 	marks := a.marks()
 	ticks := make([]Tick, len(marks))
@@ -97,7 +98,7 @@ func (a Axis) Ticks() []Tick {
 		x := a.At(ms)
 		ticks[i] = Tick{X: percent(x), Text: relative(ms), Anchor: anchor(x), Now: ms == 0, Minor: true}
 	}
-	// Labels that a narrow screen has room for: now, the ends, and then the ones nearest to the right end.
+	// Labels for narrow screens: now, the left end, then as many as fit from the right end.
 	var taken [][2]float64
 	order := []int{slices.Index(marks, 0), 0}
 	for i := len(marks) - 1; i > 0; i-- {
@@ -113,7 +114,7 @@ func (a Axis) Ticks() []Tick {
 	return ticks
 }
 
-// marks are the marked times in milliseconds from now, in ascending order.
+// marks returns the marked times in milliseconds from now, in ascending order.
 func (a Axis) marks() []int64 {
 	if a.Linear {
 		step := a.To / 4
@@ -132,10 +133,10 @@ func (a Axis) marks() []int64 {
 	return marks
 }
 
-// percent writes a position as an attribute.
+// percent formats a position as an attribute.
 func percent(x float64) string { return strconv.FormatFloat(x, 'f', 3, 64) + "%" }
 
-// anchor keeps a label inside the picture.
+// anchor returns the text-anchor that keeps a label inside the picture.
 func anchor(x float64) string {
 	switch {
 	case x < 8:
@@ -146,7 +147,7 @@ func anchor(x float64) string {
 	return "middle"
 }
 
-// relative writes a time from now, such as "+10 s".
+// relative formats a time from now, such as "+10 s".
 func relative(ms int64) string {
 	switch {
 	case ms == 0:
@@ -157,7 +158,7 @@ func relative(ms int64) string {
 	return "+" + span(ms)
 }
 
-// span writes a length of time with at most two units, such as "4 min 10 s".
+// span formats a duration with at most two units, such as "4 min 10 s".
 func span(ms int64) string {
 	d := time.Duration(ms) * time.Millisecond
 	switch {
@@ -183,7 +184,7 @@ func pair(n int64, unit string, rest int64, smaller string) string {
 	return text
 }
 
-// Ago writes the distance of a time from now in words, such as "4 min 10 s ago".
+// Ago formats the distance of a time from now in words, such as "4 min 10 s ago".
 func Ago(ms int64) string {
 	switch {
 	case ms <= -1000:

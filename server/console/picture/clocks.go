@@ -10,44 +10,44 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Clock is a vertical line.
+// Clock is a vertical line for a clock.
 type Clock struct {
-	// Name is a member's, or empty for the observed clock.
+	// Name is the name of a member; empty for the observed clock.
 	Name string
-	// At is what the clock shows, in Unix milliseconds, and Offset its distance from now in milliseconds.
+	// At is the time of the clock, in Unix milliseconds. Offset is its distance from now, in milliseconds.
 	At, Offset int64
 	X          string
 	Hue        int
-	// Off is set for a member whose clock keeps it from issuing IDs, or will.
+	// Off marks a member whose clock keeps it from issuing IDs, or soon will.
 	Off bool
 	// Text is the distance in words.
 	Text, AtText string
 }
 
-// Label names the lines at one place, above them.
+// Label is the label above the lines at one position.
 type Label struct {
 	Text, X, Anchor string
-	// Level is how many labels are above this one, so that labels never overlap; Y is its base line.
+	// Level is the number of labels above this one; it keeps labels from overlapping. Y is the base line of the label.
 	Level, Y int
 	Off      bool
-	// Observed is the label of the observed clock.
+	// Observed marks the label of the observed clock.
 	Observed bool
 }
 
 const (
-	// together is the distance of lines that share a label, in percent of the width.
+	// together is the distance below which lines share a label, in percent of the width.
 	together = 1.2
 	// letter is the width of a letter on the narrowest screen, in percent of the width.
 	letter = 2.1
-	// longest is the number of letters of a label.
+	// longest is the largest number of letters of a label.
 	longest = 26
-	// levelHeight is the height of a label, and of those of the axis below them.
+	// levelHeight is the height of a label, also of the axis labels below.
 	levelHeight = 16
-	// maxLevels bounds the labels above each other; the last level takes the rest.
+	// maxLevels bounds the number of levels of labels. The last level takes all remaining labels.
 	maxLevels = 4
 )
 
-// addClocks adds the lines of the members that answer and of the observed clock, and their labels.
+// addClocks adds lines and labels for the observed clock and for the clocks of the members that answer.
 func (w *Windows) addClocks(o *snowraftv1.Overview, now int64) {
 	behind, ahead := o.GetWaitThresholdMs(), o.GetMaxClockOffsetMs()
 	for i, m := range o.GetMembers() {
@@ -73,19 +73,19 @@ func (w *Windows) addClocks(o *snowraftv1.Overview, now int64) {
 	}
 }
 
-// labels groups the clocks of members that are at one place, and puts labels that would overlap on several levels.
+// labels groups members' clocks at the same position, and puts labels that would overlap on different levels.
 func (w *Windows) labels() []Label {
 	sorted := slices.Clone(w.Clocks)
 	slices.SortStableFunc(sorted, func(a, b Clock) int { return cmp.Compare(a.Offset, b.Offset) })
 	type group struct {
 		x        float64
 		names    []string
-		furthest int64 // of the clocks' offsets
+		furthest int64 // furthest offset of the clocks
 		off      bool
 	}
 	var groups []group
 	observed := -1
-	last := -1 // the newest group of members
+	last := -1 // latest group of members
 	for _, c := range sorted {
 		x := w.Axis.At(c.Offset)
 		switch {
@@ -104,7 +104,7 @@ func (w *Windows) labels() []Label {
 		}
 	}
 	var labels []Label
-	ends := make([]float64, 0, maxLevels) // where the last label of each level ends
+	ends := make([]float64, 0, maxLevels) // end of the last label of each level
 	for i, g := range groups {
 		l := Label{Text: "observed clock", X: percent(g.x), Off: g.off, Observed: i == observed}
 		if !l.Observed {
@@ -129,7 +129,7 @@ func (w *Windows) labels() []Label {
 	return labels
 }
 
-// anchorOf keeps a label inside the picture.
+// anchorOf returns the text-anchor that keeps a label inside the picture.
 func anchorOf(x float64, text string) string {
 	half := width(text) / 2
 	switch {
@@ -141,10 +141,10 @@ func anchorOf(x float64, text string) string {
 	return "middle"
 }
 
-// width is that of a label on the narrowest screen, in percent.
+// width returns the width of a label on the narrowest screen, in percent.
 func width(text string) float64 { return float64(utf8.RuneCountInString(text)+1) * letter }
 
-// extent returns where a label begins and ends on the narrowest screen.
+// extent returns the beginning and the end of a label on the narrowest screen, in percent.
 func extent(x float64, anchor, text string) (begin, end float64) {
 	switch w := width(text); anchor {
 	case "start":
@@ -156,7 +156,7 @@ func extent(x float64, anchor, text string) (begin, end float64) {
 	}
 }
 
-// clockNames names the members of a label.
+// clockNames returns a label text with the names of members.
 func clockNames(names []string) string {
 	text := "clock of " + names[0]
 	if len(names) > 1 {
@@ -171,7 +171,7 @@ func clockNames(names []string) string {
 	return string([]rune(text)[:longest-1]) + "…"
 }
 
-// distance writes how far a clock is from now.
+// distance formats the distance of a clock from now.
 func distance(ms int64) string {
 	switch {
 	case ms == 0:

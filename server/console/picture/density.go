@@ -6,10 +6,10 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// ranges is the most ranges of worker numbers that an overview counts held workers in.
+// ranges is the largest number of ranges of worker numbers for which an overview counts held workers.
 const ranges = 256
 
-// Density is a strip of all used workers by number: the height of each part is the share of held workers.
+// Density is a strip of all used workers by number. The height of each part is the share of held workers.
 type Density struct {
 	Parts []Part
 	// Count is the number of workers in the strip, and Last the highest.
@@ -17,7 +17,7 @@ type Density struct {
 	Last  uint64
 }
 
-// Part is a run of workers of which the same share is held.
+// Part is a run of workers with the same share of held workers.
 type Part struct {
 	X, Width, Y, Height string
 	// First and Last are worker numbers.
@@ -30,7 +30,7 @@ func (p Part) Text() string {
 	return fmt.Sprintf("workers %d to %d: %d of %d held", p.First, p.Last, p.Held, p.Of)
 }
 
-// newDensity returns the strip of a layout, nil if it would show no more than the rows.
+// newDensity returns the strip of a layout; nil if it would show no more than the rows.
 func newDensity(l *snowraftv1.LayoutWindows) *Density {
 	counts, used := l.GetDensity(), l.GetUsed()
 	if len(counts) == 0 || used <= uint64(len(l.GetRows())) {
@@ -45,7 +45,7 @@ func newDensity(l *snowraftv1.LayoutWindows) *Density {
 			break
 		}
 		of := min(size, used-first)
-		if run != nil && run.Held*of == uint64(held)*run.Of { // the same share
+		if run != nil && run.Held*of == uint64(held)*run.Of { // same share
 			run.Last, run.Held, run.Of = first+of-1, run.Held+uint64(held), run.Of+of
 			continue
 		}

@@ -6,22 +6,22 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Grant is the picture of the window that an ID lies in, with the windows of the same worker before and after it.
+// Grant is the picture of the window of an ID, with the windows of the same worker before and after it.
 type Grant struct {
 	Worker uint64
-	Bars   []Bar // the window first
-	// Labels are above the bars: the ID's time and now. Ends are below: where the window begins and ends.
+	Bars   []Bar // the ID's window first
+	// Labels are above the bars: the time of the ID, and now. Ends are below: the beginning and the end of the window.
 	Labels []Label
 	Ends   []Tick
 	Levels int
-	// IDX is where the ID is, and NowX where now is; empty outside the picture.
+	// IDX is the position of the ID. NowX is the position of now; empty outside the picture.
 	IDX, NowX string
-	// Before and After are the distances to the windows before and after; empty without one.
+	// Before and After are the distances to the neighboring windows; empty without one.
 	Before, After string
 }
 
-// NewGrant returns the picture of the grant of an ID at a time, both times in Unix milliseconds. The overview, which may be
-// nil, has the members among the holders.
+// NewGrant returns the picture of the grant of an ID issued at a time. Both times are in Unix milliseconds. The overview
+// provides the members among the holders; it may be nil.
 func NewGrant(w *snowraftv1.WhoIsResponse, at, now int64, o *snowraftv1.Overview) *Grant {
 	g := w.GetGrant()
 	margin := max(1, (g.GetUntilAtMs()-g.GetFromAtMs())/5)
@@ -63,7 +63,7 @@ func NewGrant(w *snowraftv1.WhoIsResponse, at, now int64, o *snowraftv1.Overview
 	return p
 }
 
-// label adds a label above the bars, on a level of its own.
+// label adds a label above the bars, on its own level.
 func (p *Grant) label(axis Axis, ms int64, text string, observed bool) {
 	x := axis.At(ms)
 	p.Labels = append(p.Labels, Label{Text: text, X: percent(x), Anchor: anchor(x), Level: p.Levels, Y: (p.Levels + 1) * levelHeight, Observed: observed})
@@ -73,13 +73,13 @@ func (p *Grant) label(axis Axis, ms int64, text string, observed bool) {
 // HeadHeight is the height of the labels above the bars.
 func (p *Grant) HeadHeight() int { return p.Levels*levelHeight + levelHeight/2 }
 
-// windowOf returns a grant as overviews have it.
+// windowOf converts a grant to the form in overviews.
 func windowOf(g *snowraftv1.WorkerGrant, o *snowraftv1.Overview) *snowraftv1.WorkerWindow {
 	w := &snowraftv1.WorkerWindow{
 		Worker: g.GetWorker(), Holder: g.GetHolder(), Token: g.GetToken(), FromAtMs: g.GetFromAtMs(), UntilAtMs: g.GetUntilAtMs(),
 		HighWaterAtMs: g.GetUntilAtMs(), Held: g.GetState() == snowraftv1.WorkerState_WORKER_STATE_HELD,
 	}
-	if at := strings.LastIndexByte(g.GetHolder(), '/'); at >= 0 && g.GetHolderTokenId() == 0 { // holders with a token are applications
+	if at := strings.LastIndexByte(g.GetHolder(), '/'); at >= 0 && g.GetHolderTokenId() == 0 { // a token means an application
 		for _, m := range o.GetMembers() {
 			if m.GetMember().GetName() == g.GetHolder()[:at] {
 				w.MemberId = m.GetMember().GetId()
@@ -89,12 +89,12 @@ func windowOf(g *snowraftv1.WorkerGrant, o *snowraftv1.Overview) *snowraftv1.Wor
 	return w
 }
 
-// stateWord returns a state as "snowraft whois" prints it.
+// stateWord returns a state in the form of "snowraft whois".
 func stateWord(s snowraftv1.WorkerState) string {
 	return strings.ToLower(strings.TrimPrefix(s.String(), "WORKER_STATE_"))
 }
 
-// gap writes the time between two windows.
+// gap formats the time between two windows.
 func gap(ms int64) string {
 	if ms <= 0 {
 		return "directly"

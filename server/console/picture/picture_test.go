@@ -14,14 +14,14 @@ import (
 
 const now = int64(1_800_000_000_000) // Unix ms
 
-// window returns a held window of a worker, in milliseconds from now.
+// window returns a held window of a worker. from and until are in milliseconds from now.
 func window(worker uint64, holder string, from, until int64) *snowraftv1.WorkerWindow {
 	return &snowraftv1.WorkerWindow{
 		Worker: worker, Holder: holder, Token: 10 + worker, FromAtMs: now + from, UntilAtMs: now + until, HighWaterAtMs: now + until, Held: until > 0,
 	}
 }
 
-// overview has members a, b, c whose clocks are off by so much.
+// overview returns an overview of members a, b, c and so on, with the given offsets of their clocks.
 func overview(offsets ...int64) *snowraftv1.Overview {
 	o := &snowraftv1.Overview{
 		ComposedAtMs: now, ObservedClockAtMs: now - 400, WaitThresholdMs: 1000, MaxClockOffsetMs: 500,
@@ -175,7 +175,7 @@ func TestLabelsNeverOverlap(t *testing.T) {
 	})
 }
 
-// Whatever an overview has, what is drawn is inside the picture, and windows that do not overlap are drawn apart.
+// Every picture stays inside its frame, and bars of windows that do not overlap are drawn apart.
 func TestPicturesStayInside(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := overview(rapid.SliceOfN(rapid.Int64(), 0, 6).Draw(t, "offsets")...)
@@ -258,7 +258,7 @@ func TestGrantShowsNeighbors(t *testing.T) {
 		t.Errorf("ID at %v, now at %v, window from %v to %v", id, nowX, begin, end)
 	}
 	app := grant(5, 0, 1, snowraftv1.WorkerState_WORKER_STATE_HELD)
-	app.HolderTokenId = 7 // with a token it is an application, whatever its name
+	app.HolderTokenId = 7 // a holder with a token is an application, whatever its name
 	if g := NewGrant(&snowraftv1.WhoIsResponse{Grant: app}, now, now+1<<40, overview(0)); g.Bars[0].Class != "application" || g.NowX != "" {
 		t.Errorf("%+v, want an application's window without now", g)
 	}

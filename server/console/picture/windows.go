@@ -11,53 +11,54 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Windows is the picture of a layout's granted windows around now: a row for each worker, and lines for clocks.
+// Windows is the picture of a layout's granted windows around now, with a row for each worker and lines for clocks.
 type Windows struct {
 	Layout string
 	Axis   Axis
 	Ticks  []Tick
-	// Now is what the picture is around, in Unix milliseconds: the middle of the members' clocks.
+	// Now is the center in time, in Unix milliseconds: the middle of the members' clocks.
 	Now  int64
 	NowX string
 
 	Rows    []Row
 	Clocks  []Clock
 	Labels  []Label
-	Levels  int // of labels above each other
+	Levels  int // number of levels of labels
 	Density *Density
 
-	// Workers is how many workers the layout has, Held how many a holder has now, and Unshown how many of these have no row.
+	// Workers is the number of workers of the layout, Held the number of workers held now, and Unshown the number of held
+	// workers without a row.
 	Workers, Held, Unshown uint64
-	// ByMembers and ByOthers are how many of the rows' workers are held by members and by applications.
+	// ByMembers and ByOthers are the numbers of rows whose worker is held by a member and by an application.
 	ByMembers, ByOthers int
-	// Silent names the members that do not answer, whose clocks are unknown.
+	// Silent lists the names of the members that do not answer. Their clocks are unknown.
 	Silent []string
 }
 
 // Row is a worker and its windows around now, which never overlap.
 type Row struct {
 	Worker uint64
-	// Owner names the holder of the last window for people, such as "member b", without a lane that is the first.
+	// Owner is the holder of the last window in words, such as "member b". It omits lane 0.
 	Owner string
 	Held  bool
-	// Trouble is one or two words if the holder issues no IDs, or may not.
+	// Trouble is one or two words if the holder issues no IDs, or may issue none.
 	Trouble string
-	Bars    []Bar // the last window first
+	Bars    []Bar // latest window first
 }
 
 // Bar is a window.
 type Bar struct {
 	// Key identifies the window in the page.
 	Key string
-	// X and Width are those of the whole bar. PastX and PastWidth are the part before now, and CapX is the high-water;
-	// they are empty outside the picture.
+	// X and Width belong to the whole bar, PastX and PastWidth to its part before now. CapX is the position of the
+	// high-water. All are empty outside the picture.
 	X, Width, PastX, PastWidth, CapX string
-	// PositionX is where the last ID of the lane is; empty if unknown or outside the picture.
+	// PositionX is the position of the lane's last ID; empty if unknown or outside the picture.
 	PositionX string
-	// Class has the classes of the bar: "member" with the "hue-N" of the member, or "application"; "past" for a window that
-	// ended, was released, or is superseded; "silent" for one of a member that does not answer.
+	// Class lists the classes of the bar: "member" and "hue-N", or "application"; "past" if the window has ended, was
+	// released, or is superseded; "silent" if its member does not answer.
 	Class string
-	// Problem is why the holder issues no IDs, if it is a member and does not.
+	// Problem is the reason why a member holder issues no IDs; empty otherwise.
 	Problem string
 
 	Holder, Owner         string
@@ -68,7 +69,7 @@ type Bar struct {
 	PositionText          string
 }
 
-// NewWindows returns the picture of an overview, which has windows, on the axis of that name.
+// NewWindows returns the picture of an overview with windows, on the axis with the given name.
 func NewWindows(o *snowraftv1.Overview, axis string) *Windows {
 	now := Now(o)
 	l := o.GetWindows()
@@ -92,9 +93,9 @@ func NewWindows(o *snowraftv1.Overview, axis string) *Windows {
 	return w
 }
 
-// Now returns the middle of the clocks of the members that answer: one clock that is off does not move the picture. Of two
-// clocks in the middle it is the one nearer to the observed clock. Without such a member it is the clock of the process that
-// composed the overview.
+// Now returns the middle of the clocks of the members that answer, so that a single wrong clock does not move the picture. Of
+// two middle clocks, it returns the clock nearer to the observed clock. If no member answers, it returns the clock of the
+// process that composed the overview.
 func Now(o *snowraftv1.Overview) int64 {
 	var clocks []int64
 	for _, m := range o.GetMembers() {
@@ -147,7 +148,7 @@ func (w *Windows) addRows(l *snowraftv1.LayoutWindows, who holders) {
 	w.Unshown = w.Held - min(shown, w.Held)
 }
 
-// bar returns the bar of a window, which is clipped at the ends of the axis.
+// bar returns the bar of a window. It clips the bar at the ends of the axis.
 func (w *Windows) bar(r *snowraftv1.WorkerWindow, who holders, superseded bool) Bar {
 	b := Bar{
 		Key:    fmt.Sprintf("w%d-%d", r.GetWorker(), r.GetToken()),
@@ -207,14 +208,14 @@ func (b Bar) Label(worker uint64) string {
 	return text
 }
 
-// member is what the picture needs of a member.
+// member is the information about a member that the picture needs.
 type member struct {
 	name, problem string
 	hue           int
 	silent, down  bool
 }
 
-// holders are the members, by ID.
+// holders maps IDs to members.
 type holders map[string]member
 
 // hues is the number of colors for members.
@@ -232,7 +233,7 @@ func newHolders(members []*snowraftv1.MemberView) holders {
 	return h
 }
 
-// owner returns a holder in words. Lanes are named "HOLDER/LANE".
+// owner returns a holder in words. Holder names have the form "HOLDER/LANE".
 func (h holders) owner(r *snowraftv1.WorkerWindow) string {
 	name, lane := r.GetHolder(), ""
 	if at := strings.LastIndexByte(name, '/'); at >= 0 {
@@ -246,7 +247,8 @@ func (h holders) owner(r *snowraftv1.WorkerWindow) string {
 	return name + lane
 }
 
-// Stamp writes a time in UTC, and its date only if it is far from now, both in Unix milliseconds.
+// Stamp formats a time in UTC. It includes the date only if the time is at least 12 hours from now. Both arguments are in
+// Unix milliseconds.
 func Stamp(ms, now int64) string {
 	t := time.UnixMilli(ms).UTC()
 	if d := ms - now; d < 12*3600*1000 && d > -12*3600*1000 {
@@ -255,21 +257,21 @@ func Stamp(ms, now int64) string {
 	return t.Format("2006-01-02 15:04:05")
 }
 
-// TickY is the base line of the labels of the axis, below those of clocks.
+// TickY returns the base line of the axis labels, which are below the labels of clocks.
 func (w *Windows) TickY() int { return (w.Levels + 1) * levelHeight }
 
-// HeadHeight is the height of all labels.
+// HeadHeight returns the height of all labels.
 func (w *Windows) HeadHeight() int { return w.TickY() + levelHeight/2 }
 
-// FullStamp writes a time in UTC with its date.
+// FullStamp formats a time in UTC with its date.
 func FullStamp(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05.000") }
 
-// Caption is the picture in one or two sentences.
+// Caption describes the picture in one sentence.
 func (w *Windows) Caption() string {
 	return fmt.Sprintf("Layout %s: %s of its %s workers %s held now.", w.Layout, count(w.Held), count(w.Workers), be(w.Held))
 }
 
-// Note is what the picture leaves out; empty if it leaves out nothing.
+// Note describes what the picture omits; empty if it omits nothing.
 func (w *Windows) Note() string {
 	var notes []string
 	if w.Unshown > 0 {
@@ -295,7 +297,7 @@ func be(n uint64) string {
 	return "are"
 }
 
-// count writes a number with separators.
+// count formats a number with separators.
 func count(n uint64) string {
 	text := strconv.FormatUint(n, 10)
 	for at := len(text) - 3; at > 0; at -= 3 {
