@@ -103,8 +103,8 @@ func (r *Ring) List() []Event {
 	return all
 }
 
-// Compare orders events by their last occurrence, latest first. Events of the same moment are ordered by their number,
-// highest first.
+// Compare orders events by their last occurrence, latest first. Events of the same moment are ordered by their number, highest
+// first; the numbers of different processes are unrelated.
 func Compare(a, b Event) int {
 	switch {
 	case a.LastMillis != b.LastMillis:

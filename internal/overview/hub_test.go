@@ -139,7 +139,7 @@ func TestWatchersShareRequests(t *testing.T) {
 			next(t, watches[0])
 		}
 		if asked := f.askedOf("b"); asked < 10 || asked > 12 {
-			t.Errorf("asked %d times in 10 s, want once per second", asked)
+			t.Errorf("requested %d times in 10 s, want once per second", asked)
 		}
 		if got < 9 || got > 12 { // nothing changes
 			t.Errorf("%d overviews in 10 s, want one per second", got)
@@ -155,7 +155,7 @@ func TestWatchersShareRequests(t *testing.T) {
 		asked := f.askedOf("b")
 		time.Sleep(time.Minute)
 		if now := f.askedOf("b"); now != asked {
-			t.Errorf("asked %d times without watchers", now-asked)
+			t.Errorf("requested %d times without watchers", now-asked)
 		}
 		if o := next(t, watch(t, h)); !answersOf(o, "b") {
 			t.Error("watching again shows no answers")

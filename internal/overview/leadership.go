@@ -14,7 +14,8 @@ const electionTime = 5 * time.Second
 // hearingTime is the time within which a member learns of a leader that another member already knows.
 const hearingTime = 1500 * time.Millisecond
 
-// leadership returns a finding with the reason why no leader answers; nil if a leader answers.
+// leadership returns a finding if no leader answers, or if the composing member reaches no leader although one leads; nil
+// otherwise.
 func (f *facts) leadership() []finding {
 	if f.leads != nil && (f.own.GetLeaderId() != "" || f.leaderless < hearingTime) {
 		return nil

@@ -73,7 +73,7 @@ func TestIDIsDecodedWithItsWindow(t *testing.T) {
 		"Only member b, lane 0 could issue this ID", "1 s earlier", "begins where this one ends", "granted again later", "superseded",
 		"shop, lane 1", "member c, lane 0", "snowraft decode "+text, "snowraft whois "+text, "!style=", "!ZgotmplZ", "!Doubtful")
 	if r.ids.req.GetLayout() != "default" || r.ids.req.GetId() == 0 {
-		t.Errorf("the page asked %v", r.ids.req)
+		t.Errorf("the page requested %v", r.ids.req)
 	}
 	// The same ID in another encoding.
 	id, err := snowflake.Decimal.Decode(text)
@@ -90,7 +90,7 @@ func TestIDOfAnotherSystemHasNoWindow(t *testing.T) {
 	page := r.ask("GET", "/console/id?id=175928847299117063&layout=discord", "").Body.String()
 	r.wants(page, "in layout discord (preset)", "2016-04-30 11:18:25.796", "<b>datacenter</b>", "did not issue the ID", "snowraft decode 175928847299117063 --layout discord", "!whois")
 	if r.ids.req != nil {
-		t.Errorf("the page asked %v", r.ids.req)
+		t.Errorf("the page requested %v", r.ids.req)
 	}
 	// Without a layout, the page offers all matching layouts.
 	r.wants(r.ask("GET", "/console/id?id=1541815603606036480", "").Body.String(), "twitter (preset)", "could also be", "discord (preset)", `?encoding=dec&amp;id=1541815603606036480&amp;layout=`)

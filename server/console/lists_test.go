@@ -115,7 +115,7 @@ func TestEventsShowReportsOfMembers(t *testing.T) {
 		"asked for [] of &#34;&#34; after &#34;&#34;", `href="/console/events?after=1~2~3"`, "!Newest events")
 	r.wants(page, "!Metadata:")
 	if rows := strings.Count(page, `<tr role="row" id="event-`); rows != 5 {
-		t.Errorf("%d rows, want 5: what two members saw at a time is one", rows)
+		t.Errorf("%d rows, want 5: reports of one event by two members are one row", rows)
 	}
 	page = r.ask("GET", "/console/events?kind=denial&member=%3Cx%3E&after=z", "").Body.String()
 	r.wants(page, "asked for [denial] of &#34;&lt;x&gt;&#34; after &#34;z&#34;", `<option value="denial" selected>Denial</option>`,

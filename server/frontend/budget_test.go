@@ -26,7 +26,7 @@ func refusedTake(t *testing.T, a *account, size int64) {
 		t.Errorf("got %v, expected a refusal", err)
 	}
 	if took := time.Since(began); took != budgetWait {
-		t.Errorf("it was refused after %v", took)
+		t.Errorf("the call was refused after %v", took)
 	}
 }
 

@@ -19,16 +19,16 @@ func TestPatience(t *testing.T) {
 			t.Errorf("the deadline is in %v", time.Until(until))
 		}
 		if p.timed != nil || p.Err() != nil {
-			t.Error("a timer runs and nobody waits")
+			t.Error("a timer runs without a waiting caller")
 		}
 		derived, cancel := context.WithCancel(p)
 		defer cancel()
 		<-derived.Done()
 		if took := limits.CallTimeout - time.Until(p.until); took != limits.CallTimeout {
-			t.Errorf("it ended after %v", took)
+			t.Errorf("patience ended after %v", took)
 		}
 		if !errors.Is(p.Err(), context.DeadlineExceeded) || !errors.Is(derived.Err(), context.DeadlineExceeded) {
-			t.Errorf("it ended with %v, %v", p.Err(), derived.Err())
+			t.Errorf("patience ended with %v, %v", p.Err(), derived.Err())
 		}
 	})
 }
@@ -48,7 +48,7 @@ func TestPatienceEndsWithItsCall(t *testing.T) {
 				cancel()
 			}
 			if !errors.Is(p.Err(), context.Canceled) {
-				t.Errorf("waits: %v: it ended with %v", waits, p.Err())
+				t.Errorf("waits: %v: patience ended with %v", waits, p.Err())
 			}
 		})
 	}

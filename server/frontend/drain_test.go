@@ -128,7 +128,7 @@ func TestDrainLeavesGRPCItsTime(t *testing.T) {
 	}()
 	// gRPC notifies the client that the connection accepts no more calls, and lets this call finish.
 	if !conn.WaitForStateChange(t.Context(), connectivity.Ready) {
-		t.Fatal("the connection was not told")
+		t.Fatal("the connection was not notified")
 	}
 	close(h.release)
 	if err := <-answered; err != nil {

@@ -58,7 +58,7 @@ func TestManyHealthWatches(t *testing.T) {
 				select {
 				case got := <-w.told:
 					if got != what || len(w.told) > 0 {
-						t.Fatalf("watcher %d heard %v and %d more, expected %v", i, got, len(w.told), what)
+						t.Fatalf("watcher %d received %v and %d more, expected %v", i, got, len(w.told), what)
 					}
 				default:
 					t.Fatalf("watcher %d heard nothing, expected %v", i, what)
@@ -85,7 +85,7 @@ func TestManyHealthWatches(t *testing.T) {
 		before = looks.Load()
 		time.Sleep(time.Minute)
 		if n := looks.Load() - before; n != 0 {
-			t.Errorf("looked %d times for nobody", n)
+			t.Errorf("looked %d times without watchers", n)
 		}
 	})
 }

@@ -101,12 +101,12 @@ func TestInProcessKindsAreApart(t *testing.T) {
 		}
 		e := park(t.Context())
 		if e.Code != codes.ResourceExhausted || e.Reason != rpc.Overloaded || e.RetryAfter <= 0 || time.Since(began) != placeWait {
-			t.Errorf("one too many: %+v after %v", e, time.Since(began))
+			t.Errorf("call beyond the limit: %+v after %v", e, time.Since(began))
 		}
 		short, stop := context.WithTimeout(t.Context(), placeWait/2)
 		defer stop()
 		if e := park(short); e.Code == codes.ResourceExhausted || short.Err() == nil {
-			t.Errorf("one too many that left: %+v", e)
+			t.Errorf("canceled call beyond the limit: %+v", e)
 		}
 
 		// A waiting caller gets the next free place.
@@ -120,7 +120,7 @@ func TestInProcessKindsAreApart(t *testing.T) {
 		<-time.After(2 * placeWait)
 		select {
 		case e := <-waiting:
-			t.Errorf("it got a place and was refused: %+v", e)
+			t.Errorf("the waiting call was refused: %+v", e)
 		default:
 		}
 		p.close()

@@ -158,10 +158,10 @@ func TestSeatOfIdleConnection(t *testing.T) {
 		s.leave()
 		time.Sleep(places.IdleLimit - 2*time.Second)
 		if free() {
-			t.Error("it makes way before it is idle for a minute")
+			t.Error("the connection makes way before it is idle for a minute")
 		}
 		if time.Sleep(time.Second); !free() {
-			t.Error("it does not make way")
+			t.Error("the idle connection does not make way")
 		}
 	})
 }

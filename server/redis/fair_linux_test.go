@@ -12,7 +12,7 @@ import (
 )
 
 // Clients that keep a loop always busy do not delay other clients that wait for numbers.
-func TestBusyLoopsAskForNumbers(t *testing.T) {
+func TestBusyLoopsRequestNumbers(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
 	f.add("orders", 1, 1, -1, true)

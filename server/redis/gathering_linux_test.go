@@ -38,7 +38,7 @@ func TestGatheringIsRareWithoutArrivals(t *testing.T) {
 		again = gathered(&g, func(look int) int { return 1 + look })
 	}
 	if again == 0 {
-		t.Error("departures do not wait for others that come")
+		t.Error("departures do not wait for arriving connections")
 	}
 }
 

@@ -69,7 +69,7 @@ func TestGoRedis(t *testing.T) {
 		t.Error("MULTI is served")
 	}
 	if got, err := c.Incr(ctx, "orders").Result(); got != 11 || err != nil {
-		t.Errorf("INCR after what was refused: got %d, %v", got, err)
+		t.Errorf("INCR after refused commands: got %d, %v", got, err)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestGoRedisRetries(t *testing.T) {
 	reply.Store(&rpc.Error{Code: codes.FailedPrecondition, Message: "never"})
 	fails.Store(2)
 	if err := c.Incr(ctx, "orders").Err(); err == nil || fails.Load() != 1 {
-		t.Errorf("after what never passes: got %v, and %d left to fail", err, fails.Load())
+		t.Errorf("after a permanent error: got %v, and %d failures left", err, fails.Load())
 	}
 }
 

@@ -40,7 +40,7 @@ func TestPipelineIsCoalescedInOrder(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	if got, want := strings.Join(calls, ", "), "next a, next b, last a, next a, next a"; got != want {
-		t.Errorf("the backend was asked for %s, want %s", got, want)
+		t.Errorf("the backend was called for %s, want %s", got, want)
 	}
 }
 
@@ -67,7 +67,7 @@ func TestLongPipeline(t *testing.T) {
 }
 
 // A client that sends everything before it reads gets all its answers.
-func TestClientThatReadsLast(t *testing.T) {
+func TestLateReaderGetsAllAnswers(t *testing.T) {
 	t.Parallel()
 	_, addr := start(t, redis.Config{Backend: &fake{}})
 	const count = 60 // answers of 100,000 IDs, 55 MB: three times the bound for a client's unread answers
@@ -165,7 +165,7 @@ func TestErrorPrefixesFollowTheTableOfReasons(t *testing.T) {
 }
 
 // After a transient error, the rest of a pipeline does not wait for the same error again.
-func TestPipelineThatFails(t *testing.T) {
+func TestPipelineFailsAtOnceAfterTransientError(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
 	f := &fake{before: func(context.Context, string, string) error {
@@ -203,6 +203,6 @@ func TestExhaustedPipeline(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	if n := f.nexts.Load() + lasts.Load(); n > 12 {
-		t.Errorf("the backend was asked %d times", n)
+		t.Errorf("the backend was called %d times", n)
 	}
 }

@@ -61,7 +61,7 @@ func TestIdleConnectionsHoldNoAnswers(t *testing.T) {
 }
 
 // The bound for all clients also holds if each of many clients has received only the beginning of its answer.
-func TestManyClientsThatDoNotRead(t *testing.T) {
+func TestUnreadAnswersOfManyClientsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newPipes()
 		s := startOn(t, redis.Config{Backend: longIDs()}, l)
@@ -121,7 +121,7 @@ func TestSentAnswersAreFreed(t *testing.T) {
 }
 
 // A connection that waits for room continues when another client returns room, even if its own client reads nothing.
-func TestRoomThatOthersGiveBack(t *testing.T) {
+func TestRoomReturnedByOtherClients(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := longIDs()
@@ -150,14 +150,14 @@ func TestRoomThatOthersGiveBack(t *testing.T) {
 			t.Errorf("%d IDs were taken, expected all 120000", n)
 		}
 		if n := s.Unread(); n != 20*(len("*1000\r\n")+1000*22) {
-			t.Errorf("%d bytes are counted, expected those of the answers that wait", n)
+			t.Errorf("%d bytes are counted, want the bytes of the waiting answers", n)
 		}
 	})
 }
 
 // With enough room, the IDs of an answer are taken together, so that the answer is all IDs or an error. Otherwise they are
 // taken as they are sent.
-func TestIDsAreTakenTogetherIfThereIsRoom(t *testing.T) {
+func TestIDsAreTakenTogetherWithRoom(t *testing.T) {
 	t.Parallel()
 	const count = 5000
 	var want strings.Builder
@@ -209,7 +209,7 @@ func TestIDsAreTakenTogetherIfThereIsRoom(t *testing.T) {
 				t.Error(err)
 			}
 			if calls != tc.calls {
-				t.Errorf("the backend was asked %d times, expected %d", calls, tc.calls)
+				t.Errorf("the backend was called %d times, expected %d", calls, tc.calls)
 			}
 			if logged := strings.Contains(log.String(), "error=planted"); logged != tc.fails {
 				t.Errorf("the log is %q", &log)

@@ -82,12 +82,12 @@ func TestTimeouts(t *testing.T) {
 						t.Fatal(err)
 					}
 					if _, err := io.Copy(io.Discard, c); err == nil {
-						t.Error("it was closed")
+						t.Error("the connection was closed")
 					}
 					return
 				}
 				if took := ended(t, c); took < tc.from || took > tc.to {
-					t.Errorf("it was closed after %v, expected %v to %v", took, tc.from, tc.to)
+					t.Errorf("the connection was closed after %v, expected %v to %v", took, tc.from, tc.to)
 				}
 			})
 		})
@@ -114,7 +114,7 @@ func TestSlowCommand(t *testing.T) {
 			}
 		}
 		if took := time.Since(began); took > 37*time.Second {
-			t.Errorf("it was closed after %v", took)
+			t.Errorf("the connection was closed after %v", took)
 		}
 	})
 }
@@ -142,7 +142,7 @@ func TestSlowPipeline(t *testing.T) {
 }
 
 // A client that reads no answers does not keep its memory forever.
-func TestClientThatDoesNotRead(t *testing.T) {
+func TestStalledReaderIsClosed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := newPipes()
@@ -155,11 +155,11 @@ func TestClientThatDoesNotRead(t *testing.T) {
 				break // closed by the server
 			}
 			if n := s.Unread(); n > 20<<20 {
-				t.Fatalf("%d bytes of answers wait for it", n)
+				t.Fatalf("%d bytes of answers wait for the client", n)
 			}
 		}
 		if took := time.Since(began); took < 30*time.Second || took > 32*time.Second {
-			t.Errorf("it was closed after %v", took)
+			t.Errorf("the connection was closed after %v", took)
 		}
 		synctest.Wait()
 		if n := s.Unread(); n != 0 {
@@ -193,7 +193,7 @@ func TestCallsHaveADeadline(t *testing.T) {
 				t.Fatalf("got %q, %v", got, err)
 			}
 			if took < 5*time.Second || took > 6*time.Second {
-				t.Errorf("the call was given up after %v", took)
+				t.Errorf("the call ended after %v", took)
 			}
 			<-time.After(700 * time.Millisecond)
 		}

@@ -90,7 +90,7 @@ func TestSilentHandshake(t *testing.T) {
 		c := l.dial()
 		defer c.Close()
 		if took := ended(t, c); took < 9*time.Second || took > 12*time.Second {
-			t.Errorf("it was closed after %v", took)
+			t.Errorf("the connection was closed after %v", took)
 		}
 	})
 }

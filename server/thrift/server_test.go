@@ -177,7 +177,7 @@ func TestCloseFinishesRequests(t *testing.T) {
 	}
 	close(f.hold)
 	if err := <-outcome; err != nil {
-		t.Errorf("the request that was served failed: %v", err)
+		t.Errorf("the request in progress failed: %v", err)
 	}
 	if err := <-closed; err != nil {
 		t.Errorf("Close() = %v", err)
