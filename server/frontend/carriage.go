@@ -75,7 +75,7 @@ func (a answeringNumbers) fill(id uint64, resp any, failed *spb.Status) {
 	a.Response, _ = resp.(*snowraftv1.NextNumbersResponse)
 }
 
-// carriages maps the full names of the streaming methods.
+// carriages maps the full name of each streaming method to its carriage.
 var carriages = map[string]*carriage{
 	snowraftv1.IdService_StreamIds_FullMethodName: {
 		method: snowraftv1.IdService_GenerateIds_FullMethodName,

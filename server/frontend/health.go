@@ -49,7 +49,7 @@ func (h *healthService) now() health {
 }
 
 // status returns SERVING for "" and the IdService while this member can issue IDs. It returns SERVING for the other services
-// until the member stops, because the member answers their calls from its replica or forwards them to the leader.
+// until the drain begins, because the member answers their calls from its replica or forwards them to the leader.
 func (now health) status(service string) (s grpc_health_v1.HealthCheckResponse_ServingStatus, known bool) {
 	var serving bool
 	switch service {

@@ -15,8 +15,7 @@ import (
 
 const (
 	// maxWatches is the largest number of health watches in the process, and maxWatchesOf that of one connection. A client
-	// has one or two per connection; there are six services. All connections of one token together have at most a quarter of
-	// maxWatches.
+	// has one or two per connection. All connections of one token together have at most a quarter of maxWatches.
 	maxWatches   = 60_000
 	maxWatchesOf = 6
 	// maxStrangeWatches is the largest number of watches on connections without a valid token or certificate: anyone may
