@@ -12,29 +12,30 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// ancestorKept is for how long a member of an ancestor counts as heard: longer than the interval at which members contact
-// those that they lost.
+// ancestorKept is the time for which a member of an ancestor counts as heard: longer than the interval at which members
+// contact lost members.
 const ancestorKept = 30 * time.Second
 
 const (
 	// maxAncestors bounds the claims that are checked.
 	maxAncestors = 16
-	// ancestorsEvery is the interval at which processes that were heard are dialed again, ancestorsPause the least time between two rounds.
+	// ancestorsEvery is the interval at which processes that were heard are dialed again; ancestorsPause is the least time
+	// between two rounds.
 	ancestorsEvery = 5 * time.Second
 	ancestorsPause = time.Second
 )
 
 // ancestry remembers the live processes of clusters that this one was restored from: such a process may hold windows that
-// this cluster could grant. Gossip is a claim only, because a recorded datagram can be played back: the process counts as heard
-// when it dials this node, or when this node dials it and it says that it is of another cluster.
+// this cluster could grant. Gossip is only a claim, because a recorded datagram can be replayed. The process counts as heard
+// when it dials this node, or when this node dials it and it answers that it belongs to another cluster.
 type ancestry struct {
 	clusters func() []string // nil: none
-	claimed  chan struct{}   // has room for one: there is a new claim
+	claimed  chan struct{}   // capacity 1; signals a new claim
 
 	mu     sync.Mutex
 	claims map[string]meta // by node ID
-	own    heardAncestor   // by this node
-	other  heardAncestor   // by another member, which gossips that
+	own    heardAncestor   // heard by this node
+	other  heardAncestor   // heard by another member, which announces that in gossip
 }
 
 func newAncestry(clusters func() []string) ancestry {
@@ -44,11 +45,11 @@ func newAncestry(clusters func() []string) ancestry {
 // heardAncestor is the process of an ancestor that was heard last.
 type heardAncestor struct {
 	member string // empty: none
-	since  int64  // when it was heard first without a pause, Unix ms
-	last   int64  // as clock.Reading counts Mono
+	since  int64  // start of the uninterrupted time in which it was heard, Unix ms
+	last   int64  // when it was heard last; same scale as clock.Reading.Mono
 }
 
-// claimAncestor takes what gossip says of a node of another cluster.
+// claimAncestor records a claim of gossip about a node of another cluster, if that cluster is an ancestor.
 func (g *gossip) claimAncestor(m meta) {
 	a := &g.ancestry
 	if !a.are(m.Cluster) {
@@ -65,7 +66,7 @@ func (g *gossip) claimAncestor(m meta) {
 	}
 }
 
-// meetAncestors dials the processes of ancestors that gossip claims, for as long as they answer.
+// meetAncestors dials the claimed processes of ancestors, each for as long as it answers.
 func (n *Node) meetAncestors() {
 	if n.greeter == nil {
 		return
@@ -105,7 +106,7 @@ func (n *Node) meetAncestors() {
 	}
 }
 
-// hearAncestor notes a process that was heard on a connection, if its cluster is an ancestor.
+// hearAncestor records a process that was heard on a connection, if its cluster is an ancestor.
 func (g *gossip) hearAncestor(m meta) {
 	if m.Cluster == "" || !g.ancestry.are(m.Cluster) {
 		return
@@ -120,7 +121,7 @@ func (a *ancestry) are(cluster string) bool {
 	return a.clusters != nil && slices.Contains(a.clusters(), cluster)
 }
 
-// note notes a process as heard now. Requires g.ancestry.mu.
+// note records a process as heard now. Requires g.ancestry.mu held.
 func (g *gossip) note(h *heardAncestor, member string) {
 	now := g.watch.Now()
 	if !h.fresh(now.Mono) {
@@ -129,12 +130,12 @@ func (g *gossip) note(h *heardAncestor, member string) {
 	h.member, h.last = member, now.Mono
 }
 
-// fresh reports whether the process was heard not long ago.
+// fresh reports whether the process was heard within ancestorKept.
 func (h *heardAncestor) fresh(mono int64) bool {
 	return h.member != "" && mono-h.last <= ancestorKept.Milliseconds()
 }
 
-// hears reports whether this node heard a process of an ancestor itself.
+// hears reports whether this node itself heard a process of an ancestor within ancestorKept.
 func (g *gossip) hears() bool {
 	now := g.watch.Now().Mono
 	g.ancestry.mu.Lock()
@@ -142,8 +143,8 @@ func (g *gossip) hears() bool {
 	return g.ancestry.own.fresh(now)
 }
 
-// shareAncestors announces whether this node hears a process of an ancestor, if that is not what it announced, and notes what
-// the other members announce.
+// shareAncestors announces whether this node hears a process of an ancestor, if that differs from its last announcement. It
+// also records the announcements of the other members.
 func (n *Node) shareAncestors(announced bool) (hears bool) {
 	if hears = n.gossip.hears(); hears != announced {
 		n.gossip.announce()
@@ -159,7 +160,8 @@ func (n *Node) shareAncestors(announced bool) (hears bool) {
 }
 
 // AncestorHeard reports whether a live process of a cluster that this one was restored from was heard in the last 30 s, by
-// this node or by a member of its cluster. It returns what is known of the process, and since when this node has heard of it.
+// this node or by a member of its cluster. It returns a description of the process, and the time since which this node has
+// known of it.
 func (n *Node) AncestorHeard() (member string, since time.Time, ok bool) {
 	a, now := &n.gossip.ancestry, n.gossip.watch.Now().Mono
 	a.mu.Lock()

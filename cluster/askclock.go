@@ -8,13 +8,13 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// Each node asks the other members for their clocks. memberlist's own probes could carry them too, but an
-// acknowledgement of a probe is matched by a small number that recurs in every process, so that a recorded one
-// could be played back; and memberlist probes one name a second, most of which are of earlier starts after restarts.
+// Each node requests the clocks of the other members. memberlist's own probes could carry clocks too, but memberlist matches
+// the acknowledgement of a probe by a small number that recurs in every process, so a recorded one could be replayed. Also,
+// memberlist probes one name per second, and after restarts most names belong to earlier starts.
 //
-// The question is its kind, a number of the asker's choice and the asker's ID; the answer is its kind, that number, a wall
-// clock in Unix milliseconds and the ID of the node that answers, so that a question that was carried to another member
-// does not make that member's clock count as that of the one that was asked. Both are user messages of memberlist's.
+// A question holds its kind, a random number and the ID of the node that asks. The answer holds its kind, that number, a wall
+// clock in Unix milliseconds and the ID of the node that answers. Because of that ID, a question delivered to another member
+// does not make that member's clock count as the clock of the intended member. Both are memberlist user messages.
 const (
 	clockQuestion = 'q'
 	clockAnswer   = 'a'
@@ -26,13 +26,13 @@ const (
 // clockAsked is a question in progress.
 type clockAsked struct {
 	id string
-	at int64 // as clock.Reading counts Mono
-	// sent is the same on the machine's clock, which is finer.
+	at int64 // when it was sent; same scale as clock.Reading.Mono
+	// sent is the same time on the machine's clock, which has a finer resolution.
 	sent time.Time
 }
 
-// askClocks asks all members that gossip, and forgets earlier questions: an answer that takes so long
-// says little.
+// askClocks requests the clocks of all members that gossip reaches, and forgets earlier questions: an answer that takes so
+// long is too imprecise.
 func (g *gossip) askClocks() {
 	asked, now := make(map[uint64]clockAsked), g.watch.Now().Mono
 	to := make(map[uint64]memberlist.Address)
@@ -69,7 +69,8 @@ func (g *gossip) tell(to memberlist.Address, message []byte) {
 	}
 }
 
-// NotifyMsg implements memberlist.Delegate: questions for our clock, answers to ours, and refusals to add us.
+// NotifyMsg implements memberlist.Delegate. It handles questions for this node's clock, answers to this node's questions, and
+// refusals to add this node.
 func (g *gossip) NotifyMsg(message []byte) {
 	switch {
 	case len(message) > 1 && g.refusals[message[0]] != nil:

@@ -14,25 +14,22 @@ import (
 )
 
 const (
-	// bootstrapInterval is the interval at which a waiting node looks around.
+	// bootstrapInterval is the interval at which a waiting node checks which other nodes it sees.
 	bootstrapInterval = 100 * time.Millisecond
-	// announcePasses is the number of looks after which the node announces itself again. Gossip is
-	// a matter of chance: what one node misses it gets with the next full
-	// exchange, which is half a minute away.
+	// announcePasses is the number of checks after which the node announces itself again. Gossip is probabilistic: a node
+	// that misses an announcement would otherwise get it only with the next full exchange, half a minute later.
 	announcePasses = 10
 )
 
-// bootstrap starts a cluster if there is none to join; it ends when this node
-// is of a cluster.
+// bootstrap starts a cluster if there is none to join. It returns when this node belongs to a cluster.
 //
-// The nodes that wait for each other agree without a coordinator: each takes
-// the BootstrapExpect lowest IDs among the waiting nodes that it sees, itself
-// included, and announces a digest of that set. The lowest of the set starts
-// the cluster, with all of the set as voters, once all of them announce the
-// same set. A node that sees a cluster waits to be added.
+// The nodes that wait for each other agree without a coordinator. Each node takes the BootstrapExpect lowest IDs among the
+// waiting nodes that it sees, itself included, and announces a digest of that set. Once all nodes of the set announce the
+// same digest, the node with the lowest ID starts the cluster, with the whole set as voters. A node that sees a cluster
+// waits until it is added.
 func (n *Node) bootstrap() {
 	if n.id.Cluster() == "" && n.raft.LastIndex() > 0 {
-		n.startCluster(func() error { return nil }) // the process ended half-way through
+		n.startCluster(func() error { return nil }) // the process exited half-way through
 		return
 	}
 	if n.alone() {
@@ -60,8 +57,8 @@ func (n *Node) bootstrap() {
 	n.gossip.announce()
 }
 
-// agreedSet announces the set of nodes that this one would start a cluster
-// with, and returns it when all of them agree and it is on this node to start.
+// agreedSet announces the set of nodes with which this node would start a cluster. It returns the set once all of its nodes
+// agree and this node has the lowest ID, and nil otherwise.
 func (n *Node) agreedSet() []meta {
 	own := n.meta()
 	waiting := []meta{own}
@@ -70,7 +67,7 @@ func (n *Node) agreedSet() []meta {
 			continue
 		}
 		if p.meta.Cluster != "" {
-			return nil // there is a cluster: its leader adds us
+			return nil // a cluster exists: its leader adds this node
 		}
 		if p.meta.Expect == own.Expect {
 			waiting = append(waiting, p.meta)
@@ -140,8 +137,8 @@ func (n *Node) startCluster(start func() error) {
 	n.gossip.announce()
 }
 
-// standFirst stands for election without the wait for a leader, because no other node can be the leader: this node has just
-// started the cluster, or is the only member of its cluster.
+// standFirst stands for election without waiting for a leader. No other node can lead: this node has just started the
+// cluster, or is its only member.
 func (n *Node) standFirst() {
 	n.elections.expect(n.Term()+1, ElectionStart)
 	n.guarded.stand(n.ctx)

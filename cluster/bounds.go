@@ -9,21 +9,22 @@ import (
 	"github.com/snowraft/snowraft/cluster/screen"
 )
 
-// bounds holds the facts of this node and its log that messages are checked against.
+// bounds holds the facts about this node and its log against which messages are checked.
 type bounds struct {
 	leads                    bool
 	wall                     int64 // Unix milliseconds
 	term, applied, committed uint64
-	termAt                   func(index uint64) (term uint64, ok bool) // of the entry in the log
+	termAt                   func(index uint64) (term uint64, ok bool) // returns the term of an entry of the log
 }
 
 const (
-	// maxEarlyTerm is the last term that is taken in 1970; with each millisecond that a node's clock shows since then,
-	// there is one more. Elections take longer, so a cluster stays below, and terms never overflow. The bound is not
-	// relative to the node's own term: after a stranger has raised some nodes' terms as far as he can, the others
-	// take them too, and elections go on. A clock that is far behind costs only its own node, and only then.
+	// maxEarlyTerm is the greatest term that a node accepts when its clock shows the start of 1970. Each millisecond since
+	// then raises the bound by one. Elections take longer than that, so the terms of a cluster stay below the bound and never
+	// overflow. The bound is not relative to the node's own term: after a stranger has raised the terms of some nodes as far
+	// as possible, the other nodes accept those terms too, and elections still work. A clock that is far behind affects only
+	// its own node, and only after such an attack.
 	maxEarlyTerm = 1 << 32
-	// maxIndex keeps the arithmetic with indexes from an overflow.
+	// maxIndex keeps arithmetic with indexes from overflowing.
 	maxIndex = 1 << 62
 )
 
@@ -40,8 +41,8 @@ func (b bounds) checkTerm(term uint64) error {
 	return nil
 }
 
-// request checks one of raft's requests. A request of an earlier term passes: raft answers it with its own term, which
-// a leader that was replaced has to learn, and looks at nothing else.
+// request checks one of raft's requests. A request of an earlier term passes: raft ignores its other fields and answers with
+// its own term, which a replaced leader has to learn.
 func (b bounds) request(command any) error {
 	switch r := command.(type) {
 	case *raft.AppendEntriesRequest:
@@ -59,7 +60,7 @@ func (b bounds) request(command any) error {
 	return nil
 }
 
-// checkLeader checks the term of a message that only its leader sends.
+// checkLeader checks the term of a message that only the leader of that term sends.
 func (b bounds) checkLeader(term uint64) error {
 	if b.leads && term == b.term {
 		return implausible("another leader in term %d, in which this member leads", term)
@@ -67,7 +68,7 @@ func (b bounds) checkLeader(term uint64) error {
 	return b.checkTerm(term)
 }
 
-// entries checks that entries follow each other, and that they replace none that this node knows to be committed.
+// entries checks that the entries are consecutive and replace no entry that this node knows to be committed.
 func (b bounds) entries(r *raft.AppendEntriesRequest) error {
 	if len(r.Entries) > screen.MaxEntries {
 		return implausible("%d entries", len(r.Entries))
@@ -102,7 +103,7 @@ func plausibleEntry(e *raft.Log) error {
 		return nil
 	case raft.LogConfiguration:
 		return plausibleConfiguration(e.Data)
-	default: // those of peers are of earlier versions of the library
+	default: // types about peers come from earlier versions of the library
 		return implausible("an entry of type %d", e.Type)
 	}
 }
@@ -115,8 +116,8 @@ func plausibleConfiguration(raw []byte) error {
 	return err
 }
 
-// snapshot checks what comes before a snapshot. One that lacks what was applied would have raft look for entries that
-// are compacted, which it panics over.
+// snapshot checks the request that precedes a snapshot. A snapshot that lacks applied entries would make raft read entries
+// that were compacted, and panic.
 func (b bounds) snapshot(r *raft.InstallSnapshotRequest) error {
 	switch {
 	case r.SnapshotVersion != raft.SnapshotVersionMax:

@@ -2,13 +2,13 @@ package cluster
 
 import "sync"
 
-// broadcast wakes all goroutines that wait. Its zero value is ready.
+// broadcast wakes all waiting goroutines. Its zero value is ready for use.
 type broadcast struct {
 	mu sync.Mutex
 	ch chan struct{}
 }
 
-// next is closed at the next send.
+// next returns a channel that is closed at the next send.
 func (b *broadcast) next() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -9,12 +9,12 @@ import (
 	"github.com/snowraft/snowraft/internal/events"
 )
 
-// Events records what people look back on. It may be called from any goroutine.
+// Events records the events that operators review later. Its method may be called from any goroutine.
 type Events interface {
 	Note(kind events.Kind, level slog.Level, text string)
 }
 
-// eventsOf returns what takes the events of a node.
+// eventsOf returns the recorder of a node's events, which discards them if none is configured.
 func eventsOf(cfg Config) Events {
 	if cfg.Events == nil {
 		return events.Discard
@@ -26,25 +26,25 @@ func noteHalt(to Events, err error) {
 	to.Note(events.Process, slog.LevelError, "member halted: "+err.Error())
 }
 
-// jumpNoise is the difference between wall clock and monotonic clock that counts as a jump from one look to the next:
-// corrections by NTP are slower.
+// jumpNoise is the change between two checks, of the difference of wall clock and monotonic clock, above which the wall clock
+// counts as having jumped. Corrections by NTP are slower.
 const jumpNoise = 250 * time.Millisecond
 
-// chronicle notes what differs between two looks at the members, the leader and the clock. Only the goroutine of report
+// chronicle records the differences between two checks of the members, the leader and the clock. Only the goroutine of report
 // uses it.
 type chronicle struct {
 	events  Events
 	self    string            // own ID
-	members map[string]Member // nil before the first look at a configuration
+	members map[string]Member // nil before the first check with a configuration
 	leader  Member            // zero if none is known
 	term    uint64
 	quorum  Quorum
 	clock   clockState
 }
 
-// clockState is the last reported state of the own clock.
+// clockState is the last recorded state of this node's clock.
 type clockState struct {
-	base        int64 // wall - mono, in ms; 0 before the first look
+	base        int64 // wall - mono, in ms; 0 before the first check
 	off, behind bool
 }
 
@@ -54,7 +54,7 @@ func (c *chronicle) look(s sighting, members []Member) {
 	c.voters(s.quorum)
 }
 
-// lead notes which member leads. The elected member notes its election itself.
+// lead records which member leads. The elected member itself records its election.
 func (c *chronicle) lead(s sighting) {
 	switch {
 	case s.leader.ID == "" && c.leader.ID != "":
@@ -65,7 +65,7 @@ func (c *chronicle) lead(s sighting) {
 	c.leader, c.term = s.leader, s.term
 }
 
-// membership notes which members came, went and changed. A member that is not known by name yet keeps its name of before.
+// membership records which members came, went and changed. A member whose name is not known now keeps its previous name.
 func (c *chronicle) membership(members []Member) {
 	now := make(map[string]Member, len(members))
 	for _, m := range members {
@@ -110,7 +110,7 @@ func (c *chronicle) member(before, m Member, known bool) {
 	}
 }
 
-// voters notes that quorum is lost, or back.
+// voters records that quorum was lost or regained.
 func (c *chronicle) voters(q Quorum) {
 	lost, was := q.Alive < q.Needed(), c.quorum.Alive < c.quorum.Needed()
 	switch {
@@ -123,7 +123,7 @@ func (c *chronicle) voters(q Quorum) {
 	c.quorum = q
 }
 
-// time notes what the own clock does.
+// time records jumps of this node's clock, and when the clock becomes wrong or correct again.
 func (c *chronicle) time(watch *clock.Watch) {
 	now, limits := watch.Now(), watch.Limits()
 	was := c.clock

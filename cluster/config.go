@@ -21,57 +21,58 @@ import (
 
 // Config holds the settings of a node. Open copies it; it does not change afterwards.
 type Config struct {
-	// Name is the human-readable name of the member. A node joins only if no other member has its name, or with ForceName.
+	// Name is the human-readable name of the member. Without ForceName, a node joins only if no other member has its name.
 	Name string
-	// ForceName makes a new node join although a member has its name: it is to replace that one.
+	// ForceName makes a new node join although a member has its name: the node will replace that member.
 	ForceName bool
-	// DataDir is created when it does not exist.
+	// DataDir is the data directory; the node creates it if it does not exist.
 	DataDir string
 
 	// RaftListener accepts the peers' Raft connections; the node closes it.
 	RaftListener net.Listener
 	// Gossip is the transport of memberlist, already bound; the node shuts it down.
 	Gossip memberlist.NodeAwareTransport
-	// GossipHost and GossipPort are where peers reach the gossip transport.
+	// GossipHost and GossipPort are the address at which peers reach the gossip transport.
 	GossipHost string
 	GossipPort int
-	// RaftAddress and APIAddress are where peers and clients reach this node, host:port.
+	// RaftAddress and APIAddress are the addresses at which peers and clients reach this node, host:port.
 	RaftAddress string
 	APIAddress  string
 
 	// Join are gossip addresses of other members, host:port.
 	Join []string
-	// BootstrapExpect is the number of new nodes that start a cluster together: 1 starts
-	// one alone, 0 only ever joins one.
+	// BootstrapExpect is the number of new nodes that start a cluster together. With 1, the node starts a cluster alone; with
+	// 0, it only joins an existing cluster.
 	BootstrapExpect int
-	// Nonvoter keeps the node from being promoted: it follows the log and has no vote. One that
-	// votes already goes on voting.
+	// Nonvoter keeps the node from being promoted: it follows the log and has no vote. A node that already votes keeps its
+	// vote.
 	Nonvoter bool
 
 	// FSM is the replicated state machine.
 	FSM raft.FSM
 	// Commands is the newest version of the FSM's commands that this node supports.
 	Commands uint32
-	// Used returns the version of the commands that the cluster uses; nil if it uses none. It may be called from any goroutine.
+	// Used returns the version of the commands that the cluster uses; nil counts as version 0. It may be called from any
+	// goroutine.
 	Used func() uint32
-	// Version is shown to people.
+	// Version is the version of the program, for display.
 	Version string
 
-	// Keys are the cluster's secrets, of which those of the peers must have one; nil in an open cluster.
+	// Keys are the cluster's secrets; a peer must have at least one of them. Nil in an open cluster.
 	Keys *trust.Keys
 	// Insecure lets a node start without Keys although it had Keys at an earlier start.
 	Insecure bool
 
-	// Watch judges this node's clock.
+	// Watch compares this node's clock with the clocks of the other members.
 	Watch *clock.Watch
-	// Logger gets everything worth reporting.
+	// Logger receives the log of the node.
 	Logger *slog.Logger
 
-	// Events records what people look back on; nil: it is not recorded.
+	// Events records the events of the node; nil discards them.
 	Events Events
 
-	// Lead runs while this node leads: called after all of the earlier terms'
-	// entries were applied, its context ends with the leadership.
+	// Lead runs while this node leads. The node calls it after all entries of earlier terms were applied, and cancels its
+	// context when leadership ends.
 	Lead func(ctx context.Context)
 	// Removed remembers removed members, so that they are not added again.
 	Removed RemovedMembers
@@ -79,7 +80,7 @@ type Config struct {
 	// Ancestors lists the clusters that this one was restored from; nil if none. It may be called from any goroutine.
 	Ancestors func() []string
 
-	// Meter takes what the node measures.
+	// Meter receives the durations that the node measures.
 	Meter Meter
 
 	Timing Timing
@@ -89,30 +90,31 @@ type Config struct {
 	Storage   *storage.Stores
 }
 
-// RemovedMembers is the replicated memory of who was removed.
+// RemovedMembers is the replicated record of the removed members.
 type RemovedMembers interface {
 	IsRemoved(id string) bool
-	// Remove remembers a member; it proposes and needs leadership.
+	// Remove records a member as removed; it makes a proposal, so this node must lead.
 	Remove(ctx context.Context, id string) error
 }
 
-// Timing is how long things take. The zero value of a field is its default.
+// Timing holds the durations and thresholds of a node. The zero value of a field selects its default, given in parentheses.
 type Timing struct {
 	// Heartbeat is the time that a follower waits for the leader before it stands for election (500 ms).
 	Heartbeat time.Duration
-	// LeaderLease is the time that a leader continues without hearing from a majority (400 ms).
+	// LeaderLease is the time for which a leader continues without hearing from a majority (4/5 of Heartbeat: 400 ms).
 	LeaderLease time.Duration
 	// GossipProbe is the interval of gossip probes, and of clock comparisons, which are at most 1 s apart (1 s).
 	GossipProbe time.Duration
-	// Reconcile is the interval of the leader's look at the membership (2 s); it also looks whenever a member comes or goes.
+	// Reconcile is the interval at which the leader checks the membership (2 s). The leader also checks whenever a member
+	// comes or goes.
 	Reconcile time.Duration
-	// PromoteAfter is the time that a nonvoter must be healthy, as one leader sees it, before that leader promotes it (30 s).
+	// PromoteAfter is the time for which one leader must see a nonvoter healthy before that leader promotes it (30 s).
 	PromoteAfter time.Duration
-	// Rejoin is the interval of renewed contact to lost members (10 s).
+	// Rejoin is the interval between attempts to contact lost members (10 s).
 	Rejoin time.Duration
-	// DiskStall is the time that one write to the log may take before a leader gives up (10 s).
+	// DiskStall is the time that one write to the log may take before a leader halts (10 s).
 	DiskStall time.Duration
-	// SnapshotThreshold is after how many log entries a snapshot of a small state is taken (4096), see logFor.
+	// SnapshotThreshold is the number of log entries after which a snapshot of a small state is taken (4096), see logFor.
 	SnapshotThreshold uint64
 }
 
@@ -161,7 +163,7 @@ func (c *Config) raftConfig(id string, notify chan<- bool, logger hclog.Logger) 
 	rc.HeartbeatTimeout = c.Timing.Heartbeat
 	rc.ElectionTimeout = c.Timing.Heartbeat
 	rc.LeaderLeaseTimeout = c.Timing.LeaderLease
-	rc.CommitTimeout = 200 * time.Millisecond // how late an idle follower learns of a commit
+	rc.CommitTimeout = 200 * time.Millisecond // longest delay until an idle follower learns of a commit
 	rc.SnapshotInterval = 10 * time.Second
 	rc.MaxAppendEntries = screen.MaxEntries // followers refuse more
 	rc.ShutdownOnRemove = false             // the node itself decides what a removal means

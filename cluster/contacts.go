@@ -13,7 +13,7 @@ type contacts struct {
 
 func newContacts() *contacts { return &contacts{outcomes: make(map[string]string)} }
 
-// note takes the outcome of an attempt; err is nil if it succeeded.
+// note records the outcome of an attempt; err is nil if the attempt succeeded.
 func (c *contacts) note(to string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -23,7 +23,7 @@ func (c *contacts) note(to string, err error) {
 	}
 }
 
-// last returns the reason of the last failure, which is empty after a success.
+// last returns the reason if the last attempt failed, and reports whether there was any attempt.
 func (c *contacts) last(to string) (reason string, tried bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -37,7 +37,7 @@ func (c *contacts) forget(to string) {
 	delete(c.outcomes, to)
 }
 
-// networkReasons are the usual reasons in errors of the network, whose texts are long, and their short forms.
+// networkReasons maps the usual reasons in network errors, whose texts are long, to short forms.
 var networkReasons = []struct{ in, short string }{
 	{"connection refused", "connection refused"},
 	{"no such host", "no such host"},

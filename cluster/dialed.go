@@ -7,8 +7,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// dialed holds the connections that this node opened and has not closed. Raft keeps some in its pool
-// until they fail, those to an address that no member has anymore too.
+// dialed holds the connections that this node opened and has not closed. Raft's pool keeps connections until they fail, even
+// connections to an address that no member has any longer.
 type dialed struct {
 	mu    sync.Mutex
 	conns map[*dialedConn]bool
@@ -40,13 +40,13 @@ func (c *dialedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// closeAll closes all of them, by which the other nodes learn that this one stopped.
+// closeAll closes all connections. By that, the other nodes learn that this node stopped.
 func (d *dialed) closeAll() {
 	d.closeAbandoned(func(raft.ServerID) (raft.ServerAddress, error) { return "", ErrClosed })
 }
 
-// closeAbandoned closes the connections to an address that is no longer the current one of its
-// member, or whose member is not known anymore. It reports whether there were any.
+// closeAbandoned closes each connection whose address is no longer the current address of its member, or whose member is no
+// longer known. It reports whether there were any.
 func (d *dialed) closeAbandoned(current func(raft.ServerID) (raft.ServerAddress, error)) bool {
 	var abandoned []*dialedConn
 	d.mu.Lock()

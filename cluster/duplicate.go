@@ -9,18 +9,19 @@ import (
 	"time"
 )
 
-// A data directory that was copied makes two processes of one member. Their numbers of starts look like those of a member
-// that was restarted, so a node that meets another process of a member than before asks whether that one still lives. It
-// does if it answers now: a process that was restarted ended before its successor could be met. The later process is
-// refused before it exchanges a message of Raft's, because two voters of one identity could vote twice.
+// A copied data directory makes two processes of one member. Their numbers of starts look like those of a member that was
+// restarted. So a node that meets a new process of a member checks whether the earlier process is still alive. An answer
+// proves that it is: after a restart, the earlier process has stopped before a node can meet its successor. The node refuses
+// the later process before any Raft message is exchanged, because two voters of one identity could vote twice.
 //
-// A process that does not answer, behind a partition for example, is taken to have ended. When it is heard again, it is
-// the later one.
+// A process that does not answer, for example behind a partition, counts as stopped. When a node hears it again, it is the
+// later process.
 
-// probeTimeout bounds the wait for an earlier process. It delays members that were restarted at other addresses.
+// probeTimeout bounds the wait for an earlier process. The wait delays members that were restarted at other addresses.
 const probeTimeout = time.Second
 
-// earlier returns the process that was met as m's node last and the addresses at which it may be; none if that is m.
+// earlier returns the process of m's node that was met last, and the addresses at which it may be. It returns no address if
+// no process was met or that process is m.
 func (g *gossip) earlier(m meta) (meta, []string) {
 	p, _ := g.peer(m.ID)
 	if p.met.ID == "" || p.met.Process == m.Process {
@@ -33,8 +34,8 @@ func (g *gossip) earlier(m meta) (meta, []string) {
 	return p.met, addresses
 }
 
-// duplicated returns the process that was met as m's node before, if that one is alive. m answered at an address that
-// was dialed, or dialed this node: then the address is empty.
+// duplicated returns the process of m's node that was met before m, if that process is alive. at is the dialed address at
+// which m answered, or empty if m dialed this node.
 func (s *streamLayer) duplicated(ctx context.Context, m meta, at string) (earlier meta, alive bool) {
 	earlier, addresses := s.earlier(m)
 	addresses = slices.DeleteFunc(addresses, func(a string) bool { return a == at })
@@ -58,7 +59,7 @@ func (s *streamLayer) duplicated(ctx context.Context, m meta, at string) (earlie
 	return earlier, true
 }
 
-// receptive judges a caller, and first whether another process of its node lives.
+// receptive judges a caller, after a check whether another process of its node is alive.
 func (s *streamLayer) receptive(h hello, verified string) handshakeReply {
 	if s.keys == nil || h.From.ID == verified {
 		if earlier, alive := s.duplicated(s.ctx, h.From, ""); alive {
@@ -68,7 +69,7 @@ func (s *streamLayer) receptive(h hello, verified string) handshakeReply {
 	return s.judge(h, verified)
 }
 
-// onDuplicate logs that two processes of one member live.
+// onDuplicate logs once per process m that two processes of one member are alive.
 func (n *Node) onDuplicate(m, earlier meta) {
 	if n.gossip.first(m.gossipName()) {
 		n.logger.Error("second process of a member refused: its data directory was copied; stop the second process and delete the copy",
@@ -76,14 +77,14 @@ func (n *Node) onDuplicate(m, earlier meta) {
 	}
 }
 
-// failDuplicate stops this node because a member refused it.
+// failDuplicate halts this node because a member refused it as a duplicate.
 func (n *Node) failDuplicate(err error) {
 	n.Fail(fmt.Errorf("%w; the data directory %s of member %s was copied, or is the copy: two processes must not run with one identity. "+
 		"Delete the copy; a new member starts with an empty directory", err, n.cfg.DataDir, n.ID()))
 }
 
-// heardOfSelf takes what gossip says of another process with this node's identity. One that started before was the
-// predecessor of this process.
+// heardOfSelf handles a claim of gossip about another process with this node's identity. A process of an earlier start was
+// the predecessor of this process.
 func (g *gossip) heardOfSelf(m meta) {
 	if own := g.self(); m.Process != own.Process && m.Starts >= own.Starts && g.first(m.gossipName()) {
 		g.logger.Error("another process has the identity of this member: the data directory was copied; stop the process that runs with the copy and delete the copy",
@@ -91,7 +92,7 @@ func (g *gossip) heardOfSelf(m meta) {
 	}
 }
 
-// first reports whether it is called with a gossip name for the first time; false when there were too many.
+// first reports whether it is called with this name for the first time. It returns false after too many names.
 func (g *gossip) first(name string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -13,7 +13,7 @@ const (
 	ElectionTimeout ElectionCause = "timeout"
 	// ElectionTransfer means that the leader transferred leadership.
 	ElectionTransfer ElectionCause = "transfer"
-	// ElectionRefused means that the process of the leader ended, see succession.
+	// ElectionRefused means that the process of the leader stopped, see succession.
 	ElectionRefused ElectionCause = "refused"
 	// ElectionStart means that no other leader is possible: this node started the cluster, or is its only member.
 	ElectionStart ElectionCause = "start"
@@ -22,12 +22,12 @@ const (
 // elections counts the elections that this node won.
 type elections struct {
 	mu    sync.Mutex
-	term  uint64        // of the last election that began for another cause than a timeout
-	cause ElectionCause // of that election
+	term  uint64        // term of the last election that did not begin because of a timeout
+	cause ElectionCause // cause of that election
 	won   map[ElectionCause]uint64
 }
 
-// expect notes that an election begins in a term for another reason than a timeout.
+// expect records that an election begins in a term for another cause than a timeout.
 func (e *elections) expect(term uint64, cause ElectionCause) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -49,7 +49,7 @@ func (e *elections) win(term uint64) (cause ElectionCause) {
 	return cause
 }
 
-// because returns the cause in words, which follow a semicolon.
+// because returns the cause in words, for the end of an event's text.
 func (c ElectionCause) because() string {
 	switch c {
 	case ElectionTransfer:
@@ -61,7 +61,7 @@ func (c ElectionCause) because() string {
 	}
 }
 
-// ElectionsWon counts the elections that this node won since it started, by cause.
+// ElectionsWon returns the number of elections that this node won since it started, by cause. Each cause is present.
 func (n *Node) ElectionsWon() map[ElectionCause]uint64 {
 	all := map[ElectionCause]uint64{ElectionTimeout: 0, ElectionTransfer: 0, ElectionRefused: 0, ElectionStart: 0}
 	n.elections.mu.Lock()

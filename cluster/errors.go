@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	// ErrNotLeader says that this node can't do it because it does not lead, or
-	// not yet. Nothing was appended: trying again elsewhere is safe.
+	// ErrNotLeader says that this node does not lead, or is not ready to lead yet. Nothing was appended: a retry at another
+	// node is safe.
 	ErrNotLeader = errors.New("this member is not the leader")
 	// ErrUnknownOutcome says that a proposal may or may not be committed, now or later.
 	ErrUnknownOutcome = errors.New("the outcome of the proposal is unknown")
@@ -18,7 +18,7 @@ var (
 	ErrClosed = errors.New("this member is shutting down")
 	// ErrRemoved says that this node was removed from its cluster.
 	ErrRemoved = errors.New("this member was removed from the cluster; empty its data directory to let it join again as a new member")
-	// ErrSecured says that a node that has run with a cluster secret was started without a secret.
+	// ErrSecured says that the node was started without a secret although it had a cluster secret at an earlier start.
 	ErrSecured = errors.New("the data directory belongs to a secured member; set --secret-file, or --insecure to let every process that reaches a port command the member")
 	// ErrDuplicate says that another process has this node's identity.
 	ErrDuplicate = errors.New("another process has the identity of this member")
@@ -28,17 +28,17 @@ var (
 	ErrTooOld = errors.New("the member's program is too old")
 	// ErrUnknownMember says that no member has this ID or name.
 	ErrUnknownMember = errors.New("no such member")
-	// ErrQuorum says that a change of membership was refused because it would leave no working majority.
+	// ErrQuorum says that a change of membership was refused because no majority of the voters would be alive after it.
 	ErrQuorum = errors.New("too few live voters would remain")
 	// ErrAmbiguousMember says that a name belongs to several members.
 	ErrAmbiguousMember = errors.New("several members have this name")
-	// ErrNamesUnknown says that it is not known yet which member has a name.
+	// ErrNamesUnknown says that a name may belong to a member whose name is not known yet.
 	ErrNamesUnknown = errors.New("not all members' names are known yet")
 	// ErrNoSuccessor says that no voter can take over leadership.
 	ErrNoSuccessor = errors.New("no other voter can become the leader")
-	// ErrMemberUnreachable says that another member cannot be contacted: the reason MEMBER_UNREACHABLE.
+	// ErrMemberUnreachable says that another member cannot be contacted. Its reason in the API is MEMBER_UNREACHABLE.
 	ErrMemberUnreachable = errors.New("member cannot be contacted")
-	// ErrNotAlive says that gossip has lost a node.
+	// ErrNotAlive says that gossip does not reach a node.
 	ErrNotAlive = errors.New("the member is not alive")
 	// ErrOtherCluster says that a peer belongs to another cluster.
 	ErrOtherCluster = errors.New("the member belongs to another cluster")
@@ -55,7 +55,8 @@ func (e *StalledError) Error() string {
 		"check the disk, then start the member again", e.Dir, e.Lasts.Round(time.Second))
 }
 
-// proposalError sorts raft's errors by the only question that matters: can the entry have been appended?
+// proposalError wraps an error of raft with ErrNotLeader if the entry was certainly not appended, and with ErrUnknownOutcome
+// otherwise.
 func proposalError(err error) error {
 	switch {
 	case err == nil:

@@ -26,34 +26,34 @@ var (
 )
 
 const (
-	// maxForeign bounds the problems that are remembered of streams, and those of datagrams.
+	// maxForeign bounds the number of remembered problems: of streams, and separately of datagrams.
 	maxForeign = 32
-	// foreignKept is for how long a problem is listed after it was heard last.
+	// foreignKept is the time for which a problem is listed after it last occurred.
 	foreignKept = time.Minute
-	// foreignLogged is the least time between a line in the log and the next one about the same host and problem follows.
+	// foreignLogged is the least time between two log lines about the same host and problem.
 	foreignLogged = 10 * time.Minute
 )
 
 // ForeignPeer is a peer that this member cannot understand: one of the two is open, or their secrets differ.
 type ForeignPeer struct {
 	Address string // host, as heard last
-	Problem string // with what to do
+	Problem string // with the action to take
 	At      time.Time
 }
 
-// foreign remembers the peers that this member cannot understand, and logs each now and then. The source of a datagram can
-// be forged, so peers heard only by datagrams have their own room and their own lines in the log, and take none from peers
-// heard on a stream.
+// foreign remembers the peers that this member cannot understand, and logs each at most once per foreignLogged. The source of
+// a datagram can be forged. So peers heard only by datagrams have their own limits of memory and log lines, and take nothing
+// from peers heard on a stream.
 type foreign struct {
 	logger *slog.Logger
 
-	streams, datagrams lines.Limit // of the log
+	streams, datagrams lines.Limit // limits of log lines
 
 	mu    sync.Mutex
 	heard map[foreignKey]heardForeign
 }
 
-// foreignKey is a host, of IPv6 its network, and its problem: several members with different problems may share a host.
+// foreignKey is a host (for IPv6, its network) and its problem. Several members with different problems may share a host.
 type foreignKey struct {
 	origin  netip.Prefix
 	problem string
@@ -69,7 +69,7 @@ func newForeign(logger *slog.Logger) *foreign {
 	return &foreign{logger: logger, heard: make(map[foreignKey]heardForeign)}
 }
 
-// note takes an error of a connection or of a message from an address.
+// note records an error of a connection or of a message from an address, if it reveals a problem with a secret.
 func (f *foreign) note(from net.Addr, err error) {
 	problem := misunderstanding(err)
 	if problem == nil || from == nil {
@@ -96,7 +96,7 @@ func (f *foreign) note(from net.Addr, err error) {
 	f.heard[key] = h
 }
 
-// makeRoom forgets the peer that was heard least lately if there are too many of a kind. Requires f.mu.
+// makeRoom forgets the least recently heard peer of a kind if there are too many of that kind. Requires f.mu held.
 func (f *foreign) makeRoom(stream bool) {
 	var count int
 	var oldest foreignKey
@@ -115,7 +115,7 @@ func (f *foreign) makeRoom(stream bool) {
 	}
 }
 
-// line reports whether a line about a stream or a datagram may be logged now, and counts it.
+// line reports whether a line about a stream or a datagram may be logged now. If so, the line counts against its limit.
 func (f *foreign) line(stream bool) bool {
 	if stream {
 		return f.streams.Allow()
