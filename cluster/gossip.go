@@ -18,20 +18,20 @@ import (
 )
 
 const (
-	// maxPeers bounds what is remembered of nodes that gossip.
+	// maxPeers bounds the number of nodes that are remembered from gossip.
 	maxPeers = 1000
-	// nameKept is the least time that memberlist keeps a dead node. Then the next round of probes, which takes an
-	// interval for each live node, forgets it.
+	// nameKept is the least time for which memberlist keeps a dead node. After that, the next round of probes forgets the
+	// node; a round takes one probe interval for each live node.
 	nameKept = 30 * time.Second
 	// gossipTimeout bounds an exchange over a gossip stream.
 	gossipTimeout = 2 * time.Second
 )
 
-// gossipLabel keeps other programs that use memberlist away.
+// gossipLabel separates this gossip from that of other programs that use memberlist.
 const gossipLabel = "snowraft/1"
 
-// gossip is this node's view of the others: who is there, where, and what time
-// they have. It learns of all nodes and decides nothing.
+// gossip is this node's view of the other nodes: which nodes exist, their addresses and their clocks. It learns of all nodes
+// and makes no decisions.
 type gossip struct {
 	list   *memberlist.Memberlist // nil until open
 	screen *screened              // nil until open
@@ -47,23 +47,24 @@ type gossip struct {
 	foreign  *foreign
 	ancestry ancestry
 	probes   probes
-	// roundTrip takes the time of a datagram to a member and back; nil: nothing does.
+	// roundTrip receives the round-trip time of a datagram to a member; may be nil.
 	roundTrip func(member string, took time.Duration)
-	// refusals take a leader's word that it does not add this node, by its kind.
+	// refusals handle a leader's message that it does not add this node, by the kind of message.
 	refusals map[byte]func(said []byte)
 
 	mu         sync.Mutex
 	peers      map[string]peerInfo // by node ID, this node excluded
-	told       map[string]bool     // refusals that were logged
+	told       map[string]bool     // names for which first was called
 	contacting []string            // addresses of the gossip port that is being contacted
-	veto       error               // why a join was refused last
+	veto       error               // reason of the last refused join
 	asked      map[uint64]clockAsked
 	farewell   time.Duration // bound on the announcement of the departure
-	// strangers leave room for members, each start of which has another name.
+	// members and strangers are bounded separately, so that strangers leave room for members. Each start of a member has
+	// another name.
 	members, strangers *roster
 
-	changed chan struct{} // has room for one: a node came, went or changed
-	claims  chan struct{} // has room for one: there may be a claim to check, see unmet
+	changed chan struct{} // capacity 1; signals that a node came, went or changed
+	claims  chan struct{} // capacity 1; signals that there may be a claim to check, see unmet
 }
 
 func newGossip(cfg *Config, self func() meta, standing func(string) (member, voter bool), foreign *foreign) *gossip {
@@ -77,7 +78,7 @@ func newGossip(cfg *Config, self func() meta, standing func(string) (member, vot
 	}
 }
 
-// open starts the gossip; until then this node knows only the nodes that dial it.
+// open starts the gossip. Until then, this node knows only the nodes that dial it.
 func (g *gossip) open(cfg *Config) error {
 	mc := memberlist.DefaultLANConfig()
 	mc.Name = g.self().gossipName()
@@ -89,7 +90,7 @@ func (g *gossip) open(cfg *Config) error {
 	mc.TCPTimeout = gossipTimeout
 	mc.AdvertiseAddr = cfg.GossipHost
 	mc.AdvertisePort = cfg.GossipPort
-	mc.BindPort = cfg.GossipPort // what a seed without a port is taken to have
+	mc.BindPort = cfg.GossipPort // memberlist's default port of a seed without a port
 	mc.ProbeInterval = cfg.Timing.GossipProbe
 	mc.ProbeTimeout = cfg.Timing.GossipProbe / 2
 	g.farewell = min(time.Second, cfg.Timing.GossipProbe)
@@ -106,13 +107,13 @@ func (g *gossip) open(cfg *Config) error {
 		return fmt.Errorf("gossip: %w", err)
 	}
 	g.mu.Lock()
-	g.list = list // memberlist hands messages on already
+	g.list = list // memberlist already delivers messages
 	g.mu.Unlock()
 	return nil
 }
 
-// join contacts another member; it fails with ErrOtherCluster, ErrMemberUnreachable, or a reason of misunderstanding.
-// A node that hears no other node does not know which of its secrets the others encrypt with, and tries one by one.
+// join contacts another member. Errors: ErrOtherCluster, ErrMemberUnreachable, or an error of misunderstanding. A node that
+// hears no other node does not know with which of its secrets the others encrypt, so it tries one secret after another.
 func (g *gossip) join(addr string) error {
 	err := g.contact(addr)
 	if g.keys == nil || !errors.Is(err, errOtherKeys) || g.list.NumMembers() > 1 {
@@ -131,7 +132,8 @@ func (g *gossip) join(addr string) error {
 	return err
 }
 
-// misheard takes what this node could not read. A join says so.
+// misheard records the error of a message that this node could not read. If the message was an answer, the current join
+// returns that error.
 func (g *gossip) misheard(from net.Addr, err error, answer bool) {
 	g.foreign.note(from, err)
 	if problem := misunderstanding(err); problem != nil && answer {
@@ -161,8 +163,7 @@ func (g *gossip) contact(addr string) error {
 	return fmt.Errorf("%w: %s", ErrMemberUnreachable, reasonOf(err))
 }
 
-// announce sends the changed metadata to the other nodes. A failure is fixed by
-// the next exchange of states.
+// announce sends the changed metadata to the other nodes. The next exchange of states makes up for a failure.
 func (g *gossip) announce() {
 	if g.list != nil {
 		_ = g.list.UpdateNode(time.Second)
@@ -171,7 +172,7 @@ func (g *gossip) announce() {
 
 func (g *gossip) signal() { notify(g.changed) }
 
-// notify sends to a channel that has room for one, unless it is full.
+// notify sends to a channel of capacity 1, unless it is full.
 func notify(ch chan<- struct{}) {
 	select {
 	case ch <- struct{}{}:
@@ -179,10 +180,10 @@ func notify(ch chan<- struct{}) {
 	}
 }
 
-// close leaves the gossip (which is not leaving the cluster) and stops it.
+// close leaves the gossip and stops it. The node stays a member of its cluster.
 func (g *gossip) close() error {
 	if err := g.list.Leave(g.farewell); err != nil {
-		// The others find out by themselves, a little later.
+		// The other nodes notice the departure a little later.
 		g.logger.Debug("departure not announced", "error", err)
 	}
 	err := g.list.Shutdown()
@@ -190,7 +191,7 @@ func (g *gossip) close() error {
 	return err
 }
 
-// compatible says why a node can't be a peer.
+// compatible returns the reason for which a node cannot be a peer; nil if it can.
 func (g *gossip) compatible(m meta) error {
 	own := g.self().Cluster
 	if own != "" && m.Cluster != "" && own != m.Cluster {
@@ -200,7 +201,7 @@ func (g *gossip) compatible(m meta) error {
 	return nil
 }
 
-// judge decodes and checks a peer's metadata; a refusal is logged once for each peer.
+// judge decodes and checks a peer's metadata. It logs a refusal once for each peer.
 func (g *gossip) judge(n *memberlist.Node) (meta, error) {
 	m, err := decodeMeta(n.Meta)
 	if err == nil {
@@ -210,7 +211,7 @@ func (g *gossip) judge(n *memberlist.Node) (meta, error) {
 		first := g.first(n.Name)
 		g.mu.Lock()
 		if p, ok := g.peers[m.ID]; ok && p.meta.Process == m.Process {
-			delete(g.peers, m.ID) // it was none of us yet when it was heard first
+			delete(g.peers, m.ID) // it belonged to no cluster yet when it was heard first
 		}
 		g.mu.Unlock()
 		if first {
@@ -220,7 +221,7 @@ func (g *gossip) judge(n *memberlist.Node) (meta, error) {
 	return m, err
 }
 
-// The rest implements memberlist's delegates; memberlist calls it from its own goroutines.
+// The methods below implement memberlist's delegates; memberlist calls them from its own goroutines.
 
 // NodeMeta implements memberlist.Delegate.
 func (g *gossip) NodeMeta(limit int) []byte {
@@ -236,7 +237,7 @@ func (g *gossip) GetBroadcasts(int, int) [][]byte { return nil }
 func (g *gossip) LocalState(bool) []byte          { return nil }
 func (g *gossip) MergeRemoteState([]byte, bool)   {}
 
-// NotifyAlive implements memberlist.AliveDelegate: other clusters' members are not heard, nor more names than fit.
+// NotifyAlive implements memberlist.AliveDelegate. It refuses members of other clusters, and names beyond the bounds.
 func (g *gossip) NotifyAlive(n *memberlist.Node) error {
 	m, err := g.judge(n)
 	if err != nil {
@@ -254,7 +255,7 @@ func (g *gossip) NotifyAlive(n *memberlist.Node) error {
 	return g.strangers.admit(n.Name, g.mono())
 }
 
-// NotifyMerge implements memberlist.MergeDelegate: one foreign member among them vetoes a join.
+// NotifyMerge implements memberlist.MergeDelegate: a single foreign node among nodes vetoes a join.
 func (g *gossip) NotifyMerge(nodes []*memberlist.Node) (refused error) {
 	for _, n := range nodes {
 		if _, err := g.judge(n); err != nil {
@@ -265,8 +266,8 @@ func (g *gossip) NotifyMerge(nodes []*memberlist.Node) (refused error) {
 	return refused
 }
 
-// vetoed keeps why a node is refused for the contact that is in progress; what it says of the node that was contacted goes
-// before what it says of others.
+// vetoed stores the reason for which a node is refused, for the contact in progress. A reason about the contacted node takes
+// precedence over reasons about other nodes.
 func (g *gossip) vetoed(n *memberlist.Node, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -314,13 +315,13 @@ func (g *gossip) NotifyLeave(n *memberlist.Node) {
 	switch {
 	case ok && member:
 		if p.met.Process != m.Process && g.lives(p.met) {
-			p.meta = p.met // what left was forged
+			p.meta = p.met // the process that left was forged
 		} else {
 			g.setAlive(&p, false)
 		}
 		g.peers[m.ID] = p
 	case ok:
-		delete(g.peers, m.ID) // it never became a member, or was removed
+		delete(g.peers, m.ID) // never became a member, or was removed
 	}
 	g.mu.Unlock()
 	if ok {
@@ -329,5 +330,5 @@ func (g *gossip) NotifyLeave(n *memberlist.Node) {
 	g.signal()
 }
 
-// mono is this process's monotonic clock.
+// mono returns the reading of this process's monotonic clock.
 func (g *gossip) mono() time.Duration { return time.Duration(g.watch.Now().Mono) * time.Millisecond }

@@ -12,12 +12,12 @@ import (
 	"github.com/snowraft/snowraft/internal/places"
 )
 
-// requestedConn is a stream that another opened.
+// requestedConn is a stream that another node opened.
 type requestedConn struct {
 	places.Conn
 	ring ring
 	said bytes.Reader // the whole request; nothing follows it
-	to   io.Writer    // seals the answer; nil if it is not to be sealed
+	to   io.Writer    // seals the answer; nil if the answer is not sealed
 }
 
 func (c *requestedConn) hear() error {
@@ -50,13 +50,13 @@ func (c *requestedConn) request() ([]byte, error) {
 	c.Place.Heard() // a recorded request opens as well, so this does not keep the place
 	said, err := screen.Request(opened, gossipLabel, maxPeers)
 	if key, first := unsealer.Key(); key != nil {
-		c.to = screen.NewSealer(c.Conn.Conn, key, gossipLabel, first) // a key that the caller has
+		c.to = screen.NewSealer(c.Conn.Conn, key, gossipLabel, first) // the caller has this key
 	}
 	return said, err
 }
 
-// explain answers to a caller that this node cannot understand, so that the caller's own log can say why. The answer
-// carries nothing: its form says enough.
+// explain answers a caller that this node cannot understand, so that the caller can log the reason. The answer is empty: its
+// form alone tells the two reasons apart.
 func (c *requestedConn) explain(reason error) {
 	_ = c.SetWriteDeadline(time.Now().Add(gossipTimeout))
 	switch {
@@ -67,7 +67,7 @@ func (c *requestedConn) explain(reason error) {
 	default:
 		return
 	}
-	_, _ = io.CopyN(io.Discard, c.Conn, screen.MaxState) // unread bytes would make the answer get lost
+	_, _ = io.CopyN(io.Discard, c.Conn, screen.MaxState) // closing with unread bytes could lose the answer
 }
 
 // Read implements net.Conn.

@@ -10,16 +10,16 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// guarded is a transport on which raft's messages have values that raft can bear: it panics over some, and
-// others would make numbers overflow. Answers are checked as well as requests, because a stranger may be at a
-// member's address. Lies within these bounds are not detected.
+// guarded is a transport that passes only messages whose values raft can handle. Raft panics over some values, and others
+// would make numbers overflow. The transport checks requests and answers, because a stranger may be at a member's address. It
+// does not detect false values within these bounds.
 type guarded struct {
 	Transport
 	bounds func() bounds
 	ready  <-chan struct{} // closed when bounds may be called
-	// appended is called with each answer to entries that did not fail.
+	// appended is called with each request for entries, and its answer, that did not fail.
 	appended func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse)
-	// chosen is called when a leader has chosen this node as its successor.
+	// chosen is called when a message says that a leader has chosen this node as its successor.
 	chosen  func()
 	consume chan raft.RPC
 	closed  chan struct{}
@@ -41,8 +41,8 @@ func newGuarded(inner Transport, ready <-chan struct{}, bounds func() bounds,
 // Consumer implements raft.Transport.
 func (g *guarded) Consumer() <-chan raft.RPC { return g.consume }
 
-// SetHeartbeatHandler takes raft's heartbeat fast path away, which can race with the writing of the log
-// (hashicorp/raft#695): heartbeats go the way of all other messages.
+// SetHeartbeatHandler implements raft.Transport. It does nothing, and so disables raft's fast path for heartbeats, which can
+// race with writes to the log (hashicorp/raft#695). Heartbeats take the path of all other messages.
 func (*guarded) SetHeartbeatHandler(func(raft.RPC)) {}
 
 // Close implements raft.WithClose.
@@ -71,13 +71,13 @@ func (g *guarded) run() {
 	}
 }
 
-// pass hands a request to raft or refuses it; false once the transport is closed. It waits until raft has
-// answered, so that the next request is judged by the log as this one leaves it.
+// pass hands a request to raft or refuses it; it returns false once the transport is closed. It waits for raft's answer, so
+// that the next request is checked against the log after this one.
 func (g *guarded) pass(rpc raft.RPC) bool {
 	if err := g.bounds().request(rpc.Command); err != nil {
-		go func() { // for as long as the stranger takes, also beyond Close
+		go func() { // runs as long as the stranger takes, even after Close
 			if rpc.Reader != nil {
-				_, _ = io.Copy(io.Discard, rpc.Reader) // the next request is behind the snapshot
+				_, _ = io.Copy(io.Discard, rpc.Reader) // the next request follows the snapshot
 			}
 			rpc.Respond(nil, err)
 		}()
@@ -103,8 +103,8 @@ func (g *guarded) pass(rpc raft.RPC) bool {
 	}
 }
 
-// stand makes raft stand for election at once, as a member does to which leadership is transferred: the other voters vote
-// although they have heard a leader. It reports whether raft does.
+// stand makes raft stand for election at once, like the target of a leadership transfer: the other voters vote although they
+// have heard a leader. It reports whether raft took the request.
 func (g *guarded) stand(ctx context.Context) bool {
 	request := &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}
 	select {
@@ -141,15 +141,15 @@ func (g *guarded) AppendEntries(id raft.ServerID, target raft.ServerAddress, arg
 	return err
 }
 
-// broken reports whether a request failed because the other side had closed the connection. Raft's pool holds connections that
-// broke while nothing was sent on them. A leader tries the next one at once, so that its followers hear it again before
-// they take it to be gone, see succession.
+// broken reports whether a request failed because the other side had closed the connection. Raft's pool holds connections
+// that broke while they were idle. A leader tries the next connection at once, so that its followers hear it again before
+// they count it as gone, see succession.
 func broken(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// AppendEntriesPipeline implements raft.Transport. A wedged pipeline looks healthy (hashicorp/raft#612), and its answers
-// would pass unchecked and unobserved.
+// AppendEntriesPipeline implements raft.Transport. It offers no pipeline: a wedged one looks healthy (hashicorp/raft#612), and
+// its answers would pass unchecked and unobserved.
 func (*guarded) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.AppendPipeline, error) {
 	return nil, raft.ErrPipelineReplicationNotSupported
 }
@@ -160,7 +160,7 @@ func (g *guarded) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, a
 	return g.answered(err, resp.Term)
 }
 
-// answered checks the term of an answer: a candidate takes over a later one.
+// answered checks the term of an answer, because raft adopts a later term from an answer.
 func (g *guarded) answered(err error, term uint64) error {
 	if err != nil {
 		return err

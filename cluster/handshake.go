@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// The handshake opens every connection to a Raft port. The dialer says who it
-// is, of which cluster, and whom it wants; the acceptor says yes, or why not.
-// Thus two clusters never exchange a Raft message, not even after an address
-// was given to another node.
+// The handshake opens every connection to a Raft port. The dialer sends its identity, its cluster and the ID of the wanted
+// node; the acceptor accepts, or refuses with a reason. Therefore two clusters never exchange a Raft message, not even after
+// an address was reused for another node.
 const (
 	handshakeMagic   = "SNOWRAFT\x01"
 	handshakeTimeout = 5 * time.Second
@@ -22,11 +21,11 @@ const (
 	tlsHandshake = 22 // the first byte of a TLS connection
 )
 
-// hello is the dialer's word.
+// hello is the dialer's message.
 type hello struct {
 	From meta   `json:"from"`
-	To   string `json:"to"` // the ID of the node wanted
-	// For says what the connection is for; empty: Raft's messages.
+	To   string `json:"to"` // ID of the wanted node
+	// For is the purpose of the connection; empty means Raft's messages.
 	For purpose `json:"for,omitempty"`
 }
 
@@ -39,13 +38,13 @@ const (
 	forLoss  purpose = "loss"  // see Loss
 )
 
-// handshakeReply is the acceptor's answer. A refusal names no IDs, because anything may have dialed.
+// handshakeReply is the acceptor's answer. A refusal contains no IDs, because any program may have dialed.
 type handshakeReply struct {
 	Refused refusal `json:"refused,omitempty"`
 	Detail  string  `json:"detail,omitempty"`
 	From    meta    `json:"from,omitzero"` // the acceptor, if it accepts
 
-	why string // the detail for the acceptor's own log
+	why string // detail for the acceptor's own log
 }
 
 type refusal string
@@ -74,7 +73,7 @@ func greet(conn io.ReadWriter, h hello) (meta, error) {
 	return decodeMeta(reply.From.encode())
 }
 
-// err returns the error that the reply means to the dialer; nil if it accepts.
+// err returns the dialer's error for a refusal; nil if the acceptor accepts.
 func (r handshakeReply) err() error {
 	switch r.Refused {
 	case accepted:
@@ -90,9 +89,8 @@ func (r handshakeReply) err() error {
 	}
 }
 
-// Handshake is the handshake of two nodes of one process: a simulated
-// Transport, which has no connections to shake hands on, calls it on the
-// dialer before it carries the first message to another node.
+// Handshake performs the handshake between two nodes of one process. A simulated Transport has no connections for a
+// handshake, so it calls Handshake on the dialer before it carries the first message to another node.
 func (n *Node) Handshake(to *Node) error {
 	reply := to.judge(hello{From: n.meta(), To: to.ID()}, "")
 	if err := reply.err(); err != nil {
@@ -103,7 +101,7 @@ func (n *Node) Handshake(to *Node) error {
 	return nil
 }
 
-// receive runs the acceptor's side and returns what the dialer says.
+// receive runs the acceptor's side and returns the dialer's message.
 func receive(conn io.ReadWriter, judge func(hello) handshakeReply) (hello, error) {
 	var h hello
 	if err := readFrame(conn, &h); err != nil {

@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// hedges start something else beside what takes long. One timer serves all of them and stays set while there are some: to set one for
-// each would wake a thread each time, which costs as much as the question that it is for.
+// hedges start additional queries when a query takes long. One timer serves all of them and stays set while there are any.
+// Setting a timer for each hedge would wake a thread each time, which costs as much as the query itself.
 type hedges struct {
 	mu    sync.Mutex
-	open  []*hedge // the earliest first
+	open  []*hedge // earliest first
 	timer *time.Timer
 	set   bool
 }
 
-// hedge is started, in a goroutine of its own, unless it is removed before it is due.
+// hedge is a function that is started in its own goroutine, unless the hedge is removed before it is due.
 type hedge struct {
 	due   time.Time
 	start func()
 }
 
-// add adds what is started after hedgeAfter.
+// add adds a hedge that is due after hedgeAfter.
 func (hs *hedges) add(start func()) *hedge {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -33,7 +33,7 @@ func (hs *hedges) add(start func()) *hedge {
 	return h
 }
 
-// remove reports whether a hedge was not started, and never will be.
+// remove removes a hedge. It reports whether the hedge was not started, and so never will be.
 func (hs *hedges) remove(h *hedge) bool {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
@@ -45,7 +45,7 @@ func (hs *hedges) remove(h *hedge) bool {
 	return true
 }
 
-// arm sets the timer. Requires the lock.
+// arm sets the timer. Requires hs.mu held.
 func (hs *hedges) arm(d time.Duration) {
 	hs.set = true
 	if hs.timer == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// keyring holds the ciphers of the gossip keys of the present secrets.
+// keyring holds the ciphers for the gossip keys of the present secrets.
 type keyring struct {
 	keys *trust.Keys
 	now  atomic.Pointer[ring]
@@ -20,7 +20,7 @@ type ring struct {
 	changed <-chan struct{} // closed when the keys have changed
 }
 
-// newKeyring returns nil without keys.
+// newKeyring returns the keyring of keys; nil if keys is nil.
 func newKeyring(keys *trust.Keys) *keyring {
 	if keys == nil {
 		return nil
@@ -28,7 +28,7 @@ func newKeyring(keys *trust.Keys) *keyring {
 	return &keyring{keys: keys}
 }
 
-// present returns the ciphers; those of an open member are none.
+// present returns the ciphers of the present secrets; none for an open member.
 func (k *keyring) present() ring {
 	if k == nil {
 		return ring{}
@@ -40,7 +40,7 @@ func (k *keyring) present() ring {
 			return *r
 		}
 	}
-	r := &ring{changed: k.keys.Changed()} // before the secrets, so that no change is missed
+	r := &ring{changed: k.keys.Changed()} // taken before the secrets, so that no change is missed
 	for _, secret := range k.keys.All() {
 		r.all = append(r.all, sealing(secret))
 	}

@@ -32,5 +32,6 @@ func (n *Node) HasLeader() bool {
 	return leader != ""
 }
 
-// LeaderChanges counts the leaders that this node learned of since it started; also itself, and one again that came back.
+// LeaderChanges returns how often this node learned of a leader since it started. The count includes this node itself, and
+// counts a returning leader again.
 func (n *Node) LeaderChanges() uint64 { return n.leaders.Load() }

@@ -16,18 +16,17 @@ import (
 
 const (
 	barrierTimeout = 30 * time.Second
-	// stuckTransfer is the time that raft may say that a transfer of leadership is in progress to a
-	// node that was elected after it: far longer than a transfer takes.
+	// stuckTransfer is the time for which raft may report to a newly elected node that a transfer of leadership is in
+	// progress. It is far longer than a transfer takes.
 	stuckTransfer = 5 * time.Second
 )
 
-// errStuckTransfer is the state that raft 1.7.3 can get into when transfers to a node that does not answer fail
-// again and again (leadershipTransfer blocks on a full channel of a replication that has
-// ended): it refuses everything, and keeps sending heartbeats, so that no other voter is
-// elected. Only a new process ends that.
+// errStuckTransfer reports a state that raft 1.7.3 can reach when transfers to a node that does not answer fail repeatedly:
+// leadershipTransfer blocks on a full channel of a replication that has ended. Raft then refuses everything, but keeps
+// sending heartbeats, so that no other voter is elected. Only a new process leaves that state.
 var errStuckTransfer = errors.New("a failed leadership transfer blocks Raft, member halted; restart this member, its data is intact")
 
-// follow is the one consumer of raft's leadership changes.
+// follow is the only consumer of raft's leadership changes.
 func (n *Node) follow() {
 	var stop func()
 	defer func() {
@@ -41,7 +40,7 @@ func (n *Node) follow() {
 			return
 		case leads := <-n.notify:
 			if stop != nil {
-				stop() // also on a second "leads": a term was lost and won between
+				stop() // also on a second "leads": leadership was lost and won again in between
 				stop = nil
 			}
 			if leads {
@@ -55,7 +54,7 @@ func (n *Node) follow() {
 	}
 }
 
-// startLeading runs lead until the returned function is called, which waits for its end.
+// startLeading runs lead until the returned function is called, which waits until lead returns.
 func (n *Node) startLeading() (stop func()) {
 	ctx, cancel := context.WithCancel(n.ctx)
 	done := make(chan struct{})
@@ -69,7 +68,7 @@ func (n *Node) startLeading() (stop func()) {
 	}
 }
 
-// lead is the life of a leader.
+// lead runs the leader's tasks until ctx is canceled.
 func (n *Node) lead(ctx context.Context) {
 	var term uint64
 	began := time.Now()
@@ -79,7 +78,7 @@ func (n *Node) lead(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if err == nil && n.raft.CurrentTerm() == term { // so it is the term that this node leads in
+		if err == nil && n.raft.CurrentTerm() == term { // so this node leads in this term
 			break
 		}
 		if errors.Is(err, raft.ErrLeadershipTransferInProgress) && time.Since(began) > stuckTransfer {
@@ -92,7 +91,7 @@ func (n *Node) lead(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(time.Second): // not taken
+		case <-time.After(time.Second): // no voter took leadership
 		}
 	}
 	n.logger.Info("leadership acquired", "term", term)
@@ -121,7 +120,7 @@ func (n *Node) lead(ctx context.Context) {
 	n.reconcileLoop(ctx)
 }
 
-// barrier waits until everything that earlier leaders committed was applied here.
+// barrier waits until this node has applied all entries that earlier leaders committed.
 func (n *Node) barrier(ctx context.Context) error {
 	select {
 	case err := <-outcome(n.raft.Barrier(barrierTimeout)):
@@ -142,13 +141,13 @@ func outcome(f raft.Future) <-chan error {
 // IsLeader reports whether this node leads and is ready to serve as the leader.
 func (n *Node) IsLeader() bool { return n.leads.Load() != 0 }
 
-// LeadingTerm is the term in which this node leads and is ready to serve as the leader; 0 while it does not.
+// LeadingTerm returns the term in which this node leads and is ready to serve as the leader; 0 while it does not.
 func (n *Node) LeadingTerm() uint64 { return n.leads.Load() }
 
-// Term is raft's current term.
+// Term returns raft's current term.
 func (n *Node) Term() uint64 { return n.raft.CurrentTerm() }
 
-// termIfOpen is Term for those who may ask before raft runs.
+// termIfOpen returns Term; ok is false before raft runs.
 func (n *Node) termIfOpen() (term uint64, ok bool) {
 	select {
 	case <-n.opened:
@@ -158,13 +157,13 @@ func (n *Node) termIfOpen() (term uint64, ok bool) {
 	}
 }
 
-// CommitIndex and AppliedIndex are how far the log is committed and applied here.
+// CommitIndex returns the index of the last log entry that this node knows to be committed.
 func (n *Node) CommitIndex() uint64 { return n.raft.CommitIndex() }
 
 // LastIndex returns the index of the last log entry of this node, committed or not.
 func (n *Node) LastIndex() uint64 { return n.raft.LastIndex() }
 
-// InTouch reports whether this node follows a leader that it has just heard from.
+// InTouch reports whether this node follows a leader and has heard from it within the heartbeat timeout.
 func (n *Node) InTouch() bool {
 	_, leader := n.raft.LeaderWithID()
 	return leader != "" && time.Since(n.raft.LastContact()) < n.cfg.Timing.Heartbeat
@@ -173,7 +172,7 @@ func (n *Node) InTouch() bool {
 // AppliedIndex returns the index of the last log entry that this node has applied.
 func (n *Node) AppliedIndex() uint64 { return n.raft.AppliedIndex() }
 
-// Leader is the member that leads as far as this node knows.
+// Leader returns the member that leads, as far as this node knows.
 func (n *Node) Leader() (Member, bool) {
 	_, id := n.raft.LeaderWithID()
 	s, ok := n.server(string(id))
@@ -183,7 +182,7 @@ func (n *Node) Leader() (Member, bool) {
 	return n.describe(s, n.meta(), id), true
 }
 
-// LeaderChanged is closed when the known leader, or whether it is ready, changes.
+// LeaderChanged returns a channel that is closed when the known leader changes, or when this node becomes ready to lead.
 func (n *Node) LeaderChanged() <-chan struct{} { return n.leader.next() }
 
 func (n *Node) hasSuccessor() bool {
@@ -192,11 +191,11 @@ func (n *Node) hasSuccessor() bool {
 	})
 }
 
-// TransferLeadership hands leadership to a voter, or to the best one when id is
-// empty, and returns the new leader. Only the leader can.
+// TransferLeadership transfers leadership to the voter id, or to a voter of raft's choice if id is empty, and returns the new
+// leader. Only the leader can.
 //
-// Errors: ErrNotLeader when nothing came of it; ErrUnknownOutcome when the other may still
-// take over; ErrNoSuccessor; ErrNotAlive; those of Member; that of ctx.
+// Errors: ErrNotLeader if leadership did not move; ErrUnknownOutcome if the other voter may still take over;
+// ErrNoSuccessor; ErrNotAlive; the errors of Member; the error of ctx.
 func (n *Node) TransferLeadership(ctx context.Context, id string) (Member, error) {
 	term := n.raft.CurrentTerm()
 	var f raft.Future
@@ -245,8 +244,8 @@ func (n *Node) TransferLeadership(ctx context.Context, id string) (Member, error
 	}
 }
 
-// transferError sorts raft's errors as proposalError does. A node that was told to take over, or may have been,
-// can do so after raft has given up.
+// transferError wraps raft's errors as proposalError does. If raft may have requested a node to take over, that node can do
+// so after raft has given up.
 func transferError(err error) error {
 	err = proposalError(err)
 	if errors.Is(err, ErrUnknownOutcome) {

@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// links are the Raft connections that processes of other nodes opened to this node and that are still open.
+// links counts the open Raft connections that processes of other nodes opened to this node.
 type links struct {
 	mu     sync.Mutex
 	opened uint64 // counts all links
 	open   map[origin]*openLinks
-	moved  broadcast // a process opened its first link, or its last link closed
+	moved  broadcast // sent when a process opens its first link, or its last link closes
 }
 
 // origin is a process of a node.
@@ -68,16 +68,18 @@ func (l *links) process(id string) (process string) {
 	return process
 }
 
-// Linked counts a connection that another node of this process opened, until the returned function is called. A simulated
-// Transport, which has no connections, calls it.
+// Linked counts a connection from another node in this operating-system process, until the returned function is called. A
+// simulated Transport, which has no connections, calls it.
 func (n *Node) Linked(from *Node) (closed func()) {
 	return n.links.add(origin{from.ID(), from.process})
 }
 
-// Process differs between starts of this node, also those of copies of its data directory.
+// Process returns an identifier that differs between all starts of this node, also between starts with copies of its data
+// directory.
 func (n *Node) Process() string { return n.process }
 
-// linkedConn is a link. A closed or broken connection fails the read that waits for the next message.
+// linkedConn is a link. When the connection closes or breaks, the read that waits for the next message fails and removes the
+// link.
 type linkedConn struct {
 	net.Conn
 	remove func()

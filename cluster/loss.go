@@ -11,12 +11,12 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Loss is the question of a voter to another: did the process that leads end, and may the voter that asks stand for election?
+// Loss is a voter's question to another voter: did the leader's process stop, and may the asking voter stand for election?
 type Loss struct {
-	Leader  string `json:"leader"`  // its ID
-	Process string `json:"process"` // of the leader
-	Term    uint64 `json:"term"`    // that it leads in
-	// LastTerm and LastIndex are those of the last entry of the log of the voter that asks.
+	Leader  string `json:"leader"`  // ID of the leader
+	Process string `json:"process"` // process of the leader
+	Term    uint64 `json:"term"`    // term of the leader
+	// LastTerm and LastIndex are the term and index of the last log entry of the asking voter.
 	LastTerm  uint64 `json:"last_term"`
 	LastIndex uint64 `json:"last_index"`
 }
@@ -24,19 +24,19 @@ type Loss struct {
 // LossReply is the answer to a Loss.
 type LossReply struct {
 	Agrees bool   `json:"agrees"`
-	Why    string `json:"why,omitempty"` // it does not
+	Why    string `json:"why,omitempty"` // reason for which it does not agree
 }
 
-// Witnesses finds out whether processes live. A simulated Transport may be one.
+// Witnesses checks whether processes are alive. A simulated Transport may implement it.
 type Witnesses interface {
 	// Knock shakes hands at the address of a node and returns the process that answers. It fails with
 	// syscall.ECONNREFUSED only if the host refused the connection.
 	Knock(ctx context.Context, id raft.ServerID, address string) (process string, err error)
-	// AskLoss asks a node.
+	// AskLoss sends a question to a node and returns its answer.
 	AskLoss(ctx context.Context, id raft.ServerID, address raft.ServerAddress, question Loss) (LossReply, error)
 }
 
-// Knock implements Witnesses. A name may stand for several hosts: all of them must refuse.
+// Knock implements Witnesses. A host name may resolve to several addresses: all of them must refuse.
 func (s *streamLayer) Knock(ctx context.Context, id raft.ServerID, address string) (process string, err error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *streamLayer) AskLoss(ctx context.Context, id raft.ServerID, address raf
 	return reply, readFrame(conn, &reply)
 }
 
-// answerLoss answers the one question on a connection.
+// answerLoss answers the single question on a connection, and closes the connection.
 func (s *streamLayer) answerLoss(conn net.Conn, from string) {
 	defer func() { _ = conn.Close() }()
 	if err := conn.SetDeadline(time.Now().Add(termTimeout)); err != nil {
@@ -95,7 +95,7 @@ func (s *streamLayer) answerLoss(conn net.Conn, from string) {
 	}
 }
 
-// evidence is the reason for which a process counts as gone.
+// evidence is the reason to count a process as gone.
 type evidence string
 
 const (
@@ -104,7 +104,8 @@ const (
 	processChanged evidence = "the leader's connections closed, and another process answers at its address"
 )
 
-// knock looks for a process at its address: alive, gone, or neither is certain.
+// knock checks whether a process is at its address. It returns the evidence if the process is gone, alive if it answers, and
+// err if neither is certain.
 func (n *Node) knock(leader origin, address string, timeout time.Duration) (found evidence, alive bool, err error) {
 	ctx, cancel := context.WithTimeout(n.ctx, timeout)
 	defer cancel()

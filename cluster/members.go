@@ -17,30 +17,31 @@ import (
 type Member struct {
 	ID      string
 	Name    string
-	Address string // of its Raft port
+	Address string // address of its Raft port
 	Gossip  string // address of its gossip port; empty when not known
-	API     string // of its gRPC port; empty when not known
+	API     string // address of its gRPC port; empty when not known
 	Voter   bool
 	Leader  bool
 	// Alive reports whether gossip reaches the member; always true for this node.
 	Alive bool
-	// NotAliveSince is the time since which gossip does not reach it, in Unix ms: at the earliest the start of this
+	// NotAliveSince is the time since which gossip does not reach the member, in Unix ms; never before the start of this
 	// node. 0 if Alive.
 	NotAliveSince int64
 	// ClockOffset is the time by which the member's clock is ahead of this node's.
 	ClockOffset time.Duration
 	Version     string
-	// Secrets are the fingerprints of the cluster secrets that it knows, in the order of its file; none in an open cluster.
+	// Secrets are the fingerprints of the cluster secrets that the member knows, in the order of its file; none in an open
+	// cluster.
 	Secrets []string
-	// Commands is the newest command version it supports; 0 when not known.
+	// Commands is the newest command version that the member supports; 0 when not known.
 	Commands uint32
-	// Starts counts its starts with this data directory; 0 when not known.
+	// Starts is the number of the member's starts with its data directory; 0 when not known.
 	Starts uint64
-	// Halted: its process said, before it ended, that it must not go on.
+	// Halted reports whether the member's process announced that it halted.
 	Halted bool
 }
 
-// Members lists the nodes of the Raft configuration, by name.
+// Members returns the nodes of the Raft configuration, sorted by name and ID.
 func (n *Node) Members() []Member {
 	own := n.meta()
 	_, leader := n.raft.LeaderWithID()
@@ -54,7 +55,7 @@ func (n *Node) Members() []Member {
 	return members
 }
 
-// label names a node for people; see [Member.label].
+// label returns the display name of a node; see [Member.label].
 func (n *Node) label(id raft.ServerID) string {
 	s, ok := n.server(string(id))
 	if !ok {
@@ -64,7 +65,7 @@ func (n *Node) label(id raft.ServerID) string {
 	return n.describe(s, n.meta(), "").label()
 }
 
-// nameOf returns the name of a node; empty if the name is not known. It waits for neither raft nor the disk.
+// nameOf returns the name of a node; empty if the name is not known. It waits neither for raft nor for the disk.
 func (n *Node) nameOf(id string) string {
 	if id == n.ID() {
 		return n.cfg.Name
@@ -91,7 +92,7 @@ func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
 		m.Name, m.Gossip, m.API, m.Version = known.Name, known.Gossip, known.API, known.Version
 		m.Alive, m.NotAliveSince = p.alive, p.lostAt
 		m.Secrets, m.Starts, m.Halted = p.meta.fingerprints(), p.meta.Starts, p.meta.Halted
-		if p.met.ID != "" || n.greeter == nil { // a version that was never supported would halt the member
+		if p.met.ID != "" || n.greeter == nil { // claims do not count: a version that is not supported would halt the member
 			m.Commands = min(known.Commands, p.meta.Commands) // another process may have an older program
 		}
 		if offset, measured := n.cfg.Watch.PeerOffset(m.ID); measured {
@@ -101,13 +102,14 @@ func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
 	return m
 }
 
-// Member finds a member by ID or name. Names are not unique, and that of a member
-// which has not been seen since this node started is not known. The error is
-// ErrUnknownMember; ErrAmbiguousMember when several have the name; or ErrNamesUnknown
-// when one that is not known by name may be meant, also beside one that is.
+// Member finds a member by ID or name. Names are not unique, and the name of a member that was not seen since this node
+// started is not known.
+//
+// Errors: ErrUnknownMember; ErrAmbiguousMember if several members have the name; ErrNamesUnknown if a member whose name is
+// not known may be meant, even if another member is known to have the name.
 func (n *Node) Member(idOrName string) (Member, error) { return find(n.Members(), idOrName) }
 
-// find is Member among these.
+// find returns the member among members with an ID or name. Its errors are those of [Node.Member].
 func find(members []Member, idOrName string) (Member, error) {
 	var named, nameless []Member
 	for _, m := range members {
@@ -123,7 +125,7 @@ func find(members []Member, idOrName string) (Member, error) {
 	switch {
 	case len(named) > 1:
 		return Member{}, fmt.Errorf("%w: %q is any of %s; use the ID", ErrAmbiguousMember, idOrName, ids(named))
-	case len(nameless) > 0: // who is known to have the name need not be who is meant
+	case len(nameless) > 0: // the member that is known to have the name may not be the one meant
 		return Member{}, fmt.Errorf("%w: %q could be any of %s; try again when all members are alive, or use the ID",
 			ErrNamesUnknown, idOrName, ids(append(named, nameless...)))
 	case len(named) == 0:
@@ -143,8 +145,9 @@ func ids(members []Member) string {
 // IsMember reports whether this node is in its own Raft configuration, and whether it votes.
 func (n *Node) IsMember() (member, voter bool) { return n.standing(n.ID()) }
 
-// Contact makes this node's gossip contact another node, which the leader then adds if it is new. Once the other node is a member,
-// Contact returns it with the index of the log entry that added it, 0 if it was a member before.
+// Contact makes this node's gossip contact another node, which the leader then adds if it is new. Once the other node is a
+// member, Contact returns it with the index of the log entry that added it. The index is 0 if the node was a member before,
+// or if a snapshot has replaced the entry.
 func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, uint64, error) {
 	last, before := n.raft.LastIndex(), n.servers()
 	if err := n.gossip.join(gossipAddress); err != nil {
@@ -187,7 +190,7 @@ func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, uint6
 	}
 }
 
-// addedAt returns the index of the first log entry after another one whose configuration has a server; 0 if there is none.
+// addedAt returns the index of the first log entry behind index after whose configuration has a server; 0 if there is none.
 func (n *Node) addedAt(id string, after uint64) uint64 {
 	for index, last := after+1, n.raft.LastIndex(); index <= last; index++ {
 		var entry raft.Log
@@ -205,5 +208,5 @@ func contains(servers []raft.Server, id string) bool {
 	return slices.ContainsFunc(servers, func(s raft.Server) bool { return string(s.ID) == id })
 }
 
-// Commands is the newest command version that this node supports.
+// Commands returns the newest command version that this node supports.
 func (n *Node) Commands() uint32 { return n.cfg.Commands }

@@ -7,21 +7,21 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// maxMembers bounds what hostile or broken gossip can fill the Raft configuration with.
+// maxMembers bounds the number of nodes that hostile or broken gossip can add to the Raft configuration.
 const maxMembers = 100
 
-// change makes one change of the membership. It guarantees that, from the begin of do to its end, no
-// other change is made by this node, and this node appends to the log in one term only:
+// change runs do, which makes one change of the membership. While do runs, this node makes no other change, and appends to
+// the log in one term only:
 //
-//   - lead does not end before do has, and raft enters no later term as leader before lead has
-//     ended, since follow takes the notifications of raft, which waits for that (runLeader).
-//   - A node leads once it has applied all entries of earlier terms.
+//   - lead does not return before do has. Raft does not lead in a later term before lead has returned: raft waits until
+//     follow takes its notification (runLeader), and follow waits for lead.
+//   - A node leads only after it has applied all entries of earlier terms.
 //
-// So do sees every removal that precedes its own entries in the log, and a member that was
-// removed becomes neither a nonvoter nor a voter. The index that raft could guard a change with is
-// not enough, because a removal is first a command: it changes no configuration.
+// Therefore do sees every removal that precedes its own entries in the log, and a removed member becomes neither a nonvoter
+// nor a voter. The index with which raft can guard a change is not enough, because a removal is first a command, which
+// changes no configuration.
 func (n *Node) change(do func() error) error {
-	n.changing <- struct{}{} // no mutex: in synthetic time a wait for one stops the clock
+	n.changing <- struct{}{} // not a mutex: in synthetic time, waiting for a mutex stops the clock
 	defer func() { <-n.changing }()
 	if !n.IsLeader() || n.Failure() != nil {
 		return ErrNotLeader
@@ -42,9 +42,8 @@ func (n *Node) settle(f raft.Future) error {
 	}
 }
 
-// Remove takes a member out of the cluster permanently. Only the leader can, and
-// not itself: it hands leadership over first. It refuses what CheckRemoval refuses.
-// A removal that ctx interrupts has an unknown outcome and continues.
+// Remove removes a member from the cluster permanently. Only the leader can, and it cannot remove itself: it must transfer
+// leadership first. Remove returns the errors of CheckRemoval. If ctx ends, the removal continues and its outcome is unknown.
 func (n *Node) Remove(ctx context.Context, id string, force bool) error {
 	done := make(chan error, 1)
 	go func() {
@@ -58,7 +57,7 @@ func (n *Node) Remove(ctx context.Context, id string, force bool) error {
 			if err := n.CheckRemoval(id, force); err != nil {
 				return err
 			}
-			// Its outcome must be known before the next change, whoever waits for it.
+			// The outcome must be known before the next change, even if ctx ends.
 			if err := n.cfg.Removed.Remove(context.WithoutCancel(ctx), id); err != nil {
 				return err
 			}
@@ -73,8 +72,8 @@ func (n *Node) Remove(ctx context.Context, id string, force bool) error {
 	}
 }
 
-// CheckRemoval returns why a member cannot be removed: ErrUnknownMember or, without force,
-// ErrQuorum when no majority of the voters would be alive afterwards.
+// CheckRemoval returns the reason for which a member cannot be removed: ErrUnknownMember or, without force, ErrQuorum if no
+// majority of the remaining voters is alive.
 func (n *Node) CheckRemoval(id string, force bool) error {
 	if _, ok := n.server(id); !ok {
 		return fmt.Errorf("%w: %s", ErrUnknownMember, id)
@@ -85,7 +84,7 @@ func (n *Node) CheckRemoval(id string, force bool) error {
 	return nil
 }
 
-// without returns the number of voters without one member, and the number of them that are alive.
+// without returns the number of voters other than one member, and how many of them are alive.
 func without(members []Member, id string) (live, voters int) {
 	for _, m := range members {
 		if m.Voter && m.ID != id {
@@ -98,8 +97,9 @@ func without(members []Member, id string) (live, voters int) {
 	return live, voters
 }
 
-// finishRemoval takes a removed member out of the Raft configuration. It needs no check: the
-// removal was decided, and each voter that has ended makes the majority harder to reach.
+// finishRemoval removes a removed member from the Raft configuration. It needs no check: the removal is already decided, and
+// each stopped voter in the configuration makes a majority harder to reach. A leader that was removed transfers leadership
+// instead.
 func (n *Node) finishRemoval(s raft.Server) error {
 	if string(s.ID) == n.ID() {
 		n.raft.LeadershipTransfer()
@@ -108,8 +108,7 @@ func (n *Node) finishRemoval(s raft.Server) error {
 	return n.settle(n.raft.RemoveServer(s.ID, 0, enqueueTimeout))
 }
 
-// ended reports whether a member was removed and has left the Raft configuration. Until it has,
-// its vote may be needed.
+// ended reports whether a member was removed and has left the Raft configuration. Until it has left, its vote may be needed.
 func (n *Node) ended(id string) bool {
 	if !n.cfg.Removed.IsRemoved(id) {
 		return false

@@ -14,9 +14,9 @@ import (
 type meta struct {
 	ID      string `json:"i"`
 	Name    string `json:"n"`
-	Cluster string `json:"c,omitempty"` // empty: of no cluster yet
+	Cluster string `json:"c,omitempty"` // empty if the node has joined no cluster yet
 	Starts  uint64 `json:"s"`
-	// Process differs between processes, also between those that have copies of one data directory.
+	// Process differs between all processes, also between processes with copies of one data directory.
 	Process string `json:"p"`
 	Raft    string `json:"r"`
 	API     string `json:"a,omitempty"`
@@ -24,30 +24,31 @@ type meta struct {
 	Version string `json:"v,omitempty"`
 	// Commands is the newest fsm_version that the node supports.
 	Commands uint32 `json:"f"`
-	// Keys are the fingerprints of the secrets that the node knows, with commas between; empty if it is open.
+	// Keys are the fingerprints of the secrets that the node knows, separated by commas; empty for an open node.
 	Keys string `json:"k,omitempty"`
-	// Expect and Quorum are for bootstrap: how many nodes this one waits for,
-	// and a digest of the set of nodes that it would start a cluster with.
+	// Expect and Quorum are for bootstrap: the number of nodes that start a cluster together, and a digest of the set of
+	// nodes with which this node would start a cluster.
 	Expect int    `json:"e,omitempty"`
 	Quorum string `json:"q,omitempty"`
-	// Nonvoter: the node is never to become a voter.
+	// Nonvoter reports whether the node must never become a voter.
 	Nonvoter bool `json:"o,omitempty"`
-	// ForceName: the node is to join although a member has its name.
+	// ForceName reports whether the node joins although a member has its name.
 	ForceName bool `json:"x,omitempty"`
-	// Hears: the node hears a process of a cluster that its cluster was restored from.
+	// Hears reports whether the node hears a process of a cluster that its cluster was restored from.
 	Hears bool `json:"h,omitempty"`
-	// Halted: the node must not go on. Its process ends, and the others know why it is gone.
+	// Halted reports whether the node has halted. Its process exits, and the other members can show the reason.
 	Halted bool `json:"z,omitempty"`
 }
 
 const (
 	// maxMeta is memberlist's limit.
 	maxMeta = 512
-	// roomForMeta is the number of bytes by which a node's metadata grows after its start: with a cluster and a quorum, and with more secrets.
+	// roomForMeta is the number of bytes by which a node's metadata may grow after its start: by a cluster, by a quorum, and
+	// by more secrets.
 	roomForMeta = 130
-	// maxProcess is the most that is read of a process's number, in bytes.
+	// maxProcess is the greatest length of Process, in bytes.
 	maxProcess = 16
-	// maxKeys is the most secrets that a file holds.
+	// maxKeys is the greatest number of secrets in Keys.
 	maxKeys = 4
 )
 
@@ -59,7 +60,7 @@ func (m meta) encode() []byte {
 	return raw
 }
 
-// decodeMeta reads what a peer sent; it can be anything.
+// decodeMeta decodes and checks bytes from a peer, which can be arbitrary.
 func decodeMeta(raw []byte) (meta, error) {
 	var m meta
 	if len(raw) > maxMeta {
@@ -83,12 +84,11 @@ func decodeMeta(raw []byte) (meta, error) {
 	return m, nil
 }
 
-// gossipName is a node's name in gossip. It differs between processes, so that a
-// node that comes back elsewhere does not have to wait until its old address
-// was declared dead.
+// gossipName returns the node's name in gossip. It differs between processes, so that a node that returns at another address
+// does not have to wait until its old address was declared dead.
 func (m meta) gossipName() string { return m.ID + "/" + m.Process }
 
-// newProcess draws the number of a process.
+// newProcess returns a random identifier for a process.
 func newProcess() string {
 	raw := uuid.New()
 	return base64.RawURLEncoding.EncodeToString(raw[:6])

@@ -6,16 +6,16 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Meter takes the durations that a node measures. Its functions are called from several goroutines and must not wait; a nil
-// function takes none.
+// Meter receives the durations that a node measures. Its functions are called from several goroutines and must not block; each
+// may be nil.
 type Meter struct {
-	// Synced takes the time that log entries needed until they were on the disk.
+	// Synced receives the duration of each write of log entries to the disk, including the sync.
 	Synced func(took time.Duration)
-	// RoundTrip takes the time that a datagram needed to the member with an ID and back.
+	// RoundTrip receives the round-trip time of each datagram to a member, by its ID.
 	RoundTrip func(member string, took time.Duration)
 }
 
-// meteredLog measures the writes to a log. Raft makes them from one goroutine.
+// meteredLog measures the writes to a log. Raft writes from one goroutine.
 type meteredLog struct {
 	raft.LogStore
 	synced func(took time.Duration)
@@ -24,7 +24,7 @@ type meteredLog struct {
 // StoreLog implements raft.LogStore.
 func (m meteredLog) StoreLog(l *raft.Log) error { return m.StoreLogs([]*raft.Log{l}) }
 
-// StoreLogs implements raft.LogStore. A write that fails ends the node, and counts for nothing.
+// StoreLogs implements raft.LogStore. A failed write halts the node and is not measured.
 func (m meteredLog) StoreLogs(logs []*raft.Log) error {
 	began := time.Now()
 	err := m.LogStore.StoreLogs(logs)

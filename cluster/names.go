@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Two members of one name are usually a mistake: a setting that was copied, or another data directory than before. A leader
-// adds no node whose name another member of the Raft configuration has, and reports that to the node, which halts.
+// Two members with one name are usually a mistake: a copied setting, or another data directory than before. A leader adds no
+// node whose name another member of the Raft configuration has. It reports that to the node, which halts.
 
 const (
-	nameRefused = 'n' // the kind of the user message of memberlist's
-	// namesWithin is for how long a new leader waits for names that it does not know before it adds a node.
+	nameRefused = 'n' // kind of memberlist's user message
+	// namesWithin is the time for which a new leader waits for names that it does not know before it adds a node.
 	namesWithin = 5 * time.Second
-	// namesApart is for how long two nodes of one name wait for each other before the later one, by ID, halts instead of
-	// starting a cluster: one of them may have ended just now.
+	// namesApart is the time for which two nodes with one name wait before the node with the greater ID halts instead of
+	// starting a cluster. They wait because one of them may have just stopped.
 	namesApart = 10 * time.Second
-	// refusedFor is for how long a process that was refused for its name is not added after the name has become free: it halts,
-	// and gossip takes some seconds to notice.
+	// refusedFor is the time for which a process that was refused for its name is not added, even if the name becomes free:
+	// the process halts, and gossip takes some seconds to notice.
 	refusedFor = 30 * time.Second
 )
 
@@ -28,16 +28,16 @@ type refusedName struct {
 	at    time.Duration // on the monotonic clock
 }
 
-// nameRefusal is the leader's word to a node that it does not add. It is of use to one process only, so that a recorded one
-// is of none.
+// nameRefusal is the leader's message to a node that it does not add because of its name. It is valid for one process only,
+// so a replayed message has no effect.
 type nameRefusal struct {
-	Process string `json:"p"` // of the node
-	ID      string `json:"i"` // of the member that has the name
+	Process string `json:"p"` // process of the node
+	ID      string `json:"i"` // ID of the member that has the name
 	Raft    string `json:"r"`
 	Alive   bool   `json:"l,omitempty"`
 }
 
-// nameTaken returns the other member that has a node's name, unless the node insists on it.
+// nameTaken returns another member that has a node's name, unless the node has set ForceName.
 func (n *Node) nameTaken(m meta) (taken Member, ok bool) {
 	if m.ForceName || m.Name == "" {
 		return Member{}, false
@@ -50,11 +50,11 @@ func (n *Node) nameTaken(m meta) (taken Member, ok bool) {
 	return Member{}, false
 }
 
-// twins are members with one name: a member was restarted under the name of another one, or is to replace it. They are zero
-// if each member has its own name.
+// twins are two members with one name: a member was restarted under the name of another member, or will replace it. The
+// value is zero if each member has its own name.
 type twins struct{ name, ids string }
 
-// twinsOf returns the first of them. The members are sorted by name.
+// twinsOf returns the first twins among members, which are sorted by name.
 func twinsOf(members []Member) twins {
 	for i := 1; i < len(members); i++ {
 		if first, second := members[i-1], members[i]; first.Name != "" && first.Name == second.Name {
@@ -64,7 +64,8 @@ func twinsOf(members []Member) twins {
 	return twins{}
 }
 
-// namesOpen reports whether a leader that has just been elected may still learn the name of a member.
+// namesOpen reports whether a name of a member is unknown and this leader was elected at most namesWithin ago, so that it may
+// still learn that name.
 func (n *Node) namesOpen() bool {
 	if n.gossip.mono()-n.ledSince > namesWithin {
 		return false
@@ -77,8 +78,8 @@ func (n *Node) namesOpen() bool {
 	return false
 }
 
-// nameRefused reports whether a node is not added because of its name, and then reports that to it. Only the leader's reconcile
-// calls it.
+// nameRefused reports whether a node is not added because of its name. If so, it sends the refusal to the node. Only the
+// leader's reconcile calls it.
 func (n *Node) nameRefused(p peerInfo) bool {
 	now := n.gossip.mono()
 	maps.DeleteFunc(n.refusedNames, func(_ string, r refusedName) bool { return now-r.at > refusedFor })
@@ -92,7 +93,7 @@ func (n *Node) nameRefused(p peerInfo) bool {
 	return refused
 }
 
-// refuseName reports to a node that it is not added.
+// refuseName sends a node the refusal because of its name, and logs the first one.
 func (n *Node) refuseName(p peerInfo, taken Member) {
 	if n.gossip.first("name of " + p.meta.gossipName()) {
 		n.logger.Warn("member not added: its name is taken; remove the member that has the name, or start the new one with another --name or with --force-name",
@@ -104,7 +105,7 @@ func (n *Node) refuseName(p peerInfo, taken Member) {
 	}
 }
 
-// onNameRefused takes such a word. Only a node of no cluster heeds it.
+// onNameRefused handles a nameRefusal. A node that has joined a cluster ignores it.
 func (n *Node) onNameRefused(said []byte) {
 	var r nameRefusal
 	if json.Unmarshal(said, &r) != nil || r.Process != n.process || n.ClusterID() != "" {
@@ -124,12 +125,12 @@ func (n *Node) failName(r nameRefusal) {
 		ErrNameTaken, n.cfg.Name, r.ID, r.Raft, state, n.ID(), n.cfg.DataDir, r.ID))
 }
 
-// sameNames reports whether two of the nodes that would start a cluster have one name. When that lasts, this node halts if it
-// is the later one of two.
+// sameNames reports whether two of the nodes that would start a cluster have one name. If that lasts for namesApart, this node
+// halts if it is the one with the greater ID.
 func (n *Node) sameNames(set []meta) bool {
 	own, names, mine := n.meta(), make(map[string]meta), false
 	same := false
-	for _, m := range set { // in the order of their IDs
+	for _, m := range set { // sorted by ID
 		first, taken := names[m.Name]
 		if !taken || m.Name == "" {
 			names[m.Name] = m

@@ -20,9 +20,10 @@ import (
 
 // Node is one running node. Its methods may be called from any goroutine.
 //
-// Its goroutines: follow (leadership, and while leading: lead and what it
-// starts), bootstrap (until the node is of a cluster), watch (clock, disk,
-// lost members), watchLeader (its end), report (the log), probe (members while there is no leader), and those of raft and memberlist.
+// Its goroutines: follow (leadership; while leading also lead and the goroutines that lead starts), bootstrap (until the node
+// belongs to a cluster), watch (clock, disk, own membership), watchLeader (the end of the leader's process), rejoin (seeds and
+// lost members), meet (claims about members), meetAncestors (processes of ancestors), rotate (secrets), report (the log and
+// the events), probe (members while there is no leader), observeLeader, and those of raft and memberlist.
 type Node struct {
 	cfg       Config
 	logger    *slog.Logger
@@ -31,7 +32,7 @@ type Node struct {
 	store     *storage.Store
 	stream    *streamLayer           // nil in simulations
 	network   *raft.NetworkTransport // as above
-	greeter   Greeter                // nil in simulations whose transport is none
+	greeter   Greeter                // nil in simulations whose transport does not implement it
 	witnesses Witnesses              // as above
 	terms     *terms                 // nil in simulations
 	asker     TermAsker
@@ -43,26 +44,26 @@ type Node struct {
 	seeds     seeds
 
 	notify       chan bool
-	leads        atomic.Uint64             // the term in which it leads and is ready: all entries of earlier terms were applied; 0: none
-	replicated   replication               // by the followers, while leading
-	answered     atomic.Value              // the raft.ServerID of who answered Verify last
-	hedges       hedges                    // of Verify
-	handedOver   time.Time                 // when it last transferred leadership for its clock; while leading only
-	changing     chan struct{}             // has room for one: taken while the membership changes, see change
-	fitSince     map[raft.ServerID]fitness // of nonvoters that are fit to vote; while leading only
+	leads        atomic.Uint64             // term in which this node leads and is ready (entries of earlier terms applied); 0: none
+	replicated   replication               // acknowledgements of the followers, while leading
+	answered     atomic.Value              // raft.ServerID of the voter that answered Verify last
+	hedges       hedges                    // hedges of Verify
+	handedOver   time.Time                 // last transfer of leadership because of the clock; while leading only
+	changing     chan struct{}             // capacity 1; filled while the membership changes, see change
+	fitSince     map[raft.ServerID]fitness // nonvoters that are fit to vote; while leading only
 	refusedNames map[string]refusedName    // by process; while leading only
-	ledSince     time.Duration             // since when it leads, on the monotonic clock; while leading only
-	sameSince    time.Duration             // since when it waits beside a node of its name; see sameNames
-	leader       broadcast                 // changes of the known leader
-	quorum       atomic.Pointer[string]    // what meta says of bootstrap
-	upkeep       atomic.Int64              // when the last round of watch began, on the monotonic clock
-	leaderless   atomic.Int64              // since when no leader is known, on the monotonic clock; 0 if one is
+	ledSince     time.Duration             // start of leading, on the monotonic clock; while leading only
+	sameSince    time.Duration             // start of the wait next to a node with its name; see sameNames
+	leader       broadcast                 // sent when the known leader changes
+	quorum       atomic.Pointer[string]    // meta.Quorum
+	upkeep       atomic.Int64              // start of the last round of watch, on the monotonic clock
+	leaderless   atomic.Int64              // start of the time without a known leader, on the monotonic clock; 0 if one is known
 	contacts     *contacts
 	links        links
 	succession   succession
 	elections    elections
 	proposals    proposals
-	leaders      atomic.Uint64 // counts the leaders that this node learned of
+	leaders      atomic.Uint64 // see LeaderChanges
 	wasOpen      bool          // see WasOpen; final once Open returned
 
 	ctx    context.Context // ends when Close begins
@@ -77,9 +78,8 @@ type Node struct {
 	closeErr  error
 }
 
-// Open starts a node; everything it needs from the machine is taken before
-// anything is written. The node owns cfg's listener and gossip transport from
-// now on, also when Open fails.
+// Open starts a node. cfg's listener and gossip transport are already bound, so nothing is written if a port is taken. The
+// node owns both from now on, also if Open fails.
 func Open(cfg Config) (_ *Node, err error) {
 	cfg.Timing, cfg.Events = cfg.Timing.withDefaults(), eventsOf(cfg)
 	n := &Node{
@@ -129,8 +129,8 @@ func Open(cfg Config) (_ *Node, err error) {
 	return n, nil
 }
 
-// checkSecured refuses to start a node without a secret if it has had one: a forgotten setting would let every process that
-// reaches a port command the node.
+// checkSecured refuses to start a node without a secret if the node had one at an earlier start, unless Insecure is set. A
+// forgotten setting would let every process that reaches a port command the node.
 func (n *Node) checkSecured() error {
 	switch {
 	case n.cfg.Keys != nil:
@@ -180,7 +180,7 @@ func (n *Node) openRaft() error {
 	return nil
 }
 
-// newRaft starts raft from a goroutine of its own, which ends half-way when the store fails.
+// newRaft starts raft from its own goroutine, because a failure of the store ends that goroutine half-way.
 func (n *Node) newRaft(trans Transport) (r *raft.Raft, err error) {
 	done := make(chan struct{})
 	go func() {
@@ -197,9 +197,9 @@ func (n *Node) newRaft(trans Transport) (r *raft.Raft, err error) {
 	return r, err
 }
 
-// bounds may be called once the node has opened.
+// bounds returns the present bounds of messages. It may be called once n.opened is closed.
 func (n *Node) bounds() bounds {
-	leads := n.raft.State() == raft.Leader // before the term, so that it is of this term or an earlier one
+	leads := n.raft.State() == raft.Leader // read before the term, so that it holds for this term or an earlier one
 	return bounds{
 		leads: leads, wall: n.cfg.Watch.Now().Wall,
 		term: n.raft.CurrentTerm(), applied: n.raft.AppliedIndex(), committed: n.raft.CommitIndex(),
@@ -247,17 +247,18 @@ func (n *Node) meta() meta {
 	return m
 }
 
-// WasOpen reports whether the node ran in an open cluster until this start, which has a secret: others may have written into
-// its log until then.
+// WasOpen reports whether this is the first start with a secret of a node that ran in an open cluster. Strangers may have
+// written into its log before.
 func (n *Node) WasOpen() bool { return n.wasOpen }
 
-// ID is the node's ID: a UUID that lives in its data directory.
+// ID returns the node's ID, a UUID that is stored in its data directory.
 func (n *Node) ID() string { return n.id.Node() }
 
-// ClusterID is the ID of the node's cluster; empty while it is of none.
+// ClusterID returns the ID of the node's cluster; empty while the node has joined no cluster.
 func (n *Node) ClusterID() string { return n.id.Cluster() }
 
-// Fail ends the node's usefulness: Failed closes, and whoever owns the node shall close it.
+// Fail halts the node: it closes the channel of Failed, and the owner of the node must then close the node. Only the first
+// call has an effect.
 func (n *Node) Fail(err error) {
 	n.failOnce.Do(func() {
 		n.failure = err
@@ -267,7 +268,7 @@ func (n *Node) Fail(err error) {
 	})
 }
 
-// Failed is closed when the node must halt; Failure then returns the reason.
+// Failed returns a channel that is closed when the node must halt; Failure then returns the reason.
 func (n *Node) Failed() <-chan struct{} { return n.failed }
 
 // Failure returns the reason for which the node must halt; nil while it may run.
@@ -280,12 +281,12 @@ func (n *Node) Failure() error {
 	}
 }
 
-// handoverTimeout is the time that a node that closes waits to see its successor lead.
-// That takes an election; when others close too, no voter may be left to win one.
+// handoverTimeout is the time for which a closing leader waits until its successor leads. The transfer needs an election. If
+// other nodes close too, no voter may be left to win it.
 const handoverTimeout = time.Second
 
-// Close hands leadership over, leaves the gossip and stops the node; ctx bounds
-// the handing over. It is not leaving the cluster. Later calls wait for the first.
+// Close transfers leadership if this node leads, leaves the gossip and stops the node; ctx bounds the transfer. The node stays
+// a member of its cluster. Later calls wait for the first call.
 func (n *Node) Close(ctx context.Context) error {
 	n.closeOnce.Do(func() {
 		if n.Failure() == nil && n.raft.State() == raft.Leader && n.hasSuccessor() {
@@ -300,7 +301,7 @@ func (n *Node) Close(ctx context.Context) error {
 	return n.closeErr
 }
 
-// stopRaft also closes the transport.
+// stopRaft stops raft, which also closes the transport.
 func (n *Node) stopRaft() error {
 	f := n.raft.Shutdown()
 	if n.Failure() == nil {
@@ -314,8 +315,7 @@ func (n *Node) stopRaft() error {
 	}
 }
 
-// abandon stops whatever was started, in order: raft, then its transport, the
-// store last.
+// abandon stops everything that was started: first gossip, then raft with its transport, and the store and the identity last.
 func (n *Node) abandon() error {
 	n.cancel()
 	var errs []error

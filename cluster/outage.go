@@ -11,8 +11,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// answerWithin is the time after which a member that has not answered a handshake counts as silent. The handshake may
-// still succeed.
+// answerWithin is the time after which a member that has not answered a handshake counts as silent. The handshake may still
+// succeed later.
 const answerWithin = time.Second
 
 // outage is the time without a leader as one node sees it.
@@ -25,8 +25,8 @@ type outage struct {
 // silentVoter is a voter that does not answer.
 type silentVoter struct{ name, reason string }
 
-// NoLeader returns why this node knows no leader: that it has not joined a cluster, or the voters that do not answer.
-// It returns an empty text if a leader is known.
+// NoLeader returns the reason that this node knows no leader: it has not joined a cluster, or voters do not answer. It returns
+// an empty text if a leader is known and ready.
 func (n *Node) NoLeader() string {
 	if n.id.Cluster() == "" {
 		return "this member is not part of a cluster: " + n.seeking().String()
@@ -96,7 +96,7 @@ func (o outage) silence() string {
 	return text
 }
 
-// enumerate joins names: a, b and c.
+// enumerate joins names in the form "a, b and c".
 func enumerate(names []string) string {
 	last := len(names) - 1
 	if last < 1 {
@@ -105,7 +105,8 @@ func enumerate(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// noteLeader remembers since when no leader is known. Once one is, the outcomes of attempts to reach members are forgotten.
+// noteLeader records the time since which no leader is known. Once a leader is known, it forgets the outcomes of attempts to
+// reach members.
 func (n *Node) noteLeader(known bool) {
 	if !known {
 		n.leaderless.CompareAndSwap(0, int64(max(n.gossip.mono(), 1)))
@@ -118,8 +119,8 @@ func (n *Node) noteLeader(known bool) {
 	}
 }
 
-// probe shakes hands with all other members while no leader is known: so this node can say which ones do not answer, and
-// learns of its own removal. A member that was removed while it was down does not stand for election.
+// probe shakes hands with all other members while no leader is known. By that, this node can report the members that do not
+// answer, and learns of its own removal. A member that was removed while it was down then does not stand for election.
 func (n *Node) probe() {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()

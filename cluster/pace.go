@@ -2,22 +2,22 @@ package cluster
 
 import "github.com/hashicorp/raft"
 
-// stateUnit is the size of a snapshot, in bytes, up to which the defaults of the log apply; maxStateUnits bounds how many
-// times as long the log of a larger state may get.
+// stateUnit is the greatest size of a snapshot, in bytes, for which the log has its default length. For a larger state, the
+// log may get up to maxStateUnits times as long.
 const (
 	stateUnit     = 1 << 20
 	maxStateUnits = 16
 )
 
-// logFor returns after how many log entries a snapshot is taken of a state whose last snapshot had that size, and how many
-// entries stay behind it. Both grow with the state: after a fixed number of entries, a large state would be written
-// again and again. They are bounded, because a member that starts applies the entries behind its snapshot.
+// logFor returns two numbers of log entries for a state whose last snapshot had that size in bytes: the number after which the
+// next snapshot is taken, and the number that is kept when it is taken. Both grow with the state, because a large state
+// would otherwise be written too often. Both are bounded, because a starting member applies the entries behind its snapshot.
 func (t Timing) logFor(size int64) (threshold, trailing uint64) {
 	units := uint64(max(1, min(size/stateUnit, maxStateUnits)))
 	return t.SnapshotThreshold * units, trailingLogs * units
 }
 
-// pacedSnapshots reports the size of each snapshot that was written.
+// pacedSnapshots calls written with the size of each written snapshot, in bytes.
 type pacedSnapshots struct {
 	raft.SnapshotStore
 	written func(size int64)
@@ -32,7 +32,7 @@ func (p *pacedSnapshots) Create(version raft.SnapshotVersion, index, term uint64
 	return &pacedSink{SnapshotSink: sink, written: p.written}, nil
 }
 
-// newest returns the size of the newest snapshot; 0 without one. Raft reports an error itself.
+// newest returns the size of the newest snapshot; 0 if there is none, or on an error, which raft itself reports.
 func (p *pacedSnapshots) newest() int64 {
 	all, err := p.List()
 	if err != nil || len(all) == 0 {
@@ -63,7 +63,7 @@ func (s *pacedSink) Close() error {
 	return err
 }
 
-// pace has raft take the next snapshot in proportion to the last one, of that size. Raft's goroutines call it.
+// pace sets when raft takes the next snapshot, by the size of the last one in bytes. Raft's goroutines call it.
 func (n *Node) pace(size int64) {
 	select {
 	case <-n.opened:

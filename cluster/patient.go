@@ -11,14 +11,14 @@ import (
 // replicatesPoll is the interval between two checks of whether this node still replicates to a member.
 const replicatesPoll = 50 * time.Millisecond
 
-// patient is a transport that returns the error of a request for replication when the member answers a heartbeat again. Raft's
-// pause after an error doubles up to 10 s. A member that was down for that long would hear its new leader at once, and would
-// wait as long again for the log, without which it issues nothing.
+// patient is a transport that delays the error of a replication request until the member answers a heartbeat again. Raft's
+// pause after an error doubles up to 10 s. Without the delay, a member that returns after such a time would hear its new
+// leader at once, but would wait as long again for the log, without which it issues nothing.
 //
 // Raft sends heartbeats from another goroutine, whose pause is at most half of the heartbeat timeout.
 type patient struct {
 	*guarded
-	// replicates reports whether this node leads in that term, and replicates to the member.
+	// replicates reports whether this node leads in that term and replicates to the member.
 	replicates func(id raft.ServerID, term uint64) bool
 
 	mu      sync.Mutex
@@ -73,7 +73,7 @@ func (p *patient) next(id raft.ServerID) <-chan struct{} {
 	return waiting
 }
 
-// await returns when the member answers a heartbeat, or this node no longer replicates to it.
+// await waits until the member answers a heartbeat, this node no longer replicates to it, or the transport closes.
 func (p *patient) await(id raft.ServerID, term uint64) {
 	answered := p.next(id)
 	poll := time.NewTicker(replicatesPoll)
@@ -89,7 +89,7 @@ func (p *patient) await(id raft.ServerID, term uint64) {
 	}
 }
 
-// replicates reports whether this node leads in that term, and the member is in the configuration.
+// replicates reports whether this node leads in that term and the member is in the Raft configuration.
 func (n *Node) replicates(id raft.ServerID, term uint64) bool {
 	member, _ := n.standing(string(id))
 	return member && n.raft.State() == raft.Leader && n.Term() == term

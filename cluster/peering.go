@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// judge decides over a peer that dialed our Raft port. verified is the ID in its certificate, empty without one: then
-// what the peer says of itself is only a hint.
+// judge decides whether to accept a peer that dialed this node's Raft port. verified is the ID in the peer's certificate; it
+// is empty without a certificate, and the peer's metadata is then only a hint.
 func (n *Node) judge(h hello, verified string) handshakeReply {
 	raw := h.From.encode()
 	if _, err := decodeMeta(raw); err != nil {
@@ -44,7 +44,7 @@ func (n *Node) judge(h hello, verified string) handshakeReply {
 	return handshakeReply{From: n.meta()}
 }
 
-// onRefused is called for peers that refuse our Raft connections.
+// onRefused halts this node if a peer refused its Raft connection because it was removed or is a duplicate.
 func (n *Node) onRefused(err error) {
 	switch {
 	case errors.Is(err, ErrRemoved):
@@ -54,15 +54,14 @@ func (n *Node) onRefused(err error) {
 	}
 }
 
-// raftAddress is a node's address as raft keeps it: "ID@host:port". Raft refuses
-// two servers of one address, but a node that lost its data comes back as a
-// new one at the address of the old, which may not be removed yet; and whoever
-// dials can say whom it wants.
+// raftAddress returns a node's address in raft's form: "ID@host:port". Raft refuses two servers with one address, but a node
+// that lost its data returns as a new node at the address of the old node, which may not be removed yet. The ID also lets a
+// dialer name the node that it wants.
 func raftAddress(id, hostPort string) raft.ServerAddress {
 	return raft.ServerAddress(id + "@" + hostPort)
 }
 
-// HostPort is the part of raft's address of a node that can be dialed.
+// HostPort returns the part of a node's Raft address that can be dialed.
 func HostPort(address raft.ServerAddress) string {
 	_, hostPort, ok := strings.Cut(string(address), "@")
 	if !ok {
@@ -71,8 +70,8 @@ func HostPort(address raft.ServerAddress) string {
 	return hostPort
 }
 
-// ServerAddr implements raft.ServerAddressProvider: nodes are followed by
-// their ID, so that one may come back at another address. Dialing tries the others of where too.
+// ServerAddr implements raft.ServerAddressProvider. It finds a node by its ID, so that a node may return at another address.
+// It returns the first address of where; dialing also tries the further addresses.
 func (n *Node) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
 	if string(id) == n.ID() {
 		return raftAddress(string(id), n.cfg.RaftAddress), nil
@@ -83,8 +82,8 @@ func (n *Node) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
 	return "", fmt.Errorf("the address of member %s is not known", id)
 }
 
-// where lists the addresses at which a node may be: first where a handshake succeeded last, then that in the Raft
-// configuration, and then hints: those claimed by others. It also returns how many are more than hints.
+// where lists the addresses at which a node may be: first the address of the last successful handshake, then the address in
+// the Raft configuration, then hints, which others claimed. certain is the number of addresses before the hints.
 func (n *Node) where(id string) (addresses []string, certain int) {
 	p, _ := n.gossip.peer(id)
 	<-n.opened
@@ -103,7 +102,7 @@ func (n *Node) where(id string) (addresses []string, certain int) {
 	return addresses, certain
 }
 
-// servers are the members of the latest Raft configuration.
+// servers returns the members of the latest Raft configuration.
 func (n *Node) servers() []raft.Server {
 	f := n.raft.GetConfiguration()
 	if f.Error() != nil {
@@ -121,7 +120,7 @@ func (n *Node) server(id string) (raft.Server, bool) {
 	return raft.Server{}, false
 }
 
-// standing reports whether a node is in the Raft configuration, and whether it votes; neither until raft runs.
+// standing reports whether a node is in the Raft configuration, and whether it votes. Both are false until raft runs.
 func (n *Node) standing(id string) (member, voter bool) {
 	select {
 	case <-n.opened:

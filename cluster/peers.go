@@ -10,16 +10,16 @@ const maxHints = 4
 
 // peerInfo is the last report about a node. It stays after the node went away.
 type peerInfo struct {
-	meta  meta // what gossip says, or a caller whose certificate was not checked: a claim
+	meta  meta // claim of gossip, or of a caller without a checked certificate
 	alive bool
-	// lostAt is the time since which it is not alive, in Unix ms; 0 if alive.
+	// lostAt is the time since which the node is not alive, in Unix ms; 0 if alive.
 	lostAt int64
-	met    meta     // what the node itself said in a handshake; empty before the first one
-	at     string   // where a handshake with it succeeded last
-	hints  []string // addresses that were claimed, the latest one last
+	met    meta     // metadata that the node itself sent in a handshake; zero before the first handshake
+	at     string   // address of the last successful handshake
+	hints  []string // claimed addresses, the latest one last
 }
 
-// known returns the metadata of a node: its own, and until that arrives, the claim of another node.
+// known returns the metadata that the node itself sent, or a claim if there is none yet.
 func (p peerInfo) known() meta {
 	if p.met.ID != "" {
 		return p.met
@@ -27,7 +27,7 @@ func (p peerInfo) known() meta {
 	return p.meta
 }
 
-// hinted is hints with another address, which replaces the oldest one if there are too many.
+// hinted returns hints with another address, which replaces the oldest hint if there are too many.
 func hinted(hints []string, address string) []string {
 	others := slices.DeleteFunc(slices.Clone(hints), func(h string) bool { return h == address })
 	if len(others) == maxHints {
@@ -36,7 +36,7 @@ func hinted(hints []string, address string) []string {
 	return append(others, address)
 }
 
-// learn takes a claim about a node, from gossip or a handshake.
+// learn records a claim about a node, from gossip or a handshake.
 func (g *gossip) learn(m meta, alive bool) {
 	if m.ID == g.self().ID {
 		g.heardOfSelf(m)
@@ -50,7 +50,7 @@ func (g *gossip) learn(m meta, alive bool) {
 		return
 	}
 	p.hints = hinted(p.hints, m.Raft)
-	if m.Starts >= p.meta.Starts { // else it is of an earlier start
+	if m.Starts >= p.meta.Starts { // otherwise the claim is about an earlier start
 		g.setAlive(&p, alive || (p.alive && m.Process == p.meta.Process))
 		p.meta = m
 	}
@@ -59,8 +59,8 @@ func (g *gossip) learn(m meta, alive bool) {
 	notify(g.claims)
 }
 
-// met takes what a node said of itself, at an address that this node dialed; an empty address means that it dialed
-// this node and has a certificate.
+// met records the metadata that a node itself sent. at is the address at which this node dialed it. If at is empty, the node
+// dialed this node and has a certificate.
 func (g *gossip) met(m meta, at string) {
 	if m.ID == g.self().ID {
 		return
@@ -72,7 +72,7 @@ func (g *gossip) met(m meta, at string) {
 		p.lostAt = g.began // until gossip reaches it
 	}
 	if at == "" && m.Starts < p.met.Starts {
-		return // a message that took long
+		return // a delayed message of an earlier start
 	}
 	p.met = m
 	p.hints = hinted(p.hints, m.Raft)
@@ -89,7 +89,7 @@ func (g *gossip) met(m meta, at string) {
 	g.signal()
 }
 
-// setAlive notes whether a peer is alive, and since when it is not.
+// setAlive records whether a peer is alive, and the time since which it is not.
 func (g *gossip) setAlive(p *peerInfo, alive bool) {
 	switch {
 	case alive:
@@ -100,13 +100,13 @@ func (g *gossip) setAlive(p *peerInfo, alive bool) {
 	p.alive = alive
 }
 
-// lives reports whether memberlist has a process alive. Call it with the lock.
+// lives reports whether memberlist counts a process as alive. Requires g.mu held.
 func (g *gossip) lives(m meta) bool {
 	name := m.gossipName()
 	return g.members.names[name].alive || g.strangers.names[name].alive
 }
 
-// unmet lists the live members of which something is claimed that they did not say themselves.
+// unmet lists the claims about live members that differ from the members' own metadata.
 func (g *gossip) unmet() []meta {
 	var claims []meta
 	for _, p := range g.all() {
@@ -119,7 +119,7 @@ func (g *gossip) unmet() []meta {
 	return claims
 }
 
-// peer is the last report about a node.
+// peer returns the last report about a node.
 func (g *gossip) peer(id string) (peerInfo, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -133,7 +133,7 @@ func (g *gossip) nameOf(id string) string {
 	return p.known().Name
 }
 
-// all lists the nodes that were ever seen, by ID.
+// all returns the remembered nodes, sorted by ID.
 func (g *gossip) all() []peerInfo {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -144,8 +144,8 @@ func (g *gossip) all() []peerInfo {
 	return peers
 }
 
-// forget drops the nodes that are neither alive nor members, such as a member that was dead when
-// it was removed: rejoin would contact them for as long as this process runs.
+// forget drops the nodes that are neither alive nor members, such as a member that was dead when it was removed. Otherwise
+// rejoin would contact them for as long as this process runs.
 func (g *gossip) forget() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -15,16 +15,16 @@ import (
 type Presence int
 
 const (
-	// Absent means that nothing answers, or another node.
+	// Absent means that nothing answers, or that another node answers.
 	Absent Presence = iota
-	// Present is the node itself, by its own word.
+	// Present means that the answer claims to be from the node.
 	Present
-	// Unclear is something that does not shake hands as nodes do.
+	// Unclear means that the answer is not the handshake of a node.
 	Unclear
 )
 
-// Probe reports whether a node runs at a Raft address. It changes nothing at the node, needs no
-// secret, and takes no longer than timeout.
+// Probe reports whether a node runs at a Raft address. It changes nothing at the node, needs no secret, and returns within
+// timeout.
 func Probe(ctx context.Context, address, node string, timeout time.Duration) Presence {
 	presence, err := probe(ctx, address, timeout/2, func(conn net.Conn) (Presence, error) { return probeOpen(conn, node) })
 	if err == nil {
@@ -62,8 +62,8 @@ func probe(ctx context.Context, address string, timeout time.Duration, ask func(
 	return ask(conn)
 }
 
-// probeOpen greets a node without a secret. A caller that has joined no cluster changes nothing there: any other node
-// says that it is another, and this node that the caller has no cluster.
+// probeOpen greets a node without a secret, as a caller that has joined no cluster. Such a caller changes nothing at the node.
+// The wanted node refuses it because it has no cluster; any other node refuses it because it wants another node.
 func probeOpen(conn net.Conn, node string) (Presence, error) {
 	err := writeFrame(conn, hello{From: meta{ID: uuid.NewString(), Name: "probe", Process: newProcess(), Raft: "0.0.0.0:0"}, To: node})
 	if err != nil {

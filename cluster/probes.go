@@ -8,17 +8,17 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// unansweredAfter is the time after which a question without an answer counts as a probe that failed, once the next question
-// is asked. Questions that follow sooner, as after a change of the leader, say nothing.
+// unansweredAfter is the greatest age that a question needs to count as a failed probe when the next question is sent and no
+// answer has arrived. A question that was followed sooner, as after a change of the leader, does not count.
 const unansweredAfter = 500 * time.Millisecond
 
-// ProbeFailures are the probes of one member that failed.
+// ProbeFailures holds the numbers of failed probes of one member.
 type ProbeFailures struct {
 	UDP uint64 // questions for the clock that were not answered within about a second
 	TCP uint64 // connections to the gossip port that could not be opened
 }
 
-// probes counts the probes of other nodes that failed, by node ID. It holds no more nodes than gossip does.
+// probes counts the failed probes of other nodes, by node ID. It holds no more nodes than gossip does.
 type probes struct {
 	mu     sync.Mutex
 	failed map[string]ProbeFailures
@@ -41,8 +41,8 @@ func (p *probes) keep(member func(id string) bool) {
 	maps.DeleteFunc(p.failed, func(id string, _ ProbeFailures) bool { return !member(id) })
 }
 
-// ProbeFailures counts the probes of the other members that failed since this node started, by member ID; all that did not
-// fail are in it too. Gossip probes no member that it has lost, but keeps trying to connect to it.
+// ProbeFailures returns the numbers of failed probes of the other members since this node started, by member ID. Members
+// without a failure are included. Gossip does not probe a member that it has lost, but keeps trying to connect to it.
 func (n *Node) ProbeFailures() map[string]ProbeFailures {
 	all := make(map[string]ProbeFailures)
 	for _, s := range n.servers() {
@@ -60,7 +60,7 @@ func (n *Node) ProbeFailures() map[string]ProbeFailures {
 	return all
 }
 
-// undialed notes that the gossip port of a node could not be connected to. Addresses of no member count for nothing.
+// undialed counts a failed connection to the gossip port of a node. It ignores addresses that belong to no member.
 func (g *gossip) undialed(to memberlist.Address) {
 	for _, p := range g.all() {
 		if p.meta.Gossip != to.Addr && p.met.Gossip != to.Addr {

@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// A program that does not know the commands that its cluster uses cannot apply the log. A leader does not add a node with such
-// a program, and reports that to the node, which halts; otherwise the node would stay in the Raft configuration after it had
-// halted over the log.
+// A program that does not know the commands of its cluster cannot apply the log. A leader does not add a node with such a
+// program, and reports that to the node, which halts. If the leader added it, the node would halt over the log and stay in
+// the Raft configuration.
 
-const programRefused = 'v' // the kind of the user message of memberlist's
+const programRefused = 'v' // kind of memberlist's user message
 
-// programRefusal is the leader's word to a node that it does not add because of its program. As with names, it is of use to
-// one process only.
+// programRefusal is the leader's message to a node that it does not add because of its program. Like nameRefusal, it is valid
+// for one process only.
 type programRefusal struct {
-	Process string `json:"p"` // of the node
-	Used    uint32 `json:"u"` // the fsm_version of the cluster
+	Process string `json:"p"` // process of the node
+	Used    uint32 `json:"u"` // fsm_version of the cluster
 }
 
 // tooOld reports whether a node's program does not know the commands that the cluster uses.
@@ -26,8 +26,8 @@ func (n *Node) tooOld(m meta) (used uint32, ok bool) {
 	return used, m.Commands < used
 }
 
-// programRefused reports whether a node is not added because of its program, and then reports that to it. Only the leader's
-// reconcile calls it.
+// programRefused reports whether a node is not added because of its program. If so, it sends the refusal to the node. Only the
+// leader's reconcile calls it.
 func (n *Node) programRefused(p peerInfo) bool {
 	used, refused := n.tooOld(p.meta)
 	if !refused {
@@ -44,7 +44,7 @@ func (n *Node) programRefused(p peerInfo) bool {
 	return true
 }
 
-// onProgramRefused takes such a word. Only a node of no cluster heeds it.
+// onProgramRefused handles a programRefusal. A node that has joined a cluster ignores it.
 func (n *Node) onProgramRefused(said []byte) {
 	var r programRefusal
 	if json.Unmarshal(said, &r) != nil || r.Process != n.process || n.ClusterID() != "" || r.Used <= n.cfg.Commands {

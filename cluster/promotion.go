@@ -9,12 +9,12 @@ import (
 const (
 	// mostBehind is the greatest number of log entries that a nonvoter fit for promotion may lack.
 	mostBehind = 250
-	// mostSilent is the time within which a nonvoter that is fit has acknowledged entries. The leader sends some every
-	// 200 ms, and gossip takes longer to miss a node that crashed.
+	// mostSilent is the greatest time since a nonvoter fit for promotion last acknowledged entries. The leader sends requests
+	// every 200 ms, and gossip takes longer to notice that a node crashed.
 	mostSilent = 2 * time.Second
 )
 
-// fitness is the time since which a nonvoter is fit to vote, in one of its starts.
+// fitness holds the time since which a nonvoter is fit to vote, and the number of its start.
 type fitness struct {
 	since  time.Time
 	starts uint64
@@ -41,7 +41,7 @@ func (n *Node) promotable(servers []raft.Server, now time.Time) (found raft.Serv
 	return found, ok
 }
 
-// fit reports whether a nonvoter may become a voter: it lives, wants to vote, and this leader has seen it replicate.
+// fit reports whether a nonvoter may become a voter: it is alive, may vote, and this leader has seen it replicate.
 func (n *Node) fit(id raft.ServerID) bool {
 	p, known := n.gossip.peer(string(id))
 	return known && p.alive && !p.meta.Nonvoter && !p.met.Nonvoter && n.replicated.follows(id, n.leads.Load(), n.gossip.mono())

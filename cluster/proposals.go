@@ -23,7 +23,7 @@ type proposals struct {
 	notLeader, unknown, rejected atomic.Uint64
 }
 
-// end notes the outcome of a proposal that was pending.
+// end counts the outcome of a pending proposal; err is nil if the proposal succeeded.
 func (p *proposals) end(err error) {
 	p.pending.Add(-1)
 	switch {
@@ -40,7 +40,7 @@ func (p *proposals) end(err error) {
 // ProposalsPending returns the number of commands that are being proposed.
 func (n *Node) ProposalsPending() int64 { return n.proposals.pending.Load() }
 
-// ProposalsFailed counts the proposals that failed since this node started.
+// ProposalsFailed returns the number of proposals that failed since this node started, by failure.
 func (n *Node) ProposalsFailed() map[ProposalFailure]uint64 {
 	return map[ProposalFailure]uint64{
 		ProposalNotLeader: n.proposals.notLeader.Load(), ProposalUnknown: n.proposals.unknown.Load(), ProposalRejected: n.proposals.rejected.Load(),

@@ -10,13 +10,13 @@ import (
 	"github.com/snowraft/snowraft/cluster/screen"
 )
 
-// enqueueTimeout bounds only the way into raft's queue; the commit is waited for in Propose.
+// enqueueTimeout bounds only the wait for raft's queue. Propose itself waits for the commit.
 const enqueueTimeout = time.Second
 
-// Propose replicates a command and returns what the FSM answered.
+// Propose replicates a command and returns the FSM's response.
 //
-// Errors: ErrNotLeader when nothing was appended; ErrUnknownOutcome when the
-// command may or may not be committed, now or later; ErrClosed.
+// Errors: ErrNotLeader if nothing was appended; ErrUnknownOutcome if the command may or may not be committed, now or later;
+// ErrClosed.
 func (n *Node) Propose(ctx context.Context, command []byte) (_ any, err error) {
 	n.proposals.pending.Add(1)
 	defer func() { n.proposals.end(err) }()
@@ -30,9 +30,9 @@ func (n *Node) Propose(ctx context.Context, command []byte) (_ any, err error) {
 		return nil, fmt.Errorf("command of %d bytes: expected at most %d bytes", len(command), screen.MaxCommand) // followers would refuse it
 	}
 	done := make(chan raft.ApplyFuture, 1)
-	go func() { // also the way into the queue can take long: after a failure, no goroutine takes from it
+	go func() { // Apply can block too: after a failure, no goroutine reads the queue
 		f := n.raft.Apply(command, enqueueTimeout)
-		_ = f.Error() // it is asked again
+		_ = f.Error() // waits for the outcome; read again below
 		done <- f
 	}()
 	select {
@@ -48,6 +48,6 @@ func (n *Node) Propose(ctx context.Context, command []byte) (_ any, err error) {
 	}
 }
 
-// Snapshot takes a snapshot now instead of when the log has grown. It fails
-// with raft.ErrNothingNewToSnapshot when there is nothing new.
+// Snapshot takes a snapshot now, without waiting until the log has grown. It fails with raft.ErrNothingNewToSnapshot if there
+// is nothing new.
 func (n *Node) Snapshot() error { return n.raft.Snapshot().Error() }

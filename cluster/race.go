@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// headStart is the time after which the next address is tried too.
+// headStart is the time after which the next address is also tried.
 const headStart = 250 * time.Millisecond
 
-// race tries addresses in their order, the next one when those before have failed or have had their head start, and
-// returns the first connection. So a wrong address costs a moment at most, and a right one before it nothing.
+// race tries addresses in their order and returns the first connection. It tries the next address when all earlier ones have
+// failed, or a head start has passed. So a wrong address delays the connection by at most headStart, and an address behind a
+// working one does not delay it at all.
 func race(ctx context.Context, addresses []string, try func(ctx context.Context, i int) (net.Conn, error)) (net.Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -19,7 +20,7 @@ func race(ctx context.Context, addresses []string, try func(ctx context.Context,
 		conn net.Conn
 		err  error
 	}
-	results := make(chan result) // without a buffer, so that no late connection is lost
+	results := make(chan result) // unbuffered, so that no late connection is left open
 	tried, failed := 0, 0
 	next := func() {
 		i := tried

@@ -10,15 +10,15 @@ import (
 	"github.com/snowraft/snowraft/internal/events"
 )
 
-// handOverPause is the time that a leader whose clock is off leads, if it is elected
-// again right after it transferred leadership: when all clocks jump at once all of
-// them are off until they have asked each other.
+// handOverPause is the time for which a leader with a wrong clock leads if it is elected again right after it transferred
+// leadership. If all clocks jump at once, all of them count as wrong until the members have compared them.
 const handOverPause = 5 * time.Second
 
 // actorLeader is the actor of changes that the leader makes without a request.
 const actorLeader = "leader"
 
-// reconcileLoop examines the membership whenever a member came or went, and at intervals.
+// reconcileLoop calls reconcile whenever a member came or went, and at intervals. It transfers leadership if the clock of this
+// node is wrong.
 func (n *Node) reconcileLoop(ctx context.Context) {
 	tick := time.NewTicker(n.cfg.Timing.Reconcile)
 	defer tick.Stop()
@@ -42,14 +42,12 @@ func (n *Node) reconcileLoop(ctx context.Context) {
 	}
 }
 
-// reconcile makes one change of the membership if one is due: it finishes a removal that a leader
-// began, promotes a nonvoter that is fit, or adds a new node as a nonvoter. It decides no removal
-// itself. Call it from change.
+// reconcile makes one change of the membership if one is due: it finishes a removal that a leader began, promotes a nonvoter
+// that is fit, or adds a new node as a nonvoter. It never decides a removal. Call it only from change.
 //
-// A member that moved keeps its old address in the Raft configuration: raft
-// changes a peer's address while its replication reads it without a lock
-// (updateLastAppended in raft 1.7.3), and the change is not needed, since
-// ServerAddr goes by what a member says of itself.
+// A member that moved keeps its old address in the Raft configuration. Raft changes a peer's address while its replication
+// reads the address without a lock (updateLastAppended in raft 1.7.3). The change is also not needed, because ServerAddr uses
+// the address of the last handshake.
 func (n *Node) reconcile() error {
 	servers := n.servers()
 	known := make(map[string]bool)

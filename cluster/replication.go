@@ -7,8 +7,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// replication records the last log entry that each follower acknowledged to this leader. The transport observes it, so
-// that no other claim of a node about its own log counts.
+// replication records the last log entry that each follower acknowledged to this leader. The transport observes the
+// acknowledgements; no other claim of a node about its log counts.
 type replication struct {
 	mu        sync.Mutex
 	term      uint64
@@ -17,12 +17,12 @@ type replication struct {
 
 // acknowledged is an answer to entries in the present term.
 type acknowledged struct {
-	last      uint64        // the follower has this entry and all before it
-	committed uint64        // by the leader, when it sent them
-	at        time.Duration // on the monotonic clock
+	last      uint64        // index of an entry; the follower has it and all entries before it
+	committed uint64        // the leader's commit index when it sent the entries
+	at        time.Duration // time of the answer, on the monotonic clock
 }
 
-// observe takes the answer to a request that did not fail. Raft's heartbeats name no entry and acknowledge none.
+// observe records the answer to a request that did not fail. Raft's heartbeats name no entry, so they acknowledge none.
 func (r *replication) observe(id raft.ServerID, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse, now time.Duration) {
 	last := args.PrevLogEntry + uint64(len(args.Entries))
 	if !resp.Success || resp.Term != args.Term || last == 0 {
@@ -39,8 +39,8 @@ func (r *replication) observe(id raft.ServerID, args *raft.AppendEntriesRequest,
 	r.followers[id] = acknowledged{last: last, committed: args.LeaderCommitIndex, at: now}
 }
 
-// follows reports whether a node acknowledged in this term, a moment ago, nearly all that was committed then. Compared
-// with what is committed now, a follower of a busy leader would always be behind.
+// follows reports whether a node acknowledged in this term, within mostSilent, nearly all entries that were committed then.
+// The comparison is not with the present commit index, because a follower of a busy leader is always behind that.
 func (r *replication) follows(id raft.ServerID, term uint64, now time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,18 +9,20 @@ import (
 )
 
 const (
-	// reportInterval is the time between two looks at the cluster, which are made at a change of the leader too.
+	// reportInterval is the interval at which report checks the cluster. It also checks at each change of the leader.
 	reportInterval = time.Second
-	// evenFor is the time that the number of voters is even before that is logged: several promotions in a row pass even numbers.
+	// evenFor is the time for which the number of voters must be even before that is logged: consecutive promotions pass
+	// even numbers.
 	evenFor = 10 * time.Second
-	// absentFor is the time that no leader is known before that is logged: an election takes less.
+	// absentFor is the time for which no leader must be known before that is logged: an election takes less.
 	absentFor = 3 * time.Second
-	// absentPause is the time between two lines about that, and latePause the same once no leader was known for as long.
+	// absentPause is the time between two log lines about a missing leader. After latePause without a leader, the time
+	// between two lines is latePause.
 	absentPause = 10 * time.Second
 	latePause   = time.Minute
 )
 
-// report logs the state of the cluster as this node sees it, whenever it changes.
+// report logs the state of the cluster as this node sees it, and records events, whenever that state changes.
 func (n *Node) report() {
 	tick := time.NewTicker(reportInterval)
 	defer tick.Stop()
@@ -46,8 +48,8 @@ type sighting struct {
 	leader  Member // zero if none is known
 	term    uint64
 	quorum  Quorum
-	seeking string // the search for a cluster; empty in a member of one
-	outage  string // the reason that a member of a cluster knows no leader; empty if it knows one
+	seeking string // state of the search for a cluster; empty once this node has joined one
+	outage  string // reason that this member of a cluster knows no leader; empty if it knows one
 	twins   twins
 }
 
@@ -66,17 +68,17 @@ func (n *Node) sighting(members []Member) (s sighting) {
 	return s
 }
 
-// reporter logs what differs between two sightings.
+// reporter logs the differences between two sightings.
 type reporter struct {
 	logger    *slog.Logger
 	events    Events
 	last      sighting
 	evenSince time.Duration // on the monotonic clock; 0 if the number of voters is odd
 	toldEven  bool
-	// absentSince is the time since which no leader is known, on the monotonic clock; 0 if one is.
+	// absentSince is the time since which no leader is known, on the monotonic clock; 0 if a leader is known.
 	absentSince time.Duration
-	absentNext  time.Duration // time of the next line about that
-	// notedAbsence reports whether the absence is an event already: one is enough, however long it lasts.
+	absentNext  time.Duration // time of the next log line about the absence
+	// notedAbsence reports whether the present absence was recorded as an event: one event per absence is enough.
 	notedAbsence bool
 }
 
@@ -101,7 +103,7 @@ func (r *reporter) look(s sighting, now time.Duration) {
 	r.last.twins = s.twins
 }
 
-// absence logs at intervals that no leader is known, and why.
+// absence logs at intervals that no leader is known, with the reason.
 func (r *reporter) absence(s sighting, now time.Duration) {
 	switch {
 	case s.seeking == "" && s.outage == "":
@@ -127,7 +129,8 @@ func (r *reporter) absence(s sighting, now time.Duration) {
 	}
 }
 
-// quorum logs the state of the voters, as a warning if fewer voters may fail than before and none is left that may.
+// quorum logs the state of the voters. The line is a warning if quorum is lost, or if a voter was lost and no further voter may
+// fail.
 func (r *reporter) quorum(q Quorum) {
 	about := []any{"voters", q.Voters, "alive", q.Alive, "may_fail", q.MayFail()}
 	switch {
@@ -154,5 +157,5 @@ func (r *reporter) even(q Quorum, now time.Duration) {
 	}
 }
 
-// label names a member for people: by its address if its name is not known, and by its ID if that is not known either.
+// label returns the display name of a member: its name, else its address, else its ID.
 func (m Member) label() string { return cmp.Or(m.Name, m.Address, m.ID) }

@@ -7,24 +7,24 @@ import (
 
 var errCrowded = errors.New("too many gossip nodes")
 
-// roster bounds the names that memberlist keeps. Every process that reaches the gossip port can name nodes, and memberlist
-// keeps each: a live one as long as it lives, another until a round of probes comes by, some time after it died.
+// roster bounds the names that memberlist keeps. Every process that reaches the gossip port can announce nodes, and memberlist
+// keeps each of them: a live node as long as it is alive, and a dead node until a later round of probes removes it.
 type roster struct {
 	most  int
-	after time.Duration // by then memberlist has forgotten a node that is not alive
+	after time.Duration // time after which memberlist has forgotten a dead node
 	names map[string]rostered
 }
 
 type rostered struct {
 	alive bool
-	since time.Duration // since when it is not, on the monotonic clock
+	since time.Duration // time since which it is not alive, on the monotonic clock
 }
 
 func newRoster(most int, after time.Duration) *roster {
 	return &roster{most: most, after: after, names: make(map[string]rostered)}
 }
 
-// admit returns errCrowded if memberlist has no room for a node. The caller calls joined when the node is alive.
+// admit adds a node; it returns errCrowded if there is no room. The caller calls joined when the node is alive.
 func (r *roster) admit(name string, now time.Duration) error {
 	if _, known := r.names[name]; known {
 		return nil
@@ -43,7 +43,7 @@ func (r *roster) admit(name string, now time.Duration) error {
 	return nil
 }
 
-// joined and left change nothing for a node that was not admitted here.
+// joined and left record whether a node is alive. They ignore a node that was not admitted to this roster.
 func (r *roster) joined(name string) { r.note(name, rostered{alive: true}) }
 
 func (r *roster) left(name string, now time.Duration) { r.note(name, rostered{since: now}) }

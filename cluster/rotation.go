@@ -8,9 +8,9 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// choose returns the fingerprint of the secret that a member signs and encrypts with: the first one in its file that
-// all servers report knowing. While some have reported nothing, the present one stays if all others know it. So the
-// order in which hosts get a new file does not matter.
+// choose returns the fingerprint of the secret with which a member signs and encrypts: the first secret in its file that all
+// other servers report to know. While some servers have reported nothing, the present secret stays if all reporting servers
+// know it. Therefore the order in which hosts get a new file does not matter.
 func choose(own []string, present string, reports [][]string, complete bool) string {
 	common := func(fingerprint string) bool {
 		return !slices.ContainsFunc(reports, func(known []string) bool { return !slices.Contains(known, fingerprint) })
@@ -27,7 +27,7 @@ func choose(own []string, present string, reports [][]string, complete bool) str
 	return own[0]
 }
 
-// rotate reports to the others which secrets this node knows, and signs with the one that all know.
+// rotate announces the secrets of this node to the other nodes, and selects the secret to sign with.
 func (n *Node) rotate() {
 	if n.cfg.Keys == nil {
 		return
@@ -52,7 +52,7 @@ func (n *Node) rotate() {
 	}
 }
 
-// sign chooses the secret that this node signs with.
+// sign selects the secret with which this node signs.
 func (n *Node) sign() {
 	var reports [][]string
 	servers := n.servers()
@@ -81,7 +81,7 @@ func (n *Node) sign() {
 	}
 }
 
-// fingerprints lists the secrets that a node says it knows.
+// fingerprints returns the fingerprints of the secrets that a node reports to know.
 func (m meta) fingerprints() []string {
 	if m.Keys == "" {
 		return nil

@@ -14,29 +14,29 @@ import (
 )
 
 const (
-	// maxStreams bounds the gossip streams that others opened, maxStreamsFrom those from one address. A stream that has
-	// not carried a member's request yet makes way for another.
+	// maxStreams bounds the gossip streams that other nodes opened; maxStreamsFrom bounds those from one address. A stream
+	// that has not carried a member's request yet is closed to make room for another stream.
 	maxStreams     = 64
 	maxStreamsFrom = 16
 )
 
-// screened is a gossip transport on which only what has the form of members' messages reaches memberlist: what
-// it would allocate, decompress or index for other bytes could end the process. Datagrams and streams that others
-// open are looked at, and so are the answers on streams that this node opens, to whatever address gossip named.
+// screened is a gossip transport that passes only messages of members' form to memberlist. With other bytes, memberlist's
+// allocations, decompression or indexing could crash the process. The transport checks datagrams, streams that others open,
+// and the answers on streams that this node opens to addresses from gossip.
 //
-// With keys, it also seals all that leaves and opens all that comes, before anything else looks at it. A recorded
-// datagram can be played back: it is stale gossip then, which memberlist ignores by its incarnations, and clocks are
-// requested with a random number. Requests on streams are bound to nothing but are stale gossip too; answers are bound
-// to their request.
+// With keys, the transport also seals everything that it sends, and unseals everything that it receives before any other
+// check. A recorded datagram can be replayed. It is then stale gossip, which memberlist ignores by its incarnations; and
+// questions for clocks contain a random number. Requests on streams are bound to nothing, but a replayed request is stale
+// gossip too. Answers on streams are bound to their request.
 type screened struct {
 	memberlist.NodeAwareTransport
 	keys *keyring
-	// misheard is called for what cannot be read; answer: on a stream that this node opened.
+	// misheard is called for each message that cannot be read; answer is true on a stream that this node opened.
 	misheard func(from net.Addr, err error, answer bool)
-	// undialed is called for nodes that could not be connected to; may be nil.
+	// undialed is called for each failed connection to a node; may be nil.
 	undialed func(to memberlist.Address)
 
-	indirect bucket // of indirect pings
+	indirect bucket // rate of indirect pings
 	logger   *slog.Logger
 	places   *places.Places
 	packets  chan *memberlist.Packet
@@ -56,18 +56,19 @@ func newScreened(inner memberlist.NodeAwareTransport, keys *keyring, misheard fu
 	return s
 }
 
-// maxIndirect is the rate of indirect pings that are taken, per second: a member asks three others when a probe fails.
+// maxIndirect is the greatest number of indirect pings that are accepted per second. A member requests three indirect pings
+// when a probe fails.
 const maxIndirect = 100
 
 var errTooMany = errors.New("too many indirect pings")
 
-// bucket allows maxIndirect per second. One goroutine uses it.
+// bucket allows maxIndirect pings per second. Only one goroutine may use it.
 type bucket struct {
 	used int
-	full time.Time // when it is full again
+	full time.Time // end of the current second
 }
 
-// spend takes n, or nothing and returns false.
+// spend counts n pings. It returns false if there were more than maxIndirect in the current second.
 func (b *bucket) spend(n int, now time.Time) bool {
 	if n == 0 {
 		return true
@@ -121,9 +122,8 @@ func (s *screened) Shutdown() error {
 	return discard(s.NodeAwareTransport)
 }
 
-// discard shuts down a gossip transport that no goroutine reads from anymore, or yet.
-// It hands over what others send without a buffer and waits for that, so that
-// another goroutine has to take it over.
+// discard shuts down a gossip transport from which no other goroutine reads. The transport delivers messages through
+// unbuffered channels, and its shutdown waits for their delivery. So discard reads the channels until the shutdown is done.
 func discard(t memberlist.NodeAwareTransport) error {
 	done := make(chan struct{})
 	defer close(done)
@@ -141,7 +141,7 @@ func discard(t memberlist.NodeAwareTransport) error {
 	return t.Shutdown()
 }
 
-// wait returns when nothing of the screen runs anymore; call it after Shutdown.
+// wait waits until all goroutines of the transport have ended. Call it after Shutdown.
 func (s *screened) wait() { s.wg.Wait() }
 
 func (s *screened) runPackets() {
@@ -187,7 +187,7 @@ func (s *screened) runStreams() {
 	}
 }
 
-// look reads what a stranger wants, and hands the stream on if it is what members want.
+// look reads the request of a stranger, and passes the stream on if the request has the form of a member's request.
 func (s *screened) look(conn *requestedConn) {
 	stop := make(chan struct{})
 	defer close(stop)

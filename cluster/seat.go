@@ -6,11 +6,12 @@ import (
 	"github.com/snowraft/snowraft/internal/places"
 )
 
-// seatedConn is an established connection. When there are too many, one of the address that has the most makes way, the one that
-// said nothing for longest: raft keeps connections that it does not use, and a stranger at an open member may open any number.
+// seatedConn is an established connection with a place. When there are too many, one connection of the address with the most
+// connections is closed: the one that has been silent longest. Raft keeps connections that it does not use, and a stranger
+// can open any number of connections to an open member.
 type seatedConn struct{ places.Conn }
 
-// seated gives a connection a place; false if there is none.
+// seated takes a place for a connection; it returns false if there is none.
 func seated(conn net.Conn, at *places.Places) (net.Conn, bool) {
 	place, ok := at.Take(conn.RemoteAddr(), func() { _ = conn.Close() })
 	if !ok {

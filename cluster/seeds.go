@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// seedsWithin bounds the wait of a cluster of one member for the first contact with its seeds.
+	// seedsWithin bounds the wait of the member of a one-member cluster for the first contact with its seeds.
 	seedsWithin = 5 * time.Second
-	// seedsHalt is how long after its start a member halts because a seed belongs to another cluster. Later, whatever came
-	// to a seed's address does not stop a member that issues.
+	// seedsHalt is the time after its start within which a member halts if a seed belongs to another cluster. Later, no
+	// program at a seed's address stops a member that issues.
 	seedsHalt = time.Minute
 )
 
-// OtherClusterError says that a node belongs to another cluster. It is an ErrOtherCluster.
+// OtherClusterError says that a node belongs to another cluster. It wraps ErrOtherCluster.
 type OtherClusterError struct {
-	Name, Address string // of the node
+	Name, Address string // name and Raft address of the node
 	Theirs, Ours  string // cluster IDs
 
-	id   string // of the node
+	id   string // ID of the node
 	seed bool   // the node is at the gossip address that is being contacted
 }
 
@@ -36,13 +36,14 @@ func (*OtherClusterError) Unwrap() error { return ErrOtherCluster }
 // seeds holds the state of the addresses in --join.
 type seeds struct {
 	since   time.Duration   // start of the node, on the monotonic clock
-	foreign map[string]bool // those of other clusters, which were logged
-	tried   chan struct{}   // closed when each was contacted once
+	foreign map[string]bool // addresses in other clusters that were logged
+	tried   chan struct{}   // closed when each address was contacted once
 }
 
-// contacted takes the outcome of a contact. A seed of another cluster is a mistake. A cluster of one member then halts before
-// it issues anything: its operator wants the member to be in the other cluster, and both would issue the same IDs. A
-// member of a larger cluster stays in its own, and so does a member that hears its cluster's ancestor.
+// contacted handles the outcome of a contact. A seed in another cluster is a mistake of the operator. If this node is the only
+// member of its cluster, it halts before it issues anything: the operator intends it for the other cluster, and both clusters
+// would issue the same IDs. A member of a larger cluster stays in its own, and so does a member whose seed is in an ancestor
+// of its cluster.
 func (n *Node) contacted(address string, err error) {
 	other, ok := errors.AsType[*OtherClusterError](err)
 	if !ok || !slices.Contains(n.cfg.Join, address) || n.gossip.ancestry.are(other.Theirs) {
@@ -61,8 +62,8 @@ func (n *Node) contacted(address string, err error) {
 	}
 }
 
-// confirmed reports whether the node of another cluster is at the seed, and says so when it is dialed: another node may have
-// spoken meanwhile, and a recorded message can be played back.
+// confirmed reports whether the node of another cluster is at the seed and names its other cluster when it is dialed. Gossip
+// is not enough: another node may have answered meanwhile, and a recorded message can be replayed.
 func (n *Node) confirmed(other *OtherClusterError) bool {
 	return other.seed && n.greeter != nil && errors.Is(n.greeter.Greet(raft.ServerID(other.id), raft.ServerAddress(other.Address)), ErrOtherCluster)
 }
@@ -73,7 +74,7 @@ func (n *Node) alone() bool {
 	return len(servers) == 1 && string(servers[0].ID) == n.ID()
 }
 
-// awaitSeeds delays the leadership of a cluster of one member until its seeds were contacted, for a moment.
+// awaitSeeds delays leadership in a one-member cluster until each seed was contacted once, for at most seedsWithin.
 func (n *Node) awaitSeeds(ctx context.Context) {
 	if len(n.cfg.Join) == 0 || !n.alone() {
 		return

@@ -7,7 +7,7 @@ import (
 
 // seeking is the search of a node for a cluster.
 type seeking struct {
-	expect  int      // new members that start a cluster together; 0: this node only joins
+	expect  int      // number of new members that start a cluster together; 0: this node only joins
 	seen    []string // new members that this node sees, itself included if it may start a cluster
 	differs []string // new members with another --bootstrap-expect
 	through string   // a member of a cluster that this node sees; empty if there is none
@@ -16,7 +16,7 @@ type seeking struct {
 	address string // gossip address of this node
 }
 
-// seeking returns the state of the search. The node has not joined a cluster.
+// seeking returns the state of the search. Call it only while the node has not joined a cluster.
 func (n *Node) seeking() seeking {
 	own := n.meta()
 	s := seeking{expect: own.Expect, seeds: len(n.cfg.Join), address: own.Gossip}

@@ -9,7 +9,7 @@ import (
 	"github.com/snowraft/snowraft/internal/events"
 )
 
-// notedSnapshots notes snapshots that cannot be written: the log grows until one can.
+// notedSnapshots records an event for each snapshot that cannot be written. The log grows until a snapshot succeeds.
 type notedSnapshots struct {
 	raft.SnapshotStore
 	events Events
@@ -35,7 +35,7 @@ type notedSink struct {
 	store notedSnapshots
 }
 
-// errCanceled is the reason of a snapshot that raft gave up.
+// errCanceled is the reason recorded for a snapshot that raft canceled.
 var errCanceled = errors.New("raft canceled it; see the log")
 
 // Write implements io.Writer.

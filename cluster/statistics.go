@@ -2,10 +2,10 @@ package cluster
 
 import "time"
 
-// Statistics are the counters of Raft in a node, for people.
+// Statistics holds the Raft counters of a node, for display.
 type Statistics struct {
-	Raft map[string]string // as the library words them
-	// Followers are the log entries that followers acknowledged to this leader; empty unless it leads.
+	Raft map[string]string // in the wording of the library
+	// Followers holds the progress of each follower of this leader; empty unless this node leads.
 	Followers []FollowerStatistics
 }
 
@@ -13,10 +13,10 @@ type Statistics struct {
 type FollowerStatistics struct {
 	ID   string
 	Last uint64        // index of the last entry that the follower acknowledged
-	Age  time.Duration // of that acknowledgement
+	Age  time.Duration // age of that acknowledgement
 }
 
-// Statistics returns what Raft counts. It waits for Raft, which may wait for its disk.
+// Statistics returns the counters of Raft. It waits for Raft, which may wait for the disk.
 func (n *Node) Statistics() Statistics {
 	s := Statistics{Raft: n.raft.Stats()}
 	if !n.IsLeader() {
@@ -31,8 +31,9 @@ func (n *Node) Statistics() Statistics {
 	return s
 }
 
-// FollowerLags returns the log entries that each follower has not acknowledged to this leader, by member ID, without the
-// followers that acknowledged none in its term; false unless this node leads. Unlike Statistics it waits for nothing.
+// FollowerLags returns the number of log entries that each follower has not acknowledged to this leader, by member ID. It
+// omits followers that acknowledged none in this term; leads is false unless this node leads. Unlike Statistics, it does not
+// wait.
 func (n *Node) FollowerLags() (lags map[string]uint64, leads bool) {
 	term := n.LeadingTerm()
 	if term == 0 {

@@ -1,4 +1,4 @@
-// Package logging passes what hashicorp's libraries log on to slog.
+// Package logging forwards the log records of hashicorp's libraries to slog.
 package logging
 
 import (
@@ -17,25 +17,25 @@ import (
 )
 
 const (
-	// logPause is the least time between two equal messages of raft or memberlist:
-	// both log every single failed attempt to reach a member that is down.
+	// logPause is the least time between two equal messages of raft or memberlist: both log every failed attempt to reach a
+	// member that is down.
 	logPause = 30 * time.Second
-	// maxLogKinds bounds the messages remembered for that, and the messages per logPause: memberlist's have addresses in
-	// them, so that strangers can cause any number.
+	// maxLogKinds bounds the remembered messages, and so the messages per logPause. Messages of memberlist contain addresses,
+	// so strangers can cause any number of them.
 	maxLogKinds = 64
 )
 
 // Namer returns the name of the member with an ID; empty if the name is not known.
 type Namer func(id string) string
 
-// slogSink passes the records of hashicorp's loggers on to slog, one level
-// lower: their Info is daily routine, their Error a try that will be repeated.
+// slogSink forwards the records of hashicorp's loggers to slog, one level lower: their Info is routine, and their Error is an
+// attempt that they repeat.
 type slogSink struct {
 	logger *slog.Logger
-	name   Namer // nil: IDs stay
+	name   Namer // nil keeps IDs
 
 	mu   sync.Mutex
-	last map[string]time.Time // by component and message
+	last map[string]time.Time // time of the last record, by component and message
 }
 
 // Accept implements hclog.SinkAdapter.
@@ -63,11 +63,11 @@ func (s *slogSink) Accept(name string, level hclog.Level, msg string, args ...an
 
 var (
 	memberID = regexp.MustCompile(`[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
-	// raftServer is a server of raft's configuration as fmt prints it.
+	// raftServer matches a server of raft's configuration as fmt prints it.
 	raftServer = regexp.MustCompile(`\{Suffrage:\w+ ID:\S+ Address:([^\s}]+)\}`)
 )
 
-// readable returns a value with members named by their names. Numbers, durations and the like stay as they are.
+// readable returns a value with members' IDs replaced by their names. Numbers, durations and similar values stay unchanged.
 func (s *slogSink) readable(value any) any {
 	switch v := value.(type) {
 	case hclog.Format:
@@ -86,7 +86,7 @@ func (s *slogSink) named(text string) string {
 	if s.name == nil {
 		return text
 	}
-	text = raftServer.ReplaceAllString(text, "$1") // its address begins with its ID
+	text = raftServer.ReplaceAllString(text, "$1") // the address begins with the ID
 	return memberID.ReplaceAllStringFunc(text, func(id string) string { return cmp.Or(s.name(id), id) })
 }
 
@@ -108,15 +108,15 @@ func (s *slogSink) repeated(key string) bool {
 	return false
 }
 
-// Hashicorp returns a logger for one component. Its records arrive one level lower, with members' names instead of their
-// IDs, and a repeated message at most once in logPause.
+// Hashicorp returns a logger for one component. Its records reach logger one level lower, with members' names instead of
+// their IDs, and a repeated message at most once per logPause.
 func Hashicorp(logger *slog.Logger, component string, name Namer) hclog.InterceptLogger {
 	l := hclog.NewInterceptLogger(&hclog.LoggerOptions{Name: component, Level: hclog.Off, Output: io.Discard})
 	l.RegisterSink(&slogSink{logger: logger, name: name, last: make(map[string]time.Time)})
 	return l
 }
 
-// Standard returns the same for a component that takes a logger of the standard library.
+// Standard returns a logger like that of Hashicorp, for a component that takes a logger of the standard library.
 func Standard(logger *slog.Logger, component string, name Namer) *log.Logger {
 	return Hashicorp(logger, component, name).StandardLogger(&hclog.StandardLoggerOptions{InferLevels: true})
 }
