@@ -10,34 +10,34 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A process that ends closes its connections, and its host refuses new ones. So the followers of a leader need no
-// timeout to learn that its process ended. A follower calls an election when
+// When a process stops, its connections close and its host refuses new ones. So the followers of a leader need no timeout to
+// learn that its process stopped. A follower calls an election when
 //
-//  1. all connections closed that the leader's process had opened to it, and none opened again,
-//  2. the address at which this process answered earlier in the same term refuses connections, for longer than a leader
-//     needs to open connections again, or another process of the same node answers there,
-//  3. a majority of the voters, this one included, say the same of the same process in the same term.
+//  1. all connections from the leader's process to this follower have closed, and none was opened again,
+//  2. the address at which this process answered earlier in the same term refuses connections for longer than a leader
+//     needs to open connections again, or another process of the same node answers there, and
+//  3. a majority of the voters, this one included, confirm 1 and 2 for the same process in the same term.
 //
-// Silence is no evidence: a leader that is paused, or cut off without a word, is replaced after Raft's timeouts.
+// Silence is not evidence: a leader that is paused, or cut off silently, is replaced after Raft's timeouts.
 //
-// A voter speaks for one candidate at most in a term, so at most one candidate of each leader's term gets a
-// majority, and it calls one election. The next one needs a leader of a later term that was followed for a heartbeat timeout.
+// A voter supports at most one candidate in a term. So at most one candidate of each leader's term gets a majority, and it
+// calls one election. The next such election needs a leader of a later term that was followed for a heartbeat timeout.
 
 // watched is the leader whose loss a follower would notice.
 type watched struct {
 	origin
 	term    uint64
-	address string // at which the process answered in this term; empty until it did
-	since   time.Time
+	address string    // address at which the process answered in this term; empty before that
+	since   time.Time // start of following it in this term
 }
 
-// succession holds the findings of this node about the leader, and the candidate for which this node speaks.
+// succession holds the findings of this node about the leader, and the candidate that this node supports.
 type succession struct {
 	mu       sync.Mutex
-	lost     watched   // the last leader that was found to be gone
-	changed  broadcast // of lost
-	term     uint64    // of the leader of whose loss this node has spoken last
-	promised string    // the candidate to which it said so; empty if it took that back
+	lost     watched   // last leader that was found to be gone
+	changed  broadcast // sent when lost changes
+	term     uint64    // term of the lost leader for which this node last supported a candidate
+	promised string    // that candidate's ID; empty after withdraw
 }
 
 func (s *succession) lose(w watched) {
@@ -53,7 +53,8 @@ func (s *succession) last() watched {
 	return s.lost
 }
 
-// promise speaks for a candidate unless this node has spoken for another in this term.
+// promise records that this node supports a candidate. It returns false, and changes nothing, if this node supports another
+// candidate in this term or has supported one in a later term.
 func (s *succession) promise(term uint64, candidate string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +65,7 @@ func (s *succession) promise(term uint64, candidate string) bool {
 	return true
 }
 
-// withdraw takes back what this node promised itself: it has not stood for election.
+// withdraw takes back this node's support for itself, because it has not stood for election.
 func (s *succession) withdraw(term uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,11 +74,11 @@ func (s *succession) withdraw(term uint64) {
 	}
 }
 
-// patience is the time without a connection from the leader after which refusals count. A leader that lives opens new
-// connections within a fifth of the heartbeat timeout, because it sends heartbeats at least as often.
+// patience returns the time without contact from the leader after which refusals count. A live leader opens new connections
+// within a fifth of the heartbeat timeout, because it sends heartbeats at least as often.
 func (t Timing) patience() time.Duration { return 3 * t.Heartbeat / 10 }
 
-// turn is the time between the candidacies of two followers.
+// turn returns the time between the candidacies of two followers.
 func (t Timing) turn() time.Duration { return t.Heartbeat / 10 }
 
 // watchLeader notices the end of the leader's process.
@@ -108,7 +109,8 @@ func (n *Node) watchLeader() {
 	}
 }
 
-// follows returns the leader that this node follows now, with what was known of it before.
+// follows returns the leader that this node follows now, zero if there is none. It keeps the fields of before if the leader
+// and the term are unchanged.
 func (n *Node) follows(before watched) watched {
 	term := n.Term()
 	_, leader := n.raft.LeaderWithID()
@@ -124,7 +126,8 @@ func (n *Node) follows(before watched) watched {
 	return before
 }
 
-// reach looks for the address of a process, because only an address that the process had counts when it refuses connections.
+// reach finds the address at which a process answers. Only the refusals of an address at which the process answered before
+// count.
 func (n *Node) reach(w *watched) {
 	addresses, certain := n.where(w.id)
 	for _, address := range addresses[:certain] {
@@ -133,16 +136,16 @@ func (n *Node) reach(w *watched) {
 			return
 		}
 	}
-	w.process = "" // the newest link may be of another process
+	w.process = "" // the newest link may belong to another process
 }
 
-// bereft reports whether this node still follows a leader that has no connection to it.
+// bereft reports whether this node still follows w and w's process has no connection to this node.
 func (n *Node) bereft(w watched) bool {
 	return n.follows(w) == w && !n.links.has(w.origin)
 }
 
-// succeed stands for election if the leader's process has ended and a majority of the voters knows. Otherwise it returns
-// when the leader is back, or was silent for the heartbeat timeout, after which Raft elects another.
+// succeed stands for election if the leader's process has stopped and a majority of the voters confirms it. Otherwise it
+// returns when the leader is back, or after the heartbeat timeout, when Raft elects another leader.
 func (n *Node) succeed(w watched) {
 	began, timing := time.Now(), n.cfg.Timing
 	turn, ok := n.rank(w.id)
@@ -181,10 +184,11 @@ func (n *Node) rank(leader string) (rank int, votes bool) {
 	return slices.BinarySearch(ids, n.ID())
 }
 
-// knockPause is the time between two looks for the leader.
+// knockPause is the time between two attempts to reach the leader.
 const knockPause = 10 * time.Millisecond
 
-// mourn returns the evidence that a process is gone, once there is enough; none if it lives, or nothing is certain.
+// mourn waits for enough evidence that a process is gone, and returns it. It returns noEvidence if the process is alive, the
+// leader is back, or ctx ends.
 func (n *Node) mourn(ctx context.Context, w watched, began time.Time) evidence {
 	for n.bereft(w) {
 		heard := n.raft.LastContact()
@@ -207,7 +211,7 @@ func (n *Node) mourn(ctx context.Context, w watched, began time.Time) evidence {
 	return noEvidence
 }
 
-// rest waits; false when the context ends before.
+// rest waits for d; it returns false if ctx ends before.
 func (n *Node) rest(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -219,14 +223,15 @@ func (n *Node) rest(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// lastEntry is the end of this node's log.
+// lastEntry returns the term and index of the last entry of this node's log.
 func (n *Node) lastEntry() (term, index uint64) {
 	index = n.raft.LastIndex()
 	term, _ = n.bounds().termAt(index)
 	return term, index
 }
 
-// askLoss queries the other voters, and returns those that agree, or why they are too few.
+// askLoss queries the other voters. It returns the voters that agree if they suffice for a majority; otherwise why is the
+// reason that they do not.
 func (n *Node) askLoss(ctx context.Context, w watched) (agreed []string, why string) {
 	others, need := n.otherVoters()
 	others = slices.DeleteFunc(others, func(id raft.ServerID) bool { return string(id) == w.id })
@@ -269,7 +274,8 @@ func (n *Node) askLoss(ctx context.Context, w watched) (agreed []string, why str
 	return nil, strings.Join(denials, "; ")
 }
 
-// Witness answers a voter that has lost the leader. It waits a moment for this node to lose the leader too.
+// Witness answers the question of a voter that has lost the leader. It waits up to a turn until this node has lost the leader
+// too.
 func (n *Node) Witness(ctx context.Context, candidate string, question Loss) LossReply {
 	deny := func(why string) LossReply { return LossReply{Why: why} }
 	if _, voter := n.standing(candidate); !voter {
@@ -305,7 +311,7 @@ func (n *Node) Witness(ctx context.Context, candidate string, question Loss) Los
 	return LossReply{Agrees: true}
 }
 
-// stand calls an election, unless anything changed.
+// stand calls an election, unless this node is no longer bereft of w. It reports whether raft took the request.
 func (n *Node) stand(w watched, found evidence, agreed []string, began time.Time) bool {
 	if !n.bereft(w) {
 		return false

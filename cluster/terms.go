@@ -12,25 +12,25 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TermAsker asks a node for its current term. A simulated Transport may be one.
+// TermAsker requests the current term of a node. A simulated Transport may implement it.
 type TermAsker interface {
 	AskTerm(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (term uint64, err error)
 }
 
-// On a connection to the Raft port that was opened for it, the dialer requests
-// the term with a number of its choice, 8 bytes, and the acceptor answers with
-// the number and its term, 16 bytes.
+// On a connection that is opened to the Raft port for this purpose, the dialer requests the term with a number of its choice,
+// 8 bytes. The acceptor answers with that number and its term, 16 bytes.
 const (
 	termQuestion = 8
 	termAnswer   = 16
-	// maxTermConns bounds the connections on which others ask this node, maxTermConnsFrom those from one address.
+	// maxTermConns bounds the connections on which other nodes request this node's term; maxTermConnsFrom bounds those from
+	// one address.
 	maxTermConns     = 256
 	maxTermConnsFrom = 64
-	// termTimeout is after how long without an answer a connection is given up.
+	// termTimeout is the time without an answer after which a connection is closed.
 	termTimeout = time.Second
 )
 
-// terms keeps a connection to each node that was asked for its term.
+// terms keeps one connection to each node whose term was requested.
 type terms struct {
 	dial func(address raft.ServerAddress, timeout time.Duration) (net.Conn, error)
 
@@ -52,7 +52,7 @@ func (t *terms) AskTerm(ctx context.Context, id raft.ServerID, address raft.Serv
 	return c.ask(ctx)
 }
 
-// conn returns the connection to a node; the first caller after a failure dials.
+// conn returns the connection to a node. The first call, and the first call after a failure, dials.
 func (t *terms) conn(address raft.ServerAddress) (*termConn, error) {
 	t.mu.Lock()
 	if t.closed {
@@ -77,7 +77,7 @@ func (t *terms) forget(address raft.ServerAddress, c *termConn) {
 	}
 }
 
-// hangUp ends the connections, which a node needs only while it leads.
+// hangUp closes the connections, which a node needs only while it leads.
 func (t *terms) hangUp() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -93,24 +93,24 @@ func (t *terms) close() {
 	t.hangUp()
 }
 
-// termConn is one connection to ask on. Questions do not wait for the answers to others.
+// termConn is a connection on which this node requests a term. A request does not wait for the answers to earlier requests.
 type termConn struct {
-	ready   chan struct{} // closed once conn is set, or err
-	writing sync.Mutex    // not mu: to write may wait for the other side to read
+	ready   chan struct{} // closed once conn or err is set
+	writing sync.Mutex    // separate from mu, because a write may wait until the other side reads
 
 	mu     sync.Mutex
-	conn   net.Conn // never changes once ready
-	err    error    // why it is of no use anymore
-	number uint64
-	asked  map[uint64]chan uint64 // those who wait, by the number of their question; closed when there is no answer
+	conn   net.Conn               // unchanged once ready
+	err    error                  // reason for which the connection is no longer usable
+	number uint64                 // number of the last question
+	asked  map[uint64]chan uint64 // waiting callers, by the number of their question; closed if there is no answer
 }
 
-// open dials, and then reads answers until the connection fails.
+// open dials a node, and then reads answers until the connection fails.
 func (c *termConn) open(t *terms, address raft.ServerAddress) {
 	conn, err := t.dial(address, termTimeout)
 	c.mu.Lock()
 	c.conn = conn
-	if err == nil && c.err != nil { // closed meanwhile
+	if err == nil && c.err != nil { // the connection failed meanwhile
 		_ = conn.Close()
 	}
 	c.mu.Unlock()
@@ -186,7 +186,7 @@ func (c *termConn) ask(ctx context.Context) (uint64, error) {
 	}
 }
 
-// question sends a question.
+// question sends a question. It returns the question's number and the channel that receives the answer.
 func (c *termConn) question() (number uint64, answer chan uint64, err error) {
 	c.mu.Lock()
 	if c.err != nil {
@@ -207,14 +207,14 @@ func (c *termConn) question() (number uint64, answer chan uint64, err error) {
 		_, err = c.conn.Write(question[:])
 	}
 	if err != nil {
-		c.fail(err) // a part of it may have been written
+		c.fail(err) // a part of the question may have been written
 		return 0, nil, err
 	}
 	return number, answer, nil
 }
 
-// answerTerms answers questions on a connection until it fails, or there is no answer: a
-// node that has not read its term yet must not be taken for one that has seen no later one.
+// answerTerms answers questions on a connection until the connection fails or this node has no term yet. Without an answer, no
+// caller concludes that this node has seen no later term.
 func answerTerms(conn net.Conn, current func() (term uint64, ok bool)) {
 	var answer [termAnswer]byte
 	for {

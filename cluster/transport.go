@@ -21,23 +21,22 @@ import (
 )
 
 const (
-	// maxHandshakes bounds the connections that have not said who they are yet, maxHandshakesFrom those from one
+	// maxHandshakes bounds the connections that have not completed the handshake; maxHandshakesFrom bounds those from one
 	// address.
 	maxHandshakes     = 1024
 	maxHandshakesFrom = 256
-	// maxRaftConns bounds the connections of raft that others opened: a few from each member. Members may
-	// share an address.
+	// maxRaftConns bounds the Raft connections that other nodes opened: a few from each member. maxRaftConnsFrom bounds those
+	// from one address, which several members may share.
 	maxRaftConns     = 1024
 	maxRaftConnsFrom = 512
 	transportTimeout = 5 * time.Second
 	transportPool    = 3
 )
 
-// streamLayer carries raft over TCP connections that began with a handshake, below which there is TLS if the cluster has
-// a secret.
+// streamLayer carries raft over TCP connections that begin with a handshake, inside TLS if the cluster has a secret.
 //
-// Raft knows addresses only, so the address it gets for a node is "ID@host:port"
-// (see raftAddress): the dialer can then say whom it wants.
+// Raft knows only addresses, so raft's address of a node is "ID@host:port" (see raftAddress). From that, the dialer knows the
+// ID of the node that it wants.
 type streamLayer struct {
 	peering
 	listener net.Listener
@@ -56,15 +55,15 @@ type streamLayer struct {
 type peering struct {
 	self  func() meta
 	judge func(h hello, verified string) handshakeReply // verified is the ID in the caller's certificate; empty without one
-	// where lists the addresses at which a node may be, the most certain ones first, and how many are more than hints.
+	// where lists the addresses at which a node may be, the most certain ones first; certain is the number before the hints.
 	where func(id string) (addresses []string, certain int)
-	met   func(m meta, at string) // called with what a node said of itself at an address that was dialed
-	// earlier returns the process that was met as this node before, and where it may be; none if that is m.
+	met   func(m meta, at string) // called with the metadata that a node sent at a dialed address
+	// earlier returns the process of m's node that was met before, and its possible addresses; none if that process is m.
 	earlier   func(m meta) (earlier meta, addresses []string)
-	duplicate func(m, earlier meta)          // called when both of these processes of one node live
-	refused   func(error)                    // called when a peer refuses us
-	foreign   func(from net.Addr, err error) // called for connections on which TLS fails
-	term      func() (term uint64, ok bool)  // the current one, once there is one
+	duplicate func(m, earlier meta)          // called when these two processes of one node are both alive
+	refused   func(error)                    // called when a peer refuses this node
+	foreign   func(from net.Addr, err error) // called for connections on which TLS or the handshake fails
+	term      func() (term uint64, ok bool)  // returns the current term; ok is false before there is one
 	links     *links
 	witness   func(ctx context.Context, candidate string, question Loss) LossReply
 }
@@ -79,8 +78,7 @@ func newStreamLayer(l net.Listener, keys *trust.Keys, node peering, logger *slog
 	return s
 }
 
-// run accepts connections; each shakes hands in its own goroutine, so that a
-// silent one holds up no other.
+// run accepts connections. Each handshake has its own goroutine, so that a silent connection delays no other.
 func (s *streamLayer) run() {
 	shaking := places.New(maxHandshakes, maxHandshakesFrom)
 	askers, peers := places.New(maxTermConns, maxTermConnsFrom), places.New(maxRaftConns, maxRaftConnsFrom)
@@ -92,7 +90,7 @@ func (s *streamLayer) run() {
 			select {
 			case <-s.ctx.Done():
 				return
-			case <-time.After(50 * time.Millisecond): // out of file descriptors, usually
+			case <-time.After(50 * time.Millisecond): // usually, no file descriptor is free
 				continue
 			}
 		}
@@ -109,7 +107,7 @@ func (s *streamLayer) run() {
 				_ = conn.Close()
 				return
 			}
-			if s.keys != nil { // without a secret, strangers shake hands as members do
+			if s.keys != nil { // without a secret, strangers complete the handshake too
 				place.Favor()
 			}
 			switch said.For {
@@ -138,7 +136,7 @@ func (s *streamLayer) run() {
 	}
 }
 
-// shake runs the acceptor's side of TLS and of the handshake, and returns the connection with what the dialer says.
+// shake runs the acceptor's side of TLS and of the handshake, and returns the connection and the dialer's message.
 func (s *streamLayer) shake(raw net.Conn) (net.Conn, hello, error) {
 	shaken := make(chan struct{})
 	defer close(shaken)
@@ -171,7 +169,7 @@ func (s *streamLayer) shake(raw net.Conn) (net.Conn, hello, error) {
 	return conn, said, conn.SetDeadline(time.Time{})
 }
 
-// answerTerms answers on a connection in a goroutine of its own.
+// answerTerms answers questions for the term on a connection, in its own goroutine.
 func (s *streamLayer) answerTerms(conn net.Conn, askers *places.Places) {
 	placed, ok := seated(conn, askers)
 	if !ok {
@@ -207,12 +205,12 @@ func (s *streamLayer) Dial(address raft.ServerAddress, timeout time.Duration) (n
 	return s.dial(address, forRaft, timeout)
 }
 
-// dialTerms opens a connection to ask a node for its term on.
+// dialTerms opens a connection on which this node can request the term of another node.
 func (s *streamLayer) dialTerms(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	return s.dial(address, forTerms, timeout)
 }
 
-// dial connects to a node wherever it is. The address in its name is tried too, after those that are more certain.
+// dial connects to a node at any of its possible addresses. It tries the address in its Raft address last.
 func (s *streamLayer) dial(address raft.ServerAddress, what purpose, timeout time.Duration) (net.Conn, error) {
 	id, addr, ok := strings.Cut(string(address), "@")
 	if !ok {
@@ -226,7 +224,7 @@ func (s *streamLayer) dial(address raft.ServerAddress, what purpose, timeout tim
 	}
 	conn, err := race(ctx, addresses, func(ctx context.Context, i int) (net.Conn, error) {
 		conn, err := s.try(ctx, id, addresses[i], what)
-		if err != nil && (s.keys != nil || i < certain) { // anything may be at a hint
+		if err != nil && (s.keys != nil || i < certain) { // any program may be at a hint
 			s.refused(err)
 		}
 		return conn, err
@@ -241,7 +239,7 @@ func (s *streamLayer) dial(address raft.ServerAddress, what purpose, timeout tim
 	return conn, nil
 }
 
-// try connects to a node at an address, unless another process of the node lives that was met before.
+// try connects to a node at an address. It fails if an earlier process of that node is still alive.
 func (s *streamLayer) try(ctx context.Context, id, addr string, what purpose) (net.Conn, error) {
 	conn, from, err := s.greet(ctx, id, addr, what)
 	if err != nil {
@@ -254,7 +252,7 @@ func (s *streamLayer) try(ctx context.Context, id, addr string, what purpose) (n
 	return conn, nil
 }
 
-// greet runs the dialer's side of TLS and of the handshake at an address, and returns what the node says of itself.
+// greet runs the dialer's side of TLS and of the handshake at an address, and returns the node's own metadata.
 func (s *streamLayer) greet(ctx context.Context, id, addr string, what purpose) (_ net.Conn, from meta, err error) {
 	var d net.Dialer
 	raw, err := d.DialContext(ctx, "tcp", addr)
@@ -314,7 +312,7 @@ func (s *streamLayer) Close() error {
 	return err
 }
 
-// Addr implements net.Listener: the address that others reach this node at.
+// Addr implements net.Listener. It returns the address at which other nodes reach this node, in raft's form.
 func (s *streamLayer) Addr() net.Addr {
 	m := s.self()
 	return advertised(raftAddress(m.ID, m.Raft))
@@ -325,16 +323,14 @@ type advertised string
 func (advertised) Network() string  { return "tcp" }
 func (a advertised) String() string { return string(a) }
 
-// Transport carries raft's messages: *raft.NetworkTransport, or
-// *raft.InmemTransport in simulations.
+// Transport carries raft's messages: *raft.NetworkTransport, or *raft.InmemTransport in simulations.
 type Transport interface {
 	raft.Transport
 	raft.WithPreVote
 	raft.WithClose
 }
 
-// Greeter shakes hands with a node and leaves it at that. A simulated Transport
-// may be one.
+// Greeter shakes hands with a node and sends nothing more. A simulated Transport may implement it.
 type Greeter interface {
 	Greet(id raft.ServerID, address raft.ServerAddress) error
 }

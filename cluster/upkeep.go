@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// watch looks after the clock, the disk, this node's own membership, and what is left of others'.
+// watch checks the clock, the disk and this node's own membership, and forgets nodes that are gone.
 func (n *Node) watch() {
 	tick := time.NewTicker(min(time.Second, n.cfg.Timing.GossipProbe))
 	defer tick.Stop()
@@ -19,7 +19,7 @@ func (n *Node) watch() {
 	ask, hears := true, false
 	for {
 		n.upkeep.Store(n.cfg.Watch.Now().Mono)
-		changed := n.LeaderChanged() // a new leader wants to know at once whether it is the only voter
+		changed := n.LeaderChanged() // a new leader must know at once whether it is the only voter
 		n.cfg.Watch.Update()
 		others, need := n.otherVoters()
 		n.cfg.Watch.SetAlone(len(others)+need == 0) // a node that does not vote needs others
@@ -27,7 +27,7 @@ func (n *Node) watch() {
 			n.gossip.askClocks()
 		}
 		if d := write.lasts(n.store.Writing(), n.cfg.Watch.Now()); d > n.cfg.Timing.DiskStall && n.raft.State() == raft.Leader {
-			// Its heartbeats continue, so that no other voter would be elected (hashicorp/raft#503).
+			// The leader's heartbeats continue, so no other voter would be elected (hashicorp/raft#503).
 			n.Fail(&StalledError{Dir: n.cfg.DataDir, Lasts: d})
 		}
 		if member, _ := n.IsMember(); !member && n.cfg.Removed.IsRemoved(n.ID()) {
@@ -37,7 +37,7 @@ func (n *Node) watch() {
 		n.gossip.probes.keep(func(id string) bool { member, _ := n.gossip.standing(id); return member })
 		hears = n.shareAncestors(hears)
 		if n.stream != nil && n.stream.dialed.closeAbandoned(n.ServerAddr) {
-			n.network.CloseStreams() // its pool has buffers for each address
+			n.network.CloseStreams() // the pool has buffers for each address
 		}
 		select {
 		case <-n.ctx.Done():
@@ -50,11 +50,12 @@ func (n *Node) watch() {
 	}
 }
 
-// stuckAfter is the time without a round of watch after which a node is stuck. Rounds begin at least once per second.
+// stuckAfter is the time without a new round of watch after which a node counts as stuck. Rounds normally begin at least once
+// per second.
 const stuckAfter = 10 * time.Second
 
-// Alive returns nil while watch runs, which takes the locks of gossip, of the clock and of the state machine. A disk that
-// hangs does not stop it: a follower issues IDs without its disk, and a leader fails after DiskStall.
+// Alive returns nil while watch makes progress. Watch takes the locks of gossip, of the clock and of the state machine. A disk
+// that hangs does not stop it: a follower issues IDs without its disk, and a leader halts after DiskStall.
 func (n *Node) Alive() error {
 	if d := time.Duration(n.cfg.Watch.Now().Mono-n.upkeep.Load()) * time.Millisecond; d > stuckAfter {
 		return fmt.Errorf("upkeep has not run for %v; the process is stuck", d)
@@ -62,20 +63,18 @@ func (n *Node) Alive() error {
 	return nil
 }
 
-// stall is the time that a write has been in progress, as far as who looks now and then can
-// tell. It goes by the monotonic clock: a wall clock that jumps makes no disk slow. Nor
-// does a process that was stopped, of which only so much counts as there is between two
-// looks.
+// stall measures by repeated checks for how long a write has been in progress. It uses the monotonic clock, so a jump of the
+// wall clock does not count as a slow disk. A pause of the process does not count either, except for mostBetweenLooks.
 type stall struct {
 	write  uint64
 	lasted time.Duration
-	looked int64 // as [clock.Reading] counts Mono
+	looked int64 // time of the last check; same scale as [clock.Reading].Mono
 }
 
-// mostBetweenLooks is the greatest time between two looks that counts.
+// mostBetweenLooks is the greatest time between two checks that counts.
 const mostBetweenLooks = 2 * time.Second
 
-// lasts is the time since the write of that number was first seen; 0 without a write.
+// lasts returns the time since the write of that number was first seen; 0 without a write.
 func (s *stall) lasts(write uint64, now clock.Reading) time.Duration {
 	passed := time.Duration(now.Mono-s.looked) * time.Millisecond
 	s.looked = now.Mono
@@ -87,8 +86,7 @@ func (s *stall) lasts(write uint64, now clock.Reading) time.Duration {
 	return s.lasted
 }
 
-// rejoin contacts seeds and lost members at intervals: memberlist itself does
-// not look for those that it once gave up.
+// rejoin contacts seeds and lost members at intervals, because memberlist does not contact nodes again that it has given up.
 func (n *Node) rejoin() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -122,10 +120,10 @@ func (n *Node) rejoin() {
 	}
 }
 
-// claimsPause is how long after a look at what is claimed of members the next one is.
+// claimsPause is the time between two checks of the claims about members.
 const claimsPause = 100 * time.Millisecond
 
-// meet shakes hands with the members of which gossip claims something new. Only what they say themselves is believed.
+// meet shakes hands with the members about which gossip claims something new. This node believes only the members themselves.
 func (n *Node) meet() {
 	var unreached <-chan time.Time
 	for {
@@ -164,8 +162,7 @@ func (n *Node) meet() {
 	}
 }
 
-// strangers are the gossip addresses worth contacting: seeds that are not
-// known as live members, and members that were lost.
+// strangers returns the gossip addresses to contact: seeds that are not known as live nodes, and nodes that were lost.
 func (n *Node) strangers() []string {
 	live := map[string]bool{n.meta().Gossip: true}
 	addrs := slices.Clone(n.cfg.Join)

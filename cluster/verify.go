@@ -10,19 +10,17 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// hedgeAfter is the time that a majority may take to answer before all others are queried too.
+// hedgeAfter is the time that a majority may take to answer before the remaining voters are queried too.
 const hedgeAfter = 5 * time.Millisecond
 
-// Verify confirms that this node, which led in a term, was not replaced when the call began: a
-// majority of the voters had not seen a later term then, and any later leader needs the vote, in its
-// term, of one of them. A caller that learns the term with [Node.LeadingTerm], reads, and then verifies knows
-// that what was read was current.
+// Verify confirms that this node, which led in a term, had not been replaced when the call began. At that time, a majority of
+// the voters had not seen a later term, and any later leader needs a vote in its term from one of them. If a caller gets the
+// term from [Node.LeadingTerm], reads, and then calls Verify, the data that it read was current.
 //
-// Raft's own VerifyLeader is not enough: it also counts answers to messages that were sent before
-// it was called (replication.go, notifyAll), and a leader that was stopped for seconds may find
-// such answers waiting when it goes on.
+// Raft's own VerifyLeader is not enough. It also counts answers to messages that were sent before the call (replication.go,
+// notifyAll), and a leader that was paused for seconds may find such answers waiting when it resumes.
 //
-// Errors: ErrNotLeader, also when no majority answers; that of ctx.
+// Errors: ErrNotLeader, also if no majority answers; the error of ctx.
 func (n *Node) Verify(ctx context.Context, term uint64) error {
 	if term == 0 || n.leads.Load() != term || n.Term() != term {
 		return ErrNotLeader
@@ -43,9 +41,9 @@ type termAsker func(context.Context, raft.ServerID) (uint64, error)
 // errLaterTerm is the error of a leader that was replaced.
 var errLaterTerm = fmt.Errorf("%w: there is a later term", ErrNotLeader)
 
-// confirm asks others, the first first, until as many as needed have not seen a term later than this one, and returns the one that
-// answered last. If one answer is needed, the calling goroutine waits for it itself, so that no other goroutine has to wake up, and the
-// rest is asked only if that takes long.
+// confirm requests the terms of others, in their order, until need of them have not seen a term later than this one. It
+// returns the node that answered last. If need is 1, the calling goroutine itself waits for the answer, so that no other
+// goroutine has to wake up. It then queries the remaining nodes only if that takes long.
 func (hs *hedges) confirm(ctx context.Context, term uint64, others []raft.ServerID, need int, askTerm termAsker) (last raft.ServerID, err error) {
 	if need != 1 || len(others) == 0 {
 		return gather(ctx, term, others, need, askTerm)
@@ -87,7 +85,7 @@ func (hs *hedges) confirm(ctx context.Context, term uint64, others []raft.Server
 	}
 }
 
-// gather asks as many of the others as are needed at once, more when some of them fail, and all of them when that takes long.
+// gather queries need of the others at once, a further one after each failure, and all of them after hedgeAfter.
 func gather(ctx context.Context, term uint64, others []raft.ServerID, need int, askTerm termAsker) (last raft.ServerID, err error) {
 	if need > len(others) {
 		return "", fmt.Errorf("%w: this node is not a voter", ErrNotLeader)
@@ -134,12 +132,12 @@ func gather(ctx context.Context, term uint64, others []raft.ServerID, need int, 
 	return last, nil
 }
 
-// unanswered is the error of a leader that too few others answer.
+// unanswered returns the error of a leader if too few others answer; last is the last failure.
 func unanswered(last error) error {
 	return fmt.Errorf("%w: a majority of the voters does not answer, the last error is: %w", ErrNotLeader, last)
 }
 
-// askTerm asks a node where it is now, which the Raft configuration may not know.
+// askTerm requests the term of a node at its present address, which may differ from that in the Raft configuration.
 func (n *Node) askTerm(ctx context.Context, id raft.ServerID) (uint64, error) {
 	address, err := n.ServerAddr(id)
 	if err != nil {
@@ -148,8 +146,8 @@ func (n *Node) askTerm(ctx context.Context, id raft.ServerID) (uint64, error) {
 	return n.asker.AskTerm(ctx, id, address)
 }
 
-// otherVoters is the voters beside this node, the one that answered last first, and how many of
-// them make a majority together with this node, if it is a voter.
+// otherVoters returns the voters other than this node, beginning with the voter that answered last. need is how many of them
+// make a majority, together with this node if it is a voter.
 func (n *Node) otherVoters() (others []raft.ServerID, need int) {
 	others, need = majority(n.servers(), raft.ServerID(n.ID()))
 	last, _ := n.answered.Load().(raft.ServerID)
@@ -159,8 +157,8 @@ func (n *Node) otherVoters() (others []raft.ServerID, need int) {
 	return others, need
 }
 
-// majority is the voters among servers beside one node, and how many of them make a majority
-// together with it, if it is a voter.
+// majority returns the voters among servers other than self. need is how many of them make a majority, together with self if
+// it is a voter.
 func majority(servers []raft.Server, self raft.ServerID) (others []raft.ServerID, need int) {
 	voters := 0
 	for _, s := range servers {
@@ -173,7 +171,7 @@ func majority(servers []raft.Server, self raft.ServerID) (others []raft.ServerID
 		}
 	}
 	need = voters / 2
-	if voters == len(others) { // this node is none of them
+	if voters == len(others) { // self is not a voter
 		need++
 	}
 	return others, need

@@ -15,13 +15,13 @@ import (
 const (
 	// progress is the time that a message may take once it has begun.
 	progress = 30 * time.Second
-	// pace is the time that each further piece of a snapshot may take, all in all. Raft's sender gives up no later.
+	// pace is the additional time that a snapshot may take for each of its pieces. Raft's sender gives up no later.
 	pace  = 5 * time.Second
 	piece = 256 << 10 // bytes
 )
 
-// Large are the places for large messages that a node receives at the same time. A message has one until it was read,
-// or its connection is closed.
+// Large holds the places for large messages that a node receives at the same time. A message keeps its place until the next
+// message of its connection is read, or the connection is closed.
 type Large struct {
 	all  chan struct{}
 	from *places.Places
@@ -32,15 +32,15 @@ const (
 	maxLargeFrom = 4 // from one address
 )
 
-// NewLarge returns a few places.
+// NewLarge returns maxLarge places, of which each address can take maxLargeFrom.
 func NewLarge() *Large {
 	return &Large{all: make(chan struct{}, maxLarge), from: places.New(math.MaxInt, maxLargeFrom)}
 }
 
-// Taken returns how many places are taken.
+// Taken returns the number of places that are taken.
 func (l *Large) Taken() int { return len(l.all) }
 
-// take waits for a place, unless the address has its share.
+// take waits for a place. It fails at once if the address already has maxLargeFrom places, and after progress otherwise.
 func (l *Large) take(addr net.Addr) (release func(), err error) {
 	place, ok := l.from.Take(addr, nil)
 	if !ok {
@@ -60,26 +60,26 @@ func (l *Large) take(addr net.Addr) (release func(), err error) {
 	}
 }
 
-// conn is a connection of raft's on which only what has the form of its messages can be read.
+// conn is a Raft connection from which only messages of the right form can be read.
 type conn struct {
 	net.Conn
 	from  *bufio.Reader
 	next  func(*scanner) (follow int64, err error)
 	limit int
-	large *Large                 // nil for answers, whose reader also sets deadlines
-	held  atomic.Pointer[func()] // returns its place among the large
+	large *Large                 // nil for answers, whose reader itself sets deadlines
+	held  atomic.Pointer[func()] // releases the place among the large messages
 
 	scan   scanner
-	ready  []byte // of a message that was taken, and not read yet
-	follow int64  // how much of a snapshot is still to be read
+	ready  []byte // bytes of a checked message that were not read yet
+	follow int64  // bytes of a snapshot that were not read yet
 }
 
-// RaftRequests are the requests on a connection that another node opened.
+// RaftRequests returns a connection from which only raft's requests can be read. c is a connection that another node opened.
 func RaftRequests(c net.Conn, large *Large) net.Conn {
 	return &conn{Conn: c, from: bufio.NewReader(c), next: request, limit: maxRequest, large: large}
 }
 
-// RaftAnswers are the answers on a connection that this node opened.
+// RaftAnswers returns a connection from which only raft's answers can be read. c is a connection that this node opened.
 func RaftAnswers(c net.Conn) net.Conn {
 	return &conn{Conn: c, from: bufio.NewReader(c), next: answer, limit: maxAnswer}
 }
@@ -106,7 +106,7 @@ func (c *conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// take waits for a message, and then for all of it.
+// take waits for the beginning of a message, and then reads and checks all of it.
 func (c *conn) take() error {
 	c.release()
 	if cap(c.scan.taken) > small {
@@ -133,7 +133,7 @@ func (c *conn) take() error {
 	return c.rest()
 }
 
-// hurry sets the deadline of a message, or of the bytes that follow it.
+// hurry sets the deadline of a message, or of the follow bytes of a snapshot behind it.
 func (c *conn) hurry(follow int64) error {
 	if c.large == nil {
 		return nil

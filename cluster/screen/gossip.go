@@ -25,15 +25,15 @@ const (
 )
 
 const (
-	// maxGossipName has room for a node's ID and the number of its start.
+	// maxGossipName has room for a node's ID and the identifier of its process.
 	maxGossipName = 64
 	maxMeta       = 512 // memberlist.MetaMaxSize
 	maxAck        = 256
-	// versions is how many memberlist reads whenever there is one; 0.6.0 panics over fewer.
+	// versions is the number of versions that memberlist reads if there are any; memberlist 0.6.0 panics over fewer.
 	versions = 6
 )
 
-// address takes an IP address. memberlist would look a longer one up in the DNS.
+// address accepts an IP address or none. memberlist would resolve a longer one by DNS.
 var address = textOf(func(n int) bool { return n == 0 || n == 4 || n == 16 })
 
 var (
@@ -43,13 +43,13 @@ var (
 	sixOf   = textOf(func(n int) bool { return n == versions })
 )
 
-// source is the sender in a ping.
+// source adds the fields of a ping that describe its sender.
 func source(f fields) fields {
 	f["SourceAddr"], f["SourcePort"], f["SourceNode"] = address, uint16s, names
 	return f
 }
 
-// datagrams lists the messages that a datagram may hold, by type. Of a user message only the length is looked at.
+// datagrams lists the messages that a datagram may hold, by type. User messages are not listed: their content is not checked.
 var datagrams = map[byte]rule{
 	kindPing:         object(source(fields{"SeqNo": uint32s, "Node": names})),
 	kindIndirectPing: object(source(fields{"SeqNo": uint32s, "Node": names, "Target": address, "Port": uint16s, "Nack": boolean})),
@@ -62,13 +62,13 @@ var datagrams = map[byte]rule{
 	}, "Vsn"),
 }
 
-// nodeState is one node in an exchange of states.
+// nodeState accepts one node in an exchange of states.
 var nodeState = object(fields{
 	"Name": names, "Addr": address, "Port": uint16s, "Meta": text(maxMeta), "Incarnation": uint32s,
 	"State": natural(math.MaxUint8, nil), "Vsn": sixOf,
 }, "Vsn")
 
-// pushPull takes an exchange of the states of at most so many nodes. Members add no state of their own.
+// pushPull accepts an exchange of the states of at most most nodes. Members add no user state.
 func pushPull(most int) rule {
 	return func(s *scanner) error {
 		var nodes uint64

@@ -9,16 +9,16 @@ import (
 const (
 	nonceSize = 24
 	tagSize   = 16
-	// ownSize is the number of bytes of a nonce from which the key of its frame is derived. The rest is the nonce of AES-GCM.
+	// ownSize is the number of bytes of a nonce from which the frame's key is derived. The rest is the nonce of AES-GCM.
 	ownSize = 12
 )
 
-// key is XAES-256-GCM (C2SP): each frame has an AES-256-GCM key of its own, derived from the key and half of its nonce.
+// key is XAES-256-GCM (C2SP): each frame has its own AES-256-GCM key, derived from the key and half of the frame's nonce.
 //
-// All members seal with the one key of their secret for as long as they have the secret, and nothing could count frames
-// over all their starts, so nonces are random. With AES-GCM alone, whose nonces of 96 bits allow 2^32 random ones, 50
-// members that ask each other for their clocks every second would be past that in ten days; two frames with one nonce
-// give the means to forge away. With 192 bits, 2^80 frames are safe: the risk of two equal nonces is 2^-32 then.
+// All members seal with the one key of their secret for as long as they have the secret. Nothing can count frames over all
+// starts of all members, so nonces are random. AES-GCM alone has nonces of 96 bits, which allow 2^32 random nonces. 50
+// members that request each other's clocks once per second would exceed that in ten days, and two frames with one nonce
+// let an attacker forge frames. With nonces of 192 bits, 2^80 frames are safe: the risk of two equal nonces is then 2^-32.
 type key struct {
 	block cipher.Block
 	mask  [aes.BlockSize]byte

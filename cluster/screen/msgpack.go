@@ -2,14 +2,14 @@ package screen
 
 import "math"
 
-// rule takes one value in msgpack and refuses a wrong one. The values of members are maps of names to scalars,
-// lists of such maps and nothing deeper, so that no rule calls itself.
+// rule takes one msgpack value from s and refuses a wrong value. Members send only maps of names to scalars, and lists of such
+// maps. So no rule calls itself.
 type rule func(s *scanner) error
 
-// natural takes a whole number from 0 to most, and keeps it in into unless that is nil.
+// natural takes a whole number from 0 to most, and stores it in into unless that is nil.
 func natural(most uint64, into *uint64) rule { return between(0, most, into) }
 
-// between takes a whole number of a range.
+// between takes a whole number from least to most, and stores it in into unless that is nil.
 func between(least, most uint64, into *uint64) rule {
 	return func(s *scanner) error {
 		v, err := s.natural()
@@ -57,10 +57,10 @@ func boolean(s *scanner) error {
 
 const (
 	kindNil  = 0xc0
-	noLength = -1 // of nil
+	noLength = -1 // length of nil
 )
 
-// length takes the head of text or octets; noLength is that of nil.
+// length takes the head of text or octets, and returns their length; noLength for nil.
 func (s *scanner) length() (int, error) {
 	kind, err := s.byte()
 	if err != nil {
@@ -87,12 +87,12 @@ func (s *scanner) size(n int) (int, error) {
 	return int(v), err
 }
 
-// text takes text or octets of at most so many bytes, or nil.
+// text takes text or octets of at most most bytes, or nil.
 func text(most int) rule {
 	return textOf(func(n int) bool { return n <= most })
 }
 
-// textOf takes text or octets of a length that fits; nil has none.
+// textOf takes text or octets whose length fits, or nil, whose length counts as 0.
 func textOf(fits func(n int) bool) rule {
 	return func(s *scanner) error {
 		n, err := s.length()
@@ -107,7 +107,8 @@ func textOf(fits func(n int) bool) rule {
 	}
 }
 
-// head takes the number of elements of a list or a map, or noLength for nil: fixed is its smallest form, wide that with 2 bytes.
+// head takes the head of a list or a map, and returns the number of elements; noLength for nil. fixed is the kind of the
+// smallest form, wide the kind of the form with a length of 2 bytes.
 func (s *scanner) head(fixed, wide byte, most int) (int, error) {
 	kind, err := s.byte()
 	if err != nil {
@@ -133,7 +134,7 @@ func (s *scanner) head(fixed, wide byte, most int) (int, error) {
 	return int(n), err
 }
 
-// list takes a list of at most so many elements, or nil.
+// list takes a list of at most most elements, or nil.
 func list(most int, element rule) rule {
 	return func(s *scanner) error {
 		n, err := s.head(0x90, 0xdc, most)
@@ -144,7 +145,8 @@ func list(most int, element rule) rule {
 	}
 }
 
-// fields lists the fields of a map by name. A name of another version of a library may stand there with a scalar.
+// fields lists the rules of a map's fields by name. A map may have further fields, of other versions of a library, if their
+// values are scalars.
 type fields map[string]rule
 
 const (
@@ -152,10 +154,10 @@ const (
 	maxName   = 64
 )
 
-// object takes a map that has at least the required fields, each name once.
+// object takes a map that has at least the required fields, and each name at most once.
 func object(known fields, required ...string) rule { return mapping(false, known, required) }
 
-// optional takes the same, or nil.
+// optional takes a map without required fields, each name at most once, or nil.
 func optional(known fields) rule { return mapping(true, known, nil) }
 
 func mapping(orNil bool, known fields, required []string) rule {
@@ -202,7 +204,7 @@ func (s *scanner) name() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if n < 1 || n > maxName { // the decoder panics over an empty one
+	if n < 1 || n > maxName { // the decoder panics over an empty name
 		return "", refuse("a name of %d bytes", n)
 	}
 	b, err := s.take(n)

@@ -6,12 +6,11 @@ import (
 	"hash/crc32"
 )
 
-// maxPacket is more than memberlist puts into a datagram: 1400 bytes and a checksum.
+// maxPacket bounds a datagram, in bytes. memberlist puts less into one: 1400 bytes and a checksum.
 const maxPacket = 2048
 
-// Packet returns a copy of a gossip datagram that has the label and is of members' form, as long as the
-// datagram: what holds on to a message holds on to no larger buffer. Compressed datagrams have no such form,
-// as members compress nothing.
+// Packet checks that a gossip datagram has the label and the form of members' datagrams, and returns a copy of the same
+// length, so that a kept message keeps no larger buffer. It refuses compressed datagrams, because members compress nothing.
 func Packet(raw []byte, label string) ([]byte, error) {
 	if len(raw) > maxPacket {
 		return nil, refuse("a datagram of %d bytes", len(raw))
@@ -38,8 +37,8 @@ func Packet(raw []byte, label string) ([]byte, error) {
 	return bytes.Clone(raw), nil
 }
 
-// IndirectPings returns how many requests to ping another node are in a datagram that Packet took. memberlist has a
-// goroutine and a timer for each.
+// IndirectPings returns the number of requests to ping another node in a datagram that Packet has returned. memberlist starts
+// a goroutine and a timer for each.
 func IndirectPings(raw []byte, label string) int {
 	body := bytes.TrimPrefix(raw, LabelHead(label))
 	if len(body) >= 5 && body[0] == kindChecked {
@@ -58,13 +57,13 @@ func IndirectPings(raw []byte, label string) int {
 	return n
 }
 
-// LabelHead is the beginning of a datagram or a stream with the label.
+// LabelHead returns the first bytes of a datagram or a stream with the label.
 func LabelHead(label string) []byte {
 	head := []byte{kindLabel, byte(len(label))} //nolint:gosec // a label of ours
 	return append(head, label...)
 }
 
-// compound takes messages behind their number and their lengths; none of them is compound.
+// compound checks a compound message: a number of messages, their lengths and the messages, none of which is compound.
 func compound(raw []byte) error { return compoundOf(raw, message) }
 
 func compoundOf(raw []byte, take func([]byte) error) error {
@@ -86,7 +85,7 @@ func compoundOf(raw []byte, take func([]byte) error) error {
 	return nil
 }
 
-// message takes one message of a datagram.
+// message checks one message of a datagram.
 func message(raw []byte) error {
 	if len(raw) == 0 {
 		return refuse("an empty message")

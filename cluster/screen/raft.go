@@ -10,11 +10,11 @@ import (
 const (
 	// MaxEntries is the greatest number of log entries in one message.
 	MaxEntries = 64
-	// MaxCommand bounds the data of one log entry.
+	// MaxCommand bounds the data of one log entry, in bytes.
 	MaxCommand = 64 << 10
-	// MaxServers bounds a Raft configuration.
+	// MaxServers bounds the number of servers in a Raft configuration.
 	MaxServers = 256
-	// MaxSnapshot bounds a snapshot, which goes to the disk as it arrives.
+	// MaxSnapshot bounds a snapshot, in bytes. A snapshot is written to the disk as it arrives.
 	MaxSnapshot = 4 << 30
 
 	maxRaftID      = 64
@@ -34,8 +34,8 @@ const (
 
 var uint64s = natural(math.MaxUint64, nil)
 
-// headed adds what all of raft's messages hold. Raft does not read the snapshot behind a request of
-// another version, which would then be taken for requests.
+// headed adds the fields that all of raft's requests have. It requires this protocol version: raft does not read the snapshot
+// behind a request of another version, and would then read the snapshot as requests.
 func headed(f fields) fields {
 	f["ProtocolVersion"] = between(uint64(raft.ProtocolVersionMax), uint64(raft.ProtocolVersionMax), nil)
 	f["ID"], f["Addr"] = text(maxRaftID), text(maxRaftAddress)
@@ -59,7 +59,7 @@ var requests = map[byte]rule{
 	kindTimeoutNow: object(headed(fields{}), "ProtocolVersion"),
 }
 
-// snapshot takes the request before a snapshot, and keeps the snapshot's size.
+// snapshot takes the request before a snapshot, and stores the snapshot's size in bytes.
 func snapshot(size *uint64) rule {
 	return object(headed(fields{
 		"SnapshotVersion": natural(math.MaxUint8, nil), "Term": uint64s, "Leader": text(maxRaftAddress),
@@ -68,7 +68,7 @@ func snapshot(size *uint64) rule {
 	}), "ProtocolVersion")
 }
 
-// request takes one of raft's requests, and says how many bytes of a snapshot follow.
+// request takes one of raft's requests, and returns the number of bytes of a snapshot that follow it.
 func request(s *scanner) (follow int64, err error) {
 	kind, err := s.byte()
 	if err != nil {
@@ -108,7 +108,7 @@ var configuration = object(fields{
 	})),
 })
 
-// Configuration decodes a Raft configuration: raft itself panics over what is none.
+// Configuration checks and decodes a Raft configuration. Raft itself panics over other bytes.
 func Configuration(raw []byte) (raft.Configuration, error) {
 	from := bytes.NewReader(raw)
 	if err := configuration(&scanner{from: from, limit: len(raw)}); err != nil {

@@ -1,9 +1,9 @@
-// Package screen reads strangers' bytes before the libraries of gossip and Raft do. Those allocate what a
-// message's head announces, decompress without an end, recurse as deep as a message nests, and panic over some
-// values. Screen lets through only what members send each other: every length, count and depth is checked before
-// anything is allocated for it, and a message is handed on when all of it arrived and has the right form.
+// Package screen checks strangers' bytes before the gossip and Raft libraries read them. Those libraries allocate as much as a
+// message's head announces, decompress without a limit, recurse as deep as a message nests, and panic over some values.
+// Screen passes only messages of the forms that members send. It checks every length, count and depth before it allocates
+// anything for it, and passes a message on only when all of it has arrived and has the right form.
 //
-// Screen judges forms, not truth: who has the right form may still lie.
+// Screen checks forms, not truth: a message of the right form may still contain lies.
 package screen
 
 import (
@@ -20,21 +20,21 @@ func refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrRefused, fmt.Sprintf(format, args...))
 }
 
-// step is the number of bytes allocated ahead of bytes that have not arrived yet.
+// step is the greatest number of bytes that is allocated for bytes that have not arrived yet.
 const step = 4096
 
-// small is the greatest length of a message that takes no place among the large ones.
+// small is the greatest length, in bytes, of a message that takes no place among the large messages.
 const small = 64 << 10
 
 // scanner takes a message from its source, at most limit bytes of it.
 type scanner struct {
 	from  io.Reader
 	limit int
-	taken []byte       // what was taken, in the order of the message
-	large func() error // unless nil, called before more than small bytes are taken
+	taken []byte       // bytes that were taken, in the order of the message
+	large func() error // called once before more than small bytes are taken; may be nil
 }
 
-// take returns the next n bytes, which are good until the next call.
+// take returns the next n bytes, which are valid until the next call.
 func (s *scanner) take(n int) ([]byte, error) {
 	if n < 0 || n > s.limit-len(s.taken) {
 		return nil, refuse("longer than %d bytes", s.limit)
@@ -81,7 +81,7 @@ func (s *scanner) uint(n int) (uint64, error) {
 	return v, nil
 }
 
-// cutOff keeps io.EOF for a source that ended before the message began.
+// cutOff returns io.ErrUnexpectedEOF instead of io.EOF if the source ended after the message had begun.
 func cutOff(err error, taken int) error {
 	if errors.Is(err, io.EOF) && taken > 0 {
 		return io.ErrUnexpectedEOF

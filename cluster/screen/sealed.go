@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// Why a member's message cannot be read.
+// Reasons for which a member's message cannot be read.
 var (
 	ErrSealed   = errors.New("sealed message: no key is known here")
 	ErrUnsealed = errors.New("message not sealed")
@@ -17,20 +17,21 @@ var (
 )
 
 const (
-	// sealVersion is the form of what follows the head: a nonce and a sealed text, in a stream behind its length.
+	// sealVersion is the version of the form behind the head: a nonce and a sealed text; in a stream, the length of the text
+	// comes first.
 	sealVersion = 1
-	// frameSize is the most of a stream that is sealed at a time: no more is held for a stranger.
+	// frameSize is the greatest number of bytes in one sealed frame of a stream, so that no more is buffered for a stranger.
 	frameSize = 16 << 10
 )
 
-// A sealed message is bound to its use, so that a frame opens nowhere else: a datagram to the head, which has the label and
-// the form; a frame of a stream also to its direction, its number, and, in an answer, the nonce of the request. A member
-// with a key neither sends nor takes anything that is not sealed.
+// A sealed message is bound to its use, so that it cannot be opened anywhere else. A datagram is bound to the head, which has
+// the label and the form. A frame of a stream is also bound to its direction and its number, and in an answer to the nonce of
+// the request. A member with a key neither sends nor accepts anything that is not sealed.
 
-// sealedHead begins every sealed datagram and stream. Open members see by it what they hear.
+// sealedHead returns the first bytes of every sealed datagram and stream. Open members recognize sealed messages by it.
 func sealedHead(label string) []byte { return append(LabelHead(label), kindEncrypted, sealVersion) }
 
-// Seal returns a datagram that only holders of the key can read or make.
+// Seal returns a sealed datagram, which only holders of the key can read or make.
 func Seal(key cipher.AEAD, label string, plain []byte) []byte {
 	head := sealedHead(label)
 	sealed := make([]byte, len(head)+nonceSize, len(head)+nonceSize+len(plain)+tagSize)
@@ -40,7 +41,8 @@ func Seal(key cipher.AEAD, label string, plain []byte) []byte {
 	return key.Seal(sealed, nonce, plain, head)
 }
 
-// Unseal returns what is in a datagram: one of the keys must have sealed it. Without keys, none may be sealed.
+// Unseal returns the content of a datagram, which one of the keys must have sealed. Without keys, the datagram must not be
+// sealed.
 func Unseal(keys []cipher.AEAD, label string, raw []byte) ([]byte, error) {
 	head := sealedHead(label)
 	body, sealed := bytes.CutPrefix(raw, head)
@@ -69,13 +71,13 @@ type Sealer struct {
 	to     io.Writer
 	key    cipher.AEAD
 	head   []byte
-	about  []byte // what the frames are bound to, besides their number
-	number uint64
-	first  []byte // the nonce of the first frame
+	about  []byte // additional data of the frames, without their number
+	number uint64 // number of the next frame
+	first  []byte // nonce of the first frame
 }
 
-// NewSealer returns a writer that seals. The answer to a request is bound to the nonce of its first frame, so that no
-// recorded answer counts; request is nil for requests.
+// NewSealer returns a writer that seals a request or an answer. For an answer, request is the nonce of the first frame of the
+// request; the answer is bound to it, so that a replayed answer fails. For a request, request is nil.
 func NewSealer(to io.Writer, key cipher.AEAD, label string, request []byte) *Sealer {
 	return &Sealer{to: to, key: key, head: sealedHead(label), about: about(label, request)}
 }
@@ -89,7 +91,7 @@ func about(label string, request []byte) []byte {
 	return append(append(sealedHead(label), direction), request...)
 }
 
-// First returns the nonce of the first frame, to which the answer is bound; nil before there is one.
+// First returns the nonce of the first frame, to which the answer is bound; nil before the first frame.
 func (s *Sealer) First() []byte { return s.first }
 
 // Write implements io.Writer.
@@ -127,15 +129,15 @@ type Unsealer struct {
 	answer bool
 	number uint64
 	first  []byte
-	plain  []byte // of the present frame, not read yet
+	plain  []byte // bytes of the present frame that were not read yet
 }
 
-// NewUnsealer returns a reader of what was sealed with one of the keys; request is as for NewSealer.
+// NewUnsealer returns a reader of a stream that was sealed with one of the keys; request is the same as for NewSealer.
 func NewUnsealer(from io.Reader, keys []cipher.AEAD, label string, request []byte) *Unsealer {
 	return &Unsealer{from: from, keys: keys, label: label, about: about(label, request), answer: request != nil}
 }
 
-// Key returns the key of the stream, and the nonce of its first frame; nil before there was one.
+// Key returns the key of the stream, and the nonce of its first frame; both are nil before the first frame.
 func (u *Unsealer) Key() (key cipher.AEAD, first []byte) {
 	if u.first == nil {
 		return nil, nil
@@ -209,10 +211,10 @@ func (u *Unsealer) begin() error {
 	return nil
 }
 
-// Unsealed returns the answer of a member that has no key to one that has.
+// Unsealed returns the answer of a member without a key to a member with one.
 func Unsealed() []byte { return append([]byte{kindError}, "\x81\xa5Error\xa6sealed"...) }
 
-// BeginsSealed reports whether a stream begins as a sealed one does. It waits for as many bytes.
+// BeginsSealed reports whether a stream begins with the head of a sealed stream. It waits for as many bytes.
 func BeginsSealed(from interface{ Peek(n int) ([]byte, error) }, label string) bool {
 	want := sealedHead(label)
 	got, _ := from.Peek(len(want))

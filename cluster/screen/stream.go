@@ -5,14 +5,14 @@ import (
 	"io"
 )
 
-// MaxState bounds what one gossip stream says: a thousand nodes fit.
+// MaxState bounds a message on a gossip stream, in bytes. The states of a thousand nodes fit.
 const MaxState = 1 << 20
 
-// maxError bounds what a stranger reports as an error, which goes into the log.
+// maxError bounds the error text that a stranger sends, in bytes. The text is logged.
 const maxError = 1 << 10
 
-// Request takes what a stranger says first on a gossip stream, behind the label: a ping or an exchange of the
-// states of at most so many nodes. It returns the label and the whole message.
+// Request reads the first message of a stranger on a gossip stream, behind the label: a ping or an exchange of the states of
+// at most nodes nodes. It returns the label and the whole message.
 func Request(from io.Reader, label string, nodes int) ([]byte, error) {
 	s := &scanner{from: from, limit: MaxState}
 	head := LabelHead(label)
@@ -26,7 +26,7 @@ func Request(from io.Reader, label string, nodes int) ([]byte, error) {
 	return s.stream(map[byte]rule{kindPing: datagrams[kindPing], kindPushPull: pushPull(nodes)})
 }
 
-// Answer takes what a stranger answers on a gossip stream to a ping or an exchange of states. Answers carry no label.
+// Answer reads a stranger's answer on a gossip stream to a ping or an exchange of states. Answers carry no label.
 func Answer(from io.Reader, nodes int) ([]byte, error) {
 	s := &scanner{from: from, limit: MaxState}
 	return s.stream(map[byte]rule{
