@@ -32,7 +32,7 @@ const (
 	maxLargeFrom = 4 // from one address
 )
 
-// NewLarge returns maxLarge places, of which each address can take maxLargeFrom.
+// NewLarge returns maxLarge places. Each address can take at most maxLargeFrom of them.
 func NewLarge() *Large {
 	return &Large{all: make(chan struct{}, maxLarge), from: places.New(math.MaxInt, maxLargeFrom)}
 }

@@ -63,7 +63,7 @@ func LabelHead(label string) []byte {
 	return append(head, label...)
 }
 
-// compound checks a compound message: a number of messages, their lengths and the messages, none of which is compound.
+// compound checks a compound message: the number of messages, their lengths, and the messages, none of which is compound.
 func compound(raw []byte) error { return compoundOf(raw, message) }
 
 func compoundOf(raw []byte, take func([]byte) error) error {

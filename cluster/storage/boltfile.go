@@ -9,27 +9,25 @@ import (
 	"slices"
 )
 
-// boltFile verifies a bbolt file page by page. bbolt itself panics on damage, in
-// a goroutine of its own when it looks for the free pages at its start, and
-// there nothing can recover it.
+// boltFile verifies a bbolt file page by page. bbolt itself panics on damage. When it looks for the free pages at its start,
+// it panics in its own goroutine, where no caller can recover.
 //
-// bbolt has no checksums over these pages, but what it writes leaves little
-// room: pages say their number, keys are in order, elements lie one after the
-// other, and every page is either used once or free. Values are not looked at.
+// bbolt has no checksums over these pages, but its form leaves little room for undetected damage: pages contain their number,
+// keys are in order, elements are contiguous, and every page is either used once or free. Values are not checked.
 type boltFile struct {
 	boltMeta
 	path   string
 	file   io.ReaderAt
 	size   uint64
-	used   []uint64 // a bit for each page: it was met
-	levels [][]byte // a page of each level of the tree
+	used   []uint64 // one bit for each page: set once the page was met
+	levels [][]byte // buffers, one page for each level of the tree
 }
 
 func (c *boltFile) damaged(format string, args ...any) error {
 	return &CorruptError{Path: c.path, Reason: fmt.Sprintf(format, args...)}
 }
 
-// check verifies everything behind the metadata.
+// check verifies the whole file except for the metadata. Requires readMetas.
 func (c *boltFile) check() error {
 	if c.pages < 4 || c.pages > c.size/c.pageSize {
 		return c.damaged("it is cut off: %d bytes of %d pages of %d bytes", c.size, c.pages, c.pageSize)
@@ -45,7 +43,7 @@ func (c *boltFile) check() error {
 	}); err != nil {
 		return err
 	}
-	// raft-boltdb makes both in one transaction, the first.
+	// raft-boltdb creates both buckets in its first transaction.
 	logs, conf := buckets["logs"], buckets["conf"]
 	if (logs == nil) != (conf == nil) || len(buckets) > 2 || (len(buckets) > 0 && logs == nil) {
 		return c.damaged("its buckets are not logs and conf")
@@ -60,13 +58,12 @@ func (c *boltFile) check() error {
 
 func isLogKey(key []byte) bool { return len(key) == 8 }
 
-// isStableKey: a name that changed would be a vote that is gone. These are the
-// names that raft stores values under.
+// isStableKey reports whether raft stores a value under a name. A changed name would mean a lost vote.
 func isStableKey(key []byte) bool {
 	return slices.Contains([]string{"CurrentTerm", "LastVoteTerm", "LastVoteCand"}, string(key))
 }
 
-// read reads a page with those that belong to it, and marks them as used.
+// read reads a page with its overflow pages, and marks all of them as used. The data is valid until the next read at depth.
 func (c *boltFile) read(id uint64, depth int) (boltHeader, []byte, error) {
 	if id < 2 || id >= c.pages {
 		return boltHeader{}, nil, c.damaged("page %d of %d", id, c.pages)
@@ -100,7 +97,7 @@ func (c *boltFile) read(id uint64, depth int) (boltHeader, []byte, error) {
 	return h, data, nil
 }
 
-// use marks a page; each is used or free once.
+// use marks a page as used or free. Each page must be marked only once.
 func (c *boltFile) use(id uint64) error {
 	if c.used[id/64]&(1<<(id%64)) != 0 {
 		return c.damaged("page %d is used twice", id)
@@ -109,9 +106,8 @@ func (c *boltFile) use(id uint64) error {
 	return nil
 }
 
-// free verifies the list of free pages, if the file has one: every page is used
-// or free. So a page number that changed shows: it leads to a page that is free,
-// which may be the whole and sound page of an earlier transaction.
+// free verifies the list of free pages, if the file has one: every page must be either used or free. This detects a changed
+// page number, which leads to a free page; that page may be an intact page of an earlier transaction.
 func (c *boltFile) free() error {
 	if c.freelist == boltNoFreelist {
 		return nil

@@ -8,35 +8,35 @@ import (
 	"os"
 )
 
-// A bbolt file begins with two pages that each hold a copy of its metadata, the
-// older and the newer; see meta and page in go.etcd.io/bbolt/internal/common.
+// A bbolt file begins with two metadata pages, an older and a newer one; see meta and page in
+// go.etcd.io/bbolt/internal/common.
 const (
 	boltPageHeader = 16
-	boltMetaSum    = 56 // offset of the checksum, FNV-1a over all before it
+	boltMetaSum    = 56 // offset of the checksum, FNV-1a over all bytes before it
 	boltMetaSize   = boltMetaSum + 8
 	boltMagic      = 0xED0CDAED
 	boltVersion    = 2
-	// bbolt's page size is that of the system that made the file; these are
-	// the sizes that bbolt looks for.
+	// boltMinPage and boltMaxPage are the limits of the page sizes that bbolt tries. A file has the page size of the system
+	// that created it.
 	boltMinPage = 1 << 10
 	boltMaxPage = 1 << 24
-	// boltNoFreelist stands where the page of the free list would.
+	// boltNoFreelist takes the place of the free list's page number in a file without a free list.
 	boltNoFreelist = 1<<64 - 1
 )
 
-// boltMeta is the metadata page of a bbolt file: the places of its content.
+// boltMeta is the content of a metadata page of a bbolt file.
 type boltMeta struct {
 	pageSize uint64 // bytes
 	root     uint64 // page of the root bucket
 	freelist uint64 // first page of the list of free pages, or boltNoFreelist
-	pages    uint64 // how many pages are in use or free: all page numbers are less
-	tx       uint64 // the transaction that wrote it
+	pages    uint64 // number of used and free pages; all page numbers are less
+	tx       uint64 // transaction that wrote the metadata
 }
 
-// checkBolt verifies the structure of a bbolt file that raft-boltdb wrote,
-// before bbolt opens it. A file that is absent or empty is fine: bbolt makes it.
+// checkBolt verifies the structure of a bbolt file of raft-boltdb before bbolt opens it. An absent or empty file is valid:
+// bbolt creates it.
 //
-// Errors: CorruptError; those of reading it.
+// Errors: CorruptError; errors of reading the file.
 func checkBolt(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -57,10 +57,9 @@ func checkBolt(path string) error {
 	return c.check()
 }
 
-// readMetas verifies both copies of the metadata and takes the newer. bbolt
-// itself goes on with the older one when the newer is damaged: the last
-// transaction, a vote or an acknowledged entry, would be undone without a word.
-// A crash leaves both whole, as each lies within one disk sector.
+// readMetas verifies both metadata pages and takes the newer one. If the newer one is damaged, bbolt itself continues with the
+// older one, which silently undoes the last transaction: a vote or an acknowledged entry. A crash leaves both intact, because
+// each lies within one disk sector.
 func (c *boltFile) readMetas() error {
 	first, err := c.readMeta(0, 0)
 	if err != nil {

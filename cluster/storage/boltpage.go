@@ -10,24 +10,24 @@ import (
 //	leaf element:   flags 4, position 4, size of the key 4, size of the value 4
 //	branch element: position 4, size of the key 4, page below 8
 //
-// The elements follow the header, and their keys and values follow the elements
-// in the same order without a gap; a position counts from its own element.
+// The elements follow the header. Their keys and values follow the elements in the same order without a gap. A position counts
+// from the start of its own element.
 const (
 	boltBranch   = 0x01
 	boltLeaf     = 0x02
 	boltFreelist = 0x10
 
 	boltElementSize = 16
-	boltBucketFlag  = 0x01 // of a leaf element: its value is a bucket
+	boltBucketFlag  = 0x01 // flag of a leaf element whose value is a bucket
 	boltBucketSize  = 16   // root page 8, sequence 8; without a root page, the page itself follows
 	boltManyFree    = 0xFFFF
 )
 
-// boltPage is a page whose elements lie within it, without a gap.
+// boltPage is a leaf or a branch. layout verifies that its elements lie within it, without a gap.
 type boltPage struct {
 	kind  uint16
 	count uint64
-	data  []byte // with the header, and the further pages that belong to it
+	data  []byte // content, with the header and the further pages that belong to it
 }
 
 // boltElement is one element of a leaf or a branch. It refers to the page's data.
@@ -54,9 +54,8 @@ func readBoltHeader(raw []byte) boltHeader {
 	}
 }
 
-// layout verifies that the elements fill the page as bbolt fills it, and returns
-// how many bytes are used. So a count that changed shows: what it leaves out,
-// the last entries of the log, would not be missed otherwise.
+// layout verifies that the elements fill the page as bbolt fills it. It returns the number of used bytes, or a reason if the
+// page is damaged. This detects a changed count, which could otherwise hide elements: the last entries of the log.
 func (p boltPage) layout() (used uint64, reason string) {
 	size := uint64(len(p.data))
 	table := boltPageHeader + p.count*boltElementSize
@@ -78,7 +77,7 @@ func (p boltPage) layout() (used uint64, reason string) {
 		if at+position != used || key == 0 {
 			return 0, "its elements do not lie one after the other"
 		}
-		used += key + value // 32 bits each: no overflow, as used <= size
+		used += key + value // 32 bits each, and used <= size: no overflow
 		if used > size {
 			return 0, "an element is larger than it"
 		}
@@ -96,7 +95,7 @@ func (p boltPage) sizes(at uint64) (position, key, value uint64) {
 
 func (p boltPage) uint32(at uint64) uint64 { return uint64(binary.NativeEndian.Uint32(p.data[at:])) }
 
-// element returns element i, which is less than count; layout was verified.
+// element returns element i. Requires i < count and a verified layout.
 func (p boltPage) element(i uint64) boltElement {
 	at := boltPageHeader + i*boltElementSize
 	position, key, value := p.sizes(at)

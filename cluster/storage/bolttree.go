@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// boltMaxDepth bounds the height of a tree of pages: each branch has at least
-// two pages below it, so no file is large enough for a tree as high as this.
+// boltMaxDepth bounds the height of a tree of pages. Each branch has at least two pages below it, so no file is large enough
+// for a tree of this height.
 const boltMaxDepth = 48
 
-// bucket verifies a bucket of plain values. A small one is a page inside its value.
+// bucket verifies a bucket without nested buckets, whose keys are all known. A small bucket is a page inside its own value.
 func (c *boltFile) bucket(name string, value []byte, known func(key []byte) bool) error {
 	check := func(e boltElement) error {
 		if e.flags != 0 || !known(e.key) {
@@ -44,8 +44,8 @@ func (c *boltFile) bucket(name string, value []byte, known func(key []byte) bool
 	return c.elements("bucket "+name, p, nil, nil, func(e boltElement, _ []byte) error { return check(e) })
 }
 
-// tree verifies the pages from a root down and hands on the elements of the
-// leaves. Keys are at least low, and less than high unless that is nil.
+// tree verifies the pages from a root down and calls leaf with each element of the leaves. Keys must be at least low, and less
+// than high unless high is nil.
 func (c *boltFile) tree(id uint64, depth int, low, high []byte, leaf func(boltElement) error) error {
 	if depth == boltMaxDepth {
 		return c.damaged("page %d is %d levels below the root", id, depth)
@@ -65,7 +65,8 @@ func (c *boltFile) tree(id uint64, depth int, low, high []byte, leaf func(boltEl
 	})
 }
 
-// elements hands on the elements of a page, each with the key before which those below it end.
+// elements verifies the keys of a page and calls each with every element. next is the exclusive upper bound of the keys below
+// that element; nil if there is none.
 func (c *boltFile) elements(name string, p boltPage, low, high []byte, each func(e boltElement, next []byte) error) error {
 	var last []byte
 	for i := range p.count {
@@ -88,7 +89,7 @@ func (c *boltFile) elements(name string, p boltPage, low, high []byte, each func
 	return nil
 }
 
-// page reads a leaf or a branch, which is valid until the next of its level is read.
+// page reads and verifies a leaf or a branch. It is valid until the next page of its level is read.
 func (c *boltFile) page(id uint64, depth int) (boltPage, error) {
 	h, data, err := c.read(id, depth)
 	if err != nil {

@@ -10,8 +10,8 @@
 //
 //   - One process at a time has a directory open: the [Identity] owns the lock.
 //   - Damage is detected when the directory is opened or, if it happens later, before the damaged
-//     content is used ([CorruptError]). After a read or a write that failed ([DiskError]) the store
-//     serves nothing more.
-//   - A write that returned nil is on the disk, unless the disk lies.
-//   - A store that lost what it once held is not taken for a new one.
+//     content is used ([CorruptError]). After a failed read or write ([DiskError]) the store serves
+//     nothing more.
+//   - A write that returned nil is on the disk, unless the disk acknowledges writes falsely.
+//   - A store that has lost its content is not mistaken for a new one.
 package storage

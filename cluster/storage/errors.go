@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// CorruptError says that something on disk is not what was written there.
+// CorruptError says that a file or directory differs from what was written to it.
 type CorruptError struct {
 	// Path of the damaged file or directory.
 	Path string
@@ -19,11 +19,11 @@ func (e *CorruptError) Error() string {
 		"which gets the state from the other members", e.Path, e.Reason)
 }
 
-// DiskError says that something could not be written, or not read.
+// DiskError says that a file could not be written, or not read.
 type DiskError struct {
 	Path string
 	Err  error
-	// Reading says that it could not be read; what is there may be sound.
+	// Reading reports whether a read failed; the content may then be intact. Otherwise a write failed.
 	Reading bool
 }
 
@@ -38,7 +38,7 @@ func (e *DiskError) Error() string {
 
 func (e *DiskError) Unwrap() error { return e.Err }
 
-// readError returns the error of a store that cannot be read.
+// readError returns the error for a failed read of a store: a CorruptError if its content is damaged, otherwise a DiskError.
 func readError(path string, err error) error {
 	if _, ok := errors.AsType[*CorruptError](err); ok {
 		return err

@@ -8,18 +8,15 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// failStop stands between raft and a store. Once the store has failed, raft's
-// goroutines end where they call it next, and never learn the outcome. Raft
-// does not stop by itself: it panics when it can't store its term or read a
-// committed entry, and goes on after other errors as if nothing had happened.
+// failStop stands between raft and a store. Once the store has failed, each of raft's goroutines ends at its next call of the
+// store and never learns the outcome. Raft itself does not stop: it panics when it cannot store its term or read a committed
+// entry, and continues after other errors as if nothing had happened.
 //
-// Nothing is answered for that was not stored: raft answers success only after
-// a store's methods have returned. Its deferred functions run: a request gets the
-// answer that it was refused, a leader steps down and its proposals have an
-// unknown outcome. Its WaitGroup counts on deferring too, so that Shutdown finds
-// the goroutines gone.
+// Raft never answers success for an entry that was not stored, because it answers only after a store's method has returned.
+// Its deferred functions run: a request is answered with a refusal, a leader steps down, and its proposals have an unknown
+// outcome. Raft's WaitGroup is also decremented by a deferred call, so Shutdown finds the goroutines gone.
 type failStop struct {
-	tell   func(error) // called with the failure
+	tell   func(error) // called with each failure
 	failed atomic.Bool
 }
 
@@ -28,18 +25,18 @@ func (f *failStop) fail(err error) {
 	f.tell(err)
 }
 
-// endIfFailed ends the goroutine that calls it, which is one of raft's.
+// endIfFailed ends the calling goroutine, one of raft's, if the store has failed.
 func (f *failStop) endIfFailed() {
 	if f.failed.Load() {
 		runtime.Goexit()
 	}
 }
 
-// read runs a read and takes note of its error.
+// read runs a read and reports its failure.
 func (f *failStop) read(path string, call func() error) error {
 	f.endIfFailed()
 	err := call()
-	// The second is what raft knows an absent value by.
+	// Raft recognizes an absent value by the text "not found".
 	if err != nil && !errors.Is(err, raft.ErrLogNotFound) && err.Error() != "not found" {
 		f.fail(readError(path, err))
 	}
@@ -47,7 +44,7 @@ func (f *failStop) read(path string, call func() error) error {
 	return err
 }
 
-// write runs a write, which takes note of its error itself.
+// write runs a write, which itself reports its failure.
 func (f *failStop) write(call func() error) error {
 	f.endIfFailed()
 	err := call()
@@ -55,7 +52,7 @@ func (f *failStop) write(call func() error) error {
 	return err
 }
 
-// stopLog is the log that raft gets.
+// stopLog is the log that raft uses.
 type stopLog struct {
 	raft.LogStore
 	path string
@@ -86,7 +83,7 @@ func (s *stopLog) DeleteRange(first, last uint64) error {
 	return s.stop.write(func() error { return s.LogStore.DeleteRange(first, last) })
 }
 
-// stopStable is the store of term and vote that raft gets.
+// stopStable is the store of term and vote that raft uses.
 type stopStable struct {
 	raft.StableStore
 	path string

@@ -9,20 +9,18 @@ import (
 )
 
 const (
-	// asideSuffix is appended to the name of a damaged log that nothing was lost with.
+	// asideSuffix is appended to the name of a damaged log that contained nothing.
 	asideSuffix = ".damaged"
 	// bootstrapTerm is the term that raft stores first when it bootstraps a node.
 	bootstrapTerm = 1
 )
 
-// A first start that ends half-way, with the power say, leaves remains that the
-// next one must not mistake for the loss of something. The difference
-// is whether a request can have been answered on the strength of what was stored.
+// A first start that is interrupted, for example by a power loss, leaves remains that the next start must not mistake for lost
+// data. The remains are harmless if the node cannot have answered a request based on the stored data.
 
-// setAside moves a damaged log away, so that the next start makes an empty one, if
-// the damage is all that can have been in it; else it returns the damage. That is
-// so if the node never remembered a term, a vote or an entry, which it does before
-// it answers every caller, see Identity.sawTerm, and has no snapshot.
+// setAside moves a damaged log away, so that the next start creates an empty one, if the log cannot have held anything that
+// counts; otherwise it returns the damage. The log held nothing if the identity never recorded a term, a vote or an entry,
+// and there is no snapshot: a node records those before it answers any caller, see Identity.sawTerm.
 func setAside(id *Identity, damage error, logger *slog.Logger) error {
 	path := filepath.Join(id.dir, logFile)
 	if corrupt, ok := errors.AsType[*CorruptError](damage); !ok || corrupt.Path != path || id.held() {
@@ -40,9 +38,8 @@ func setAside(id *Identity, damage error, logger *slog.Logger) error {
 	return nil
 }
 
-// takeBootstrapBack makes a node new again that stored the term of its bootstrap
-// and nothing more: otherwise Raft refuses to bootstrap it. No other node knows of that
-// term, as a node that is of no cluster sends and answers nothing of Raft's.
+// takeBootstrapBack makes a node new again if it stored the term of its bootstrap and nothing more. Otherwise Raft would refuse
+// to bootstrap it. No other node knows that term, because a node without a cluster sends and answers no Raft message.
 func (s *Store) takeBootstrapBack(id *Identity, logger *slog.Logger) error {
 	term, err := s.stable.Get([]byte("CurrentTerm"))
 	if err != nil || len(term) != 8 || binary.BigEndian.Uint64(term) != bootstrapTerm || id.Cluster() != "" {
@@ -60,7 +57,7 @@ func (s *Store) takeBootstrapBack(id *Identity, logger *slog.Logger) error {
 		return err
 	}
 	if last > 0 || len(snapshots) > 0 {
-		return nil // the bootstrap goes on from there
+		return nil // the bootstrap continues from there
 	}
 	logger.Warn("interrupted bootstrap undone; bootstrapping again")
 	return s.stable.SetUint64([]byte("CurrentTerm"), 0)

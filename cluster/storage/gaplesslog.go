@@ -6,15 +6,14 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// gaplessLog keeps a log without gaps: before entries are stored that do not follow the
-// last one, all older ones are removed. It takes such entries only if the newest snapshot
-// covers what is missing.
+// gaplessLog keeps a log without gaps. Before it stores entries that do not follow the last entry, it removes all older
+// entries. It accepts such entries only if the newest snapshot covers the gap.
 //
-// Raft leaves them where they are when it installs a leader's snapshot that goes beyond
-// them, and stores the entries behind the snapshot next. But some of the old ones may never
-// have been committed, and if this node led it would send them to a node that has none.
+// Raft does not remove the older entries when it installs a leader's snapshot that goes beyond them, and stores the entries
+// behind the snapshot next. But some older entries may never have been committed. If this node led, it would send them to a
+// node without entries.
 //
-// Like raft's own cache it is used by raft's main goroutine alone when it writes.
+// Like raft's own cache, it is written only by raft's main goroutine.
 type gaplessLog struct {
 	raft.LogStore
 	path      string
@@ -40,7 +39,7 @@ func (g *gaplessLog) StoreLogs(logs []*raft.Log) error {
 	return g.LogStore.StoreLogs(logs)
 }
 
-// replace removes the log up to last, if a snapshot goes from there to next at least.
+// replace removes the log up to last, if a snapshot covers all entries before next.
 func (g *gaplessLog) replace(last, next uint64) error {
 	snapshots, err := g.snapshots.List()
 	if err != nil {
@@ -62,8 +61,8 @@ func (g *gaplessLog) replace(last, next uint64) error {
 	return g.DeleteRange(first, last)
 }
 
-// unread returns and reports the error of a log or of snapshots that can't be read: raft takes an error
-// of StoreLogs for a refusal, and goes on.
+// unread reports and returns the error of a log or of snapshots that cannot be read. It must report the error, because raft
+// treats an error of StoreLogs as a refusal and continues.
 func (g *gaplessLog) unread(err error) error {
 	err = readError(g.path, err)
 	g.fail(err)

@@ -11,16 +11,15 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// StuckTimeout is how long to wait for a disk that may never answer.
+// StuckTimeout is the time to wait for a disk that may never respond.
 const StuckTimeout = 2 * time.Second
 
-// guardedBolt returns an error where bbolt panics. It maps its file into memory: a
-// page that the disk does not give is a memory fault there and not an error of a
-// system call, and it trusts what is in the pages. Without the guard either would
-// end the process, with nothing said but the stacks of its goroutines.
+// guardedBolt returns an error where bbolt panics. bbolt maps its file into memory, so a page that the disk cannot read causes
+// a memory fault instead of an error of a system call. bbolt also trusts the content of the pages. Without the guard, either
+// would crash the process with no message except the stacks of its goroutines.
 //
-// After the first panic bbolt is not entered anymore: its locks may be held for
-// ever, and what it has in memory may not be what is on disk.
+// After the first panic, bbolt is not called again: its locks may be held permanently, and its memory may differ from the
+// disk.
 type guardedBolt struct {
 	bolt   boltStore
 	broken atomic.Pointer[brokenPages] // nil until the first panic
@@ -33,15 +32,15 @@ type boltStore interface {
 	io.Closer
 }
 
-// brokenPages says why bbolt panicked.
+// brokenPages is the error after a panic of bbolt.
 type brokenPages struct {
 	reason     string
-	unreadable bool // the disk did not give a page
+	unreadable bool // true if the disk could not read a page
 }
 
 func (e *brokenPages) Error() string { return e.reason }
 
-// do enters bbolt, and returns why it panicked if it does, now or before.
+// do calls enter, which calls bbolt. If bbolt panics, or has panicked before, do returns a brokenPages.
 func (g *guardedBolt) do(enter func() error) (err error) {
 	if b := g.broken.Load(); b != nil {
 		return b
@@ -104,14 +103,14 @@ func (g *guardedBolt) Get(key []byte) (val []byte, err error) {
 	return val, err
 }
 
-// SetUint64 and GetUint64 are of raft.StableStore; checkedStable does without.
+// SetUint64 implements raft.StableStore. checkedStable calls neither it nor GetUint64.
 func (g *guardedBolt) SetUint64([]byte, uint64) error { return errors.ErrUnsupported }
 
 // GetUint64 implements raft.StableStore.
 func (g *guardedBolt) GetUint64([]byte) (uint64, error) { return 0, errors.ErrUnsupported }
 
-// close closes the file, unless bbolt panicked: the end of the process does that
-// too. It gives up after StuckTimeout, as a write that hangs has the lock.
+// close closes the file, unless bbolt panicked; then the file closes with the process. It gives up after StuckTimeout, because
+// a write that hangs holds the lock.
 func (g *guardedBolt) close() error {
 	if g.broken.Load() != nil {
 		return nil //nolint:nilerr // the reason was reported already

@@ -16,14 +16,14 @@ import (
 
 const identityFile = "member.json"
 
-// Identity identifies a node, and holds the lock of its data directory: an empty directory is
-// a new node. The cluster ID is set once, by bootstrap or by the first node of
-// a cluster that contacts this one, and never changes. Its methods may be called from any goroutine.
+// Identity identifies a node, and holds the lock of its data directory. An empty directory makes a new node. The cluster ID is
+// set once, by bootstrap or by the first node of a cluster that contacts this node, and never changes. The methods may be
+// called from any goroutine.
 type Identity struct {
-	dir  string   // empty: in memory only
+	dir  string   // empty if kept in memory only
 	lock *os.File // nil without a directory
 
-	joining sync.Mutex // held while the node becomes one of a cluster; taken before mu
+	joining sync.Mutex // held while the node joins or starts a cluster; locked before mu
 
 	mu   sync.Mutex
 	data identityData
@@ -32,14 +32,13 @@ type Identity struct {
 type identityData struct {
 	MemberID  string `json:"member_id"`
 	ClusterID string `json:"cluster_id,omitempty"`
-	// Starts counts the starts of the process: of two gossiped addresses for
-	// one node the one with more starts is the present one.
+	// Starts counts the starts with the directory. Of two gossiped addresses of one node, the one with more starts is current.
 	Starts uint64 `json:"starts"`
-	// Term and Log say that the store held a term above 0 or a vote, and log
-	// entries, once: a store without them has lost them.
+	// Term reports whether the store ever held a term above 0 or a vote, Log whether it ever held log entries. A store without
+	// them has then lost them.
 	Term bool `json:"term,omitempty"`
 	Log  bool `json:"log,omitempty"`
-	// Secured says that the node has run with a cluster secret.
+	// Secured reports whether the node has ever run with a cluster secret.
 	Secured bool   `json:"secured,omitempty"`
 	Sum     uint32 `json:"sum"`
 }
@@ -53,10 +52,11 @@ func NewIdentity(node, cluster string, starts uint64) *Identity {
 	return &Identity{data: identityData{MemberID: node, ClusterID: cluster, Starts: starts}}
 }
 
-// OpenIdentity locks a data directory until Close, creates it if need be, reads or draws the
-// identity, and counts a start. An empty dir means an identity in memory.
+// OpenIdentity locks a data directory until Close, creates it if necessary, reads or generates the identity, and counts a
+// start. An empty dir means an identity in memory.
 //
-// It fails with a *CorruptError, while another process has the lock, and when the system refuses.
+// Errors: *CorruptError if the identity is damaged; an error while another process holds the lock; errors of the operating
+// system.
 func OpenIdentity(dir string) (_ *Identity, err error) {
 	if dir == "" {
 		return NewIdentity(uuid.NewString(), "", 1), nil
@@ -101,7 +101,7 @@ func OpenIdentity(dir string) (_ *Identity, err error) {
 	return id, nil
 }
 
-// Used reports whether a member has started with the directory before. It opens and locks nothing.
+// Used reports whether a member has ever started with the directory. It only reads the identity, and locks nothing.
 func Used(dir string) (bool, error) {
 	raw, err := os.ReadFile(filepath.Join(dir, identityFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -120,7 +120,7 @@ func (id *Identity) path() string { return filepath.Join(id.dir, identityFile) }
 // Node returns the node's ID, a UUID.
 func (id *Identity) Node() string { return id.data.MemberID }
 
-// Starts returns how many times the directory was opened.
+// Starts returns the number of starts with the directory, this one included.
 func (id *Identity) Starts() uint64 { return id.data.Starts }
 
 // Cluster returns the ID of the node's cluster; empty before it has joined one.
@@ -130,8 +130,8 @@ func (id *Identity) Cluster() string {
 	return id.data.ClusterID
 }
 
-// Adopt makes this node one of a cluster, durably, if it is of none yet; it
-// reports whether the node is of that cluster now.
+// Adopt makes this node join a cluster, durably, if it has joined none yet. It reports whether the node now belongs to that
+// cluster.
 func (id *Identity) Adopt(cluster string) (bool, error) {
 	if own := id.Cluster(); own != "" {
 		return own == cluster, nil
@@ -140,17 +140,16 @@ func (id *Identity) Adopt(cluster string) (bool, error) {
 	return first || (err == nil && id.Cluster() == cluster), err
 }
 
-// Found makes this node the first of a new cluster: start is called while no
-// other cluster can adopt the node. It reports false, and calls nothing, when
-// the node is of a cluster already.
+// Found makes this node the first of a new cluster, durably. It calls start while no other cluster can adopt the node. It
+// returns false, without a call of start, if the node already belongs to a cluster.
 func (id *Identity) Found(cluster string, start func() error) (bool, error) {
 	id.joining.Lock()
 	defer id.joining.Unlock()
 	if id.Cluster() != "" {
 		return false, nil
 	}
-	// In this order: a crash in between leaves a Raft configuration without a
-	// cluster ID, which the next start recognizes and completes.
+	// start comes first: a crash in between leaves a Raft configuration without a cluster ID, which the next start recognizes
+	// and completes.
 	if err := start(); err != nil {
 		return false, err
 	}
@@ -164,13 +163,13 @@ func (id *Identity) Found(cluster string, start func() error) (bool, error) {
 	return true, nil
 }
 
-// sawTerm and sawLog remember, durably, that the store holds a term, and log
-// entries. Until they return nil no request may be answered on the strength of those:
-// a store of which nothing is remembered may be replaced by an empty one.
+// sawTerm records durably that the store holds a term or a vote. Until it returns nil, no request may be answered based on
+// them: a store of which nothing is recorded may be replaced by an empty one.
 func (id *Identity) sawTerm() error {
 	return id.remember(func(d *identityData) *bool { return &d.Term })
 }
 
+// sawLog records durably that the store holds log entries, see sawTerm.
 func (id *Identity) sawLog() error {
 	return id.remember(func(d *identityData) *bool { return &d.Log })
 }
@@ -182,7 +181,7 @@ func (id *Identity) Secured() bool {
 	return id.data.Secured
 }
 
-// Secure remembers, durably, that the node runs with a cluster secret.
+// Secure records durably that the node has run with a cluster secret.
 func (id *Identity) Secure() error {
 	return id.remember(func(d *identityData) *bool { return &d.Secured })
 }
@@ -202,21 +201,20 @@ func (id *Identity) remember(field func(*identityData) *bool) error {
 	return nil
 }
 
-// held reports whether the store held something once that others may rely on.
+// held reports whether the store ever held a term, a vote or log entries, on which other nodes may rely.
 func (id *Identity) held() bool {
 	id.mu.Lock()
 	defer id.mu.Unlock()
 	return id.data.Term || id.data.Log
 }
 
-// lost compares the store with what this node remembers of it.
+// lost returns a CorruptError if the store lacks a term or log entries that the identity records.
 func (id *Identity) lost(s *Store) error {
 	id.mu.Lock()
 	defer id.mu.Unlock()
 	if id.data.Term {
-		// A term of 0 that is there was stored before any other, by a node that
-		// remembers a term for nothing more or that took its bootstrap back. One
-		// that also has a log had a later term.
+		// A node may have stored a term of 0: before any other term, or when it took its bootstrap back. A node that also
+		// recorded log entries had a later term.
 		term, err := s.stable.Get([]byte("CurrentTerm"))
 		if err != nil || len(term) != 8 || (id.data.Log && binary.BigEndian.Uint64(term) == 0) {
 			return &CorruptError{Path: s.log.path, Reason: "the term and vote that it held are gone"}
@@ -238,7 +236,7 @@ func (id *Identity) lost(s *Store) error {
 	return nil
 }
 
-// save replaces the file atomically and durably. Requires mu held, or that no other goroutine knows id yet.
+// save replaces the identity file atomically and durably. Requires id.mu held, unless no other goroutine knows id yet.
 func (id *Identity) save() error {
 	if id.dir == "" {
 		return nil

@@ -17,23 +17,23 @@ import (
 	"github.com/snowraft/snowraft/cluster/logging"
 )
 
-// Inspection is the content of the data directory of a stopped member, without commands, as far as it can be read.
+// Inspection is the readable content of the data directory of a stopped member, without commands.
 type Inspection struct {
-	MemberID, ClusterID    string // empty: never joined a cluster
+	MemberID, ClusterID    string // ClusterID is empty if the member never joined a cluster
 	Starts                 uint64
-	HeldTerm, HeldLog      bool // the directory held a term, and log entries, once
+	HeldTerm, HeldLog      bool // whether the directory ever held a term, and log entries
 	Secured                bool
-	PageBytes, Pages       uint64 // of the file of the log
+	PageBytes, Pages       uint64 // page size and number of pages of the log's file
 	FirstIndex, LastIndex  uint64
-	FirstTerm, LastTerm    uint64         // of the entries there
-	Entries                map[string]int // by type
+	FirstTerm, LastTerm    uint64         // terms of the entries at FirstIndex and LastIndex
+	Entries                map[string]int // number of entries by type
 	CurrentTerm, VotedTerm uint64
 	VotedFor               string
-	ConfigurationIndex     uint64 // of the last configuration in the log
+	ConfigurationIndex     uint64 // index of the last configuration in the log
 	Configuration          []raft.Server
-	Snapshots              []InspectedSnapshot // the newest first
+	Snapshots              []InspectedSnapshot // newest first
 	Usage                  Usage
-	// Problems are the errors of all that cannot be read.
+	// Problems holds the errors of all parts that cannot be read.
 	Problems []error
 }
 
@@ -43,11 +43,11 @@ type InspectedSnapshot struct {
 	Index, Term   uint64
 	Bytes         int64
 	Configuration []raft.Server
-	Problem       error // nil: its checksums are right
+	Problem       error // nil if its checksums are correct
 }
 
-// Inspect reads the data directory of a stopped member and changes nothing. It goes on after damage. It fails if dir is
-// not a data directory, and while a member runs with it.
+// Inspect reads the data directory of a stopped member and changes nothing. It continues after damage. It fails if dir is not a
+// data directory, and while a member runs with it.
 func Inspect(dir string, logger *slog.Logger) (_ *Inspection, err error) {
 	raw, err := os.ReadFile(filepath.Join(dir, identityFile))
 	if err != nil {
@@ -119,7 +119,7 @@ func (in *Inspection) log(path string) (err error) {
 func (in *Inspection) stable(s *checkedStable) {
 	number := func(key string) uint64 {
 		v, err := s.GetUint64([]byte(key))
-		if corrupt, ok := errors.AsType[*CorruptError](err); ok { // else it is not there
+		if corrupt, ok := errors.AsType[*CorruptError](err); ok { // otherwise the value is absent
 			in.note(corrupt)
 		}
 		return v
@@ -163,7 +163,7 @@ func (in *Inspection) entries(logs *checkedLog) (err error) {
 func (in *Inspection) snapshots(dir string, logger *slog.Logger) error {
 	path := filepath.Join(dir, snapshotDir)
 	if _, err := os.Stat(path); err != nil {
-		return err // the store would make the directory
+		return err // NewFileSnapshotStoreWithLogger would create the directory
 	}
 	files, err := raft.NewFileSnapshotStoreWithLogger(dir, snapshotsRetained, logging.Hashicorp(logger, "snapshot", nil))
 	if err != nil {

@@ -14,19 +14,19 @@ import (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checkedLog puts a checksum over every log entry before it is stored and
-// verifies it when the entry is read: bbolt does not checksum its data pages.
+// checkedLog adds a checksum to every log entry before it is stored and verifies it when the entry is read, because bbolt has
+// no checksums over its data pages.
 //
-// The checksum covers index, term, type and data, and travels in the entry's
-// Extensions, so that a follower verifies what the leader meant to store.
+// The checksum covers index, term, type and data. It is sent in the entry's Extensions, so that a follower verifies the entry
+// that the leader stored.
 type checkedLog struct {
 	raft.LogStore
 	path    string
-	corrupt func(error)  // called with damage found, and failed writes, while running
+	corrupt func(error)  // called while running with detected damage and failed writes
 	stored  func() error // called after entries were stored
 
-	// writes counts the begins and the ends of writes: while one is in progress it
-	// is odd. The watchdog reads it; raft writes from one goroutine.
+	// writes counts the begins and the ends of writes, so it is odd while a write is in progress. The watchdog reads it; raft
+	// writes from one goroutine.
 	writes atomic.Uint64
 }
 
@@ -37,7 +37,7 @@ func (c *checkedLog) StoreLogs(logs []*raft.Log) error {
 		if len(l.Extensions) == 0 {
 			l.Extensions = binary.BigEndian.AppendUint32(nil, logSum(l))
 		} else if err := c.verify(l); err != nil {
-			// A leader sent damage. Refuse it: the entry was never stored.
+			// A leader sent a damaged entry. It is refused and not reported, because this node never stored it.
 			return err
 		}
 	}
@@ -61,8 +61,8 @@ func (c *checkedLog) DeleteRange(first, last uint64) error {
 	return nil
 }
 
-// unwritten ends the member: raft goes on after a failed write as if its own
-// idea of the log were still that of the disk.
+// unwritten reports a failed write, which halts the member. Raft itself would continue as if its view of the log still matched
+// the disk.
 func (c *checkedLog) unwritten(err error) error {
 	err = &DiskError{Path: c.path, Err: err}
 	c.corrupt(err)
@@ -83,7 +83,7 @@ func (c *checkedLog) GetLog(index uint64, l *raft.Log) error {
 	return err
 }
 
-// writing numbers the write now in progress; 0 when there is none.
+// writing returns the number of the write in progress; 0 if there is none.
 func (c *checkedLog) writing() uint64 {
 	n := c.writes.Load()
 	return n * (n % 2)
@@ -96,11 +96,10 @@ func (c *checkedLog) verify(l *raft.Log) error {
 	return nil
 }
 
-// scan reads the whole log once, so that damage shows at start and not when the entry is
-// needed. covered is the index up to which the newest snapshot goes.
+// scan reads the whole log once, so that damage is detected at start and not when an entry is needed. covered is the last
+// index of the newest snapshot.
 //
-// Entries that the snapshot replaced are removed: those with a gap after them that it
-// covers, see gaplessLog.
+// scan removes the entries that the snapshot replaced: entries before a gap that the snapshot covers, see gaplessLog.
 func (c *checkedLog) scan(covered uint64) error {
 	first, err := c.LogStore.FirstIndex()
 	if err != nil {
@@ -157,8 +156,7 @@ func logSum(l *raft.Log) uint32 {
 	return crc32.Update(crc32.Checksum(head[:], castagnoli), castagnoli, l.Data)
 }
 
-// checkedStable puts a checksum over raft's term and vote: a flipped bit in
-// either could make a node vote twice in a term.
+// checkedStable adds a checksum to raft's term and vote. A flipped bit in either could make a node vote twice in a term.
 type checkedStable struct {
 	raft.StableStore
 	path    string
@@ -174,7 +172,7 @@ func (c *checkedStable) Set(key, val []byte) error {
 		return err
 	}
 	if len(bytes.Trim(val, "\x00")) == 0 {
-		return nil // raft stores a term of 0 when it finds none
+		return nil // raft stores a term of 0 if it finds none
 	}
 	if err := c.stored(); err != nil {
 		c.corrupt(err)

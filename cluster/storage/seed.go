@@ -15,26 +15,27 @@ import (
 	"github.com/snowraft/snowraft/cluster/logging"
 )
 
-// Seed is the beginning of a cluster of one member that goes on from a state.
+// Seed describes a new cluster of one member that continues from a state.
 type Seed struct {
 	Cluster string
-	Index   uint64 // log index that the state is at: the member's first entry comes after
-	Term    uint64 // of the entry there
-	// Address of the only voter, "ID@host:port" as Raft keeps it, given the voter's ID.
+	Index   uint64 // log index of the state; the member's first entry follows it
+	Term    uint64 // term of the entry at Index
+	// Address returns the address of the only voter, "ID@host:port" in Raft's form, for the voter's ID.
 	Address func(node string) string
 	State   io.WriterTo
 }
 
-// ErrNotEmpty says that a directory that was to be empty is not.
+// ErrNotEmpty says that a directory is not empty although it must be.
 var ErrNotEmpty = errors.New("the directory is not empty")
 
-// lostAndFound is the directory that a new ext4 file system contains. Restored members may use a whole file system.
+// lostAndFound is the directory that a new ext4 file system contains. The data directory of a restored member may be the root
+// of a file system.
 const lostAndFound = "lost+found"
 
 // Create makes the data directory of a new member, which must be absent or empty, except for lost+found, and returns the
 // member's ID. After an error the directory is as it was before.
 //
-// The file with the identity is written last: without it, no member starts with the rest.
+// Create writes the identity file last: without it, no member starts with the other files.
 func (s Seed) Create(dir string, logger *slog.Logger) (node string, err error) {
 	made, err := emptyDir(dir)
 	if err != nil {
@@ -68,7 +69,7 @@ func (s Seed) write(dir string, id *Identity, logger *slog.Logger) (err error) {
 	if err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
-	// The identity is in memory yet, so that the stores remember nothing in it.
+	// The identity is still in memory only, so that the stores write nothing to its file.
 	store, snapshots, err := guard(Stores{Logs: bolt, Stable: bolt, Snapshots: files}, id, func(error) {})
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func (s Seed) write(dir string, id *Identity, logger *slog.Logger) (err error) {
 		return err
 	}
 	servers := []raft.Server{{Suffrage: raft.Voter, ID: raft.ServerID(id.Node()), Address: raft.ServerAddress(s.Address(id.Node()))}}
-	_, encodesPeers := raft.NewInmemTransport("") // raft still writes the list of old that nothing reads
+	_, encodesPeers := raft.NewInmemTransport("") // raft still writes the obsolete list of peers, which nothing reads
 	sink, err := snapshots.Create(snapshotVersion, s.Index, s.Term, raft.Configuration{Servers: servers}, s.Index, encodesPeers)
 	if err != nil {
 		return err
@@ -88,7 +89,7 @@ func (s Seed) write(dir string, id *Identity, logger *slog.Logger) (err error) {
 	return sink.Close()
 }
 
-// emptyDir creates a directory, or makes sure that it is empty; made reports whether it was created.
+// emptyDir creates a directory, or checks that it is empty; made reports whether the directory was created.
 func emptyDir(dir string) (made bool, err error) {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -106,7 +107,7 @@ func emptyDir(dir string) (made bool, err error) {
 // ours reports whether an entry of a data directory does not belong to the file system.
 func ours(e os.DirEntry) bool { return e.Name() != lostAndFound || !e.IsDir() }
 
-// empty removes what is in a directory that was empty, and the directory if it was made.
+// empty removes the content of a directory that was empty, and the directory itself if it was created.
 func empty(dir string, made bool) error {
 	if made {
 		return os.RemoveAll(dir)

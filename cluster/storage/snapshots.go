@@ -13,19 +13,17 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// checkedSnapshots puts a checksum over a snapshot's metadata (index, term and
-// the Raft configuration) in front of its content. The file store checks the
-// content only; a flipped bit in the metadata could change who votes.
+// checkedSnapshots puts a checksum of a snapshot's metadata (index, term and the Raft configuration) before its content. The
+// file store checks only the content, and a flipped bit in the metadata could change the set of voters.
 type checkedSnapshots struct {
 	raft.SnapshotStore
 	path    string
-	corrupt func(error) // called with damage found while running
+	corrupt func(error) // called with damage that is detected while running
 }
 
 const (
 	snapshotHeaderSize = 4
-	// snapshotVersion is the one that raft writes: in those of version 0 it
-	// looks for the members elsewhere.
+	// snapshotVersion is the version of snapshots that raft writes. In version 0, the members are stored in another field.
 	snapshotVersion = 1
 )
 
@@ -65,7 +63,7 @@ func (c *checkedSnapshots) open(id string) (*raft.SnapshotMeta, io.ReadCloser, e
 	damaged := func(reason string) error { return &CorruptError{Path: filepath.Join(c.path, id), Reason: reason} }
 	meta, content, err := c.SnapshotStore.Open(id)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil, err // a newer one took its place
+		return nil, nil, err // a newer snapshot replaced it
 	}
 	if err != nil {
 		return nil, nil, damaged(err.Error())
@@ -81,9 +79,8 @@ func (c *checkedSnapshots) open(id string) (*raft.SnapshotMeta, io.ReadCloser, e
 	return meta, content, nil
 }
 
-// scan opens every snapshot on disk. The file store skips what it can't read
-// and raft falls back to an older snapshot, behind which the log may be gone. covered is
-// the index of the newest one; 0 when there is none.
+// scan reads every snapshot on disk. The file store would skip an unreadable snapshot, and raft would fall back to an older
+// one, behind which the log may be gone. covered is the index of the newest snapshot; 0 if there is none.
 func (c *checkedSnapshots) scan() (covered uint64, err error) {
 	metas, err := c.SnapshotStore.List()
 	if err != nil {
@@ -97,7 +94,7 @@ func (c *checkedSnapshots) scan() (covered uint64, err error) {
 		listed[m.ID] = true
 		covered = max(covered, m.Index)
 		meta, content, err := c.open(m.ID)
-		if errors.Is(err, os.ErrNotExist) { // nothing replaces it at start
+		if errors.Is(err, os.ErrNotExist) { // at start, no newer snapshot can have replaced it
 			return 0, &CorruptError{Path: c.path, Reason: err.Error()}
 		}
 		if err != nil {

@@ -21,8 +21,8 @@ import (
 	"github.com/snowraft/snowraft/cluster/logging"
 )
 
-// Stopped is the data directory of a stopped member, of which nothing is changed. It stays locked until Close, so that
-// no member starts with it.
+// Stopped is the data directory of a stopped member, opened for reading only. It stays locked until Close, so that no member
+// starts with it.
 type Stopped struct {
 	dir       string
 	lock      *os.File
@@ -35,7 +35,7 @@ type Stopped struct {
 // OpenStopped opens the data directory of a stopped member. It fails while a member runs with it, and if it was never
 // part of a cluster.
 //
-// Errors: CorruptError; [ErrNeverJoined]; what the system refuses.
+// Errors: CorruptError; [ErrNeverJoined]; errors of the operating system.
 func OpenStopped(dir string, logger *slog.Logger) (_ *Stopped, err error) {
 	s := &Stopped{dir: dir}
 	defer func() {
@@ -93,15 +93,15 @@ func (s *Stopped) open(logger *slog.Logger) (err error) {
 	return nil
 }
 
-// Cluster and Node are the IDs of the cluster and of the member.
+// Cluster returns the cluster's ID.
 func (s *Stopped) Cluster() string { return s.data.ClusterID }
 
-// Node is the member's ID.
+// Node returns the member's ID.
 func (s *Stopped) Node() string { return s.data.MemberID }
 
-// Replay calls restore with the content of the newest snapshot that the log continues, if there is one, and then apply
-// with each later entry of the log, in order. Entries may never have been committed. It returns the last index, the
-// term of the entry there, and the servers of the last configuration.
+// Replay calls restore with the content of the newest intact snapshot that the log continues, if there is one. Then it calls
+// apply with each later entry of the log, in order; the last entries may never have been committed. It returns the last
+// index, the term of the entry there, and the servers of the last configuration.
 func (s *Stopped) Replay(restore func(io.ReadCloser) error, apply func(*raft.Log) error) (index, term uint64, servers []raft.Server, err error) {
 	defer catchDamage(s.log.path, &err)()
 	first, last, err := s.bounds()
@@ -137,7 +137,7 @@ func (s *Stopped) Replay(restore func(io.ReadCloser) error, apply func(*raft.Log
 	return index, term, servers, nil
 }
 
-// held returns the index of the newest snapshot, also if that cannot be read: the name of its directory says so.
+// held returns the index of the newest snapshot from the name of its directory, also if the snapshot cannot be read.
 func (s *Stopped) held() (index uint64, err error) {
 	entries, err := os.ReadDir(s.snapshots.path)
 	if err != nil {
@@ -162,7 +162,8 @@ func (s *Stopped) bounds() (first, last uint64, err error) {
 	return first, last, nil
 }
 
-// newest restores the newest snapshot that is sound. An older one does if the log goes on from there.
+// newest restores the newest intact snapshot and returns its metadata. An older snapshot suffices if the log continues it. It
+// returns nil if there is none and the log begins with entry 1.
 func (s *Stopped) newest(first, last uint64, restore func(io.ReadCloser) error) (*raft.SnapshotMeta, error) {
 	metas, err := s.snapshots.SnapshotStore.List()
 	if err != nil {
@@ -204,7 +205,7 @@ func (s *Stopped) Close() error {
 	return errors.Join(errs...)
 }
 
-// lockDir takes the lock of a data directory, which closing the file gives back.
+// lockDir takes the lock of a data directory. Closing the file releases the lock.
 func lockDir(dir string) (*os.File, error) {
 	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

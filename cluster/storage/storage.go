@@ -23,16 +23,16 @@ const (
 	logCacheEntries   = 512
 )
 
-// Stores are the stores that Raft keeps its data in.
+// Stores holds the stores of Raft's data.
 type Stores struct {
 	Logs      raft.LogStore
 	Stable    raft.StableStore // term and vote
 	Snapshots raft.SnapshotStore
 }
 
-// Store is a set of stores with checks in front. Its methods may be called from any goroutine;
-// those of Stores as Raft calls them. After a failure, which is reported once, Logs and Stable
-// end the goroutine that calls them, with runtime.Goexit, before an answer can rest on what they hold.
+// Store is a set of stores with checks in front. Its methods may be called from any goroutine; the methods of Stores only as
+// Raft calls them. After a reported failure, Logs and Stable end each goroutine that calls them with runtime.Goexit, so that
+// no answer can depend on their content.
 type Store struct {
 	Stores
 	log    *checkedLog
@@ -40,12 +40,12 @@ type Store struct {
 	bolt   *guardedBolt // nil without a data directory
 }
 
-// Open opens the stores in the data directory of id, which stays locked by id: close the store first.
-// It reads and verifies everything on disk once, and removes log entries that a snapshot replaced.
-// The remains of an interrupted first start are set aside or undone.
+// Open opens the stores in the data directory of id. id keeps the directory locked, so close the store before id. Open reads
+// and verifies everything on disk once, and removes log entries that a snapshot replaced. It sets aside or undoes the remains
+// of an interrupted first start.
 //
-// failed is called with what goes wrong later: a *CorruptError or a *DiskError. The errors of Open
-// are those, and others for what the system refuses.
+// failed is called with later failures: a *CorruptError or a *DiskError. Open itself returns such errors, or errors of the
+// operating system.
 func Open(id *Identity, logger *slog.Logger, failed func(error)) (*Store, error) {
 	s, err := openOnce(id, logger, failed)
 	if err == nil {
@@ -91,7 +91,7 @@ func openOnce(id *Identity, logger *slog.Logger, failed func(error)) (_ *Store, 
 	return s, s.takeBootstrapBack(id, logger)
 }
 
-// Guard puts the checks in front of stores that are in no data directory. It verifies nothing at once.
+// Guard puts the checks in front of stores that are not in a data directory. It does not verify their present content.
 func Guard(in Stores, id *Identity, failed func(error)) (*Store, error) {
 	s, _, err := guard(in, id, failed)
 	return s, err
@@ -116,10 +116,10 @@ func guard(in Stores, id *Identity, failed func(error)) (*Store, *checkedSnapsho
 	return s, snaps, nil
 }
 
-// Writing numbers the write to the log that is in progress; 0 without one.
+// Writing returns the number of the write to the log that is in progress; 0 if there is none.
 func (s *Store) Writing() uint64 { return s.log.writing() }
 
-// Close closes the files. It fails when the disk does not answer for StuckTimeout.
+// Close closes the files. It fails if the disk does not respond within StuckTimeout.
 func (s *Store) Close() error {
 	if s.bolt == nil {
 		return nil
@@ -134,8 +134,8 @@ func openBolt(path string) (b *raftboltdb.BoltStore, err error) {
 	}
 	b, err = raftboltdb.New(raftboltdb.Options{
 		Path: path,
-		// The list of free pages is written with each commit, by default: beside
-		// it a wrong page number shows, see boltFile.free.
+		// By default, each commit writes the list of free pages. With the list, a wrong page number is detected, see
+		// boltFile.free.
 		BoltOptions: &bbolt.Options{Timeout: time.Second, FreelistType: bbolt.FreelistMapType},
 	})
 	switch {
@@ -144,7 +144,7 @@ func openBolt(path string) (b *raftboltdb.BoltStore, err error) {
 	case errors.Is(err, bbolt.ErrInvalid), errors.Is(err, bbolt.ErrChecksum), errors.Is(err, bbolt.ErrVersionMismatch): //nolint:staticcheck // as above
 		return nil, &CorruptError{Path: path, Reason: err.Error()}
 	case err != nil:
-		if _, ok := errors.AsType[syscall.Errno](err); !ok { // "file size too small", say: nothing that the system refuses
+		if _, ok := errors.AsType[syscall.Errno](err); !ok { // for example "file size too small"; no error of the system
 			return nil, &CorruptError{Path: path, Reason: err.Error()}
 		}
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -152,7 +152,7 @@ func openBolt(path string) (b *raftboltdb.BoltStore, err error) {
 	return b, nil
 }
 
-// verify reads the whole log file once. The newest snapshot goes up to the index covered.
+// verify reads the whole log, the term and the vote once. covered is the last index of the newest snapshot.
 func verify(path string, covered uint64, logs *checkedLog, stable *checkedStable) (err error) {
 	defer catchDamage(path, &err)()
 	if err := logs.scan(covered); err != nil {
@@ -171,8 +171,8 @@ func verify(path string, covered uint64, logs *checkedLog, stable *checkedStable
 	return nil
 }
 
-// catchDamage turns a panic or a memory fault that damaged pages cause inside
-// bbolt into an error: defer catchDamage(path, &err)().
+// catchDamage turns a panic or a memory fault inside bbolt, which damaged pages cause, into a CorruptError. Use it as: defer
+// catchDamage(path, &err)().
 func catchDamage(path string, err *error) func() {
 	before := debug.SetPanicOnFault(true)
 	return func() {

@@ -10,29 +10,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Usage is the space that a data directory takes, and that its file system has.
+// Usage is the space that a data directory takes, and the space of its file system.
 type Usage struct {
 	Files      []File
-	Others     int   // files that are not Snowraft's
-	OtherBytes int64 // their size
-	FreeBytes  uint64
-	TotalBytes uint64
+	Others     int    // number of files that are not Snowraft's or exceed maxFiles
+	OtherBytes int64  // size of those files
+	FreeBytes  uint64 // free space of the file system
+	TotalBytes uint64 // size of the file system
 }
 
 // File is a file of a data directory.
 type File struct {
-	Path     string // within the directory
+	Path     string // relative to the directory
 	Bytes    int64
 	Modified time.Time
 }
 
-// maxFiles bounds the files that a Usage lists. The others count as Others.
+// maxFiles bounds the number of files that a Usage lists. Further files count as Others.
 const maxFiles = 1000
 
-// ownFiles are the paths of Snowraft's files in a data directory.
+// ownFiles matches the paths of Snowraft's files in a data directory.
 var ownFiles = regexp.MustCompile(`^(lock|member\.json(\.new)?|raft\.db[.\w-]*|snapshots/[\d-]+(\.tmp)?/(state\.bin|meta\.json)|snapshots/permTest)$`)
 
-// UsageOf looks at a data directory. It opens no file.
+// UsageOf measures a data directory. It opens no file.
 func UsageOf(dir string) (u Usage, err error) {
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
