@@ -106,7 +106,7 @@ func (n *Node) meetAncestors() {
 	}
 }
 
-// hearAncestor records a process that was heard on a connection, if its cluster is an ancestor.
+// hearAncestor records a process that was heard on a Raft connection, if its cluster is an ancestor.
 func (g *gossip) hearAncestor(m meta) {
 	if m.Cluster == "" || !g.ancestry.are(m.Cluster) {
 		return

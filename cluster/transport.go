@@ -169,7 +169,7 @@ func (s *streamLayer) shake(raw net.Conn) (net.Conn, hello, error) {
 	return conn, said, conn.SetDeadline(time.Time{})
 }
 
-// answerTerms answers questions for the term on a connection, in its own goroutine.
+// answerTerms answers questions for the term on conn, in its own goroutine.
 func (s *streamLayer) answerTerms(conn net.Conn, askers *places.Places) {
 	placed, ok := seated(conn, askers)
 	if !ok {
