@@ -15,7 +15,7 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// answering is a Greeter whose nodes answer so.
+// answering is a Greeter whose nodes give a fixed answer.
 type answering struct{ answer atomic.Pointer[error] }
 
 func (a *answering) Greet(raft.ServerID, raft.ServerAddress) error { return *a.answer.Load() }
@@ -29,8 +29,8 @@ func (a *ancestry) claimedNow() int {
 	return len(a.claims)
 }
 
-// A process of an ancestor counts as heard while it dials this node, or while it is of another cluster when it is dialed. What
-// gossip says of it alone is of no account: a recorded datagram can be played back.
+// A process of an ancestor counts as heard while it dials this node, or while it answers a dial as a node of another cluster.
+// A claim of gossip alone does not count, because a recorded datagram can be replayed.
 func TestAncestorIsHeard(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -91,8 +91,9 @@ func TestAncestorIsHeard(t *testing.T) {
 	})
 }
 
-// What another member hears counts too, once that member has said so itself, and is not passed on, so that it ends.
-func TestAncestorThatAnotherMemberHears(t *testing.T) {
+// An ancestor that another member hears counts too, once that member itself has reported it. This node does not announce such a
+// report, so that the report expires.
+func TestAncestorHeardByAnotherMember(t *testing.T) {
 	t.Parallel()
 	n, id := withNonvoter(t, newRemovals())
 	p, _ := n.gossip.peer(id)
@@ -109,6 +110,6 @@ func TestAncestorThatAnotherMemberHears(t *testing.T) {
 		t.Errorf("AncestorHeard() = %q, %t", member, ok)
 	}
 	if n.meta().Hears {
-		t.Error("the node passes on what it did not hear itself")
+		t.Error("hears() = true for an ancestor that only another member heard")
 	}
 }

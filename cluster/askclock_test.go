@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// gossiping is a node that gossips, and whose clock is ahead by so much. It probes nobody.
+// gossiping returns a node that gossips, whose clock is ahead by a given time. It probes no other node.
 func gossiping(t *testing.T, number int, ahead time.Duration, standing func(string) (member, voter bool)) *Node {
 	t.Helper()
 	transport, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: logging.Standard(slog.New(slog.DiscardHandler), "gossip", nil)})
@@ -50,12 +50,12 @@ func TestAskClocks(t *testing.T) {
 		}
 	}
 	if a.cfg.Watch.Settled() {
-		t.Fatal("settled before anybody was asked")
+		t.Fatal("settled before the first question")
 	}
 	deadline := time.Now().Add(10 * time.Second)
 	for ; !a.cfg.Watch.Settled(); <-time.After(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("nobody answered")
+			t.Fatal("no member answered")
 		}
 		a.gossip.askClocks()
 	}
@@ -63,11 +63,11 @@ func TestAskClocks(t *testing.T) {
 		t.Errorf("the clock of b is ahead by %v, %t", d, ok)
 	}
 	if d, ok := a.cfg.Watch.PeerOffset(stranger.ID()); ok {
-		t.Errorf("a node that is no member has a say in what time it is: %v", d)
+		t.Errorf("the clock of a node that is not a member counts: %v", d)
 	}
 }
 
-// TestForeignClockMessages: nobody's clock is taken that was not requested.
+// TestForeignClockMessages checks that a node ignores clocks that it did not request.
 func TestForeignClockMessages(t *testing.T) {
 	t.Parallel()
 	n := waiting(nodeID(1), 3)
@@ -80,19 +80,19 @@ func TestForeignClockMessages(t *testing.T) {
 		n.gossip.NotifyMsg(message)
 	}
 	if n.cfg.Watch.Settled() {
-		t.Error("a clock was taken that nobody was asked for")
+		t.Error("a clock was taken without a question")
 	}
 	n.gossip.asked = map[uint64]clockAsked{0: {id: nodeID(2)}}
 	for _, message := range [][]byte{empty, another, append(bytes.Clone(answer), 0)} {
 		n.gossip.NotifyMsg(message)
 	}
 	if n.cfg.Watch.Settled() {
-		t.Error("a clock was taken of another node than the one asked")
+		t.Error("a clock was taken from another node than the intended one")
 	}
 	n.gossip.NotifyMsg(answer)
 	n.gossip.NotifyMsg(answer)
 	if !n.cfg.Watch.Settled() || len(n.gossip.asked) > 0 {
-		t.Error("the answer to a question was not taken, or can come twice")
+		t.Error("the answer to a question was not taken, or was taken twice")
 	}
 }
 

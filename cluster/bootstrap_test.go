@@ -9,7 +9,7 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// waiting is a node of a set that waits for each other, without network.
+// waiting returns a node of a set whose nodes wait for each other, without network.
 func waiting(id string, expect int) *Node {
 	n := &Node{id: storage.NewIdentity(id, "", 1), process: newProcess(), contacts: newContacts(), cfg: Config{
 		BootstrapExpect: expect, RaftAddress: id + ":1",
@@ -21,7 +21,7 @@ func waiting(id string, expect int) *Node {
 
 func nodeID(i int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", i) }
 
-// hear makes a node hear what others say of themselves now.
+// hear gives a node the present metadata of others.
 func (n *Node) hear(others ...*Node) {
 	for _, o := range others {
 		if o != n {
@@ -43,7 +43,7 @@ func TestBootstrapNeedsAllAndTheirAgreement(t *testing.T) {
 	b.hear(a, c)
 	c.hear(a, b)
 	if b.agreedSet() != nil || c.agreedSet() != nil {
-		t.Fatal("somebody else than the lowest started")
+		t.Fatal("a node without the lowest ID started")
 	}
 	a.hear(b)
 	if set := a.agreedSet(); set != nil {
@@ -57,8 +57,8 @@ func TestBootstrapNeedsAllAndTheirAgreement(t *testing.T) {
 }
 
 func TestBootstrapWithMoreThanExpected(t *testing.T) {
-	// Four wait for three, and not all see each other at first: b, c and d would
-	// start a cluster, until c learns of a.
+	// Four nodes each wait for three, and not all see each other at first: b, c and d would start a cluster, until c learns
+	// of a.
 	a, b, c, d := waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 3), waiting(nodeID(4), 3)
 	b.hear(c, d)
 	c.hear(b, d)
@@ -83,7 +83,7 @@ func TestBootstrapWithMoreThanExpected(t *testing.T) {
 	}
 }
 
-func TestBootstrapGivesWayToACluster(t *testing.T) {
+func TestBootstrapYieldsToACluster(t *testing.T) {
 	a, b, c := waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 3)
 	for range 2 {
 		for _, n := range []*Node{a, b, c} {
@@ -99,7 +99,7 @@ func TestBootstrapGivesWayToACluster(t *testing.T) {
 	old.id = storage.NewIdentity(nodeID(9), nodeID(77), 1)
 	a.hear(old)
 	if a.agreedSet() != nil {
-		t.Error("started beside a cluster")
+		t.Error("started although a cluster exists")
 	}
 }
 

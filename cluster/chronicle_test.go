@@ -23,7 +23,7 @@ func (n *noted) take() []string {
 	return taken
 }
 
-func TestChronicleNotesWhatDiffers(t *testing.T) {
+func TestChronicleNotesDifferences(t *testing.T) {
 	t.Parallel()
 	a := Member{ID: "1", Name: "a", Voter: true, Alive: true, Starts: 1}
 	b := Member{ID: "2", Name: "b", Voter: true, Alive: true, Starts: 1}
@@ -60,7 +60,7 @@ func TestChronicleNotesWhatDiffers(t *testing.T) {
 	}
 }
 
-func TestChronicleNotesClockThatJumps(t *testing.T) {
+func TestChronicleNotesClockJumps(t *testing.T) {
 	t.Parallel()
 	now := clock.Reading{Wall: 1_000_000, Mono: 1000}
 	watch := clock.NewWatch(func() clock.Reading { return now }, nil, clock.Limits{WaitThreshold: time.Second, MaxOffset: 500 * time.Millisecond})
@@ -72,7 +72,7 @@ func TestChronicleNotesClockThatJumps(t *testing.T) {
 	}{
 		{0, 0, nil},
 		{1000, 1000, nil},
-		{1200, 1000, nil}, // as NTP corrects
+		{1200, 1000, nil}, // a correction by NTP
 		{6000, 1000, []string{
 			"clock: this clock moved forward by 5s, or the machine was suspended",
 			"clock: this clock is 5.2s from the majority's, limit 500ms",

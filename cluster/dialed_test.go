@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// agreeable is the stream layer of a member that takes every handshake.
+// agreeable returns the stream layer of a member that accepts every handshake.
 func agreeable(t *testing.T) *streamLayer {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -25,7 +25,7 @@ func agreeable(t *testing.T) *streamLayer {
 	return s
 }
 
-// agreeing takes every handshake, and says that it is the node that is wanted.
+// agreeing accepts every handshake, and claims to be the wanted node.
 func agreeing(m meta) peering {
 	return peering{
 		self: func() meta { return m },
@@ -81,7 +81,7 @@ func TestAbandonedConnectionsAreClosed(t *testing.T) {
 	}
 }
 
-// A member that was dead when it was removed is not contacted anymore.
+// A member that was dead when it was removed is no longer contacted.
 func TestDeadMemberIsForgottenWithItsRemoval(t *testing.T) {
 	t.Parallel()
 	a, b, c := waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 3)
@@ -123,7 +123,7 @@ func TestRemovedDeadMemberLeavesNoConnection(t *testing.T) {
 		c.Transport, c.RaftListener, c.RaftAddress = nil, listeners[0], listeners[0].Addr().String()
 		c.Timing.Reconcile = time.Hour
 	})
-	t.Cleanup(func() { // after s, for which raft would wait
+	t.Cleanup(func() { // runs after the cleanup of s, for which raft would wait
 		if err := n.Close(context.Background()); err != nil {
 			t.Error(err)
 		}

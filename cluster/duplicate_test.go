@@ -19,7 +19,7 @@ type remembering struct {
 	refused chan error
 }
 
-// address is where the member listens.
+// address returns the address at which the member listens.
 func (r remembering) address() string { return r.listener.Addr().String() }
 
 // run runs a process with an identity on an address.
@@ -61,7 +61,7 @@ func (r remembering) meets(other remembering) error {
 	return r.Greet(raft.ServerID(other.self().ID), raft.ServerAddress(other.address()))
 }
 
-// started is what a node says after another start.
+// started returns the metadata of a node after another start.
 func (m meta) started() meta {
 	m.Starts++
 	m.Process = newProcess()
@@ -76,7 +76,8 @@ func withAndWithoutSecret(t *testing.T, test func(t *testing.T, keys *trust.Keys
 	}
 }
 
-// Of two processes with one data directory, the later one is refused, whether it dials or is dialed, as long as the first lives.
+// Of two processes with one data directory, the later one is refused as long as the first is alive, whether the later one dials
+// or is dialed.
 func TestCopyOfAMemberIsRefused(t *testing.T) {
 	withAndWithoutSecret(t, func(t *testing.T, keys *trust.Keys) {
 		log := new(logged)
@@ -96,7 +97,7 @@ func TestCopyOfAMemberIsRefused(t *testing.T) {
 			}
 		}
 		if t.Failed() {
-			return // nobody tells the copy
+			return // no member reports it to the copy
 		}
 		if err := <-second.refused; !errors.Is(err, ErrDuplicate) {
 			t.Errorf("the copy hears %v", err)
@@ -116,7 +117,7 @@ func TestCopyOfAMemberIsRefused(t *testing.T) {
 	})
 }
 
-// A process that was killed and started again is no copy, however often, at once, and wherever.
+// A process that is killed and started again is not a copy, even if it restarts often, at once, or at another address.
 func TestRestartedMemberIsNoCopy(t *testing.T) {
 	withAndWithoutSecret(t, func(t *testing.T, keys *trust.Keys) {
 		others := []remembering{run(t, keys, "127.0.0.1:0", someMeta(), new(logged)), run(t, keys, "127.0.0.1:0", someMeta(), new(logged))}
@@ -138,8 +139,9 @@ func TestRestartedMemberIsNoCopy(t *testing.T) {
 	})
 }
 
-// A process that was paused while its copy was started is the later one when it wakes up. It comes back when the copy ends.
-func TestPausedMemberThatWasReplaced(t *testing.T) {
+// A process that was paused while its copy was started counts as the later one when it wakes up. It is accepted again when the
+// copy stops.
+func TestPausedAndReplacedMemberIsRefused(t *testing.T) {
 	withAndWithoutSecret(t, func(t *testing.T, keys *trust.Keys) {
 		other := run(t, keys, "127.0.0.1:0", someMeta(), new(logged))
 		first := run(t, keys, "127.0.0.1:0", someMeta(), new(logged))
@@ -167,7 +169,7 @@ func TestPausedMemberThatWasReplaced(t *testing.T) {
 	})
 }
 
-// A member hears of its copy, and not of its predecessor.
+// A member learns of its copy, and ignores its predecessor.
 func TestMemberHearsOfItsCopy(t *testing.T) {
 	t.Parallel()
 	log := new(logged)

@@ -15,12 +15,12 @@ import (
 	"github.com/snowraft/snowraft/cluster/storage"
 )
 
-// failingStore is a disk that fails when told to.
+// failingStore is a disk on which selected operations fail.
 type failingStore struct {
 	*raft.InmemStore
 	mu    sync.Mutex
-	fails map[string]bool // by what it is asked
-	hang  chan struct{}   // if not nil, entries are stored once it is closed
+	fails map[string]bool // by operation
+	hang  chan struct{}   // unless nil, entries are stored once it is closed
 }
 
 func (s *failingStore) fail(what ...string) {
@@ -71,7 +71,7 @@ func (s *failingStore) Get(k []byte) ([]byte, error) {
 	return s.InmemStore.Get(k)
 }
 
-// bare is a node that consists of a disk and what raft needs.
+// bare returns a node that has only a disk and the fields that raft needs.
 func bare(t *testing.T) (*Node, *failingStore) {
 	t.Helper()
 	disk := &failingStore{InmemStore: raft.NewInmemStore()}
@@ -101,8 +101,8 @@ func entry(index, term uint64, data string) *raft.Log {
 	return &raft.Log{Index: index, Term: term, Type: raft.LogCommand, Data: []byte(data)}
 }
 
-// TestRaftEndsWhenItsStoreFails: by itself it would panic, or go on.
-func TestRaftEndsWhenItsStoreFails(t *testing.T) {
+// Without failStop, raft would panic or continue.
+func TestRaftEndsAtStoreFailure(t *testing.T) {
 	t.Parallel()
 	lead := func(t *testing.T, n *Node) {
 		if !<-n.notify {
@@ -113,7 +113,7 @@ func TestRaftEndsWhenItsStoreFails(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		before []string // what fails from the start
+		before []string // operations that fail from the start
 		run    func(t *testing.T, n *Node, disk *failingStore, peer *raft.InmemTransport)
 	}{
 		"the term, when it stands for election": {[]string{"set"}, nil},
@@ -151,7 +151,7 @@ func TestRaftEndsWhenItsStoreFails(t *testing.T) {
 				t.Errorf("answered %+v", resp)
 			}
 			if n.raft.LastIndex() != last {
-				t.Error("it counts an entry that it does not have")
+				t.Error("the leader counts an entry that it did not store")
 			}
 		}},
 		"a vote for another": {nil, func(t *testing.T, n *Node, disk *failingStore, peer *raft.InmemTransport) {
@@ -199,7 +199,7 @@ func TestRaftEndsWhenItsStoreFails(t *testing.T) {
 				term := r.CurrentTerm()
 				<-time.After(time.Minute) // elections would be held
 				if r.CurrentTerm() != term {
-					t.Errorf("it goes on, in term %d after %d", r.CurrentTerm(), term)
+					t.Errorf("raft continues in term %d after term %d", r.CurrentTerm(), term)
 				}
 				began := time.Now()
 				if err := n.stopRaft(); err != nil || time.Since(began) > 0 {
@@ -210,7 +210,7 @@ func TestRaftEndsWhenItsStoreFails(t *testing.T) {
 	}
 }
 
-// TestRaftDoesNotStartOnAFailedStore: it would panic.
+// Without failStop, raft would panic.
 func TestRaftDoesNotStartOnAFailedStore(t *testing.T) {
 	t.Parallel()
 	for _, what := range []string{"set", "get", "get log"} {
@@ -228,7 +228,7 @@ func TestRaftDoesNotStartOnAFailedStore(t *testing.T) {
 	}
 }
 
-// TestBootstrapOnAFailedDisk: raft does not answer anymore.
+// Raft no longer answers after the disk has failed.
 func TestBootstrapOnAFailedDisk(t *testing.T) {
 	t.Parallel()
 	disk := &failingStore{InmemStore: raft.NewInmemStore()}
@@ -241,12 +241,12 @@ func TestBootstrapOnAFailedDisk(t *testing.T) {
 		t.Errorf("it fails with %v, and closes in %v with %v", n.Failure(), time.Since(began), err)
 	}
 	if n.ClusterID() != "" {
-		t.Error("it is of a cluster")
+		t.Error("the node has joined a cluster")
 	}
 }
 
-// TestProposalsEndWhenTheDiskFails at once: nobody takes the next out of raft's queue.
-func TestProposalsEndWhenTheDiskFails(t *testing.T) {
+// Proposals end at once although no goroutine takes the next one from raft's queue.
+func TestProposalsEndAtDiskFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n, disk := bare(t)
@@ -276,7 +276,7 @@ func TestProposalsEndWhenTheDiskFails(t *testing.T) {
 					t.Errorf("the proposal: %v", err)
 				}
 			})
-			synctest.Wait() // one is being written, the others wait
+			synctest.Wait() // one proposal is being written, the others wait
 		}
 		close(hang)
 		wg.Wait()

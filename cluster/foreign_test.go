@@ -24,7 +24,7 @@ func lists(f *foreign, host string) bool {
 	return slices.ContainsFunc(f.list(), func(p ForeignPeer) bool { return p.Address == host })
 }
 
-// TestForeignPeersOfOneHost: two peers with different problems, heard in turns, have a line each per ten minutes.
+// TestForeignPeersOfOneHost checks that two peers with different problems, heard in turns, have one line each per ten minutes.
 func TestForeignPeersOfOneHost(t *testing.T) {
 	t.Parallel()
 	heardForeignPeers(t, func(f *foreign, log *logged) {
@@ -53,7 +53,7 @@ func TestForeignPeersOfOneHost(t *testing.T) {
 	})
 }
 
-// TestForeignPeerBehindForgedSources: datagrams with forged sources neither fill the log nor hide a real peer.
+// TestForeignPeerBehindForgedSources checks that datagrams with forged sources neither fill the log nor hide a real peer.
 func TestForeignPeerBehindForgedSources(t *testing.T) {
 	t.Parallel()
 	heardForeignPeers(t, func(f *foreign, log *logged) {
@@ -84,7 +84,7 @@ func TestForeignPeerBehindForgedSources(t *testing.T) {
 	})
 }
 
-// TestManyForeignPeers: hosts that open streams are bounded too, and the one heard last is listed.
+// TestManyForeignPeers checks that hosts with streams are bounded too, and that the one heard last is listed.
 func TestManyForeignPeers(t *testing.T) {
 	t.Parallel()
 	heardForeignPeers(t, func(f *foreign, log *logged) {
@@ -105,7 +105,7 @@ func TestManyForeignPeers(t *testing.T) {
 	})
 }
 
-// TestForeignPeerBehindNetwork: the addresses of an IPv6 network are one host, which hides no real peer.
+// TestForeignPeerBehindNetwork checks that the addresses of an IPv6 network count as one host, which hides no real peer.
 func TestForeignPeerBehindNetwork(t *testing.T) {
 	t.Parallel()
 	heardForeignPeers(t, func(f *foreign, log *logged) {

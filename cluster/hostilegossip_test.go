@@ -51,7 +51,7 @@ func besiegeWith(t *testing.T, keys *trust.Keys) besieged {
 	return besieged{g, own.Gossip}
 }
 
-// datagrams sends some from a stranger, and returns when the member has looked at all.
+// datagrams sends datagrams from a stranger, and returns when the member has handled all of them.
 func (b besieged) datagrams(t *testing.T, said ...[]byte) {
 	t.Helper()
 	conn, err := net.Dial("udp", b.addr)
@@ -71,7 +71,7 @@ func (b besieged) datagrams(t *testing.T, said ...[]byte) {
 	}
 }
 
-// stream sends a stranger's message and returns what the member answers.
+// stream sends a stranger's message on a stream and returns the member's answer.
 func (b besieged) stream(t *testing.T, said []byte) []byte {
 	t.Helper()
 	conn := b.dial(t)
@@ -150,7 +150,7 @@ func pushPull(nodes int, states ...state) []byte {
 	return said
 }
 
-// compressed is what memberlist sends with compression on.
+// compressed returns a message in the form that memberlist sends with compression.
 func compressed(said []byte) []byte {
 	var b bytes.Buffer
 	w := lzw.NewWriter(&b, lzw.LSB, 8)
@@ -184,7 +184,7 @@ func TestGossipExchangeOfMillionNodesTakesNoMemory(t *testing.T) {
 		if _, err := conn.Write(labeled(pushPull(1 << 20))); err != nil {
 			t.Fatal(err)
 		}
-		_, _ = conn.Read(make([]byte, 1)) // until it is closed
+		_, _ = conn.Read(make([]byte, 1)) // waits until the connection is closed
 	}
 	runtime.ReadMemStats(&after)
 	if grown := after.TotalAlloc - before.TotalAlloc; grown > 8<<20 {
@@ -260,7 +260,8 @@ func TestGossipSilentConnectionsOfOneAddress(t *testing.T) {
 	}
 }
 
-// TestGossipSilentConnectionsOfManyAddresses: silent streams take all places, and make way for a stream that speaks.
+// TestGossipSilentConnectionsOfManyAddresses checks that silent streams, which take all places, make room for a stream that
+// speaks.
 func TestGossipSilentConnectionsOfManyAddresses(t *testing.T) {
 	const addresses = 2 * maxStreams / maxStreamsFrom
 	for name, keys := range map[string]*trust.Keys{"open": nil, "secured": keyed(t, 0)} {

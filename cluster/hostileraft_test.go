@@ -17,7 +17,7 @@ import (
 	"github.com/snowraft/snowraft/cluster/screen"
 )
 
-// listening is a node that leads alone and has a Raft port.
+// listening returns a node that leads alone and has a Raft port.
 func listening(t *testing.T) *Node {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -39,7 +39,7 @@ func listening(t *testing.T) *Node {
 	return n
 }
 
-// liar is a stranger who has shaken hands as a member would.
+// liar is a stranger that has completed the handshake of a member.
 func liar(t *testing.T, n *Node) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", n.cfg.RaftAddress)
@@ -63,7 +63,7 @@ const (
 	askSnapshot
 )
 
-// ask sends a liar's request and returns what raft answers; an error if nothing.
+// ask sends a liar's request and returns raft's answer; an error if there is none.
 func ask(conn net.Conn, kind byte, request any) (problem string, err error) {
 	said := bytes.NewBuffer([]byte{kind})
 	handle := &codec.MsgpackHandle{}
@@ -81,7 +81,7 @@ func head() raft.RPCHeader {
 	return raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, Addr: []byte("a@h:1")}
 }
 
-// What a liar sends is refused, with an error or by the end of the connection, and the node goes on.
+// A liar's message is refused with an error or by closing the connection, and the node keeps working.
 func TestRaftPortRefusesImplausible(t *testing.T) {
 	t.Parallel()
 	n := listening(t)
@@ -140,7 +140,7 @@ func TestRaftPortRefusesImplausible(t *testing.T) {
 	}
 }
 
-// What raft's decoder would allocate for a few bytes, or recurse into, ends the connection.
+// A message closes the connection if raft's decoder would allocate too much for its few bytes, or recurse into it.
 func TestRaftPortRefusesForeignForm(t *testing.T) {
 	t.Parallel()
 	n := listening(t)
@@ -161,7 +161,7 @@ func TestRaftPortRefusesForeignForm(t *testing.T) {
 	}
 }
 
-// A stranger at a member's address cannot take a candidate's terms to their end.
+// A stranger at a member's address cannot raise a candidate's term to the greatest number.
 func TestAnswersInAbsurdTermAreRefused(t *testing.T) {
 	t.Parallel()
 	_, inner := raft.NewInmemTransport("a")
@@ -206,8 +206,9 @@ func TestAnswersInAbsurdTermAreRefused(t *testing.T) {
 	}
 }
 
-// Which terms a node takes does not depend on its own: a stranger cannot part those whose terms he raised from the others.
-func TestTermThatOneNodeTakesIsTakenByAll(t *testing.T) {
+// The bound on terms does not depend on a node's own term: a stranger cannot separate the nodes whose terms it has raised from
+// the other nodes.
+func TestTermBoundIsIndependentOfOwnTerm(t *testing.T) {
 	t.Parallel()
 	const wall = 1_800_000_000_000
 	raised := bounds{term: wall + maxEarlyTerm, wall: wall}
@@ -216,10 +217,10 @@ func TestTermThatOneNodeTakesIsTakenByAll(t *testing.T) {
 		t.Error(err)
 	}
 	if err := raised.checkTerm(raised.term + 1); err == nil {
-		t.Error("terms go on beyond the bound")
+		t.Error("a term beyond the bound is accepted")
 	}
 	for _, b := range []bounds{behind, raised} {
-		b.wall += 300 // an election later
+		b.wall += 300 // ms, the time of an election
 		if err := b.checkTerm(raised.term + 1); err != nil {
 			t.Errorf("the next election is lost: %v", err)
 		}
@@ -229,7 +230,7 @@ func TestTermThatOneNodeTakesIsTakenByAll(t *testing.T) {
 	}
 }
 
-// A leader that was replaced learns the later term from the answer, although its entries cannot be taken.
+// A replaced leader learns the later term from the answer, although its entries cannot be accepted.
 func TestEarlierTermsAreLeftToRaft(t *testing.T) {
 	t.Parallel()
 	b := bounds{term: 3, applied: 9, committed: 9, termAt: func(uint64) (uint64, bool) { return 3, true }}
@@ -248,7 +249,7 @@ func TestEarlierTermsAreLeftToRaft(t *testing.T) {
 	}
 }
 
-// Nobody else leads in a leader's term. Raft would step down for entries, and wait for all of a snapshot.
+// A leader refuses messages of a second leader in its term. Raft would step down for entries, and wait for all of a snapshot.
 func TestSecondLeaderIsRefused(t *testing.T) {
 	t.Parallel()
 	heartbeat := &raft.AppendEntriesRequest{Term: 3}

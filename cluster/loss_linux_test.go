@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A process that is too slow to accept connections has a full queue of them. The kernel drops more, and refuses none.
+// The accept queue of a process that accepts too slowly is full. The kernel then drops further connections, and refuses none.
 func TestKnockAtFullAcceptQueue(t *testing.T) {
 	t.Parallel()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// knocks is the outcome of a Knock at an address within a moment.
+// knocks returns the outcome of a Knock at an address.
 func knocks(t *testing.T, from layered, id, address string) (process string, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
@@ -33,7 +33,7 @@ func TestKnock(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := knocks(t, a, b.self.ID, address); !errors.Is(err, syscall.ECONNREFUSED) {
-				t.Errorf("at a node that ended: %v, want a refusal", err)
+				t.Errorf("at a stopped node: %v, want a refusal", err)
 			}
 			for what, address := range map[string]string{
 				"a process that is paused": acceptor(t, func(c *net.TCPConn) { t.Cleanup(func() { _ = c.Close() }) }),
@@ -52,7 +52,7 @@ func TestKnock(t *testing.T) {
 	}
 }
 
-// A question reaches the other voter with the name of the one that asks, and the answer comes back.
+// A question reaches the other voter with the ID of the asking voter, and the answer returns.
 func TestAskLoss(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string][]int{"open": nil, "secured": {0}} {

@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// Tests of whole clusters usually wait, so that more may run at a time than there are processors.
+	// Tests of whole clusters spend most of their time waiting, so more of them may run at a time than there are processors.
 	if !race.Enabled && flag.Set("test.parallel", "6") != nil {
 		os.Exit(2)
 	}

@@ -16,9 +16,9 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// TestVerificationNeedsAMajorityOfVoters asks, in a cluster of up to five voters and three nonvoters, with each set of
-// servers that answers that there is no later term. A leader must be confirmed if, and only if, a
-// majority of the voters is among them, itself included.
+// TestVerificationNeedsAMajorityOfVoters tries each cluster of up to five voters and three nonvoters, with each set of servers
+// that answer that there is no later term. A leader must be confirmed if and only if the set, with the leader, has a majority
+// of the voters.
 func TestVerificationNeedsAMajorityOfVoters(t *testing.T) {
 	for voters := 1; voters <= 5; voters++ {
 		for all := voters; all <= voters+3; all++ {
@@ -52,7 +52,7 @@ func TestVerificationNeedsAMajorityOfVoters(t *testing.T) {
 	}
 }
 
-// The rest of the cluster has no majority of live voters, and nonvoters do not count.
+// A removal is refused if the remaining voters have no live majority; nonvoters do not count.
 func TestRemovalCountsVotersOnly(t *testing.T) {
 	members := []Member{
 		{ID: "a", Voter: true, Alive: true}, {ID: "b", Voter: true, Alive: true}, {ID: "c", Voter: true},
@@ -63,7 +63,7 @@ func TestRemovalCountsVotersOnly(t *testing.T) {
 	}
 }
 
-// ofCluster is as much of a node as judges others.
+// ofCluster returns a node with only the parts that judge other nodes.
 func ofCluster(t *testing.T) *Node {
 	n := &Node{logger: slog.New(slog.DiscardHandler), process: newProcess()}
 	n.id = storage.NewIdentity(uuid.NewString(), uuid.NewString(), 1)
@@ -91,7 +91,7 @@ func TestHandshakeRefusesOtherClusters(t *testing.T) {
 	}
 }
 
-// Another member runs at an address that the caller knows from before.
+// Another member may run at an address that the caller remembers.
 func TestHandshakeRefusesCallsForAnotherMember(t *testing.T) {
 	n := ofCluster(t)
 	if reply := n.judge(hello{From: sameCluster(n), To: uuid.NewString()}, ""); reply.Refused != otherNode {

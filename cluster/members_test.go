@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// An admin who names a member means one: acting on another is worse than being asked again.
+// An operator who names a member means exactly one: acting on another member is worse than an error.
 func TestFindMembers(t *testing.T) {
 	a, b, b2, c := Member{ID: "1", Name: "a"}, Member{ID: "2", Name: "b"}, Member{ID: "3", Name: "b"}, Member{ID: "4"}
 	for _, test := range []struct {
@@ -19,7 +19,7 @@ func TestFindMembers(t *testing.T) {
 		{[]Member{a, b}, "c", "", ErrUnknownMember},
 		{[]Member{a, b, b2}, "b", "", ErrAmbiguousMember},
 		{[]Member{a, b, b2}, "a", "1", nil},
-		{[]Member{a, b, b2, c}, "b", "", ErrAmbiguousMember}, // whatever the other's name
+		{[]Member{a, b, b2, c}, "b", "", ErrAmbiguousMember}, // even with a nameless member
 		{[]Member{a, b, c}, "b", "", ErrNamesUnknown},
 		{[]Member{a, b, c}, "c", "", ErrNamesUnknown},
 		{[]Member{a, b, c}, "4", "4", nil},

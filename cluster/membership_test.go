@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// removals is a memory of removed members that takes its time.
+// removals records removed members, with a delay that the test controls.
 type removals struct {
 	mu    sync.Mutex
 	gone  map[string]bool
@@ -18,7 +18,7 @@ type removals struct {
 	hold  chan struct{} // Remove waits until it is closed
 
 	watched string        // member, guarded by mu; empty: none
-	asked   chan struct{} // takes two values whenever IsRemoved is called for the watched member
+	asked   chan struct{} // receives two values at each call of IsRemoved for the watched member
 }
 
 func newRemovals() *removals {
@@ -94,7 +94,7 @@ func withNonvoter(t *testing.T, removed RemovedMembers) (leader *Node, nonvoter 
 	return n, m.ID
 }
 
-// acknowledges lets a follower answer that it has all entries up to the last one, as if all were committed.
+// acknowledges simulates a follower's answer that it has all entries up to last, as if all were committed.
 func (n *Node) acknowledges(id string, last uint64) {
 	n.replicated.observe(raft.ServerID(id),
 		&raft.AppendEntriesRequest{Term: n.Term(), PrevLogEntry: last, LeaderCommitIndex: n.CommitIndex()},
@@ -125,7 +125,7 @@ func TestFitNonvoterIsPromoted(t *testing.T) {
 	}
 	restarted := p
 	restarted.meta.Starts++
-	if err := n.change(func() error { // in one change, so that the leader does not look in between
+	if err := n.change(func() error { // in one change, so that reconcile does not run in between
 		n.gossip.mu.Lock()
 		n.gossip.peers[id] = restarted
 		n.gossip.mu.Unlock()
@@ -157,7 +157,7 @@ func TestFitNonvoterIsPromoted(t *testing.T) {
 	}
 }
 
-// A node becomes a voter only if this leader saw it acknowledge entries, in this term and not long ago.
+// A node becomes a voter only if this leader recently saw it acknowledge entries in this term.
 func TestOnlyReplicationIsObserved(t *testing.T) {
 	t.Parallel()
 	const now = time.Hour
@@ -189,23 +189,23 @@ func TestOnlyReplicationIsObserved(t *testing.T) {
 	}
 }
 
-// A busy leader commits much between two answers. It compares with what was committed when it sent the entries.
+// A busy leader commits many entries between two answers. It compares an answer with the commit index at the time of sending.
 func TestNonvoterOfBusyLeaderIsFit(t *testing.T) {
 	t.Parallel()
 	var r replication
 	for _, last := range []uint64{1_000, 100_000} {
 		r.observe("a", &raft.AppendEntriesRequest{Term: 1, PrevLogEntry: last, LeaderCommitIndex: last}, &raft.AppendEntriesResponse{Term: 1, Success: true}, 0)
 		if !r.follows("a", 1, 0) {
-			t.Errorf("follows() = false for one that has all %d entries", last)
+			t.Errorf("follows() = false for a node that has all %d entries", last)
 		}
 	}
 	r.observe("a", &raft.AppendEntriesRequest{Term: 1, PrevLogEntry: 1_000, LeaderCommitIndex: 100_000}, &raft.AppendEntriesResponse{Term: 1, Success: true}, 0)
 	if r.follows("a", 1, 0) {
-		t.Error("follows() = true for one that is behind")
+		t.Error("follows() = true for a node that is behind")
 	}
 }
 
-// A removal whose command is in progress precedes the promotion, also when its caller has gone.
+// A removal whose command is in progress precedes the promotion, even if the removal's caller has given up.
 func TestRemovalPrecedesPromotion(t *testing.T) {
 	t.Parallel()
 	for name, patient := range map[string]bool{"caller waits": true, "caller gone": false} {
@@ -229,7 +229,7 @@ func TestRemovalPrecedesPromotion(t *testing.T) {
 			go func() { reconciled <- n.change(n.reconcile) }()
 			select {
 			case err := <-reconciled:
-				t.Fatalf("the membership changed beside a removal: %v, %v", n.servers(), err)
+				t.Fatalf("the membership changed during a removal: %v, %v", n.servers(), err)
 			case <-time.After(50 * time.Millisecond):
 			}
 			close(r.hold)
@@ -248,7 +248,7 @@ func TestRemovalPrecedesPromotion(t *testing.T) {
 	}
 }
 
-// Raft leads in no later term while a change is in progress: what the change saw would be outdated.
+// Raft does not lead in a later term while a change is in progress: the change would rest on outdated facts.
 func TestChangeEndsInItsTerm(t *testing.T) {
 	t.Parallel()
 	r := newRemovals()
@@ -279,7 +279,7 @@ func TestChangeEndsInItsTerm(t *testing.T) {
 	untilLeader(t, n)
 }
 
-// A removed member that still is a voter may be needed for the change that takes it out.
+// A removed member that is still a voter may be needed for the configuration change that removes it.
 func TestRemovedVoterIsHeardUntilItLeft(t *testing.T) {
 	t.Parallel()
 	r := newRemovals()
@@ -301,7 +301,7 @@ func TestRemovedVoterIsHeardUntilItLeft(t *testing.T) {
 	}
 }
 
-// Whoever reaches the gossip port can name nodes, but only a node that replicates gets a vote.
+// Every process that reaches the gossip port can announce nodes, but only a node that replicates gets a vote.
 func TestForgedNodesGetNoVote(t *testing.T) {
 	t.Parallel()
 	mem := raft.NewInmemStore()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// acceptor runs a listener whose connections go to a function.
+// acceptor runs a listener that passes its connections to a function.
 func acceptor(t *testing.T, handle func(*net.TCPConn)) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -27,7 +27,7 @@ func acceptor(t *testing.T, handle func(*net.TCPConn)) (address string) {
 	return listener.Addr().String()
 }
 
-// middlebox carries connections to an address. It can reset them, and refuse new ones.
+// middlebox forwards connections to an address. It can reset them, and refuse new ones.
 type middlebox struct {
 	address, to string
 
@@ -88,7 +88,7 @@ func (box *middlebox) carry(client *net.TCPConn) {
 	}
 }
 
-// refuse has new connections refused.
+// refuse makes the middlebox refuse new connections.
 func (box *middlebox) refuse() {
 	box.mu.Lock()
 	defer box.mu.Unlock()

@@ -25,7 +25,7 @@ func TestTwinsAreMembersOfOneName(t *testing.T) {
 	}
 }
 
-// A leader adds no node with the name of a member, dead or alive, or with its own, unless the node insists on it.
+// A leader adds no node with the name of a member, dead or alive, or of the leader, unless the node sets ForceName.
 func TestTakenNameIsNotAdded(t *testing.T) {
 	t.Parallel()
 	log := new(logged)
@@ -109,16 +109,16 @@ func TestTakenNameIsNotAdded(t *testing.T) {
 	n.gossip.learn(second, true)
 	reconcile()
 	if _, ok := n.server(second.ID); !ok {
-		t.Error("a node that insists on its name is not added")
+		t.Error("a node with ForceName is not added")
 	}
-	// A member keeps its name, also when another one has it.
+	// A member keeps its name even if another member has the same name.
 	if _, ok := n.nameTaken(meta{ID: free.ID, Name: "c"}); ok {
 		t.Error("a member takes its own name")
 	}
 }
 
-// A leader that does not know the name of a member yet waits for it, for a moment.
-func TestNamesThatAreNotKnownYet(t *testing.T) {
+// A leader that does not know the name of a member waits for it, for at most namesWithin.
+func TestUnknownNameDelaysAddition(t *testing.T) {
 	t.Parallel()
 	n, id := withNonvoter(t, newRemovals())
 	n.gossip.mu.Lock()
@@ -143,7 +143,7 @@ func TestNamesThatAreNotKnownYet(t *testing.T) {
 	}
 }
 
-// Only the process that a leader refuses halts, and only before it is of a cluster.
+// Only the refused process halts, and only before it has joined a cluster.
 func TestRefusedName(t *testing.T) {
 	t.Parallel()
 	said := func(process string) []byte {
@@ -176,7 +176,7 @@ func TestRefusedName(t *testing.T) {
 	}
 }
 
-// Of two new nodes with one name, none starts a cluster, and the one with the greater ID halts when that lasts.
+// Two new nodes with one name do not start a cluster. If that lasts, the node with the greater ID halts.
 func TestNewNodesOfOneName(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A node that has had a secret starts without one only with Insecure, and then logs a warning.
+// A node that has had a secret starts without a secret only with Insecure, and then logs a warning.
 func TestSecuredDirectoryNeedsItsSecret(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -53,7 +53,7 @@ func TestSeekingNamesSeedsAndMembersSeen(t *testing.T) {
 	}
 }
 
-func TestWaitingNodeCountsMembersItSees(t *testing.T) {
+func TestWaitingNodeCountsSeenMembers(t *testing.T) {
 	t.Parallel()
 	a, b, c := waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 5)
 	for n, name := range map[*Node]string{a: "a", b: "b", c: "c"} {

@@ -25,7 +25,7 @@ func TestLogGrowsWithTheState(t *testing.T) {
 	}
 }
 
-// large has snapshots of a size that the test sets.
+// large is a store of snapshots whose size the test sets.
 type large struct {
 	emptyFSM
 	size *int
@@ -45,7 +45,7 @@ func (s largeSnapshot) Persist(sink raft.SnapshotSink) error {
 	return sink.Close()
 }
 
-// The log that a node keeps follows the size of each snapshot that it writes, and at its start that of the newest.
+// The length of a node's log follows the size of each snapshot that the node writes, and at its start the size of the newest.
 func TestSnapshotsPaceTheLog(t *testing.T) {
 	t.Parallel()
 	mem, size := raft.NewInmemStore(), 0

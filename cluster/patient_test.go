@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// absent is the transport to a member that is down until it is back.
+// absent is a transport to a member that is down until the test brings it back.
 type absent struct {
 	Transport
 	back atomic.Bool
@@ -38,7 +38,7 @@ func TestReplicationErrorsReturnWithNextHeartbeat(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				_, inner := raft.NewInmemTransport("a") // in the bubble, because its channels block goroutines of it
+				_, inner := raft.NewInmemTransport("a") // in the bubble, because goroutines of the bubble block on its channels
 				member := &absent{Transport: inner}
 				ready := make(chan struct{})
 				close(ready)

@@ -14,7 +14,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A right address costs nothing, whatever comes after it, and a wrong one before it a moment.
+// Addresses behind a working address do not delay a connection, and a wrong address before it delays the connection only
+// shortly.
 func TestRaceOfAddresses(t *testing.T) {
 	t.Parallel()
 	const (
@@ -60,7 +61,7 @@ func TestRaceOfAddresses(t *testing.T) {
 	}
 }
 
-// What gossip or a caller says of a member changes nothing of what the member said itself. The next handshake ends it.
+// A claim of gossip or of a caller about a member does not change the member's own metadata. The next handshake removes it.
 func TestForgedClaimsAreHints(t *testing.T) {
 	t.Parallel()
 	n, id := withNonvoter(t, newRemovals())
@@ -82,7 +83,7 @@ func TestForgedClaimsAreHints(t *testing.T) {
 	}
 	m, err := n.Member(id)
 	if err != nil || m.API != honest.API || m.Gossip != honest.Gossip || m.Commands != honest.Commands {
-		t.Errorf("Member() = %+v, %v, want what %+v said", m, err, honest)
+		t.Errorf("Member() = %+v, %v, want the data of %+v", m, err, honest)
 	}
 	if unmet := n.gossip.unmet(); len(unmet) != 1 {
 		t.Errorf("%d claims are to be checked, want 1", len(unmet))
@@ -99,7 +100,7 @@ func TestForgedClaimsAreHints(t *testing.T) {
 	}
 }
 
-// A stranger who lets a forged start of a member leave does not make the member look dead.
+// A stranger that announces the departure of a forged start of a member does not make the member look dead.
 func TestForgedStartLeaves(t *testing.T) {
 	t.Parallel()
 	n, id := withNonvoter(t, newRemovals())

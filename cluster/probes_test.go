@@ -8,7 +8,7 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// failures are the probes of a node that a node saw fail.
+// failures returns the failed probes of one node, as counted by another.
 func failures(of *Node, id string) ProbeFailures {
 	of.gossip.probes.mu.Lock()
 	defer of.gossip.probes.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A leader adds no node whose program does not know the commands that the cluster uses, until the node runs a newer one.
+// A leader adds no node whose program does not know the commands of the cluster, until the node runs a newer program.
 func TestTooOldProgramIsNotAdded(t *testing.T) {
 	t.Parallel()
 	log := new(logged)
@@ -47,7 +47,7 @@ func TestTooOldProgramIsNotAdded(t *testing.T) {
 	}
 }
 
-// Only the process whose program a leader refuses halts, only before it has joined a cluster, and only if its program is too old.
+// Only the refused process halts, only before it has joined a cluster, and only if its program is too old.
 func TestRefusedProgram(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -86,7 +86,7 @@ func TestReporterLogsAbsenceOfLeaderAtIntervals(t *testing.T) {
 	}
 }
 
-func TestReporterWarnsOfEvenNumberThatStays(t *testing.T) {
+func TestReporterWarnsOfLastingEvenNumber(t *testing.T) {
 	t.Parallel()
 	const even = `level=WARN msg="number of voters is even; add or remove a voter, because one fewer tolerates as many failures" voters=4 may_fail=1`
 	r := reporter{last: sighting{quorum: Quorum{4, 4}}}

@@ -23,7 +23,7 @@ func TestRosterIsFull(t *testing.T) {
 		t.Error("a known node was refused")
 	}
 	if r.admit("3", time.Minute+1) != nil {
-		t.Error("a fourth node was refused, though one of three never lived")
+		t.Error("a fourth node was refused although one of three was never alive")
 	}
 	r.joined("3")
 	r.left("1", 2*time.Minute)

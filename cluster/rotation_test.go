@@ -59,10 +59,10 @@ type host struct {
 	file string
 	keys *trust.Keys
 	log  *logged
-	box  *middlebox // before its Raft port; nil if the others reach it directly
+	box  *middlebox // middlebox before its Raft port; nil if the others reach the port directly
 }
 
-// logged is a log to search.
+// logged is a searchable log.
 type logged struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -100,7 +100,7 @@ func (h *host) put(t *testing.T, numbers ...int) {
 	}
 }
 
-// start starts a host over TCP and UDP; without secrets it is open.
+// start starts a host over TCP and UDP; without secrets, the host is open.
 func start(t *testing.T, name string, expect int, join []string, numbers ...int) *host {
 	t.Helper()
 	return startBehind(t, nil, name, expect, join, numbers...)
@@ -123,7 +123,7 @@ func startBehind(t *testing.T, front func(*testing.T, string) *middlebox, name s
 	}
 	address, heartbeat := listener.Addr().String(), time.Second
 	if front != nil {
-		heartbeat *= 2 // and so is the time by which a leader that lives has to open connections again
+		heartbeat *= 2 // also doubles the time within which a live leader must open connections again
 		h.box = front(t, address)
 		address = h.box.address
 	}
@@ -132,7 +132,7 @@ func startBehind(t *testing.T, front func(*testing.T, string) *middlebox, name s
 		c.Name, c.Transport, c.RaftListener, c.RaftAddress = name, nil, listener, address
 		c.BootstrapExpect, c.Join, c.Keys = expect, join, h.keys
 		c.Logger = slog.New(slog.NewTextHandler(h.log, nil))
-		// Heartbeats and probes are so slow that a machine with other work to do makes nobody look dead.
+		// Heartbeats and probes are so slow that no member looks dead on a busy machine.
 		c.Timing = Timing{Heartbeat: heartbeat, GossipProbe: 2 * time.Second, Reconcile: 100 * time.Millisecond, PromoteAfter: 100 * time.Millisecond, Rejoin: 200 * time.Millisecond}
 	})
 	t.Cleanup(func() {
@@ -144,10 +144,10 @@ func startBehind(t *testing.T, front func(*testing.T, string) *middlebox, name s
 	return h
 }
 
-// patience bounds what a machine with other work to do may take for what takes a moment.
+// patience bounds the time that a short operation may take on a busy machine.
 const patience = time.Minute
 
-// eventually fails the test unless something becomes true. A test that failed elsewhere waits no longer.
+// eventually fails the test unless a condition becomes true within patience. A test that failed elsewhere stops waiting.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !is(); <-time.After(10 * time.Millisecond) {
@@ -157,13 +157,13 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// trio starts a cluster of three, the first of which is the last to start.
+// trio starts a cluster of three hosts. The first host starts last.
 func trio(t *testing.T, numbers ...int) []*host {
 	t.Helper()
 	return trioBehind(t, nil, numbers...)
 }
 
-// together waits until all know each other, and one leads all.
+// together waits until all hosts know each other and follow one leader.
 func together(t *testing.T, hosts []*host) {
 	t.Helper()
 	eventually(t, "all are members and see each other", func() bool {
@@ -193,7 +193,7 @@ func leaderOf(t *testing.T, hosts []*host) *host {
 	return leader
 }
 
-// The file changes on the hosts in any order, there and back, and nobody loses sight of anybody.
+// The file changes on the hosts in any order, there and back, and no member loses contact to another.
 func TestRotationLosesNoContact(t *testing.T) {
 	t.Parallel()
 	hosts := trio(t, 0)
@@ -259,7 +259,7 @@ func TestRotationLosesNoContact(t *testing.T) {
 	together(t, hosts)
 }
 
-// A member whose file has more secrets than the cluster's finds out which one the others use.
+// A member whose file has more secrets than the cluster's file finds the secret that the others use.
 func TestJoinWithAnotherOrder(t *testing.T) {
 	t.Parallel()
 	hosts := trio(t, 0)
@@ -268,7 +268,7 @@ func TestJoinWithAnotherOrder(t *testing.T) {
 	eventually(t, "d signs as the others do", func() bool { return d.keys.Signing().Equal(secrets[0]) })
 }
 
-// One that the others cannot understand changes nothing, and both sides' logs say why.
+// A node that the members cannot understand changes nothing, and the logs of both sides show the reason.
 func TestForeignSecretIsExplained(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -304,7 +304,7 @@ func TestForeignSecretIsExplained(t *testing.T) {
 	}
 }
 
-// Nothing that members say to each other can be read on the way, and no stranger's datagram is answered.
+// The members' messages cannot be read on the network, and no stranger's datagram is answered.
 func TestSecuredGossipIsSealed(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -8,7 +8,7 @@ import (
 	"github.com/snowraft/snowraft/internal/places"
 )
 
-// A connection that is used stays, and of the others the one that said nothing for longest makes way.
+// A used connection stays. Of the others, the connection that has been silent longest is closed.
 func TestSilentConnectionsMakeWay(t *testing.T) {
 	t.Parallel()
 	at := places.New(2, 2)

@@ -15,10 +15,10 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// secrets are those of these tests, the same in each.
+// secrets are the secrets of these tests, the same in each test.
 var secrets = []trust.Secret{trust.NewSecret(), trust.NewSecret()}
 
-// keyed returns keys of the secrets with these numbers; nil of none.
+// keyed returns the keys of the secrets with these numbers; nil without numbers.
 func keyed(t *testing.T, numbers ...int) *trust.Keys {
 	t.Helper()
 	if len(numbers) == 0 {
@@ -35,7 +35,7 @@ func keyed(t *testing.T, numbers ...int) *trust.Keys {
 	return keys
 }
 
-// layered is a stream layer with keys. It keeps what its node would learn.
+// layered is a stream layer with keys. It records the facts that its node would learn.
 type layered struct {
 	*streamLayer
 	self     meta
@@ -94,7 +94,7 @@ func TestSecretsOnTheRaftPort(t *testing.T) {
 						t.Errorf("the acceptor hears %v, want %v", got, c.hears)
 					}
 				case <-time.After(patience):
-					t.Error("the acceptor says nothing of its peer")
+					t.Error("the acceptor reports no peer")
 				}
 				return
 			}
@@ -110,13 +110,13 @@ func TestSecretsOnTheRaftPort(t *testing.T) {
 	}
 }
 
-// A node that closes ends the connections that are not shaken yet, those that it dials and those that others do.
+// A closing node closes the connections without a completed handshake: those that it dials and those that others dial.
 func TestCloseEndsHandshakes(t *testing.T) {
 	t.Parallel()
 	for name, secrets := range map[string][]int{"open": nil, "secured": {0}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for range 20 { // a race is seen now and then
+			for range 20 { // a race shows only sometimes
 				closeWhileDialing(t, keyed(t, secrets...))
 				closeWhileAccepting(t, keyed(t, secrets...))
 			}
@@ -145,7 +145,7 @@ func closeWhileAccepting(t *testing.T, keys *trust.Keys) {
 	}
 }
 
-// closeWhileDialing closes a layer that dials a peer who says nothing.
+// closeWhileDialing closes a layer that dials a silent peer.
 func closeWhileDialing(t *testing.T, keys *trust.Keys) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -171,7 +171,7 @@ func closeWhileDialing(t *testing.T, keys *trust.Keys) {
 			}
 			conn = secured
 		}
-		connected <- struct{}{} // before a byte of the hello is read, by which the race detector would take all to be in order
+		connected <- struct{}{} // before the first byte of the hello is read: that read would hide a race from the detector
 		_, _ = io.Copy(io.Discard, conn)
 	}()
 	a := layer(t, keys)
@@ -191,7 +191,7 @@ func closeWhileDialing(t *testing.T, keys *trust.Keys) {
 	<-ended
 }
 
-// A member cannot pass for another one with its own certificate, neither as caller nor where another was dialed.
+// A member cannot impersonate another member with its own certificate, neither as a caller nor when another was dialed.
 func TestCertificateIsOfTheNode(t *testing.T) {
 	t.Parallel()
 	n := ofCluster(t)
@@ -209,11 +209,11 @@ func TestCertificateIsOfTheNode(t *testing.T) {
 	a, b := layer(t, n.cfg.Keys), layer(t, n.cfg.Keys)
 	if conn, err := a.dial(raftAddress(someMeta().ID, b.listener.Addr().String()), forTerms, time.Second); err == nil {
 		_ = conn.Close()
-		t.Error("the acceptor passed for another member")
+		t.Error("the acceptor impersonated another member")
 	}
 }
 
-// Refusals go to anything that dials.
+// Any program that dials receives refusals.
 func TestRefusalsNameNoIDs(t *testing.T) {
 	t.Parallel()
 	n := ofCluster(t)

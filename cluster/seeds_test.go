@@ -16,7 +16,7 @@ import (
 // closing closes a node.
 func closing(n *Node) func() { return func() { _ = n.Close(context.Background()) } }
 
-// withSeeds is a node as if it had been started with these seeds just now.
+// withSeeds gives a node the state of one that was just started with these seeds.
 func withSeeds(n *Node, join ...string) *Node {
 	s := &Node{cfg: n.cfg, logger: n.logger, id: n.id, gossip: n.gossip, raft: n.raft, opened: n.opened, failed: make(chan struct{})}
 	s.cfg.Join = join
@@ -24,7 +24,7 @@ func withSeeds(n *Node, join ...string) *Node {
 	return s
 }
 
-// A cluster of one member whose seed belongs to another cluster halts, and says why; no other one does.
+// The only member of a cluster halts with a reason if its seed belongs to another cluster; other members do not.
 func TestSeedOfAnotherCluster(t *testing.T) {
 	t.Parallel()
 	const seed = "seed:1"
@@ -33,11 +33,11 @@ func TestSeedOfAnotherCluster(t *testing.T) {
 		theirs            string
 		address           string
 		among             bool          // the member is one of several
-		after             time.Duration // its start
+		after             time.Duration // time since its start
 		err               error
 		halts             bool
 		elsewhere, silent bool // the node is not at the seed; it does not answer
-		lines             int  // in the log
+		lines             int  // number of lines in the log
 	}{
 		"alone":              {halts: true},
 		"among others":       {among: true, lines: 1},
@@ -97,7 +97,7 @@ func TestSeedOfAnotherCluster(t *testing.T) {
 	}
 }
 
-// A cluster of one member does not lead before its seeds were contacted, and not much later if they do not answer.
+// The only member of a cluster does not lead before its seeds were contacted. Seeds that do not answer delay it only shortly.
 func TestLeadershipWaitsForSeeds(t *testing.T) {
 	t.Parallel()
 	mem := raft.NewInmemStore()

@@ -11,7 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A voter that spoke for two candidates in one term could let two elections begin that were called.
+// If a voter supported two candidates in one term, both could call an election.
 func TestVoterSpeaksForOneCandidateInATerm(t *testing.T) {
 	t.Parallel()
 	var s succession
@@ -32,7 +32,7 @@ func TestVoterSpeaksForOneCandidateInATerm(t *testing.T) {
 	}
 	s.withdraw(6)
 	if !s.promise(6, "a") {
-		t.Error("a promise was withdrawn and stayed")
+		t.Error("a withdrawn promise stayed")
 	}
 }
 
@@ -70,7 +70,7 @@ func TestLinksOfProcesses(t *testing.T) {
 	}
 }
 
-// brittle is a transport whose pool holds connections that broke.
+// brittle is a transport whose pool holds broken connections.
 type brittle struct {
 	*raft.InmemTransport
 	errors []error
@@ -114,7 +114,7 @@ func TestLeaderTriesPastBrokenConnections(t *testing.T) {
 	}
 }
 
-// A leader's request on a connection that the other side closed arrives on a new one.
+// A leader's request on a connection that the other side closed arrives on a new connection.
 func TestLeaderOpensConnectionsAgainAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string][]int{"open": nil, "secured": {0}} {
@@ -172,7 +172,7 @@ func calledBy(hosts []*host) (count uint64) {
 	return count
 }
 
-// untilFollowed waits until all hosts follow one leader for long enough to replace it without a timeout.
+// untilFollowed waits until all hosts have followed one leader long enough to replace it without a timeout.
 func untilFollowed(t *testing.T, hosts []*host) (leader *host, followers []*host) {
 	t.Helper()
 	leader = leaderOf(t, hosts)
@@ -190,7 +190,7 @@ func untilFollowed(t *testing.T, hosts []*host) (leader *host, followers []*host
 	return leader, followers
 }
 
-// Over real connections, a middlebox that resets connections and refuses new ones to the leader deposes no leader.
+// Over real connections, a middlebox that resets connections and refuses new ones to the leader does not depose the leader.
 func TestLeaderBehindMiddleboxIsKept(t *testing.T) {
 	t.Parallel()
 	for name, numbers := range map[string][]int{"open": nil, "secured": {0}} {
@@ -222,7 +222,7 @@ func TestEndedLeaderIsReplacedWithoutTimeout(t *testing.T) {
 			t.Parallel()
 			hosts := trio(t, numbers...)
 			leader, followers := untilFollowed(t, hosts)
-			leader.Fail(errors.New("the test ends it")) // so that it hands nothing over
+			leader.Fail(errors.New("the test ends it")) // so that it transfers no leadership
 			if err := leader.Close(t.Context()); err != nil {
 				t.Error(err)
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// piped are terms whose connections are pipes that serve is the other end of.
+// piped returns terms whose connections are pipes; serve handles their other ends.
 func piped(serve func(net.Conn)) (*terms, *atomic.Int64) {
 	dials := new(atomic.Int64)
 	return newTerms(func(raft.ServerAddress, time.Duration) (net.Conn, error) {
@@ -25,7 +25,7 @@ func piped(serve func(net.Conn)) (*terms, *atomic.Int64) {
 	}), dials
 }
 
-func TestTermsAreAskedOnOneConnection(t *testing.T) {
+func TestTermsUseOneConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var term atomic.Uint64
@@ -49,7 +49,7 @@ func TestTermsAreAskedOnOneConnection(t *testing.T) {
 	})
 }
 
-// An answer to a question that nobody waits for anymore is nobody else's.
+// An answer to a question whose caller no longer waits does not reach another caller.
 func TestTermsAreNotMixedUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -61,9 +61,9 @@ func TestTermsAreNotMixedUp(t *testing.T) {
 				_, _ = c.Write(binary.BigEndian.AppendUint64(question[:], term))
 			}
 			answer(first, 7)
-			answer([termQuestion]byte{9, 9}, 8) // was never asked
+			answer([termQuestion]byte{9, 9}, 8) // never requested
 			answer(second, 9)
-			answer(second, 10) // once is enough
+			answer(second, 10) // a second answer
 			_, _ = io.Copy(io.Discard, c)
 		})
 		defer ts.close()

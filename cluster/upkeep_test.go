@@ -34,7 +34,7 @@ func TestNodeBehindALockIsNotAlive(t *testing.T) {
 	locked := lockedFSM{asked: make(chan struct{}), free: make(chan struct{})}
 	mem := raft.NewInmemStore()
 	n := openAlone(t, mem, mem, func(c *Config) {
-		c.BootstrapExpect = 0 // a node of no cluster looks whether it was removed
+		c.BootstrapExpect = 0 // a node without a cluster checks whether it was removed
 		c.Removed = locked
 		c.Watch = clock.NewWatch(source, nil, clock.Limits{MaxOffset: time.Second})
 	})
@@ -53,7 +53,7 @@ func TestNodeBehindALockIsNotAlive(t *testing.T) {
 	}
 	close(locked.free)
 	go func() {
-		for range locked.asked { // rounds until the end
+		for range locked.asked { // rounds until the node has closed
 		}
 	}()
 	if err := n.Close(t.Context()); err != nil {

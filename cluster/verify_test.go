@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// told is what a node answers when its term is requested, and after how long.
+// told is a node's answer to a request for its term, with its delay.
 type told struct {
 	term  uint64
 	after time.Duration
@@ -26,7 +26,7 @@ func TestConfirm(t *testing.T) {
 	for name, c := range map[string]struct {
 		others []told
 		need   int
-		asked  int // how many must be asked, at most
+		asked  int // greatest number of queried nodes
 		ok     bool
 		within time.Duration
 	}{
@@ -79,15 +79,15 @@ func TestConfirm(t *testing.T) {
 					t.Errorf("it took %v, expected at most %v", took, c.within)
 				}
 				if n := int(asked.Load()); n > c.asked {
-					t.Errorf("%d were asked, expected at most %d", n, c.asked)
+					t.Errorf("%d nodes were queried, want at most %d", n, c.asked)
 				}
 			})
 		})
 	}
 }
 
-// Raft takes a later term, and may vote in it, before the node learns that leadership is lost: its
-// own answer then is that there is a later term.
+// Raft adopts a later term, and may vote in it, before the node learns that it lost leadership. The node's own answer is then
+// that there is a later term.
 func TestVerifyCountsOwnTerm(t *testing.T) {
 	t.Parallel()
 	mem := raft.NewInmemStore()
@@ -102,7 +102,7 @@ func TestVerifyCountsOwnTerm(t *testing.T) {
 		t.Errorf("Verify() = %v of a leader that has seen a later term, want ErrNotLeader", err)
 	}
 	if told, ok := n.termIfOpen(); told != term || !ok {
-		t.Errorf("it tells others the term %d, %t, want %d", told, ok, term)
+		t.Errorf("termIfOpen() = %d, %t, want %d", told, ok, term)
 	}
 	if err := n.Close(t.Context()); err != nil {
 		t.Error(err)

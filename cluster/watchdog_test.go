@@ -17,7 +17,7 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// emptyFSM remembers nothing.
+// emptyFSM is a state machine without state.
 type emptyFSM struct{}
 
 func (emptyFSM) Apply(*raft.Log) any                  { return nil }
@@ -114,7 +114,7 @@ func TestLeaderWithAStalledDiskStops(t *testing.T) {
 			t.Errorf("stopped with %v", n.Failure())
 		}
 	case <-deadline:
-		t.Error("a leader whose disk hangs goes on")
+		t.Error("a leader whose disk hangs does not halt")
 	}
 	if _, err := n.Propose(t.Context(), []byte("z")); err == nil {
 		t.Error("it still proposes")
@@ -126,8 +126,8 @@ func TestLeaderWithAStalledDiskStops(t *testing.T) {
 	}
 }
 
-// TestStallIsMeasuredByTheMonotonicClock has the wall clock jump by an hour while
-// the disk writes, and the process stopped for half a minute.
+// TestStallIsMeasuredByTheMonotonicClock lets the wall clock jump by an hour while the disk writes, and pauses the process for
+// 30 s.
 func TestStallIsMeasuredByTheMonotonicClock(t *testing.T) {
 	t.Parallel()
 	const hour = 3_600_000

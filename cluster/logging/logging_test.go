@@ -63,7 +63,7 @@ func TestRoutineIsNotLoggedAtInfo(t *testing.T) {
 	}
 }
 
-// TestStrangersFillNoLog logs what memberlist says of datagrams from any number of addresses.
+// TestStrangersFillNoLog logs memberlist's messages about datagrams from any number of addresses.
 func TestStrangersFillNoLog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

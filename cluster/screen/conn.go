@@ -20,8 +20,8 @@ const (
 	piece = 256 << 10 // bytes
 )
 
-// Large holds the places for large messages that a node receives at the same time. A message keeps its place until the next
-// message of its connection is read, or the connection is closed.
+// Large holds the places for large messages that a node receives at the same time. A message keeps its place until its reader
+// requests the next message, or the connection is closed.
 type Large struct {
 	all  chan struct{}
 	from *places.Places

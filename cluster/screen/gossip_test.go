@@ -19,7 +19,7 @@ const label = "snowraft/1"
 
 type fields = map[string]any
 
-// packed is a value in the encoding of memberlist and raft.
+// packed returns a value in the encoding of memberlist and raft.
 func packed(v any) []byte {
 	var b bytes.Buffer
 	if err := codec.NewEncoder(&b, &codec.MsgpackHandle{}).Encode(v); err != nil {
@@ -76,7 +76,7 @@ func alive(versions int) []byte {
 	return said(4, fields{"Incarnation": 1, "Node": "a/1", "Addr": make([]byte, 16), "Port": 1, "Meta": nil, "Vsn": make([]byte, versions)})
 }
 
-// nested is a list in a list, and so on.
+// nested returns nested lists.
 func nested(depth int) []byte { return bytes.Repeat([]byte{0x91}, depth) }
 
 func TestPackets(t *testing.T) {
@@ -229,7 +229,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// What passes must be what memberlist's decoder then reads: nodes with six versions, and no more than allowed.
+// memberlist's decoder must read from a request that passes only nodes with six versions, and no more nodes than allowed.
 func FuzzRequest(f *testing.F) {
 	f.Add(labeled(exchange(2, someNode(), someNode())))
 	f.Add(labeled(ping()))
@@ -266,7 +266,7 @@ func FuzzPacket(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_ = screen.IndirectPings(got, label) // does not panic over what passed
+		_ = screen.IndirectPings(got, label) // must not panic over a packet that passed
 		body := got[len(screen.LabelHead(label)):]
 		if body[0] != 4 {
 			return

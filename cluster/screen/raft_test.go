@@ -51,7 +51,7 @@ func transport(t *testing.T) *raft.NetworkTransport {
 	return trans
 }
 
-// All that raft sends passes as it was sent, one message behind the other on one connection.
+// All of raft's messages pass unchanged, several of them in sequence on a single connection.
 func TestRaftMessagesPass(t *testing.T) {
 	t.Parallel()
 	here, there := transport(t), transport(t)
@@ -67,7 +67,7 @@ func TestRaftMessagesPass(t *testing.T) {
 			switch c := rpc.Command.(type) {
 			case *raft.AppendEntriesRequest:
 				if len(c.Entries) == 0 {
-					rpc.Respond(nil, errors.New("no")) // as raft answers to other versions
+					rpc.Respond(nil, errors.New("no")) // raft's answer to other versions
 				} else {
 					rpc.Respond(&raft.AppendEntriesResponse{RPCHeader: head, Term: 1 << 60, LastLog: 7, Success: true}, nil)
 				}
@@ -207,7 +207,7 @@ func TestRaftAnswers(t *testing.T) {
 	}
 }
 
-// A message has a place among the large ones until it was read, or the connection is closed.
+// A large message keeps its place until its reader requests the next message, or the connection is closed.
 func TestLargeMessagesHavePlaces(t *testing.T) {
 	t.Parallel()
 	raw := request(0, fields{"Entries": []fields{{"Data": make([]byte, screen.MaxCommand)}, {"Data": make([]byte, screen.MaxCommand)}}})
@@ -245,7 +245,7 @@ func TestLargeMessagesOfOneAddress(t *testing.T) {
 	}
 }
 
-// What passes must be what raft's decoder then reads.
+// Raft's decoder must read from a request that passes only entries within the limits.
 func FuzzRaftRequests(f *testing.F) {
 	f.Add(request(0, fields{"Term": 1, "Entries": []fields{{"Index": 1, "Term": 1, "Type": 0, "Data": []byte("x"), "AppendedAt": nil}}}))
 	f.Add(request(1, fields{"Term": uint64(math.MaxUint64)}))

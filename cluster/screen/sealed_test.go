@@ -21,7 +21,7 @@ func key(b byte) cipher.AEAD {
 	return k
 }
 
-// TestKeyVectors has the test vectors of C2SP's XAES-256-GCM.
+// TestKeyVectors uses the test vectors of C2SP's XAES-256-GCM.
 func TestKeyVectors(t *testing.T) {
 	t.Parallel()
 	nonce, plain := []byte("ABCDEFGHIJKLMNOPQRSTUVWX"), []byte("XAES-256-GCM")
@@ -96,7 +96,7 @@ func sealedStream(k cipher.AEAD, request []byte, parts ...[]byte) (raw, first []
 	return b.Bytes(), s.First()
 }
 
-// asStream is a sealed datagram in the form of a stream.
+// asStream returns a sealed datagram in the form of a stream.
 func asStream(plain []byte) []byte {
 	sealed := screen.Seal(key(1), label, plain)
 	framed := binary.BigEndian.AppendUint16(bytes.Clone(sealed[:14]), uint16(len(plain)+16))
@@ -110,7 +110,7 @@ func TestSealedStreams(t *testing.T) {
 	answer, _ := sealedStream(key(1), first, long)
 	_, another := sealedStream(key(1), nil, long)
 	swapped := bytes.Clone(request)
-	const head, nonce, frame = 14, 24, 2 + 24 + 16<<10 + 16 // the first frame has the label only
+	const head, nonce, frame = 14, 24, 2 + 24 + 16<<10 + 16 // the first frame has only the label
 	begin := head + 2 + nonce + len(labeled(nil)) + 16
 	copy(swapped[begin:], request[begin+frame:begin+2*frame])
 	for name, c := range map[string]struct {
@@ -152,7 +152,7 @@ func TestSealedStreams(t *testing.T) {
 	}
 }
 
-// Nothing is opened but what was sealed. Seeds differ in each process, but not what is in them.
+// Only sealed content is opened. Seeds differ in each process, but their content does not.
 func FuzzUnsealer(f *testing.F) {
 	request, first := sealedStream(key(1), nil, []byte("snow"))
 	f.Add(request, []byte(nil))

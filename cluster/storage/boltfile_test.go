@@ -42,7 +42,7 @@ func openBytes(raw []byte) (*boltFile, error) {
 	return c, c.readMetas()
 }
 
-// soundFile opens what a node has stored, of which all pages are as they should be.
+// soundFile opens the bytes of a node's log file, and fails the test unless all pages are intact.
 func soundFile(t *testing.T, raw []byte) *boltFile {
 	t.Helper()
 	c, err := openBytes(raw)
@@ -55,7 +55,7 @@ func soundFile(t *testing.T, raw []byte) *boltFile {
 	return c
 }
 
-// TestSoundFilesAreAccepted: whatever raft does to a log, after each transaction.
+// TestSoundFilesAreAccepted checks a log after each transaction of a random sequence of raft's operations.
 func TestSoundFilesAreAccepted(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -148,7 +148,7 @@ func TestNewFilesAreAccepted(t *testing.T) {
 	}
 }
 
-// TestFilesWithoutAFreeListAreTakenOver: versions before it was written.
+// Earlier versions wrote no free list.
 func TestFilesWithoutAFreeListAreTakenOver(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), logFile)
@@ -213,8 +213,7 @@ func BenchmarkCheckBolt(b *testing.B) {
 	}
 }
 
-// TestDamagedFileWithoutAFreeList: here bbolt looks at all pages when it opens
-// the file, and panics in a goroutine of its own.
+// Without a free list, bbolt reads all pages when it opens the file, and panics in its own goroutine.
 func TestDamagedFileWithoutAFreeList(t *testing.T) {
 	t.Parallel()
 	trial, child := inChild(t)
@@ -246,8 +245,8 @@ func TestDamagedFileWithoutAFreeList(t *testing.T) {
 	}
 }
 
-// FuzzBoltFile damages a file in several places at once, each 4 bytes for where
-// and 1 for what: bbolt must get along with what was accepted.
+// FuzzBoltFile damages a file in several places at once. Each place takes 4 bytes for the offset and 1 for the change. bbolt
+// must be able to use each accepted file.
 func FuzzBoltFile(f *testing.F) {
 	path := filepath.Join(f.TempDir(), logFile)
 	whole := fill(f)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestDamagedPagesAreDetected: each kind of damage, and that it is called what it is.
+// TestDamagedPagesAreDetected checks that each kind of damage is detected and named correctly.
 func TestDamagedPagesAreDetected(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile(filepath.Join(fill(t).dir, logFile))
@@ -56,7 +56,7 @@ func TestDamagedPagesAreDetected(t *testing.T) {
 		"no key":                {func() { put32(at(last, 0)[8:], 0) }, "one after the other"},
 		"position":              {func() { put32(at(branch, 1), 1<<31) }, "one after the other"},
 		"fewer further pages":   {func() { put32(large.data[12:], 0) }, "an element is larger"},
-		"more further pages":    {func() { put32(first.data[12:], 1) }, "larger than its elements|used twice"}, // by what the next page is
+		"more further pages":    {func() { put32(first.data[12:], 1) }, "larger than its elements|used twice"}, // depends on the type of the next page
 		"too many pages":        {func() { put32(last.data[12:], 1<<31) }, "further pages"},
 		"number":                {func() { last.data[0]++ }, "says that it is"},
 		"type":                  {func() { put16(last.data[8:], 4) }, "is of type"},

@@ -16,9 +16,8 @@ import (
 	"testing"
 )
 
-// inChild runs the rest of a test in a process of its own: a panic in a
-// goroutine of bbolt's would end this one. What a trial is about is told with
-// the function that it returns, which says it when the process ends.
+// inChild runs the rest of a test in a child process, because a panic in a goroutine of bbolt would crash this process. The
+// child describes each trial with the returned function. If the child fails, the test reports the last trial.
 func inChild(t *testing.T) (trial func(format string, args ...any), child bool) {
 	t.Helper()
 	const variable = "SNOWRAFT_TEST_CHILD"
@@ -48,7 +47,8 @@ func inChild(t *testing.T) (trial func(format string, args ...any), child bool) 
 	return nil, false
 }
 
-// sound is what must come of damage: nothing, or an error that says what to do.
+// sound runs an attempt on damaged files. It reports whether the damage was detected, and fails the test on any error other than
+// a CorruptError.
 func sound(t *testing.T, attempt func() error) (detected bool) {
 	t.Helper()
 	var before, after runtime.MemStats
@@ -67,7 +67,7 @@ func sound(t *testing.T, attempt func() error) (detected bool) {
 	return true
 }
 
-// damage changes a file at an offset until the attempt is over.
+// damage changes one byte of a file during an attempt.
 func damage(t *testing.T, f *os.File, offset int64, change func(b byte) byte, attempt func() error) bool {
 	t.Helper()
 	var b [1]byte
@@ -107,7 +107,7 @@ func TestFlippedBitsInTheLogFile(t *testing.T) {
 		trial("bit %d of byte %d", bit, offset)
 		return damage(t, f, offset, func(b byte) byte { return b ^ 1<<bit }, read)
 	}
-	// Every bit is 100 times as many trials, and none of them fails.
+	// A run over every bit has 100 times as many trials; none of them fails.
 	detected, trials := 0, 0
 	rng := rand.New(rand.NewPCG(5, 6))
 	pageSize := int64(c.pageSize)
@@ -130,8 +130,7 @@ func TestFlippedBitsInTheLogFile(t *testing.T) {
 	}
 }
 
-// TestChangedPageNumbersAreDetected: each leads to a page that is sound, and
-// often to one that was in its place in an earlier transaction.
+// Each changed page number leads to an intact page, often to the page that was at that place in an earlier transaction.
 func TestChangedPageNumbersAreDetected(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile(filepath.Join(fill(t).dir, logFile))
@@ -208,8 +207,8 @@ func TestCutOffLogFileIsDetected(t *testing.T) {
 	}
 }
 
-// TestDamagedDataDirectory opens it as a node does, which waits for the disk and
-// makes changes of its own: few trials, of all files.
+// TestDamagedDataDirectory opens a damaged data directory as a node does, which waits for the disk and makes changes. So it
+// makes only few trials, but with all files.
 func TestDamagedDataDirectory(t *testing.T) {
 	t.Parallel()
 	trial, child := inChild(t)

@@ -13,7 +13,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// TestTornFirstWrite leaves of the first writes to the file what a power loss can.
+// TestTornFirstWrite leaves a file in each state that a power loss can leave during the first writes.
 func TestTornFirstWrite(t *testing.T) {
 	t.Parallel()
 	const sector = 512
@@ -82,7 +82,7 @@ func TestTornFirstWrite(t *testing.T) {
 				}
 				kept, err := os.ReadFile(path + asideSuffix)
 				if errors.Is(err, os.ErrNotExist) && stored > size-os.Getpagesize() {
-					continue // the last page is an empty one, so that nothing is missing
+					continue // the last page is empty, so nothing is missing
 				}
 				if err != nil || !bytes.Equal(kept, raw(stored)) {
 					t.Errorf("%s, %d bytes: set aside %d, %v", name, stored, len(kept), err)
@@ -92,8 +92,7 @@ func TestTornFirstWrite(t *testing.T) {
 	}
 }
 
-// TestOnlyALogThatNeverHeldAnythingIsSetAside.
-func TestOnlyALogThatNeverHeldAnythingIsSetAside(t *testing.T) {
+func TestOnlyAnEmptyLogIsSetAside(t *testing.T) {
 	for name, c := range map[string]struct {
 		prepare func(dir string, id *Identity) error
 		aside   bool
@@ -129,8 +128,8 @@ func TestOnlyALogThatNeverHeldAnythingIsSetAside(t *testing.T) {
 	}
 }
 
-// TestBootstrapThatWasCutOff: raft refuses to bootstrap a node that has a term.
-func TestBootstrapThatWasCutOff(t *testing.T) {
+// Raft refuses to bootstrap a node that has a term.
+func TestInterruptedBootstrapIsTakenBack(t *testing.T) {
 	set := func(s *Store, key string, val uint64) error { return s.Stable.SetUint64([]byte(key), val) }
 	for name, c := range map[string]struct {
 		stored func(s *Store, id *Identity) error

@@ -12,9 +12,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestPagesThatCannotBeRead: memory that is mapped and that no file is behind is
-// what pages are that a dead disk does not give.
-func TestPagesThatCannotBeRead(t *testing.T) {
+// Mapped memory behind the end of a file behaves like pages that a dead disk cannot read.
+func TestUnreadablePagesAreErrors(t *testing.T) {
 	unreadable := func(err error) bool { e, ok := errors.AsType[*DiskError](err); return ok && e.Reading }
 	senseless := func(err error) bool { _, ok := errors.AsType[*CorruptError](err); return ok }
 	tree := int64(2 * os.Getpagesize()) // behind the metadata
@@ -95,7 +94,7 @@ type stubbornBolt struct {
 
 func (b stubbornBolt) Close() error { return b.close() }
 
-func TestCloseOfAStoreWhoseDiskFails(t *testing.T) {
+func TestCloseWithFailedDisk(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		close func(end chan struct{}) error

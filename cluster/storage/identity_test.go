@@ -102,7 +102,7 @@ func TestIdentityDamageIsDetected(t *testing.T) {
 			}
 			continue
 		}
-		// White space may change, nothing else.
+		// Only white space may change.
 		if id.data.MemberID == "" || !bytes.Contains(good, []byte(id.data.MemberID)) {
 			t.Fatalf("byte %d of %q: read as %+v", i, good, id.data)
 		}
@@ -121,7 +121,7 @@ func TestIdentityMissingBesideALog(t *testing.T) {
 	}
 }
 
-func TestFoundIsUndoneWhenTheStartFails(t *testing.T) {
+func TestFoundIsUndoneAfterFailedStart(t *testing.T) {
 	id := mustOpen(t, t.TempDir())
 	defer id.Close()
 	boom := errors.New("boom")

@@ -40,7 +40,7 @@ func TestInspectReadsAllAndChangesNothing(t *testing.T) {
 	}
 }
 
-func TestInspectGoesOnAfterDamage(t *testing.T) {
+func TestInspectContinuesAfterDamage(t *testing.T) {
 	t.Parallel()
 	s := fill(t)
 	addSnapshots(t, s)

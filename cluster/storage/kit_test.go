@@ -19,20 +19,20 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// stored is what a data directory held before it was damaged.
+// stored holds the content of a data directory before it was damaged.
 type stored struct {
 	dir    string
 	logs   []raft.Log
 	values map[string][]byte
-	// snapshots holds their content, the oldest first.
+	// snapshots holds the content of each snapshot, oldest first.
 	snapshots []string
 }
 
 // filled is the index up to which fill removes entries.
 const filled = 300
 
-// fill fills a data directory so that all there is in a log file occurs:
-// several levels of pages, large values, pages of earlier transactions.
+// fill fills a data directory so that its log file has all kinds of content: several levels of pages, large values, and pages
+// of earlier transactions.
 func fill(t testing.TB) *stored {
 	t.Helper()
 	s := &stored{dir: t.TempDir(), values: map[string][]byte{}}
@@ -91,7 +91,7 @@ func fill(t testing.TB) *stored {
 	return s
 }
 
-// compare says what is not as it was stored.
+// compare returns an error for content that differs from the stored content.
 func (s *stored) compare(logs raft.LogStore, stable raft.StableStore) error {
 	first, err1 := logs.FirstIndex()
 	last, err2 := logs.LastIndex()
@@ -120,7 +120,7 @@ func (s *stored) compare(logs raft.LogStore, stable raft.StableStore) error {
 	return nil
 }
 
-// read opens the log file as it is, without writing to it, which takes no time.
+// read opens the log file without writing to it, which is fast.
 func (s *stored) read(path string) (err error) {
 	defer catchDamage(path, &err)()
 	if err := checkBolt(path); err != nil {
@@ -173,7 +173,7 @@ func (s *stored) open() (err error) {
 	return s.compare(st.Logs, st.Stable)
 }
 
-// addSnapshots adds as many snapshots as are kept.
+// addSnapshots adds snapshotsRetained snapshots.
 func addSnapshots(t testing.TB, s *stored) {
 	t.Helper()
 	files, err := raft.NewFileSnapshotStore(s.dir, snapshotsRetained, io.Discard)

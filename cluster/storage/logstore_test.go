@@ -56,7 +56,7 @@ func TestCheckedLogDetectsWhatChanged(t *testing.T) {
 				t.Errorf("get: %v, told %v", err, told)
 			}
 			if err := c.GetLog(1, &l); err != nil || string(l.Data) != "one" {
-				t.Errorf("a sound neighbour: %v", err)
+				t.Errorf("an intact neighbor: %v", err)
 			}
 		})
 	}
@@ -81,11 +81,11 @@ func TestCheckedLogDetectsGapsAndForeignOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := c.scan(0); !errors.As(err, &corrupt) {
-		t.Errorf("a term that goes back: %v", err)
+		t.Errorf("a decreasing term: %v", err)
 	}
 }
 
-// indexes are those of the entries of a log.
+// indexes returns the indexes of the entries of a log.
 func indexes(t *testing.T, logs raft.LogStore) (found []uint64) {
 	t.Helper()
 	for i := uint64(1); i < 20; i++ {
@@ -99,7 +99,7 @@ func indexes(t *testing.T, logs raft.LogStore) (found []uint64) {
 	return found
 }
 
-func TestLogLosesWhatASnapshotTookThePlaceOf(t *testing.T) {
+func TestScanRemovesReplacedEntries(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		stored  []uint64
@@ -144,7 +144,7 @@ func TestLogLosesWhatASnapshotTookThePlaceOf(t *testing.T) {
 	}
 }
 
-// upTo are snapshots of which the newest one goes up to an index.
+// upTo is a store of snapshots with a given index of the newest one.
 type upTo struct {
 	raft.SnapshotStore
 	index uint64
@@ -183,7 +183,7 @@ func TestGaplessLog(t *testing.T) {
 		t.Error("entry 9 is missing, and in no snapshot")
 	}
 	if len(told) != 1 {
-		t.Errorf("told of the gap: %v", told)
+		t.Errorf("reported for the gap: %v, want one error", told)
 	}
 	has("after a refusal", 1, 2, 3)
 	if err := store(9, 10); err != nil {
@@ -196,22 +196,22 @@ func TestGaplessLog(t *testing.T) {
 	has("entries in place of others", 9, 10, 11)
 }
 
-// unreadableLog can't say where it begins and ends.
+// unreadableLog is a log whose last index cannot be read.
 type unreadableLog struct{ raft.LogStore }
 
 func (unreadableLog) LastIndex() (uint64, error) {
 	return 0, &brokenPages{reason: "page fault", unreadable: true}
 }
 
-// TestGaplessLogTellsWhatItCannotRead: raft takes an error of StoreLogs for a refusal and goes on.
-func TestGaplessLogTellsWhatItCannotRead(t *testing.T) {
+// Raft treats an error of StoreLogs as a refusal and continues, so the log must report the error.
+func TestGaplessLogReportsReadErrors(t *testing.T) {
 	var told error
 	logs := &gaplessLog{LogStore: unreadableLog{raft.NewInmemStore()}, fail: func(err error) { told = err }}
 	if err := logs.StoreLog(entry(1, 1, "x")); err == nil {
 		t.Error("stored")
 	}
 	if e, ok := errors.AsType[*DiskError](told); !ok || !e.Reading {
-		t.Errorf("told: %v", told)
+		t.Errorf("reported: %v, want a DiskError of a read", told)
 	}
 }
 
@@ -240,7 +240,7 @@ func TestCheckedStable(t *testing.T) {
 	in := raft.NewInmemStore()
 	c := &checkedStable{StableStore: in, path: "log", stored: func() error { return nil }, corrupt: func(err error) { t.Error(err) }}
 	if _, err := c.GetUint64([]byte("CurrentTerm")); err == nil || err.Error() != "not found" {
-		t.Errorf("raft knows an absent value by this very text: %v", err)
+		t.Errorf("GetUint64() = %v, want the text by which raft recognizes an absent value", err)
 	}
 	if err := c.SetUint64([]byte("CurrentTerm"), 1<<63+7); err != nil {
 		t.Fatal(err)
@@ -263,7 +263,7 @@ func TestCheckedStable(t *testing.T) {
 			t.Errorf("byte %d: %v", i, err)
 		}
 	}
-	// A value under another key is not taken for this one's.
+	// A value that was stored under another key is refused.
 	if err := in.Set([]byte("LastVoteTerm"), raw); err != nil {
 		t.Fatal(err)
 	}

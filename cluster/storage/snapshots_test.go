@@ -43,7 +43,7 @@ func TestCheckedSnapshots(t *testing.T) {
 	}
 }
 
-func TestSnapshotSumCoversWhoVotes(t *testing.T) {
+func TestSnapshotSumCoversVoters(t *testing.T) {
 	meta := func() *raft.SnapshotMeta {
 		return &raft.SnapshotMeta{Index: 42, Term: 7, ConfigurationIndex: 40, Configuration: raft.Configuration{
 			Servers: []raft.Server{{ID: "a", Address: "x:1"}, {ID: "b", Address: "x:2"}}}}

@@ -13,10 +13,10 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// testCluster is the cluster of directories that tests stop.
+// testCluster is the cluster ID of the tests' data directories.
 const testCluster = "50d28448-6dfe-4a73-ab47-6105a27ac055"
 
-// join makes the directory that of a member of a cluster.
+// join makes the data directory that of a member of testCluster.
 func join(t *testing.T, dir string) {
 	t.Helper()
 	id := mustOpen(t, dir)
@@ -28,7 +28,7 @@ func join(t *testing.T, dir string) {
 	}
 }
 
-// replayed is what a replay read, as text.
+// replayed holds the results of a replay.
 type replayed struct {
 	state       string
 	entries     []uint64
@@ -71,7 +71,7 @@ func files(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-func TestStoppedDirectoryIsReplayedAndStaysAsItIs(t *testing.T) {
+func TestStoppedDirectoryIsReplayedUnchanged(t *testing.T) {
 	t.Parallel()
 	s := fill(t)
 	addSnapshots(t, s)
@@ -90,7 +90,7 @@ func TestStoppedDirectoryIsReplayedAndStaysAsItIs(t *testing.T) {
 	}
 }
 
-func TestStoppedDirectoryFallsBackToAnOlderSnapshotThatTheLogContinues(t *testing.T) {
+func TestStoppedDirectoryFallsBackToOlderSnapshot(t *testing.T) {
 	t.Parallel()
 	s := fill(t)
 	addSnapshots(t, s)
@@ -171,7 +171,7 @@ func (s text) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// failing writes something and then fails.
+// failing is a state that writes some bytes and then fails.
 type failing struct{ err error }
 
 func (f failing) WriteTo(w io.Writer) (int64, error) {
@@ -183,7 +183,7 @@ func seed(state io.WriterTo) Seed {
 	return Seed{Cluster: testCluster, Index: 1 << 40, Term: 9, Address: func(node string) string { return node + "@a:1" }, State: state}
 }
 
-func TestSeededDirectoryIsThatOfAMember(t *testing.T) {
+func TestSeededDirectoryStartsAMember(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "new", "dir")
 	node, err := seed(text("state")).Create(dir, slog.New(slog.DiscardHandler))
@@ -227,7 +227,7 @@ func TestSeededDirectoryIsThatOfAMember(t *testing.T) {
 	}
 }
 
-func TestSeedLeavesADirectoryAsItWas(t *testing.T) {
+func TestFailedSeedRestoresDirectory(t *testing.T) {
 	t.Parallel()
 	full := t.TempDir()
 	if err := os.WriteFile(filepath.Join(full, "note"), nil, 0o600); err != nil {
@@ -237,7 +237,7 @@ func TestSeedLeavesADirectoryAsItWas(t *testing.T) {
 		t.Error(err)
 	}
 	failed := errors.New("no space")
-	fileSystem := t.TempDir() // a new one
+	fileSystem := t.TempDir() // stands for a new file system
 	if err := os.Mkdir(filepath.Join(fileSystem, lostAndFound), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,7 @@ func openTestStore(t *testing.T, dir string, told *[]error) (*Store, *Identity, 
 	return s, id, err
 }
 
-// TestDamagedMetaPageIsDetected: bbolt would go on with the older of the two,
-// and undo the last vote.
+// bbolt itself would continue with the older metadata page, and undo the last vote.
 func TestDamagedMetaPageIsDetected(t *testing.T) {
 	for page := range 2 {
 		dir := t.TempDir()
@@ -54,8 +53,8 @@ func TestDamagedMetaPageIsDetected(t *testing.T) {
 	}
 }
 
-// TestLogGoesOnBehindASnapshotOfTheLeader: raft keeps the entries from before, stores
-// those behind the snapshot, and nobody needs what is missing in between.
+// Raft keeps the entries from before the leader's snapshot, and stores the entries behind it. The missing entries in between are
+// not needed.
 func TestLogGoesOnBehindASnapshotOfTheLeader(t *testing.T) {
 	held := &stored{dir: t.TempDir()}
 	var told []error
@@ -69,25 +68,25 @@ func TestLogGoesOnBehindASnapshotOfTheLeader(t *testing.T) {
 	if err := errors.Join(store(1), store(2)); err != nil {
 		t.Fatal(err)
 	}
-	addSnapshots(t, held) // up to 500
+	addSnapshots(t, held) // the newest goes up to 500
 	if err := errors.Join(store(501), store(502)); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan struct{})
-	go func() { // whoever stores it ends, as raft would go on
+	go func() { // the storing goroutine ends, because raft would continue
 		defer close(done)
 		t.Errorf("it returned: %v", store(504))
 	}()
 	<-done
 	if len(told) != 1 {
-		t.Fatalf("entry 503 is missing, and in no snapshot: %v", told)
+		t.Fatalf("reported %v, want one error: entry 503 is missing, and in no snapshot", told)
 	}
 	if _, ok := errors.AsType[*CorruptError](told[0]); !ok {
 		t.Error(told)
 	}
 }
 
-// Raft panics when it misses entries at its start.
+// Raft panics if entries are missing at its start.
 func TestOpenDetectsMissingSnapshot(t *testing.T) {
 	for kept, want := range []bool{false, true, true} {
 		s := fill(t)
@@ -96,7 +95,7 @@ func TestOpenDetectsMissingSnapshot(t *testing.T) {
 		if err != nil || len(dirs) != 2 {
 			t.Fatal(dirs, err)
 		}
-		for _, gone := range dirs[kept:] { // the older one is first, and goes up to 400
+		for _, gone := range dirs[kept:] { // the older one comes first and goes up to 400
 			if err := os.RemoveAll(gone); err != nil {
 				t.Fatal(err)
 			}
@@ -112,7 +111,7 @@ func TestOpenDetectsMissingSnapshot(t *testing.T) {
 	}
 }
 
-// brokenStore is a disk that takes no more writes.
+// brokenStore is a disk that accepts no writes.
 type brokenStore struct{ *raft.InmemStore }
 
 var errFull = errors.New("no space left on device")
@@ -121,7 +120,7 @@ func (brokenStore) StoreLogs([]*raft.Log) error      { return errFull }
 func (brokenStore) DeleteRange(uint64, uint64) error { return errFull }
 func (brokenStore) Set([]byte, []byte) error         { return errFull }
 
-func TestFailedWritesEndTheMember(t *testing.T) {
+func TestFailedWritesHaltTheMember(t *testing.T) {
 	var told []error
 	tell := func(err error) { told = append(told, err) }
 	broken := brokenStore{raft.NewInmemStore()}
@@ -134,7 +133,7 @@ func TestFailedWritesEndTheMember(t *testing.T) {
 	} {
 		err := write()
 		if _, ok := errors.AsType[*DiskError](err); !ok || !errors.Is(err, errFull) || len(told) != i+1 {
-			t.Errorf("write %d: %v, told %d times", i, err, len(told))
+			t.Errorf("write %d: %v, reported %d times", i, err, len(told))
 		}
 	}
 }
@@ -148,10 +147,10 @@ func reopen(t *testing.T, dir string, s *Store, id *Identity) (*Store, *Identity
 	return openTestStore(t, dir, new([]error))
 }
 
-// TestStoreWithoutTermIsNotLost: raft stores a term of 0 as soon as it starts.
+// A store without a term is not lost: raft stores a term of 0 as soon as it starts.
 func TestStoreWithoutTermIsNotLost(t *testing.T) {
 	for name, c := range map[string]struct {
-		remembered func(*Identity) // what an earlier start left there
+		remembered func(*Identity) // records of an earlier start
 		lost       bool
 	}{
 		"nothing":                   {func(*Identity) {}, false},
@@ -168,7 +167,7 @@ func TestStoreWithoutTermIsNotLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			if id.data.Term {
-				t.Error("a term of 0 is remembered")
+				t.Error("a term of 0 is recorded")
 			}
 			c.remembered(id)
 			s, id, err = reopen(t, dir, s, id)
@@ -182,7 +181,7 @@ func TestStoreWithoutTermIsNotLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !id.data.Term {
-				t.Error("a term is not remembered")
+				t.Error("a term is not recorded")
 			}
 			if err := errors.Join(s.Close(), os.Remove(filepath.Join(dir, logFile))); err != nil {
 				t.Fatal(err)
@@ -198,9 +197,9 @@ func TestStoreWithoutTermIsNotLost(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotRememberedIsNotAnswered: an answer rests on what is stored, and a
-// store of which nothing is remembered may be replaced.
-func TestWhatIsNotRememberedIsNotAnswered(t *testing.T) {
+// A write fails if the identity cannot record it. Raft's answers depend on stored data, and a store of which nothing is recorded
+// may be replaced.
+func TestUnrecordedWritesFail(t *testing.T) {
 	var told []error
 	tell := func(err error) { told = append(told, err) }
 	forgetful := func() error { return errFull }
@@ -208,12 +207,12 @@ func TestWhatIsNotRememberedIsNotAnswered(t *testing.T) {
 	logs := &checkedLog{LogStore: in, path: "x", corrupt: tell, stored: forgetful}
 	stable := &checkedStable{StableStore: in, path: "x", corrupt: tell, stored: forgetful}
 	if err := logs.StoreLog(entry(1, 1, "a")); !errors.Is(err, errFull) || len(told) != 1 {
-		t.Errorf("an entry: %v, told %v", err, told)
+		t.Errorf("an entry: %v, reported %v", err, told)
 	}
 	if err := stable.Set([]byte("LastVoteCand"), []byte("a")); !errors.Is(err, errFull) || len(told) != 2 {
-		t.Errorf("a vote: %v, told %v", err, told)
+		t.Errorf("a vote: %v, reported %v", err, told)
 	}
 	if err := stable.SetUint64([]byte("CurrentTerm"), 0); err != nil || len(told) != 2 {
-		t.Errorf("no term: %v, told %v", err, told)
+		t.Errorf("no term: %v, reported %v", err, told)
 	}
 }

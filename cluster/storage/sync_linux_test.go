@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dirty returns the number of pages of a file that the kernel has not written to the disk; ok is false where it
-// does not tell.
+// dirty returns the number of pages of a file that the kernel has not written to the disk; ok is false if the kernel does not
+// report it.
 func dirty(t *testing.T, path string) (pages uint64, ok bool) {
 	t.Helper()
 	f, err := os.Open(path)
@@ -24,8 +24,8 @@ func dirty(t *testing.T, path string) (pages uint64, ok bool) {
 	return s.Dirty + s.Writeback, true
 }
 
-// unwritten returns the number of pages of a store that are not on the disk after it has taken an entry, a term and a
-// vote. The test is skipped where that can't be seen.
+// unwritten returns the number of pages of a store that are not on the disk after it has stored an entry, a term and a vote. It
+// skips the test on systems that do not report that.
 func unwritten(t *testing.T) (pages uint64) {
 	t.Helper()
 	plain := filepath.Join(t.TempDir(), "plain")
@@ -44,7 +44,7 @@ func unwritten(t *testing.T) (pages uint64) {
 		}
 		_ = f.Close()
 		if pages, ok := dirty(t, plain); !ok || (pages > 0) == sync {
-			t.Skip("this system does not tell what of a file is on the disk")
+			t.Skip("this system does not report the pages of a file that are on the disk")
 		}
 	}
 
@@ -69,7 +69,7 @@ func unwritten(t *testing.T) (pages uint64) {
 	return pages
 }
 
-// What a store has taken is on the disk: Raft answers others by that.
+// Stored data is on the disk when the write returns: Raft's answers depend on it.
 func TestStoresWaitForTheDisk(t *testing.T) {
 	if pages := unwritten(t); pages > 0 {
 		t.Errorf("%d pages were not written", pages)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestStoreIsOpenedWithSync looks at how the product opens the store: no system reports everywhere what a
-// disk would hold after a power cut.
+// TestStoreIsOpenedWithSync checks the options with which the product opens the store, because not every system reports the
+// pages that a power cut would lose.
 func TestStoreIsOpenedWithSync(t *testing.T) {
 	bolt, err := openBolt(filepath.Join(t.TempDir(), logFile))
 	if err != nil {
