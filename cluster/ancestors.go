@@ -29,11 +29,11 @@ const (
 // this cluster could grant. Gossip is only a claim, because a recorded datagram can be replayed. The process counts as heard
 // when it dials this node, or when this node dials it and it answers that it belongs to another cluster.
 type ancestry struct {
-	clusters func() []string // nil: none
+	clusters func() []string // nil if none
 	claimed  chan struct{}   // capacity 1; signals a new claim
 
 	mu     sync.Mutex
-	claims map[string]meta // by node ID
+	claims map[string]meta // keyed by node ID
 	own    heardAncestor   // heard by this node
 	other  heardAncestor   // heard by another member, which announces that in gossip
 }
@@ -44,9 +44,9 @@ func newAncestry(clusters func() []string) ancestry {
 
 // heardAncestor is the process of an ancestor that was heard last.
 type heardAncestor struct {
-	member string // empty: none
+	member string // empty if none
 	since  int64  // start of the uninterrupted time in which it was heard, Unix ms
-	last   int64  // when it was heard last; same scale as clock.Reading.Mono
+	last   int64  // time of the last contact; same scale as clock.Reading.Mono
 }
 
 // claimAncestor records a claim of gossip about a node of another cluster, if that cluster is an ancestor.
@@ -79,7 +79,7 @@ func (n *Node) meetAncestors() {
 		case <-a.claimed:
 		case <-time.After(ancestorsEvery):
 		}
-		if n.ctx.Err() != nil { // both were ready
+		if n.ctx.Err() != nil { // both channels were ready
 			return
 		}
 		a.mu.Lock()

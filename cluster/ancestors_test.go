@@ -110,6 +110,6 @@ func TestAncestorHeardByAnotherMember(t *testing.T) {
 		t.Errorf("AncestorHeard() = %q, %t", member, ok)
 	}
 	if n.meta().Hears {
-		t.Error("hears() = true for an ancestor that only another member heard")
+		t.Error("meta().Hears = true for an ancestor that only another member heard")
 	}
 }

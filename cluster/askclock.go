@@ -26,7 +26,7 @@ const (
 // clockAsked is a question in progress.
 type clockAsked struct {
 	id string
-	at int64 // when it was sent; same scale as clock.Reading.Mono
+	at int64 // time of sending; same scale as clock.Reading.Mono
 	// sent is the same time on the machine's clock, which has a finer resolution.
 	sent time.Time
 }

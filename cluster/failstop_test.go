@@ -19,7 +19,7 @@ import (
 type failingStore struct {
 	*raft.InmemStore
 	mu    sync.Mutex
-	fails map[string]bool // by operation
+	fails map[string]bool // keyed by operation
 	hang  chan struct{}   // unless nil, entries are stored once it is closed
 }
 

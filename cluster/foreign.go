@@ -36,7 +36,7 @@ const (
 
 // ForeignPeer is a peer that this member cannot understand: one of the two is open, or their secrets differ.
 type ForeignPeer struct {
-	Address string // host, as heard last
+	Address string // host of the last contact
 	Problem string // with the action to take
 	At      time.Time
 }

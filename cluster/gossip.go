@@ -43,7 +43,7 @@ type gossip struct {
 	// interval is the usual time between two questions for the same clock.
 	interval time.Duration
 
-	standing func(id string) (member, voter bool) // in the Raft configuration
+	standing func(id string) (member, voter bool) // standing in the Raft configuration
 	foreign  *foreign
 	ancestry ancestry
 	probes   probes
@@ -53,7 +53,7 @@ type gossip struct {
 	refusals map[byte]func(said []byte)
 
 	mu         sync.Mutex
-	peers      map[string]peerInfo // by node ID, this node excluded
+	peers      map[string]peerInfo // keyed by node ID; without this node
 	told       map[string]bool     // names for which first was called
 	contacting []string            // addresses of the gossip port that is being contacted
 	veto       error               // reason of the last refused join
@@ -211,7 +211,7 @@ func (g *gossip) judge(n *memberlist.Node) (meta, error) {
 		first := g.first(n.Name)
 		g.mu.Lock()
 		if p, ok := g.peers[m.ID]; ok && p.meta.Process == m.Process {
-			delete(g.peers, m.ID) // it belonged to no cluster yet when it was heard first
+			delete(g.peers, m.ID) // first heard before it joined the other cluster
 		}
 		g.mu.Unlock()
 		if first {
@@ -227,7 +227,7 @@ func (g *gossip) judge(n *memberlist.Node) (meta, error) {
 func (g *gossip) NodeMeta(limit int) []byte {
 	raw := g.self().encode()
 	if len(raw) > limit {
-		return nil // openNode checked the length
+		return nil // Open checked the length
 	}
 	return raw
 }

@@ -55,8 +55,8 @@ func (c *requestedConn) request() ([]byte, error) {
 	return said, err
 }
 
-// explain answers a caller that this node cannot understand, so that the caller can log the reason. The answer is empty: its
-// form alone tells the two reasons apart.
+// explain answers a caller that this node cannot understand, so that the caller can log the reason. The answer has no content:
+// its form alone shows whether this node seals its messages.
 func (c *requestedConn) explain(reason error) {
 	_ = c.SetWriteDeadline(time.Now().Add(gossipTimeout))
 	switch {

@@ -88,7 +88,7 @@ func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
 	m.NotAliveSince = n.gossip.began
 	if p, ok := n.gossip.peer(m.ID); ok {
 		known := p.known()
-		m.Address = known.Raft // it may have moved
+		m.Address = known.Raft // the member may have moved
 		m.Name, m.Gossip, m.API, m.Version = known.Name, known.Gossip, known.API, known.Version
 		m.Alive, m.NotAliveSince = p.alive, p.lostAt
 		m.Secrets, m.Starts, m.Halted = p.meta.fingerprints(), p.meta.Starts, p.meta.Halted

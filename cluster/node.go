@@ -28,7 +28,7 @@ type Node struct {
 	cfg       Config
 	logger    *slog.Logger
 	id        *storage.Identity
-	process   string // as in meta
+	process   string // see meta.Process
 	store     *storage.Store
 	stream    *streamLayer           // nil in simulations
 	network   *raft.NetworkTransport // as above
@@ -51,7 +51,7 @@ type Node struct {
 	handedOver   time.Time                 // last transfer of leadership because of the clock; while leading only
 	changing     chan struct{}             // capacity 1; filled while the membership changes, see change
 	fitSince     map[raft.ServerID]fitness // nonvoters that are fit to vote; while leading only
-	refusedNames map[string]refusedName    // by process; while leading only
+	refusedNames map[string]refusedName    // keyed by process; while leading only
 	ledSince     time.Duration             // start of leading, on the monotonic clock; while leading only
 	sameSince    time.Duration             // start of the wait next to a node with its name; see sameNames
 	leader       broadcast                 // sent when the known leader changes

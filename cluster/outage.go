@@ -130,7 +130,7 @@ func (n *Node) probe() {
 			return
 		case <-tick.C:
 		}
-		if n.ctx.Err() != nil { // both were ready
+		if n.ctx.Err() != nil { // both channels were ready
 			return
 		}
 		if _, leader := n.raft.LeaderWithID(); leader == "" && n.greeter != nil && n.id.Cluster() != "" {

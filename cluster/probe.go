@@ -62,7 +62,7 @@ func probe(ctx context.Context, address string, timeout time.Duration, ask func(
 	return ask(conn)
 }
 
-// probeOpen greets a node without a secret, as a caller that has joined no cluster. Such a caller changes nothing at the node.
+// probeOpen greets a node without a secret. It acts as a caller without a cluster, which changes nothing at the node.
 // The wanted node refuses it because it has no cluster; any other node refuses it because it wants another node.
 func probeOpen(conn net.Conn, node string) (Presence, error) {
 	err := writeFrame(conn, hello{From: meta{ID: uuid.NewString(), Name: "probe", Process: newProcess(), Raft: "0.0.0.0:0"}, To: node})

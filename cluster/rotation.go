@@ -68,7 +68,7 @@ func (n *Node) sign() {
 			complete = false
 		}
 	}
-	if len(servers) == 0 { // nodes that wait for a cluster
+	if len(servers) == 0 { // this node waits for a cluster, as the others do
 		for _, p := range n.gossip.all() {
 			if p.alive && p.meta.Keys != "" {
 				heard(p)

@@ -183,7 +183,7 @@ func together(t *testing.T, hosts []*host) {
 func leaderOf(t *testing.T, hosts []*host) *host {
 	t.Helper()
 	var leader *host
-	eventually(t, "somebody leads", func() bool {
+	eventually(t, "a member leads", func() bool {
 		i := slices.IndexFunc(hosts, func(h *host) bool { return h.IsLeader() })
 		if i >= 0 {
 			leader = hosts[i]
@@ -241,7 +241,7 @@ func TestRotationLosesNoContact(t *testing.T) {
 	} {
 		for _, i := range step.orders {
 			hosts[i].put(t, step.files...)
-			eventually(t, fmt.Sprintf("somebody leads while the files become %v", step.files), func() bool {
+			eventually(t, fmt.Sprintf("a member leads while the files become %v", step.files), func() bool {
 				_, err := leaderOf(t, hosts).Propose(t.Context(), []byte("x"))
 				return err == nil
 			})
@@ -273,7 +273,7 @@ func TestForeignSecretIsExplained(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		cluster, stranger []int
-		here, there       error // what the cluster and the stranger say
+		here, there       error // problems reported by the cluster and by the stranger
 	}{
 		"other secret":     {[]int{0}, []int{1}, errOtherKeys, errOtherKeys},
 		"open stranger":    {[]int{0}, nil, errOpenPeer, errSecuredPeer},

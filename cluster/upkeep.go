@@ -22,7 +22,7 @@ func (n *Node) watch() {
 		changed := n.LeaderChanged() // a new leader must know at once whether it is the only voter
 		n.cfg.Watch.Update()
 		others, need := n.otherVoters()
-		n.cfg.Watch.SetAlone(len(others)+need == 0) // a node that does not vote needs others
+		n.cfg.Watch.SetAlone(len(others)+need == 0) // for a nonvoter, need is at least 1
 		if ask || !n.cfg.Watch.Settled() {
 			n.gossip.askClocks()
 		}
@@ -134,7 +134,7 @@ func (n *Node) meet() {
 		case <-unreached:
 		}
 		unreached = nil
-		if n.ctx.Err() != nil { // both were ready
+		if n.ctx.Err() != nil { // both channels were ready
 			return
 		}
 		if n.greeter == nil || n.id.Cluster() == "" {

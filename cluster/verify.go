@@ -35,10 +35,10 @@ func (n *Node) Verify(ctx context.Context, term uint64) error {
 	return err
 }
 
-// termAsker returns the term of a node.
+// termAsker is a function that returns the term of a node.
 type termAsker func(context.Context, raft.ServerID) (uint64, error)
 
-// errLaterTerm is the error of a leader that was replaced.
+// errLaterTerm is the error of a replaced leader.
 var errLaterTerm = fmt.Errorf("%w: there is a later term", ErrNotLeader)
 
 // confirm requests the terms of others, in their order, until need of them have not seen a term later than this one. It

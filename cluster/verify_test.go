@@ -97,7 +97,7 @@ func TestVerifyCountsOwnTerm(t *testing.T) {
 	if err := n.Verify(t.Context(), term); err != nil {
 		t.Errorf("Verify() = %v in the term that the node leads in", err)
 	}
-	n.leads.Store(term - 1) // as long as follow has not learned of the end
+	n.leads.Store(term - 1) // state before follow learns of the end
 	if err := n.Verify(t.Context(), term-1); !errors.Is(err, ErrNotLeader) {
 		t.Errorf("Verify() = %v of a leader that has seen a later term, want ErrNotLeader", err)
 	}

@@ -29,7 +29,7 @@ type Large struct {
 
 const (
 	maxLarge     = 8
-	maxLargeFrom = 4 // from one address
+	maxLargeFrom = 4 // places of one address
 )
 
 // NewLarge returns maxLarge places. Each address can take at most maxLargeFrom of them.

@@ -139,7 +139,7 @@ func TestChangedPageNumbersAreDetected(t *testing.T) {
 	}
 	c := soundFile(t, raw)
 	page := func(id uint64) boltPage { return boltPage{kind: boltBranch, data: raw[id*c.pageSize:]} }
-	var pages []uint64 // in use, with page numbers
+	var pages []uint64 // used pages with page numbers
 	free := page(c.freelist)
 	for id := uint64(2); id < c.pages; id++ {
 		isFree := false

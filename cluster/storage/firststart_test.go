@@ -45,7 +45,7 @@ func TestTornFirstWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	size := 4 * os.Getpagesize() // what bbolt initializes
+	size := 4 * os.Getpagesize() // pages that bbolt initializes
 	for name, raw := range map[string]func(stored int) []byte{
 		"cut off":              func(stored int) []byte { return first[:stored] },
 		"zeroes":               func(stored int) []byte { return append(bytes.Clone(first[:stored]), make([]byte, size-stored)...) },

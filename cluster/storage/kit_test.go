@@ -106,7 +106,7 @@ func (s *stored) compare(logs raft.LogStore, stable raft.StableStore) error {
 		if err := logs.GetLog(s.logs[i].Index, &l); err != nil {
 			return err
 		}
-		l.AppendedAt = s.logs[i].AppendedAt // for metrics only, and without a checksum
+		l.AppendedAt = s.logs[i].AppendedAt // used only for metrics, not covered by the checksum
 		if !reflect.DeepEqual(l, s.logs[i]) {
 			return fmt.Errorf("entry %d is %+v", s.logs[i].Index, l)
 		}

@@ -144,7 +144,7 @@ func openBolt(path string) (b *raftboltdb.BoltStore, err error) {
 	case errors.Is(err, bbolt.ErrInvalid), errors.Is(err, bbolt.ErrChecksum), errors.Is(err, bbolt.ErrVersionMismatch): //nolint:staticcheck // as above
 		return nil, &CorruptError{Path: path, Reason: err.Error()}
 	case err != nil:
-		if _, ok := errors.AsType[syscall.Errno](err); !ok { // for example "file size too small"; no error of the system
+		if _, ok := errors.AsType[syscall.Errno](err); !ok { // an error of bbolt itself, such as "file size too small"
 			return nil, &CorruptError{Path: path, Reason: err.Error()}
 		}
 		return nil, fmt.Errorf("%s: %w", path, err)
