@@ -8,9 +8,9 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// Each node requests the clocks of the other members. memberlist's own probes could carry clocks too, but memberlist matches
-// the acknowledgement of a probe by a small number that recurs in every process, so a recorded one could be replayed. Also,
-// memberlist probes one name per second, and after restarts most names belong to earlier starts.
+// Each node requests the clocks of the other members. memberlist's own probes could carry clocks too, but are unsuitable:
+// memberlist matches an acknowledgement by a small number that recurs in every process, so a recorded one could be replayed.
+// Also, memberlist probes one name per second, and after restarts most names belong to earlier starts.
 //
 // A question holds its kind, a random number and the ID of the node that asks. The answer holds its kind, that number, a wall
 // clock in Unix milliseconds and the ID of the node that answers. Because of that ID, a question delivered to another member

@@ -20,10 +20,19 @@ import (
 
 // Node is one running node. Its methods may be called from any goroutine.
 //
-// Its goroutines: follow (leadership; while leading also lead and the goroutines that lead starts), bootstrap (until the node
-// belongs to a cluster), watch (clock, disk, own membership), watchLeader (the end of the leader's process), rejoin (seeds and
-// lost members), meet (claims about members), meetAncestors (processes of ancestors), rotate (secrets), report (the log and
-// the events), probe (members while there is no leader), observeLeader, and those of raft and memberlist.
+// Its goroutines, besides those of raft and memberlist:
+//
+//   - follow: leadership; while leading, also lead and the goroutines that lead starts
+//   - observeLeader: changes of the known leader
+//   - watchLeader: the end of the leader's process
+//   - bootstrap: until the node belongs to a cluster
+//   - watch: clock, disk, own membership
+//   - rejoin: seeds and lost members
+//   - meet: claims about members
+//   - meetAncestors: processes of ancestors
+//   - probe: members while there is no leader
+//   - rotate: secrets
+//   - report: log lines and events about the state of the cluster
 type Node struct {
 	cfg       Config
 	logger    *slog.Logger

@@ -13,7 +13,7 @@ const replicatesPoll = 50 * time.Millisecond
 
 // patient is a transport that delays the error of a replication request until the member answers a heartbeat again. Raft's
 // pause after an error doubles up to 10 s. Without the delay, a member that returns after such a time would hear its new
-// leader at once, but would wait as long again for the log, without which it issues nothing.
+// leader at once, but would wait as long again for the log. Without the log, it issues nothing.
 //
 // Raft sends heartbeats from another goroutine, whose pause is at most half of the heartbeat timeout.
 type patient struct {

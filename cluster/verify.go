@@ -18,7 +18,7 @@ const hedgeAfter = 5 * time.Millisecond
 // term from [Node.LeadingTerm], reads, and then calls Verify, the data that it read was current.
 //
 // Raft's own VerifyLeader is not enough. It also counts answers to messages that were sent before the call (replication.go,
-// notifyAll), and a leader that was paused for seconds may find such answers waiting when it resumes.
+// notifyAll). A leader that was paused for seconds may find such answers waiting when it resumes.
 //
 // Errors: ErrNotLeader, also if no majority answers; the error of ctx.
 func (n *Node) Verify(ctx context.Context, term uint64) error {

@@ -9,8 +9,8 @@ import (
 // maxPacket bounds a datagram, in bytes. memberlist puts less into one: 1400 bytes and a checksum.
 const maxPacket = 2048
 
-// Packet checks that a gossip datagram has the label and the form of members' datagrams, and returns a copy of the same
-// length, so that a kept message keeps no larger buffer. It refuses compressed datagrams, because members compress nothing.
+// Packet checks that a gossip datagram has the label and the form of members' datagrams. It returns a copy of the same length,
+// so that a kept message keeps no larger buffer. It refuses compressed datagrams, because members compress nothing.
 func Packet(raw []byte, label string) ([]byte, error) {
 	if len(raw) > maxPacket {
 		return nil, refuse("a datagram of %d bytes", len(raw))
