@@ -55,8 +55,8 @@ func (n *Node) onRefused(err error) {
 }
 
 // raftAddress returns a node's address in raft's form: "ID@host:port". Without the ID, raft would refuse two servers with one
-// address. But a node that lost its data returns as a new node at its old address, and the old node may not be removed yet. The ID
-// also lets a dialer name the node that it wants.
+// address. But a node that lost its data returns as a new node at its old address, and the old node may not be removed yet.
+// The ID also lets a dialer name the node that it wants.
 func raftAddress(id, hostPort string) raft.ServerAddress {
 	return raft.ServerAddress(id + "@" + hostPort)
 }
