@@ -9,8 +9,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// auth returns how this member knows its callers, and the tokens that it judges by; nil in an open cluster. Neither is used
-// before the member is open.
+// auth returns the authentication of callers and the tokens that authentication reads; both are nil in an open cluster. Neither
+// is used before the member is open.
 func (s *Server) auth() (*frontend.Auth, *tokenTable) {
 	if s.cfg.Keys == nil {
 		return nil, nil
@@ -21,7 +21,8 @@ func (s *Server) auth() (*frontend.Auth, *tokenTable) {
 	return &frontend.Auth{Tokens: authorizer, Keys: s.cfg.Keys}, tokens
 }
 
-// auditLog returns the log of administrative calls. An open cluster has one too: its actors are unknown, but not what they did.
+// auditLog returns the log of administrative calls. An open cluster has one too: the log then shows the calls, but not their
+// callers.
 func (s *Server) auditLog() *trust.AuditLog {
 	if s.cfg.AuditLog == nil {
 		return trust.NewAuditLog(nil, s.logger)
@@ -29,7 +30,7 @@ func (s *Server) auditLog() *trust.AuditLog {
 	return s.cfg.AuditLog
 }
 
-// tls returns the configurations of the ports that clients use, by their protocols; nil in an open cluster.
+// tls returns a function that makes the TLS configuration of a client port with given protocols; nil in an open cluster.
 func (s *Server) tls() func(protocols ...string) *tls.Config {
 	if s.cfg.Keys == nil {
 		return nil
@@ -46,7 +47,7 @@ func (s *Server) serverTLS(protocols []string) trust.ServerTLS {
 	}
 }
 
-// pin returns what a new token ends with, so that clients know the cluster; empty in an open one.
+// pin returns the last part of a new token, by which clients verify the cluster; empty in an open cluster.
 func (s *Server) pin() string {
 	if s.cfg.Keys == nil {
 		return ""
@@ -54,7 +55,7 @@ func (s *Server) pin() string {
 	return s.cfg.Keys.Signing().Authority().Pin()
 }
 
-// verify returns how the texts of tokens are verified; nil in an open cluster.
+// verify returns the function that verifies the text of a token; nil in an open cluster.
 func verify(auth *frontend.Auth) func(context.Context, string) (*trust.Principal, error) {
 	if auth == nil {
 		return nil

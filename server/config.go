@@ -20,44 +20,43 @@ import (
 
 // Config describes a member with all its interfaces.
 type Config struct {
-	// Name is the human-readable name of the member, and the stable name that its lanes
-	// hold workers under; empty: the host name.
+	// Name is the human-readable name of the member; empty: the host name. Lanes hold workers under this name, so it must be
+	// stable.
 	Name string
-	// ForceName makes a new member join although another member has its name: it is to replace that one.
+	// ForceName makes a new member join although another member has its name. The new member replaces that member.
 	ForceName bool
-	// DataDir is created when it does not exist.
+	// DataDir is the data directory. Open creates it if it does not exist.
 	DataDir string
 
-	// Bind addresses, host:port; port 0 picks a free one.
+	// Bind addresses, host:port; port 0 selects a free port.
 	APIAddr    string
 	HTTPAddr   string
 	RaftAddr   string
 	GossipAddr string
 	// RedisAddr is the address for Redis clients; empty disables the listener.
 	RedisAddr string
-	// ThriftAddr is the address for clients of Twitter's Snowflake server; empty: none.
+	// ThriftAddr is the address for clients of Twitter's Snowflake server; empty disables the listener.
 	ThriftAddr string
-	// AdvertiseHost is the host name or IP that others reach this member at;
-	// empty: the host that RaftAddr binds.
+	// AdvertiseHost is the host name or IP address at which members and clients reach this member; empty: the host of RaftAddr.
 	AdvertiseHost string
-	// TLSHosts are more host names and IPs that the certificate by the cluster's CA names.
+	// TLSHosts are additional host names and IP addresses in the certificate that the cluster's CA signs.
 	TLSHosts []string
 
 	// Join are gossip addresses of other members.
 	Join []string
-	// BootstrapExpect is the number of new members that start a cluster together; 1 starts
-	// one alone, 0 only ever joins one.
+	// BootstrapExpect is the number of new members that start a cluster together. With 1 this member starts a cluster alone, with
+	// 0 it only joins a cluster.
 	BootstrapExpect int
-	// Nonvoter makes a member that never votes: it issues IDs as the others do, and no
-	// quorum waits for it. It can only join.
+	// Nonvoter makes a member that never votes. A nonvoter issues IDs like a voter, and no quorum waits for it. It can only join
+	// a cluster.
 	Nonvoter bool
 
-	// Lanes is the number of lanes each layout gets; 0 is 1.
+	// Lanes is the number of lanes of each layout; 0 means 1.
 	Lanes int
 
-	// The configuration of a cluster that this member starts; 0 and "" are not given,
-	// which is 10 min, 1 s, 500 ms, "refuse", "off", "auto". A member of a cluster that has another
-	// value of a given one logs a warning.
+	// The initial configuration of a cluster that this member starts. 0 and "" mean that a setting is not given. The defaults are
+	// 10 min, 1 s, 500 ms, "refuse", "off" and "auto", in the order of the fields. A member logs a warning if its cluster has
+	// another value of a given setting.
 	MaxWindow      time.Duration
 	WaitThreshold  time.Duration
 	MaxClockOffset time.Duration
@@ -65,27 +64,28 @@ type Config struct {
 	RedisCreate    string
 	Upgrades       string
 
-	// Keys are the secrets of a secured cluster; nil: the cluster is open, and anyone may do anything.
+	// Keys are the secrets of a secured cluster. nil means that the cluster is open: every caller has every right.
 	Keys *trust.Keys
 	// Insecure lets a member start without Keys although it had Keys at an earlier start.
 	Insecure bool
-	// ClientTLS makes a secured member speak TLS with its clients too.
+	// ClientTLS makes a secured member use TLS with clients as well as with members.
 	ClientTLS bool
 	// OwnCertificate is for clients without a pin; nil: a certificate by the cluster's CA.
 	OwnCertificate *trust.OwnCertificate
-	// AuditLog gets the administrative calls; nil: the log.
+	// AuditLog records the administrative calls; nil: Logger records them.
 	AuditLog *trust.AuditLog
 
-	// Tracer makes spans of requests and of the work behind them; nil: none. The owner closes it after the member.
+	// Tracer makes spans of requests and of the work behind them; nil: no spans. The caller of Open closes the tracer after the
+	// member.
 	Tracer *tracing.Tracer
 
 	Logger *slog.Logger
-	// LogRing has the last lines of Logger, for debug archives; nil: the member makes one for its own lines.
+	// LogRing holds the last lines of Logger, for debug archives; nil: the member makes a ring for its own lines.
 	LogRing *logring.Ring
 	Version string
 	Timing  cluster.Timing
 	// FinalizeAfter is the time for which all members must have known newer commands before the leader finalizes an upgrade
-	// by itself; 0: an hour.
+	// automatically; 0: an hour.
 	FinalizeAfter time.Duration
 	// Clock replaces the machine's clock in tests.
 	Clock clock.Source
@@ -131,7 +131,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, nil
 }
 
-// advertiseHost is the host that others reach this member at.
+// advertiseHost returns the host at which members and clients reach this member.
 func (c Config) advertiseHost() (string, error) {
 	if c.AdvertiseHost != "" {
 		return c.AdvertiseHost, nil

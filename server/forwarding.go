@@ -18,28 +18,28 @@ import (
 )
 
 const (
-	// maxForwardings bounds the streams of a member to the leader. Other callers' requests are calls of their own.
+	// maxForwardings bounds the streams of a member to the leader. A request of a caller without a stream is a call of its own.
 	maxForwardings = 64
-	// maxForwarded bounds the requests of a stream without an answer, so that those that wait at the leader hold up no
-	// other, and sending never blocks: gRPC's window and its buffer hold more.
+	// maxForwarded bounds the unanswered requests of a stream. Requests that wait at the leader therefore delay no others, and
+	// sending never blocks: gRPC's window and buffer hold more than maxForwarded requests.
 	maxForwarded = 32
-	// forwardingPause is the time after which a member opens a stream again when the leader answered nothing on the last one:
-	// it may be too old for streams.
+	// forwardingPause is the time before a member opens another stream for a caller after a stream without any answer: the
+	// leader may be too old for streams.
 	forwardingPause = time.Second
 )
 
-// forwardings are the streams over which a member forwards requests for strict numbers, one for each caller that it
-// forwards for, because the leader judges the caller of a stream. A call for each request would take most of the time of a
-// small one. All streams lead to one member; they end when requests go to another.
+// forwardings holds the streams over which a member forwards requests for strict numbers. Each caller has its own stream,
+// because the leader checks the rights of a stream's caller. A call per request would take most of the time of a small request.
+// All streams lead to one member; they end when requests go to another member.
 type forwardings struct {
 	mu  sync.Mutex
 	to  string // address
 	all map[string]*forwarding
 }
 
-// forwarding is a stream to the leader, or what keeps its place while there is none.
+// forwarding is a stream to the leader, or a placeholder while the stream is not open.
 type forwarding struct {
-	sending sync.Mutex // SendMsg and CloseSend
+	sending sync.Mutex // held for Send and CloseSend
 
 	mu      sync.Mutex
 	stream  grpc.BidiStreamingClient[snowraftv1.StreamNumbersRequest, snowraftv1.StreamNumbersResponse] // nil until it is open
@@ -54,7 +54,7 @@ type forwarded struct {
 	err  error
 }
 
-// of returns the stream of a caller, open or not; nil if there are too many. It opens one where there is none.
+// of returns the stream of a caller, open or not; nil if there are too many streams. It begins to open a missing stream.
 func (fs *forwardings) of(to, as string, l link, marks metadata.MD) *forwarding {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -90,7 +90,7 @@ func (fs *forwardings) forget(as string, f *forwarding) {
 	}
 }
 
-// evict ends a stream on which no request waits, if there is one. Requires fs.mu.
+// evict ends one stream on which no request waits, and reports whether it found such a stream. Requires fs.mu held.
 func (fs *forwardings) evict() bool {
 	for as, f := range fs.all {
 		f.mu.Lock()
@@ -105,7 +105,7 @@ func (fs *forwardings) evict() bool {
 	return false
 }
 
-// serve opens the stream and hands out answers until it ends. It reports whether there were any.
+// serve opens the stream and delivers its answers until the stream ends. It reports whether the leader sent any answer.
 func (f *forwarding) serve(l link, marks metadata.MD) (answered bool) {
 	ctx, cancel := context.WithCancel(metadata.NewOutgoingContext(context.Background(), marks))
 	defer cancel()
@@ -139,7 +139,7 @@ func (f *forwarding) serve(l link, marks metadata.MD) (answered bool) {
 	}
 }
 
-// answer hands out an answer, unless its caller left.
+// answer delivers an answer, unless its caller stopped waiting.
 func (f *forwarding) answer(id uint64, got forwarded) {
 	f.mu.Lock()
 	to := f.waiting[id]
@@ -165,7 +165,7 @@ func (f *forwarding) end(err error) {
 	}
 }
 
-// finish ends this side of the stream. Requests that were sent are still answered.
+// finish closes this side of the stream. The leader still answers the requests that were sent.
 func (f *forwarding) finish() {
 	f.mu.Lock()
 	stream := f.stream
@@ -178,7 +178,7 @@ func (f *forwarding) finish() {
 	}
 }
 
-// next sends a request and waits for its answer. Not sent means that nothing was sent.
+// next sends a request and waits for its answer. If sent is false, the request was not sent.
 func (f *forwarding) next(ctx context.Context, req *snowraftv1.NextNumbersRequest) (got forwarded, sent bool) {
 	timeout := limits.CallTimeout
 	if deadline, ok := ctx.Deadline(); ok {
@@ -193,7 +193,7 @@ func (f *forwarding) next(ctx context.Context, req *snowraftv1.NextNumbersReques
 	case got = <-answer:
 	case <-ctx.Done():
 		f.mu.Lock()
-		delete(f.waiting, id) // numbers that are on their way are lost
+		delete(f.waiting, id) // a late answer is dropped, its numbers are lost
 		f.mu.Unlock()
 		got.err = ctx.Err()
 	}
@@ -218,8 +218,8 @@ func (f *forwarding) send(req *snowraftv1.NextNumbersRequest, timeout time.Durat
 	return id, true
 }
 
-// forward sends a request for numbers over the stream of its caller. Not sent means that there is none, and that nothing was sent.
-// A request of a trace is a call of its own, because a stream has no place for it.
+// forward sends a request for numbers over the stream of its caller. If sent is false, no stream was usable and nothing was
+// sent. It sends no traced request, because a stream carries no trace context per request.
 func (p *peers) forward(ctx context.Context, leader cluster.Member, req *snowraftv1.NextNumbersRequest) (got forwarded, sent bool) {
 	if traceHeaders(ctx) != nil {
 		return got, false

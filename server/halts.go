@@ -11,10 +11,10 @@ import (
 
 var descHalt = frontend.Desc("last_halt_timestamp_seconds", "Unix time at which the member halted last, under the reason; NaN under other reasons.", "reason")
 
-// The reasons for which a member halts.
+// haltReasons lists the reasons for which a member halts.
 var haltReasons = []string{"damage", "disk", "duplicate", "name", "removed", "state", "version", "other"}
 
-// haltReason returns the reason of a failure; empty for none.
+// haltReason returns the reason of a failure; empty if err is nil.
 func haltReason(err error) string {
 	var (
 		corrupt *storage.CorruptError

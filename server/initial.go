@@ -17,9 +17,9 @@ import (
 // initialRetry is the pause between two requests to the leader for the configuration.
 const initialRetry = time.Second
 
-// given returns the settings of a new cluster that are given; the others are 0.
+// given returns the given settings of a new cluster. Other settings are 0.
 func (c Config) given() *commandv1.Config {
-	policy, _ := rollbackPolicy(c.Rollback) // withDefaults checked all
+	policy, _ := rollbackPolicy(c.Rollback) // withDefaults checked all three texts
 	create, _ := autoCreate(c.RedisCreate)
 	upgrades, _ := upgradesOf(c.Upgrades)
 	return &commandv1.Config{
@@ -77,8 +77,8 @@ func upgradesOf(name string) (commandv1.Upgrades, error) {
 	return 0, fmt.Errorf("upgrades %q: expected auto or manual", name)
 }
 
-// warnInitial warns of each given setting that the cluster has another value of. It waits for a
-// leader, whose configuration is the cluster's: this member's replica may be behind.
+// warnInitial logs a warning for each given setting that has another value in the cluster. It waits for a leader and reads
+// the leader's configuration, because this member's replica may be behind.
 func (s *Server) warnInitial(ctx context.Context) {
 	given := s.cfg.given()
 	if proto.Size(given) == 0 {
@@ -101,15 +101,15 @@ func (s *Server) warnInitial(ctx context.Context) {
 	}
 }
 
-// difference is a setting that was given for a new cluster and has another value in the cluster.
+// difference is a given setting that has another value in the cluster.
 type difference struct{ setting, given, cluster string }
 
-// command returns the command that gives the cluster the value.
+// command returns the command that sets the given value in the cluster.
 func (d difference) command() string {
 	return fmt.Sprintf("snowraft config set --%s %s", d.setting, d.given)
 }
 
-// differences compares the settings that are given with those of the cluster.
+// differences returns the given settings that have other values in the cluster.
 func differences(given *commandv1.Config, current *snowraftv1.Config) (all []difference) {
 	is, has := given.ProtoReflect(), current.ProtoReflect()
 	fields := is.Descriptor().Fields()
@@ -124,7 +124,7 @@ func differences(given *commandv1.Config, current *snowraftv1.Config) (all []dif
 	return all
 }
 
-// settingText formats a setting as its flag takes it.
+// settingText formats a setting in the form that its flag parses.
 func settingText(field protoreflect.FieldDescriptor, value protoreflect.Value) string {
 	if field.Kind() != protoreflect.EnumKind {
 		return (time.Duration(value.Int()) * time.Millisecond).String()

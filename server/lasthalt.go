@@ -19,7 +19,7 @@ const (
 	// haltFile is where a member notes in its data directory why it halted. Its process exits within a second, before Prometheus
 	// reads the metrics, so the metrics of the next process show it.
 	haltFile = "halt.json"
-	// haltPatience bounds the wait for a disk that may be the reason.
+	// haltPatience bounds the wait for the disk, which may be the reason for the halt.
 	haltPatience = time.Second
 	// haltFileSize is longer than any note, in bytes. The file has this size from the start, so that a full disk, a reason to halt, has
 	// room for the note.
@@ -28,17 +28,17 @@ const (
 
 // halt is the reason and the time of a halt.
 type halt struct {
-	Reason   string `json:"reason"` // of haltReasons
+	Reason   string `json:"reason"` // one of haltReasons
 	AtMillis int64  `json:"at_ms"`  // Unix ms
 }
 
-// halts knows the last halt of a member.
+// halts holds the last halt of a member.
 type halts struct {
-	path string // empty: it is kept in memory only
+	path string // empty: in memory only
 	last atomic.Pointer[halt]
 }
 
-// openHalts reads the note of an earlier process. A note that cannot be read is as none.
+// openHalts reads the note of an earlier process. It ignores a note that it cannot read.
 func openHalts(dir string) *halts {
 	h := &halts{}
 	if dir == "" {

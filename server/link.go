@@ -14,12 +14,11 @@ import (
 	"github.com/snowraft/snowraft/server/wire"
 )
 
-// link is a connection to another member, whose errors become those of the domain. It has the
-// handler sending.
+// link is a connection to another member. It turns the errors of calls into errors of the domain. Its stats handler is sending.
 type link struct{ *grpc.ClientConn }
 
-// Invoke makes a call. If the connection can't be made nothing was done, which is as if no member
-// led; if it breaks, that is not known.
+// Invoke makes a call. If the connection cannot be made, nothing was done and the error is that of a missing leader. If the
+// connection breaks after the call was sent, the error says that the outcome is unknown.
 func (l link) Invoke(ctx context.Context, method string, req, reply any, opts ...grpc.CallOption) error {
 	var sent atomic.Bool
 	err := l.ClientConn.Invoke(context.WithValue(ctx, sentKey{}, &sent), method, req, reply, opts...)
@@ -29,7 +28,7 @@ func (l link) Invoke(ctx context.Context, method string, req, reply any, opts ..
 	return linkError(err, sent.Load())
 }
 
-// linkError returns the error of a request that was sent or not.
+// linkError returns the error of the domain for a failed request. sent reports whether the request was sent.
 func linkError(err error, sent bool) error {
 	switch e := wire.FromMember(err); {
 	case e.Code != codes.Unavailable || e.Reason != "":
@@ -50,14 +49,14 @@ func brokenLink(why string) error {
 	return unknown
 }
 
-// sending notes which calls on a connection were sent. gRPC reports that when it hands the
-// headers, which are the first of a call, to the connection: before that no member can have
-// received the call. The code of an error does not tell: it is UNAVAILABLE before and after.
+// sending notes which calls on a connection were sent. gRPC reports OutHeader when it passes the headers, the first part of
+// a call, to the connection. Before that moment no member can have received the call. The code of an error does not
+// distinguish the two cases: it is UNAVAILABLE before and after.
 type sending struct{}
 
 type sentKey struct{}
 
-// TagRPC implements stats.Handler, as all of these.
+// TagRPC implements stats.Handler.
 func (sending) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
 
 // HandleRPC notes that a call is sent.

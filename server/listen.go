@@ -105,7 +105,7 @@ func listenGossip(ctx context.Context, cfg Config) (*memberlist.NetTransport, er
 	if host == "" {
 		host = "0.0.0.0"
 	} else {
-		// memberlist takes what is no IP address for all interfaces.
+		// memberlist listens on all interfaces if the host is not an IP address.
 		a, err := net.DefaultResolver.LookupIPAddr(ctx, host)
 		if err != nil || len(a) == 0 {
 			return nil, fmt.Errorf("--gossip-addr %s: the host cannot be resolved: %w", cfg.GossipAddr, err)

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	// No bound of either is an integer, whose text differs between formats of /metrics.
+	// No bound is an integer, because the formats of /metrics write integers differently.
 	syncBounds = prometheus.ExponentialBuckets(0.00025, 2, 16)
 	tripBounds = prometheus.ExponentialBuckets(0.0001, 2, 13)
 
@@ -20,7 +20,7 @@ var (
 	descTrip   = frontend.Desc("peer_round_trip_seconds", "Time of a datagram to another member and back, by member.", "peer")
 )
 
-// meter takes the durations that the member's node measures, for the metrics.
+// meter collects the durations that the member's node measures, for the metrics.
 type meter struct {
 	synced prometheus.Histogram
 
@@ -35,7 +35,7 @@ func newMeter() *meter {
 	}
 }
 
-// cluster returns what a node calls.
+// cluster returns the functions that a node calls.
 func (m *meter) cluster() cluster.Meter {
 	return cluster.Meter{
 		Synced:    func(took time.Duration) { m.synced.Observe(took.Seconds()) },
@@ -43,7 +43,7 @@ func (m *meter) cluster() cluster.Meter {
 	}
 }
 
-// tripsTo returns the round trips to a member. Nodes measure members only, so there are few.
+// tripsTo returns the histogram of round trips to a member. Nodes measure only members, so there are few histograms.
 func (m *meter) tripsTo(member string) prometheus.Histogram {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -55,7 +55,8 @@ func (m *meter) tripsTo(member string) prometheus.Histogram {
 	return h
 }
 
-// collect sends the metrics; labels are the present members by their IDs. Those that are no longer members are forgotten.
+// collect sends the metrics. labels maps the IDs of the other present members to their labels. collect deletes the histograms
+// of former members.
 func (m *meter) collect(ch chan<- prometheus.Metric, labels map[string]string) {
 	ch <- constHistogram(descSynced, m.synced)
 	for id, label := range labels {
@@ -70,7 +71,7 @@ func (m *meter) collect(ch chan<- prometheus.Metric, labels map[string]string) {
 	}
 }
 
-// constHistogram returns what a histogram has counted so far under another name.
+// constHistogram returns the present counts of a histogram under another name.
 func constHistogram(desc *prometheus.Desc, h prometheus.Histogram, labels ...string) prometheus.Metric {
 	var now dto.Metric
 	if err := h.Write(&now); err != nil {

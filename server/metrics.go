@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/server/frontend"
 )
 
-// stateCollector reads the member's state at each scrape.
+// stateCollector is a prometheus.Collector that reads the member's state at each scrape.
 type stateCollector struct{ s *Server }
 
 var (
@@ -42,7 +42,7 @@ var (
 	descSkipped   = frontend.Desc("numbers_skipped_total", "Numbers of this member's blocks that are never issued.")
 )
 
-// Describe implements prometheus.Collector. It describes nothing, as labels come and go.
+// Describe implements prometheus.Collector. It describes nothing, because labels come and go.
 func (stateCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
@@ -118,7 +118,7 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	})
 }
 
-// unixOrNaN returns a time in Unix ms as seconds; NaN for 0, which is unknown.
+// unixOrNaN converts a time from Unix ms to Unix seconds; NaN if millis is 0, which means unknown.
 func unixOrNaN(millis int64) float64 {
 	if millis == 0 {
 		return math.NaN()

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// peers sends the metrics about each of the other members.
+// peers sends the metrics about each other member.
 func (c stateCollector) peers(ch chan<- prometheus.Metric) {
 	labels := c.peerLabels()
 	c.s.meter.collect(ch, labels)
@@ -29,8 +29,8 @@ func (c stateCollector) peers(ch chan<- prometheus.Metric) {
 	}
 }
 
-// peerLabels names the other members by their IDs: by their names, and by their IDs while two members have one name or the name
-// is not known.
+// peerLabels returns the labels of the other members by their IDs. The label is the name of the member. It is the ID if the
+// name is unknown or is already the label of another member.
 func (c stateCollector) peerLabels() map[string]string {
 	labels, taken := make(map[string]string), make(map[string]bool)
 	for _, m := range c.s.member.Node().Members() {

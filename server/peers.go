@@ -25,8 +25,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// peers are the connections to other members' API ports, for calls that this
-// member forwards. Every call on them says who forwards it and into which cluster.
+// peers holds the connections to the API ports of other members, for calls that this member forwards. Every call names the
+// forwarding member and its cluster.
 type peers struct {
 	identify func() (id, clusterID string)
 	keys     *trust.Keys // nil: an open cluster
@@ -43,7 +43,7 @@ func newPeers(identify func() (string, string), keys *trust.Keys, tracer *tracin
 	return &peers{identify: identify, keys: keys, tracer: tracer, conns: make(map[string]link)}
 }
 
-// conn returns the connection to a member, which may still be on its way up.
+// conn returns the connection to a member. The connection may not be established yet.
 func (p *peers) conn(m cluster.Member) (grpc.ClientConnInterface, error) {
 	if m.API == "" {
 		return nil, fmt.Errorf("%w: the API address of %s is not known yet", member.ErrNoLeader, m.ID)
@@ -63,7 +63,7 @@ func (p *peers) conn(m cluster.Member) (grpc.ClientConnInterface, error) {
 		grpc.WithStaticConnWindowSize(limits.AnswersWindow),
 		grpc.WithStatsHandler(sending{}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second}),
-		// A member that was down is back soon: look often.
+		// A member that was down is usually back soon, so the connection retries often.
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 			MinConnectTimeout: time.Second,
@@ -75,8 +75,8 @@ func (p *peers) conn(m cluster.Member) (grpc.ClientConnInterface, error) {
 	return link{c}, nil
 }
 
-// credentials returns those of connections to a member: in a secured cluster, certificates by which each knows the other's
-// ID, whatever its address.
+// credentials returns the credentials of connections to a member. In a secured cluster both members verify each other's ID by
+// certificates, whatever their addresses.
 func (p *peers) credentials(to string) credentials.TransportCredentials {
 	if p.keys == nil {
 		return insecure.NewCredentials()
@@ -84,7 +84,7 @@ func (p *peers) credentials(to string) credentials.TransportCredentials {
 	return &memberCredentials{TransportCredentials: insecure.NewCredentials(), peers: p, to: to}
 }
 
-// memberCredentials secures connections with the secrets that this member knows when it connects.
+// memberCredentials secures each connection with the secrets that this member knows at that time.
 type memberCredentials struct {
 	credentials.TransportCredentials // for its other methods
 	peers                            *peers
@@ -115,7 +115,7 @@ func (p *peers) mark(ctx context.Context, method string, req, reply any, cc *grp
 	return invoke(ctx, method, req, reply, cc, opts...)
 }
 
-// marks returns what a forwarded call says of this member and of the caller, and the caller's part of it.
+// marks returns the metadata of a forwarded call about this member and the caller. as is the part about the caller.
 func (p *peers) marks(ctx context.Context, method string) (marks metadata.MD, as string) {
 	id, clusterID := p.identify()
 	marks = metadata.Pairs(rpc.ForwardedBy, id, rpc.ForwardedInto, clusterID)
@@ -188,13 +188,13 @@ func (p *peers) LastAtLeader(ctx context.Context, leader cluster.Member, sequenc
 	return resp.GetLast(), resp.Last != nil, err
 }
 
-// leader calls the leader for a member.
+// leader implements member.Leader by calls to another member.
 type leader struct {
 	rpc.MemberGranter
 	rpc.Finder
 }
 
-// own makes the calls that a member makes for itself, whatever call of a client they serve.
+// own makes calls with the member's own rights, even while the member serves a client's call.
 type own struct {
 	grpc.ClientConnInterface
 	member *trust.Principal

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// nearest bounds the sequences that have a metric of their own: those nearest their end.
+	// nearest is the maximum number of sequences that have a metric of their own, those nearest their end.
 	nearest = 20
-	// roomsAge is the greatest age of the list that is exported. Making it reads all sequences.
+	// roomsAge is the age from which the list is made again. Making the list reads all sequences.
 	roomsAge = 30 * time.Second
 )
 
@@ -26,13 +26,13 @@ var (
 	descLeast = frontend.Desc("sequences_remaining_ratio_min", "Least part of its numbers that any sequence with an end can still grant; NaN without such a sequence.")
 )
 
-// rooms knows the sequences that are nearest their end. Its collector is that of the metric with their names.
+// rooms holds the sequences that are nearest their end. It is the collector of the metric that has their names.
 type rooms struct {
 	member func() *member.Member
 
 	mu    sync.Mutex
-	at    int64  // as clock.Reading counts Mono; when near was made
-	near  []room // guarded by mu, the slice is never changed
+	at    int64  // time at which near was made, clock.Reading.Mono in ms
+	near  []room // guarded by mu; the elements never change
 	known bool   // near was made
 }
 
@@ -41,7 +41,7 @@ type room struct {
 	left float64 // 0 to 1
 }
 
-// list returns the sequences that are nearest their end, the nearest first.
+// list returns the sequences that are nearest their end, nearest first.
 func (r *rooms) list() []room {
 	m := r.member()
 	r.mu.Lock()
@@ -76,7 +76,7 @@ func nearestOf(all fsm.Listing, at int64) []room {
 	return near
 }
 
-// least returns the least part that is left of a sequence with an end; NaN without one.
+// least returns the smallest remaining part of all sequences with an end; NaN if there is no such sequence.
 func (r *rooms) least() float64 {
 	if near := r.list(); len(near) > 0 {
 		return near[0].left

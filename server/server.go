@@ -19,7 +19,7 @@ import (
 	"github.com/snowraft/snowraft/server/issue"
 )
 
-// endpoints is embedded by that name, so that its methods are the server's and it is not.
+// endpoints is an alias with a lower-case name: Server embeds it, so its methods are exported and the field is not.
 type endpoints = frontend.Server
 
 // Server is a running member with all its interfaces.
@@ -41,9 +41,8 @@ type Server struct {
 	closeErr  error
 }
 
-// Open binds all ports, then opens the data directory and starts the member.
-// It returns when the ports are served, which may be long before the cluster
-// has a leader; see Ready.
+// Open binds all ports, then opens the data directory and starts the member. It returns when the ports are served. The
+// cluster may have no leader for a long time after that; see Ready.
 func Open(ctx context.Context, cfg Config) (*Server, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -141,15 +140,14 @@ func (s *Server) abandon(ctx context.Context) error {
 	return err
 }
 
-// Failure returns the reason for which the member must halt; nil while it may run.
+// Failure returns the reason for which the member must halt; nil while the member may run.
 func (s *Server) Failure() error { return s.member.Node().Failure() }
 
-// Alive returns nil while the member's upkeep runs, or else for how long it has not.
+// Alive returns nil while the member's upkeep runs. Otherwise the error says for how long the upkeep has not run.
 func (s *Server) Alive() error { return s.member.Node().Alive() }
 
-// Close ends the member gracefully: readiness off, requests in flight
-// finished, workers released, leadership handed over, then everything
-// stopped. ctx bounds the polite part.
+// Close shuts the member down gracefully. The member stops being ready, finishes requests in flight, releases its workers
+// and transfers leadership, then stops. ctx bounds all but the last step.
 func (s *Server) Close(ctx context.Context) error {
 	s.closeOnce.Do(func() {
 		s.member.Events().Note(events.Process, slog.LevelInfo, s.cfg.Name+" is shutting down")
@@ -162,8 +160,8 @@ func (s *Server) Close(ctx context.Context) error {
 	return s.closeErr
 }
 
-// identify returns the metadata about this member in forwarded calls. Lanes call it before
-// Open has returned.
+// identify returns the IDs of this member and its cluster for forwarded calls. It waits until member is set, because lanes
+// call it before Open has returned.
 func (s *Server) identify() (id, clusterID string) {
 	<-s.opened
 	return s.member.Node().ID(), s.member.Node().ClusterID()
@@ -177,11 +175,11 @@ func (s *Server) GossipAddr() string {
 	return net.JoinHostPort(s.ports.Host, strconv.Itoa(s.ports.gossip.GetAutoBindPort()))
 }
 
-// MemberID is the member's ID.
+// MemberID returns the ID of the member.
 func (s *Server) MemberID() string { return s.member.Node().ID() }
 
-// ClusterID is the ID of the member's cluster; empty while it is of none.
+// ClusterID returns the ID of the member's cluster; empty before the member has joined a cluster.
 func (s *Server) ClusterID() string { return s.member.Node().ClusterID() }
 
-// Member is the member behind the interfaces.
+// Member returns the member behind the interfaces.
 func (s *Server) Member() *member.Member { return s.member }

@@ -7,7 +7,7 @@ import (
 	"github.com/snowraft/snowraft/internal/limits"
 )
 
-// settings returns the settings in force that a debug archive shows: none is a secret, or has the content of a file.
+// settings returns the settings in force for debug archives. No value is a secret or the content of a file.
 func (s *Server) settings() map[string]any {
 	c := s.cfg
 	return map[string]any{
@@ -43,7 +43,7 @@ func (s *Server) settings() map[string]any {
 	}
 }
 
-// given returns an initial value; empty if it was not given.
+// given formats an initial value; empty if the value was not given.
 func given(d time.Duration) string {
 	if d == 0 {
 		return ""

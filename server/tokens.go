@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// tokenLag is how far the observed clock may be from the clock of a member that is up to date, and tokenRoom how many
-	// commands may be on their way to it.
+	// tokenLag is the greatest difference between the observed clock and the clock of a member that is up to date. tokenRoom is
+	// the number of commands that may be on their way to such a member.
 	tokenLag  = 10_000 // ms
 	tokenRoom = 100_000
-	// mostNamed bounds the names of tokens in a line of the log.
+	// mostNamed is the maximum number of token names in a log line.
 	mostNamed = 20
 )
 
-// tokenTable is the tokens of this member's replica. It implements trust.Table.
+// tokenTable reads the tokens of this member's replica. It implements trust.Table.
 type tokenTable struct {
 	server *Server
 	clock  *tokenClock // nil until the member is open
@@ -41,8 +41,8 @@ func (t *tokenTable) Anonymous() *trust.Record {
 	return tokenRecord(t.server.member.State().Anonymous())
 }
 
-// NeverIssued implements trust.Table. A leader knows exactly. A member that has just heard from one and has applied a recent
-// command leaves some room, since others may be on their way.
+// NeverIssued implements trust.Table. The leader knows its last index. Another member adds tokenRoom to its last index, because
+// commands may be on their way, and it must follow a leader and have applied a recent command. Otherwise the result is false.
 func (t *tokenTable) NeverIssued(index uint64) bool {
 	m := t.server.member
 	if m.Node().IsLeader() {
@@ -60,7 +60,7 @@ func (t *tokenTable) AwaitApplied(ctx context.Context, index uint64) error {
 // NowMillis implements trust.Table.
 func (t *tokenTable) NowMillis() int64 { return t.clock.now() }
 
-// review waits until the member has caught up, and logs what tokens there are: another client may have made them while the
+// review waits until the member has caught up, then logs which tokens exist: any client may have created them while the
 // cluster was open.
 func (t *tokenTable) review(done <-chan struct{}) {
 	for t.server.member.Ready() != nil {

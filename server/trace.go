@@ -43,7 +43,8 @@ func (s forwardSpan) end(err error) {
 	s.work.End(e.Type(), semconv.RPCResponseStatusCode(rpc.CodeName(e.Code)))
 }
 
-// traceHeaders returns the trace context of a call to another member: this member's span or, without one, that of the caller.
+// traceHeaders returns the trace context of a call to another member: this member's span or, without such a span, the span of
+// the caller.
 func traceHeaders(ctx context.Context) []string {
 	if own := tracing.Headers(ctx); own != nil {
 		return own

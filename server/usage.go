@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// usageInterval is the time between two looks at the data directory.
+	// usageInterval is the time between two reads of the data directory's usage.
 	usageInterval = 10 * time.Second
-	// usageAge is the age from which a look says nothing: the disk may no longer answer.
+	// usageAge is the age from which a result is no longer exported: the disk may no longer answer.
 	usageAge = time.Minute
 )
 
@@ -27,20 +27,20 @@ var (
 	descDiskSize      = frontend.Desc("disk_size_bytes", "Size of the file system of the data directory; NaN if the disk does not answer.")
 )
 
-// usage looks at the data directory at intervals. A scrape must not: a disk may never answer.
+// usage reads the usage of the data directory at intervals. A scrape must not read it, because a disk may never answer.
 type usage struct {
 	dir  string
 	read clock.Source
 	last atomic.Pointer[look]
 }
 
-// look is the result of one look at the data directory.
+// look is the result of one read of the data directory's usage.
 type look struct {
 	storage.Usage
-	at int64 // as clock.Reading counts Mono
+	at int64 // clock.Reading.Mono in ms
 }
 
-// run looks until done is closed, and longer if the disk does not answer.
+// run reads the usage at intervals until done is closed. It returns later if the disk does not answer.
 func (u *usage) run(done <-chan struct{}) {
 	tick := time.NewTicker(usageInterval)
 	defer tick.Stop()

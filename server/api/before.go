@@ -9,8 +9,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Before returns what a request is about to change, as this member's replica has it; nil if there is nothing yet, or if the
-// request changes nothing that has a state.
+// Before returns the present state that a request is about to change, from this member's replica. It returns nil if there is
+// no such state yet, or if the request changes no state.
 func (s *Services) Before(req any) proto.Message {
 	switch req := req.(type) {
 	case *snowraftv1.CreateSequenceRequest:

@@ -65,7 +65,7 @@ func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest
 	return resp, nil
 }
 
-// reasonOf returns the reason of an error, as callers get it; empty without one.
+// reasonOf returns the reason of an error in the API; empty if err is nil.
 func reasonOf(err error) string {
 	if err == nil {
 		return ""
@@ -73,7 +73,7 @@ func reasonOf(err error) string {
 	return rpc.FromError(wire.Status(err)).Reason
 }
 
-// ListMembers shows a caller without the right to the status only what routing takes.
+// ListMembers returns only the fields that routing needs if the caller does not have the right to read the status.
 func (c *clusterService) ListMembers(ctx context.Context, _ *snowraftv1.ListMembersRequest) (*snowraftv1.ListMembersResponse, error) {
 	routes := c.Keys != nil && trust.PrincipalOf(ctx).Authorize(trust.RightReadCluster, "") != nil
 	members := c.Member.Node().Members()
@@ -101,15 +101,15 @@ func (c *clusterService) AddMember(ctx context.Context, req *snowraftv1.AddMembe
 	return &snowraftv1.AddMemberResponse{Member: memberMessage(added)}, nil
 }
 
-// RemoveMember runs on the leader. A leader that is to be removed hands over
-// first; the next one then removes it.
+// RemoveMember runs on the leader. If the leader itself must be removed, it first transfers leadership; the next leader then
+// removes it.
 func (c *clusterService) RemoveMember(ctx context.Context, req *snowraftv1.RemoveMemberRequest) (*snowraftv1.RemoveMemberResponse, error) {
 	node := c.Member.Node()
 	if !node.IsLeader() {
 		return nil, cluster.ErrNotLeader
 	}
 	if c.Member.IsRemoved(req.GetMember()) {
-		// By an earlier try whose answer was lost, or by another caller.
+		// An earlier attempt whose answer was lost removed the member, or another caller did.
 		return &snowraftv1.RemoveMemberResponse{Member: &snowraftv1.Member{Id: req.GetMember()}}, nil
 	}
 	gone, err := node.Member(req.GetMember())
@@ -148,7 +148,7 @@ func (c *clusterService) TransferLeadership(ctx context.Context, req *snowraftv1
 	return &snowraftv1.TransferLeadershipResponse{LeaderId: leader.ID, LeaderName: leader.Name}, nil
 }
 
-// Leave has this member removed by the leader and then ends it.
+// Leave requests the removal of this member from the leader, then shuts this member down.
 func (c *clusterService) Leave(ctx context.Context, _ *snowraftv1.LeaveRequest) (*snowraftv1.LeaveResponse, error) {
 	node := c.Member.Node()
 	if !c.leaving.CompareAndSwap(false, true) {

@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/server/wire"
 )
 
-// GetConfig answers a member that forwards the call as the leader.
+// GetConfig returns the configuration of this member's replica. For a forwarded call it returns the configuration as the leader.
 func (c *clusterService) GetConfig(ctx context.Context, _ *snowraftv1.GetConfigRequest) (*snowraftv1.GetConfigResponse, error) {
 	config := c.Member.State().ConfigValue()
 	if c.forwarded(ctx) {
@@ -63,7 +63,8 @@ func configFields(req *snowraftv1.UpdateConfigRequest) (change []string, err err
 	return change, checkPaths(change, known)
 }
 
-// editConfig changes fields, which have the same names in both protos. A field that m does not set gets its default.
+// editConfig sets fields of c to the values in m. The fields have the same names in both protos. A field that m does not set
+// gets its default.
 func editConfig(c *commandv1.Config, m *snowraftv1.Config, fields []string) {
 	to, from, standard := c.ProtoReflect(), m.ProtoReflect(), fsm.DefaultConfig().ProtoReflect()
 	for _, name := range fields {
@@ -76,7 +77,7 @@ func editConfig(c *commandv1.Config, m *snowraftv1.Config, fields []string) {
 	}
 }
 
-// ConfigAtLeader returns the configuration of the cluster as it is at some moment after the call.
+// ConfigAtLeader returns the configuration of the cluster at some moment after the call began.
 func (s *Services) ConfigAtLeader(ctx context.Context) (*snowraftv1.Config, error) {
 	reply, err := s.atLeader(ctx, snowraftv1.ClusterService_GetConfig_FullMethodName, &snowraftv1.GetConfigRequest{},
 		func(ctx context.Context, _ any) (any, error) {
@@ -89,7 +90,7 @@ func (s *Services) ConfigAtLeader(ctx context.Context) (*snowraftv1.Config, erro
 	return reply.(*snowraftv1.GetConfigResponse).GetConfig(), nil
 }
 
-// ConfigMessage returns a configuration as the API has it.
+// ConfigMessage returns a configuration as a message of the API.
 func ConfigMessage(c *commandv1.Config) *snowraftv1.Config {
 	return &snowraftv1.Config{
 		MaxWindowMs: new(c.GetMaxWindowMs()), WaitThresholdMs: new(c.GetWaitThresholdMs()), MaxClockOffsetMs: new(c.GetMaxClockOffsetMs()),

@@ -13,7 +13,7 @@ import (
 
 const (
 	maxDebugSeconds = 60
-	// maxDebug bounds the time of a call, also with a caller that reads slowly.
+	// maxDebug bounds the time of a call, even if its caller reads slowly.
 	maxDebug     = 5 * time.Minute
 	minSaltBytes = 16
 	maxSaltBytes = 64
@@ -53,7 +53,7 @@ func (o *operations) Debug(req *snowraftv1.DebugRequest, stream grpc.ServerStrea
 	})
 }
 
-// endsWithin reports whether a context has a deadline that comes no later than after d.
+// endsWithin reports whether ctx has a deadline that is at most d from now.
 func endsWithin(ctx context.Context, d time.Duration) bool {
 	own, ok := ctx.Deadline()
 	bounded, cancel := context.WithTimeout(ctx, d)

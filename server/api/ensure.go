@@ -11,8 +11,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// EnsureLayout returns the layout of the cluster with the name of spec, which it creates if there is none. It acts for this
-// member.
+// EnsureLayout returns the cluster's layout with the name of spec. If there is no such layout, it creates the layout with the
+// rights of this member.
 func (s *Services) EnsureLayout(ctx context.Context, spec snowflake.Spec) (*snowflake.Layout, error) {
 	found, err := s.Member.Layout(ctx, spec.Name)
 	if _, unknown := errors.AsType[*member.UnknownLayoutError](err); !unknown {

@@ -18,10 +18,10 @@ import (
 	"github.com/snowraft/snowraft/server/wire"
 )
 
-// eventsTimeout is the time that another member has to answer with its events: people wait for the page.
+// eventsTimeout bounds the wait for the events of other members, because people wait for the page.
 const eventsTimeout = time.Second
 
-// ListEvents implements snowraftv1.ViewServiceServer. Each other member is asked with the rights of the caller.
+// ListEvents implements snowraftv1.ViewServiceServer. Requests to other members have the rights of the caller.
 func (v views) ListEvents(ctx context.Context, req *snowraftv1.ListEventsRequest) (*snowraftv1.ListEventsResponse, error) {
 	size, err := pageSize(req.GetPageSize())
 	if err != nil {
@@ -70,7 +70,7 @@ func parseKinds(words []string) (kinds []snowraftv1.EventKind, err error) {
 	return kinds, nil
 }
 
-// isOneOf reports whether a member that is asked for, if one is, has a name or an ID.
+// isOneOf reports whether asked is a member's name or ID, or is empty and so means all members.
 func isOneOf(asked, name, id string) bool { return asked == "" || asked == name || asked == id }
 
 func (v views) ownEvents(self string, kinds []snowraftv1.EventKind) []*snowraftv1.Event {
@@ -88,7 +88,8 @@ func (v views) ownEvents(self string, kinds []snowraftv1.EventKind) []*snowraftv
 	return all
 }
 
-// eventsOfOthers asks all other members at once, and returns the names of those that do not answer in time.
+// eventsOfOthers requests the events of all other members in parallel. It returns the events, and the names of the members that
+// did not answer in time.
 func (v views) eventsOfOthers(ctx context.Context, req *snowraftv1.ListEventsRequest, size int) (all []*snowraftv1.Event, unreached []string) {
 	ctx, cancel := context.WithTimeout(ctx, eventsTimeout)
 	defer cancel()
@@ -133,7 +134,7 @@ type place struct {
 
 func placeOf(e *snowraftv1.Event) place { return place{e.GetAtMs(), e.GetMemberId(), e.GetNumber()} }
 
-// compare orders the newest first, and events of one member and moment by their number.
+// compare orders places by time, newest first, then by member, and then by number.
 func (p place) compare(other place) int {
 	return cmp.Or(cmp.Compare(other.at, p.at), cmp.Compare(p.member, other.member), cmp.Compare(other.number, p.number))
 }
@@ -156,7 +157,7 @@ func parsePlace(token string) (*place, error) {
 	return nil, wire.Invalid("page_token: expected the next_page_token of an earlier answer")
 }
 
-// eventKind returns the kind of the API, whose words are those of the package events.
+// eventKind returns the API's kind for a kind of package events. Both have the same words.
 func eventKind(k events.Kind) snowraftv1.EventKind {
 	return snowraftv1.EventKind(snowraftv1.EventKind_value["EVENT_KIND_"+strings.ToUpper(string(k))])
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Serve is the interceptor of a member: it serves a call here, or at the leader if only the leader
-// can. A call that was forwarded already is not forwarded again.
+// Serve is the interceptor of a member. It serves a call at this member, or forwards it to the leader if only the leader can
+// serve it. It never forwards a forwarded call.
 func (s *Services) Serve(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	if err := s.admit(ctx); err != nil {
 		return nil, err
@@ -37,13 +37,13 @@ func (s *Services) Serve(ctx context.Context, req any, info *grpc.UnaryServerInf
 	return s.atLeader(ctx, info.FullMethod, req.(proto.Message), handler)
 }
 
-// takes reports whether a method grants numbers or a worker, which count for the rate of its caller.
+// takes reports whether a method grants a block or a worker. Both count against the rate of the caller.
 func takes(method string) bool {
 	return method == snowraftv1.SequenceService_AllocateBlock_FullMethodName || method == snowraftv1.WorkerService_AcquireWorker_FullMethodName
 }
 
-// allocate serves a call for a block or a worker within the rate of its caller, who pays for what was granted; a worker
-// counts like one number.
+// allocate serves a call for a block or a worker within the rate of its caller. It charges the caller for the granted numbers;
+// a worker counts as one number.
 func (s *Services) allocate(ctx context.Context, rule *rpc.Rule, req proto.Message, handler grpc.UnaryHandler) (any, error) {
 	p := trust.PrincipalOf(ctx)
 	if err := p.Spend(1); err != nil {
@@ -60,8 +60,7 @@ func (s *Services) allocate(ctx context.Context, rule *rpc.Rule, req proto.Messa
 	return reply, nil
 }
 
-// admit refuses calls that a member of another cluster forwards: its leader's address may
-// have become this member's.
+// admit rejects calls that a member of another cluster forwards: this member may now have the address of that cluster's leader.
 func (s *Services) admit(ctx context.Context) error {
 	if s.Keys != nil && trust.RelayOf(ctx) == "" {
 		return nil
@@ -72,14 +71,14 @@ func (s *Services) admit(ctx context.Context) error {
 	return nil
 }
 
-// judge returns the context of a call that changes the state: with its actor, whom the state machine judges again. The
-// caller is judged by what this member had applied before, so that no revocation is missed.
+// judge checks the right of a caller that changes the state, and returns the context with its actor. The state machine judges
+// the actor again. JudgedAt is the index that was applied before the check, so that the state machine misses no revocation.
 func (s *Services) judge(ctx context.Context, rule *rpc.Rule, req any) (context.Context, error) {
 	if rule == nil || !rule.GetChanges() {
 		return ctx, nil
 	}
 	if s.Keys == nil {
-		if !s.forwarded(ctx) || len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedFor)) > 0 { // else it is a member's own
+		if !s.forwarded(ctx) || len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedFor)) > 0 { // else a member's own call
 			ctx = member.WithActor(ctx, member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_OPEN})
 		}
 		return ctx, nil
@@ -100,7 +99,7 @@ func (s *Services) judge(ctx context.Context, rule *rpc.Rule, req any) (context.
 	return member.WithActor(ctx, actor), nil
 }
 
-// forwarded reports whether another member sends this call.
+// forwarded reports whether another member sent this call.
 func (s *Services) forwarded(ctx context.Context) bool {
 	if s.Keys != nil {
 		return trust.RelayOf(ctx) != ""
@@ -108,7 +107,7 @@ func (s *Services) forwarded(ctx context.Context) bool {
 	return len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0
 }
 
-// atLeader serves a call by handler while this member leads, and else forwards it, by the rule of
+// atLeader serves a call with handler while this member leads, and otherwise forwards the call to the leader, under the rule of
 // its method.
 func (s *Services) atLeader(ctx context.Context, method string, req proto.Message, handler grpc.UnaryHandler) (reply any, err error) {
 	rule := rpc.RuleOf(method)

@@ -17,7 +17,7 @@ type ids struct {
 	*Services
 }
 
-// layout finds a layout of the cluster, or a preset, which can decode without being created.
+// layout returns a layout of the cluster, or otherwise a preset. A preset can decode IDs even if the cluster has no such layout.
 func (i ids) layout(ctx context.Context, name string) (*snowflake.Layout, error) {
 	l, err := i.Member.Layout(ctx, name)
 	if err != nil {
@@ -28,7 +28,7 @@ func (i ids) layout(ctx context.Context, name string) (*snowflake.Layout, error)
 	return l, err
 }
 
-// bitsOf returns the bits of an ID in a request.
+// bitsOf returns the bits of an ID in a request. A negative ID is an error that names the field.
 func bitsOf(field string, id int64) (uint64, error) {
 	if id < 0 {
 		return 0, wire.Invalid(fmt.Sprintf("%s %d: expected an ID, which is never negative", field, id))

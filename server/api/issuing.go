@@ -10,13 +10,13 @@ import (
 	"github.com/snowraft/snowraft/server/wire"
 )
 
-// IDs is the part of the IdService that issues, of a member and of a gateway.
+// IDs is the issuing part of the IdService, on members and gateways.
 type IDs struct {
 	snowraftv1.UnimplementedIdServiceServer
 	Issuer *issue.Issuer
 }
 
-// GenerateIds implements snowraftv1.IdServiceServer, as all of these.
+// GenerateIds implements snowraftv1.IdServiceServer.
 func (i IDs) GenerateIds(ctx context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
 	count := max(req.GetCount(), 1)
 	if req.GetPacked() && count > limits.Packed && count <= limits.Count {
@@ -43,7 +43,7 @@ func (i IDs) GenerateUuids(ctx context.Context, req *snowraftv1.GenerateUuidsReq
 	return &snowraftv1.GenerateUuidsResponse{Uuids: uuids}, nil
 }
 
-// Numbers is the part of the SequenceService that issues, of a member and of a gateway.
+// Numbers is the issuing part of the SequenceService, on members and gateways.
 type Numbers struct {
 	snowraftv1.UnimplementedSequenceServiceServer
 	Issuer *issue.Issuer
@@ -58,7 +58,7 @@ func (q Numbers) NextNumbers(ctx context.Context, req *snowraftv1.NextNumbersReq
 	return wire.NumbersResponse(req.GetSequence(), n, true), nil
 }
 
-// GetLast returns the last number that was issued.
+// GetLast returns the last issued number.
 func (q Numbers) GetLast(ctx context.Context, req *snowraftv1.GetLastRequest) (*snowraftv1.GetLastResponse, error) {
 	last, ok, err := q.Issuer.Last(ctx, req.GetSequence())
 	return wire.LastResponse(last, ok), err

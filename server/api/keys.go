@@ -10,7 +10,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Exists reports whether there is a sequence of a name, for protocols whose keys are sequences.
+// Exists reports whether a sequence exists, for protocols whose keys are sequences.
 func (s *Services) Exists(ctx context.Context, sequence string) (bool, error) {
 	err := s.Router.Hold(ctx, func() error {
 		_, err := s.Member.Sequence(ctx, sequence)
@@ -22,14 +22,14 @@ func (s *Services) Exists(ctx context.Context, sequence string) (bool, error) {
 	return err == nil, err
 }
 
-// OnDemand returns the request to create a sequence as an INCR does.
+// OnDemand returns the request by which an INCR creates a sequence.
 func OnDemand(sequence string) *snowraftv1.CreateSequenceRequest {
 	return &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: sequence}, OnDemand: true}
 }
 
-// Create creates a sequence on demand, and returns when this member knows it. The result is false if the configuration
-// lets no INCR create sequences. The log decides that, because this member's replica may be behind; a replica that has it
-// off saves the request to the leader.
+// Create creates a sequence on demand, and returns after this member has applied the command. The result is false if the
+// configuration does not let INCR create sequences. The log decides that, because this member's replica may be behind. If the
+// setting is off in the replica, Create returns false without a request to the leader.
 func (s *Services) Create(ctx context.Context, sequence string) (created bool, err error) {
 	if s.Member.State().ConfigValue().GetRedisCreate() == commandv1.AutoCreate_AUTO_CREATE_OFF {
 		return false, nil
@@ -44,7 +44,7 @@ func (s *Services) Create(ctx context.Context, sequence string) (created bool, e
 	if err != nil {
 		return false, err
 	}
-	// The generation is its place in the log, which this member may not have got to yet.
+	// The generation is the log index of the command. This member may not have applied it yet.
 	err = s.Member.State().AwaitApplied(ctx, reply.(*snowraftv1.CreateSequenceResponse).GetSequence().GetGeneration())
 	return err == nil, err
 }

@@ -28,7 +28,7 @@ func (l layouts) CreateLayout(ctx context.Context, req *snowraftv1.CreateLayoutR
 	return &snowraftv1.CreateLayoutResponse{Layout: layoutMessage(created)}, nil
 }
 
-// GetLayout answers a member that has no such layout as the leader.
+// GetLayout answers a forwarded call as the leader: the forwarding member does not have the layout.
 func (l layouts) GetLayout(ctx context.Context, req *snowraftv1.GetLayoutRequest) (*snowraftv1.GetLayoutResponse, error) {
 	look := l.Member.Layout
 	if l.forwarded(ctx) {
@@ -62,7 +62,7 @@ func (l layouts) ListLayouts(_ context.Context, req *snowraftv1.ListLayoutsReque
 	return resp, nil
 }
 
-// pageSize bounds what a caller requests.
+// pageSize returns the page size for a requested size: 100 for 0, and at most 1000.
 func pageSize(asked int32) (int, error) {
 	switch {
 	case asked < 0:

@@ -20,7 +20,7 @@ type operations struct {
 	*Services
 }
 
-// pieceBytes is the number of bytes of a backup per message: so little that it does not count for the memory of answers.
+// pieceBytes is the number of bytes of a backup per message. It is so small that the memory of answers does not count it.
 const pieceBytes = 60 << 10
 
 // Backup implements snowraftv1.OperationsServiceServer.
@@ -60,13 +60,13 @@ func (o *operations) catchUp(ctx context.Context) error {
 	return o.Member.State().AwaitApplied(ctx, reply.(*peerv1.ReadIndexResponse).GetIndex())
 }
 
-// capture returns the state of this member, and what a backup says of it.
+// capture returns the state of this member, and the header of a backup of the state.
 func (o *operations) capture(source commandv1.BackupSource) (*commandv1.BackupHeader, *fsm.Capture, error) {
 	m, node := o.Member, o.Member.Node()
 	if node.ClusterID() == "" {
 		return nil, nil, member.ErrNoLeader
 	}
-	index := node.AppliedIndex() // before the state, which may be further
+	index := node.AppliedIndex() // read before the state, which may be newer
 	state, err := m.State().Capture()
 	if err != nil {
 		return nil, nil, err
@@ -85,7 +85,7 @@ func (o *operations) capture(source commandv1.BackupSource) (*commandv1.BackupHe
 	return header, state, nil
 }
 
-// sender sends what is written to it.
+// sender is a writer that sends all bytes over a stream.
 type sender struct {
 	stream grpc.ServerStreamingServer[snowraftv1.BackupResponse]
 }

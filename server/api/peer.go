@@ -8,16 +8,16 @@ import (
 	"github.com/snowraft/snowraft/server/wire"
 )
 
-// maxAwaiting is the greatest number of calls of AwaitIndex that wait at once. Any client that reaches the member can send an index that
-// the log never gets to.
+// maxAwaiting is the maximum number of waiting AwaitIndex calls. Any client that reaches the member can send an index that the
+// log never reaches.
 const maxAwaiting = 1000
 
-// peerService serves the other members.
+// peerService is the PeerService of a member. Other members call it.
 type peerService struct {
 	peerv1.UnimplementedPeerServiceServer
 	*Services
 
-	awaiting atomic.Int64 // calls of AwaitIndex that wait
+	awaiting atomic.Int64 // waiting AwaitIndex calls
 }
 
 // ReadIndex implements peerv1.PeerServiceServer.

@@ -16,7 +16,7 @@ func (o *operations) AcknowledgeRestore(ctx context.Context, _ *snowraftv1.Ackno
 	return &snowraftv1.AcknowledgeRestoreResponse{Restoration: o.restoration(), UnreachedMembers: o.spread(ctx, index)}, nil
 }
 
-// restoration returns how the cluster was restored, as this member's replica has it; nil if it was not.
+// restoration returns the restoration of the cluster from this member's replica; nil if the cluster was not restored.
 func (s *Services) restoration() (m *snowraftv1.Restoration) {
 	s.Member.State().View(func(state *fsm.State) {
 		restored := state.Restored()

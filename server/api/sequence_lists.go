@@ -15,27 +15,27 @@ import (
 )
 
 const (
-	// listingAge is the time for which lists are answered from one listing, and listsKept the lists of it that are kept:
-	// however many viewers look at the same lists, they are worked out once per listing.
+	// listingAge is the time for which one listing answers lists. listsKept is the maximum number of lists that are kept of a
+	// listing: any number of viewers of a kept list costs one computation per listing.
 	listingAge = time.Second
 	listsKept  = 64
 )
 
-// sequenceLists answers lists of sequences in an order that the state machine does not keep. It works out one list at a
-// time, without a lock that commands wait for. Its methods may be called from any goroutine.
+// sequenceLists computes lists of sequences in an order that the state machine does not keep. It computes one list at a time,
+// and holds no lock for which commands wait. Its methods are safe for concurrent use.
 type sequenceLists struct {
 	listing func() fsm.Listing
 	now     func() int64 // Unix ms
 
 	mu      sync.Mutex
 	taken   fsm.Listing
-	takenAt time.Duration // on the monotonic clock
+	takenAt time.Duration // monotonic clock
 	kept    map[listQuery]sequenceList
 }
 
-// listQuery is the request that a list answers.
+// listQuery is a request for a page of a list.
 type listQuery struct {
-	nearest  bool   // by how near their end they are; else by name
+	nearest  bool   // order by the remaining part, nearest end first; else by name
 	contains string // part of the names, in lower case
 	token    string
 	size     int
@@ -52,13 +52,13 @@ type sequenceList struct {
 // listRow is a sequence of a list.
 type listRow struct {
 	name string
-	// left is the part of the numbers of the period that were not granted, 0 to 1; unbounded if there is no end.
+	// left is the part of the period's numbers that is not granted yet, 0 to 1; unbounded if the sequence has no end.
 	left float64
-	// over: the period has ended, and the next number begins another.
+	// over reports whether the period has ended. The next number then begins another period.
 	over bool
 }
 
-// unbounded is after every part.
+// unbounded is listRow.left of a sequence without an end. It is greater than every part.
 const unbounded = 2
 
 // list returns a page, at a time on the monotonic clock.
@@ -86,11 +86,11 @@ func (l *sequenceLists) list(q listQuery, at time.Duration) (sequenceList, error
 	return worked, nil
 }
 
-// page returns the rows after another one, and one more than fit. Requires l.mu.
+// page returns the rows after from, at most q.size+1. Requires l.mu held.
 func (l *sequenceLists) page(q listQuery, from listRow) []listRow {
 	periods := newPeriods(l.now())
 	var rows []listRow
-	beyond := listRow{left: unbounded + 1} // no row from here on is on the page
+	beyond := listRow{left: unbounded + 1} // rows from beyond on are not on the page
 	start, most := "", q.size+1
 	if !q.nearest {
 		start = from.name
@@ -110,7 +110,7 @@ func (l *sequenceLists) page(q listQuery, from listRow) []listRow {
 		if row.compare(from) <= 0 || row.compare(beyond) >= 0 {
 			continue
 		}
-		if rows = append(rows, row); len(rows) >= 4*most { // so seldom that sorting costs less than a heap would
+		if rows = append(rows, row); len(rows) >= 4*most { // seldom enough that sorting costs less than a heap
 			rows = nearestOf(rows, most)
 			beyond = rows[most-1]
 		}
@@ -137,7 +137,7 @@ func rowOf(b fsm.Brief, periods *periods) listRow {
 	return row
 }
 
-// compare orders rows by how near their end they are, and those that are equally near by name.
+// compare orders rows by the remaining part, smallest first, and then by name.
 func (r listRow) compare(other listRow) int {
 	switch {
 	case r.left < other.left:
@@ -171,9 +171,9 @@ func (q listQuery) tokenOf(r listRow) string {
 	return strconv.FormatUint(math.Float64bits(r.left), 16) + "~" + r.name
 }
 
-// periods knows the present period by reset and time zone, of which there are few.
+// periods caches the present periods by reset and time zone. There are few of both.
 type periods struct {
-	now   int64
+	now   int64 // Unix ms
 	known map[periodKey]int32
 }
 
@@ -184,7 +184,7 @@ type periodKey struct {
 
 func newPeriods(now int64) *periods { return &periods{now, make(map[periodKey]int32)} }
 
-// of returns the present period; 0 if there is none, or if this program does not know the time zone.
+// of returns the present period; 0 if the sequence has no periods or this program does not know the time zone.
 func (p *periods) of(reset commandv1.SequenceReset, zone string) int32 {
 	if reset == commandv1.SequenceReset_SEQUENCE_RESET_NONE {
 		return 0
@@ -198,8 +198,8 @@ func (p *periods) of(reset commandv1.SequenceReset, zone string) int32 {
 	return period
 }
 
-// containsFold reports whether a text contains another one, which is in lower case and not empty; the case of the letters A to Z does not
-// matter. It takes no memory.
+// containsFold reports whether text contains lower, ignoring the case of the letters A to Z. lower must be in lower case and
+// not empty. It does not allocate.
 func containsFold(text, lower string) bool {
 	first, upper := lower[0], lower[0]
 	if 'a' <= first && first <= 'z' {

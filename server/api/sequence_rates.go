@@ -8,38 +8,38 @@ import (
 )
 
 const (
-	// rateWindow is the time that a rate is measured over at most, once per rateStep.
+	// rateWindow is the longest time over which a rate is measured. rateStep is the shortest time between two kept looks.
 	rateWindow = 30 * time.Second
 	rateStep   = time.Second
-	// ratesKept bounds the sequences with a rate. One that no caller looked at for rateForget makes room.
+	// ratesKept is the maximum number of sequences with a rate. A sequence without a look for rateForget makes room for others.
 	ratesKept  = 4096
 	rateForget = 2 * rateWindow
 )
 
-// rates measures how fast numbers of sequences are granted, by how far the replica's next number moves between two looks: so
-// it covers all members and clients, and a block counts when it is granted. It costs nothing while no caller looks. Its
-// methods may be called from any goroutine, with times on the monotonic clock.
+// rates measures how fast the numbers of sequences are granted: by the change of the replica's remaining numbers between two
+// looks. A rate therefore covers all members and clients, and a block counts when it is granted. rates costs nothing while no
+// caller looks. Its methods are safe for concurrent use and take times on the monotonic clock.
 type rates struct {
 	mu    sync.Mutex
 	known map[string]*track
-	swept time.Duration // the last time that tracks made room
+	swept time.Duration // time of the last removal of old tracks
 }
 
-// track is the last looks at a sequence.
+// track holds the last looks at a sequence.
 type track struct {
 	incarnation, generation uint64
 	period                  int32
-	looks                   []look // the oldest first, at most rateWindow/rateStep+1
+	looks                   []look // oldest first, at most rateWindow/rateStep+1
 }
 
-// look is the number of numbers that were left at a time.
+// look is the number of remaining numbers at a time.
 type look struct {
 	at        time.Duration
 	remaining uint64
 }
 
-// rate notes a look at a sequence, and returns the numbers granted per second and the time that this was measured over;
-// false before the second look, and after a change of the sequence.
+// rate notes a look at a sequence. It returns the numbers granted per second and the time over which they were measured. ok is
+// false until rateStep after the first look, and again after a change of the sequence.
 func (r *rates) rate(s fsm.Sequence, at time.Duration) (perSecond float64, over time.Duration, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,7 +70,7 @@ func (r *rates) rate(s fsm.Sequence, at time.Duration) (perSecond float64, over 
 	return float64(granted) / over.Seconds(), over, true
 }
 
-// add returns a new track, nil if there is no room. Requires r.mu.
+// add returns a new track; nil if there is no room. Requires r.mu held.
 func (r *rates) add(name string, at time.Duration) *track {
 	if r.known == nil {
 		r.known = make(map[string]*track)

@@ -129,7 +129,7 @@ func (q sequences) SetNext(ctx context.Context, req *snowraftv1.SetNextRequest) 
 	}, nil
 }
 
-// Next issues numbers; to another member as the leader, without counting them.
+// NextNumbers issues numbers. It answers a forwarded call as the leader, and does not count these numbers.
 func (q sequences) NextNumbers(ctx context.Context, req *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
 	if !q.forwarded(ctx) {
 		return q.Numbers.NextNumbers(ctx, req)
@@ -144,7 +144,7 @@ func (q sequences) NextNumbers(ctx context.Context, req *snowraftv1.NextNumbersR
 	return wire.NumbersResponse(req.GetSequence(), n, false), nil
 }
 
-// GetLast returns the last number; to another member as the leader.
+// GetLast returns the last issued number. It answers a forwarded call as the leader.
 func (q sequences) GetLast(ctx context.Context, req *snowraftv1.GetLastRequest) (*snowraftv1.GetLastResponse, error) {
 	if !q.forwarded(ctx) {
 		return q.Numbers.GetLast(ctx, req)

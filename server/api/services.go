@@ -1,5 +1,5 @@
-// Package api is the gRPC services of a member, and the interceptor that brings calls that only
-// the leader serves there. A gateway serves the issuing calls as well.
+// Package api implements the gRPC services of a member, and the interceptor that forwards calls to the leader if only the
+// leader can serve them. Gateways use its issuing services as well.
 package api
 
 import (
@@ -29,11 +29,11 @@ type Config struct {
 	Name    string // the name of the member
 	Version string // the version of the program
 	Ready   func() error
-	// Issued returns how many IDs and numbers this member has issued since it started.
+	// Issued returns the numbers of IDs and of sequence numbers that this member has issued since it started.
 	Issued func() (ids, numbers uint64)
 	// Verify returns the principal of a token's text; nil in an open cluster.
 	Verify func(ctx context.Context, text string) (*trust.Principal, error)
-	// Pin returns what clients verify the cluster by; empty in an open cluster.
+	// Pin returns the pin by which clients verify the cluster; empty in an open cluster.
 	Pin    func() string
 	Logger *slog.Logger
 	Keys   *trust.Keys // nil in an open cluster; else calls have principals, and are forwarded if a member's certificate says so
@@ -47,11 +47,11 @@ type Invoker interface {
 	Invoke(ctx context.Context, to cluster.Member, method string, req, reply any) error
 }
 
-// Services is the services of one member.
+// Services implements the services of one member.
 type Services struct {
 	Config
 	views   *overview.Hub
-	leaving atomic.Bool  // the cluster was asked to remove this member
+	leaving atomic.Bool  // a Leave call is in progress or has succeeded
 	backup  atomic.Int64 // see LastBackup
 	lists   sequenceLists
 	rates   rates
@@ -90,11 +90,11 @@ func (s *Services) noteChange(ctx context.Context, done string, about ...any) {
 	s.Logger.Info(done, append(about, "actor", actor.Actor())...) //nolint:sloglint // constants of the callers
 }
 
-// CloseViews ends the streams of overviews. Those who watch are not to hold up the shutdown.
+// CloseViews ends the streams of overviews, so that watching clients do not delay the shutdown.
 func (s *Services) CloseViews() { s.views.Close() }
 
-// LastBackup returns the time of the last complete backup that this member gave out, in Unix ms; 0 if it gave out none since
-// its start.
+// LastBackup returns the time of the last complete backup that this member served, Unix ms; 0 if the member served no backup
+// since its start.
 func (s *Services) LastBackup() int64 { return s.backup.Load() }
 
 // Leaving reports whether a caller asked this member to leave.

@@ -17,14 +17,14 @@ import (
 	"github.com/snowraft/snowraft/server/wire"
 )
 
-// sequenceField is a field that an operator decides about, and how a message sets it in a
-// specification. Enums have the same numbers in both protos.
+// sequenceField is a field that an operator sets. apply copies the field from a message to a specification, or sets its
+// default. Enums have the same numbers in both protos.
 type sequenceField struct {
 	name  protoreflect.Name
 	apply func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence)
 }
 
-// sequenceFields are in the order to apply them in: the default of one may depend on those before it.
+// sequenceFields lists the fields in the order in which they are applied: a default may depend on earlier fields.
 var sequenceFields = []sequenceField{
 	{"increment", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.Increment = orElse(m.Increment, 1) }},
 	{"start", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
@@ -63,7 +63,7 @@ func orElse(set *int64, otherwise int64) int64 {
 	return otherwise
 }
 
-// upward returns up unless the numbers decrease.
+// upward returns up if the numbers increase, and down if they decrease.
 func upward(spec *commandv1.SequenceSpec, up, down int64) int64 {
 	if spec.GetIncrement() < 0 {
 		return down
@@ -71,13 +71,13 @@ func upward(spec *commandv1.SequenceSpec, up, down int64) int64 {
 	return up
 }
 
-// newSequenceSpec is the specification of a sequence to be created.
+// newSequenceSpec returns the specification of a new sequence.
 func newSequenceSpec(m *snowraftv1.Sequence) (*commandv1.SequenceSpec, error) {
 	spec := &commandv1.SequenceSpec{Name: m.GetName()}
 	return spec, updateSpec(spec, m, sequenceFields)
 }
 
-// updateFields is the fields that an update is about.
+// updateFields returns the fields that an update changes.
 func updateFields(req *snowraftv1.UpdateSequenceRequest) ([]sequenceField, error) {
 	m := req.GetSequence()
 	if m == nil {
@@ -101,10 +101,10 @@ func updateFields(req *snowraftv1.UpdateSequenceRequest) ([]sequenceField, error
 	return fields, nil
 }
 
-// checkPaths refuses a mask that names fields other than the known ones.
+// checkPaths returns an error if a mask names an unknown field.
 func checkPaths(paths, known []string) error {
 	for _, path := range paths {
-		if path == "" { // grpc-gateway reads the body {} like this
+		if path == "" { // grpc-gateway makes this mask for the body {}
 			return wire.Invalid("no field to change; set at least one of " + strings.Join(known, ", "))
 		}
 		if !slices.Contains(known, path) {
@@ -114,7 +114,7 @@ func checkPaths(paths, known []string) error {
 	return nil
 }
 
-// updateSpec takes fields over from a message.
+// updateSpec copies fields from a message to spec.
 func updateSpec(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence, fields []sequenceField) error {
 	if m == nil {
 		return wire.Invalid("sequence: missing")

@@ -23,7 +23,7 @@ type tokens struct {
 	*Services
 }
 
-// CreateToken implements snowraftv1.TokenServiceServer, as all of these. Nothing but the response has the secret.
+// CreateToken implements snowraftv1.TokenServiceServer. Only the response contains the secret.
 func (t tokens) CreateToken(ctx context.Context, req *snowraftv1.CreateTokenRequest) (*snowraftv1.CreateTokenResponse, error) {
 	if err := t.judged(); err != nil {
 		return nil, err
@@ -48,8 +48,8 @@ func (t tokens) CreateToken(ctx context.Context, req *snowraftv1.CreateTokenRequ
 	return &snowraftv1.CreateTokenResponse{Token: tokenMessage(made.Token), Text: text}, nil
 }
 
-// judged returns an error in an open cluster, which allows every call: a token that a process creates there would be valid when the
-// cluster is secured.
+// judged returns an error in an open cluster. An open cluster allows every call, so a token that any process creates there
+// would remain valid after the cluster is secured.
 func (t tokens) judged() error {
 	if t.Keys == nil {
 		return rpc.NewError(rpc.ClusterOpen, "the cluster is open: its members judge no tokens; start them with --secret-file")
@@ -65,7 +65,7 @@ func (t tokens) GetToken(ctx context.Context, req *snowraftv1.GetTokenRequest) (
 	return &snowraftv1.GetTokenResponse{Token: tokenMessage(found)}, nil
 }
 
-// find returns a token by its ID or name, as the leader knows it.
+// find returns a token by its ID or name from the leader's state.
 func (t tokens) find(ctx context.Context, token string) (*fsm.TokenRecord, error) {
 	if id, err := strconv.ParseUint(token, 10, 64); err == nil {
 		return t.Member.TokenAtLeader(ctx, id)
@@ -157,10 +157,10 @@ func (t tokens) VerifyToken(ctx context.Context, req *snowraftv1.VerifyTokenRequ
 	return &snowraftv1.VerifyTokenResponse{Token: tokenMessage(found)}, nil
 }
 
-// tokenFields are the fields of a token that its administrator decides about.
+// tokenFields lists the fields of a token that its administrator sets.
 var tokenFields = []string{"scopes", "expires_at_ms", "rate", "burst", "disabled"}
 
-// changedTokenFields returns the fields that an update is about.
+// changedTokenFields returns the fields that an update changes.
 func changedTokenFields(req *snowraftv1.UpdateTokenRequest) ([]string, error) {
 	if req.GetChanges() == nil {
 		return nil, wire.Invalid("changes: missing")
@@ -174,7 +174,7 @@ func changedTokenFields(req *snowraftv1.UpdateTokenRequest) ([]string, error) {
 	}), nil
 }
 
-// applyToken takes fields over from a message. A rate without a burst allows at once what it allows in a second.
+// applyToken copies fields from a message to r. The default burst is the number that the rate allows per second.
 func applyToken(r *fsm.TokenRecord, m *snowraftv1.Token, fields []string) error {
 	for _, field := range fields {
 		switch field {

@@ -29,7 +29,7 @@ func (o *operations) FinalizeUpgrade(ctx context.Context, req *snowraftv1.Finali
 	return &snowraftv1.FinalizeUpgradeResponse{From: from, To: to}, nil
 }
 
-// upgradeMessage returns the state of an upgrade as the API has it.
+// upgradeMessage returns the state of an upgrade as a message of the API.
 func (s *Services) upgradeMessage(u member.Upgrade) *snowraftv1.Upgrade {
 	m := &snowraftv1.Upgrade{
 		FsmVersion: u.Used, NextFsmVersion: u.Next, DueAtMs: u.DueAtMillis,

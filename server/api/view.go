@@ -35,8 +35,8 @@ func (v views) GetOverview(ctx context.Context, req *snowraftv1.GetOverviewReque
 	return &snowraftv1.GetOverviewResponse{Overview: o}, nil
 }
 
-// WatchOverview implements snowraftv1.ViewServiceServer. The caller is judged again before each overview: a token may lose
-// its scope while the stream is open.
+// WatchOverview implements snowraftv1.ViewServiceServer. It checks the right of the caller again before each overview, because
+// a token may lose its scope while the stream is open.
 func (v views) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.ServerStreamingServer[snowraftv1.WatchOverviewResponse]) error {
 	ctx := stream.Context()
 	watch, err := v.views.Watch()
@@ -61,7 +61,7 @@ func (v views) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.S
 	}
 }
 
-// closing returns the error of a call that a shutdown ends.
+// closing returns the error of a call, which is ShuttingDown if a shutdown ended the call.
 func closing(err error) error {
 	if errors.Is(err, overview.ErrClosed) {
 		return wire.ShuttingDown()
@@ -87,8 +87,8 @@ func (o outlook) Members() []*snowraftv1.Member {
 	return all
 }
 
-// Ask implements overview.Source. The member asks on its own behalf, once for all who watch; each of them was found to have
-// the right.
+// Ask implements overview.Source. The member makes the call with its own rights, once for all watching clients. The right of
+// each client was checked before.
 func (o outlook) Ask(ctx context.Context, m *snowraftv1.Member) (*snowraftv1.GetStatusResponse, error) {
 	ctx = trust.WithPrincipal(ctx, trust.Member(o.Member.Node().ID()))
 	reply := new(snowraftv1.GetStatusResponse)
@@ -100,8 +100,8 @@ func (o outlook) Ask(ctx context.Context, m *snowraftv1.Member) (*snowraftv1.Get
 	return reply, err
 }
 
-// refuses reports whether an address refuses connections. The error of a call does not say so reliably: the call may be the one that
-// the end of the process cut off.
+// refuses reports whether an address refuses connections. The error of a call is not reliable for that: the exit of the process
+// may have interrupted the call.
 func refuses(ctx context.Context, address string) bool {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err == nil {

@@ -13,35 +13,35 @@ import (
 )
 
 const (
-	// maxWindowRows bounds the rows of an overview, and separately the earlier windows on their workers.
+	// maxWindowRows is the maximum number of rows of an overview, and of earlier windows on the workers of the rows.
 	maxWindowRows = 64
-	// maxDensity is the most ranges of workers.
+	// maxDensity is the maximum number of ranges of workers in the density.
 	maxDensity = 256
-	// workersAtOnce are read with the state locked. Commands wait that long, about 0.1 ms.
+	// workersAtOnce is the number of workers that are read in one lock of the state. Commands wait for that time, about 0.1 ms.
 	workersAtOnce = 1024
-	// earlierFor is the greatest time since the end of an earlier window on the worker of a row.
+	// earlierFor is the maximum time since the end of an earlier window on the worker of a row.
 	earlierFor = 10 * 60 * 1000 // ms
-	// restFactor times the time that it took to work out windows, they are used again. It takes a millisecond usually, and
-	// 50 ms for 1,000,000 used workers.
+	// restFactor is the time for which computed windows are reused, as a multiple of the time of their computation. The
+	// computation usually takes 1 ms, and 50 ms for 1,000,000 used workers.
 	restFactor = 20
 )
 
-// windowsCache has the windows of the layouts that were watched: all callers share them, and working them out takes at most
-// one part in restFactor of a core for each layout.
+// windowsCache holds the windows of the watched layouts. All callers share them. Their computation takes at most 1/restFactor
+// of a core per layout.
 type windowsCache struct {
 	mu       sync.Mutex
 	byLayout map[string]*cachedWindows
 }
 
-// cachedWindows are windows, and an overview with them.
+// cachedWindows holds windows and the overview that contains them.
 type cachedWindows struct {
 	of       *snowraftv1.Overview // without windows
 	overview *snowraftv1.Overview
 	windows  *snowraftv1.LayoutWindows
-	until    int64 // Mono, ms: newer overviews have these windows too until then
+	until    int64 // clock.Reading.Mono in ms until which newer overviews reuse windows
 }
 
-// withWindows returns an overview with the windows of a layout; the same overview if none is named.
+// withWindows returns an overview with the windows of a layout, or o if layout is empty.
 func (s *Services) withWindows(o *snowraftv1.Overview, layout string) (*snowraftv1.Overview, error) {
 	if layout == "" {
 		return o, nil
@@ -80,8 +80,8 @@ func (s *Services) withWindows(o *snowraftv1.Overview, layout string) (*snowraft
 	return next.overview, nil
 }
 
-// layoutWindows returns the granted windows of a layout at now, in Unix milliseconds, as the replica has them. The
-// holders are compared with the members, whose lanes have the positions.
+// layoutWindows returns the granted windows of a layout in a replica at now, Unix ms. It matches the holders with members. The
+// lanes of the members supply the positions.
 func layoutWindows(replica *fsm.Machine, l *snowflake.Layout, members []*snowraftv1.MemberView, now int64) *snowraftv1.LayoutWindows {
 	w := &windowsOf{layout: l, now: now, lanes: lanesOf(l.Name(), members), members: members}
 	used := uint64(0)
@@ -110,7 +110,7 @@ type claim struct {
 	position int64  // Unix ms; 0 if unknown
 }
 
-// grantKey names a grant: a worker and its token.
+// grantKey identifies a grant by its worker and token.
 type grantKey struct{ worker, token uint64 }
 
 // lanesOf returns the claims of the members' lanes of a layout.
@@ -126,7 +126,7 @@ func lanesOf(layout string, members []*snowraftv1.MemberView) map[grantKey]claim
 	return claims
 }
 
-// windowsOf collects the workers of a layout. It is used by one goroutine.
+// windowsOf collects the workers of a layout. Only one goroutine may use it.
 type windowsOf struct {
 	layout  *snowflake.Layout
 	now     int64 // Unix ms
@@ -137,7 +137,7 @@ type windowsOf struct {
 	density []uint32
 	bucket  uint64 // workers per range of density
 
-	byMembers, byOthers, ended []*snowraftv1.WorkerWindow // each at most maxWindowRows; ended by the end, latest first
+	byMembers, byOthers, ended []*snowraftv1.WorkerWindow // each at most maxWindowRows; ended sorted by end, latest first
 }
 
 // split prepares the ranges of density for the workers [0, used).
@@ -149,7 +149,7 @@ func (w *windowsOf) split(used uint64) {
 	w.density = make([]uint32, (used+w.bucket-1)/w.bucket)
 }
 
-// add counts a worker, and keeps it if a row may show it.
+// add counts a worker if it is held, and keeps it if a row may show it.
 func (w *windowsOf) add(r *fsm.WorkerRecord) {
 	until := w.layout.MillisAt(r.Until)
 	if r.Released || until <= w.now {
@@ -169,7 +169,7 @@ func (w *windowsOf) add(r *fsm.WorkerRecord) {
 	}
 }
 
-// keepEnded keeps the workers whose windows ended last.
+// keepEnded keeps a worker while its window is one of the maxWindowRows windows that ended last.
 func (w *windowsOf) keepEnded(r *fsm.WorkerRecord, until int64) {
 	if len(w.ended) == maxWindowRows && until <= w.ended[maxWindowRows-1].GetUntilAtMs() {
 		return
@@ -180,7 +180,8 @@ func (w *windowsOf) keepEnded(r *fsm.WorkerRecord, until int64) {
 	w.ended = slices.Insert(w.ended[:min(len(w.ended), maxWindowRows-1)], at, w.row(&r.GrantRecord))
 }
 
-// rows returns the rows: workers that members hold, then other held ones, each by worker, then those that ended last.
+// rows returns at most maxWindowRows rows: workers that members hold, then other held workers, both by worker number, then the
+// windows that ended last.
 func (w *windowsOf) rows() []*snowraftv1.WorkerWindow {
 	all := slices.Concat(w.byMembers, w.byOthers, w.ended)
 	return all[:min(len(all), maxWindowRows)]
@@ -196,8 +197,8 @@ func (w *windowsOf) row(r *fsm.GrantRecord) *snowraftv1.WorkerWindow {
 	return row
 }
 
-// lane returns the ID of the member that a grant's holder is, empty if it is none, and the position of the member's lane in
-// Unix milliseconds, 0 if unknown.
+// lane returns the ID of the member that holds a grant, and the position of its lane in Unix ms. The ID is empty if the holder
+// is not a member; the position is 0 if unknown.
 func (w *windowsOf) lane(r *fsm.GrantRecord) (memberID string, position int64) {
 	if c, ok := w.lanes[grantKey{r.Worker, r.Token}]; ok {
 		return c.member, c.position
@@ -208,8 +209,8 @@ func (w *windowsOf) lane(r *fsm.GrantRecord) (memberID string, position int64) {
 	return w.memberNamed(r.Holder), 0
 }
 
-// memberNamed returns the ID of the member that a holder's name is of, empty without one: members that do not answer hold
-// their workers too. Lanes of a member are named "NAME/LANE".
+// memberNamed returns the ID of the member in a holder's name; empty if there is no such member. It also finds members that do
+// not answer, which still hold their workers. Lanes of a member are named "NAME/LANE".
 func (w *windowsOf) memberNamed(holder string) string {
 	at := strings.LastIndexByte(holder, '/')
 	if at < 0 {
@@ -223,8 +224,8 @@ func (w *windowsOf) memberNamed(holder string) string {
 	return ""
 }
 
-// earlier returns the windows that ended a short time ago on the workers of rows, under earlier tokens, newest first. The
-// windows of one worker never overlap, and these show it.
+// earlier returns the windows on the workers of rows that ended within earlierFor under earlier tokens, newest first. They show
+// that the windows of one worker never overlap.
 func (w *windowsOf) earlier(s *fsm.State, rows []*snowraftv1.WorkerWindow) []*snowraftv1.WorkerWindow {
 	current := make(map[uint64]uint64, len(rows)) // tokens by worker
 	for _, r := range rows {

@@ -121,7 +121,7 @@ func (w workers) grantMessage(g allocator.Grant) *snowraftv1.Grant {
 	}
 }
 
-// workerGrant returns a grant of a worker; last is the last grant of that worker, and now a tick.
+// workerGrant returns the message of a grant. last is the last grant of the worker, and now is a tick.
 func workerGrant(l *snowflake.Layout, r fsm.GrantRecord, last fsm.WorkerRecord, now int64) *snowraftv1.WorkerGrant {
 	m := &snowraftv1.WorkerGrant{
 		Worker: r.Worker, Holder: r.Holder, HolderTokenId: r.Owner, Token: r.Token,
@@ -155,7 +155,7 @@ func checkWindow(millis int64) error {
 	return nil
 }
 
-// duration reads milliseconds that may be anything.
+// duration converts milliseconds. It limits any value to the range from 0 to the maximum of time.Duration.
 func duration(ms int64) time.Duration {
 	return time.Duration(min(max(ms, 0), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 }

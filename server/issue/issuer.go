@@ -1,5 +1,5 @@
-// Package issue is the one way to IDs and numbers. Whatever protocol a caller speaks, its request
-// passes an [Issuer], which checks and counts it, and then the [Source] of the process.
+// Package issue issues IDs and numbers for all protocols. Every request passes an [Issuer], which checks and counts it, and
+// then the [Source] of the process.
 package issue
 
 import (
@@ -18,25 +18,24 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Source issues IDs and numbers: a member from its memory or at the leader, a gateway by asking
-// members. Its errors are those of the domain, or as members sent them.
+// Source issues IDs and numbers. A member issues from its memory or at the leader, a gateway sends requests to members. Errors
+// are errors of the domain or the errors that members sent.
 type Source interface {
-	// Take appends count IDs of a layout to ids, each above after. Empty is the default layout.
+	// Take appends count IDs of a layout to ids, each above after. An empty layout means the default layout.
 	Take(ctx context.Context, ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, error)
 	// UUIDs returns count IDs of a layout as UUIDs.
 	UUIDs(ctx context.Context, layout string, count uint32) ([]string, error)
-	// Next returns the next count numbers of a sequence. A request with an ID that is not empty gets
-	// the same numbers again when it is repeated.
+	// Next returns the next count numbers of a sequence. A repeated request with the same nonempty request ID gets the same
+	// numbers again.
 	Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error)
-	// TryNext is Next of a relaxed sequence if its numbers are in memory; it does not wait. Not ok
-	// means that nothing was issued, for a reason that Next returns.
+	// TryNext is Next for a relaxed sequence whose numbers are in memory; it does not wait. If ok is false, nothing was issued;
+	// call Next for the numbers or the error.
 	TryNext(ctx context.Context, sequence string, count uint64) (n member.Numbering, ok bool)
-	// Last returns the last number that was issued, if there is one; of a strict sequence
-	// linearizably.
+	// Last returns the last issued number, if there is one. For a strict sequence the read is linearizable.
 	Last(ctx context.Context, sequence string) (last int64, ok bool, err error)
 }
 
-// Counter counts; a prometheus.Counter is one.
+// Counter is the counting part of prometheus.Counter.
 type Counter interface{ Add(float64) }
 
 // Counters are the counters of an Issuer.
@@ -45,23 +44,23 @@ type Counters struct {
 	Strict, Relaxed Counter                     // numbers, by the sequence's mode
 }
 
-// Issuer judges callers, checks requests, takes from the source and counts what it issued.
+// Issuer judges callers, checks requests, calls the source and counts issued IDs and numbers.
 type Issuer struct {
 	source   Source
 	counters Counters
-	judges   bool                        // callers, by their principals
-	ids      cowmap.Map[string, Counter] // by layout, as callers name it; only of layouts that have issued
+	judges   bool                        // judge callers by their principals
+	ids      cowmap.Map[string, Counter] // by layout name of the request; only layouts with issued IDs
 	refused  atomic.Uint64               // requests for IDs or numbers that failed
 }
 
-// New returns an Issuer. If it judges, each context has the principal of its caller, which needs the right and is subject to
-// the rate of its token; else every caller gets everything.
+// New returns an Issuer. If judges is true, each context must hold the principal of its caller; the caller needs the right and
+// is subject to the rate of its token. Otherwise every caller has every right.
 func New(source Source, counters Counters, judges bool) *Issuer {
 	return &Issuer{source: source, counters: counters, judges: judges}
 }
 
-// judge returns an error unless the caller has the right and its rate allows so many numbers. Those that are not issued
-// then are for refund.
+// judge returns an error unless the caller has the right and its rate allows count numbers. Call refund for numbers that are
+// not issued after that.
 func (i *Issuer) judge(ctx context.Context, right, resource string, count uint64) error {
 	if !i.judges {
 		return nil
@@ -79,16 +78,16 @@ func (i *Issuer) refund(ctx context.Context, count uint64) {
 	}
 }
 
-// fail counts a request of which nothing was issued, and refunds it.
+// fail counts a request for which nothing was issued, and refunds its numbers.
 func (i *Issuer) fail(ctx context.Context, count uint64) {
 	i.refused.Add(1)
 	i.refund(ctx, count)
 }
 
-// Refused returns the number of requests for IDs or numbers that failed after their caller was found to have the right.
+// Refused returns the number of failed requests for IDs or numbers of callers that have the right.
 func (i *Issuer) Refused() uint64 { return i.refused.Load() }
 
-// countIDs counts what was issued, so that a layout that does not exist gets no counter.
+// countIDs counts issued IDs. Call it only after the source issued, so that a layout that does not exist gets no counter.
 func (i *Issuer) countIDs(layout string, count uint32) {
 	i.ids.Get(layout, func(layout string) Counter {
 		return i.counters.IDs(cmp.Or(layout, snowflake.Default().Name()))
@@ -175,7 +174,7 @@ func (i *Issuer) Last(ctx context.Context, sequence string) (last int64, ok bool
 	return i.source.Last(ctx, sequence)
 }
 
-// CheckNext refuses a request for numbers that no sequence can serve.
+// CheckNext returns an error for a request for numbers that no sequence can serve.
 func CheckNext(count uint64, requestID string) error {
 	if count < 1 || count > limits.Count {
 		return wire.Invalid(fmt.Sprintf("count %d: expected 1 to %d numbers per call", count, limits.Count))
@@ -183,7 +182,7 @@ func CheckNext(count uint64, requestID string) error {
 	return CheckRequestID(requestID)
 }
 
-// CheckRequestID refuses a request ID that is too long, or that members cannot pass on.
+// CheckRequestID returns an error for a request ID that is too long, or that members cannot forward.
 func CheckRequestID(requestID string) error {
 	if !utf8.ValidString(requestID) {
 		return wire.Invalid("request ID: expected UTF-8")

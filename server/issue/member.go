@@ -9,8 +9,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// memberSource issues from a member's lanes and blocks, and numbers of strict sequences at the
-// leader.
+// memberSource issues from a member's lanes and blocks. The leader issues the numbers of strict sequences.
 type memberSource struct {
 	member *member.Member
 	router *route.Router
@@ -33,7 +32,7 @@ func (s memberSource) UUIDs(ctx context.Context, layout string, count uint32) ([
 		return nil, err
 	}
 	cluster := s.member.Node().ClusterID()
-	if cluster == "" { // it distinguishes this cluster's UUIDs from those of others
+	if cluster == "" { // the cluster ID distinguishes this cluster's UUIDs
 		return nil, s.member.NoLeader()
 	}
 	ids := Borrow()

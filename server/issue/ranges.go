@@ -8,10 +8,10 @@ import (
 
 var scratch = sync.Pool{New: func() any { return new([]allocator.Range) }}
 
-// Borrow returns empty scratch space for Take. Hand back the address of what Take returned.
+// Borrow returns empty scratch space for Take. Store the result of Take in it and pass it to Return.
 func Borrow() *[]allocator.Range { return scratch.Get().(*[]allocator.Range) }
 
-// Return keeps scratch space for another call.
+// Return keeps scratch space for another call of Borrow.
 func Return(ids *[]allocator.Range) {
 	*ids = (*ids)[:0]
 	scratch.Put(ids)

@@ -8,8 +8,7 @@ import (
 // uuidTextBytes is the length of a UUID as text.
 const uuidTextBytes = 36
 
-// writeUUIDs writes count IDs into one text, which all UUIDs are parts of. An ID of now
-// always fits a UUID, until the year 10889.
+// writeUUIDs returns count IDs as UUIDs, which are parts of one text. A newly issued ID fits a UUID until the year 10889.
 func writeUUIDs(taken []allocator.Range, count uint32, layout *snowflake.Layout, tag snowflake.UUIDTag) ([]string, error) {
 	buf := make([]byte, 0, uuidTextBytes*int(count))
 	for _, r := range taken {

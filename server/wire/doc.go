@@ -1,4 +1,3 @@
-// Package wire is the one place between errors and answers of the domain and their form in gRPC
-// messages, in both directions. Members and gateways use it on their way out, and where the answer
-// of another member comes in.
+// Package wire converts errors and answers of the domain to gRPC messages and back. Members and gateways use it for their own
+// answers and for the answers of other members.
 package wire

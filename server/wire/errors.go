@@ -17,9 +17,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// rows are the errors of the domain that need nothing but a reason. Each goes out with its reason.
-// An error that arrives with a reason is the first error that has it; none is for [rpc.InvalidArgument], which
-// many have.
+// rows are the errors of the domain that need only a reason. An outgoing error gets the reason of its row. An incoming reason
+// stands for the error of the first row that has it, except [rpc.InvalidArgument], which several rows have.
 var rows = []struct {
 	is     error
 	reason string
@@ -70,14 +69,14 @@ var rows = []struct {
 
 func refused(reason commandv1.Refusal) error { return &fsm.Refused{Reason: reason} }
 
-// Status returns an error of the domain as it travels; see also [rpc.Classify], the part of the
-// table that embedded generators have too.
+// Status returns an error of the domain in the form that gRPC sends. See also [rpc.Classify], the part of the table that
+// embedded generators use too.
 func Status(err error) error {
 	if err == nil {
 		return nil
 	}
 	if _, ok := status.FromError(err); ok {
-		return err // of another member, or made for the wire
+		return err // an error of another member, or made for gRPC
 	}
 	e := classify(err)
 	e.Message = rpc.Message(err)
@@ -108,7 +107,7 @@ func classify(err error) *rpc.Error {
 		e := rpc.NewError(rpc.RateLimited, "")
 		e.RetryAfter, e.Cause = max(limited.RetryAfter, time.Millisecond), limited
 		return e
-	case errors.Is(err, cluster.ErrUnknownOutcome): // before what it was interrupted by
+	case errors.Is(err, cluster.ErrUnknownOutcome): // before the cause of the interruption, which err may wrap too
 		return rpc.NewError(rpc.CommitUnknown, "")
 	case errors.As(err, &layout):
 		e := rpc.NewError(rpc.UnknownLayout, "")
@@ -141,8 +140,7 @@ func classify(err error) *rpc.Error {
 	return e
 }
 
-// FromMember gives an error of another member its cause, the error of the domain that it stands
-// for there.
+// FromMember returns an error of another member. Its cause is the error of the domain for which its reason stands.
 func FromMember(err error) *rpc.Error {
 	e := rpc.FromError(err)
 	if e.Cause == nil {
@@ -168,15 +166,15 @@ func cause(e *rpc.Error) error {
 	return nil
 }
 
-// Invalid is the error of a request that can never succeed.
+// Invalid returns the error of a request that can never succeed.
 func Invalid(message string) error { return rpc.NewError(rpc.InvalidArgument, message) }
 
-// Overloaded refuses a call because limit calls of its kind wait here already.
+// Overloaded returns the error of a call that is rejected because limit calls of its kind already wait at this member.
 func Overloaded(limit int, kind string) error {
 	return rpc.NewError(rpc.Overloaded, fmt.Sprintf("%d calls of %s are waiting at this member; try again later, or try another member", limit, kind))
 }
 
-// ShuttingDown refuses a call at a process that closes its ports.
+// ShuttingDown returns the error of a call at a process that closes its ports.
 func ShuttingDown() error {
 	return rpc.NewError(rpc.ShuttingDown, "this member is shutting down; try another member")
 }

@@ -9,12 +9,12 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// fill writes a range as it travels. An ID has at most 63 bits.
+// fill writes a range into its message. An ID has at most 63 bits.
 func fill(m *snowraftv1.IdRange, r allocator.Range) {
 	m.First, m.Count, m.Step = int64(r.First), r.Count, int64(r.Step) //nolint:gosec // at most 63 bits
 }
 
-// IDsResponse returns count IDs as they travel: their ranges, or packed.
+// IDsResponse returns count IDs as a message, with their ranges or packed.
 func IDsResponse(taken []allocator.Range, count uint32, packed bool) *snowraftv1.GenerateIdsResponse {
 	if packed {
 		ids := make([]int64, 0, count)
@@ -26,8 +26,7 @@ func IDsResponse(taken []allocator.Range, count uint32, packed bool) *snowraftv1
 		return &snowraftv1.GenerateIdsResponse{Ids: ids}
 	}
 	if len(taken) == 1 {
-		// Most answers are one range. They are allocated in one piece, which makes up for
-		// what the interceptor allocates.
+		// Most answers are one range. One allocation for all parts makes up for the allocations of the interceptor.
 		one := &struct {
 			resp   snowraftv1.GenerateIdsResponse
 			ranges [1]*snowraftv1.IdRange
@@ -48,8 +47,8 @@ func IDsResponse(taken []allocator.Range, count uint32, packed bool) *snowraftv1
 	return resp
 }
 
-// IDs appends what a member answered to a request for count IDs. More of them would be more than a
-// program can take in that reads them as text.
+// IDs appends the IDs of a member's answer to a request for count IDs. Another number of IDs is an error: a program that reads
+// the IDs as text may not be able to take more than count.
 func IDs(ids []allocator.Range, resp *snowraftv1.GenerateIdsResponse, count uint32) ([]allocator.Range, error) {
 	var sum uint64
 	for _, r := range resp.GetRanges() {
@@ -65,7 +64,7 @@ func IDs(ids []allocator.Range, resp *snowraftv1.GenerateIdsResponse, count uint
 	return ids, nil
 }
 
-// valid reports whether a range has IDs, each once, in 63 bits: 0 is not one.
+// valid reports whether a range has at least one ID, and each ID is unique and from 1 to 2^63-1.
 func valid(r *snowraftv1.IdRange) bool {
 	if r.GetCount() < 1 || r.GetFirst() < 1 || r.GetStep() < 1 {
 		return false

@@ -35,8 +35,8 @@ func Numbers(m *snowraftv1.NextNumbersResponse, count uint64) (member.Numbering,
 	return n, err
 }
 
-// NumbersResponse returns numbers as they travel, with texts unless a member asks, which writes them
-// itself.
+// NumbersResponse returns numbers as a message. texts adds the formatted texts of at most limits.Formatted numbers; a member
+// that forwards a request formats the numbers itself.
 func NumbersResponse(name string, n member.Numbering, texts bool) *snowraftv1.NextNumbersResponse {
 	m := &snowraftv1.NextNumbersResponse{
 		Sequence: name, First: n.First, Count: uint32(n.Count), Increment: n.Increment, //nolint:gosec // at most limits.Count
@@ -61,7 +61,7 @@ func NumbersResponse(name string, n member.Numbering, texts bool) *snowraftv1.Ne
 	return m
 }
 
-// LastResponse returns the last number, if there is one, as it travels.
+// LastResponse returns the last number as a message; a message without a number if ok is false.
 func LastResponse(last int64, ok bool) *snowraftv1.GetLastResponse {
 	if !ok {
 		return &snowraftv1.GetLastResponse{}
