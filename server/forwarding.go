@@ -178,7 +178,7 @@ func (f *forwarding) finish() {
 	}
 }
 
-// next sends a request and waits for its answer. If sent is false, the request was not sent.
+// next sends req and waits for the answer. If sent is false, nothing was sent.
 func (f *forwarding) next(ctx context.Context, req *snowraftv1.NextNumbersRequest) (got forwarded, sent bool) {
 	timeout := limits.CallTimeout
 	if deadline, ok := ctx.Deadline(); ok {

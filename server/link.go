@@ -17,7 +17,7 @@ import (
 // link is a connection to another member. It turns the errors of calls into errors of the domain. Its stats handler is sending.
 type link struct{ *grpc.ClientConn }
 
-// Invoke makes a call. If the connection cannot be made, nothing was done and the error is that of a missing leader. If the
+// Invoke calls a method. If the connection cannot be made, nothing was done and the error is that of a missing leader. If the
 // connection breaks after the call was sent, the error says that the outcome is unknown.
 func (l link) Invoke(ctx context.Context, method string, req, reply any, opts ...grpc.CallOption) error {
 	var sent atomic.Bool
@@ -49,9 +49,9 @@ func brokenLink(why string) error {
 	return unknown
 }
 
-// sending notes which calls on a connection were sent. gRPC reports OutHeader when it passes the headers, the first part of
-// a call, to the connection. Before that moment no member can have received the call. The code of an error does not
-// distinguish the two cases: it is UNAVAILABLE before and after.
+// sending notes which calls on a connection were sent. gRPC reports OutHeader when it passes the headers, which come first, to
+// the connection. Before that moment no member can have received the call. The code of an error does not distinguish the two
+// cases: it is UNAVAILABLE before and after.
 type sending struct{}
 
 type sentKey struct{}

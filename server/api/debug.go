@@ -13,7 +13,7 @@ import (
 
 const (
 	maxDebugSeconds = 60
-	// maxDebug bounds the time of a call, even if its caller reads slowly.
+	// maxDebug bounds the duration of Debug, even if its caller reads slowly.
 	maxDebug     = 5 * time.Minute
 	minSaltBytes = 16
 	maxSaltBytes = 64

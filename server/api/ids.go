@@ -28,7 +28,7 @@ func (i ids) layout(ctx context.Context, name string) (*snowflake.Layout, error)
 	return l, err
 }
 
-// bitsOf returns the bits of an ID in a request. A negative ID is an error that names the field.
+// bitsOf returns the bits of a requested ID. A negative ID is an error that names the field.
 func bitsOf(field string, id int64) (uint64, error) {
 	if id < 0 {
 		return 0, wire.Invalid(fmt.Sprintf("%s %d: expected an ID, which is never negative", field, id))

@@ -61,7 +61,7 @@ func (v views) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.S
 	}
 }
 
-// closing returns the error of a call, which is ShuttingDown if a shutdown ended the call.
+// closing returns err, or ShuttingDown if err means that the hub of overviews is closed.
 func closing(err error) error {
 	if errors.Is(err, overview.ErrClosed) {
 		return wire.ShuttingDown()

@@ -1,10 +1,10 @@
 // Package diagnose collects the files of a member for a debug archive: its state, its log, profiles of its process.
 //
-// An archive holds no secret, and names of sequences, holders and tokens only on request. Each file is made of what is
-// listed as safe here: fields of messages, attributes of log lines, labels of metrics, settings. Whatever is not listed
-// is left out. Profiles hold functions and counts, and no values of variables.
+// An archive holds no secret, and holds names of sequences, holders and tokens only on request. Each file consists of items
+// that this package lists as safe: fields of messages, attributes of log lines, labels of metrics, settings. Other items are
+// omitted. Profiles hold functions and counts, and no values of variables.
 //
-// Nothing of it costs anything until an archive is requested.
+// The package costs nothing until an archive is requested.
 package diagnose
 
 import (
@@ -27,11 +27,11 @@ import (
 )
 
 const (
-	// maxFile bounds the bytes of a file. The rest is left out.
+	// maxFile bounds the bytes of a file. The rest of a longer file is omitted.
 	maxFile = 16 << 20
-	// maxWait is the time that a file may take, apart from the CPU profile: a disk may never answer.
+	// maxWait bounds the time to make a file, except the CPU profile: a disk may never answer.
 	maxWait = 5 * time.Second
-	// problemsFile lists what an archive lacks.
+	// problemsFile lists the files that an archive lacks or has only in part.
 	problemsFile = "problems.txt"
 )
 
@@ -40,19 +40,19 @@ type Source struct {
 	Member   *member.Member
 	Metrics  prometheus.Gatherer
 	Log      *logring.Ring
-	Settings map[string]any // those that are safe to show
-	Name     string         // of the member
-	Version  string         // of the program
+	Settings map[string]any // only settings that are safe to show
+	Name     string         // name of the member
+	Version  string         // version of the program
 	DataDir  string
 }
 
-// Collector makes one archive at a time. Its methods may be called from any goroutine.
+// Collector makes one archive at a time. Its methods are safe for concurrent use.
 type Collector struct {
 	Source
 	busy sync.Mutex
 
 	mu    sync.Mutex
-	stuck map[string]bool // files that are still being made, though no call waits for them anymore
+	stuck map[string]bool // files that are being made, even if no call waits for them any longer
 }
 
 // New returns the collector of a member.
@@ -60,13 +60,13 @@ func New(s Source) *Collector { return &Collector{Source: s, stuck: make(map[str
 
 // Request is the request for an archive.
 type Request struct {
-	Duration        time.Duration // of the CPU profile
+	Duration        time.Duration // duration of the CPU profile
 	Names           bool          // include names of sequences, holders and tokens
-	Salt            []byte        // of their pseudonyms otherwise
+	Salt            []byte        // salt of the pseudonyms if Names is false
 	Status, Members proto.Message
 }
 
-// Collect calls put with each file. It fails with what put returns, at the end of ctx, and while it is running already.
+// Collect calls put with each file. It returns the error of put or of ctx, or an error if another Collect is running.
 func (c *Collector) Collect(ctx context.Context, req Request, put func(name string, content []byte) error) error {
 	if !c.busy.TryLock() {
 		return rpc.NewError(rpc.Overloaded, "this member is collecting another debug archive; wait until that is complete")
@@ -99,7 +99,7 @@ func (c *Collector) Collect(ctx context.Context, req Request, put func(name stri
 	return a.err
 }
 
-// known returns the names that an archive always shows: those of members and of layouts.
+// known returns the names that an archive always shows: the names of members and layouts, and the IDs of members.
 func (c *Collector) known() []string {
 	names := []string{c.Name}
 	for _, m := range c.Member.Node().Members() {
@@ -113,17 +113,18 @@ func (c *Collector) known() []string {
 	return names
 }
 
-// archive is an archive that is being made.
+// archive is an archive in progress.
 type archive struct {
 	*Collector
 	ctx      context.Context
 	put      func(string, []byte) error
 	redact   *Redactor
 	problems []string
-	err      error // the first of put or ctx
+	err      error // first error of put or ctx
 }
 
-// file makes a file and puts it. A file that fails is put as far as it got, and one that takes too long is left out.
+// file makes a file and passes it to put. If making fails, put gets the part that was made. A file that takes longer than
+// maxWait is omitted.
 func (a *archive) file(name string, write func(*buffer) error) {
 	if a.err != nil {
 		return
@@ -153,7 +154,7 @@ func (a *archive) file(name string, write func(*buffer) error) {
 	}
 }
 
-// guard returns a panic as an error: an archive must not end the member.
+// guard calls write and returns a panic as an error, because an archive must not stop the member.
 func guard(write func(*buffer) error, b *buffer) (err error) {
 	defer func() {
 		if recover() != nil {
@@ -184,7 +185,7 @@ func (c *Collector) end(name string) {
 	delete(c.stuck, name)
 }
 
-// buffer is the content of a file, up to maxFile.
+// buffer is the content of a file, at most maxFile bytes.
 type buffer struct{ bytes.Buffer }
 
 var errTooLong = fmt.Errorf("cut off after %d MiB", maxFile>>20)

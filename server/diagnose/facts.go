@@ -17,7 +17,7 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// document returns the writer of a JSON document.
+// document returns a function that writes v as JSON.
 func document(v any) func(*buffer) error {
 	return func(b *buffer) error {
 		raw, err := json.MarshalIndent(v, "", "  ")
@@ -29,7 +29,7 @@ func document(v any) func(*buffer) error {
 	}
 }
 
-// message returns the writer of a message in the JSON of the API.
+// message returns a function that writes a message in the JSON form of the API.
 func message(m proto.Message) func(*buffer) error {
 	return func(b *buffer) error {
 		raw, err := apijson.Marshal(m)
@@ -46,13 +46,13 @@ type About struct {
 	Version    string            `json:"version"`
 	TakenAtMS  int64             `json:"takenAtMs,string,omitempty"`
 	UptimeMS   int64             `json:"uptimeMs,string,omitempty"`
-	Processors int               `json:"processors"` // that Go uses
+	Processors int               `json:"processors"` // processors that Go uses
 	Go         string            `json:"go"`
 	Build      map[string]string `json:"build"`
 	Modules    []string          `json:"modules"`
 }
 
-// buildSettings are the settings of a build that an archive shows. Others may hold paths of the machine that built it.
+// buildSettings lists the settings of a build that an archive shows. Other settings may hold paths of the build machine.
 var buildSettings = []string{"-tags", "-race", "CGO_ENABLED", "GOARCH", "GOOS", "GOAMD64", "GOARM64", "vcs.revision", "vcs.time", "vcs.modified"}
 
 // Program describes this program.
@@ -123,7 +123,7 @@ type followerProgress struct {
 	AgeMS     int64  `json:"ageMs,string"`
 }
 
-// raftKeys are the statistics of Raft's library that an archive shows.
+// raftKeys lists the statistics of the Raft library that an archive shows.
 var raftKeys = []string{
 	"state", "term", "last_log_index", "last_log_term", "commit_index", "applied_index", "fsm_pending", "last_snapshot_index",
 	"last_snapshot_term", "latest_configuration_index", "latest_configuration", "num_peers", "last_contact", "protocol_version",
@@ -148,7 +148,7 @@ type DiskUsage struct {
 	Files      []DiskFile `json:"files"`
 	OtherFiles int        `json:"otherFiles"` // not Snowraft's
 	OtherBytes int64      `json:"otherBytes,string"`
-	FreeBytes  uint64     `json:"freeBytes,string"` // of the file system
+	FreeBytes  uint64     `json:"freeBytes,string"` // free space of the file system
 	TotalBytes uint64     `json:"totalBytes,string"`
 }
 
@@ -159,7 +159,7 @@ type DiskFile struct {
 	Modified time.Time `json:"modified"`
 }
 
-// Disk returns the sizes of a data directory, as far as they can be read.
+// Disk returns the sizes of a data directory. On an error the sizes are those that could be read.
 func Disk(dir string) (DiskUsage, error) {
 	if dir == "" {
 		return DiskUsage{}, errors.New("the member has no data directory")

@@ -9,7 +9,8 @@ import (
 	"github.com/snowraft/snowraft/internal/logring"
 )
 
-// attrs are the attributes of log lines whose texts an archive includes. Numbers, times and the like always are.
+// attrs lists the attributes of log lines whose texts an archive includes. An archive always includes numbers, times and other
+// attributes that are not text.
 var attrs = classes(map[class][]string{
 	plain: {
 		"member", "member_id", "peer", "peer_id", "leader", "leader_id", "cluster", "cluster_id", "other_cluster", "component", "name", "id",
@@ -38,10 +39,11 @@ func classes(by map[class][]string) map[string]class {
 // notShown replaces the value of an attribute that an archive does not include.
 const notShown = "(omitted)"
 
-// arguments are those of a function in the stack of a goroutine: words of memory, which may be anything.
+// arguments matches a function with its arguments in the stack of a goroutine. Arguments are words of memory and may hold any
+// data.
 var arguments = regexp.MustCompile(`(?m)^(\S.*)\([^()]*\)$`)
 
-// attr returns the value of an attribute as an archive shows it.
+// attr returns the form in which an archive shows the value of an attribute.
 func (r *Redactor) attr(a logring.Attr) string {
 	if a.Plain {
 		return a.Value
@@ -64,7 +66,7 @@ func (r *Redactor) attr(a logring.Attr) string {
 	}
 }
 
-// writeLog writes lines as a member logs them in text form.
+// writeLog writes lines in the text form of a member's log.
 func (r *Redactor) writeLog(w io.Writer, lines []logring.Line) error {
 	h := slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug - 100})
 	for _, l := range lines {

@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/common/expfmt"
 )
 
-// labels are those of metrics whose values an archive shows; docs/metrics.md explains them. The last two are of the
-// runtime's.
+// labels lists the metric labels whose values an archive shows; docs/metrics.md explains them. The last two are labels of the
+// runtime's metrics and of histograms.
 var labels = map[string]bool{
 	"protocol": true, "method": true, "code": true, "reason": true, "layout": true, "lane": true, "mode": true,
 	"role": true, "alive": true, "version": true, "cause": true, "outcome": true, "peer": true, "transport": true, "fault": true, "quantile": true, "le": true,

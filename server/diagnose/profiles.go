@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// goroutines writes the stacks of all goroutines, counted. This form has no arguments of functions, which are words of
-// memory, and it stops the process for a moment only.
+// goroutines writes the stacks of all goroutines with their counts. This form has no arguments of functions, which are words
+// of memory, and stops the process only for a moment.
 func goroutines(b *buffer) error { return pprof.Lookup("goroutine").WriteTo(b, 1) }
 
 func heap(b *buffer) error { return pprof.Lookup("heap").WriteTo(b, 0) }
 
-// cpu puts a CPU profile of a duration. It waits as long if another profile is in progress, for the second reading of
-// the metrics.
+// cpu puts a CPU profile of the given duration. If another profile is in progress, it only waits for the duration, which
+// separates the two readings of the metrics.
 func (a *archive) cpu(name string, duration time.Duration) {
 	if a.err != nil {
 		return

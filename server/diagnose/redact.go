@@ -12,16 +12,16 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Redactor keeps names of sequences, holders and tokens out of an archive. A pseudonym replaces each of them, the same
-// one wherever a name occurs and in every member that uses the same salt. Without the salt, which no archive holds, a
-// pseudonym cannot be traced to its name.
+// Redactor keeps names of sequences, holders and tokens out of an archive. It replaces each name with a pseudonym. A name has
+// the same pseudonym everywhere, and in the archives of all members that use the same salt. Without the salt, which no archive
+// holds, a pseudonym cannot be traced to its name.
 type Redactor struct {
-	names bool // show them
+	names bool // show names
 	salt  []byte
-	known map[string]bool // names that are always shown: of members and layouts
+	known map[string]bool // names that are always shown, such as those of members and layouts
 }
 
-// NewRedactor returns a redactor. The known names are those of members and layouts.
+// NewRedactor returns a redactor. It always shows the known names, which are those of members and layouts.
 func NewRedactor(names bool, salt []byte, known ...string) *Redactor {
 	r := &Redactor{names: names, salt: salt, known: make(map[string]bool)}
 	for _, name := range known {
@@ -40,18 +40,19 @@ func (r *Redactor) Name(name string) string {
 	return "name-" + hex.EncodeToString(sum.Sum(nil)[:6])
 }
 
-// right is a right that is for a name.
+// right matches the rights that apply to a name.
 const right = `(?:ids:issue|seq:next|seq:read|seq:admin|worker:lease):`
 
-// hidden finds what may be a name in a text, in one pass: callers choose names, and a name may look like any of these.
-// It finds a quoted name, which has no end if the text was cut off; a resource, which may be anything, after the right
-// that a token lacks; and a name after a right or after the ID of a token, up to the next space: no name has one.
+// hidden matches the parts of a text that may be names. It needs one pass, because callers choose names and a name may look
+// like any of these parts. The parts are: a quoted name, without an end if the text was cut off; a resource after the right
+// that a token lacks, which may be any text; and a name after a right or after the ID of a token, up to the next space,
+// because no name has a space.
 var hidden = regexp.MustCompile(`(?s)"((?:[^"\\]|\\.)*)("|\\?$)|\b(lacks the scope ` + right + `)(.+)|\b(` + right + `|token \d+ \()(\S+)`)
 
-// beforeQuote are the characters before a quote that opens. No other quote comes after one of them.
+// beforeQuote lists the characters that precede an opening quote. No other quote follows one of them.
 const beforeQuote = " \t\r\n([{<=:,;"
 
-// Text returns a text for people without names. A quote that does not belong to a quoted name, such as one in the name
+// Text returns a text for people without its names. A quote that does not belong to a quoted name, such as a quote in the name
 // of a member, hides the rest of the text.
 func (r *Redactor) Text(text string) string {
 	if r.names {
@@ -78,7 +79,7 @@ func (r *Redactor) Text(text string) string {
 	return b.String() + text[end:]
 }
 
-// run returns what follows a right, or the ID of a token, which has the name in parentheses.
+// run redacts the text after a right or after the ID of a token. After the ID of a token, the name is in parentheses.
 func (r *Redactor) run(run string, ofToken bool) string {
 	if !ofToken {
 		return r.Name(run)
@@ -86,10 +87,10 @@ func (r *Redactor) run(run string, ofToken bool) string {
 	if i := strings.LastIndexByte(run, ')'); i >= 0 && strings.Contains(":;,.", run[i+1:]) {
 		return r.Name(run[:i]) + run[i:]
 	}
-	return r.Name(run) // cut off
+	return r.Name(run) // the text was cut off
 }
 
-// unquote returns a quoted name as it is.
+// unquote returns a quoted name without its quotes and escapes.
 func unquote(quoted string) string {
 	name, err := strconv.Unquote(quoted)
 	if err != nil {
@@ -98,21 +99,21 @@ func unquote(quoted string) string {
 	return name
 }
 
-// actor returns an actor of a change. The name of a token may have any visible character.
+// actor redacts the actor of a change. The name of a token may contain any visible character.
 func (r *Redactor) actor(actor string) string {
 	rest, ofToken := strings.CutPrefix(actor, "token ")
 	if !ofToken || r.names {
-		return actor // a member by its ID, or what is not a token
+		return actor // a member ID, or another actor that is not a token
 	}
 	id, name, _ := strings.Cut(rest, " (")
 	return "token " + id + " (" + r.Name(strings.TrimSuffix(name, ")")) + ")"
 }
 
-// plainScope is a scope that can be told from a part of another one.
+// plainScope matches a scope that cannot be a part of another scope.
 var plainScope = regexp.MustCompile(`^(?:metrics:read|cluster:read|cluster:admin|tokens:admin|tokens:verify|` + right + `\S+)$`)
 
-// scopes returns a list of scopes. A resource in a scope may have spaces; the list then has no unique meaning, and is
-// one name.
+// scopes redacts a list of scopes. A resource in a scope may have spaces. The list is then ambiguous, and the whole list is
+// redacted as one name.
 func (r *Redactor) scopes(list string) string {
 	scopes := strings.Fields(strings.TrimSuffix(strings.TrimPrefix(list, "["), "]"))
 	for i, scope := range scopes {
@@ -124,20 +125,20 @@ func (r *Redactor) scopes(list string) string {
 	return "[" + strings.Join(scopes, " ") + "]"
 }
 
-// class says what a text may hold.
+// class is the kind of content that a text may hold.
 type class int
 
 const (
 	omitted class = iota // unknown: left out
-	plain                // no names but those of members and layouts
+	plain                // no names except those of members and layouts
 	text                 // prose, which quotes names
 	name                 // a name
-	actor                // of a change, with the name of a token
+	actor                // actor of a change, with the name of a token
 	scopes               // a list of scopes, which have names
-	stack                // of a goroutine, with the arguments of its functions
+	stack                // stack of a goroutine, with the arguments of its functions
 )
 
-// fields are the texts of messages that an archive includes, by message and field.
+// fields lists the text fields of messages that an archive includes, by message and field.
 var fields = map[protoreflect.FullName]map[protoreflect.Name]class{
 	"snowraft.v1.GetStatusResponse": {
 		"cluster_id": plain, "member_id": plain, "name": plain, "leader_id": plain, "leader_name": plain, "version": plain,
@@ -165,7 +166,7 @@ func classOf(f protoreflect.FieldDescriptor) class {
 	}
 }
 
-// Message returns a copy of a message without names, and without texts that are not known.
+// Message returns a copy of a message without names and without texts that fields does not list.
 func (r *Redactor) Message(m proto.Message) proto.Message {
 	m = proto.Clone(m)
 	r.message(m.ProtoReflect())

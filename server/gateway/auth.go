@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// auth returns how this gateway knows its callers; nil in front of an open cluster.
+// auth returns the authentication of callers; nil in front of an open cluster.
 func (g *Gateway) auth(m *members) *frontend.Auth {
 	if g.cfg.Token == "" {
 		return nil
@@ -28,7 +28,7 @@ func (g *Gateway) auditLog() *trust.AuditLog {
 	return g.cfg.AuditLog
 }
 
-// tls returns the configurations of the ports, by their protocols; nil without a certificate.
+// tls returns a function that makes the TLS configuration of a port with given protocols; nil if the gateway has no certificate.
 func (g *Gateway) tls() func(protocols ...string) *tls.Config {
 	if g.cfg.OwnCertificate == nil {
 		return nil
@@ -38,7 +38,8 @@ func (g *Gateway) tls() func(protocols ...string) *tls.Config {
 	}
 }
 
-// verify queries a member about the text of a caller's token, with this gateway's own token.
+// verify requests the record of a caller's token from a member, with this gateway's own token. The record is nil if the token
+// is not valid.
 func (m *members) verify(ctx context.Context, text string) (*trust.Record, error) {
 	resp := new(snowraftv1.VerifyTokenResponse)
 	err := m.conn.Invoke(ctx, snowraftv1.TokenService_VerifyToken_FullMethodName, &snowraftv1.VerifyTokenRequest{Text: text}, resp)

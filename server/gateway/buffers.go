@@ -15,30 +15,30 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// maxBuffered is the greatest number of IDs that one request gets from a buffer. A larger request goes to a member:
-// that costs little beside writing so many down, and leaves the buffer to the others.
+// maxBuffered is the greatest number of IDs that one request gets from a buffer. A larger request goes to a member: the call
+// costs little compared with the encoding of so many IDs, and leaves the buffer to other requests.
 const maxBuffered = 64
 
-// bufferAge is the greatest age of an ID that a gateway answers with. Members' clocks may differ by as
-// much, so that IDs are in no other order than those that members are asked for.
+// bufferAge is the greatest age of an ID that a gateway issues. The clocks of members may differ by as much, so buffered IDs
+// are ordered as well as IDs that members issue on request.
 const bufferAge = time.Second
 
-// A buffer holds the IDs that the rate needs. An unused buffer costs the cluster minBuffer IDs each
-// bufferAge, which is little also for a layout that has some thousand IDs per second.
+// The size of a buffer follows the rate of requests. An unused buffer costs the cluster minBuffer IDs per bufferAge, which is
+// little even for a layout with some thousand IDs per second.
 const (
 	minBuffer = maxBuffered
 	maxBuffer = 1_000_000
 )
 
-// idSource issues IDs of one layout, one at a time. A client.Buffer is one.
+// idSource issues IDs of one layout, one at a time. client.Buffer implements it.
 type idSource interface {
 	Next(ctx context.Context) (int64, error)
 	Stats() client.BufferStats
 	Close() error
 }
 
-// buffers are the sources of IDs by layout. There is one only for a layout of which a member has
-// issued IDs, so that made-up names fill nothing.
+// buffers holds the sources of IDs by layout. A layout gets a source only after a member has issued IDs of it, so that invalid
+// names of layouts take no memory.
 type buffers struct {
 	open func(layout string) (idSource, error)
 
@@ -47,7 +47,7 @@ type buffers struct {
 	closed bool
 }
 
-// of is the source of a layout, nil if there is none yet.
+// of returns the source of a layout; nil if there is none yet.
 func (b *buffers) of(layout string) idSource {
 	if found, ok := b.all.Load(cmp.Or(layout, snowflake.Default().Name())); ok {
 		return found.(idSource)
@@ -55,7 +55,7 @@ func (b *buffers) of(layout string) idSource {
 	return nil
 }
 
-// add makes a source of a layout that exists.
+// add opens a source for an existing layout, unless there is one already.
 func (b *buffers) add(layout string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,14 +78,14 @@ func (b *buffers) close() {
 	}
 }
 
-// each is all layouts with their sources.
+// each returns an iterator over all layouts with their sources.
 func (b *buffers) each() iter.Seq2[string, idSource] {
 	return func(yield func(string, idSource) bool) {
 		b.all.Range(func(layout, source any) bool { return yield(layout.(string), source.(idSource)) })
 	}
 }
 
-// fromSource appends count IDs. If it fails, those that it has taken are lost.
+// fromSource appends count IDs of a source. On an error, the IDs that it has taken are lost.
 func fromSource(ctx context.Context, source idSource, ids []allocator.Range, count uint32) ([]allocator.Range, error) {
 	mine, cancel := frontend.Within(ctx, wait)
 	defer cancel()
@@ -102,7 +102,7 @@ func fromSource(ctx context.Context, source idSource, ids []allocator.Range, cou
 	return ids, nil
 }
 
-// join appends an ID, to the last range if it follows there.
+// join appends an ID. It extends the last range if the ID is the next ID of that range.
 func join(ids []allocator.Range, id uint64) []allocator.Range {
 	if n := len(ids); n > 0 {
 		if last := &ids[n-1]; last.Step == 1 && id == last.First+uint64(last.Count) {

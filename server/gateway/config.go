@@ -15,28 +15,28 @@ import (
 type Config struct {
 	// Name is the name of the gateway in INFO; if empty, the host name.
 	Name string
-	// Members are API addresses of members; some suffice.
+	// Members are API addresses of some members; at least one is required.
 	Members []string
 
-	// Bind addresses, host:port; port 0 picks a free one.
+	// Bind addresses, host:port; port 0 selects a free port.
 	APIAddr  string
 	HTTPAddr string
 	// RedisAddr is the address for Redis clients; empty disables the listener.
 	RedisAddr string
-	// ThriftAddr is the address for clients of Twitter's Snowflake server; empty: none.
+	// ThriftAddr is the address for clients of Twitter's Snowflake server; empty disables the listener.
 	ThriftAddr string
 
-	// Token is the gateway's own, by which it asks members what callers may do and fetches IDs ahead; empty in
-	// front of an open cluster, where anyone may do anything.
+	// Token is the gateway's own token, with which it requests the rights of callers from members and fetches IDs ahead. It is
+	// empty in front of an open cluster, where every caller has every right.
 	Token string
-	// CA is PEM to verify members by; nil: the pin in the token.
+	// CA is a CA certificate in PEM to verify members; nil: the pin in the token verifies members.
 	CA []byte
-	// OwnCertificate is for clients; nil: clients speak plain TCP.
+	// OwnCertificate is the certificate for clients; nil: clients use plain TCP.
 	OwnCertificate *trust.OwnCertificate
-	// AuditLog gets the administrative calls; nil: the log.
+	// AuditLog records the administrative calls; nil: Logger records them.
 	AuditLog *trust.AuditLog
 
-	// Tracer makes spans of requests; nil: none. The owner closes it after the gateway.
+	// Tracer makes spans of requests; nil: no spans. The caller of Open closes the tracer after the gateway.
 	Tracer *tracing.Tracer
 
 	Logger  *slog.Logger

@@ -1,5 +1,5 @@
-// Package gateway has the ports of a member and no member behind them: a [Gateway] asks the
-// members for all that it answers.
+// Package gateway implements a stateless gateway to a cluster. A [Gateway] has the client ports of a member and sends requests
+// to the members.
 package gateway
 
 import (
@@ -18,30 +18,30 @@ import (
 	"github.com/snowraft/snowraft/server/frontend"
 )
 
-// endpoints is embedded by that name, so that its methods are the gateway's and it is not.
+// endpoints is an alias with a lower-case name: Gateway embeds it, so its methods are exported and the field is not.
 type endpoints = frontend.Server
 
-// Gateway holds no data, no vote and no worker, so that any number of them may come and go.
+// Gateway is a running gateway. It holds no data, no vote and no worker, so any number of gateways may come and go.
 //
-// IDs come from buffers, a buffer of each layout that was requested; numbers of a sequence are
-// requested together by those who ask at the same time; all else goes to a member as it is.
+// IDs come from one buffer per requested layout. Concurrent requests for numbers of a sequence share calls to a member. Other
+// requests go to a member unchanged.
 type Gateway struct {
 	*endpoints
 	cfg    Config
-	began  int64 // on the monotonic clock, ms
+	began  int64 // start time, monotonic clock in ms
 	clock  clock.Source
 	client *client.Client
 	source *source
 	views  *views
-	// createsAt is the time at which an INCR may create a sequence, in ms of the monotonic clock.
+	// createsAt is the time from which the gateway again requests the creation of a sequence for an INCR, monotonic clock in ms.
 	createsAt atomic.Int64
 
 	closeOnce sync.Once
 	closeErr  error
 }
 
-// Open binds all ports and begins to connect to the members. It returns when the ports
-// are served, which may be before any member can be reached; see Ready.
+// Open binds all ports and begins to connect to the members. It returns when the ports are served. At that time the gateway
+// may not have reached a member yet; see Ready.
 func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -93,8 +93,8 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 // Alive returns nil: a gateway has no work of its own that could be stuck.
 func (g *Gateway) Alive() error { return nil }
 
-// Close ends the gateway gracefully: readiness off, requests in flight finished, then the
-// connections to the members. ctx bounds the graceful part.
+// Close shuts the gateway down gracefully. The gateway stops being ready, finishes requests in flight, then closes its
+// connections to the members. ctx bounds the wait for requests.
 func (g *Gateway) Close(ctx context.Context) error {
 	g.closeOnce.Do(func() {
 		close(g.views.closing)
@@ -106,7 +106,7 @@ func (g *Gateway) Close(ctx context.Context) error {
 	return g.closeErr
 }
 
-// uptime is since the gateway began.
+// uptime returns the time since the gateway started.
 func (g *Gateway) uptime() time.Duration {
 	return time.Duration(g.clock().Mono-g.began) * time.Millisecond
 }

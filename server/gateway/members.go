@@ -20,14 +20,14 @@ import (
 
 // members calls members for a gateway.
 type members struct {
-	id   string // of the gateway; differs between starts
-	name string // of the gateway
-	// secured: calls go with the token of their caller, and not with the gateway's own.
+	id   string // ID of the gateway; new at each start
+	name string // name of the gateway
+	// secured reports whether a call for a caller has the token of the caller in place of the gateway's own token.
 	secured bool
 	conn    grpc.ClientConnInterface
 }
 
-// serve is the interceptor of calls to the gateway.
+// serve is the gRPC interceptor of the gateway. It rejects calls that admit rejects.
 func (m *members) serve(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	if err := m.admit(ctx, info.FullMethod); err != nil {
 		return nil, err
@@ -35,11 +35,11 @@ func (m *members) serve(ctx context.Context, req any, info *grpc.UnaryServerInfo
 	return handler(ctx, req)
 }
 
-// admit refuses calls that would not end, or that a member must not get from here.
+// admit returns an error for calls that would loop, and for calls that a gateway must not send to a member.
 func (m *members) admit(ctx context.Context, method string) error {
 	switch {
 	case len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0:
-		// The address of a member became this gateway's. Another member would forward the call again.
+		// This gateway now has the address of a former member. Another member would forward the call again.
 		return rpc.NewError(rpc.NotLeader, "this process is a gateway, which never leads")
 	case slices.Contains(metadata.ValueFromIncomingContext(ctx, rpc.Via), m.id):
 		return rpc.NewError(rpc.NotAMember, fmt.Sprintf("gateway %s forwards requests to itself; name members in --members", m.name))
@@ -50,18 +50,18 @@ func (m *members) admit(ctx context.Context, method string) error {
 	}
 }
 
-// sign puts this gateway's ID on all calls to members.
+// sign adds this gateway's ID to the metadata of every call to a member.
 func (m *members) sign(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	return invoke(metadata.AppendToOutgoingContext(ctx, rpc.Via, m.id), method, req, reply, cc, opts...)
 }
 
-// signStream puts this gateway's ID on all streams to members, so on each request of a stream.
+// signStream adds this gateway's ID to the metadata of every stream to a member, and therefore to each request of a stream.
 func (m *members) signStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, begin grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	return begin(metadata.AppendToOutgoingContext(ctx, rpc.Via, m.id), desc, cc, method, opts...)
 }
 
-// ask makes a call to a member on behalf of a caller. Of the caller's metadata it takes along only through which
-// gateways it came, and the token.
+// ask makes a call to a member on behalf of a caller. Of the caller's metadata it forwards only the IDs of the gateways that
+// the call has passed, and the token.
 func (m *members) ask(ctx context.Context, method string, req, reply any) error {
 	return answered(m.conn.Invoke(m.onBehalf(ctx), method, req, reply))
 }
@@ -77,7 +77,7 @@ func (m *members) onBehalf(ctx context.Context) context.Context {
 	return ctx
 }
 
-// answered returns the error of a call to a member, for a caller.
+// answered converts the error of a call to a member to an error for a caller.
 func answered(err error) error {
 	if errors.Is(err, client.ErrClosed) {
 		return wire.ShuttingDown()
@@ -85,8 +85,8 @@ func answered(err error) error {
 	return reasoned(err)
 }
 
-// reasoned gives a reason to the error of a call that no member answered because there was no connection, or because it
-// broke.
+// reasoned returns err with a reason if no member answered the call: NoLeader if the call was not sent, or CommitUnknown if the
+// connection broke.
 func reasoned(err error) error {
 	failed, ok := errors.AsType[*client.Error](err)
 	if !ok || failed.Reason != "" || status.Code(failed) != codes.Unavailable {

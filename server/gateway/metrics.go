@@ -8,7 +8,7 @@ import (
 	"github.com/snowraft/snowraft/server/frontend"
 )
 
-// asked counts the requests that a gateway sends to members. Their addresses are not labels: they come and go.
+// asked counts the requests that a gateway sends to members. Addresses of members are not labels, because members come and go.
 type asked struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -25,7 +25,7 @@ func newAsked() *asked {
 	}
 }
 
-// try is a client's hook.
+// try implements client.Hooks.Try.
 func (a *asked) try(t client.TryInfo) {
 	e := rpc.FromError(t.Err)
 	method := t.Method[1:] // without the slash
@@ -45,7 +45,7 @@ type collector struct {
 	asked *asked
 }
 
-// Describe implements prometheus.Collector. It describes nothing, as layouts come and go.
+// Describe implements prometheus.Collector. It describes nothing, because layouts come and go.
 func (collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.

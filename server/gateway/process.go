@@ -13,7 +13,7 @@ import (
 	"github.com/snowraft/snowraft/server/redis"
 )
 
-// offAge is the time that a gateway requests no creation of sequences after the configuration let INCR create none.
+// offAge is the time for which a gateway requests no creation of sequences after a member answered REDIS_CREATE_OFF.
 const offAge = time.Second
 
 // process implements [frontend.Process] for a gateway.
@@ -24,7 +24,7 @@ type process struct {
 
 var _ frontend.Process = process{}
 
-// Exists reports whether there is such a sequence.
+// Exists reports whether a sequence exists.
 func (p process) Exists(ctx context.Context, sequence string) (bool, error) {
 	err := p.ask(ctx, snowraftv1.SequenceService_GetSequence_FullMethodName,
 		&snowraftv1.GetSequenceRequest{Name: sequence, Local: true}, new(snowraftv1.GetSequenceResponse))
@@ -34,7 +34,7 @@ func (p process) Exists(ctx context.Context, sequence string) (bool, error) {
 	return err == nil, err
 }
 
-// Create creates a sequence on demand. The result is false if the configuration lets no INCR create sequences.
+// Create creates a sequence on demand. The result is false if the configuration does not let INCR create sequences.
 func (p process) Create(ctx context.Context, sequence string) (created bool, err error) {
 	now := p.g.clock().Mono
 	if now < p.g.createsAt.Load() {
@@ -48,7 +48,7 @@ func (p process) Create(ctx context.Context, sequence string) (created bool, err
 	return err == nil, err
 }
 
-// Failure is nil: nothing that can break is kept here.
+// Failure returns nil: a gateway keeps no state that can break.
 func (process) Failure() error { return nil }
 
 // Clock returns the gateway's clock, in Unix ms.

@@ -15,7 +15,8 @@ import (
 	"github.com/snowraft/snowraft/server/issue"
 )
 
-// services are those of a member: what issues is served here, and the rest by members.
+// services are the services of a member. The gateway serves the issuing methods and GetOverview itself, and forwards the other
+// unary methods to members.
 type services struct {
 	issuer *issue.Issuer
 	views  *views
@@ -23,13 +24,13 @@ type services struct {
 }
 
 func (s services) register(g grpc.ServiceRegistrar) error {
-	own := map[string]any{ // by service
+	own := map[string]any{ // implementations by service
 		snowraftv1.IdService_ServiceDesc.ServiceName:         api.IDs{Issuer: s.issuer},
 		snowraftv1.SequenceService_ServiceDesc.ServiceName:   api.Numbers{Issuer: s.issuer},
 		snowraftv1.OperationsService_ServiceDesc.ServiceName: operations{},
 		snowraftv1.ViewService_ServiceDesc.ServiceName:       s.views,
 	}
-	served := []string{ // by these
+	served := []string{ // methods of own that the gateway serves itself
 		snowraftv1.IdService_GenerateIds_FullMethodName, snowraftv1.IdService_GenerateUuids_FullMethodName,
 		snowraftv1.SequenceService_NextNumbers_FullMethodName, snowraftv1.SequenceService_GetLast_FullMethodName,
 		snowraftv1.ViewService_GetOverview_FullMethodName,
@@ -40,7 +41,7 @@ func (s services) register(g grpc.ServiceRegistrar) error {
 		snowraftv1.TokenService_ServiceDesc, snowraftv1.OperationsService_ServiceDesc,
 		snowraftv1.ViewService_ServiceDesc,
 	} {
-		desc.Methods = slices.Clone(desc.Methods) // those of the package stay as they are
+		desc.Methods = slices.Clone(desc.Methods) // the package's own slice must not change
 		for i, m := range desc.Methods {
 			if slices.Contains(served, "/"+desc.ServiceName+"/"+m.MethodName) {
 				continue
@@ -70,7 +71,7 @@ func (operations) Debug(*snowraftv1.DebugRequest, grpc.ServerStreamingServer[sno
 	return rpc.NewError(rpc.UnknownEndpoint, "a gateway has no debug archive; set --addr to a member")
 }
 
-// passOn serves a method by asking a member the same.
+// passOn returns a handler that forwards the calls of a method to a member.
 func (m *members) passOn(service, method string) (grpc.MethodHandler, error) {
 	found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(service).Append(protoreflect.Name(method)))
 	if err != nil {

@@ -22,11 +22,11 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// wait is the time that IDs and numbers may take to come from members, which wait for a leader
-// for half of that. So callers learn why there are none before they have given up.
+// wait bounds the wait for IDs and numbers from members. Members wait for a leader for half of that time, so callers learn the
+// reason of a failure before they give up.
 const wait = 2 * route.Wait
 
-// source issues what members issued: IDs from buffers, and numbers by calls that callers share.
+// source issues IDs and numbers that members issued: IDs from buffers, and numbers by calls that callers share.
 type source struct {
 	*members
 	buffers buffers
@@ -48,8 +48,8 @@ func newSource(m *members, open func(layout string) (idSource, error)) *source {
 	return s
 }
 
-// Take takes few IDs from the layout's buffer. IDs above after come from a member: those that are
-// buffered may be below it.
+// Take takes at most maxBuffered IDs from the layout's buffer. Other requests go to a member. So do requests with after, because
+// buffered IDs may be below after.
 func (s *source) Take(ctx context.Context, ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, error) {
 	if buffer := s.buffers.of(layout); buffer != nil && count <= maxBuffered && after == 0 {
 		return fromSource(ctx, buffer, ids, count)
@@ -66,28 +66,28 @@ func (s *source) Take(ctx context.Context, ids []allocator.Range, layout string,
 	return wire.IDs(ids, resp, count)
 }
 
-// UUIDs queries a member, which knows the layout's bits and its cluster's ID.
+// UUIDs requests UUIDs from a member, which knows the layout's bits and the ID of the cluster.
 func (s *source) UUIDs(ctx context.Context, layout string, count uint32) ([]string, error) {
 	resp := new(snowraftv1.GenerateUuidsResponse)
 	err := s.askSoon(ctx, snowraftv1.IdService_GenerateUuids_FullMethodName, &snowraftv1.GenerateUuidsRequest{Layout: layout, Count: count}, resp)
 	return resp.GetUuids(), err
 }
 
-// Next serves callers that come during a call to a member with one call, the next. A request with
-// an ID has an answer of its own, at the leader.
+// Next requests numbers from a member. Callers that arrive during a call share the next call. A request with a request ID is a
+// call of its own, because the leader keeps its answer.
 func (s *source) Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
-	if requestID != "" || tracing.Sampled(ctx) { // a shared call would be in the trace of one caller only
+	if requestID != "" || tracing.Sampled(ctx) { // the trace of only one caller would contain a shared call
 		return s.askNext(ctx, sequence, count, requestID)
 	}
 	return s.numbers.Do(ctx, share.Key{Sequence: sequence, Principal: trust.PrincipalOf(ctx)}, count)
 }
 
-// TryNext has nothing in memory.
+// TryNext returns false, because a gateway has no numbers in memory.
 func (*source) TryNext(context.Context, string, uint64) (n member.Numbering, ok bool) {
 	return n, false
 }
 
-// Last queries a member.
+// Last requests the last number from a member.
 func (s *source) Last(ctx context.Context, sequence string) (int64, bool, error) {
 	resp := new(snowraftv1.GetLastResponse)
 	err := s.ask(ctx, snowraftv1.SequenceService_GetLast_FullMethodName, &snowraftv1.GetLastRequest{Sequence: sequence}, resp)
@@ -103,15 +103,15 @@ func (s *source) askNext(ctx context.Context, sequence string, count uint64, req
 	return wire.Numbers(reply, count)
 }
 
-// askSoon queries a member and gives up after wait.
+// askSoon is ask with a timeout of wait.
 func (s *source) askSoon(ctx context.Context, method string, req, reply any) error {
 	soon, cancel := frontend.Within(ctx, wait)
 	defer cancel()
 	return overdue(ctx, s.ask(soon, method, req, reply))
 }
 
-// overdue is an error of what was given up after wait, for a caller who would have waited
-// longer. Where no member said why, there is none that leads or issues.
+// overdue returns the error of a call that ended after wait, for a caller that would have waited longer. If no member reported a
+// reason, the reason is NoLeader.
 func overdue(caller context.Context, err error) error {
 	if err == nil {
 		return nil

@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// viewWait is the time that a member may take for an overview, and for the next one.
+	// viewWait is the time after which a member counts as silent if it has not sent an overview, or the next overview.
 	viewWait = 2 * time.Second
-	// viewPause is the time between two tries to watch a member.
+	// viewPause is the pause between two attempts to watch a member.
 	viewPause = 500 * time.Millisecond
 )
 
-// views shows the overviews of a member that answers, and if none does, that none does.
+// views serves the overviews of a member that answers. If no member answers, it serves an overview that says so.
 type views struct {
 	snowraftv1.UnimplementedViewServiceServer
 	*members
@@ -48,7 +48,7 @@ func (v *views) GetOverview(ctx context.Context, req *snowraftv1.GetOverviewRequ
 	return &snowraftv1.GetOverviewResponse{Overview: overview.Unreachable(v.name, now, now, whySilent(err), nil)}, nil
 }
 
-// WatchOverview implements snowraftv1.ViewServiceServer. It moves on to another member when one falls silent.
+// WatchOverview implements snowraftv1.ViewServiceServer. It watches another member when the present member falls silent.
 func (v *views) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.ServerStreamingServer[snowraftv1.WatchOverviewResponse]) error {
 	defer v.watches.Add(-1)
 	if v.watches.Add(1) > overview.MaxWatches {
@@ -56,9 +56,9 @@ func (v *views) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.
 	}
 	ctx, cancel := context.WithCancel(stream.Context())
 	defer cancel()
-	var last *snowraftv1.Overview // as a member composed it
-	var since int64               // no member answers, Unix ms
-	retried := false              // since the last overview
+	var last *snowraftv1.Overview // last overview of a member; nil for none
+	var since int64               // time since which no member answers, Unix ms; 0 while a member answers
+	retried := false              // one retry without a pause happened since the last overview
 	for {
 		began := v.now().Wall
 		err := v.relay(ctx, req, func(o *snowraftv1.Overview) error {
@@ -97,7 +97,7 @@ func (v *views) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.
 	}
 }
 
-// relay passes the overviews of one member on until it falls silent.
+// relay forwards the overviews of one member until the member falls silent.
 func (v *views) relay(ctx context.Context, req *snowraftv1.WatchOverviewRequest, send func(*snowraftv1.Overview) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -126,12 +126,13 @@ func (v *views) relay(ctx context.Context, req *snowraftv1.WatchOverviewRequest,
 	return answered(err)
 }
 
-// whySilent returns for people why no member answers: what gRPC says of broken streams is for those who know gRPC.
+// whySilent returns an error for people that says why no member answers. It replaces gRPC's errors about broken streams, which
+// only readers who know gRPC understand.
 func whySilent(err error) error {
 	switch e := rpc.FromError(err); {
 	case e.Reason != "":
 		plain := *e
-		plain.Message = strings.TrimPrefix(e.Message, "snowraft: ") // of the client's errors
+		plain.Message = strings.TrimPrefix(e.Message, "snowraft: ") // prefix of the client's errors
 		return &plain
 	case errors.Is(err, context.DeadlineExceeded) || e.Code == codes.DeadlineExceeded:
 		return errSilent
@@ -152,7 +153,8 @@ func (v *views) isClosing() bool {
 // errSilent is the error of a member that sends no overviews.
 var errSilent = rpc.NewError(rpc.NoLeader, "the member sends nothing")
 
-// silent reports whether an error says that no member answers, or that the member shuts down, rather than what it answers.
+// silent reports whether an error means that no member answers or that the member shuts down. Other errors are answers of a
+// member.
 func silent(err error) bool {
 	if errors.Is(err, io.EOF) || errors.Is(err, context.DeadlineExceeded) {
 		return true

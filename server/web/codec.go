@@ -12,10 +12,10 @@ import (
 	"github.com/snowraft/snowraft/internal/apijson"
 )
 
-// codec is the JSON of /v1, one line each.
+// codec reads and writes the JSON of /v1, one line per message.
 var codec = &jsonCodec{}
 
-// jsonCodec implements runtime.Marshaler for messages, which is all that bodies hold.
+// jsonCodec implements runtime.Marshaler for protobuf messages. Bodies hold nothing else.
 type jsonCodec struct{ runtime.JSONPb }
 
 // Marshal writes a message.
@@ -28,7 +28,7 @@ func (*jsonCodec) Marshal(v any) ([]byte, error) {
 	return append(line, '\n'), err
 }
 
-// Unmarshal reads into a message, or into a field of one, whose type is a pointer to a message.
+// Unmarshal reads into a message, or into a field of a message. The type of such a field is a pointer to a message.
 func (*jsonCodec) Unmarshal(raw []byte, v any) error {
 	if m, ok := v.(proto.Message); ok {
 		return apijson.Unmarshal(raw, m)
@@ -42,7 +42,7 @@ func (*jsonCodec) Unmarshal(raw []byte, v any) error {
 	return apijson.Unmarshal(raw, m)
 }
 
-// NewDecoder reads a whole body, which must be one JSON value; an empty one is io.EOF.
+// NewDecoder returns a decoder that reads a whole body, which must be one JSON value. An empty body is io.EOF.
 func (c *jsonCodec) NewDecoder(r io.Reader) runtime.Decoder {
 	return runtime.DecoderFunc(func(v any) error {
 		raw, err := io.ReadAll(r)

@@ -1,9 +1,6 @@
-// Package web is HTTP as a member speaks it: the public services as JSON under
-// /v1, numbers as plain text for shells, the paths of other ID servers for
-// those who come from them, and the documentation of it all.
+// Package web serves the HTTP interface of members and gateways: the public services as JSON under /v1, numbers as plain text
+// for shells, the paths of other ID servers for their clients, and the documentation of all paths.
 //
-// Every answer has the form of the path that was asked, refusals included: a
-// google.rpc.Status in JSON, one line of text, or what the other server would
-// have said. Nothing that a client sends reaches the services but the fields of
-// their requests: no header becomes metadata of a call.
+// Every answer has the form of its path, errors included: a google.rpc.Status in JSON, one line of text, or the form of the
+// other server. Only the fields of requests reach the services. No header of a client becomes gRPC metadata.
 package web

@@ -23,21 +23,21 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// maxTimeout is the longest that a call may request: the port cuts answers off after 30 s.
+// maxTimeout is the longest timeout that a request may set. The port cuts answers off after 30 s.
 const maxTimeout = 25 * time.Second
 
-// grpcTimeout is the only header that means something to a call: its deadline, such as 500m or 2S.
+// grpcTimeout is the only header that affects calls. It sets the timeout, such as 500m or 2S.
 const grpcTimeout = "Grpc-Timeout"
 
-// gateway is the public services as HTTP and JSON, as the protos' annotations have it.
+// gateway serves the public services as HTTP and JSON by the annotations of the protos.
 type gateway struct{ mux *runtime.ServeMux }
 
-// call is one request on its way through the gateway.
+// call is the state that the gateway keeps for one HTTP request.
 type call struct {
 	query  url.Values
-	method string // as [Config.Served] is called with
-	err    error  // that was answered
-	// probe only asks whether there is a handler, and matched is the answer.
+	method string // argument of [Config.Served]
+	err    error  // error of the answer; nil for none
+	// probe makes note set matched instead of calling the handler.
 	probe, matched bool
 }
 
@@ -86,7 +86,7 @@ func register[C any](mux *runtime.ServeMux, conn grpc.ClientConnInterface, clien
 // unconstrained turns a pattern's {name=*} into {name}.
 var unconstrained = strings.NewReplacer("=**}", "}", "=*}", "}")
 
-// note is around every handler: it remembers the pattern that matched.
+// note wraps every handler. It stores the matched pattern, and rejects a body whose names differ from the path's.
 func note(next runtime.HandlerFunc) runtime.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request, params map[string]string) {
 		c := callOf(r.Context())
@@ -129,12 +129,11 @@ func timeout(h http.Header) time.Duration {
 	if h.Get(grpcTimeout) == "" {
 		return limits.CallTimeout
 	}
-	return maxTimeout // at most: the gateway reads the header
+	return maxTimeout // upper bound; the gateway reads the header
 }
 
-// sanitize makes the request that the gateway sees: with its whole body, a path
-// in which only what separates is not escaped, and no header but the deadline's.
-// So none becomes metadata, and none turns a POST into another method.
+// sanitize returns the request for the gateway: its whole body, a path in which only separators are unescaped, and no header
+// except grpcTimeout. No other header can therefore become metadata, or turn a POST into another method.
 func sanitize(ctx context.Context, c *call, r *http.Request) (*http.Request, error) {
 	var err error
 	if c.query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
@@ -167,9 +166,8 @@ func sanitize(ctx context.Context, c *call, r *http.Request) (*http.Request, err
 	return inner, nil
 }
 
-// separated escapes in a path what belongs to a name and unescapes what does
-// not: the gateway takes ":verb" at the end for a custom method, and "%2F", but
-// not "%2f", for a separator.
+// separated escapes the parts of a path that belong to a name, and unescapes other parts. The gateway takes ":verb" at the end
+// of a path for a custom method, and takes "%2F", but not "%2f", for a separator.
 func separated(path string) string {
 	path = strings.ReplaceAll(path, "%2F", "%2f")
 	if name, ok := strings.CutPrefix(path, "/v1/sequences/"); ok {
@@ -178,20 +176,20 @@ func separated(path string) string {
 	return strings.NewReplacer("%3A", ":", "%3a", ":").Replace(path)
 }
 
-// fail answers with an error of a call, or of the request's form.
+// fail answers with the error of a service, or with the error of a malformed request.
 func (g *gateway) fail(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
 	if bad, ok := errors.AsType[*runtime.HTTPStatusError](err); ok {
 		err = status.Error(codes.InvalidArgument, bad.Error())
 	}
 	_, e := read(err)
 	if e.Code == codes.InvalidArgument && e.Reason == "" {
-		// Protobuf's errors have a non-breaking space in some builds, so that no program relies on their text.
+		// Protobuf's errors contain a non-breaking space in some builds, to keep programs from relying on their text.
 		e = invalid(strings.TrimPrefix(strings.ReplaceAll(e.Message, "\u00a0", " "), "proto: "))
 	}
 	callOf(ctx).refuse(w, r, e)
 }
 
-// failRouting answers where no handler matches.
+// failRouting answers a request that matches no handler.
 func (g *gateway) failRouting(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
 	c := callOf(ctx)
 	if c.probe {
@@ -209,7 +207,7 @@ func (g *gateway) failRouting(ctx context.Context, _ *runtime.ServeMux, _ runtim
 	c.refuse(w, r, err)
 }
 
-// allowed lists the methods that a path can be asked with.
+// allowed lists the HTTP methods of a path, for the Allow header.
 func (g *gateway) allowed(r *http.Request) string {
 	var all []string
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
@@ -231,7 +229,7 @@ func (nowhere) Header() http.Header         { return http.Header{} }
 func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
 func (nowhere) WriteHeader(int)             {}
 
-// body is a request's body, in memory.
+// body is a request body that is in memory.
 type body struct{ *bytes.Reader }
 
 func (body) Close() error { return nil }

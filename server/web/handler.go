@@ -19,34 +19,33 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Backend is the part of a member that the short paths need. Errors are readable with
-// rpc.FromError. Contexts come without a deadline: how long a call may take is up to it.
+// Backend is the part of a member that the short paths need. rpc.FromError can read its errors. Contexts have no deadline: the
+// Backend bounds the time of its calls.
 type Backend interface {
-	// Next issues count numbers of a sequence: first, first + increment, ... A count of 0 only judges the caller.
+	// Next issues count numbers of a sequence: first, first + increment, ... A count of 0 only checks the right of the caller.
 	Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error)
-	// AppendNext appends the next count numbers as text, in the sequence's format
-	// if it has one, each followed by a newline. Text that gets too long goes to w on the
-	// way, see [Flush], and the rest is returned. An error comes before all of it:
-	// the numbers are taken in one go. A repeated request with a request ID that is
-	// not empty gets the same numbers.
+	// AppendNext appends the next count numbers as text, each followed by a newline. The text of a number has the sequence's
+	// format, if there is one. AppendNext writes long text to w in pieces, see [Flush], and returns the rest. It takes all
+	// numbers at once, so an error comes before any text. A repeated request with the same nonempty request ID gets the same
+	// numbers.
 	AppendNext(ctx context.Context, dst []byte, w io.Writer, sequence string, count uint64, requestID string) ([]byte, error)
-	// AppendIDs does the same with count IDs of a layout, "" being the default.
+	// AppendIDs appends count IDs of a layout in the same way. An empty layout means the default layout.
 	AppendIDs(ctx context.Context, dst []byte, w io.Writer, layout string, count uint32) ([]byte, error)
 }
 
-// Gate is passed by every request on its way in and out.
+// Gate counts the requests in progress and can reject requests.
 type Gate interface {
-	// Enter refuses a request with an error that rpc.FromError can read. After
-	// nil, Leave is called once.
+	// Enter returns an error if it rejects a request; rpc.FromError can read the error. Otherwise the handler calls Leave once,
+	// after it has answered.
 	Enter() error
 	Leave()
 }
 
-// Console is the pages for people. It judges their viewers itself.
+// Console serves the pages for people. It checks the rights of their viewers itself.
 type Console interface {
 	// Has reports whether the console serves a path.
 	Has(path string) bool
-	// Serve answers a request. It returns what [Config.Served] is called with.
+	// Serve answers r. It returns the arguments of [Config.Served].
 	Serve(w http.ResponseWriter, r *http.Request) (method string, err error)
 }
 
@@ -55,19 +54,20 @@ type Config struct {
 	Backend Backend
 	// Conn leads to the member's own gRPC services.
 	Conn grpc.ClientConnInterface
-	// Authenticate, if not nil, returns the principal of a request that brings no token, one in its header, or that
-	// token. rpc.FromError can read the error. The contexts of calls then have the principal, which Backend and what is
-	// behind Conn judge. If it is nil, anyone may do anything.
+	// Authenticate, if not nil, returns the principal of the caller of r. token is the token in a parameter of r; it does not
+	// count if it is empty or if r has an Authorization header. rpc.FromError can read the error. The contexts of calls hold
+	// the principal, and Backend and the services behind Conn check its rights. If Authenticate is nil, every caller has
+	// every right.
 	Authenticate func(r *http.Request, token string) (*trust.Principal, error)
-	// Hosts, if not nil, are the names that a browser may send requests to.
+	// Hosts, if not nil, are the host names to which a browser may send requests.
 	Hosts *Hosts
-	// Gate, if not nil, can keep requests out.
+	// Gate, if not nil, can reject requests.
 	Gate Gate
-	// Console, if not nil, serves the pages for people: the paths that it Has.
+	// Console, if not nil, serves the pages for people, at the paths for which Has returns true.
 	Console Console
-	// Served, if not nil, is called after every request with its HTTP method and the pattern that
-	// its path matched, such as "GET /seq/{name}", why it failed, and how long it took. All that
-	// match nothing are "other". The context is that of the request. rpc.FromError can read the error, which may be nil.
+	// Served, if not nil, is called after every request with the context of the request. method is the HTTP method and the
+	// pattern of the path, such as "GET /seq/{name}", or "other" if no pattern matches. err is nil or an error that
+	// rpc.FromError can read. took is the duration of the request.
 	Served func(ctx context.Context, method string, err error, took time.Duration)
 	// Logger logs panics; nil logs none.
 	Logger *slog.Logger
@@ -80,7 +80,7 @@ type handler struct {
 	origins *http.CrossOriginProtection
 }
 
-// New is the handler of everything but /metrics, /healthz and /readyz.
+// New returns the handler of all paths except /metrics, /healthz and /readyz.
 func New(cfg Config) (http.Handler, error) {
 	if cfg.Backend == nil || cfg.Conn == nil {
 		return nil, errors.New("web: Backend and Conn must be set")
@@ -101,28 +101,28 @@ func New(cfg Config) (http.Handler, error) {
 
 // endpoint answers the paths of one pattern.
 type endpoint struct {
-	// get and post are "GET " and "POST " with the pattern, which is the path or, up to a name in
-	// braces, how the path begins: prefix.
+	// get and post are "GET " and "POST " with the pattern. The pattern is a path that may end with a name in braces. prefix is
+	// the path without the name.
 	get, post, prefix string
 	named             bool // the pattern ends with a name
-	// take answers with numbers, which it takes even for a GET, or returns why not.
+	// take answers with numbers, even for a GET, or returns an error.
 	take func(h *handler, w http.ResponseWriter, r *http.Request, name string) error
 	// refuse answers with an error, in the form of this endpoint.
 	refuse refuser
 	// forbid answers a request that a browser must not send, in the form of this endpoint.
 	forbid refuser
-	// public: it is the same for all callers, with and without a token.
+	// public reports whether the endpoint is the same for all callers, with and without a token.
 	public bool
-	// formToken: the token may be a parameter too, which take looks for.
+	// formToken reports whether the token may also be a parameter. take then authenticates the caller.
 	formToken bool
-	// serve does all of it where take is nil. It returns what [Config.Served] is called with.
+	// serve answers requests if take is nil. It returns the arguments of [Config.Served].
 	serve func(h *handler, w http.ResponseWriter, r *http.Request) (method string, err error)
 }
 
 // refuser answers a request with an error.
 type refuser func(w http.ResponseWriter, r *http.Request, err error)
 
-// other is the method of requests that match nothing.
+// other is the method of requests that match no pattern.
 const other = "other"
 
 var (
@@ -169,7 +169,7 @@ func (h *handler) choose(path string) (e *endpoint, name string) {
 	return pageEndpoint, ""
 }
 
-// method returns what [Config.Served] is called with where take answers.
+// method returns the method for [Config.Served] of a request that take answers.
 func (e *endpoint) method(r *http.Request) string {
 	switch r.Method {
 	case http.MethodGet:
@@ -180,7 +180,7 @@ func (e *endpoint) method(r *http.Request) string {
 	return other
 }
 
-// answer serves a request that may come in.
+// answer serves an admitted request.
 func (e *endpoint) answer(h *handler, w http.ResponseWriter, r *http.Request, name string) (method string, err error) {
 	if e.take == nil {
 		return e.serve(h, w, r)
@@ -204,7 +204,7 @@ func (e *endpoint) answer(h *handler, w http.ResponseWriter, r *http.Request, na
 	return method, err
 }
 
-// authenticate returns a request whose context has the principal of its caller; on an error, the request as it was.
+// authenticate returns a request whose context holds the principal of its caller. On an error it returns r unchanged.
 func (h *handler) authenticate(r *http.Request, token string) (*http.Request, error) {
 	if h.cfg.Authenticate == nil {
 		return r, nil
@@ -216,7 +216,7 @@ func (h *handler) authenticate(r *http.Request, token string) (*http.Request, er
 	return r.WithContext(trust.WithAddress(trust.WithPrincipal(r.Context(), p), r.RemoteAddr)), nil
 }
 
-// denied reports whether a caller may not do what it requested.
+// denied reports whether an error means that the caller is not authenticated or lacks a right.
 func denied(err error) bool {
 	_, e := read(err)
 	return e.Code == codes.Unauthenticated || e.Code == codes.PermissionDenied
@@ -260,16 +260,15 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	method, err = e.answer(h, w, r, name)
 }
 
-// admit refuses requests that a browser sends on behalf of another site's page: nothing
-// else protects the ports that the browser's user reaches. Reads are admitted, because
-// the page does not see the answer, unless its site has made its own name resolve to this process. Then the request
-// is refused by that name.
+// admit rejects requests that a browser sends on behalf of another site's page: nothing else protects the ports that the
+// browser's user reaches. It admits reads, because the page does not see the answer. The exception is a site that makes its
+// own host name resolve to this process: admit rejects its requests by that name.
 //
-// It also refuses requests for numbers that a browser sends before its user requests them.
+// admit also rejects requests for numbers that a browser sends before its user requests them.
 func (h *handler) admit(e *endpoint, r *http.Request) error {
 	if e.take != nil && r.Method == http.MethodGet && (r.Header["Sec-Fetch-Site"] != nil || r.Header["Origin"] != nil) {
 		post := *r
-		post.Method = http.MethodPost // which it is in effect
+		post.Method = http.MethodPost // a GET that takes numbers has the effect of a POST
 		r = &post
 	}
 	if err := h.cfg.Hosts.Check(r); err != nil {

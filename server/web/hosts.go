@@ -10,12 +10,12 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// Hosts are the names by which a browser may reach a process that requests no token. A page of another site can have its
-// own name resolve to the process's address, and the browser then takes requests of the page for those of one origin.
-// The name that they were sent to shows it. A nil Hosts checks nothing.
+// Hosts are the names by which a browser may reach a process that requires no token. A page of another site can make its own
+// host name resolve to the address of the process. The browser then treats requests of the page as requests of the same
+// origin, but the Host header has the name of the site. A nil Hosts checks nothing.
 type Hosts struct{ names map[string]bool }
 
-// NewHosts returns hosts with names besides IP addresses and localhost; empty ones do not count.
+// NewHosts returns hosts that allow names in addition to IP addresses and localhost. It ignores empty names.
 func NewHosts(names ...string) *Hosts {
 	h := &Hosts{names: make(map[string]bool)}
 	for _, name := range names {
@@ -26,7 +26,7 @@ func NewHosts(names ...string) *Hosts {
 	return h
 }
 
-// Check refuses a request that a browser sent to a name that is not among the hosts.
+// Check returns an error for a request that a browser sent to a name other than the hosts.
 func (h *Hosts) Check(r *http.Request) error {
 	if h == nil || !fromBrowser(r.Header) {
 		return nil

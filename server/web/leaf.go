@@ -12,10 +12,10 @@ import (
 // leafException is the error format of Leaf's server.
 const leafException = "com.sankuai.inf.leaf.server.exception.LeafServerException"
 
-// The IDs that Leaf has in place of one where it fails.
+// The error codes that Leaf returns in place of an ID.
 const (
 	leafNoBlock    = -3 // segment: no block is at hand
-	leafUnknownKey = -2 // segment: nothing has this key
+	leafUnknownKey = -2 // segment: no sequence has this key
 	leafClockBack  = -3 // snowflake: the clock moved backwards by too much to wait
 	leafNoID       = -1 // snowflake: no ID after waiting
 )
@@ -32,10 +32,8 @@ func (h *handler) segment(w http.ResponseWriter, r *http.Request, key string) er
 	return err
 }
 
-// snowflake serves an ID of the default layout. The key is not looked at, as
-// Leaf does not either: would it choose a layout, then one that is created under
-// that name later would change which numbers the key stands for, and they could
-// meet those that it issued before.
+// snowflake serves an ID of the default layout. Like Leaf, it ignores the key. If the key selected a layout, the creation of a
+// layout with that name would change the IDs of the key, and new IDs could repeat IDs that were issued before.
 func (h *handler) snowflake(w http.ResponseWriter, r *http.Request, key string) error {
 	if err := checkLeaf(r, key); err != nil {
 		return err
@@ -47,7 +45,7 @@ func (h *handler) snowflake(w http.ResponseWriter, r *http.Request, key string) 
 	return err
 }
 
-// checkLeaf refuses a request without a key, which matches no path of Leaf's.
+// checkLeaf returns an error for a wrong method, and for a request without a key, which matches no path of Leaf.
 func checkLeaf(r *http.Request, key string) error {
 	if key == "" {
 		return springFailure{Status: http.StatusNotFound, Message: "No message available"}
@@ -55,8 +53,8 @@ func checkLeaf(r *http.Request, key string) error {
 	return checkMethod(r)
 }
 
-// refuseLeaf fails as Leaf does, always with status 500, and with one ID for a reason and
-// another for all others. The real error is in headers.
+// refuseLeaf returns a refuser with the answers of Leaf. The status is always 500, and the error code is id for reason and
+// others for all other reasons. The real error is in headers.
 func refuseLeaf(reason string, id, others int) func(http.ResponseWriter, *http.Request, error) {
 	return func(w http.ResponseWriter, r *http.Request, err error) {
 		_, e := read(err)

@@ -16,11 +16,11 @@ import (
 //go:embed static
 var static embed.FS
 
-// policy lets a page use this port and nothing else in the world.
+// policy is the Content-Security-Policy of pages. It lets a page use this port and no other address.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// page is something that is the same for all callers.
+// page is a document that is the same for all callers.
 type page struct {
 	content     string
 	contentType string
@@ -48,7 +48,7 @@ func newPages() (map[string]*page, error) {
 	return pages, nil
 }
 
-// page serves what never changes, and says of everything else that it is not there.
+// page serves the static pages. It answers any other path with UnknownEndpoint.
 func (h *handler) page(w http.ResponseWriter, r *http.Request) (method string, err error) {
 	p := h.pages[r.URL.Path]
 	switch {
@@ -64,7 +64,7 @@ func (h *handler) page(w http.ResponseWriter, r *http.Request) (method string, e
 	header := w.Header()
 	header.Set("Content-Type", p.contentType)
 	header.Set("ETag", p.etag)
-	header.Set("Cache-Control", "no-cache") // may be kept, and is requested again: an upgrade changes it
+	header.Set("Cache-Control", "no-cache") // caches must revalidate, because an upgrade changes the page
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Content-Security-Policy", policy)

@@ -17,7 +17,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// The headers of answers, as values that all of them share.
+// The header values that all answers share.
 var (
 	typeText = []string{"text/plain; charset=utf-8"}
 	typeJSON = []string{"application/json"}
@@ -26,7 +26,7 @@ var (
 	bearer   = []string{"Bearer"}
 )
 
-// refusal is an error whose status is not that of its code.
+// refusal is an error with an HTTP status that does not follow from its code.
 type refusal struct {
 	status int
 	why    *rpc.Error
@@ -34,8 +34,8 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.why.Message }
 
-// read returns the status of an error, as google.rpc.Code's description maps its code, and
-// what the error says of itself; a context's does not say it in gRPC's words.
+// read returns the HTTP status of an error, by the mapping in google.rpc.Code, and the error as an rpc.Error. It converts
+// errors of contexts, which have no gRPC code, first.
 func read(err error) (int, *rpc.Error) {
 	if r, ok := errors.AsType[*refusal](err); ok {
 		return r.status, r.why
@@ -44,7 +44,7 @@ func read(err error) (int, *rpc.Error) {
 		err = status.FromContextError(err).Err()
 	}
 	e := rpc.FromError(err)
-	if text := trust.Mask(e.Message); text != e.Message { // of the gateway's own errors, which quote parameters
+	if text := trust.Mask(e.Message); text != e.Message { // errors of the gateway quote parameters
 		masked := *e
 		masked.Message, e = text, &masked
 	}
@@ -60,12 +60,12 @@ func readable(err error) error {
 	return e
 }
 
-// invalid is a request that can never succeed.
+// invalid returns the error of a request that can never succeed.
 func invalid(message string) *rpc.Error {
 	return rpc.NewError(rpc.InvalidArgument, message)
 }
 
-// unreadable returns the refusal of a body that cannot be read.
+// unreadable returns the error of a body that cannot be read.
 func unreadable(err error) error {
 	if tooLong, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return &refusal{http.StatusRequestEntityTooLarge, invalid(fmt.Sprintf("body: expected at most %d bytes", tooLong.Limit))}
@@ -73,14 +73,14 @@ func unreadable(err error) error {
 	return invalid("read body: " + err.Error())
 }
 
-// wrongMethod refuses the method of a request whose path takes others; why ends the message.
+// wrongMethod sets the Allow header and returns the error of a method that the path does not take. why ends the message.
 func wrongMethod(w http.ResponseWriter, r *http.Request, allowed, why string) error {
 	w.Header().Set("Allow", allowed)
 	return &refusal{http.StatusMethodNotAllowed,
 		rpc.NewError(rpc.MethodNotAllowed, fmt.Sprintf("%s takes %s, not %s%s", r.URL.Path, allowed, r.Method, why))}
 }
 
-// head sets what every refusal has.
+// head sets the headers of every refusal.
 func head(w http.ResponseWriter, contentType []string, e *rpc.Error) {
 	h := w.Header()
 	h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = contentType, noStore, noSniff
@@ -100,7 +100,7 @@ func refuseJSON(w http.ResponseWriter, _ *http.Request, err error) {
 		s = e.GRPCStatus().Proto()
 	}
 	body, err := codec.Marshal(s)
-	if err != nil { // a message that is no UTF-8
+	if err != nil { // the message is not UTF-8
 		body = fmt.Appendf(nil, "{\"code\":%d,\"message\":%q}\n", e.Code, "error text not valid in JSON")
 	}
 	head(w, typeJSON, e)
@@ -123,7 +123,7 @@ func refuseText(w http.ResponseWriter, _ *http.Request, err error) {
 	_, _ = w.Write([]byte(line + "\n"))
 }
 
-// oneLine takes out of a text what would end a line or steer a terminal.
+// oneLine replaces the characters of a text that would end a line or control a terminal with spaces.
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || (r >= 0x7f && r < 0xa0) {

@@ -18,9 +18,8 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// strict is a connection that refuses calls whose query has parameters that
-// their request has no field for. The gateway drops those, and a number of
-// things that was misspelled, or put into the query of a POST, would be one.
+// strict is a connection that rejects calls with query parameters that match no field of the request. The gateway would drop
+// them: a misspelled count, or a count in the query of a POST, would then mean 1.
 type strict struct{ grpc.ClientConnInterface }
 
 // Invoke implements grpc.ClientConnInterface.
@@ -53,8 +52,8 @@ func checkQuery(method string, request protoreflect.MessageDescriptor, keys []st
 	return nil
 }
 
-// checkNames refuses a body that says otherwise than the path does: {"name": "b"} for
-// /v1/sequences/a. The path would win without a word.
+// checkNames returns an error if a field in the body differs from the same field in the path, such as {"name": "b"} for
+// /v1/sequences/a. The path would silently take precedence.
 func checkNames(params map[string]string, r io.Reader) *rpc.Error {
 	b, ok := r.(body)
 	if !ok {
@@ -63,14 +62,14 @@ func checkNames(params map[string]string, r io.Reader) *rpc.Error {
 	for path, inPath := range params {
 		_, field, nested := strings.Cut(path, ".")
 		if !nested {
-			continue // a field of the request, which has no place in the body
+			continue // a field of the request, which is not in the body
 		}
 		var fields map[string]json.RawMessage
 		err := json.NewDecoder(b).Decode(&fields)
 		_, _ = b.Seek(0, io.SeekStart)
 		var inBody *string
 		if err != nil || json.Unmarshal(fields[field], &inBody) != nil {
-			continue // who reads all of it says what is wrong with it
+			continue // the decoder of the whole body reports the error
 		}
 		if inBody != nil && *inBody != inPath {
 			return invalid(fmt.Sprintf("the body has the %s %q and the path %q: expected the same, or none in the body", field, *inBody, inPath))
@@ -79,7 +78,7 @@ func checkNames(params map[string]string, r io.Reader) *rpc.Error {
 	return nil
 }
 
-// httpRule is the HTTP form of a method, as the protos have it.
+// httpRule returns the HTTP rule of a method from the protos; nil if the method is unknown.
 func httpRule(method string) *annotations.HttpRule {
 	name := protoreflect.FullName(strings.ReplaceAll(strings.TrimPrefix(method, "/"), "/", "."))
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(name)
@@ -95,8 +94,8 @@ func inPath(rule *annotations.HttpRule, key string) bool {
 	return strings.Contains(template, "{"+key+"}") || strings.Contains(template, "{"+key+"=")
 }
 
-// fieldOf returns the field of a message that a key names, by either of a field's names. It may be one
-// of a field: "sequence.name".
+// fieldOf returns the proto name of the field that a key names. The key has the JSON name or the proto name of the field, and
+// may name a nested field, such as "sequence.name".
 func fieldOf(m protoreflect.MessageDescriptor, key string) (path string, ok bool) {
 	name, rest, nested := strings.Cut(key, ".")
 	f := m.Fields().ByJSONName(name)

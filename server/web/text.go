@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// pieceBytes is from how many bytes on text is written out while the rest of
-	// the answer is still to come; a piece is longer by at most one number.
+	// pieceBytes is the size from which text is written before the rest of the answer is complete. A piece is longer by at most
+	// one number.
 	pieceBytes = 32 << 10
-	// maxKept is the longest buffer, in bytes, that is kept for another answer.
+	// maxKept is the greatest capacity, in bytes, of a buffer that is kept for another answer.
 	maxKept = 2 * pieceBytes
 )
 
-// scratch is the space that an answer is written in.
+// scratch is the buffer of an answer.
 type scratch struct{ text []byte }
 
 var scratches = sync.Pool{New: func() any { return &scratch{text: make([]byte, 0, 512)} }}
@@ -31,9 +31,8 @@ func (s *scratch) free() {
 	}
 }
 
-// Flush writes text to w if it is long enough for a piece of an answer, and returns
-// what is left of it, so that long answers need no more memory than short ones. An
-// error is w's: no client is there to read the rest.
+// Flush writes text to w if it is long enough for a piece of an answer, and returns the unwritten text. Long answers therefore
+// need no more memory than short answers. The error is the error of w: no client reads the rest.
 func Flush(w io.Writer, text []byte) ([]byte, error) {
 	if len(text) < pieceBytes {
 		return text, nil
@@ -85,17 +84,16 @@ func answerText(w http.ResponseWriter, take func([]byte) ([]byte, error)) error 
 	return nil
 }
 
-// announceText sets the headers of numbers. Each of them is issued once, so that
-// nothing on the way may answer with them again.
+// announceText sets the headers of an answer with numbers. Each number is issued once, so no cache may answer with it again.
 func announceText(w http.ResponseWriter, contentType []string) {
 	h := w.Header()
 	h["Content-Type"], h["Cache-Control"] = contentType, noStore
 }
 
-// finishText writes the end of an answer, or all of it: pieces of it may be in progress,
-// and then so are the headers, and the length that is set here is not sent.
+// finishText writes the rest of an answer, or all of it. If pieces were written before, the headers were sent with them, and
+// the length that is set here is not sent.
 func finishText(w http.ResponseWriter, text []byte) {
-	if len(text) > 2<<10 { // up to there, net/http counts by itself
+	if len(text) > 2<<10 { // net/http sets the length of shorter answers
 		w.Header()["Content-Length"] = []string{strconv.Itoa(len(text))}
 	}
 	_, _ = w.Write(text)
@@ -107,16 +105,15 @@ func writeText(w http.ResponseWriter, contentType []string, text []byte) {
 	finishText(w, text)
 }
 
-// params are the parameters of plain answers.
+// params are the parameters of requests for plain text.
 type params struct {
 	count  uint32
 	option string  // value of the endpoint's other parameter
 	given  [2]bool // count and option
 }
 
-// readParams returns the count and the option of that name, which are in the query or in
-// the form of a POST. It refuses methods other than GET and POST, HEAD included, because
-// every answer takes numbers.
+// readParams returns the count and the named option from the query or from the form of a POST. It rejects methods other than
+// GET and POST, including HEAD, because every answer takes numbers.
 func readParams(w http.ResponseWriter, r *http.Request, option string) (p params, err error) {
 	p.count = 1
 	if r.Method != http.MethodGet && r.Method != http.MethodPost {
@@ -132,8 +129,8 @@ func readParams(w http.ResponseWriter, r *http.Request, option string) (p params
 	return p, p.parse(string(form), option)
 }
 
-// parse reads a query. It is url.ParseQuery without its map. It refuses a repeated
-// parameter: either value could be meant, and numbers are issued once.
+// parse reads a query like url.ParseQuery, but without a map. It rejects a repeated parameter: either value could be meant,
+// and numbers are issued only once.
 func (p *params) parse(query, option string) error {
 	for query != "" {
 		var pair string

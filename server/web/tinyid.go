@@ -10,14 +10,14 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// The codes of tinyid, which are not the status: that is always 200.
+// The codes in tinyid's answers. The HTTP status is always 200.
 const (
 	tinyidOK    = 200
 	tinyidToken = 5
 	tinyidError = 6
 )
 
-// tinyidAnswer is tinyid's only form of JSON. Its order is that of tinyid.
+// tinyidAnswer is the only JSON form of tinyid. Its fields have tinyid's order.
 type tinyidAnswer struct {
 	Data    []int64 `json:"data"`
 	Code    int     `json:"code"`
@@ -34,8 +34,7 @@ func (h *handler) nextID(w http.ResponseWriter, r *http.Request, _ string) error
 	return nil
 }
 
-// nextIDSimple serves the same as text, separated by commas; where there is
-// nothing to say, nothing is said.
+// nextIDSimple serves numbers of a sequence as text, separated by commas. The text is empty if there are no numbers.
 func (h *handler) nextIDSimple(w http.ResponseWriter, r *http.Request, _ string) error {
 	numbers, err := h.batch(r)
 	if err != nil {
@@ -52,11 +51,11 @@ func (h *handler) nextIDSimple(w http.ResponseWriter, r *http.Request, _ string)
 	return nil
 }
 
-// errNoBizType is tinyid's wrong token, because the token belongs to a bizType.
+// errNoBizType is the error of a request without bizType. tinyid reports a wrong token, because its tokens belong to a bizType.
 var errNoBizType = invalid("bizType: missing")
 
-// batch takes the numbers that a request wants: none, as tinyid does, for a batch of none or less. Its token may be a
-// parameter, as tinyid's; it is never logged.
+// batch takes the requested numbers. Like tinyid, it takes none if the batch size is 0 or negative. The token may be a
+// parameter, as in tinyid, and is never logged.
 func (h *handler) batch(r *http.Request) ([]int64, error) {
 	if err := checkMethod(r); err != nil {
 		return nil, err
