@@ -13,12 +13,11 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// A call that is answered from memory allocates hardly more than gRPC itself: at most two times
-// more than a call of a server that does nothing, with a deadline and without.
+// A call that a member answers from memory makes at most two allocations more than a call of an empty gRPC server, with and
+// without a deadline.
 //
-// It counts what the whole process allocates, clients included, which are the same on both
-// sides. So it is not parallel, and the least of several rounds is what counts: what a member
-// does beside its calls only adds.
+// The test counts the allocations of the whole process, including its clients, which are the same on both sides. The test is
+// therefore not parallel. It takes the least of several rounds, because the member's other work only adds allocations.
 func TestUnaryAllocations(t *testing.T) {
 	member, bare := startCluster(t, 1)[0].server.APIAddr(), startEcho(t)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it empties gRPC's pools
@@ -63,8 +62,8 @@ func TestUnaryAllocations(t *testing.T) {
 	}
 }
 
-// A request on a stream allocates hardly more than gRPC itself: its context, the parts of its answer, and nothing that the
-// next one could use too.
+// A request on a stream makes at most two allocations more than a request to an empty gRPC server. It allocates its context
+// and the parts of its answer, and nothing that the next request could reuse.
 func TestStreamAllocations(t *testing.T) {
 	const window = 1 << 20 // static on both sides, so that gRPC sends no pings to find one
 	member, bare := startCluster(t, 1)[0].server.APIAddr(), startEcho(t, grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window))

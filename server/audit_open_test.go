@@ -23,8 +23,8 @@ type logged struct {
 	Index                                                         uint64
 }
 
-// auditIn returns the lines of calls that were done, by method without the service. A call that a member which leads no longer
-// refused, before another did it, has a line more.
+// auditIn returns the lines with the outcome "done" by method, without the service. A call that a former leader rejected before
+// another member did it also has a line with another outcome.
 func auditIn(t *testing.T, log *lockedBuilder) map[string][]logged {
 	t.Helper()
 	found := make(map[string][]logged)
@@ -41,14 +41,14 @@ func auditIn(t *testing.T, log *lockedBuilder) map[string][]logged {
 	return found
 }
 
-// Without a secret and a file, administrative calls of every protocol are in the log, at the member that takes them and at
-// the leader, and the commands say that their callers are unknown.
+// Without a secret and an audit file, the log has the administrative calls of every protocol, both of the member that takes
+// them and of the leader. The commands say that their callers are unknown.
 func TestAuditLogOfOpenCluster(t *testing.T) {
 	t.Parallel()
 	log := &lockedBuilder{}
 	nodes := startCluster(t, 3, func(cfg *server.Config) {
 		cfg.Logger, cfg.RedisAddr = slog.New(slog.NewJSONHandler(log, nil)), "127.0.0.1:0"
-		cfg.Timing.Heartbeat = 2 * time.Second // the same one leads until it is told to hand over
+		cfg.Timing.Heartbeat = 2 * time.Second // the first leader leads until it must transfer leadership
 	})
 	first := leader(t, nodes)
 	taker := follower(t, nodes)

@@ -26,7 +26,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// secured is a cluster with a secret, whose clients speak without TLS unless a test dials with it.
+// secured is a cluster with a secret. Its clients use no TLS, unless a test dials with TLS.
 type secured struct {
 	t     *testing.T
 	keys  *trust.Keys
@@ -66,7 +66,7 @@ func startSecured(t *testing.T, size int) *secured {
 	return s
 }
 
-// atLeader does what only the leader can, at the next one if it no longer leads.
+// atLeader calls a function with the leader, and with the next leader if the first no longer leads.
 func (s *secured) atLeader(do func(*member.Member) error) {
 	s.t.Helper()
 	until(s.t, "the leader does as it is told", func() bool {
@@ -199,7 +199,7 @@ func TestRevocationEndsCalls(t *testing.T) {
 	wantReason(t, "another call", err, rpc.Unauthenticated)
 }
 
-// What a client says of forwarding has no effect.
+// A client's metadata about forwarding has no effect.
 func TestForgedForwardingIsIgnored(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t, 1)
@@ -224,7 +224,7 @@ func TestUnknownMethodIsDenied(t *testing.T) {
 	}
 }
 
-// The member that takes a call and the leader write a line each, with the same index, and no secret.
+// The member that takes a call and the leader each write a line, with the same index and without a secret.
 func TestAuditLog(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t, 3)

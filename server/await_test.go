@@ -16,7 +16,7 @@ import (
 	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
 )
 
-// Calls that wait for an index that never comes are only so many, and get in the way of no others.
+// The number of calls that wait for an index that never comes is bounded, and they delay no other calls.
 func TestAwaitIndexLimit(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]
@@ -31,7 +31,7 @@ func TestAwaitIndexLimit(t *testing.T) {
 	var parked sync.WaitGroup
 	for range 1000 {
 		parked.Go(func() {
-			for ctx.Err() == nil { // one of those below may have had the place
+			for ctx.Err() == nil { // a call of the loop below may have had the place
 				_, _ = peerv1.NewPeerServiceClient(conn).AwaitIndex(ctx, never)
 			}
 		})

@@ -37,7 +37,7 @@ func (n *node) backup(stale bool) (*backup.Backup, error) {
 	}
 }
 
-func TestBackupOfEachMemberHasWhatWasAcknowledged(t *testing.T) {
+func TestBackupHasAcknowledgedChanges(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
 	for _, name := range []string{"orders", "invoices"} {

@@ -7,8 +7,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// BenchmarkBatches takes batches of 10,000 IDs over gRPC, from a layout whose 22 sequence bits
-// are not the limit.
+// BenchmarkBatches requests batches of 10,000 IDs over gRPC, from a layout with 22 sequence bits, which do not limit the rate.
 func BenchmarkBatches(b *testing.B) {
 	const callers, batch = 8, 10_000
 	n := startCluster(b, 1)[0]

@@ -9,8 +9,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// A token that a member may not have learned of yet is not a reason for its client to give up.
-func TestTokenBeyondTheReplica(t *testing.T) {
+// A member that may not have learned of a token yet answers with a retryable error.
+func TestTokenBeyondReplicaIsRetryable(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t, 1)
 	lead := s.nodes[0]
@@ -28,7 +28,7 @@ func TestTokenBeyondTheReplica(t *testing.T) {
 	wantReason(t, "a follower, an ID that it has passed", ask(follower, 1), rpc.Unauthenticated)
 	until(t, "a follower in touch refuses an ID that nobody has reached", func() bool { return reason(ask(follower, never)) == rpc.Unauthenticated })
 
-	// Without a majority, nobody knows.
+	// Without quorum, no member knows.
 	lead.crash()
 	until(t, "the follower is out of touch", func() bool { return !follower.server.Member().Node().InTouch() })
 	wantReason(t, "a follower that is cut off", ask(follower, never), rpc.NoLeader)

@@ -20,9 +20,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// byTurns runs the same work on a bare server and on a member in turns, so that what else the
-// machine does falls on both, and reports the member's rate next to the other's: the median
-// of the turns.
+// byTurns runs the same work on a bare server and on a member in turns, so that the machine's other work affects both. It
+// reports the rate of the member as a part of the bare server's rate: the median of the turns.
 func byTurns(b *testing.B, requests int, bare, member func()) {
 	bare()
 	member()
@@ -42,7 +41,7 @@ func byTurns(b *testing.B, requests int, bare, member func()) {
 	b.ReportMetric(percentile(rates, 50), "of-bare-rate")
 }
 
-// percentile is what so many of a hundred stay below.
+// percentile returns the value below which percent of all values are. It sorts all.
 func percentile[T cmp.Ordered](all []T, percent int) T {
 	slices.Sort(all)
 	return all[len(all)*percent/100]
@@ -70,7 +69,7 @@ func BenchmarkUnary(b *testing.B) {
 			return err
 		}
 	}
-	// many makes all calls, and notes what 99 of 100 of them stayed below.
+	// many makes all calls and notes the 99th percentile of their durations.
 	many := func(b *testing.B, one call, p99 *[]time.Duration) func() {
 		each := make([]time.Duration, callers*calls)
 		return func() {
@@ -121,8 +120,7 @@ func BenchmarkPlainHTTP(b *testing.B) {
 	}
 }
 
-// pipelined is the number of requests sent at once, so that the benchmark measures the server at
-// work and not the way there and back.
+// pipelined is the number of requests that are sent at once, so that the benchmark measures the server and not the round trip.
 const pipelined = 64
 
 // newPipeline returns a function that sends the same request many times over one connection.
@@ -152,7 +150,7 @@ func newPipeline(b *testing.B, address, method, path string) func() {
 	}
 }
 
-// BenchmarkTokens compares unary calls with a token of a member that judges it with those of a member of an open cluster.
+// BenchmarkTokens compares unary calls with a token at a secured member with calls at a member of an open cluster.
 func BenchmarkTokens(b *testing.B) {
 	keys, err := trust.NewKeys(trust.NewSecret())
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// prompt fails unless requests of a client are answered soon, on a stream and as calls.
+// prompt fails unless the member soon answers the requests of another client, on a stream and as calls.
 func (n *node) prompt() {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeout(n.t.Context(), 10*time.Second)
@@ -36,8 +36,8 @@ func (n *node) prompt() {
 	}
 }
 
-// A stream occupies one of the goroutines that take calls for gRPC, 16 for each processor. Where streams occupy all of them, calls
-// and further streams are served too.
+// A stream occupies one of gRPC's worker goroutines, of which there are 16 per processor. The member serves calls and further
+// streams even if streams occupy all of these goroutines.
 func TestStreamsOccupyAllWorkers(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]
@@ -45,7 +45,7 @@ func TestStreamsOccupyAllWorkers(t *testing.T) {
 	for range 16*runtime.GOMAXPROCS(0) + 16 {
 		s := n.streamIDs()
 		s.ask(nil)
-		s.answer() // so it is being served
+		s.answer() // the member serves the stream now
 		open = append(open, s)
 	}
 	n.prompt()
@@ -56,9 +56,9 @@ func TestStreamsOccupyAllWorkers(t *testing.T) {
 	}
 }
 
-// A client that reads nothing from its stream stops only that stream, and keeps the member from nothing: neither other clients nor the
-// requests of its own that wait, whose answers cannot be sent.
-func TestStreamThatIsNotRead(t *testing.T) {
+// A client that reads nothing from its stream stops only that stream. The member still serves other clients, and finishes the
+// waiting requests of the stream, although it cannot send their answers.
+func TestUnreadStreamStopsOnlyItself(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]
 	client, deaf := dialDeaf(t, n.server.APIAddr())
@@ -70,7 +70,7 @@ func TestStreamThatIsNotRead(t *testing.T) {
 	s.ask(nil)
 	now := expand(s.answer().GetResponse())[0]
 	deaf.Store(true)
-	for range 40 { // they wait, and are answered while nothing is read
+	for range 40 { // the requests wait, and the member answers them while the client reads nothing
 		s.ask(&snowraftv1.GenerateIdsRequest{After: ahead(now, 100*time.Millisecond)})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -84,7 +84,7 @@ func TestStreamThatIsNotRead(t *testing.T) {
 	}
 	sending.Go(func() {
 		for large.Send(&snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{Count: 10_000, Packed: true}}) == nil {
-		} // until the member reads no more
+		} // the loop ends when the member reads no more
 	})
 	n.prompt()
 	n.prompt()

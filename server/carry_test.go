@@ -12,7 +12,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// idStream is a stream of IDs that asks with growing request IDs.
+// idStream is a stream of IDs. Its requests have ascending request IDs.
 type idStream struct {
 	t testing.TB
 	snowraftv1.IdService_StreamIdsClient
@@ -48,7 +48,7 @@ func (s *idStream) answer() *snowraftv1.StreamIdsResponse {
 // ahead returns an ID that this clock reaches after d.
 func ahead(id int64, d time.Duration) int64 { return id + d.Milliseconds()<<22 }
 
-func TestAnErrorEndsItsRequestAndNotTheStream(t *testing.T) {
+func TestStreamOutlivesErrorOfRequest(t *testing.T) {
 	t.Parallel()
 	s := startCluster(t, 1)[0].streamIDs()
 	for _, test := range []struct {
@@ -68,9 +68,9 @@ func TestAnErrorEndsItsRequestAndNotTheStream(t *testing.T) {
 	}
 }
 
-// Requests that wait for the clock hold back none behind them, up to a limit, and all are answered when the client has ended
-// its side.
-func TestRequestsThatWaitHoldBackNone(t *testing.T) {
+// Requests that wait for the clock do not delay later requests, up to a limit. The member answers all requests after the client
+// has closed its side.
+func TestWaitingStreamRequestsDelayNoOthers(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]
 	s := n.streamIDs()
@@ -100,8 +100,8 @@ func TestRequestsThatWaitHoldBackNone(t *testing.T) {
 	}
 }
 
-// More requests than may wait at a time are answered anyway, and a request's timeout is its own.
-func TestManyRequestsOfAStreamWait(t *testing.T) {
+// The member answers more requests than may wait at a time. Each request has its own timeout.
+func TestStreamAnswersMoreRequestsThanMayWait(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]
 	s := n.streamIDs()
@@ -126,8 +126,8 @@ func TestManyRequestsOfAStreamWait(t *testing.T) {
 	}
 }
 
-// While as many requests wait as may, the stream is read again once any of them is answered, not a particular one.
-func TestFullStreamIsReadOn(t *testing.T) {
+// While the maximum number of requests waits, the member reads the stream again after it has answered any one of them.
+func TestFullStreamResumesAfterAnyAnswer(t *testing.T) {
 	t.Parallel()
 	s := startCluster(t, 1)[0].streamIDs()
 	s.ask(nil)
@@ -149,12 +149,12 @@ func TestFullStreamIsReadOn(t *testing.T) {
 	}
 }
 
-func TestNumbersOfAStream(t *testing.T) {
+func TestStreamNumbers(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
 	n := nodes[0]
 	n.createSequence(&snowraftv1.Sequence{Name: "strict", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT})
-	for _, n := range nodes { // at the leader, and forwarded there
+	for _, n := range nodes { // at the leader and at forwarding followers
 		stream, err := n.sequences.StreamNumbers(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -182,8 +182,8 @@ func TestNumbersOfAStream(t *testing.T) {
 	}
 }
 
-// A member that shuts down requests the end of streams, and answers what was sent before it came.
-func TestAStreamOfAMemberThatShutsDownEndsWithoutAFailure(t *testing.T) {
+// A member that shuts down requests the end of streams, and answers the requests that were sent before the streams end.
+func TestShutdownEndsStreamWithoutFailure(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]
 	stream, err := snowraftv1.NewIdServiceClient(dial(t, n.server.APIAddr())).StreamIds(t.Context())

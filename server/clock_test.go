@@ -19,7 +19,7 @@ func untilObserved(t *testing.T, nodes []*node) {
 	}
 }
 
-func TestClockBackByLessThanTheThresholdWaits(t *testing.T) {
+func TestClockBackWithinThresholdWaits(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
 	untilObserved(t, nodes)
@@ -38,7 +38,7 @@ func TestClockBackByLessThanTheThresholdWaits(t *testing.T) {
 	}
 }
 
-func TestClockBackByMoreThanTheThresholdRefuses(t *testing.T) {
+func TestClockBackBeyondThresholdRefuses(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
 	untilObserved(t, nodes)
@@ -111,7 +111,7 @@ func TestClockBackAcrossRestartOfAll(t *testing.T) {
 	}
 }
 
-// restartAll stops all members and starts them at the same addresses with their clocks set off.
+// restartAll stops all members and starts them at the same addresses, with their clocks off by skew.
 func restartAll(nodes []*node, skew time.Duration) {
 	for _, n := range nodes {
 		n.pin()
@@ -125,13 +125,13 @@ func restartAll(nodes []*node, skew time.Duration) {
 	}
 }
 
-// pin makes the next start use the ports that other members have to know. Another test may take them meanwhile; the fewer, the
-// less likely.
+// pin makes the next start use the present ports that other members know. Another test may take the ports in the meantime, so
+// pin keeps only these ports.
 func (n *node) pin() {
 	n.cfg.RaftAddr, n.cfg.GossipAddr = n.server.RaftAddr(), n.server.GossipAddr()
 }
 
-func TestClockBackUnderSwapGoesOn(t *testing.T) {
+func TestClockBackUnderSwapKeepsIssuing(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3, func(c *server.Config) { c.Rollback = "swap" })
 	untilObserved(t, nodes)
@@ -155,8 +155,8 @@ func TestClockBackUnderSwapGoesOn(t *testing.T) {
 			all.add(t, n.cfg.Name, n.mustGenerate(1000)...)
 		}
 		n.setClock(0)
-		// A peer whose clock was read while it was set back counts as it was, and this
-		// one as ahead of it, until it is read again.
+		// A peer whose clock was read while it was off counts with that reading until the next reading. This member's clock
+		// counts as ahead of it.
 		until(t, "the clock that is right again is believed", func() bool {
 			ids, err := n.generate(1000, 0)
 			all.add(t, n.cfg.Name, ids...)
@@ -171,7 +171,7 @@ func TestClockForward(t *testing.T) {
 		t.Run(role, func(t *testing.T) {
 			nodes := startCluster(t, 3)
 			untilObserved(t, nodes)
-			// Peers have compared their clocks.
+			// The members have compared their clocks.
 			for _, n := range nodes {
 				until(t, "clocks were compared", func() bool { return n.server.Member().Clock().Trusted() })
 			}
@@ -192,7 +192,7 @@ func TestClockForward(t *testing.T) {
 			if role == "leader" {
 				until(t, "leadership moved", func() bool { return !n.leads() })
 			}
-			// The observed clock goes on, and is not an hour ahead.
+			// The observed clock advances, and is not an hour ahead.
 			others := except(nodes, n)
 			leader(t, others)
 			began := time.Now()
@@ -217,8 +217,8 @@ func TestResetObservedClock(t *testing.T) {
 	nodes := startCluster(t, 1)
 	n := nodes[0]
 	untilObserved(t, nodes)
-	// A single member has nobody to compare with: after a start with a wrong
-	// clock it believes it, and the observed clock is an hour ahead.
+	// A single member cannot compare its clock: after a start with a wrong clock it trusts its clock, and the observed
+	// clock is an hour ahead.
 	n.stop()
 	n.setClock(time.Hour)
 	n.start().untilReady()

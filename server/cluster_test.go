@@ -30,7 +30,7 @@ func TestThreeMembersIssueFromMemory(t *testing.T) {
 		}
 	}
 
-	// Many clients of every member, single IDs and batches.
+	// Many clients of every member request single IDs and batches.
 	type answer struct {
 		from *node
 		ids  []int64
@@ -47,7 +47,7 @@ func TestThreeMembersIssueFromMemory(t *testing.T) {
 					count := []uint32{1, 2, 1, 30, 1, 1}[(i+c)%6]
 					ids, err := n.generate(count, 0)
 					if r := reason(err); r == rpc.WindowEnded || r == rpc.NoLeader {
-						continue // on a machine that is too busy for heartbeats
+						continue // the machine may be too busy for heartbeats
 					}
 					if err != nil {
 						t.Errorf("%s: %v", n.cfg.Name, err)
@@ -81,7 +81,7 @@ func TestThreeMembersIssueFromMemory(t *testing.T) {
 	if len(owner) < 3 || len(owner) > 6 {
 		t.Errorf("%d workers are in use by 3 members with 2 lanes each", len(owner))
 	}
-	// Every worker was granted to who used it, at a tick inside the window.
+	// Every worker was granted to the member that used it, and the tick is inside the window.
 	for id, from := range all {
 		p, _ := layout.Unpack(uint64(id))
 		if p.Sequence%512 != 0 {

@@ -23,7 +23,7 @@ type collector struct {
 	spans []receivedSpan
 }
 
-// receivedSpan is a span with what its resource says.
+// receivedSpan is a span with the attributes of its resource.
 type receivedSpan struct {
 	*tracev1.Span
 	service, instance string

@@ -7,7 +7,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// A change of the configuration is known to all live members when it returns.
+// When a change of the configuration returns, all live members have applied it.
 func TestUpdateConfigWaitsForMembers(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
@@ -32,7 +32,7 @@ func TestUpdateConfigWaitsForMembers(t *testing.T) {
 	}
 }
 
-// configure sets what an INCR creates, and returns the members that were not reached.
+// configure sets the kind of sequence that an INCR creates, and returns the members that were not reached.
 func configure(t *testing.T, n *node, create snowraftv1.AutoCreate) (unreached []string) {
 	t.Helper()
 	resp, err := n.cluster.UpdateConfig(t.Context(), &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{RedisCreate: &create}})

@@ -67,15 +67,15 @@ func TestRestoresStoredBackups(t *testing.T) {
 			same(t, "configuration", a.Config, now.Config, &snowraftv1.GetConfigResponse{})
 			same(t, "layouts", a.Layouts, now.Layouts, &snowraftv1.ListLayoutsResponse{})
 			was, is := a.State, replicatedBy(n, nil)
-			was.Workers, is.Workers = nil, nil // the restore has released all
-			was.Removed, is.Removed = nil, nil // of the old cluster
+			was.Workers, is.Workers = nil, nil // the restore has released all workers
+			was.Removed, is.Removed = nil, nil // members of the old cluster
 			was.same(t, is)
 			a.resumes(n)
 		})
 	}
 }
 
-// resumes checks that a restored member issues nothing that was issued before the backup.
+// resumes checks that a restored member issues no ID or number that was issued before the backup.
 func (a *account) resumes(n *node) {
 	t := n.t
 	if id := slices.Min(n.mustGenerate(1000)); id <= slices.Max(a.IDs) {

@@ -14,11 +14,11 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// replicated is what the state holds that no call of an application shows.
+// replicated is the part of the state that no call of an application returns.
 type replicated struct {
 	Tokens    []*fsm.TokenRecord
 	Anonymous *fsm.TokenRecord
-	Workers   map[string][]fsm.WorkerRecord // by layout; all but the default one, whose lanes go on
+	Workers   map[string][]fsm.WorkerRecord // by layout; without the default layout, whose lanes continue
 	Removed   []string
 }
 
@@ -28,7 +28,7 @@ func replicatedBy(n *node, removed []string) (r replicated) {
 	return r
 }
 
-// replicatedIn is replicatedBy of a state.
+// replicatedIn returns the replicated part of a state.
 func replicatedIn(s *fsm.State, removed []string) (r replicated) {
 	r.Workers = make(map[string][]fsm.WorkerRecord)
 	r.Tokens = s.Tokens(0, 100)
@@ -42,7 +42,7 @@ func replicatedIn(s *fsm.State, removed []string) (r replicated) {
 	return r
 }
 
-// same compares with what a member of another version left.
+// same fails the test if now differs from r, which a member of another version left.
 func (r replicated) same(t *testing.T, now replicated) {
 	t.Helper()
 	want, err := json.Marshal(r)
@@ -58,7 +58,7 @@ func (r replicated) same(t *testing.T, now replicated) {
 	}
 }
 
-// rule has a member do what its operators do, once: names end in tag. It returns the ID of a removed member.
+// rule makes each call of an operator once at a member. The names in the calls end in tag. It returns the ID of a removed member.
 func rule(n *node, layout, tag string) (removed string) {
 	t, m, ctx := n.t, n.server.Member(), n.t.Context()
 	must := func(err error) {

@@ -23,8 +23,8 @@ import (
 
 var update = flag.Bool("update", false, "make the data directory of this version anew (before its release)")
 
-// account is what a member answered before its data directory was stored, and what it must still answer after.
-// Messages of the API are kept as bytes, so that they are read by the rules of the API as well.
+// account holds the answers of a member before its data directory was stored. The member must give the same answers afterwards.
+// Messages of the API are stored as bytes, so that the rules of the API apply to their decoding as well.
 type account struct {
 	MemberID, ClusterID string
 	ClockAtMs           int64
@@ -38,9 +38,9 @@ type account struct {
 	State                      replicated
 }
 
-// A release opens the data directory of every earlier one: testdata has one of each, with a snapshot and a log behind it,
-// of a member that crashed, and a backup of the member. "go test ./server -run TestOpensStoredDataDirectories -update" makes
-// the one of the next release again. That is allowed until the release; what is stored then stays.
+// A release opens the data directory of every earlier release. testdata holds one directory per release, with a snapshot and
+// later log entries, of a member that crashed, and a backup of the member. The directory of the next release may be made again
+// until that release, with "go test ./server -run TestOpensStoredDataDirectories -update". After the release it must not change.
 func TestOpensStoredDataDirectories(t *testing.T) {
 	t.Parallel()
 	if *update {
@@ -71,7 +71,7 @@ func TestOpensStoredDataDirectories(t *testing.T) {
 	}
 }
 
-// continues checks that nothing that was issued is issued again, and that repeated requests get what they got.
+// continues checks that no issued ID or number is issued again, and that repeated requests get the same answers.
 func (a *account) continues(n *node) {
 	t := n.t
 	for _, r := range a.Requests {
@@ -104,7 +104,7 @@ func (a *account) continues(n *node) {
 	}
 }
 
-// look reads what must stay as it is.
+// look reads the answers that must stay the same.
 func (a *account) look(n *node, ids []int64) {
 	t := n.t
 	config, err := n.cluster.GetConfig(t.Context(), &snowraftv1.GetConfigRequest{})
@@ -146,7 +146,7 @@ func parse(t testing.TB, b []byte, m proto.Message) {
 	}
 }
 
-// unpack returns a directory with what was stored, and the account of it.
+// unpack returns a directory with the stored files, and their account.
 func unpack(t *testing.T, path string) (dir string, a *account) {
 	t.Helper()
 	stored, err := zip.OpenReader(path)
@@ -179,7 +179,7 @@ func openDataDir(t *testing.T, path string) (*node, *account) {
 	return n, a
 }
 
-// storeDataDir makes a data directory, and stores it with what its member answered.
+// storeDataDir makes a data directory, and stores it with the answers of its member.
 func storeDataDir(t *testing.T, path string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -212,7 +212,7 @@ func storeDataDir(t *testing.T, path string) {
 	}
 }
 
-// live has a member do all that one alone can do, once; names end in tag.
+// live makes each call that a single member can serve once. The names in the calls end in tag.
 func (a *account) live(n *node, tag string) {
 	t := n.t
 	ctx := t.Context()

@@ -41,7 +41,7 @@ func (n *node) debug(req *snowraftv1.DebugRequest) (map[string][]byte, error) {
 	}
 }
 
-// inflated returns the content of files, profiles uncompressed, joined.
+// inflated returns the joined content of files, with profiles uncompressed.
 func inflated(t *testing.T, files map[string][]byte) string {
 	t.Helper()
 	var all strings.Builder
@@ -62,7 +62,7 @@ func inflated(t *testing.T, files map[string][]byte) string {
 }
 
 func TestDebugSendsEveryFileWithoutNames(t *testing.T) {
-	// Not parallel: another test may not profile meanwhile.
+	// Not parallel: another test must not profile at the same time.
 	n := newNode(t, "a", func(c *server.Config) { c.RedisCreate = "off" })
 	n.cfg.BootstrapExpect = 1
 	n.start()
@@ -151,7 +151,7 @@ func TestMemberMakesOneDebugArchiveAtATime(t *testing.T) {
 	if _, err := n.debug(&snowraftv1.DebugRequest{Seconds: 1, Salt: debugSalt}); reason(err) != rpc.Overloaded {
 		t.Errorf("a second archive: %v, expected %s", err, rpc.Overloaded)
 	}
-	cancel() // ends the first
+	cancel() // ends the first request
 	until(t, "another archive is made", func() bool {
 		_, err := n.debug(&snowraftv1.DebugRequest{Seconds: 1, Salt: debugSalt})
 		return err == nil

@@ -22,8 +22,8 @@ func TestDamagedLogEntryIsDetected(t *testing.T) {
 	n := follower(t, nodes)
 	n.mustGenerate(10)
 	n.stop()
-	// Any byte of an entry's command will do: its holder's name. The first one
-	// found can be in a page that is no longer in use.
+	// The test damages a byte of an entry's command, in the holder's name. The first occurrence of the name may be in a page
+	// that is no longer in use.
 	for damaged := false; !damaged; {
 		flip(t, dataFile(n, "raft.db"), func(raw []byte) int { return bytes.Index(raw, []byte(n.cfg.Name+"/0")) })
 		raw, err := os.ReadFile(dataFile(n, "raft.db"))

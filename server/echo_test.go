@@ -11,7 +11,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// echo answers at once, with messages of the size that the product's have.
+// echo answers immediately, with messages of the same size as those of a member.
 type echo struct {
 	snowraftv1.UnimplementedSequenceServiceServer
 	snowraftv1.UnimplementedIdServiceServer
@@ -40,7 +40,7 @@ func (echo) StreamIds(stream snowraftv1.IdService_StreamIdsServer) error {
 	}
 }
 
-// startEcho starts a gRPC server that does nothing, as gRPC makes it by default.
+// startEcho starts a gRPC server with gRPC's defaults and empty methods.
 func startEcho(t testing.TB, opts ...grpc.ServerOption) (address string) {
 	bare := grpc.NewServer(opts...)
 	snowraftv1.RegisterSequenceServiceServer(bare, echo{})
@@ -54,7 +54,7 @@ func startEcho(t testing.TB, opts ...grpc.ServerOption) (address string) {
 	return l.Addr().String()
 }
 
-// dial returns a connection of its own.
+// dial returns a new connection.
 func dial(t testing.TB, address string, opts ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
 	conn, err := grpc.NewClient("passthrough:///"+address, append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()))...)

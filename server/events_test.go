@@ -27,7 +27,7 @@ func has(resp *snowraftv1.ListEventsResponse, member string, kind snowraftv1.Eve
 	})
 }
 
-// TestEventsOfAllMembers follows a failover through the events of the members that are left.
+// TestEventsOfAllMembers follows a failover in the events of the remaining members.
 func TestEventsOfAllMembers(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
@@ -75,7 +75,7 @@ func TestEventsOfAllMembers(t *testing.T) {
 		t.Errorf("an unknown kind: %v", err)
 	}
 	kinds := []string{"election", "membership"}
-	until(t, "both survivors have seen the members", func() bool { // or they do not miss one
+	until(t, "both survivors have seen the members", func() bool { // otherwise they do not notice the loss
 		now := asked.events(&snowraftv1.ListEventsRequest{Kinds: kinds})
 		return !slices.ContainsFunc(rest, func(n *node) bool {
 			return !has(now, n.cfg.Name, snowraftv1.EventKind_EVENT_KIND_ELECTION, lead.cfg.Name+" leads in term")
@@ -107,7 +107,7 @@ func TestEventsOfAllMembers(t *testing.T) {
 	}
 }
 
-// checkPagesOfEvents reads the events page by page, none of them twice.
+// checkPagesOfEvents reads the events page by page, and checks that no event comes twice.
 func checkPagesOfEvents(t *testing.T, n *node) {
 	t.Helper()
 	type id struct {

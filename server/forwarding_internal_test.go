@@ -21,7 +21,7 @@ import (
 
 type numbersStream = grpc.BidiStreamingServer[snowraftv1.StreamNumbersRequest, snowraftv1.StreamNumbersResponse]
 
-// fakeLeader answers calls with numbers below 1,000 and streams as a test says.
+// fakeLeader answers calls with numbers below 1,000, and streams with a function of the test.
 type fakeLeader struct {
 	snowraftv1.UnimplementedSequenceServiceServer
 	calls, streams atomic.Int64
@@ -37,7 +37,7 @@ func (l *fakeLeader) StreamNumbers(s numbersStream) error {
 	return l.stream(s)
 }
 
-// answerAll answers a stream's requests with 1,000 and more.
+// answerAll answers the requests of a stream with numbers from 1,000.
 func answerAll(s numbersStream) error {
 	for {
 		req, err := s.Recv()
@@ -52,7 +52,7 @@ func answerAll(s numbersStream) error {
 	}
 }
 
-// forwards returns what a member that forwards to a fake leader gets.
+// forwards returns a function that forwards a request to a fake leader.
 func forwards(t *testing.T, l *fakeLeader) func(ctx context.Context) (first int64, err error) {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -113,7 +113,7 @@ func TestForwardedNumbersShareAStream(t *testing.T) {
 	}
 }
 
-// The numbers of a request without an answer may have been issued, so that its outcome is unknown.
+// The leader may have issued the numbers of an unanswered request, so the outcome is unknown.
 func TestForwardedNumbersOfBrokenStreamAreUnknown(t *testing.T) {
 	t.Parallel()
 	broken := make(chan struct{})
@@ -123,7 +123,7 @@ func TestForwardedNumbersOfBrokenStreamAreUnknown(t *testing.T) {
 		}
 		_, err := s.Recv()
 		<-broken
-		return err // and no answer
+		return err // without an answer
 	}}
 	next := forwards(t, l)
 	untilStreamed(t, next)
@@ -141,7 +141,7 @@ func TestForwardedNumbersOfBrokenStreamAreUnknown(t *testing.T) {
 	if err := <-failed; err != nil && !errors.Is(err, cluster.ErrUnknownOutcome) {
 		t.Errorf("NextAtLeader() = %v, want ErrUnknownOutcome", err)
 	}
-	untilStreamed(t, next) // over another one
+	untilStreamed(t, next) // over another stream
 }
 
 func answerOne(s numbersStream) error {
@@ -152,7 +152,7 @@ func answerOne(s numbersStream) error {
 	return s.Send(&snowraftv1.StreamNumbersResponse{Id: req.GetId(), Response: &snowraftv1.NextNumbersResponse{First: 1001, Count: 1, Increment: 1}})
 }
 
-// A leader that shuts down answers what was sent, and fails no request.
+// A leader that shuts down answers the requests that were sent, and no request fails.
 func TestForwardedNumbersSurviveEndOfStream(t *testing.T) {
 	t.Parallel()
 	l := &fakeLeader{stream: func(s numbersStream) error {
@@ -173,7 +173,7 @@ func TestForwardedNumbersSurviveEndOfStream(t *testing.T) {
 	}
 }
 
-// A leader without streams is asked by calls.
+// A member sends requests to a leader without streams as calls.
 func TestForwardedNumbersWithoutStreams(t *testing.T) {
 	t.Parallel()
 	l := &fakeLeader{stream: func(numbersStream) error { return status.Error(codes.Unimplemented, "no streams") }}
@@ -191,8 +191,8 @@ func TestForwardedNumbersWithoutStreams(t *testing.T) {
 	}
 }
 
-// Requests beyond those that a stream takes are calls of their own.
-func TestForwardedNumbersWaitForNoOther(t *testing.T) {
+// Requests beyond the limit of a stream are calls of their own.
+func TestForwardedNumbersBeyondStreamAreCalls(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	l := &fakeLeader{stream: func(s numbersStream) error {

@@ -20,7 +20,7 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-// A gateway finishes the calls in progress, then says of everything that it ends.
+// A gateway that shuts down finishes the calls in progress, and rejects later calls as unavailable.
 func TestGatewayCloses(t *testing.T) {
 	nodes := startCluster(t, 1, func(c *server.Config) { c.RedisCreate = "strict" })
 	nodes[0].mustGenerate(1)
@@ -67,7 +67,7 @@ func TestGatewayCloses(t *testing.T) {
 	goleak.VerifyNone(t, before)
 }
 
-// sent tells when the first call on a connection has been written.
+// sent reports that the first call on a connection has been written.
 type sent struct{ first chan struct{} }
 
 func (sent) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
@@ -82,7 +82,7 @@ func (s sent) HandleRPC(_ context.Context, event stats.RPCStats) {
 func (sent) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 func (sent) HandleConn(context.Context, stats.ConnStats)                       {}
 
-// A call that is in progress when a gateway closes gets its answer.
+// A call that is in progress when a gateway closes is answered.
 func TestGatewayDrains(t *testing.T) {
 	t.Parallel()
 	g := inFront(t, startCluster(t, 1))
@@ -103,7 +103,7 @@ func TestGatewayDrains(t *testing.T) {
 		answer <- err
 	}()
 	<-event.first
-	if _, err := client.DecodeId(t.Context(), &snowraftv1.DecodeIdRequest{Id: 1}); err != nil { // what came before it is there
+	if _, err := client.DecodeId(t.Context(), &snowraftv1.DecodeIdRequest{Id: 1}); err != nil { // earlier calls have arrived
 		t.Fatal(err)
 	}
 	g.shut()

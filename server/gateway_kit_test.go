@@ -31,13 +31,13 @@ type testGateway struct {
 	cluster   snowraftv1.ClusterServiceClient
 }
 
-// openGateway starts a gateway in front of these addresses.
+// openGateway starts a gateway with the addresses of members.
 func openGateway(t testing.TB, members ...string) *testGateway {
 	t.Helper()
 	return openGatewayWith(t, gateway.Config{Members: members})
 }
 
-// openGatewayWith starts a gateway with more than the addresses of members.
+// openGatewayWith starts a gateway with other settings in addition to the addresses of members.
 func openGatewayWith(t testing.TB, cfg gateway.Config) *testGateway {
 	t.Helper()
 	g := &testGateway{t: t}
@@ -58,7 +58,7 @@ func openGatewayWith(t testing.TB, cfg gateway.Config) *testGateway {
 	return g
 }
 
-// inFront starts a gateway that is told of the first of these members, and waits until it is ready.
+// inFront starts a gateway with the address of the first member, and waits until the gateway is ready.
 func inFront(t testing.TB, nodes []*node) *testGateway {
 	t.Helper()
 	g := openGateway(t, nodes[0].server.APIAddr())
@@ -95,7 +95,7 @@ func (g *testGateway) ask(method, path, body string) (int, string) {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	transport := &http.Transport{DisableKeepAlives: true} // nothing is left over
+	transport := &http.Transport{DisableKeepAlives: true} // no connection remains
 	resp, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
 		g.t.Fatal(err)
@@ -132,7 +132,7 @@ func redisLine(t testing.TB, address, command string) string {
 	return strings.TrimSpace(line)
 }
 
-// thriftID takes an ID as an unframed client of Twitter's Snowflake server with the user agent "web".
+// thriftID requests an ID like an unframed client of Twitter's Snowflake server with the user agent "web".
 func thriftID(t testing.TB, address string) uint64 {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)

@@ -14,7 +14,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// A member that ends behind a gateway is not noticed in front of it.
+// Clients of a gateway do not notice that a member crashes.
 func TestGatewayOutlivesMembers(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
@@ -57,7 +57,7 @@ func TestGatewayOutlivesMembers(t *testing.T) {
 		until(t, "answers go on", func() bool { return answers.Load() > n+100 })
 	}
 	some()
-	nodes[0].crash() // the one that the gateway was told of
+	nodes[0].crash() // the member whose address the gateway was started with
 	some()
 	nodes[0].start().untilReady()
 	some()
@@ -71,7 +71,7 @@ func TestGatewayLostQuorum(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
 	g := inFront(t, nodes)
-	for _, n := range nodes { // where the others will look for it
+	for _, n := range nodes { // keep the ports at which the other members look for it
 		n.cfg.APIAddr, n.cfg.RaftAddr, n.cfg.GossipAddr = n.server.APIAddr(), n.server.RaftAddr(), n.server.GossipAddr()
 	}
 	strict := &snowraftv1.Sequence{Name: "s", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT}
@@ -83,10 +83,10 @@ func TestGatewayLostQuorum(t *testing.T) {
 	}
 	nodes[0].crash()
 	nodes[1].crash()
-	if _, err := g.generate(1, 0); err != nil { // the third has its window
+	if _, err := g.generate(1, 0); err != nil { // the third member holds a window
 		t.Errorf("IDs without a quorum: %v", err)
 	}
-	until(t, "numbers are refused", func() bool { // a leader may go on for a moment, and then not know the outcome
+	until(t, "numbers are refused", func() bool { // a leader may continue for a moment; the outcome is then unknown
 		_, err := g.next("s", 1)
 		return reason(err) == rpc.NoLeader
 	})

@@ -17,7 +17,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// withPin returns the text of a token as members print it.
+// withPin returns the text of a token with its pin, as members print it.
 func (s *secured) withPin(text string) string {
 	s.t.Helper()
 	token, err := trust.ParseToken(text)
@@ -28,8 +28,7 @@ func (s *secured) withPin(text string) string {
 	return token.Text()
 }
 
-// Callers of a gateway may do what their own tokens say, over every protocol, and the gateway's own token gives them
-// nothing.
+// Callers of a gateway have the rights of their own tokens, over every protocol. The gateway's own token gives them no right.
 func TestGatewayOfSecuredCluster(t *testing.T) {
 	t.Parallel()
 	s := startPorts(t, true)
@@ -67,7 +66,7 @@ func TestGatewayOfSecuredCluster(t *testing.T) {
 	}
 }
 
-// A gateway with a token in front of an open cluster lets no caller in, and says what to do.
+// A gateway with a token in front of an open cluster rejects all callers. The error names the action.
 func TestGatewayWithTokenOfOpenCluster(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]
@@ -82,7 +81,7 @@ func TestGatewayWithTokenOfOpenCluster(t *testing.T) {
 	}
 }
 
-// A gateway whose own token may not ask about others refuses all callers, and says why.
+// A gateway rejects all callers if its own token does not have the right to verify tokens. The error names the reason.
 func TestGatewayWithoutRightToVerify(t *testing.T) {
 	t.Parallel()
 	s := startPorts(t, true)

@@ -170,7 +170,7 @@ func TestGatewayOtherProtocols(t *testing.T) {
 	}
 }
 
-// What a member refuses, a gateway refuses in the same words, with the same details.
+// A gateway returns the errors of a member with the same text and details.
 func TestGatewayPassesErrorsOn(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 1)
@@ -233,12 +233,12 @@ func TestGatewayPassesErrorsOn(t *testing.T) {
 	if _, err := g.cluster.Leave(ctx, &snowraftv1.LeaveRequest{}); reason(err) != rpc.NotAMember {
 		t.Errorf("leave: %v", err)
 	}
-	// A member whose leader had this address before must not be asked in turn.
+	// The gateway must not forward a call of a member whose leader had this address before.
 	forwarded := metadata.AppendToOutgoingContext(ctx, rpc.ForwardedBy, "m", rpc.ForwardedInto, "c")
 	if _, err := g.layouts.ListLayouts(forwarded, &snowraftv1.ListLayoutsRequest{}); reason(err) != rpc.NotLeader {
 		t.Errorf("a forwarded call: %v", err)
 	}
-	// A gateway in front of a gateway is one more hop.
+	// A gateway in front of a gateway adds one hop.
 	second := openGateway(t, g.APIAddr())
 	until(t, "the second gateway is ready", func() bool { return second.Ready() == nil })
 	if ids, err := second.generate(3, 0); err != nil || len(ids) != 3 {
@@ -246,7 +246,7 @@ func TestGatewayPassesErrorsOn(t *testing.T) {
 	}
 }
 
-// No ID comes twice, be it from a gateway, another, or a member.
+// Gateways and members never issue the same ID twice.
 func TestGatewaysShareNothing(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)

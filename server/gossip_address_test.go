@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// outward returns an address of this machine that others could reach, nil if it has none.
+// outward returns an address of this machine that other machines could reach; nil if there is none.
 func outward(t *testing.T) net.IP {
 	t.Helper()
 	addrs, err := net.InterfaceAddrs()
@@ -22,11 +22,11 @@ func outward(t *testing.T) net.IP {
 	return nil
 }
 
-func TestGossipAddressOfALoopbackName(t *testing.T) {
+func TestGossipAddressOfLoopbackName(t *testing.T) {
 	t.Parallel()
 	own := outward(t)
 	if own == nil {
-		own = net.IPv4(127, 0, 0, 1) // nothing better
+		own = net.IPv4(127, 0, 0, 1) // no better address
 	}
 	outside := "127.0.0.1" // without a route to other networks
 	for _, address := range anywhere {

@@ -15,8 +15,8 @@ const (
 	isNotServing = grpc_health_v1.HealthCheckResponse_NOT_SERVING
 )
 
-// ofIDs are the names whose health is that IDs can be issued, ofTheRest those of the
-// services that go on without.
+// ofIDs are the names of services that are healthy while IDs can be issued. ofTheRest are the names of services that work
+// without IDs.
 var (
 	ofIDs     = []string{"", "snowraft.v1.IdService"}
 	ofTheRest = []string{"snowraft.v1.SequenceService", "snowraft.v1.LayoutService", "snowraft.v1.WorkerService", "snowraft.v1.ClusterService"}
@@ -31,7 +31,7 @@ func (n *node) health(service string) grpc_health_v1.HealthCheckResponse_Serving
 	return r.GetStatus()
 }
 
-// watch returns a function that waits for the next word of a service's health.
+// watch returns a function that waits for the next health status of a service.
 func (n *node) watch(service string) func() (grpc_health_v1.HealthCheckResponse_ServingStatus, error) {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeout(n.t.Context(), patience)
@@ -46,7 +46,7 @@ func (n *node) watch(service string) func() (grpc_health_v1.HealthCheckResponse_
 	}
 }
 
-// A member that can't issue IDs serves everything else, until it ends.
+// A member that cannot issue IDs serves all other services until it shuts down.
 func TestHealthByService(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]
@@ -86,7 +86,7 @@ func TestHealthByService(t *testing.T) {
 		defer cancel()
 		closed <- n.server.Close(ctx)
 	}()
-	if got, err := sequences(); got != isNotServing || err != nil { // and nothing was said before
+	if got, err := sequences(); got != isNotServing || err != nil { // there was no earlier status
 		t.Errorf("while it ends: %v, %v", got, err)
 	}
 	if _, err := sequences(); status.Code(err) != codes.Unavailable {
@@ -95,8 +95,8 @@ func TestHealthByService(t *testing.T) {
 	<-closed
 }
 
-// One that has no leader, and never had a worker, can't bring calls to the leader now, and says
-// so in the answers: other members could not either.
+// A member without a leader that never had a worker stays healthy for other services. It reports the missing leader in its
+// answers, because other members could not serve the calls either.
 func TestHealthWithoutALeader(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, "alone")

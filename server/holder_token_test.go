@@ -7,8 +7,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Two tokens can have one name, one after the other. Their IDs tell their holders apart.
-func TestWorkersNameTheTokensOfTheirHolders(t *testing.T) {
+// Two tokens can have the same name, one after the other. Their IDs distinguish their holders.
+func TestWorkersShowTokensOfHolders(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t, 1)
 	n := s.nodes[0]

@@ -8,7 +8,7 @@ import (
 	"github.com/snowraft/snowraft/server/api"
 )
 
-func TestInitialSettingsThatDiffer(t *testing.T) {
+func TestDifferencesOfInitialSettings(t *testing.T) {
 	t.Parallel()
 	cluster := api.ConfigMessage(Config{MaxWindow: time.Minute, Rollback: "swap"}.initial())
 	for _, c := range []struct {

@@ -33,9 +33,9 @@ func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return warnings{w.Handler.WithAttrs(attrs), w.seen}
 }
 
-// A member warns of an initial setting that has no effect: as the leader of its old cluster, whose configuration
-// was changed since, and as a member that joins.
-func TestInitialSettingsAreIgnoredWithAWarning(t *testing.T) {
+// A member logs a warning about an initial setting without effect: as the leader of its old cluster after a change of the
+// configuration, and as a joining member.
+func TestIgnoredInitialSettingsAreLogged(t *testing.T) {
 	t.Parallel()
 	watch := func(c *server.Config) chan string {
 		w := warnings{c.Logger.Handler(), make(chan string, 10)}

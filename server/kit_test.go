@@ -24,7 +24,7 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-// quick makes everything that takes time take little of it.
+// quick has short times for everything that a member waits for.
 var quick = cluster.Timing{
 	GossipProbe:  100 * time.Millisecond,
 	Reconcile:    100 * time.Millisecond,
@@ -107,7 +107,7 @@ func (n *node) stop() {
 	n.server = nil
 }
 
-// crash ends the member with nothing returned or handed over.
+// crash stops the member without a return of blocks, a release of workers or a transfer of leadership.
 func (n *node) crash() {
 	if n.server == nil {
 		return
@@ -119,8 +119,8 @@ func (n *node) crash() {
 	n.server = nil
 }
 
-// crews holds the running members of each test. Its end crashes them all at once: a clean stop of one after the other would
-// wait for the gossip of each, and that of the last for a quorum.
+// crews holds the running members of each test. The end of a test crashes all its members at once: graceful stops in turn
+// would wait for the gossip of each member, and the last one for a quorum.
 type crews struct {
 	mu sync.Mutex
 	of map[testing.TB][]*node
@@ -175,7 +175,7 @@ func startCluster(t testing.TB, size int, change ...func(*server.Config)) []*nod
 	return nodes
 }
 
-// join starts a new member that joins these.
+// join starts a new member that joins nodes.
 func join(t testing.TB, name string, nodes []*node, change ...func(*server.Config)) *node {
 	n := newNode(t, name, change...)
 	for _, o := range nodes {
@@ -218,7 +218,7 @@ func leader(t testing.TB, nodes []*node) *node {
 	return found
 }
 
-// except lists the nodes other than these.
+// except lists the nodes that are not among the given nodes.
 func except(nodes []*node, these ...*node) []*node {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n *node) bool { return slices.Contains(these, n) })
 }
@@ -268,7 +268,7 @@ func (n *node) mustGenerate(count uint32) []int64 {
 	return ids
 }
 
-// reason is the machine-readable reason of an error.
+// reason returns the machine-readable reason of an error.
 func reason(err error) string { return rpc.FromError(err).Reason }
 
 func (n *node) members() []*snowraftv1.Member {

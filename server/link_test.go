@@ -16,7 +16,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// breaking serves its requests, and then its connections break.
+// breaking is a leader whose connections break while it serves a request.
 type breaking struct {
 	snowraftv1.UnimplementedSequenceServiceServer
 	server *grpc.Server
@@ -30,8 +30,8 @@ func (b *breaking) SetNext(ctx context.Context, _ *snowraftv1.SetNextRequest) (*
 	return nil, ctx.Err()
 }
 
-// What was not sent to the leader was not done, and is told so; what may have arrived is unknown.
-func TestWhatWasNotSentWasNotDone(t *testing.T) {
+// A request that was not sent to the leader fails with NO_LEADER. The outcome of a request that may have arrived is unknown.
+func TestUnsentRequestIsNotUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -56,7 +56,7 @@ func TestWhatWasNotSentWasNotDone(t *testing.T) {
 		t.Errorf("sent to a leader that ended: %+v", e)
 	}
 	<-b.asked
-	// Its port is closed now. Often, as the connection is tried again meanwhile.
+	// The port of the leader is closed now. The loop calls often, because the connection retries in the meantime.
 	for range 20 {
 		err := call()
 		if e := rpc.FromError(err); e.Reason != rpc.NoLeader || e.Code != codes.Unavailable || e.RetryAfter == 0 || !errors.Is(err, member.ErrNoLeader) {

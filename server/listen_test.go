@@ -10,8 +10,8 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-// A gossip host that is no address must not end up as all interfaces.
-func TestGossipHostThatCannotBeResolved(t *testing.T) {
+// A gossip host that does not resolve must not become all interfaces.
+func TestUnresolvableGossipHostIsRefused(t *testing.T) {
 	t.Parallel()
 	host := strings.Repeat("a", 300) // too long for a name, so that it is never requested
 	s, err := server.Open(t.Context(), server.Config{
@@ -60,7 +60,7 @@ func TestInitialRedisCreateIsChecked(t *testing.T) {
 	}
 }
 
-// What Redis clients are refused says what to do, once, and is counted.
+// The error of a Redis client names the action once, and is counted.
 func TestRedisRefusals(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, "m1", func(c *server.Config) { c.RedisAddr, c.BootstrapExpect = "127.0.0.1:0", 1 }).start()

@@ -11,12 +11,12 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// Tests of whole clusters usually wait, so that more may run at a time than there are processors.
+	// Tests of whole clusters usually wait, so more tests than processors may run at the same time.
 	if !race.Enabled && flag.Set("test.parallel", "6") != nil {
 		os.Exit(2)
 	}
 	if race.Enabled {
-		quick.Heartbeat = 1500 * time.Millisecond // the race detector makes a machine that is busy too slow for less
+		quick.Heartbeat = 1500 * time.Millisecond // the race detector makes a busy machine too slow for less
 	}
 	os.Exit(m.Run())
 }

@@ -10,9 +10,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// BenchmarkManySequences creates 100,000 sequences in a cluster of three members, lists them,
-// and takes a snapshot and restarts a member with them. It fails when that takes longer than
-// docs/performance.md promises.
+// BenchmarkManySequences creates 100,000 sequences in a cluster of three members, lists them, takes a snapshot and restarts a
+// member. It fails if a step takes longer than docs/performance.md promises.
 func BenchmarkManySequences(b *testing.B) {
 	const (
 		sequences = 100_000
@@ -22,7 +21,7 @@ func BenchmarkManySequences(b *testing.B) {
 		listWithin     = 10 * time.Second
 		snapshotWithin = 5 * time.Second
 		restartWithin  = 20 * time.Second
-		bytesEach      = 3 * 1024 // for three members
+		bytesEach      = 3 * 1024 // sum of three members
 	)
 	for b.Loop() {
 		nodes := startCluster(b, 3)

@@ -42,7 +42,7 @@ func untilVoters(t *testing.T, n *node, want int) {
 
 func TestMembersJoinAsNonvotersAndArePromoted(t *testing.T) {
 	t.Parallel()
-	// Long enough to see it as a nonvoter.
+	// The time is long enough to see the new member as a nonvoter.
 	slow := func(c *server.Config) { c.Timing.PromoteAfter = 4 * time.Second }
 	nodes := startCluster(t, 3, slow)
 	fourth := join(t, "m4", nodes, slow)
@@ -58,12 +58,12 @@ func TestMembersJoinAsNonvotersAndArePromoted(t *testing.T) {
 	fifth.mustGenerate(100)
 }
 
-func TestNonvoterStaysOne(t *testing.T) {
+func TestNonvoterIsNotPromoted(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
 	n := join(t, "n", nodes, func(c *server.Config) { c.Nonvoter = true })
 	n.untilReady()
-	// One that came later is promoted first only if the nonvoter is passed over.
+	// A later member is promoted only if the promotion skips the nonvoter.
 	join(t, "m4", nodes)
 	until(t, "m4 votes", func() bool { voters, nonvoters := nodes[0].roles(); return voters == 4 && nonvoters == 1 })
 	n.mustGenerate(100)
@@ -80,7 +80,7 @@ func TestRemoveFromAnyMember(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 5)
 	all := make(seen)
-	// A follower removes the leader; it hands over first.
+	// A follower removes the leader, which transfers leadership first.
 	gone := leader(t, nodes)
 	rest := except(nodes, gone)
 	if _, err := rest[0].cluster.RemoveMember(t.Context(), &snowraftv1.RemoveMemberRequest{Member: gone.cfg.Name}); err != nil {
@@ -100,7 +100,7 @@ func TestRemoveFromAnyMember(t *testing.T) {
 	}
 	untilVoters(t, rest[0], 4)
 
-	// It comes back with its data: it is told why it can't, and nothing changes.
+	// The removed member starts with its old data: it gets the reason why it cannot join, and the cluster does not change.
 	term := leader(t, rest).status().GetTerm()
 	gone.cfg.Join = []string{rest[0].server.GossipAddr()}
 	gone.start()
@@ -118,7 +118,7 @@ func TestRemoveFromAnyMember(t *testing.T) {
 	}
 	untilVoters(t, rest[0], 4)
 
-	// Wiped, it is a new member.
+	// With an empty data directory it is a new member.
 	if err := os.RemoveAll(gone.cfg.DataDir); err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestSecondLeaveIsRefused(t *testing.T) {
 	until(t, "one of two calls finds the other", func() bool {
 		reasons := make(chan string)
 		for range 2 {
-			go func() { // without a quorum it waits for a leader
+			go func() { // without quorum the call waits for a leader
 				_, err := nodes[0].cluster.Leave(t.Context(), &snowraftv1.LeaveRequest{})
 				reasons <- reason(err)
 			}()
@@ -171,7 +171,7 @@ func TestSecondLeaveIsRefused(t *testing.T) {
 	})
 }
 
-func TestRemoveThatWouldBreakTheQuorum(t *testing.T) {
+func TestRemoveRefusesToBreakQuorum(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
 	l := leader(t, nodes)
@@ -197,7 +197,7 @@ func TestRemoveThatWouldBreakTheQuorum(t *testing.T) {
 	if _, err := l.cluster.RemoveMember(t.Context(), &snowraftv1.RemoveMemberRequest{Member: "nobody"}); reason(err) != rpc.UnknownMember {
 		t.Errorf("an unknown member: %v", err)
 	}
-	// The dead one may go.
+	// The dead member may be removed.
 	if _, err := others[1].cluster.RemoveMember(t.Context(), &snowraftv1.RemoveMemberRequest{Member: others[0].cfg.Name}); err != nil {
 		t.Fatal(err)
 	}
@@ -293,11 +293,11 @@ func TestMembersOfTwoClustersRefuseEachOther(t *testing.T) {
 	ours := startCluster(t, 3)
 	theirs := startCluster(t, 1)[0]
 	id := theirs.server.ClusterID()
-	astray := ours[2] // a member of a cluster with others stays in it, whatever it is to join
+	astray := ours[2] // a member stays in its cluster, whatever addresses it must join
 	astray.stop()
 	astray.cfg.Join = []string{ours[0].server.GossipAddr(), theirs.server.GossipAddr()}
 	astray.start().untilReady()
-	// Asked outright, each refuses the other.
+	// An explicit request to add a member of the other cluster fails on both sides.
 	for _, c := range []struct{ from, to *node }{{ours[0], theirs}, {theirs, ours[0]}} {
 		_, err := c.from.cluster.AddMember(t.Context(), &snowraftv1.AddMemberRequest{GossipAddress: c.to.server.GossipAddr()})
 		if status.Code(err) == codes.OK {
@@ -316,7 +316,7 @@ func TestMembersOfTwoClustersRefuseEachOther(t *testing.T) {
 	theirs.mustGenerate(10)
 }
 
-// flip changes one byte in the middle of what is found in a file.
+// flip changes one byte in the middle of a found text in a file.
 func flip(t *testing.T, path string, at func([]byte) int) {
 	t.Helper()
 	raw, err := os.ReadFile(path)

@@ -15,7 +15,7 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-// family is the metrics of one name.
+// family holds the metrics of one name.
 type family struct {
 	kind   string
 	labels []string // sorted
@@ -25,7 +25,7 @@ type family struct {
 type scrape struct {
 	text     string
 	families map[string]*family
-	values   map[string]map[string]bool // of labels
+	values   map[string]map[string]bool // by label
 }
 
 var (
@@ -61,11 +61,11 @@ func parseMetrics(text string) scrape {
 // has reports whether there is a sample whose line begins with a text.
 func (s scrape) has(line string) bool { return strings.Contains("\n"+s.text, "\n"+line) }
 
-// page is the tables of docs/metrics.md.
+// page holds the tables of docs/metrics.md.
 type page struct {
 	text                string
 	ofMember, ofGateway map[string]*family
-	labels              map[string]string // to their values, as the page has them
+	labels              map[string]string // values on the page, by label
 }
 
 func readPage(t *testing.T) page {
@@ -108,7 +108,7 @@ func union(a, b map[string]*family) map[string]*family {
 	return all
 }
 
-// compare compares what a process exports with its rows.
+// compare compares the metrics of a process with the rows of the page.
 func (p page) compare(t *testing.T, process string, s scrape, rows map[string]*family) {
 	t.Helper()
 	for name, f := range s.families {
@@ -150,10 +150,10 @@ type asker interface {
 	ask(method, path, body string) (int, string)
 }
 
-// exercise takes IDs and numbers over every protocol, and makes requests that fail.
+// exercise requests IDs and numbers over every protocol, and makes requests that fail.
 func exercise(t *testing.T, a asker, redisAddr, thriftAddr string, ids snowraftv1.IdServiceClient, sequences snowraftv1.SequenceServiceClient) scrape {
 	t.Helper()
-	for range 2 { // a gateway has a buffer after the first
+	for range 2 { // a gateway has a buffer after the first round
 		if _, err := ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{Count: 3}); err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +202,7 @@ func exercise(t *testing.T, a asker, redisAddr, thriftAddr string, ids snowraftv
 	}
 }
 
-// exercised begin the lines that are exported after exercise.
+// exercised lists the beginnings of lines that are exported after exercise.
 var exercised = []string{
 	`snowraft_requests_total{code="OK",method="snowraft.v1.IdService/GenerateIds",protocol="grpc",reason=""} 2`,
 	`snowraft_requests_total{code="INVALID_ARGUMENT",method="snowraft.v1.IdService/GenerateIds",protocol="grpc",reason="INVALID_ARGUMENT"} 1`,
@@ -223,7 +223,7 @@ var exercised = []string{
 // followerLag is the one metric that only the leader exports.
 const followerLag = "snowraft_follower_lag_entries"
 
-// The names, types and labels of metrics are promises: a change has to be made on the page as well.
+// The names, types and labels of metrics are promises: a change must change the page as well.
 func TestMetricsPageListsWhatIsExported(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3, func(c *server.Config) { c.RedisAddr, c.ThriftAddr, c.Version = "127.0.0.1:0", "127.0.0.1:0", "v1" })
@@ -258,7 +258,7 @@ func TestMetricsPageListsWhatIsExported(t *testing.T) {
 				t.Errorf("a %s exports no %s", process, line)
 			}
 		}
-		// No request is counted as two, and what callers make up is no label's value.
+		// Each request is counted once, and texts of callers do not become label values.
 		for _, line := range []string{`ClusterService/GetStatus",protocol="grpc"`, `"none"`, "BREW", "nosuchcommand"} {
 			if strings.Contains(s.text, line) {
 				t.Errorf("a %s exports %s", process, line)

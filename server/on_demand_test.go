@@ -66,7 +66,7 @@ func TestCreateOnDemand(t *testing.T) {
 	}
 }
 
-// A member that has not applied a change of the configuration creates nothing that the change forbids.
+// A member that has not applied a change of the configuration does not create sequences that the change forbids.
 func TestIncrementObeysTheLog(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3, func(c *server.Config) { c.RedisCreate = "strict" })
@@ -92,7 +92,7 @@ func TestIncrementObeysTheLog(t *testing.T) {
 		}()
 		select {
 		case <-answered:
-		case <-time.After(10 * time.Second): // it waits for what the stalled replica does not get
+		case <-time.After(10 * time.Second): // the call waits for an entry that the stalled replica does not get
 			t.Errorf("Create(%s) does not return", key)
 			release()
 			<-answered
@@ -103,7 +103,7 @@ func TestIncrementObeysTheLog(t *testing.T) {
 	}
 }
 
-// stall keeps a member's replica as it is until release is called.
+// stall stops changes of a member's replica until release is called.
 func stall(t *testing.T, n *node) (release func()) {
 	t.Helper()
 	stalled, end, done := make(chan struct{}), make(chan struct{}), make(chan struct{})

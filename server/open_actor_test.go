@@ -8,8 +8,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// In an open cluster, the commands for workers and blocks of clients have an actor, whichever member took the call, and those
-// that members acquire for themselves have none.
+// In an open cluster, commands for the workers and blocks of clients have an actor, whichever member took the call. Commands
+// for the workers and blocks of members have none.
 func TestActorsOfWorkersAndBlocksInOpenCluster(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)

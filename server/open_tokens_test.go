@@ -15,8 +15,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// No caller makes a way into a cluster over the API before the cluster is secured, and a secured member tells of what
-// somebody wrote into the log by other ways.
+// Before a cluster is secured, no caller can create a token over the API. A secured member reports tokens that were written
+// into the log by other means.
 func TestOpenClusterRefusesToChangeTokens(t *testing.T) {
 	t.Parallel()
 	log := &lockedBuilder{}
@@ -67,8 +67,8 @@ func TestOpenClusterRefusesToChangeTokens(t *testing.T) {
 	})
 }
 
-// The first start with a secret names the tokens that were written while the cluster was open. Later ones do not warn of tokens
-// that an administrator has seen, nor does the first start of a new member.
+// The first start with a secret logs the tokens that were written while the cluster was open. Later starts, and the first start
+// of a new member, do not warn about tokens that an administrator has seen.
 func TestFirstSecuredStartNamesTokens(t *testing.T) {
 	t.Parallel()
 	log := &lockedBuilder{}

@@ -35,7 +35,7 @@ func (n *node) scrape() scrape {
 	return parseMetrics(text)
 }
 
-// A member that waits for others reports what it does not know as NaN, and not as 0.
+// A member that waits for other members reports unknown metrics as NaN, and not as 0.
 func TestMetricsOfWaitingMemberAreUnknown(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, "m1", func(cfg *server.Config) { cfg.BootstrapExpect = 3 }).start()
@@ -99,7 +99,7 @@ func TestMetricsOfOwnView(t *testing.T) {
 	}
 }
 
-// Each refusal of a token counts once, whatever the protocol, and names of sequences are only for those who may read them.
+// Each refusal of a token counts once, whatever the protocol. Only callers that may read all sequences see names of sequences.
 func TestTokenRefusalsAreCounted(t *testing.T) {
 	t.Parallel()
 	s := startPorts(t, false)

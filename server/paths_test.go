@@ -19,13 +19,13 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// form is how a path answers a caller that may not do what it requests.
+// form is the form in which a path answers a caller without the right.
 type form int
 
 const (
 	byStatus   form = iota // status 401 or 403
 	tinyidJSON             // code 5
-	tinyidText             // nothing
+	tinyidText             // empty text
 )
 
 // httpPath is a request for the resource "default", or for none.
@@ -34,11 +34,11 @@ type httpPath struct {
 	right                         string // empty: public
 	form                          form
 	parameter                     bool // the token is a parameter
-	once                          bool // ends the test if it is allowed
-	all                           bool // takes the right for all resources
+	once                          bool // the path ends the test if the caller is allowed
+	all                           bool // the path requires the right for all resources
 }
 
-// shortPaths are those that the OpenAPI document omits.
+// shortPaths are the paths that the OpenAPI document omits.
 var shortPaths = []httpPath{
 	{pattern: "/id", method: "GET", target: "/id", right: trust.RightIssueIDs},
 	{pattern: "/id", method: "POST", target: "/id?layout=default&count=2", right: trust.RightIssueIDs},
@@ -102,7 +102,7 @@ func operations(t *testing.T) (all []httpPath) {
 	return all
 }
 
-// wants returns the reason of a refusal, empty if the caller is allowed.
+// wants returns the expected reason of a refusal; empty if the caller has the right.
 func (p httpPath) wants(c caller) string {
 	switch {
 	case p.right == "", p.right == trust.RightReadMetrics && c.text == "": // which the record "anonymous" has
@@ -115,7 +115,7 @@ func (p httpPath) wants(c caller) string {
 	return c.wants(p.right, "")
 }
 
-// judge makes a request and checks whether it is refused.
+// judge makes a request and checks whether it is rejected as expected.
 func (p httpPath) judge(t *testing.T, address string, c caller) {
 	t.Helper()
 	target := "http://" + address + p.target
@@ -161,7 +161,7 @@ func (p httpPath) judge(t *testing.T, address string, c caller) {
 	}
 }
 
-// Every path, with every kind of caller.
+// The test calls every path with every kind of caller.
 func TestEveryPathJudgesEveryCaller(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t, 1)
@@ -181,7 +181,7 @@ func TestEveryPathJudgesEveryCaller(t *testing.T) {
 	}
 }
 
-// Each path that the program serves outside of /v1 is in the table above.
+// The table above has each path outside of /v1 that the program serves.
 func TestPathsAreComplete(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("web/*.go")

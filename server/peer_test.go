@@ -15,7 +15,7 @@ import (
 	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
 )
 
-// reflected returns the answer of reflection to a request, to version v1alpha too, which must be the same.
+// reflected returns the answer of reflection to a request. Version v1alpha must give the same answer.
 func reflected(t *testing.T, conn *grpc.ClientConn, req *grpc_reflection_v1.ServerReflectionRequest) *grpc_reflection_v1.ServerReflectionResponse {
 	t.Helper()
 	var answers [2]grpc_reflection_v1.ServerReflectionResponse
@@ -40,7 +40,7 @@ func reflected(t *testing.T, conn *grpc.ClientConn, req *grpc_reflection_v1.Serv
 	return &answers[0]
 }
 
-// Calls between members work, and applications do not see them.
+// Calls between members work, and reflection does not show them to applications.
 func TestPeerServiceIsHidden(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]

@@ -18,7 +18,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// A change of what has another generation than the caller expects does nothing, whichever way it comes.
+// A change has no effect over any protocol if the generation is not the one that the caller expects.
 func TestChangesOfAnotherGenerationDoNothing(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
@@ -85,7 +85,7 @@ func TestChangesOfAnotherGenerationDoNothing(t *testing.T) {
 	}
 }
 
-// Members and gateways refuse a change that says more than they know, also at a depth, and issue IDs whatever a request says.
+// Members and gateways reject a change with unknown fields, including nested fields. They issue IDs despite unknown fields.
 func TestChangesWithUnknownFieldsAreRefused(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
@@ -126,8 +126,8 @@ func TestChangesWithUnknownFieldsAreRefused(t *testing.T) {
 	}
 }
 
-// A value that is set is taken or refused, whatever it is; the mask alone sets a default.
-func TestConfigChangesWhatIsNamed(t *testing.T) {
+// Every value that is set is used or rejected. Only the mask sets a default.
+func TestConfigUpdateChangesNamedFields(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]
 	update := func(c *snowraftv1.Config, mask ...string) (*snowraftv1.Config, error) {

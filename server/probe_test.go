@@ -9,7 +9,7 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 )
 
-// A member is found without its cluster's secret, and what asks changes nothing there.
+// A probe finds a member without the secret of its cluster, and changes nothing there.
 func TestProbeFindsOpenAndSecuredMembers(t *testing.T) {
 	t.Parallel()
 	for name, n := range map[string]*node{"open": startCluster(t, 1)[0], "secured": startSecured(t, 1).nodes[0]} {

@@ -16,8 +16,8 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-// TestWipedMemberComesBackAtItsAddress: the old member is not removed yet, so
-// that two members have one address for a while.
+// A wiped member starts at its old address. Its old identity is not removed yet, so two members have the same address for a
+// while.
 func TestWipedMemberComesBackAtItsAddress(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
@@ -33,19 +33,19 @@ func TestWipedMemberComesBackAtItsAddress(t *testing.T) {
 	if err := os.RemoveAll(n.cfg.DataDir); err != nil {
 		t.Fatal(err)
 	}
-	n.cfg.ForceName = true // it is there before the old one is removed
+	n.cfg.ForceName = true // the new member joins before the old one is removed
 	n.start().untilReady()
 	if n.server.MemberID() == old {
 		t.Fatal("a wiped member has its old ID")
 	}
 	n.mustGenerate(10)
-	// Its name now means two members: only an ID may be removed.
+	// Two members have the name now, so a removal requires an ID.
 	other := except(nodes, n)[1]
 	_, err := other.cluster.RemoveMember(t.Context(), &snowraftv1.RemoveMemberRequest{Member: n.cfg.Name})
 	if status.Code(err) != codes.InvalidArgument {
 		t.Fatalf("removed by a name that means two: %v", err)
 	}
-	for range 2 { // twice is as good as once
+	for range 2 { // a repeated removal succeeds
 		if _, err := other.cluster.RemoveMember(t.Context(), &snowraftv1.RemoveMemberRequest{Member: old}); err != nil {
 			t.Fatal(err)
 		}
@@ -54,9 +54,9 @@ func TestWipedMemberComesBackAtItsAddress(t *testing.T) {
 	n.mustGenerate(10)
 }
 
-// TestClockOfOneOfTwoIsWrong: a third member is dead, and one of the other two
+// TestWrongClockOfOneOfTwoMembers: a third member is dead, and one of the other two
 // comes back with a clock that is off.
-func TestClockOfOneOfTwoIsWrong(t *testing.T) {
+func TestWrongClockOfOneOfTwoMembers(t *testing.T) {
 	t.Parallel()
 	for _, by := range []time.Duration{-10 * time.Minute, time.Hour} {
 		t.Run(by.String(), func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestClockOfOneOfTwoIsWrong(t *testing.T) {
 				return r == rpc.ClockBehind || r == rpc.ClockSkew
 			})
 			until(t, "the right one leads", right.leads)
-			// It is granted new windows: its lanes can go on.
+			// The member gets new windows, so its lanes can continue.
 			before := right.status().GetLanes()[0].GetUntilTick()
 			until(t, "the right one gets windows", func() bool { return right.status().GetLanes()[0].GetUntilTick() > before })
 			right.mustGenerate(10)
@@ -94,7 +94,7 @@ func TestClockOfOneOfTwoIsWrong(t *testing.T) {
 
 func TestCloseDoesNotWaitForSilentPeers(t *testing.T) {
 	t.Parallel()
-	// Somebody who accepts and says nothing, twice; and one who connects and says nothing.
+	// Two listeners accept connections and send nothing; two clients connect and send nothing.
 	var silent []string
 	for range 2 {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -125,7 +125,7 @@ func TestCloseDoesNotWaitForSilentPeers(t *testing.T) {
 	}
 }
 
-func TestNamesThatCanHoldNoWorker(t *testing.T) {
+func TestInvalidMemberNamesAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"my node", "a\tb", string(make([]byte, 200)), strings.Repeat("x", 126), "$a", "cafe\u0301", "a\u202eb"} {
 		n := newNode(t, "x")
@@ -137,7 +137,7 @@ func TestNamesThatCanHoldNoWorker(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeDoneIsNoInternalError(t *testing.T) {
+func TestRefusalsAreNotInternalErrors(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]
 	theirs := startCluster(t, 1)[0]

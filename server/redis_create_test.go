@@ -8,8 +8,8 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-// An INCR creates what the configuration of the cluster says, at members and gateways alike: nothing by default.
-func TestConfigSaysWhatAnIncrementCreates(t *testing.T) {
+// The configuration of the cluster decides what an INCR creates, at members and gateways. The default is nothing.
+func TestIncrementCreatesByConfig(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3, func(c *server.Config) { c.RedisAddr = "127.0.0.1:0" })
 	g := inFront(t, nodes)

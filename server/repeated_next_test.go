@@ -6,7 +6,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// A request with an ID gets the same numbers from whichever member it is repeated at.
+// A repeated request with a request ID gets the same numbers from every member.
 func TestRepeatedNextIsAnsweredAlikeByAllMembers(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)

@@ -15,7 +15,7 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-// restoredMember starts the first member of a cluster that goes on from what old has.
+// restoredMember starts the first member of a cluster that is restored from a backup of old.
 func restoredMember(t *testing.T, old *node, join ...string) (*node, *backup.Restored) {
 	t.Helper()
 	b, err := old.backup(false)
@@ -34,7 +34,7 @@ func restoredMember(t *testing.T, old *node, join ...string) (*node, *backup.Res
 
 func short(c *server.Config) { c.MaxWindow = 2 * time.Second }
 
-func TestRestoredClusterIssuesFromTheTimeThatWasSaidAndTakesMembers(t *testing.T) {
+func TestRestoredClusterIssuesFromReportedTime(t *testing.T) {
 	t.Parallel()
 	old := startCluster(t, 1, short)[0]
 	if _, err := old.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{

@@ -23,19 +23,19 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// caller is one who calls every method.
+// caller is a caller of every method.
 type caller struct {
 	name  string
 	conn  *grpc.ClientConn
 	text  string   // token
 	scope []string // of a valid token; nil otherwise
-	// all: may do everything, with or without the calls between members.
+	// all reports whether the caller has every right, with or without the calls between members.
 	all, members bool
-	known        bool // has a valid token or certificate
+	known        bool // the token or certificate is valid
 }
 
-// wants returns the reason with which a call is to be refused; empty if it is allowed. It states the meaning of scopes once
-// more, and plainly.
+// wants returns the expected reason of a refusal; empty if the call is allowed. It states the meaning of scopes a second time,
+// in simple form.
 func (c caller) wants(right, resource string) string {
 	switch {
 	case c.all && (right != "member" || c.members):
@@ -53,7 +53,8 @@ func (c caller) wants(right, resource string) string {
 	return rpc.PermissionDenied
 }
 
-// requestOf returns a request of a method for a resource, which changes nothing: one that would has a field that no member knows.
+// requestOf returns a request of a method for a resource. The request changes nothing: the request of a method that changes the
+// state has a field that no member knows.
 func requestOf(t *testing.T, rule *rpc.Rule, resource string) proto.Message {
 	t.Helper()
 	found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(strings.ReplaceAll(rule.Method[1:], "/", ".")))
@@ -78,7 +79,7 @@ func requestOf(t *testing.T, rule *rpc.Rule, resource string) proto.Message {
 	return m.Interface()
 }
 
-// invoke makes a call, also a stream's first one.
+// invoke makes a call, or the first request of a stream.
 func (c caller) invoke(ctx context.Context, rule *rpc.Rule, req proto.Message) error {
 	ctx, cancel := context.WithTimeout(as(ctx, c.text), 20*time.Second)
 	defer cancel()
@@ -93,18 +94,18 @@ func (c caller) invoke(ctx context.Context, rule *rpc.Rule, req proto.Message) e
 	if err != nil {
 		return err
 	}
-	_ = stream.SendMsg(req) // RecvMsg says why it failed
+	_ = stream.SendMsg(req) // RecvMsg returns the error
 	_ = stream.CloseSend()
 	reply := rule.Reply()
 	err = stream.RecvMsg(reply)
-	if carried, ok := reply.(interface{ GetError() *spb.Status }); ok && err == nil { // of the request, not of the stream
+	if carried, ok := reply.(interface{ GetError() *spb.Status }); ok && err == nil { // error of the request, not of the stream
 		err = status.ErrorProto(carried.GetError())
 	}
 	return err
 }
 
-// callers returns callers without a token, with tokens that are not valid, and with each scope alone: those that take a
-// resource once with each of the resources.
+// callers returns callers without a token, with invalid tokens, and with each scope alone. A scope with a resource has one
+// caller per resource.
 func (s *secured) callers(resources ...string) []caller {
 	s.t.Helper()
 	conn := s.nodes[0].conn
@@ -135,7 +136,7 @@ func (s *secured) callers(resources ...string) []caller {
 	return all
 }
 
-// Every method, with every kind of caller: the table is made of the rules.
+// The test calls every method with every kind of caller. The rules of the methods are the table.
 func TestEveryMethodJudgesEveryCaller(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t, 1)
@@ -184,7 +185,7 @@ func (s *secured) tokenUntil(name string, expires int64, scopes ...string) (text
 	return text
 }
 
-// The scopes of callers without a token are those of the record "anonymous".
+// Callers without a token have the scopes of the record "anonymous".
 func TestAnonymousCallersHaveScopes(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t, 1)
@@ -227,7 +228,8 @@ func TestHealthIsOpenAndReflectionIsNot(t *testing.T) {
 	}
 }
 
-// Any token lists what clients need to find members; the cluster's own addresses and its secrets take the right to the status.
+// Every token may list the facts that clients need to find members. The addresses within the cluster and the fingerprints of its
+// secrets require the right to the status.
 func TestListMembersShowsByRight(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t, 1)

@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// An operator who rotates a secret sees which members know it before the older one goes.
+// An operator that rotates a secret sees which members know the new secret before the old one is removed.
 func TestMembersReportTheirSecrets(t *testing.T) {
 	t.Parallel()
 	older, newer := trust.NewSecret(), trust.NewSecret()

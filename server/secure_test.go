@@ -37,8 +37,8 @@ func startPorts(t *testing.T, clientTLS bool) *secured {
 	return s
 }
 
-// A caller without a valid token learns what to do, over each protocol.
-func TestRefusalsOfCallersSayWhatToDo(t *testing.T) {
+// A caller without a valid token gets an error that names the action, over each protocol.
+func TestRefusalsOfCallersNameAction(t *testing.T) {
 	t.Parallel()
 	s := startPorts(t, false)
 	n := s.nodes[0]
@@ -58,7 +58,7 @@ func TestRefusalsOfCallersSayWhatToDo(t *testing.T) {
 	}
 }
 
-// pinned returns what a client with a token and its pin trusts.
+// pinned returns the TLS configuration of a client that has a token with its pin.
 func (s *secured) pinned(text string) *tls.Config {
 	s.t.Helper()
 	token, err := trust.ParseToken(text)
@@ -94,13 +94,13 @@ func ask(t *testing.T, client *http.Client, method, url, token string) (status i
 	return resp.StatusCode, string(raw)
 }
 
-// paths asks each kind of path with and without a token for IDs and orders.
+// paths sends a request to each kind of path, with and without a token for IDs and orders.
 func (s *secured) paths(client *http.Client, scheme, token string) {
 	s.t.Helper()
 	s.pathsAt(client, scheme+"://"+s.nodes[0].server.HTTPAddr(), token)
 }
 
-// pathsAt asks at another process.
+// pathsAt is paths for another process.
 func (s *secured) pathsAt(client *http.Client, base, token string) {
 	s.t.Helper()
 	for _, tc := range []struct {
@@ -178,7 +178,7 @@ func TestPortsWithTLS(t *testing.T) {
 	config := s.pinned(token)
 
 	s.paths(&http.Client{Transport: &http.Transport{TLSClientConfig: config}}, "https", token)
-	foreign := &tls.Config{RootCAs: x509.NewCertPool()} // which judges host and time
+	foreign := &tls.Config{RootCAs: x509.NewCertPool()} // this configuration verifies host and time
 	foreign.RootCAs.AddCert(s.keys.Authorities()[0].Certificate())
 	s.paths(&http.Client{Transport: &http.Transport{TLSClientConfig: foreign}}, "https", token)
 	if status, body := ask(t, http.DefaultClient, "GET", "http://"+n.server.HTTPAddr()+"/id", token); status != 400 || !strings.Contains(body, "HTTPS") {
@@ -220,7 +220,7 @@ func TestPortsWithTLS(t *testing.T) {
 	wantReason(t, "gRPC over TLS without a token", err, rpc.Unauthenticated)
 }
 
-// Probes and clients with the CA reach a member that waits for others and observes no clock yet.
+// Probes and clients with the CA reach a member that waits for other members and has no observed clock yet.
 func TestCertificateWithoutLeader(t *testing.T) {
 	t.Parallel()
 	keys, err := trust.NewKeys(trust.NewSecret())
@@ -261,7 +261,7 @@ func TestCertificateNamesMoreHosts(t *testing.T) {
 	}
 }
 
-// Behind a mesh or proxy, clients speak without TLS, and tokens count anyway.
+// Behind a mesh or proxy, clients use no TLS, and members still check tokens.
 func TestPortsWithoutClientTLS(t *testing.T) {
 	t.Parallel()
 	s := startPorts(t, false)
@@ -277,7 +277,8 @@ func TestPortsWithoutClientTLS(t *testing.T) {
 	}
 }
 
-// When a secret leaves the file, the connections whose certificates it issued end, and those of clients with a token stay.
+// When a secret is removed from the file, connections with certificates from that secret end. Connections of clients with a
+// token remain.
 func TestReloadEndsConnections(t *testing.T) {
 	t.Parallel()
 	retiring, staying := trust.NewSecret(), trust.NewSecret()
@@ -301,7 +302,7 @@ func TestReloadEndsConnections(t *testing.T) {
 	s.nodes = startCluster(t, 1, func(cfg *server.Config) { cfg.Keys, cfg.ClientTLS, cfg.RedisAddr = keys, true, "127.0.0.1:0" })
 	n := s.nodes[0]
 	token := s.orders()
-	redis, err := tls.Dial("tcp", n.server.RedisAddr(), s.pinned(token)) // of the first secret, which retires
+	redis, err := tls.Dial("tcp", n.server.RedisAddr(), s.pinned(token)) // pin of the first secret, which is removed
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// No member issues a number of before once a change has returned.
+// After a change has returned, no member issues a number from before the change.
 func TestChangesReachAllMembers(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
@@ -54,7 +54,7 @@ func TestChangesReachAllMembers(t *testing.T) {
 			t.Errorf("%s issues %v", o.cfg.Name, got)
 		}
 	}
-	// A mask clears what it names and the message omits.
+	// A mask clears the fields that it names and the message omits.
 	resp, err = n.sequences.UpdateSequence(t.Context(), &snowraftv1.UpdateSequenceRequest{
 		Sequence: &snowraftv1.Sequence{Name: "s"}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"description"}},
 	})
@@ -79,7 +79,7 @@ func TestChangesReachAllMembers(t *testing.T) {
 	}
 }
 
-// A member that is not alive does not hold a change up, and is named.
+// A change does not wait for a member that is not alive, and names the member.
 func TestChangesNameUnreachedMembers(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)

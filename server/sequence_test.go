@@ -89,7 +89,7 @@ func TestSequencesFromAnyMember(t *testing.T) {
 	}
 }
 
-// The first block of a sequence keeps to its limits, so that a gap does.
+// The first block of a sequence stays within its limits, so that a gap does too.
 func TestBlocksKeepToTheirLimits(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]
@@ -111,7 +111,7 @@ func TestStrictNumbersAscendOverAllMembers(t *testing.T) {
 	var last int64
 	for i := range 60 {
 		n := nodes[i%3]
-		if i == 30 { // another leader goes on above
+		if i == 30 { // another leader continues with higher numbers
 			to := nodes[slices.IndexFunc(nodes, func(n *node) bool { return !n.leads() })]
 			if _, err := n.cluster.TransferLeadership(t.Context(), &snowraftv1.TransferLeadershipRequest{Member: to.cfg.Name}); err != nil {
 				t.Fatal(err)
@@ -131,7 +131,7 @@ func TestStrictNumbersAscendOverAllMembers(t *testing.T) {
 	}
 }
 
-// Callers of one follower share forwarded calls, and each gets its own numbers.
+// Callers of the same follower share forwarded calls, and each caller gets its own numbers.
 func TestStrictNumbersOfManyCallers(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
@@ -227,7 +227,7 @@ func TestRefusalsOfSequences(t *testing.T) {
 	}
 }
 
-// The token of a block is a place in the log, which is easy to guess.
+// The token of a block is a log index, which is easy to guess.
 func TestBlocksAreReturnedByTheirKeyOnly(t *testing.T) {
 	t.Parallel()
 	n := leader(t, startCluster(t, 1))
@@ -271,7 +271,7 @@ func TestBlocksAreReturnedByTheirKeyOnly(t *testing.T) {
 	}
 }
 
-// A relaxed sequence that needs a block waits for a leader, and says so if there is none.
+// A request for relaxed numbers that needs a block waits for a leader, and reports a missing leader.
 func TestRelaxedNumbersWaitForTheNextLeader(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
@@ -292,8 +292,8 @@ func TestRelaxedNumbersWaitForTheNextLeader(t *testing.T) {
 	}
 }
 
-// Restarts gracefully leave no gaps.
-func TestTailsAreReturned(t *testing.T) {
+// Graceful restarts leave no gaps.
+func TestRestartReturnsUnusedNumbers(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]
 	n.createSequence(relaxed("relaxed"))
@@ -309,7 +309,7 @@ func TestTailsAreReturned(t *testing.T) {
 	}
 }
 
-// A member of another cluster forwards to an address that is this member's now.
+// A member of another cluster forwards a call to an address that this member has now.
 func TestForwardedFromAnotherCluster(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]

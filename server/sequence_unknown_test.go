@@ -15,16 +15,16 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-// TestNotUnknownAfterRestart restarts one member of three alone. It can't know
-// which sequences there are until a leader tells it how much of its log counts.
-func TestNotUnknownAfterRestart(t *testing.T) {
+// The test restarts one member of three alone. The member cannot know which sequences exist until a leader reports which part
+// of the log is committed.
+func TestRestartedMemberReportsNothingUnknown(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3, func(c *server.Config) { c.RedisAddr = "127.0.0.1:0" })
 	n := nodes[1]
 	n.createSequence(relaxed("orders"))
 	n.createSequence(strict("strict"))
 	for _, o := range nodes {
-		o.cfg.GossipAddr = o.server.GossipAddr() // where the others look for it
+		o.cfg.GossipAddr = o.server.GossipAddr() // the address at which the other members look for it
 		o.stop()
 	}
 	n.start()
@@ -53,7 +53,7 @@ func TestNotUnknownAfterRestart(t *testing.T) {
 	if got, err := client.Exists(t.Context(), "orders").Result(); err == nil || !strings.HasPrefix(err.Error(), "LOADING ") {
 		t.Errorf("EXISTS without a quorum: %d, %v", got, err)
 	}
-	// Who asks while the member catches up waits, whatever the sequence turns out to be.
+	// A request waits while the member catches up, whether or not the sequence exists.
 	held := make(chan error, 1)
 	go func() {
 		for {
@@ -87,15 +87,15 @@ func TestNotUnknownAfterRestart(t *testing.T) {
 	}
 }
 
-// A member of no cluster yet can't know what there is, and says so over all protocols.
-func TestNothingIsUnknownOutsideOfACluster(t *testing.T) {
+// A member that has not joined a cluster cannot know which sequences and layouts exist. It reports that over all protocols.
+func TestMemberWithoutClusterReportsNothingUnknown(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, "alone", func(c *server.Config) {
 		c.RedisAddr, c.Join = "127.0.0.1:0", []string{"127.0.0.1:1"}
 	}).start()
 	client := redis.NewClient(&redis.Options{Addr: n.server.RedisAddr(), MaxRetries: -1})
 	defer client.Close()
-	var all sync.WaitGroup // each waits for a leader
+	var all sync.WaitGroup // requests that wait for a leader
 	for call, ask := range map[string]func() error{
 		"Next": func() error {
 			_, err := n.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "s", Count: 1})

@@ -9,7 +9,7 @@ import (
 
 func (n *node) views() snowraftv1.ViewServiceClient { return snowraftv1.NewViewServiceClient(n.conn) }
 
-// TestSequenceViewsByNearestEnd reads sequences as the console does.
+// TestSequenceViewsByNearestEnd reads sequences with the same call as the console.
 func TestSequenceViewsByNearestEnd(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]

@@ -45,7 +45,7 @@ func TestLayoutsFromAnyMember(t *testing.T) {
 		if created.GetLayout().GetExhaustsAtMs() == 0 {
 			t.Error("the answer does not say when the layout is exhausted")
 		}
-		// Again is fine, something else under the name is not.
+		// A repeated creation succeeds; another layout under the same name is rejected.
 		if _, err := n.layouts.CreateLayout(t.Context(), &snowraftv1.CreateLayoutRequest{Layout: l}); err != nil {
 			t.Error(err)
 		}
@@ -53,7 +53,7 @@ func TestLayoutsFromAnyMember(t *testing.T) {
 		if _, err := n.layouts.CreateLayout(t.Context(), &snowraftv1.CreateLayoutRequest{Layout: l}); reason(err) != rpc.LayoutExists || status.Code(err) != codes.AlreadyExists {
 			t.Errorf("another layout under the name: %v", err)
 		}
-		// At once usable on every member.
+		// The layout is usable on every member immediately.
 		all[l.GetName()] = make(seen)
 		for _, o := range nodes {
 			resp, err := o.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{Layout: l.GetName(), Count: 100})
@@ -119,7 +119,7 @@ func TestDecodeAndWorkers(t *testing.T) {
 			t.Errorf("worker %d: %v", d.GetWorker(), w)
 		}
 	}
-	// Presets decode without being created.
+	// Presets can decode IDs without a layout in the cluster.
 	d, err := nodes[0].ids.DecodeId(t.Context(), &snowraftv1.DecodeIdRequest{Id: 1541815603606036480, Layout: "twitter"})
 	if err != nil || d.GetDatacenter() != 11 || d.GetWorker() != 26 || d.GetTickAtMs() != 1656432460105 {
 		t.Errorf("%v, %v", d, err)
@@ -242,7 +242,7 @@ func TestHealthOverHTTP(t *testing.T) {
 	}
 }
 
-func TestNoLeaderIsWaitedForAndThenReported(t *testing.T) {
+func TestMissingLeaderIsReportedAfterWait(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
 	n := follower(t, nodes)
@@ -267,7 +267,7 @@ func TestNoLeaderIsWaitedForAndThenReported(t *testing.T) {
 	}
 }
 
-func TestWorkersExhaustedSaysWhen(t *testing.T) {
+func TestWorkersExhaustedHasRetryTime(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]
 	l := small("tiny")

@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// BenchmarkServing only serves, until it is told to end: a server with an empty method, or a
-// member. Who wants its profile calls it from another process, so that the profile is the server's
-// alone:
+// BenchmarkServing serves until a signal stops it: a server with an empty method, or a member. Calls come from another process,
+// so that a profile shows only the server:
 //
 //	SNOWRAFT_SERVING=1 go test ./server -run '^$' -bench Serving/member -benchtime 1x -timeout 0 -cpuprofile cpu.out
 func BenchmarkServing(b *testing.B) {

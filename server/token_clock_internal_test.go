@@ -11,14 +11,14 @@ import (
 
 const decade = 10 * 365 * 24 * time.Hour
 
-// clocks are a tokenClock and what it reads: the observed clock, and a clock of this member that is wrong by an offset.
+// clocks holds a tokenClock and the clocks that it reads: the observed clock, and a clock of this member that is off by wrong.
 type clocks struct {
 	*tokenClock
 	observed atomic.Int64
 	wrong    atomic.Int64 // ms
 }
 
-// newClocks returns the clocks of a member whose observed clock is right. It is called in a bubble of synctest.
+// newClocks returns the clocks of a member with a correct observed clock. Call it in a bubble of synctest.
 func newClocks(wrong time.Duration) *clocks {
 	c := &clocks{}
 	c.wrong.Store(wrong.Milliseconds())
@@ -32,10 +32,10 @@ func newClocks(wrong time.Duration) *clocks {
 	return c
 }
 
-// observe sets the observed clock to the right time and so much.
+// observe sets the observed clock to the correct time plus ahead.
 func (c *clocks) observe(ahead time.Duration) { c.observed.Store(time.Now().Add(ahead).UnixMilli()) }
 
-// want fails unless the time of tokens is ahead of the right one by this much.
+// want fails the test unless the time of tokens is ahead of the correct time by ahead.
 func (c *clocks) want(t *testing.T, ahead time.Duration) {
 	t.Helper()
 	if got := c.now() - time.Now().UnixMilli(); got != ahead.Milliseconds() {
@@ -53,7 +53,7 @@ func TestTokenClockIgnoresTheOwnClock(t *testing.T) {
 				<-time.After(time.Second)
 				c.observe(0)
 				c.want(t, 0)
-				c.wrong.Store(0) // it jumps while the member runs
+				c.wrong.Store(0) // the clock jumps while the member runs
 				c.want(t, 0)
 				c.wrong.Store(-wrong.Milliseconds())
 				c.want(t, 0)
@@ -108,7 +108,7 @@ func TestTokenClockFollowsTheObservedClock(t *testing.T) {
 	}
 }
 
-// A reset of the observed clock is followed however little it is, so an operator who set it right has the right time.
+// The time of tokens follows a reset of the observed clock, however small, so that a corrected clock is effective.
 func TestTokenClockFollowsAReset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -127,7 +127,7 @@ func TestTokenClockFollowsWithoutCalls(t *testing.T) {
 		go c.follow(done)
 		<-time.After(time.Hour)
 		c.observe(-decade)
-		<-time.After(time.Hour) // no token is judged meanwhile
+		<-time.After(time.Hour) // no token is judged in this time
 		if late := -decade - time.Duration(c.now()-time.Now().UnixMilli())*time.Millisecond; late < 0 || late > tokenClockBeat {
 			t.Errorf("the time of tokens began %v after the observed clock, want at most %v", late, tokenClockBeat)
 		}

@@ -26,11 +26,11 @@ func TestTokenService(t *testing.T) {
 		if err != nil || token.ID != made.GetToken().GetId() || token.Pin != s.keys.Signing().Authority().Pin() || made.GetToken().GetBurst() != 5 {
 			t.Errorf("CreateToken() = %v, %v", made.GetToken(), err)
 		}
-		for _, other := range s.nodes { // at once, also where the replica may be behind
+		for _, other := range s.nodes { // immediately, even if the replica may be behind
 			_, err := other.ids.GenerateIds(as(t.Context(), made.GetText()), &snowraftv1.GenerateIdsRequest{})
 			wantReason(t, "GenerateIds", err, "")
 		}
-		for range 2 { // the first leaves a debt
+		for range 2 { // the first call leaves a debt
 			_, err = n.ids.GenerateIds(as(t.Context(), made.GetText()), &snowraftv1.GenerateIdsRequest{Count: 100})
 		}
 		wantReason(t, "more than the rate", err, rpc.RateLimited)
@@ -83,7 +83,7 @@ func TestTokenService(t *testing.T) {
 	}
 }
 
-// A worker counts against the rate of a token like one number.
+// A worker counts as one number against the rate of a token.
 func TestWorkersCountAgainstRates(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t, 1)

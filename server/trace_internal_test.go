@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/internal/tracing"
 )
 
-// The span of a call that its caller gave up ends, with the member that did not answer.
+// The span of a call that its caller canceled ends, and names the member that did not answer.
 func TestCanceledForwardingHasSpan(t *testing.T) {
 	t.Parallel()
 	recorder := tracetest.NewSpanRecorder()

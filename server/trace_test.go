@@ -29,7 +29,7 @@ import (
 
 const slowerThan = 200 * time.Millisecond
 
-// openTracer returns a tracer that exports as the environment says.
+// openTracer returns a tracer that exports by the settings of the environment.
 func openTracer(t testing.TB, service, instance string) *tracing.Tracer {
 	t.Helper()
 	tracer, err := otlp.Open(t.Context(), otlp.Config{
@@ -43,28 +43,28 @@ func openTracer(t testing.TB, service, instance string) *tracing.Tracer {
 	return tracer
 }
 
-// begun is the trace of a request of an application.
+// begun is a trace that an application began.
 type begun struct {
 	id   trace.TraceID
 	span trace.Span
 }
 
-// callerSpan is the ID of the span of each test.
+// callerSpan is the span ID of the caller in each test.
 var callerSpan = []byte{1, 0, 0, 0, 0, 0, 0, 0}
 
-// traceID returns the ID of a trace by its name.
+// traceID returns a trace ID for a name.
 func traceID(name string) (id trace.TraceID) {
 	sum := sha256.Sum256([]byte(name))
 	copy(id[:], sum[:])
 	return id
 }
 
-// parent returns the header of a request whose caller has the span 1.
+// parent returns the trace header of a request of callerSpan.
 func parent(id trace.TraceID, sampled bool) string {
 	return "00-" + id.String() + "-0100000000000000-" + map[bool]string{true: "01", false: "00"}[sampled]
 }
 
-// application begins traces as a program with the Go client does.
+// application begins traces like a program with the Go client.
 func application(t *testing.T, tracer *tracing.Tracer) (context.Context, begun) {
 	t.Helper()
 	id := traceID(t.Name())
@@ -73,7 +73,7 @@ func application(t *testing.T, tracer *tracing.Tracer) (context.Context, begun) 
 	return ctx, begun{id, span}
 }
 
-// below returns the spans of a trace whose parent is this one.
+// below returns the child spans of a span.
 func (c *collector) below(id trace.TraceID, parent []byte) []receivedSpan {
 	in := inTrace(id)
 	return c.all(func(s receivedSpan) bool {
@@ -81,7 +81,7 @@ func (c *collector) below(id trace.TraceID, parent []byte) []receivedSpan {
 	})
 }
 
-// tree returns the names of spans below a span, with who made them.
+// tree returns the names of the spans below a span, with the services that made them.
 func (c *collector) tree(id trace.TraceID, parent []byte, indent string) (lines string) {
 	for _, s := range c.below(id, parent) {
 		lines += fmt.Sprintf("%s%s %s %s\n", indent, s.instance, strings.TrimPrefix(s.GetKind().String(), "SPAN_KIND_"), s.GetName())
@@ -127,7 +127,7 @@ func TestTracesReachFromClientToLeader(t *testing.T) {
 		}
 		defer cl.Close()
 		ctx, of := application(t, app)
-		// A request with an ID is one command of the log; other numbers come from a block that the leader was granted before.
+		// A request with a request ID is one command of the log. Other numbers come from a block that was granted before.
 		req := &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1, RequestId: "order-1"}
 		if _, err := snowraftv1.NewSequenceServiceClient(cl.Conn()).NextNumbers(ctx, req); err != nil {
 			t.Fatal(err)
@@ -291,7 +291,7 @@ func TestTracesReachFromClientToLeader(t *testing.T) {
 	if err := l.server.Member().Node().Snapshot(); err != nil {
 		t.Fatal(err)
 	}
-	// All else was quick and came without a sampled context.
+	// Other requests were quick and had no sampled context.
 	for _, s := range c.all(func(s receivedSpan) bool {
 		return time.Duration(s.GetEndTimeUnixNano()-s.GetStartTimeUnixNano()) < slowerThan && len(s.GetParentSpanId()) == 0
 	}) {

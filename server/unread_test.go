@@ -16,7 +16,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// deaf is a connection that reads nothing once it is told to.
+// deaf is a connection that reads nothing once its flag is set.
 type deaf struct {
 	net.Conn
 	deaf   *atomic.Bool
@@ -37,7 +37,7 @@ func (d *deaf) Close() error {
 	return d.Conn.Close()
 }
 
-// dialDeaf returns a client that grants the server any window, and reads nothing once the flag is set.
+// dialDeaf returns a client with a large flow-control window. The client reads nothing once the flag is set.
 func dialDeaf(t *testing.T, address string) (snowraftv1.IdServiceClient, *atomic.Bool) {
 	t.Helper()
 	flag := new(atomic.Bool)
@@ -57,8 +57,8 @@ func dialDeaf(t *testing.T, address string) (snowraftv1.IdServiceClient, *atomic
 	return snowraftv1.NewIdServiceClient(conn), flag
 }
 
-// Clients that read no answers take a bounded part of the memory, and keep no others from theirs: neither those that
-// wait for their answers nor those that cancel the calls.
+// Clients that read no answers take a bounded part of the memory, whether they wait for their answers or cancel the calls.
+// Other clients still get their part.
 func TestUnreadAnswers(t *testing.T) {
 	t.Parallel()
 	for name, patience := range map[string]time.Duration{"waiting": time.Minute, "canceling": 100 * time.Millisecond} {
@@ -70,7 +70,7 @@ func TestUnreadAnswers(t *testing.T) {
 			var calls sync.WaitGroup
 			defer calls.Wait()
 			defer cancel()
-			for range 4 { // more connections than have a share
+			for range 4 { // more connections than there are shares
 				client, flag := dialDeaf(t, n.server.APIAddr())
 				if _, err := client.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{}); err != nil {
 					t.Fatal(err)

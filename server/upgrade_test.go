@@ -12,8 +12,8 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-// All members are of this version, so there is nothing to finalize. Members of two versions are in internal/simtest and
-// internal/processtest.
+// All members have this version, so there is nothing to finalize. internal/simtest and internal/processtest test members of two
+// versions.
 func TestUpgradeOverTheAPI(t *testing.T) {
 	t.Parallel()
 	log := &lockedBuilder{}
@@ -48,7 +48,7 @@ func TestUpgradeOverTheAPI(t *testing.T) {
 		t.Errorf("POST: %d %s", status, body)
 	}
 	lines := auditIn(t, log)["FinalizeUpgrade"]
-	if len(lines) != 4 { // two calls, each at the member that took it and at the leader
+	if len(lines) != 4 { // two calls, each with a line of the member that took it and a line of the leader
 		t.Errorf("audited: %+v", lines)
 	}
 	for _, l := range lines {

@@ -20,7 +20,7 @@ func (n *node) uuids(t *testing.T, l *snowflake.Layout, count uint32) []int64 {
 	until(t, n.cfg.Name+" issues UUIDs", func() (ok bool) {
 		var err error
 		resp, err = n.ids.GenerateUuids(t.Context(), &snowraftv1.GenerateUuidsRequest{Layout: l.Name(), Count: count})
-		if err != nil && status.Code(err) != codes.Unavailable { // which is a window that ended on a busy machine
+		if err != nil && status.Code(err) != codes.Unavailable { // on a busy machine, a window may have ended
 			t.Errorf("%s: %v", n.cfg.Name, err)
 			return true
 		}
@@ -51,8 +51,7 @@ func (n *node) uuids(t *testing.T, l *snowflake.Layout, count uint32) []int64 {
 	return ids
 }
 
-// UUIDs never repeat, on whichever members they are issued, and are no ID that was issued
-// as a number either.
+// UUIDs of all members are unique, and no UUID contains an ID that was issued as a number.
 func TestUUIDsOfAllMembersDiffer(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)

@@ -52,7 +52,7 @@ func answering(o *snowraftv1.Overview) (n int) {
 	return n
 }
 
-// A member and a gateway show every member, with its lanes and rates, and notice within 2 s that one is gone.
+// A member and a gateway show every member with its lanes and rates, and notice within 2 s that a member has stopped.
 func TestOverviewFollowsMembers(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
@@ -119,8 +119,8 @@ func TestOverviewFollowsMembers(t *testing.T) {
 	says("uorum is lost: ")
 }
 
-// A member that halts says so before its process ends, and the others show it as halted until it runs again.
-func TestOverviewShowsAMemberThatHalted(t *testing.T) {
+// A member that halts reports it before its process exits. Other members show it as halted until it runs again.
+func TestOverviewShowsHaltedMember(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
 	asked, gone := leader(t, nodes), follower(t, nodes)
@@ -139,7 +139,7 @@ func TestOverviewShowsAMemberThatHalted(t *testing.T) {
 	})
 }
 
-// A gateway that reaches no member says so, and since when, with the members that it knew.
+// A gateway that reaches no member reports that, with the time since when and the members that it knew.
 func TestGatewayOverviewWithoutMembers(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 1)
@@ -159,7 +159,7 @@ func TestGatewayOverviewWithoutMembers(t *testing.T) {
 	if err != nil || resp.GetOverview().GetVerdict().GetLevel() != snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD {
 		t.Errorf("GetOverview() = %v, %v", resp, err)
 	}
-	for range 2 { // the stream that broke, and the next one, which did not begin
+	for range 2 { // for the stream that broke, and for the next stream, which did not begin
 		for _, f := range append(o.GetVerdict().GetFindings(), resp.GetOverview().GetVerdict().GetFindings()...) {
 			if strings.Contains(f.GetText(), "rpc error") || strings.Contains(f.GetText(), "snowraft: ") || strings.Contains(f.GetText(), "desc =") {
 				t.Errorf("finding %q, want words for people", f.GetText())
@@ -169,7 +169,7 @@ func TestGatewayOverviewWithoutMembers(t *testing.T) {
 	}
 }
 
-// Overviews take the right cluster:read, of members and of gateways, for as long as they are watched.
+// Overviews of members and gateways require the right cluster:read while they are watched.
 func TestOverviewOfSecuredCluster(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t, 3)

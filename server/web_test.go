@@ -38,7 +38,7 @@ func TestHTTPOnAFollower(t *testing.T) {
 	for _, c := range []struct {
 		method, path, body, want string
 	}{
-		{"GET", "/v1/workers", "", `"holder":"m`}, // only the leader can
+		{"GET", "/v1/workers", "", `"holder":"m`}, // only the leader can serve it
 		{"POST", "/v1/layouts", `{"name":"t","fields":[{"kind":"time","bits":41},{"kind":"worker","bits":10},{"kind":"sequence","bits":12}],"unitMs":"1","epochAtMs":"0"}`, `"name":"t"`},
 		{"GET", "/v1/layouts/t", "", `"unitMs":"1"`},
 		{"GET", "/v1/layouts", "", `"name":"default"`},
@@ -63,7 +63,7 @@ func TestHTTPOnAFollower(t *testing.T) {
 	}
 }
 
-// A long answer is whole, and holds nothing twice.
+// A long answer is complete, and has no ID twice.
 func TestHTTPLongText(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]
@@ -91,8 +91,8 @@ func parseID(t *testing.T, text string) int64 {
 	return id
 }
 
-// Metadata that a member trusts must not be within reach of a client over HTTP:
-// a follower would take the call for one that was forwarded, and refuse it.
+// An HTTP client must not be able to set metadata that a member trusts: a follower would take the call for a forwarded call and
+// reject it.
 func TestHTTPCannotForgeForwarding(t *testing.T) {
 	t.Parallel()
 	f := follower(t, startCluster(t, 3))
@@ -125,7 +125,7 @@ func TestHTTPRefusals(t *testing.T) {
 	}{
 		{"GET", "/v1/layouts/none", "", 404, `"reason":"UNKNOWN_LAYOUT"`},
 		{"GET", "/id?layout=none", "", 404, "UNKNOWN_LAYOUT: "},
-		{"GET", "/v1/sequences/a//b", "", 404, `"sequence":"a//b"`}, // not sent elsewhere for its path
+		{"GET", "/v1/sequences/a//b", "", 404, `"sequence":"a//b"`}, // not redirected for its path
 		{"POST", "/seq/a?request_id=%ff", "", 400, "request ID: expected UTF-8"},
 		{"GET", "/api/snowflake/get/", "", 404, `"message":"No message available"`},
 		{"POST", "/v1/ids:generate", `{"count":1000001}`, 400, `"reason":"INVALID_ARGUMENT"`},
@@ -173,7 +173,7 @@ func TestHTTPHeaderLimit(t *testing.T) {
 	}
 }
 
-// While a member closes, a request is answered, refused with the reason, or finds nobody.
+// While a member closes, a request is answered, rejected with the reason, or cannot connect.
 func TestCloseUnderHTTPLoad(t *testing.T) {
 	n := startCluster(t, 1)[0]
 	address := "http://" + n.server.HTTPAddr()

@@ -8,7 +8,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-func TestWhoIsReturnsTheStateOfTheGrant(t *testing.T) {
+func TestWhoIsReturnsGrantState(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]
 	acquire := func(window time.Duration) *snowraftv1.Grant {

@@ -24,9 +24,9 @@ func wideTime(t *testing.T, n *node) string {
 	return l.GetName()
 }
 
-// What embedded clients send is not believed: a request that is wrong is refused, before it
-// gets into the log, and takes no worker.
-func TestWorkersAreNotGrantedToNonsense(t *testing.T) {
+// Members do not trust requests of embedded clients: an invalid request is rejected before it is in the log, and takes no
+// worker.
+func TestInvalidWorkerRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 1)
 	n := nodes[0]
@@ -76,7 +76,7 @@ func TestWorkersAreNotGrantedToNonsense(t *testing.T) {
 			t.Errorf("%s: the log has %d entries more", what, applied-before)
 		}
 	}
-	// Neither can a holder keep its worker forever.
+	// A holder cannot keep its worker permanently either.
 	_, err = n.workers.ExtendWindow(t.Context(), &snowraftv1.ExtendWindowRequest{
 		Layout: wide, Worker: grant.GetGrant().GetWorker(), Token: grant.GetGrant().GetToken(), Nonce: make([]byte, 16), UntilTick: grant.GetGrant().GetUntilTick(),
 		ClockAtMs: time.Now().UnixMilli() + 1<<58, WindowMs: 1000, ExtensionId: 1,

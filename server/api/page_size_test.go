@@ -11,12 +11,12 @@ func TestPageSizes(t *testing.T) {
 	t.Parallel()
 	for asked, want := range map[int32]int{0: 100, 1: 1, 1000: 1000, 1001: 1000, math.MaxInt32: 1000} {
 		if got, err := pageSize(asked); got != want || err != nil {
-			t.Errorf("%d: %d, %v, expected %d", asked, got, err, want)
+			t.Errorf("pageSize(%d) = %d, %v, want %d", asked, got, err, want)
 		}
 	}
 	for _, asked := range []int32{-1, math.MinInt32} {
 		if _, err := pageSize(asked); rpc.FromError(err).Reason != rpc.InvalidArgument {
-			t.Errorf("%d: %v", asked, err)
+			t.Errorf("pageSize(%d) = %v, want an invalid argument", asked, err)
 		}
 	}
 }

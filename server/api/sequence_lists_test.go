@@ -40,7 +40,7 @@ func (r *replica) apply(cmd *commandv1.Command) {
 	}
 }
 
-// create creates a sequence from 1 to most of which some numbers are granted.
+// create creates a sequence from 1 to most, and grants some of its numbers.
 func (r *replica) create(name string, most int64, granted uint64, reset commandv1.SequenceReset, period int32) {
 	r.tb.Helper()
 	spec := &commandv1.SequenceSpec{
@@ -104,7 +104,7 @@ func TestSequencesByNearestEnd(t *testing.T) {
 	} {
 		got, err := lists.list(c.q, at)
 		if err != nil || namesOf(got.rows) != c.want {
-			t.Errorf("%+v: %s, %v, want %s", c.q, namesOf(got.rows), err, c.want)
+			t.Errorf("list(%+v) = %s, %v, want %s", c.q, namesOf(got.rows), err, c.want)
 		}
 	}
 	for _, token := range []string{"x", "zz~a", "7ff8000000000000~a", "~", "ffffffffffffffff~", "4008000000000000~a"} {
@@ -150,13 +150,13 @@ func TestPagesHoldEachSequenceOnce(t *testing.T) {
 			}
 		}
 		if seen != 500 {
-			t.Errorf("nearest %v: %d rows", nearest, seen)
+			t.Errorf("nearest %v: %d rows, want 500", nearest, seen)
 		}
 	}
 }
 
-// TestListsAreWorkedOutOncePerListing: twenty viewers cost what one costs.
-func TestListsAreWorkedOutOncePerListing(t *testing.T) {
+// Any number of viewers costs one listing, and at most listsKept lists are kept.
+func TestListsAreComputedOncePerListing(t *testing.T) {
 	t.Parallel()
 	r := newReplica(t)
 	r.create("a", 100, 0, never, 0)
@@ -173,11 +173,11 @@ func TestListsAreWorkedOutOncePerListing(t *testing.T) {
 	}
 	r.allocate("a", 60, 0)
 	if got, _ := lists.list(listQuery{nearest: true, size: 1}, at+listingAge); got.rows[0].left != 0.4 {
-		t.Errorf("after a second: %+v", got.rows)
+		t.Errorf("rows after listingAge = %+v, want 0.4 left", got.rows)
 	}
 }
 
-func TestRateIsTheMovementOfTheNextNumber(t *testing.T) {
+func TestRateMeasuresGrantedNumbers(t *testing.T) {
 	t.Parallel()
 	r := newReplica(t)
 	r.create("a", 1000, 0, never, 0)
@@ -189,21 +189,21 @@ func TestRateIsTheMovementOfTheNextNumber(t *testing.T) {
 		return fmt.Sprint(per, over, ok)
 	}
 	if got := look(0); got != "0 0s false" {
-		t.Errorf("first look: %s", got)
+		t.Errorf("first look = %s, want no rate", got)
 	}
 	r.allocate("a", 30, 0)
 	if got := look(2 * time.Second); got != "15 2s true" {
-		t.Errorf("second look: %s", got)
+		t.Errorf("second look = %s, want 15 per second over 2 s", got)
 	}
 	for i := range 40 {
 		r.allocate("a", 10, 0)
 		look(time.Duration(i+3) * time.Second)
 	}
 	if got := look(42 * time.Second); got != "10 30s true" {
-		t.Errorf("over the window: %s", got)
+		t.Errorf("look after the window = %s, want 10 per second over 30 s", got)
 	}
 	if n := len(rates.known["a"].looks); n > 32 {
-		t.Errorf("%d looks kept", n)
+		t.Errorf("%d looks kept, want at most 32", n)
 	}
 	for i := range 2 * ratesKept {
 		s, _ := r.Sequence("a")
@@ -211,11 +211,11 @@ func TestRateIsTheMovementOfTheNextNumber(t *testing.T) {
 		rates.rate(s, began+43*time.Second)
 	}
 	if len(rates.known) > ratesKept {
-		t.Errorf("%d rates kept", len(rates.known))
+		t.Errorf("%d rates kept, want at most %d", len(rates.known), ratesKept)
 	}
 }
 
-// BenchmarkNearestEnd works out a page of 100,000 sequences.
+// BenchmarkNearestEnd computes a page of 100,000 sequences.
 func BenchmarkNearestEnd(b *testing.B) {
 	r := newReplica(b)
 	for i := range 100_000 {

@@ -12,7 +12,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// What is omitted follows from what is said, in whichever order a mask names it.
+// The defaults of omitted fields depend on the given fields, whatever the order of the mask.
 func TestDefaultsOfSequences(t *testing.T) {
 	t.Parallel()
 	check := func(what string, spec *commandv1.SequenceSpec, err error) {

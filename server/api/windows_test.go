@@ -14,7 +14,7 @@ import (
 
 const start = int64(1_790_000_000_000) // Unix ms
 
-// windowsReplica applies commands one after the other.
+// windowsReplica is a state machine that applies commands in order.
 type windowsReplica struct {
 	*fsm.Machine
 	t      testing.TB
@@ -67,7 +67,7 @@ func TestWindowsShowMembersThenOthersThenEnded(t *testing.T) {
 	app := r.acquire(start, "other/0", 60_000)
 	own := r.acquire(start, "a/0", 60_000)
 	silent := r.acquire(start, "b/1", 60_000)
-	again := r.acquire(start+5000, "app/0", 60_000) // the same worker again
+	again := r.acquire(start+5000, "app/0", 60_000) // acquires the same worker again
 	short := r.acquire(start+5000, "short/0", 100)
 	lane := &snowraftv1.Lane{Layout: "l", Worker: own.Worker, Token: own.Token, PositionAtMs: start + 4990}
 	stale := &snowraftv1.Lane{Layout: "l", Worker: app.Worker, Token: app.Token + 100, PositionAtMs: 1}
@@ -91,7 +91,7 @@ func TestWindowsShowMembersThenOthersThenEnded(t *testing.T) {
 	}
 	want := []row{
 		{own.Worker, own.Token, "a-id", start + 4990, true},
-		{silent.Worker, silent.Token, "b-id", 0, true}, // known by name, as the member reports no lane
+		{silent.Worker, silent.Token, "b-id", 0, true}, // known by name, because the member reports no lane
 		{again.Worker, again.Token, "", 0, true},
 		{app.Worker, app.Token, "", 0, true},
 		{short.Worker, short.Token, "", 0, false},

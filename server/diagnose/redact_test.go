@@ -48,7 +48,7 @@ func TestTextsHideNames(t *testing.T) {
 	}
 }
 
-// hostile are names of which no part may be seen. Some pass no check of names.
+// hostile lists names of which no part may be visible. Some of them are not valid names.
 var hostile = []string{
 	`SECRET"t`, `"SECRET"`, `a"SECRET"b`, `SECRET\`, `\"SECRET`, `SECRET\"`, `\\"SECRET\\`, `"` + "SECRET", `('"SECRET`, "`SECRET`",
 	"a\nSECRET", "SECRET\nactor=SECRET", "a\tSECRET", "a SECRET", "é\"SECRET→", "\u202eSECRET", "\u00a0SECRET", "a\xffSECRET", "日本\"SECRET",
@@ -89,7 +89,7 @@ func TestHostileNamesAreHidden(t *testing.T) {
 	}
 }
 
-// Names of members are not quoted everywhere, and a quote in one must not turn names inside out.
+// Names of members are not quoted everywhere. A quote in the name of a member must not reveal other names.
 func TestQuotesInNamesOfMembersRevealNothing(t *testing.T) {
 	t.Parallel()
 	for _, m := range []string{`"`, `b"`, `"b`, `b"c`, `"b"`, `""`, `"""`, `("`, `":`, `b\"`, `"\`, `"b\`, `="`, `seq:next:"`, `seq:next:`, `",`, `"("`, `日"`} {
@@ -156,7 +156,7 @@ func TestMetricsShowKnownLabels(t *testing.T) {
 	}
 }
 
-func TestMessagesLoseTextsThatAreNotKnown(t *testing.T) {
+func TestUnknownTextsOfMessagesAreOmitted(t *testing.T) {
 	t.Parallel()
 	r := NewRedactor(false, salt)
 	in := &snowraftv1.GetStatusResponse{
@@ -174,8 +174,8 @@ func TestMessagesLoseTextsThatAreNotKnown(t *testing.T) {
 	}
 }
 
-// A text field that is not listed is missing in archives: list it, as what it is.
-func TestEveryTextOfAStatusHasClass(t *testing.T) {
+// Archives omit a text field that is not listed. Add a new field to fields with its class.
+func TestTextsOfStatusHaveClass(t *testing.T) {
 	t.Parallel()
 	seen := map[protoreflect.FullName]bool{}
 	var look func(d protoreflect.MessageDescriptor)

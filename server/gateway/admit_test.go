@@ -12,7 +12,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// outgoing remembers the metadata of the last call.
+// outgoing stores the metadata of the last call.
 type outgoing struct {
 	grpc.ClientConnInterface
 	md metadata.MD
@@ -23,11 +23,11 @@ func (o *outgoing) Invoke(ctx context.Context, _ string, _, _ any, _ ...grpc.Cal
 	return nil
 }
 
-// A circle of gateways would pass a call on until its deadline.
-func TestGatewaysInACircle(t *testing.T) {
+// A circle of gateways would forward a call until its deadline.
+func TestCircleOfGatewaysIsRefused(t *testing.T) {
 	t.Parallel()
 	const method = snowraftv1.ClusterService_ListMembers_FullMethodName
-	var sent metadata.MD // by the last gateway
+	var sent metadata.MD // metadata from the last gateway
 	for _, id := range []string{"a", "b", "c"} {
 		call := metadata.NewIncomingContext(t.Context(), sent)
 		next := &outgoing{}
@@ -49,15 +49,15 @@ func TestGatewaysInACircle(t *testing.T) {
 	}
 	call := metadata.NewIncomingContext(t.Context(), sent)
 	if via := metadata.ValueFromIncomingContext(call, rpc.Via); !slices.Equal(via, []string{"a", "b", "c"}) {
-		t.Errorf("the call came through %v", via)
+		t.Errorf("gateways of the call = %v", via)
 	}
 	if err := (&members{id: "a"}).admit(call, method); rpc.FromError(err).Reason != rpc.NotAMember {
-		t.Errorf("a takes its own call again: %v", err)
+		t.Errorf("admit() of a's own call = %v, want NOT_A_MEMBER", err)
 	}
 }
 
-// Of what a client sends beside the request, nothing reaches a member.
-func TestGatewayTakesNoMetadataAlong(t *testing.T) {
+// No metadata of a client reaches a member.
+func TestGatewayForwardsNoMetadata(t *testing.T) {
 	t.Parallel()
 	next := &outgoing{}
 	call := metadata.NewIncomingContext(t.Context(), metadata.Pairs("authorization", "x", rpc.ForwardedInto, "y", "grpc-trace-bin", "z"))
@@ -66,7 +66,7 @@ func TestGatewayTakesNoMetadataAlong(t *testing.T) {
 	}
 }
 
-// Ranges that a buffer's IDs are put into hold just these, in order.
+// The ranges of a buffer's IDs hold exactly these IDs, in order.
 func TestJoinIDs(t *testing.T) {
 	t.Parallel()
 	for _, ids := range [][]uint64{

@@ -12,7 +12,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// answers is members that answer with too much, and remember what they were asked.
+// answers is a member that answers with too many IDs, and stores the requests.
 type answers struct {
 	grpc.ClientConnInterface
 	next *snowraftv1.NextNumbersRequest
@@ -29,7 +29,7 @@ func (a *answers) Invoke(_ context.Context, _ string, req, reply any, _ ...grpc.
 	return nil
 }
 
-// noSource is of a gateway that closed.
+// noSource is the source of a closed gateway.
 type noSource struct{ idSource }
 
 func (noSource) Next(context.Context) (int64, error) { return 0, client.ErrClosed }
@@ -38,7 +38,7 @@ func sourceOf(a *answers) *source {
 	return newSource(&members{conn: a}, func(string) (idSource, error) { return noSource{}, nil })
 }
 
-// Protocols that write IDs one by one do not write more than was requested.
+// A gateway returns no more IDs than were requested, because some protocols write IDs one by one.
 func TestGatewayChecksAnswers(t *testing.T) {
 	t.Parallel()
 	if ids, err := sourceOf(new(answers)).Take(t.Context(), nil, "default", 3, 0); err == nil {
@@ -46,7 +46,7 @@ func TestGatewayChecksAnswers(t *testing.T) {
 	}
 }
 
-// A client of a gateway is told the same as one of a member that reaches no leader.
+// A client of a gateway that reaches no member gets the same error as a client of a member that reaches no leader.
 func TestGatewayWithoutMembersHasReason(t *testing.T) {
 	t.Parallel()
 	c, err := client.New([]string{"127.0.0.1:1"}, client.WithOneShot())
@@ -61,8 +61,8 @@ func TestGatewayWithoutMembersHasReason(t *testing.T) {
 	}
 }
 
-// A gateway that closes says so over the protocols that have no codes of gRPC too.
-func TestBuffersOfAClosedGateway(t *testing.T) {
+// A closed gateway reports that also over protocols without gRPC codes.
+func TestBuffersOfClosedGateway(t *testing.T) {
 	t.Parallel()
 	s := sourceOf(new(answers))
 	if err := s.buffers.add("default"); err != nil {
@@ -74,11 +74,11 @@ func TestBuffersOfAClosedGateway(t *testing.T) {
 	}
 }
 
-// A request that may be repeated is requested as such, whoever hands it in.
+// A gateway forwards a request with its request ID, so that the request may be repeated.
 func TestGatewayKeepsRequestIDs(t *testing.T) {
 	t.Parallel()
 	a := new(answers)
 	if _, err := sourceOf(a).Next(t.Context(), "s", 2, "basket"); err != nil || a.next.GetRequestId() != "basket" || a.next.GetCount() != 2 {
-		t.Errorf("%v was asked for, %v", a.next, err)
+		t.Errorf("requests of the member = %v, %v", a.next, err)
 	}
 }

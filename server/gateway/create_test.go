@@ -14,7 +14,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// creations is members that answer creations alike, and remember the requests.
+// creations is a member that gives every creation the same answer, and stores the requests.
 type creations struct {
 	grpc.ClientConnInterface
 	answer error
@@ -31,8 +31,8 @@ func (c *creations) Invoke(_ context.Context, _ string, req, _ any, _ ...grpc.Ca
 	return c.answer
 }
 
-// An INCR at a gateway leaves to the log whether it creates a sequence; after a refusal the gateway requests none for a
-// while.
+// The log decides whether an INCR at a gateway creates a sequence. After a refusal the gateway requests no creation for
+// offAge.
 func TestGatewayCreatesOnDemand(t *testing.T) {
 	t.Parallel()
 	var now int64

@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// judge is a backend that serves administrators only.
+// judge is a backend that serves only administrators.
 type judge struct{ web.Backend }
 
 func (judge) judge(ctx context.Context) error {
@@ -43,7 +43,8 @@ func (j judge) AppendIDs(ctx context.Context, dst []byte, w io.Writer, layout st
 	return j.Backend.AppendIDs(ctx, dst, w, layout, count)
 }
 
-// securedRig takes one token, whose principal may do everything. Without one, a caller is authenticated and may do nothing.
+// securedRig returns a rig that accepts one token, which has every right. A caller without a token is authenticated and has no
+// right.
 func securedRig(t *testing.T) *rig {
 	t.Helper()
 	return newRig(t, func(cfg *web.Config) {
@@ -63,7 +64,7 @@ func securedRig(t *testing.T) *rig {
 	})
 }
 
-// Each path takes a token where it should, and refuses in its own form.
+// Each path takes a token in its own place, and reports errors in its own form.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	const (
@@ -102,7 +103,7 @@ func TestTokens(t *testing.T) {
 				t.Errorf("%s %s with %q: %d %s", tc.method, tc.path, ask.header, w.Code, w.Body)
 			}
 			if told := w.Header().Get("WWW-Authenticate"); ask.status == 401 && told != "Bearer" || ask.status == 200 && ask.header == "Bearer good" && told != "" {
-				t.Errorf("%s %s with %q: WWW-Authenticate is %q", tc.method, tc.path, ask.header, told)
+				t.Errorf("%s %s with %q: WWW-Authenticate = %q", tc.method, tc.path, ask.header, told)
 			}
 			if ask.header == "Bearer good" && r.backend.taken == 0 && strings.Contains(tc.path, "id/") {
 				t.Errorf("%s %s took nothing", tc.method, tc.path)
@@ -111,7 +112,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// A request for no numbers needs the right to them too.
+// A request for 0 numbers requires the right to numbers too.
 func TestTinyidJudgesEmptyBatch(t *testing.T) {
 	t.Parallel()
 	r := securedRig(t)
@@ -121,7 +122,7 @@ func TestTinyidJudgesEmptyBatch(t *testing.T) {
 	}
 }
 
-// Only tinyid's paths take the token from the query and the form, and a header goes before it.
+// Only the paths of tinyid take a token from the query and the form. A token in the header takes precedence.
 func TestTokenParameter(t *testing.T) {
 	t.Parallel()
 	r := securedRig(t)
@@ -140,7 +141,7 @@ func TestTokenParameter(t *testing.T) {
 	}
 	for _, line := range r.served {
 		if strings.Contains(line, "good") || strings.Contains(line, "wrong") {
-			t.Errorf("%q has a token", line)
+			t.Errorf("log line %q contains a token", line)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/snowraft/snowraft/server/web"
 )
 
-// constant is a backend that costs nothing, so that what is measured is the handler.
+// constant is a backend that costs nothing, so that benchmarks measure only the handler.
 type constant struct{}
 
 func (constant) Next(context.Context, string, uint64) (first, increment int64, err error) {
@@ -30,15 +30,14 @@ func (constant) AppendIDs(_ context.Context, dst []byte, _ io.Writer, _ string, 
 	return append(strconv.AppendUint(dst, 1234567, 10), '\n'), nil
 }
 
-// pipelined is the number of requests sent at once, so that the benchmark measures
-// the server at work and not the way there and back.
+// pipelined is the number of requests that are sent at once, so that the benchmark measures the server and not the round trip.
 const pipelined = 64
 
-// pipeline is a connection over which the same request is sent again and again.
+// pipeline is a connection that sends the same request many times.
 type pipeline struct {
 	conn     net.Conn
 	requests []byte
-	answers  []byte // of the length that they all have
+	answers  []byte // buffer for all answers, which have the same length
 }
 
 func newPipeline(b *testing.B, handler http.Handler, method, path string) *pipeline {
@@ -73,8 +72,8 @@ func (p *pipeline) ask(b *testing.B) time.Duration {
 	return time.Since(began)
 }
 
-// BenchmarkText compares the plain paths with a handler that prints a constant,
-// by turns, so that what else the machine does falls on both.
+// BenchmarkText compares the plain paths with a handler that prints a constant. It measures both in turns, so that the machine's
+// other work affects both.
 func BenchmarkText(b *testing.B) {
 	r := newRig(b, func(c *web.Config) {
 		c.Backend, c.Served = constant{}, func(context.Context, string, error, time.Duration) {}

@@ -13,7 +13,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// springFailure is what Spring Boot 1.5 answers errors with.
+// springFailure is the JSON of Spring Boot 1.5 for errors.
 type springFailure struct {
 	Timestamp                       int64
 	Status                          int
@@ -126,7 +126,7 @@ func TestTinyid(t *testing.T) {
 	}
 }
 
-// forbidden reports whether an answer is the refusal of a browser, in the form of its path.
+// forbidden reports whether an answer rejects a browser's request, in the form of its path.
 func forbidden(path string, w *httptest.ResponseRecorder) bool {
 	contentType, begin := "application/json;charset=UTF-8", `{"timestamp":`
 	switch {

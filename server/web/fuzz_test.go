@@ -11,8 +11,8 @@ import (
 	"encoding/json"
 )
 
-// FuzzHTTP sends garbage to every endpoint: an answer is well-formed JSON or text,
-// and never says that something broke.
+// FuzzHTTP sends random requests to every endpoint. Every answer must be well-formed JSON or text, and must not report an
+// internal error.
 func FuzzHTTP(f *testing.F) {
 	for _, path := range []string{
 		"/id?count=3", "/seq/a%2fb?count=2&request_id=a", "/seq/", "/v1/ids:generate", "/v1/sequences/a/b:next", "/v1/sequences:last?sequence=a", "/v1/sequences/:last",
@@ -39,7 +39,7 @@ func FuzzHTTP(f *testing.F) {
 		req.Header.Set(header, value)
 		w := httptest.NewRecorder()
 		r.handler.ServeHTTP(w, req)
-		leaf := strings.HasPrefix(u.Path, "/api/s") // fails with 500 as Leaf does, with the reason beside
+		leaf := strings.HasPrefix(u.Path, "/api/s") // fails with status 500 like Leaf, with the reason in a header
 		if w.Code == http.StatusInternalServerError && (!leaf || w.Header().Get("Snowraft-Reason") == "") {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}

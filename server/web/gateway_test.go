@@ -28,7 +28,7 @@ func TestNamesInPaths(t *testing.T) {
 		".", "..", "../x", "a/../b", "next", "100%", "%41", "a%2Fb", "a%3Anext", "a+b", "a?b=c", "a#b", "ä/ß", "订单:号", "a;b", "a&b", `a\b`, "{name}",
 	} {
 		for _, path := range []string{
-			"/v1/sequences/" + url.PathEscape(name), // nothing but the name
+			"/v1/sequences/" + url.PathEscape(name), // the name alone
 			"/v1/sequences/" + strings.ToLower(strings.ReplaceAll(url.PathEscape(name), "%2F", "/")) + "\x00",
 			"/v1/sequences/" + strings.NewReplacer("%2F", "/", "%3A", ":").Replace(url.PathEscape(name)),
 			"/v1/sequences/" + strings.ReplaceAll(url.PathEscape(name), ":", "%3A"),
@@ -97,7 +97,7 @@ func TestCustomMethods(t *testing.T) {
 			t.Errorf("%s: %d %s", body, w.Code, w.Body)
 		}
 	}
-	// curl -d says that it sends a form; it is read as what it is.
+	// curl -d sends the content type of a form. The gateway reads the body as JSON.
 	if w := r.ask("POST", "/v1/ids:generate", `{"count":3}`, "Content-Type: application/x-www-form-urlencoded"); w.Code != http.StatusOK {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
@@ -203,7 +203,7 @@ func TestErrorsOfCalls(t *testing.T) {
 		`{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_ARGUMENT","domain":"snowraft","metadata":{}}]}`+"\n")
 }
 
-func TestHeadersAreNoMetadata(t *testing.T) {
+func TestHeadersDoNotBecomeMetadata(t *testing.T) {
 	r := newRig(t)
 	var headers []string
 	for _, name := range []string{rpc.ForwardedBy, rpc.ForwardedInto, "Authorization", "Cookie", "X-Forwarded-For", "X-Forwarded-Host", "X-Anything", "User-Agent", "Te", "Grpc-Status", "Origin-Agent"} {
@@ -221,7 +221,7 @@ func TestHeadersAreNoMetadata(t *testing.T) {
 			}
 		}
 		switch name {
-		case ":authority", "content-type", "user-agent": // what every gRPC client sends
+		case ":authority", "content-type", "user-agent": // every gRPC client sends these headers
 		default:
 			t.Errorf("%s: %v reached the service", name, values)
 		}
@@ -241,9 +241,9 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-func TestOtherSitesAreKeptOut(t *testing.T) {
+func TestRequestsOfOtherSitesAreRefused(t *testing.T) {
 	r := newRig(t)
-	// The name that the rig's requests are sent to is example.com.
+	// Requests of the rig have the host name example.com.
 	foreign := [][]string{
 		{"Sec-Fetch-Site: cross-site"}, {"Sec-Fetch-Site: same-site"}, {"Sec-Fetch-Site: same-site", "Origin: http://example.com:3000"},
 		{"Origin: https://evil.example"}, {"Origin: http://example.com:3000"}, {"Origin: null"},
@@ -276,12 +276,12 @@ func TestOtherSitesAreKeptOut(t *testing.T) {
 		}
 	}
 	if w := r.ask("GET", "/v1/sequences/a", "", "Sec-Fetch-Site: cross-site"); w.Code != http.StatusOK {
-		t.Errorf("what takes nothing: %d %s", w.Code, w.Body)
+		t.Errorf("request that takes no numbers: %d %s", w.Code, w.Body)
 	}
 }
 
-// TestParametersHaveNoEnums checks that no request has an enum outside its body: the gateway would
-// expect the name of the value there, and not its word.
+// TestParametersHaveNoEnums checks that no request has an enum outside its body: there the gateway would expect the name of the
+// enum value, and not its word.
 func TestParametersHaveNoEnums(t *testing.T) {
 	protoregistry.GlobalFiles.RangeFilesByPackage(apijson.Package, func(f protoreflect.FileDescriptor) bool {
 		for i := range f.Services().Len() {
@@ -300,7 +300,7 @@ func TestParametersHaveNoEnums(t *testing.T) {
 	})
 }
 
-func TestAnswersAreTheSameEachTime(t *testing.T) {
+func TestAnswersAreStable(t *testing.T) {
 	r := newRig(t)
 	first := r.ask("POST", "/v1/sequences:next", `{"count":1}`).Body.String()
 	for range 20 {

@@ -37,7 +37,7 @@ func TestHosts(t *testing.T) {
 		}
 		for _, h := range []http.Header{{}, {"User-Agent": {"curl/8.5.0"}}, {"Accept": {"*/*"}}} {
 			if err := hosts.Check(&http.Request{Host: host, Header: h}); err != nil {
-				t.Errorf("host %q with %v, which no browser sends: %v", host, h, err)
+				t.Errorf("Check() of host %q with %v = %v, want nil without a browser", host, h, err)
 			}
 		}
 	}
@@ -54,7 +54,7 @@ func FuzzHosts(f *testing.F) {
 	f.Fuzz(func(t *testing.T, host string) {
 		err := hosts.Check(&http.Request{Host: host + ".example", Header: browserHeaders[0]})
 		if err == nil {
-			t.Errorf("%q was let in", host+".example")
+			t.Errorf("host %q was admitted", host+".example")
 		}
 	})
 }

@@ -33,7 +33,7 @@ type fakeBackend struct {
 	mu    sync.Mutex
 	id    uint64
 	next  map[string]int64
-	err   error             // what everything fails with, if not nil
+	err   error             // error of every call, if not nil
 	taken int               // numbers issued
 	once  map[string][]byte // answers by request ID
 }
@@ -98,7 +98,7 @@ func (b *fakeBackend) AppendIDs(_ context.Context, dst []byte, w io.Writer, layo
 	return dst, nil
 }
 
-// service answers every call with what it was asked, and remembers it.
+// service answers every call with the fields of the request, and stores the request.
 type service struct {
 	snowraftv1.UnimplementedSequenceServiceServer
 	snowraftv1.UnimplementedIdServiceServer
@@ -107,7 +107,7 @@ type service struct {
 	mu       sync.Mutex
 	request  proto.Message
 	metadata metadata.MD
-	left     time.Duration // until the deadline
+	left     time.Duration // time until the deadline
 	err      error
 }
 

@@ -40,11 +40,11 @@ func TestPages(t *testing.T) {
 		}
 	}
 	if got := r.ask("GET", "/openapi.json", "").Body.String(); got != snowraftv1.OpenAPI {
-		t.Error("the OpenAPI document is another")
+		t.Error("/openapi.json differs from the embedded document")
 	}
 }
 
-// What the policy forbids would only show in a browser.
+// Violations of the policy would only show in a browser.
 func TestPagesKeepTheirPolicy(t *testing.T) {
 	files, err := filepath.Glob("static/*")
 	if err != nil || len(files) != 3 {
@@ -63,17 +63,17 @@ func TestPagesKeepTheirPolicy(t *testing.T) {
 		}
 		for _, m := range reference.FindAllStringSubmatch(string(raw), -1) {
 			switch path := m[1]; path {
-			case "/", "/healthz", "/readyz", "/metrics": // outside
+			case "/", "/healthz", "/readyz", "/metrics": // served outside this handler
 			default:
 				if w := r.ask("GET", path, ""); w.Code == http.StatusNotFound {
-					t.Errorf("%s leads to %s, where nothing is", file, path)
+					t.Errorf("%s links to %s, which does not exist", file, path)
 				}
 			}
 		}
 	}
 }
 
-// openAPI is the part of the document that is looked at here.
+// openAPI is the part of the document that the test reads.
 type openAPI struct {
 	Info  struct{ Title, Version, Description string }
 	Paths map[string]map[string]struct {
@@ -89,8 +89,7 @@ type openAPI struct {
 	Definitions map[string]struct{ Example json.RawMessage }
 }
 
-// TestOpenAPIIsServed sends every operation of the document, with its example:
-// the services answer, and not the gateway.
+// TestOpenAPIIsServed sends every operation of the document with its example. The services must answer, and not the gateway.
 func TestOpenAPIIsServed(t *testing.T) {
 	var doc openAPI
 	if err := json.Unmarshal([]byte(snowraftv1.OpenAPI), &doc); err != nil {
@@ -112,7 +111,7 @@ func TestOpenAPIIsServed(t *testing.T) {
 			}
 			target := regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(path, "17")
 			w := r.ask(strings.ToUpper(method), target, body)
-			// Of the services that the rig has not, gRPC says the same as of methods that are not implemented.
+			// For services that the rig does not have, gRPC answers as for unimplemented methods.
 			if w.Code != http.StatusOK && (w.Code != http.StatusNotImplemented || !strings.Contains(w.Body.String(), op.Tags[0])) &&
 				!strings.Contains(w.Body.String(), "not implemented") {
 				t.Errorf("%s: %s %s %s: %d %s", op.OperationID, method, target, body, w.Code, w.Body)
@@ -136,7 +135,7 @@ func (pagesForPeople) Serve(w http.ResponseWriter, r *http.Request) (string, err
 	return r.Method + " " + r.URL.Path, nil
 }
 
-// The console is behind the checks that all paths pass, and judges its viewers itself.
+// The console is behind the checks of all paths, and checks the rights of its viewers itself.
 func TestConsoleIsGuarded(t *testing.T) {
 	r := newRig(t, func(cfg *web.Config) {
 		cfg.Console, cfg.Hosts = pagesForPeople{}, web.NewHosts("a.example")

@@ -13,8 +13,8 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// Paths outside of /v1 keep their methods (docs/compatibility.md); TestText, TestLeaf and TestTinyid their parameters. The
-// console has a test of its own paths.
+// Paths outside of /v1 keep their methods (docs/compatibility.md). TestText, TestLeaf and TestTinyid check their parameters. The
+// console has its own test of its paths.
 func TestPathsKeepTheirMethods(t *testing.T) {
 	r := newRig(t)
 	for path, want := range map[string]string{
@@ -46,7 +46,7 @@ func TestPathsKeepTheirMethods(t *testing.T) {
 	}
 }
 
-// The statuses of docs/http.md are those that errors have, at /v1 and in plain text.
+// Errors have the statuses of docs/http.md, at /v1 and in plain text.
 func TestStatusesAreThoseOfThePage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/http.md")
 	if err != nil {
@@ -60,7 +60,7 @@ func TestStatusesAreThoseOfThePage(t *testing.T) {
 			if err := json.Unmarshal([]byte(strconv.Quote(code[2])), &c); err != nil || strconv.Itoa(int(c)) != code[1] {
 				t.Errorf("%s: code %v, %v", code[0], c, err)
 			}
-			if status != 405 && status != 413 { // which say more than the code of the error
+			if status != 405 && status != 413 { // these statuses are more specific than the code of the error
 				statuses[c] = status
 			}
 		}

@@ -17,7 +17,7 @@ func TestServedReportsMethodAndError(t *testing.T) {
 		{"HEAD", "/seq/a", "", "other Unimplemented METHOD_NOT_ALLOWED"},
 		{"BREW", "/seq/a", "", "other Unimplemented METHOD_NOT_ALLOWED"},
 		{"POST", "/seq/broken", "", "other Internal INTERNAL"},
-		// They answer with the status 200 or 500, whatever happened.
+		// These paths answer with the status 200 or 500, whatever the error.
 		{"GET", "/api/segment/get/none", "", "GET /api/segment/get/{key} NotFound UNKNOWN_SEQUENCE"},
 		{"GET", "/api/segment/get/", "", "GET /api/segment/get/{key} NotFound UNKNOWN_ENDPOINT"},
 		{"PUT", "/api/segment/get/a", "", "other Unimplemented METHOD_NOT_ALLOWED"},

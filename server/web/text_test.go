@@ -87,8 +87,7 @@ func TestSpeculativeRequestsTakeNothing(t *testing.T) {
 	want(t, r.ask("GET", "/id", "", "Purpose: something"), http.StatusOK, "1\n")
 }
 
-// pieces is an answer that remembers the longest piece it was written in, and fails
-// once there are as many as it takes.
+// pieces is a response that stores the length of its longest piece, and fails after a number of pieces.
 type pieces struct {
 	*httptest.ResponseRecorder
 	longest, left int
@@ -102,7 +101,7 @@ func (p *pieces) Write(b []byte) (int, error) {
 	return p.ResponseRecorder.Write(b)
 }
 
-// A long answer is never in memory as a whole, and a reader who left ends it.
+// A long answer is never in memory as a whole, and ends when its reader has left.
 func TestLongText(t *testing.T) {
 	r := newRig(t)
 	server := httptest.NewServer(r.handler)
@@ -187,7 +186,7 @@ func TestTextRefusals(t *testing.T) {
 	want(t, r.ask("GET", "/id", ""), 504, "context deadline exceeded\n")
 }
 
-// shutGate keeps all requests out.
+// shutGate rejects all requests.
 type shutGate struct{}
 
 func (shutGate) Enter() error {

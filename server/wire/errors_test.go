@@ -16,14 +16,14 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// overTheWire is what another member receives for an error, after gRPC.
+// overTheWire returns the error that another member receives for an error over gRPC.
 func overTheWire(err error) *rpc.Error {
 	return FromMember(status.FromProto(status.Convert(Status(err)).Proto()).Err())
 }
 
 func TestErrorsSurviveTheWire(t *testing.T) {
 	t.Parallel()
-	// Reasons that come in as an error that says more, or as none.
+	// Reasons that arrive as a more specific error, or without a cause.
 	shared := []string{
 		rpc.InvalidArgument, rpc.UnknownLayout, rpc.UnknownSequence, rpc.TimeExhausted, rpc.NotLastBlock,
 		rpc.WorkersExhausted, rpc.ClockBehind, rpc.WindowMismatch, rpc.Fenced,
@@ -34,7 +34,7 @@ func TestErrorsSurviveTheWire(t *testing.T) {
 			t.Errorf("%v arrives as %+v", row.is, got)
 		}
 		if !slices.Contains(shared, row.reason) && !errors.Is(got, row.is) {
-			t.Errorf("%v arrives as %v, which is another error", row.is, got.Cause)
+			t.Errorf("%v arrives as another error: %v", row.is, got.Cause)
 		}
 	}
 }
@@ -81,6 +81,6 @@ func TestCausesOfOtherMembersErrors(t *testing.T) {
 	}
 	again := overTheWire(member.ErrNoLeader)
 	if !errors.Is(Status(again), again) {
-		t.Error("an error of another member does not travel on as it came")
+		t.Error("Status() changes an error of another member, want it unchanged")
 	}
 }

@@ -9,7 +9,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Ranges come back as they were sent, whether they are one, several or packed.
+// One range, several ranges and packed IDs arrive as they were sent.
 func TestIDsTravel(t *testing.T) {
 	for _, taken := range [][]allocator.Range{
 		{{First: math.MaxInt64 - 4, Count: 3, Step: 2}},
@@ -25,16 +25,16 @@ func TestIDsTravel(t *testing.T) {
 		}
 		got, err := IDs(nil, IDsResponse(taken, count, false), count)
 		if err != nil || !slices.Equal(got, taken) {
-			t.Errorf("%v came back as %v, %v", taken, got, err)
+			t.Errorf("IDs() = %v, %v, want %v", got, err, taken)
 		}
 		if packed := IDsResponse(taken, count, true).GetIds(); !slices.Equal(packed, want) {
-			t.Errorf("%v packed are %v", taken, packed)
+			t.Errorf("packed IDs of %v = %v, want %v", taken, packed, want)
 		}
 	}
 }
 
-// A gateway issues nothing of an answer that no member sends.
-func TestAnswersWithOtherIDsAreRefused(t *testing.T) {
+// A gateway rejects answers that no correct member sends.
+func TestInvalidIDsOfMembersAreRefused(t *testing.T) {
 	for name, r := range map[string]*snowraftv1.IdRange{
 		"fewer":           {First: 1, Count: 1, Step: 1},
 		"a negative ID":   {First: -1, Count: 2, Step: 1},

@@ -7,8 +7,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// What another member answers may be wrong, and is never taken for more than it is.
-func TestAnswersOfOtherMembers(t *testing.T) {
+// The answer of another member may be invalid, and then yields no numbers.
+func TestInvalidNumbersOfMembersAreRefused(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 23, 30, 0, 0, time.UTC).UnixMilli()
 	good := &snowraftv1.NextNumbersResponse{First: 7, Count: 2, Increment: 3, Format: "{date:yyyyMMdd}-{seq}", TimeZone: "Europe/Berlin", IssuedAtMs: at, Period: "2026-03-02"}
@@ -17,10 +17,10 @@ func TestAnswersOfOtherMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := string(n.Append(nil, 1)); text != "20260302-10" {
-		t.Errorf("the second is %s", text)
+		t.Errorf("second number = %s, want 20260302-10", text)
 	}
 	if again := NumbersResponse("s", n, true); again.GetIssuedAtMs() != at || again.GetPeriod() != good.GetPeriod() || again.GetTimeZone() != good.GetTimeZone() || len(again.GetTexts()) != 2 {
-		t.Errorf("it travels on as %v", again)
+		t.Errorf("NumbersResponse() = %v, want the fields of %v and 2 texts", again, good)
 	}
 	for _, strict := range []bool{false, true} {
 		n.Strict = strict
@@ -37,7 +37,7 @@ func TestAnswersOfOtherMembers(t *testing.T) {
 		"no format": {First: 7, Count: 2, Increment: 3, Format: "{"},
 	} {
 		if n, err := Numbers(m, 2); err == nil {
-			t.Errorf("%s: %+v", name, n)
+			t.Errorf("%s: Numbers() = %+v, want an error", name, n)
 		}
 	}
 }
