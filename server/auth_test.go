@@ -69,7 +69,7 @@ func startSecured(t *testing.T, size int) *secured {
 // atLeader calls a function with the leader, and with the next leader if the first no longer leads.
 func (s *secured) atLeader(do func(*member.Member) error) {
 	s.t.Helper()
-	until(s.t, "the leader does as it is told", func() bool {
+	until(s.t, "the leader executes the change", func() bool {
 		err := do(leader(s.t, s.nodes).server.Member())
 		if err != nil && !errors.Is(err, cluster.ErrNotLeader) {
 			s.t.Fatal(err)
@@ -296,7 +296,7 @@ func TestAuditLog(t *testing.T) {
 		}
 	}
 	if lines := found["ListTokens"]; len(lines) != 1 || lines[0].After != nil {
-		t.Errorf("ListTokens: %+v, want a line without what was read", lines)
+		t.Errorf("ListTokens: %+v, want a line without the tokens", lines)
 	}
 	token, err := trust.ParseToken(made.GetText())
 	if err != nil {

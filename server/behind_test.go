@@ -26,7 +26,7 @@ func TestTokenBeyondReplicaIsRetryable(t *testing.T) {
 	wantReason(t, "a follower, an ID that it may have yet to reach", ask(follower, last+50_000), rpc.NoLeader)
 	wantReason(t, "the leader, an ID beyond its log", ask(lead, last+50_000), rpc.Unauthenticated)
 	wantReason(t, "a follower, an ID that it has passed", ask(follower, 1), rpc.Unauthenticated)
-	until(t, "a follower in touch refuses an ID that nobody has reached", func() bool { return reason(ask(follower, never)) == rpc.Unauthenticated })
+	until(t, "a follower in touch refuses an ID that no member has reached", func() bool { return reason(ask(follower, never)) == rpc.Unauthenticated })
 
 	// Without quorum, no member knows.
 	lead.crash()

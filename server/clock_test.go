@@ -146,10 +146,10 @@ func TestClockBackUnderSwapKeepsIssuing(t *testing.T) {
 		began := time.Now()
 		all.add(t, n.cfg.Name, n.mustGenerate(1000)...)
 		if took := time.Since(began); took > 2*time.Second {
-			t.Errorf("%s took %v to go on", n.cfg.Name, took)
+			t.Errorf("%s took %v to issue IDs again", n.cfg.Name, took)
 		}
 		if workers(n) == before {
-			t.Errorf("%s goes on with worker %d", n.cfg.Name, before)
+			t.Errorf("%s keeps worker %d, want another worker", n.cfg.Name, before)
 		}
 		for range 20 {
 			all.add(t, n.cfg.Name, n.mustGenerate(1000)...)
@@ -157,7 +157,7 @@ func TestClockBackUnderSwapKeepsIssuing(t *testing.T) {
 		n.setClock(0)
 		// A peer whose clock was read while it was off counts with that reading until the next reading. This member's clock
 		// counts as ahead of it.
-		until(t, "the clock that is right again is believed", func() bool {
+		until(t, "the corrected clock is trusted", func() bool {
 			ids, err := n.generate(1000, 0)
 			all.add(t, n.cfg.Name, ids...)
 			return err == nil
@@ -197,7 +197,7 @@ func TestClockForward(t *testing.T) {
 			leader(t, others)
 			began := time.Now()
 			for _, o := range others {
-				until(t, "the observed clock goes on", func() bool {
+				until(t, "the observed clock advances", func() bool {
 					observed := o.server.Member().State().Observed().Load()
 					if ahead := observed - time.Now().UnixMilli(); ahead > 1000 {
 						t.Fatalf("the observed clock of %s is %d ms ahead", o.cfg.Name, ahead)

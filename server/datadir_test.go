@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "make the data directory of this version
 type account struct {
 	MemberID, ClusterID string
 	ClockAtMs           int64
-	IDs                 []int64            // of the layout "default"
+	IDs                 []int64            // IDs of the layout "default"
 	Numbers             map[string][]int64 // by sequence
 	Deleted             []string           // sequences
 	Requests            [][2][]byte        // NextNumbersRequest with a request ID, and its NextNumbersResponse

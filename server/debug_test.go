@@ -81,7 +81,7 @@ func TestDebugSendsEveryFileWithoutNames(t *testing.T) {
 	want := []string{"about.json", "clock.json", "cpu.pprof", "disk.json", "goroutines.txt", "heap.pprof", "log.txt", "members.json",
 		"metrics-1.txt", "metrics-2.txt", "raft.json", "settings.json", "status.json"}
 	if got := slices.Sorted(maps.Keys(files)); !slices.Equal(got, want) {
-		t.Errorf("files %v, expected %v; problems: %s", got, want, files["problems.txt"])
+		t.Errorf("files %v, want %v; problems: %s", got, want, files["problems.txt"])
 	}
 	all := inflated(t, files)
 	for _, hidden := range []string{name, missing, "a-customer"} {
@@ -149,7 +149,7 @@ func TestMemberMakesOneDebugArchiveAtATime(t *testing.T) {
 		t.Fatal(piece, err)
 	}
 	if _, err := n.debug(&snowraftv1.DebugRequest{Seconds: 1, Salt: debugSalt}); reason(err) != rpc.Overloaded {
-		t.Errorf("a second archive: %v, expected %s", err, rpc.Overloaded)
+		t.Errorf("a second archive: %v, want %s", err, rpc.Overloaded)
 	}
 	cancel() // ends the first request
 	until(t, "another archive is made", func() bool {

@@ -165,7 +165,7 @@ func refusesToStart(t *testing.T, n *node, what string) {
 	}
 	var corrupt *storage.CorruptError
 	if !errors.As(err, &corrupt) || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), "empty") {
-		t.Fatalf("the error does not say what is damaged (%s) and what to do: %v", what, err)
+		t.Fatalf("error without the damaged file (%s) or without an action: %v", what, err)
 	}
 }
 
@@ -178,7 +178,7 @@ func TestDataDirectoryInUse(t *testing.T) {
 		t.Fatalf("opened a second time: %v", err)
 	}
 	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("it took %v to say so", took)
+		t.Errorf("the error took %v", took)
 	}
 	n.mustGenerate(10)
 }

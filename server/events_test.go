@@ -82,7 +82,7 @@ func TestEventsOfAllMembers(t *testing.T) {
 		})
 	})
 	lead.crash()
-	until(t, "both survivors say what happened", func() bool {
+	until(t, "both survivors have the events", func() bool {
 		now := asked.events(&snowraftv1.ListEventsRequest{Kinds: kinds})
 		elected := 0
 		for _, n := range rest {

@@ -218,7 +218,7 @@ func TestForwardedNumbersBeyondStreamAreCalls(t *testing.T) {
 		}
 	}
 	if n := l.calls.Load() - before; n != 5 {
-		t.Errorf("%d calls beside a full stream, want 5", n)
+		t.Errorf("%d calls next to a full stream, want 5", n)
 	}
 	close(release)
 	for range maxForwarded {

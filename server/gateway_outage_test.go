@@ -54,7 +54,7 @@ func TestGatewayOutlivesMembers(t *testing.T) {
 	some := func() {
 		t.Helper()
 		n := answers.Load()
-		until(t, "answers go on", func() bool { return answers.Load() > n+100 })
+		until(t, "answers continue", func() bool { return answers.Load() > n+100 })
 	}
 	some()
 	nodes[0].crash() // the member whose address the gateway was started with

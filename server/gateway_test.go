@@ -156,7 +156,7 @@ func TestGatewayOtherProtocols(t *testing.T) {
 		{"DECR k", "-ERR"}, {"INCR k", ":7"},
 	} {
 		if got := g.redis(c.command); !strings.HasPrefix(got, c.want) {
-			t.Errorf("%s: %q, expected %q", c.command, got, c.want)
+			t.Errorf("%s: %q, want %q", c.command, got, c.want)
 		}
 	}
 	_, metrics := g.ask("GET", "/metrics", "")

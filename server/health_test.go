@@ -87,7 +87,7 @@ func TestHealthByService(t *testing.T) {
 		closed <- n.server.Close(ctx)
 	}()
 	if got, err := sequences(); got != isNotServing || err != nil { // there was no earlier status
-		t.Errorf("while it ends: %v, %v", got, err)
+		t.Errorf("during the shutdown: %v, %v", got, err)
 	}
 	if _, err := sequences(); status.Code(err) != codes.Unavailable {
 		t.Errorf("after the last word: %v", err)

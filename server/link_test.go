@@ -53,14 +53,14 @@ func TestUnsentRequestIsNotUnknownOutcome(t *testing.T) {
 	}
 	err = call()
 	if e := rpc.FromError(err); e.Reason != rpc.CommitUnknown || e.Code != codes.Unknown || !errors.Is(err, cluster.ErrUnknownOutcome) {
-		t.Errorf("sent to a leader that ended: %+v", e)
+		t.Errorf("request to a leader that stopped: %+v", e)
 	}
 	<-b.asked
 	// The port of the leader is closed now. The loop calls often, because the connection retries in the meantime.
 	for range 20 {
 		err := call()
 		if e := rpc.FromError(err); e.Reason != rpc.NoLeader || e.Code != codes.Unavailable || e.RetryAfter == 0 || !errors.Is(err, member.ErrNoLeader) {
-			t.Errorf("sent to nobody: %+v", e)
+			t.Errorf("request to a closed port: %+v", e)
 		}
 	}
 	if err := conn.Invoke(ctx, "/no.Service/Method", &snowraftv1.SetNextRequest{}, &snowraftv1.SetNextResponse{}); rpc.FromError(err).Reason != rpc.NoLeader {

@@ -20,7 +20,7 @@ func TestUnresolvableGossipHostIsRefused(t *testing.T) {
 	})
 	if err == nil {
 		_ = s.Close(t.Context())
-		t.Fatal("it listens all the same")
+		t.Fatal("Open() succeeded, want an error")
 	}
 	if !strings.Contains(err.Error(), "--gossip-addr "+host) {
 		t.Errorf("%v does not name the setting", err)
@@ -31,7 +31,7 @@ func TestUnresolvableGossipHostIsRefused(t *testing.T) {
 func TestRedisAddress(t *testing.T) {
 	t.Parallel()
 	if off := newNode(t, "off").start(); off.server.RedisAddr() != "" {
-		t.Errorf("it listens for Redis clients at %s, expected not at all", off.server.RedisAddr())
+		t.Errorf("Redis address = %s, want no listener", off.server.RedisAddr())
 	}
 	n := newNode(t, "on", func(c *server.Config) { c.RedisAddr = "127.0.0.1:0" }).start()
 	address := n.server.RedisAddr()
@@ -79,7 +79,7 @@ func TestRedisRefusals(t *testing.T) {
 		"-ERR sequence \"orders\" does not exist; create it with \"snowraft seq create orders\"\r\n", "-ERR wrong number of arguments for 'incr' command\r\n",
 	} {
 		if got, err := answers.ReadString('\n'); got != want || err != nil {
-			t.Errorf("%q, %v, expected %q", got, err, want)
+			t.Errorf("%q, %v, want %q", got, err, want)
 		}
 	}
 	_, body := n.ask("GET", "/metrics", "")

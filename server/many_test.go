@@ -33,7 +33,7 @@ func BenchmarkManySequences(b *testing.B) {
 			do()
 			took := time.Since(began)
 			if took > limit {
-				b.Errorf("%s: %v, expected at most %v", unit, took, limit)
+				b.Errorf("%s: %v, want at most %v", unit, took, limit)
 			}
 			b.ReportMetric(took.Seconds(), unit)
 		}
@@ -57,7 +57,7 @@ func BenchmarkManySequences(b *testing.B) {
 		each := float64(heap()-before) / sequences
 		b.ReportMetric(each, "bytes-each")
 		if each > bytesEach {
-			b.Errorf("a sequence takes %.0f bytes, expected at most %d", each, bytesEach)
+			b.Errorf("a sequence takes %.0f bytes, want at most %d", each, bytesEach)
 		}
 		within(listWithin, "s-list", func() {
 			listed, token := 0, ""

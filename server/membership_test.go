@@ -89,7 +89,7 @@ func TestRemoveFromAnyMember(t *testing.T) {
 	select {
 	case <-gone.server.Done():
 	case <-time.After(patience):
-		t.Fatal("the removed leader goes on")
+		t.Fatal("the removed leader still runs")
 	}
 	if err := gone.server.Err(); !errors.Is(err, cluster.ErrRemoved) {
 		t.Errorf("the removed leader says %v", err)
@@ -261,7 +261,7 @@ func TestAddMemberByItsGossipAddress(t *testing.T) {
 	waiting.cfg.BootstrapExpect = 0
 	waiting.start()
 	if _, err := waiting.generate(1, 0); reason(err) != rpc.NoLeader {
-		t.Errorf("a member of no cluster answers %v", err)
+		t.Errorf("member without a cluster answers %v", err)
 	}
 	resp, err := nodes[0].cluster.AddMember(t.Context(), &snowraftv1.AddMemberRequest{GossipAddress: waiting.server.GossipAddr()})
 	if err != nil {
@@ -277,14 +277,14 @@ func TestAddMemberByItsGossipAddress(t *testing.T) {
 	}
 	lines := auditIn(t, log)["AddMember"]
 	if len(lines) != 2 || lines[0].Index == 0 || lines[1].Index != 0 {
-		t.Fatalf("audited %+v, expected the index of the first call only", lines)
+		t.Fatalf("audited %+v, want the index of the first call only", lines)
 	}
 	nodes[0].stop()
 	added := slices.IndexFunc(logOf(t, nodes[0]), func(entry raft.Log) bool {
 		return entry.Type == raft.LogConfiguration && strings.Contains(string(entry.Data), waiting.server.MemberID())
 	})
 	if got := lines[0].Index; got != uint64(added)+1 {
-		t.Errorf("the audit log has index %d, expected %d", got, added+1)
+		t.Errorf("the audit log has index %d, want %d", got, added+1)
 	}
 }
 
@@ -325,7 +325,7 @@ func flip(t *testing.T, path string, at func([]byte) int) {
 	}
 	i := at(raw)
 	if i < 0 {
-		t.Fatalf("%s does not hold what is to be damaged", path)
+		t.Fatalf("%s does not contain the text to damage", path)
 	}
 	raw[i] ^= 0x40
 	if err := os.WriteFile(path, raw, 0o600); err != nil {

@@ -82,7 +82,7 @@ func TestPeerServiceIsHidden(t *testing.T) {
 		}
 		_, err := peerv1.NewPeerServiceClient(conn).AwaitIndex(t.Context(), &peerv1.AwaitIndexRequest{Index: 1})
 		if want := map[string]codes.Code{"member": codes.OK, "gateway": codes.Unimplemented}[name]; status.Code(err) != want {
-			t.Errorf("%s: %v, expected %v", name, err, want)
+			t.Errorf("%s: %v, want %v", name, err, want)
 		}
 	}
 	for _, path := range []string{"/v1/index:await", peerv1.PeerService_AwaitIndex_FullMethodName} {

@@ -86,7 +86,7 @@ func (p *peers) credentials(to string) credentials.TransportCredentials {
 
 // memberCredentials secures each connection with the secrets that this member knows at that time.
 type memberCredentials struct {
-	credentials.TransportCredentials // for its other methods
+	credentials.TransportCredentials // implements the other methods
 	peers                            *peers
 	to                               string
 }

@@ -78,7 +78,7 @@ func TestChangesOfAnotherGenerationDoNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := n.sequences.SetNext(ctx, &snowraftv1.SetNextRequest{Sequence: "s", Next: 800, ExpectedGeneration: &sequence}); reason(err) != rpc.GenerationMismatch {
-		t.Errorf("set by a caller who did not see the change: %v", err)
+		t.Errorf("SetNext with the old generation: %v", err)
 	}
 	if _, err := n.sequences.DeleteSequence(ctx, &snowraftv1.DeleteSequenceRequest{Name: "s", ExpectedGeneration: new(set.GetSequence().GetGeneration())}); err != nil {
 		t.Error(err)

@@ -121,7 +121,7 @@ func TestCloseDoesNotWaitForSilentPeers(t *testing.T) {
 		t.Error(err)
 	}
 	if took := time.Since(began); took > 6*time.Second {
-		t.Errorf("it took %v", took)
+		t.Errorf("Close() took %v, want at most 6 s", took)
 	}
 }
 
@@ -132,7 +132,7 @@ func TestInvalidMemberNamesAreRefused(t *testing.T) {
 		n.cfg.Name = name
 		if s, err := server.Open(t.Context(), n.cfg); err == nil {
 			_ = s.Close(t.Context())
-			t.Errorf("a member is called %q", name)
+			t.Errorf("Open() accepts the name %q", name)
 		}
 	}
 }
@@ -142,10 +142,10 @@ func TestRefusalsAreNotInternalErrors(t *testing.T) {
 	n := startCluster(t, 1)[0]
 	theirs := startCluster(t, 1)[0]
 	if _, err := n.cluster.TransferLeadership(t.Context(), &snowraftv1.TransferLeadershipRequest{}); reason(err) != rpc.NoSuccessor {
-		t.Errorf("transfer to nobody: %v", err)
+		t.Errorf("transfer without a successor: %v", err)
 	}
 	if _, err := n.cluster.AddMember(t.Context(), &snowraftv1.AddMemberRequest{GossipAddress: "127.0.0.1:1"}); reason(err) != rpc.MemberUnreachable {
-		t.Errorf("adding nobody: %v", err)
+		t.Errorf("adding an address without a member: %v", err)
 	}
 	if _, err := n.cluster.AddMember(t.Context(), &snowraftv1.AddMemberRequest{GossipAddress: theirs.server.GossipAddr()}); reason(err) != rpc.OtherCluster {
 		t.Errorf("adding a member of another cluster: %v", err)

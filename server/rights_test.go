@@ -28,7 +28,7 @@ type caller struct {
 	name  string
 	conn  *grpc.ClientConn
 	text  string   // token
-	scope []string // of a valid token; nil otherwise
+	scope []string // scopes of a valid token; nil otherwise
 	// all reports whether the caller has every right, with or without the calls between members.
 	all, members bool
 	known        bool // the token or certificate is valid

@@ -64,7 +64,7 @@ func TestChangesReachAllMembers(t *testing.T) {
 	if _, err := n.sequences.UpdateSequence(t.Context(), &snowraftv1.UpdateSequenceRequest{
 		Sequence: &snowraftv1.Sequence{Name: "s"}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"generation"}},
 	}); status.Code(err) != codes.InvalidArgument {
-		t.Errorf("a mask that names what can't be changed: %v", err)
+		t.Errorf("mask with a field that cannot be changed: %v", err)
 	}
 	if _, err := n.sequences.DeleteSequence(t.Context(), &snowraftv1.DeleteSequenceRequest{Name: "s"}); err != nil {
 		t.Fatal(err)
@@ -92,6 +92,6 @@ func TestChangesNameUnreachedMembers(t *testing.T) {
 		t.Errorf("%v, %v", resp, err)
 	}
 	if took := time.Since(began); took > 4*time.Second {
-		t.Errorf("it took %v", took)
+		t.Errorf("the change took %v", took)
 	}
 }

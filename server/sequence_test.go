@@ -99,7 +99,7 @@ func TestBlocksKeepToTheirLimits(t *testing.T) {
 		n.next(name, 1)
 		resp, err := n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: name})
 		if err != nil || resp.GetSequence().GetNext() != want {
-			t.Errorf("%s: the next block begins with %d, %v; expected %d", name, resp.GetSequence().GetNext(), err, want)
+			t.Errorf("%s: the next block begins with %d, %v, want %d", name, resp.GetSequence().GetNext(), err, want)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func TestStrictNumbersAscendOverAllMembers(t *testing.T) {
 		}
 		for _, o := range nodes {
 			if resp, err := o.sequences.GetLast(t.Context(), &snowraftv1.GetLastRequest{Sequence: "s"}); err != nil || resp.GetLast() != last {
-				t.Fatalf("%s says that the last is %d, %v; it is %d", o.cfg.Name, resp.GetLast(), err, last)
+				t.Fatalf("%s: GetLast() = %d, %v, want %d", o.cfg.Name, resp.GetLast(), err, last)
 			}
 		}
 	}
@@ -175,7 +175,7 @@ func TestFormatsAndTexts(t *testing.T) {
 			}
 			for i, text := range resp.GetTexts() {
 				if want := fmt.Sprintf("INV-%03d", resp.GetFirst()+int64(i)); text != want {
-					t.Errorf("%s, expected %s", text, want)
+					t.Errorf("%s, want %s", text, want)
 				}
 			}
 			if len(resp.GetTexts()) != 3 || resp.GetFormat() == "" {
@@ -301,7 +301,7 @@ func TestRestartReturnsUnusedNumbers(t *testing.T) {
 	for i := range int64(3) {
 		for _, name := range []string{"relaxed", "strict"} {
 			if got := n.next(name, 1)[0]; got != i+1 {
-				t.Errorf("%s: %d, expected %d", name, got, i+1)
+				t.Errorf("%s: %d, want %d", name, got, i+1)
 			}
 		}
 		n.stop()

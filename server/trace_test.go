@@ -295,7 +295,7 @@ func TestTracesReachFromClientToLeader(t *testing.T) {
 	for _, s := range c.all(func(s receivedSpan) bool {
 		return time.Duration(s.GetEndTimeUnixNano()-s.GetStartTimeUnixNano()) < slowerThan && len(s.GetParentSpanId()) == 0
 	}) {
-		t.Errorf("a span that no caller asked for: %v", s)
+		t.Errorf("unexpected span: %v", s)
 	}
 	if counts := f.cfg.Tracer.Counts(); counts.Exported == 0 || counts.Failed+counts.Dropped+counts.Limited > 0 {
 		t.Errorf("the follower counts %+v", counts)

@@ -168,7 +168,7 @@ func TestHTTPHeaderLimit(t *testing.T) {
 		}
 		resp.Body.Close()
 		if resp.StatusCode != want {
-			t.Errorf("a header of %d bytes: %d, expected %d", size, resp.StatusCode, want)
+			t.Errorf("a header of %d bytes: %d, want %d", size, resp.StatusCode, want)
 		}
 	}
 }

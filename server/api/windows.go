@@ -21,8 +21,8 @@ const (
 	workersAtOnce = 1024
 	// earlierFor is the maximum time since the end of an earlier window on the worker of a row.
 	earlierFor = 10 * 60 * 1000 // ms
-	// restFactor is the time for which computed windows are reused, as a multiple of the time of their computation. The
-	// computation usually takes 1 ms, and 50 ms for 1,000,000 used workers.
+	// restFactor times the time of a computation of windows is the time for which these windows are reused. The computation
+	// usually takes 1 ms, and 50 ms for 1,000,000 used workers.
 	restFactor = 20
 )
 

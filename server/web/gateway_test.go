@@ -45,7 +45,7 @@ func TestNamesInPaths(t *testing.T) {
 					got = u.GetSequence()
 				}
 				if w.Code != http.StatusOK || got == nil || got.GetName() != name {
-					t.Errorf("%s %s: %d %s, expected the name %q", method, path, w.Code, w.Body, name)
+					t.Errorf("%s %s: %d %s, want the name %q", method, path, w.Code, w.Body, name)
 				}
 			}
 		}
@@ -120,7 +120,7 @@ func parseStatus(t testing.TB, body string) answer {
 	t.Helper()
 	var s answer
 	if err := json.Unmarshal([]byte(body), &s); err != nil || s.Message == "" || s.Code == 0 || !strings.HasSuffix(body, "}\n") {
-		t.Fatalf("%q is no status: %v", body, err)
+		t.Fatalf("%q is not a status: %v", body, err)
 	}
 	return s
 }

@@ -49,7 +49,7 @@ func (h *Hosts) Check(r *http.Request) error {
 
 func canonical(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// fromBrowser reports whether a browser may have sent a request. Programs may send these headers too.
+// fromBrowser reports whether a browser may have sent a request with header h. Programs may send these headers too.
 func fromBrowser(h http.Header) bool {
 	for _, name := range [...]string{"Origin", "Referer", "Accept-Language", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest"} {
 		if h[name] != nil {

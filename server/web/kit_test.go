@@ -228,6 +228,6 @@ func (r *rig) ask(method, target, body string, headers ...string) *httptest.Resp
 func want(t testing.TB, w *httptest.ResponseRecorder, status int, body string) {
 	t.Helper()
 	if w.Code != status || w.Body.String() != body {
-		t.Errorf("answered %d %q, expected %d %q", w.Code, w.Body, status, body)
+		t.Errorf("answered %d %q, want %d %q", w.Code, w.Body, status, body)
 	}
 }
