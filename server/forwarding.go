@@ -43,7 +43,7 @@ type forwarding struct {
 
 	mu      sync.Mutex
 	stream  grpc.BidiStreamingClient[snowraftv1.StreamNumbersRequest, snowraftv1.StreamNumbersResponse] // nil until it is open
-	last    uint64                                                                                      // ID of a request
+	last    uint64                                                                                      // highest request ID so far
 	waiting map[uint64]chan<- forwarded
 	closed  bool
 }
@@ -127,7 +127,7 @@ func (f *forwarding) serve(l link, marks metadata.MD) (answered bool) {
 			return answered
 		}
 		answered = true
-		if a.GetId() == 0 { // the leader is about to end the stream
+		if a.GetId() == 0 { // the leader will end the stream
 			go f.finish()
 			continue
 		}
@@ -212,7 +212,7 @@ func (f *forwarding) send(req *snowraftv1.NextNumbersRequest, timeout time.Durat
 	id = f.last
 	f.waiting[id] = answer
 	f.mu.Unlock()
-	_ = f.stream.Send(&snowraftv1.StreamNumbersRequest{ // the receiver learns why it failed
+	_ = f.stream.Send(&snowraftv1.StreamNumbersRequest{ // on a failure, Recv in serve returns the error
 		Request: req, Id: id, TimeoutMs: uint32(max(1, timeout.Milliseconds())), //nolint:gosec // at most limits.CallTimeout
 	})
 	return id, true

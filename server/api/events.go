@@ -89,7 +89,7 @@ func (v views) ownEvents(self string, kinds []snowraftv1.EventKind) []*snowraftv
 }
 
 // eventsOfOthers requests the events of all other members in parallel. It returns the events, and the names of the members that
-// did not answer in time.
+// failed, are not alive, or did not answer in time.
 func (v views) eventsOfOthers(ctx context.Context, req *snowraftv1.ListEventsRequest, size int) (all []*snowraftv1.Event, unreached []string) {
 	ctx, cancel := context.WithTimeout(ctx, eventsTimeout)
 	defer cancel()

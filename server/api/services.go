@@ -26,8 +26,8 @@ type Config struct {
 	Router  *route.Router
 	Issuer  *issue.Issuer
 	Invoker Invoker
-	Name    string // the name of the member
-	Version string // the version of the program
+	Name    string // name of the member
+	Version string // version of the program
 	Ready   func() error
 	// Issued returns the numbers of IDs and of sequence numbers that this member has issued since it started.
 	Issued func() (ids, numbers uint64)
@@ -36,8 +36,10 @@ type Config struct {
 	// Pin returns the pin by which clients verify the cluster; empty in an open cluster.
 	Pin    func() string
 	Logger *slog.Logger
-	Keys   *trust.Keys // nil in an open cluster; else calls have principals, and are forwarded if a member's certificate says so
-	Left   func()      // called when the member has left its cluster on request
+	// Keys are nil in an open cluster. Otherwise calls have principals, and a call is forwarded only if a member's certificate
+	// says so.
+	Keys *trust.Keys
+	Left func() // called after the member has left its cluster on request
 	// Debug collects debug archives.
 	Debug *diagnose.Collector
 }

@@ -14,8 +14,8 @@ import (
 // spreadTimeout bounds the time that a change waits for other members to apply it.
 const spreadTimeout = 2 * time.Second
 
-// spread waits until all living members have applied the log up to an index, at most for spreadTimeout. It returns the names
-// of the members that did not acknowledge, including members that are not alive.
+// spread waits until all members that are alive have applied the log up to an index, at most for spreadTimeout. It returns the
+// names of the members that did not acknowledge, including members that are not alive.
 func (s *Services) spread(ctx context.Context, index uint64) []string {
 	ctx, cancel := context.WithTimeout(ctx, spreadTimeout)
 	defer cancel()

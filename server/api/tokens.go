@@ -151,7 +151,7 @@ func (t tokens) VerifyToken(ctx context.Context, req *snowraftv1.VerifyTokenRequ
 	}
 	var found *fsm.TokenRecord
 	t.Member.State().View(func(s *fsm.State) { found, _ = s.Token(p.TokenID()) })
-	if found == nil { // deleted meanwhile
+	if found == nil { // deleted after Verify
 		return &snowraftv1.VerifyTokenResponse{}, nil
 	}
 	return &snowraftv1.VerifyTokenResponse{Token: tokenMessage(found)}, nil

@@ -146,7 +146,7 @@ func raftOf(s cluster.Statistics) raftFacts {
 // DiskUsage is the document of a data directory's sizes.
 type DiskUsage struct {
 	Files      []DiskFile `json:"files"`
-	OtherFiles int        `json:"otherFiles"` // not Snowraft's
+	OtherFiles int        `json:"otherFiles"` // files that are not Snowraft's
 	OtherBytes int64      `json:"otherBytes,string"`
 	FreeBytes  uint64     `json:"freeBytes,string"` // free space of the file system
 	TotalBytes uint64     `json:"totalBytes,string"`

@@ -129,7 +129,7 @@ func (r *Redactor) scopes(list string) string {
 type class int
 
 const (
-	omitted class = iota // unknown: left out
+	omitted class = iota // unknown text
 	plain                // no names except those of members and layouts
 	text                 // prose, which quotes names
 	name                 // a name

@@ -43,7 +43,7 @@ type buffers struct {
 	open func(layout string) (idSource, error)
 
 	mu     sync.Mutex
-	all    sync.Map // layout -> idSource
+	all    sync.Map // idSource by layout
 	closed bool
 }
 

@@ -34,7 +34,7 @@ func (s strict) Invoke(ctx context.Context, method string, args, reply any, opts
 
 func checkQuery(method string, request protoreflect.MessageDescriptor, keys []string) error {
 	rule := httpRule(method)
-	given := make(map[string]string) // the key of each field
+	given := make(map[string]string) // keys by field
 	for _, key := range keys {
 		field, ok := fieldOf(request, key)
 		switch {
