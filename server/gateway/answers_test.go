@@ -57,7 +57,7 @@ func TestGatewayWithoutMembersHasReason(t *testing.T) {
 	m := &members{conn: c.Conn()}
 	err = m.ask(t.Context(), snowraftv1.ClusterService_GetStatus_FullMethodName, new(snowraftv1.GetStatusRequest), new(snowraftv1.GetStatusResponse))
 	if e := rpc.FromError(err); e.Reason != rpc.NoLeader || e.Code != codes.Unavailable || e.RetryAfter == 0 {
-		t.Errorf("%v %s: %v", e.Code, e.Reason, err)
+		t.Errorf("code %v, reason %s: %v", e.Code, e.Reason, err)
 	}
 }
 
@@ -70,7 +70,7 @@ func TestBuffersOfClosedGateway(t *testing.T) {
 	}
 	_, err := s.Take(t.Context(), nil, "default", 3, 0)
 	if e := rpc.FromError(err); e.Reason != rpc.ShuttingDown || e.Code != codes.Unavailable {
-		t.Errorf("%v %s: %v", e.Code, e.Reason, err)
+		t.Errorf("code %v, reason %s: %v", e.Code, e.Reason, err)
 	}
 }
 

@@ -131,13 +131,13 @@ func TestTokenParameter(t *testing.T) {
 	want(t, r.ask("GET", "/tinyid/id/nextIdSimple?bizType=a&token=wrong", ""), 200, "")
 	want(t, r.ask("GET", "/tinyid/id/nextIdSimple?bizType=a&token=good", "", "Authorization: Bearer wrong"), 200, "")
 	if w := r.ask("GET", "/api/segment/get/a?token=good", ""); w.Code != 401 {
-		t.Errorf("%d %s", w.Code, w.Body)
+		t.Errorf("status %d, body %s", w.Code, w.Body)
 	}
 	if w := r.ask("GET", "/id?token=good", ""); w.Code == 200 {
-		t.Errorf("%d %s", w.Code, w.Body)
+		t.Errorf("status %d, body %s", w.Code, w.Body)
 	}
 	if w := r.ask("POST", "/v1/ids:generate?token=good", "{}"); w.Code == 200 {
-		t.Errorf("%d %s", w.Code, w.Body)
+		t.Errorf("status %d, body %s", w.Code, w.Body)
 	}
 	for _, line := range r.served {
 		if strings.Contains(line, "good") || strings.Contains(line, "wrong") {

@@ -113,16 +113,16 @@ func TestTinyid(t *testing.T) {
 	}
 	w = r.ask("GET", "/tinyid/id/nextId?bizType=orders&batchSize=many", "")
 	if f := parseSpring(t, w.Body.String()); w.Code != 400 || f.Error != "Bad Request" || !strings.HasSuffix(f.Message, `NumberFormatException: For input string: "many"`) {
-		t.Errorf("%d %s", w.Code, w.Body)
+		t.Errorf("status %d, body %s", w.Code, w.Body)
 	}
 	r.backend.err = &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader", RetryAfter: time.Second}
 	w = r.ask("GET", "/tinyid/id/nextId?bizType=orders", "")
 	want(t, w, 200, `{"data":null,"code":6,"message":"error query segmentId: no leader"}`)
 	if w.Header().Get("Snowraft-Reason") != rpc.NoLeader || w.Header().Get("Retry-After") != "1" {
-		t.Errorf("%v", w.Header())
+		t.Errorf("headers = %v", w.Header())
 	}
 	if w := r.ask("POST", "/tinyid/id/nextId", "bizType="+strings.Repeat("x", 65<<10), form); w.Code != 413 {
-		t.Errorf("%d", w.Code)
+		t.Errorf("status %d", w.Code)
 	}
 }
 

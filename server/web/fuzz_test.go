@@ -41,7 +41,7 @@ func FuzzHTTP(f *testing.F) {
 		r.handler.ServeHTTP(w, req)
 		leaf := strings.HasPrefix(u.Path, "/api/s") // fails with status 500 like Leaf, with the reason in a header
 		if w.Code == http.StatusInternalServerError && (!leaf || w.Header().Get("Snowraft-Reason") == "") {
-			t.Fatalf("%d %s", w.Code, w.Body)
+			t.Fatalf("status %d, body %s", w.Code, w.Body)
 		}
 		switch kind, _, _ := strings.Cut(w.Header().Get("Content-Type"), ";"); {
 		case w.Code == http.StatusNotModified || w.Code == http.StatusRequestedRangeNotSatisfiable:

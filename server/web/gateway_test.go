@@ -64,32 +64,32 @@ func TestCustomMethods(t *testing.T) {
 		want(t, r.ask("POST", path, `{"sequence":"a/b:next","count":2}`), http.StatusOK,
 			`{"sequence":"","first":"1152921504606846976","count":2,"increment":"1","period":"","texts":[],"format":"","timeZone":"","issuedAtMs":"0","mode":"unspecified"}`+"\n")
 		if got := r.service.request.(*snowraftv1.NextNumbersRequest); got.GetSequence() != "a/b:next" || got.GetCount() != 2 {
-			t.Errorf("asked for %v", got)
+			t.Errorf("request of the service = %v", got)
 		}
 	}
 	want(t, r.ask("GET", "/v1/sequences:last?sequence=a%2Fb:c", ""), http.StatusOK, "{}\n")
 	if got := r.service.request.(*snowraftv1.GetLastRequest).GetSequence(); got != "a/b:c" {
-		t.Errorf("asked for %q", got)
+		t.Errorf("request of the service = %q", got)
 	}
 	want(t, r.ask("GET", "/v1/sequences?pageSize=7&prefix=a", ""), http.StatusOK, `{"sequences":[],"nextPageToken":"list"}`+"\n")
 	if got := r.service.request.(*snowraftv1.ListSequencesRequest); got.GetPageSize() != 7 || got.GetPrefix() != "a" {
-		t.Errorf("asked for %v", got)
+		t.Errorf("request of the service = %v", got)
 	}
 	r.ask("POST", "/v1/sequences?force=true", `{"name":"a/b","max":"9"}`)
 	if got := r.service.request.(*snowraftv1.CreateSequenceRequest); !got.GetForce() || got.GetSequence().GetName() != "a/b" || got.GetSequence().GetMax() != 9 {
-		t.Errorf("asked for %v", got)
+		t.Errorf("request of the service = %v", got)
 	}
 	r.ask("PATCH", "/v1/sequences/a?force=true", `{"max":"9","time_zone":"UTC"}`)
 	if got := r.service.request.(*snowraftv1.UpdateSequenceRequest); !got.GetForce() || got.GetSequence().GetMax() != 9 ||
 		!slices.Equal(got.GetUpdateMask().GetPaths(), []string{"max", "time_zone"}) {
-		t.Errorf("asked for %v", got)
+		t.Errorf("request of the service = %v", got)
 	}
 	want(t, r.ask("PATCH", "/v1/sequences/a", `{"mode":"strict","reset":"daily"}`), http.StatusOK,
 		`{"sequence":{"name":"a","mode":"strict","blockDurationMs":"0","minBlock":"0","maxBlock":"0","reset":"daily","timeZone":"","format":"","description":"",`+
 			`"createdAtMs":"0","generation":"0","period":"","remaining":"0","frozen":false,"deleted":false},"unreachedMembers":[]}`+"\n")
 	if got := r.service.request.(*snowraftv1.UpdateSequenceRequest); got.GetSequence().GetReset_() != snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY ||
 		!slices.Equal(got.GetUpdateMask().GetPaths(), []string{"mode", "reset"}) {
-		t.Errorf("asked for %v", got)
+		t.Errorf("request of the service = %v", got)
 	}
 	for _, body := range []string{`{"name":"a/b","max":"9"}`, `{"name":null,"max":"9"}`, `{"max":9}`} {
 		r.service.request = nil
@@ -99,7 +99,7 @@ func TestCustomMethods(t *testing.T) {
 	}
 	// curl -d sends the content type of a form. The gateway reads the body as JSON.
 	if w := r.ask("POST", "/v1/ids:generate", `{"count":3}`, "Content-Type: application/x-www-form-urlencoded"); w.Code != http.StatusOK {
-		t.Errorf("%d %s", w.Code, w.Body)
+		t.Errorf("status %d, body %s", w.Code, w.Body)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestRefusals(t *testing.T) {
 				reason = s.Details[0].Reason
 			}
 			if w.Code != c.status || s.Code != c.code || reason != c.reason || !strings.Contains(s.Message, c.message) {
-				t.Errorf("%d %s", w.Code, w.Body)
+				t.Errorf("status %d, body %s", w.Code, w.Body)
 			}
 			if got := w.Header().Get("Content-Type"); got != "application/json" {
 				t.Errorf("Content-Type: %s", got)
@@ -210,7 +210,7 @@ func TestHeadersDoNotBecomeMetadata(t *testing.T) {
 		headers = append(headers, name+": forged", "Grpc-Metadata-"+name+": forged", "Grpcgateway-"+name+": forged", "Grpc-Metadata-"+name+"-Bin: Zm9yZ2Vk")
 	}
 	if w := r.ask("GET", "/v1/sequences/a", "", headers...); w.Code != http.StatusOK {
-		t.Fatalf("%d %s", w.Code, w.Body)
+		t.Fatalf("status %d, body %s", w.Code, w.Body)
 	} else if len(w.Header().Values("Grpc-Metadata-Content-Type")) > 0 {
 		t.Errorf("the call's metadata is in the answer: %v", w.Header())
 	}
@@ -237,7 +237,7 @@ func TestDeadlines(t *testing.T) {
 		}
 	}
 	if w := r.ask("GET", "/v1/sequences/a", "", "Grpc-Timeout: soon"); w.Code != http.StatusBadRequest {
-		t.Errorf("%d %s", w.Code, w.Body)
+		t.Errorf("status %d, body %s", w.Code, w.Body)
 	}
 }
 

@@ -199,6 +199,6 @@ func TestGate(t *testing.T) {
 	want(t, r.ask("GET", "/id", ""), 503, "SHUTTING_DOWN: this member is shutting down\n")
 	w := r.ask("GET", "/v1/status", "")
 	if s := parseStatus(t, w.Body.String()); w.Code != http.StatusServiceUnavailable || s.Details[0].Reason != rpc.ShuttingDown {
-		t.Errorf("%d %s", w.Code, w.Body)
+		t.Errorf("status %d, body %s", w.Code, w.Body)
 	}
 }
