@@ -85,7 +85,7 @@ func TestThreeMembersIssueFromMemory(t *testing.T) {
 	for id, from := range all {
 		p, _ := layout.Unpack(uint64(id))
 		if p.Sequence%512 != 0 {
-			continue // one of some hundreds is requested
+			continue // the test queries only one of some hundreds
 		}
 		who, err := nodes[0].ids.WhoIs(t.Context(), &snowraftv1.WhoIsRequest{Id: id})
 		if err != nil {

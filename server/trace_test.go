@@ -81,7 +81,7 @@ func (c *collector) below(id trace.TraceID, parent []byte) []receivedSpan {
 	})
 }
 
-// tree returns the names of the spans below a span, with the services that made them.
+// tree returns a line for each span below a span: its instance, kind and name, indented by depth.
 func (c *collector) tree(id trace.TraceID, parent []byte, indent string) (lines string) {
 	for _, s := range c.below(id, parent) {
 		lines += fmt.Sprintf("%s%s %s %s\n", indent, s.instance, strings.TrimPrefix(s.GetKind().String(), "SPAN_KIND_"), s.GetName())

@@ -139,7 +139,7 @@ func TestOverviewShowsHaltedMember(t *testing.T) {
 	})
 }
 
-// A gateway that reaches no member reports that, with the time since when and the members that it knew.
+// A gateway that reaches no member reports that, with the members that it knew before.
 func TestGatewayOverviewWithoutMembers(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 1)
