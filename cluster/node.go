@@ -23,16 +23,11 @@ import (
 // Its goroutines, besides those of raft and memberlist:
 //
 //   - follow: leadership; while leading, also lead and the goroutines that lead starts
-//   - observeLeader: changes of the known leader
-//   - watchLeader: the end of the leader's process
-//   - bootstrap: until the node belongs to a cluster
+//   - observeLeader, watchLeader: changes of the known leader; the end of the leader's process
+//   - bootstrap, report: until the node belongs to a cluster; log lines and events about the cluster
 //   - watch: clock, disk, own membership
-//   - rejoin: seeds and lost members
-//   - meet: claims about members
-//   - meetAncestors: processes of ancestors
-//   - probe: members while there is no leader
-//   - rotate: secrets
-//   - report: log lines and events about the state of the cluster
+//   - rejoin, meet, meetAncestors: seeds and lost members; claims about members; processes of ancestors
+//   - probe, rotate: members while there is no leader; secrets
 type Node struct {
 	cfg       Config
 	logger    *slog.Logger

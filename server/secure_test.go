@@ -277,8 +277,7 @@ func TestPortsWithoutClientTLS(t *testing.T) {
 	}
 }
 
-// When a secret is removed from the file, connections with certificates from that secret end. Connections of clients with a
-// token remain.
+// When a secret leaves the file, connections with certificates from it end, and connections of clients with a token remain.
 func TestReloadEndsConnections(t *testing.T) {
 	t.Parallel()
 	retiring, staying := trust.NewSecret(), trust.NewSecret()

@@ -68,7 +68,7 @@ var nodeState = object(fields{
 	"State": natural(math.MaxUint8, nil), "Vsn": sixOf,
 }, "Vsn")
 
-// pushPull accepts an exchange of the states of at most most nodes. Members add no user state.
+// pushPull accepts an exchange of the states of at most the given number of nodes. Members add no user state.
 func pushPull(most int) rule {
 	return func(s *scanner) error {
 		var nodes uint64

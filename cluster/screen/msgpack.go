@@ -87,7 +87,7 @@ func (s *scanner) size(n int) (int, error) {
 	return int(v), err
 }
 
-// text takes text or octets of at most most bytes, or nil.
+// text takes text or octets of at most the given number of bytes, or nil.
 func text(most int) rule {
 	return textOf(func(n int) bool { return n <= most })
 }
@@ -134,7 +134,7 @@ func (s *scanner) head(fixed, wide byte, most int) (int, error) {
 	return int(n), err
 }
 
-// list takes a list of at most most elements, or nil.
+// list takes a list of at most the given number of elements, or nil.
 func list(most int, element rule) rule {
 	return func(s *scanner) error {
 		n, err := s.head(0x90, 0xdc, most)

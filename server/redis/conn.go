@@ -42,7 +42,7 @@ type conn struct {
 	answered []answered // answers not yet reported to the meters
 
 	in   []byte   // input buffer
-	have int      // unserved bytes in in
+	have int      // number of bytes of in that are not served
 	args [][]byte // words of the command being served; parts of in
 	out  []byte   // unsent answers
 
