@@ -4,9 +4,9 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// checkActor refuses a command whose actor may not have what it was judged by anymore: its token was deleted or
-// expired, or lost a scope after the judge looked. So nothing that a token requested commits after its revocation.
-// Members, holders of the secret and callers in an open cluster lose nothing.
+// checkActor refuses a command whose actor may have lost a right after it was judged: its token was deleted or disabled,
+// has expired, or lost a scope. Anonymous callers can lose scopes too. So no request of a token commits after the
+// token's revocation. Members, holders of the secret and callers in an open cluster have no rights to lose.
 func (s *State) checkActor(a *commandv1.Actor) *Refused {
 	switch a.GetKind() {
 	case commandv1.ActorKind_ACTOR_KIND_TOKEN:
@@ -34,8 +34,9 @@ func (s *State) checkActor(a *commandv1.Actor) *Refused {
 	return nil
 }
 
-// holdingOf returns who a worker is acquired for, and the number up to which the workers of a layout are theirs.
-// Members get any worker, and so does everyone in a cluster without a secret, where members cannot be told from others.
+// holdingOf returns the holding for which a worker is acquired, and the end of the range of workers that it may get.
+// Members may get any worker. So may every caller in a cluster without a secret, because members cannot be
+// distinguished from other callers there.
 func (s *State) holdingOf(e entry, l *layout) (by holding, end uint64, refused *Refused) {
 	holder, a := e.cmd.GetAcquireWorker().GetHolder(), e.cmd.GetActor()
 	switch a.GetKind() {
@@ -51,8 +52,8 @@ func (s *State) holdingOf(e entry, l *layout) (by holding, end uint64, refused *
 	}
 }
 
-// askerOf returns whom the answers of requests with an ID belong to: the ID of an API token, 0 without one. Anonymous
-// callers cannot be told apart, so each could fetch what another got.
+// askerOf returns the owner of the answers to requests with an ID: the ID of an API token, 0 without one. It refuses
+// anonymous callers: they cannot be distinguished, so each could fetch the numbers of another.
 func askerOf(a *commandv1.Actor) (owner uint64, refused *Refused) {
 	switch a.GetKind() {
 	case commandv1.ActorKind_ACTOR_KIND_TOKEN:

@@ -6,7 +6,7 @@ package fsm
 // ages is a binary heap of used workers, the one with the lowest high-water on top, by number among equals.
 type ages []int
 
-// The heaps that a worker can be in: places in worker.place.
+// The heaps that can hold a worker, as indexes of worker.place.
 const (
 	inLayout = iota // one of workers.byAge
 	inToken         // one of workers.ofToken

@@ -14,7 +14,7 @@ const (
 	tokenPart = 8
 )
 
-// answer is the block that a request with an ID got. Never changed.
+// answer is the block that a request with an ID got. It never changes.
 type answer struct {
 	answerKey
 	sequence string
@@ -22,36 +22,35 @@ type answer struct {
 }
 
 type answerKey struct {
-	owner       uint64 // ID of the API token that asked; 0 if without one. Others neither see nor take its request IDs
-	incarnation uint64 // of the sequence: the answers of a deleted one are out of reach
+	owner       uint64 // ID of the requesting API token, 0 without one; other owners neither see nor use its request IDs
+	incarnation uint64 // incarnation of the sequence, so that a new sequence does not get the answers of a deleted one
 	request     string
 }
 
-// expired reports whether an answer is older than it is remembered. The observed clock may
-// be behind the answer's, most of all when an operator lowered it since; then the answer is new until
-// the clock is there.
+// expired reports whether an answer is older than answerMillis. If the observed clock is behind the answer's time, for
+// example because an operator lowered the clock, the answer counts as new until the clock has reached that time.
 func (a *answer) expired(observed int64) bool {
 	return minus(observed, a.block.AtMillis) > answerMillis
 }
 
-// current reports whether an answer counts against its token's part: it is neither expired nor from a time that the
-// observed clock will not reach for as long, because an operator lowered it since.
+// current reports whether an answer counts against its token's part: it is neither expired nor more than answerMillis
+// ahead of the observed clock, which an operator may have lowered.
 func (a *answer) current(observed int64) bool {
 	return !a.expired(observed) && minus(a.block.AtMillis, observed) <= answerMillis
 }
 
-// answers are the answers of requests with an ID, oldest first, at most maxAnswers
-// of them. An answer counts for answerMillis. Those that expired go when new ones
-// come, from the oldest on, so that one which was given before the clock was lowered keeps those
-// after it; when the table is full it goes early.
+// answers holds the answers to requests with an ID, oldest first, at most maxAnswers
+// of them. An answer counts for answerMillis. Each new answer drops expired ones,
+// beginning with the oldest. So an answer from before the clock was lowered keeps the
+// later ones in the table. When the table is full, such an answer is dropped early.
 type answers struct {
-	// queue[gone:] are remembered. Entries are only ever appended, and copied to a
-	// new array when half are gone: a snapshot shares what it saw.
+	// queue[gone:] are the remembered answers. Entries are only appended, and copied to
+	// a new array when half of them are gone, because snapshots share the array.
 	queue []answer
 	gone  int
-	place map[answerKey]uint64 // the newest of each key: its place in the queue since the beginning
-	first uint64               // the place of queue[0]
-	own   map[uint64][]uint64  // the places of each token's, in ascending order
+	place map[answerKey]uint64 // place of the newest answer of each key: the number of answers appended before it
+	first uint64               // place of queue[0]
+	own   map[uint64][]uint64  // places of each token's answers, in ascending order
 	limit int
 }
 
@@ -59,7 +58,7 @@ func newAnswers() answers {
 	return answers{place: map[answerKey]uint64{}, own: map[uint64][]uint64{}, limit: maxAnswers}
 }
 
-// kept returns the answers that are remembered. It is not changed later.
+// kept returns the remembered answers. The slice never changes.
 func (t *answers) kept() []answer { return t.queue[t.gone:len(t.queue):len(t.queue)] }
 
 // find returns the answer that a request got, if it counts.
@@ -91,14 +90,14 @@ func (t *answers) room(owner uint64, observed int64) *Refused {
 		t.limit, minus(free, observed)).retryAt(free)
 }
 
-// droppable reports whether the oldest answer may go: it expired, or it was given
-// before the clock was lowered and is in the way.
+// droppable reports whether the oldest answer may be dropped: it expired, or the table
+// is full and the answer is from before the clock was lowered.
 func (t *answers) droppable(observed int64) bool {
 	oldest := &t.queue[t.gone]
 	return oldest.expired(observed) || oldest.block.AtMillis > observed && len(t.queue)-t.gone >= t.limit
 }
 
-// add remembers an answer, if there is room, and drops what may go.
+// add drops the answers that may be dropped and remembers a new one. Requires that room returned nil.
 func (t *answers) add(a answer, observed int64) {
 	for t.gone < len(t.queue) && t.droppable(observed) {
 		oldest := t.queue[t.gone].answerKey

@@ -8,18 +8,19 @@ import (
 // waiter waits until a log index is reached.
 type waiter struct {
 	index uint64
-	done  chan error // has room for the one answer
+	done  chan error // buffered for its only answer
 }
 
-// Applied is the log index of the last command that the machine has applied. What
-// AwaitApplied says of restored states goes for it too.
+// Applied returns the log index of the last command that the machine has applied. After
+// a snapshot was restored it may be too low, see [Machine.AwaitApplied].
 func (m *Machine) Applied() uint64 { return m.applied.Load() }
 
-// AwaitApplied waits until the machine has applied the command at a log index, or one
-// after it, or has restored a state that knows of one. A snapshot does not say how
-// far it goes, only when what it holds was made: after restoring one it may be the
-// next command that ends the wait, and leaders commit their clock every second or
-// so. The error is ctx's, or wraps [ErrHalted]: a halted machine gets no further.
+// AwaitApplied waits until the machine has applied the command at a log index or at a
+// later one, or has restored a state that records such an index. A snapshot does not
+// record its last index, only the indexes of the changes that it holds. After a
+// snapshot was restored, the wait may therefore last until the next command; leaders
+// commit their clock about once per second. The error is ctx's, or wraps [ErrHalted],
+// because a halted machine applies no further commands.
 func (m *Machine) AwaitApplied(ctx context.Context, index uint64) error {
 	if m.applied.Load() >= index {
 		return nil
@@ -39,7 +40,7 @@ func (m *Machine) AwaitApplied(ctx context.Context, index uint64) error {
 	}
 }
 
-// await lets w wait unless it is done at once.
+// await registers w, unless its index is applied already or the machine is halted.
 func (m *Machine) await(w waiter) (done bool, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -53,7 +54,7 @@ func (m *Machine) await(w waiter) (done bool, err error) {
 	return false, nil
 }
 
-// reach notes that everything up to index was applied and wakes the waiting callers.
+// reach notes that everything up to index was applied and wakes the callers that wait for that.
 func (m *Machine) reach(index uint64) {
 	if index <= m.applied.Load() {
 		return

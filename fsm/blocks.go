@@ -14,20 +14,21 @@ const maxBlock = 1 << 63
 // BlockGrant is a block of a sequence: the numbers First, First + Increment, ...,
 // Count of them.
 type BlockGrant struct {
-	// Token is the log index of the command: what ReturnBlock names the block by. A
-	// block that answers a request with an ID, or was granted without a return key, can't be returned.
+	// Token is the log index of the command; ReturnBlock names the block by it. A block that answers a request with an
+	// ID, or that was granted without a return key, cannot be returned.
 	Token      uint64
 	First      int64
 	Count      uint64
 	Increment  int64
-	Generation uint64 // of the sequence; of a repeated answer, the one of then
-	Period     int32  // as in Sequence; never before that of an earlier block
-	AtMillis   int64  // when it was granted, by the proposer's clock or, if that is later, the observed one; Unix ms
-	Repeated   bool   // it is the answer that an earlier request of that ID got
+	Generation uint64 // generation of the sequence when the block was granted
+	Period     int32  // see Sequence; never earlier than the period of an earlier block
+	AtMillis   int64  // time of the grant: the later of the proposer's clock and the observed clock; Unix ms
+	Repeated   bool   // the block of an earlier request with the same ID
 }
 
-// allocateBlock grants the next numbers of a sequence, fewer at their end. A later
-// period begins with it; an earlier one is taken for the present.
+// allocateBlock grants the next numbers of a sequence, fewer than requested if fewer
+// remain, unless the request is for a whole block. A period after the sequence's
+// begins with the block. An earlier period is taken for the sequence's.
 func (s *State) allocateBlock(e entry) Result {
 	c := e.cmd.GetAllocateBlock()
 	old, refused := s.sequences.named(c.GetName())
@@ -80,8 +81,8 @@ func (s *State) allocateBlock(e entry) Result {
 		token = e.index
 	}
 	q.grant(count, token, keyHash)
-	// The observed clock stands still while no member leads. An answer that was given before it moves
-	// on must not be as old as that at once.
+	// The observed clock stands still while no member leads. An answer from before the clock moves again must not
+	// age by that whole time at once.
 	at := max(s.observed, e.now)
 	grant := BlockGrant{
 		First: first, Count: count, Increment: q.spec.increment, Generation: q.generation, Period: q.period, AtMillis: at,
@@ -127,8 +128,8 @@ func checkAllocate(c *commandv1.AllocateBlock) *Refused {
 	return nil
 }
 
-// repeat answers a request as it was answered before. It may have got fewer numbers
-// than it requested only if there were no more.
+// repeat answers a request with the block that answered it before. That block may have
+// fewer numbers than the request only if no more were left.
 func (q *sequence) repeat(index uint64, c *commandv1.AllocateBlock, got BlockGrant) Result {
 	short := !c.GetWhole() && got.Count == capacity(got.First, got.Increment, q.spec.min, q.spec.max)
 	if got.Count > c.GetCount() || got.Count < c.GetCount() && !short {
@@ -140,8 +141,9 @@ func (q *sequence) repeat(index uint64, c *commandv1.AllocateBlock, got BlockGra
 	return Result{Block: got}
 }
 
-// returnBlock takes back the unused end of the block that was granted last, from the process that has its key. With a term it does so in
-// that leader term only: a later leader has reported all of the block as issued.
+// returnBlock takes back the unused end of the block that was granted last, from the process that has the block's key.
+// A return with a term has an effect in that leader term only, because a later leader has reported the whole block as
+// issued.
 func (s *State) returnBlock(e entry) Result {
 	c := e.cmd.GetReturnBlock()
 	old, refused := s.sequences.named(c.GetName())

@@ -2,11 +2,12 @@ package fsm
 
 import "io"
 
-// Capture is the state at one index, which does not change anymore.
+// Capture is an unchanging copy of the state at one index.
 type Capture struct {
-	// Index is the index of the last command in it, or of the newest grant in it after a snapshot was restored.
+	// Index is the index of the last command in the state. If a snapshot was restored and no command came since, Index is
+	// the greatest index that the snapshot records.
 	Index uint64
-	// Term is the term of the last command; 0 if a snapshot was restored and no command came since.
+	// Term is the term of the last command; 0 if no command came since the start or since a snapshot was restored.
 	Term  uint64
 	image image
 }
@@ -14,7 +15,8 @@ type Capture struct {
 // WriteTo implements io.WriterTo: it writes what [ReadState] reads.
 func (c *Capture) WriteTo(w io.Writer) (int64, error) { return c.image.writeTo(w) }
 
-// Capture returns the state of now. Unlike Snapshot it may be called at any time. A halted machine has none.
+// Capture returns a copy of the present state. Unlike Snapshot, it may be called at any time. It fails once the machine
+// is halted.
 func (m *Machine) Capture() (*Capture, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

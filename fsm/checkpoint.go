@@ -16,8 +16,8 @@ func (s *State) LastCheckpoint() (index uint64, digest [32]byte) {
 // lastCheckpoint is a replica's record of a checkpoint. Never changed, only replaced.
 type lastCheckpoint struct {
 	index uint64
-	// digest returns that of the state just before the checkpoint. It takes time in proportion to the state when it is
-	// called first, from any goroutine, whatever happened to the state since: commands do not wait for it.
+	// digest returns the digest of the state just before the checkpoint. Its first call takes time in proportion to the
+	// state. It may be called from any goroutine, also after the state has changed, so commands do not wait for it.
 	digest func() [32]byte
 }
 
@@ -26,7 +26,7 @@ func checkpointOf(index uint64, digest [32]byte) lastCheckpoint {
 	return lastCheckpoint{index, func() [32]byte { return digest }}
 }
 
-// digestBytes is how long the digest at a checkpoint's index is: none belongs to index 0.
+// digestBytes returns the length of the digest at a checkpoint's index: 0 bytes at index 0, which stands for no checkpoint.
 func digestBytes(index uint64) int {
 	if index == 0 {
 		return 0
@@ -35,8 +35,8 @@ func digestBytes(index uint64) int {
 }
 
 // checkpoint compares the digest at the last checkpoint with the proposer's and
-// takes the next one. Only a replica whose last checkpoint is the one that the
-// command speaks of can compare.
+// takes the next digest. Only a replica whose last checkpoint has the index in the
+// command can compare.
 func (s *State) checkpoint(e entry) Result {
 	c := e.cmd.GetCheckpoint()
 	last, digest := s.lastCheckpoint.index, s.lastCheckpoint.digest()

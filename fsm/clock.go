@@ -17,9 +17,9 @@ func (s *State) observeClock(e entry) Result {
 	return Result{}
 }
 
-// checkClock refuses to grant a worker of l to a proposer whose clock is behind:
-// the cluster's observed clock by more than the wait threshold (unless the policy is
-// swap, where uniqueness is kept and order in time is not), or the layout's epoch.
+// checkClock refuses to grant a worker of l to a proposer whose clock is before the
+// layout's epoch, or behind the observed clock by more than the wait threshold. The
+// policy swap permits the latter; it keeps uniqueness, but not the order in time.
 func (s *State) checkClock(now int64, l *layout) *Refused {
 	config := s.Config()
 	threshold, swap := config.GetWaitThresholdMs(), config.GetRollback() == commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP

@@ -19,11 +19,11 @@ const (
 )
 
 var (
-	// ErrCorrupt says that bytes are not what was once written. The copy is damaged.
+	// ErrCorrupt reports that bytes differ from those that were written: the copy is damaged.
 	ErrCorrupt = errors.New("corrupt data")
 
-	// ErrUnknownCommand says that the bytes are intact, but this build does not know all
-	// that they say. A newer build may.
+	// ErrUnknownCommand reports that the bytes are intact but hold something that this
+	// build does not know. A newer build may know it.
 	ErrUnknownCommand = errors.New("not known to this program")
 )
 
@@ -31,7 +31,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // Encode returns the log entry for a command: one byte with the format (0x01), four
 // bytes with the CRC32C (Castagnoli, big endian) of what follows, and the protobuf.
-// It refuses, with [ErrUnknownCommand], what [Decode] would refuse.
+// It returns [ErrUnknownCommand] for a command that [Decode] would refuse.
 func Encode(cmd *commandv1.Command) ([]byte, error) {
 	if err := checkCommand(cmd); err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// defaultConfig holds until a SetConfig is applied. Never changed.
+// defaultConfig is the configuration before the first SetConfig. It never changes.
 var defaultConfig = &commandv1.Config{
 	MaxWindowMs:      limits.DefaultWindow.Milliseconds(),
 	WaitThresholdMs:  limits.DefaultThreshold.Milliseconds(),
@@ -19,11 +19,11 @@ var defaultConfig = &commandv1.Config{
 	Upgrades:         commandv1.Upgrades_UPGRADES_AUTO,
 }
 
-// DefaultConfig returns a copy of the configuration that holds until it is set.
+// DefaultConfig returns a copy of the configuration before the first SetConfig.
 func DefaultConfig() *commandv1.Config { return proto.CloneOf(defaultConfig) }
 
-// Config returns the configuration, which is the default one until it was set. It is
-// never changed, only replaced, and the caller must not change it either.
+// Config returns the configuration: the default before the first SetConfig. The
+// configuration is never changed, only replaced, and the caller must not change it.
 func (s *State) Config() *commandv1.Config {
 	if s.config == nil {
 		return defaultConfig
@@ -31,7 +31,8 @@ func (s *State) Config() *commandv1.Config {
 	return s.config
 }
 
-// setConfig replaces the configuration that the proposer looked at. An equal configuration keeps its generation.
+// setConfig replaces the configuration if it has the generation that the proposer saw. An equal configuration keeps
+// its generation.
 func (s *State) setConfig(e entry) Result {
 	c, present := e.cmd.GetSetConfig(), s.Config()
 	if err := checkConfig(c.GetConfig()); err != nil {

@@ -3,31 +3,31 @@
 // The package is Snowraft's own: it may change in any release and promises nothing to importers. Programs
 // import client, snowflake, sequence and proto/snowraft/v1.
 //
-// A [State] maps a totally ordered log of commands to grants. Its guarantees,
-// whatever the clocks and the order of the log:
+// A [State] maps a totally ordered log of commands to grants. Its guarantees
+// hold whatever the clocks show and however the log is ordered:
 //
 //   - Each cell (layout, worker, tick) is granted at most once, to one process
-//     start. A window begins at or above its worker's high-water, and granting it
-//     raises the high-water to its end; only the holder of the current token may
-//     lower it again, and only over ticks in which it issued nothing. See the type
-//     that keeps it, workers.
+//     start. A window begins at or above its worker's high-water, and granting the
+//     window raises the high-water to the window's end. Only the holder of the
+//     current token may lower the high-water again, and only over ticks in which it
+//     issued nothing. The type workers keeps this invariant.
 //   - Each number of a sequence is granted at most once in each period, unless an
-//     operator forces it. See the type that keeps it, sequence.
+//     operator forces a repetition. The type sequence keeps this invariant.
 //   - A domain refusal is a value, a [Refused], and the same on every replica.
 //   - Equal logs give equal states, and equal states have equal digests and equal
 //     snapshot bytes, also when a replica restored a snapshot in between.
-//   - What it does not know, it does not skip: an unknown command, protobuf field,
-//     enum value or version halts the [Machine] before it changes anything.
+//   - Nothing unknown is skipped: an unknown command, protobuf field, enum value or
+//     version halts the [Machine] before it changes anything.
 //
 // Windows are half-open ranges of ticks, [from, until). All times are Unix
-// milliseconds, and the only one that the state machine sees is the proposer's, a
-// field of the command. The package reads no clock, no randomness, no environment
+// milliseconds. The only time that the state machine sees is the proposer's clock,
+// a field of the command. The package reads no clock, no randomness, no environment
 // and no file, starts no goroutine, uses no floating point, and no result depends
 // on the order of a map.
 //
 // A new kind of command is one file with its rules and one entry in the table of
 // version.go. If it has state of its own, that goes into image, the snapshot
-// writer and the snapshot reader as well. The rules that snowflake checks a layout
-// by, and internal/names a name, are part of the state machine too: changing them
-// needs a new fsm_version.
+// writer and the snapshot reader as well. The rules by which snowflake checks a
+// layout and internal/names checks a name are part of the state machine too:
+// changing them needs a new fsm_version.
 package fsm

@@ -7,8 +7,9 @@ type WorkerRecord struct {
 }
 
 // Workers returns up to limit workers of a layout that were granted at least once,
-// in ascending order, beginning at the number from. The rest after the last one
-// returned, if any, begins at the number after it. An unknown layout has none.
+// in ascending order, beginning at the number from. The next page, if there is one,
+// begins at the number after the last worker of this one. An unknown layout has no
+// workers.
 func (s *State) Workers(layout string, from uint64, limit int) []WorkerRecord {
 	l, ok := s.layouts[layout]
 	if !ok || from >= uint64(l.workers.count()) || limit <= 0 {
@@ -22,8 +23,9 @@ func (s *State) Workers(layout string, from uint64, limit int) []WorkerRecord {
 	return records
 }
 
-// WhoIs returns the grant that a layout's worker and tick belong to, if it is
-// remembered: the last 10,000 grants of each layout are, and the last of each worker.
+// WhoIs returns the grant that covers a tick of a layout's worker, if that grant is
+// remembered. The last 10,000 grants of each layout and the last grant of each worker
+// are remembered.
 func (s *State) WhoIs(layout string, worker uint64, tick int64) (GrantRecord, bool) {
 	l, ok := s.layouts[layout]
 	if !ok || worker >= uint64(l.workers.count()) {
@@ -36,8 +38,8 @@ func (s *State) WhoIs(layout string, worker uint64, tick int64) (GrantRecord, bo
 	return g, g.From <= tick && tick < g.Until
 }
 
-// Neighbors returns the grants of a layout's worker with the tokens before and after one, as far as they are remembered.
-// Without such a grant its token is 0.
+// Neighbors returns the grants of a layout's worker with the tokens just before and just after token, as far as they are
+// remembered. The token of a missing grant is 0.
 func (s *State) Neighbors(layout string, worker, token uint64) (previous, next GrantRecord) {
 	l, ok := s.layouts[layout]
 	if !ok || worker >= uint64(l.workers.count()) {

@@ -9,21 +9,21 @@ const maxHistory = 10_000
 type GrantRecord struct {
 	Worker        uint64
 	Token         uint64
-	Holder        string // as it is shown: with the token's name for an application
-	Owner         uint64 // ID of the API token that it was acquired with; 0 if without one
+	Holder        string // name as shown: with the token's name in front for an application
+	Owner         uint64 // ID of the API token that acquired the worker; 0 without one
 	NonceHash     [hashBytes]byte
 	From, Until   int64
 	GrantedMillis int64 // Unix ms on the proposer's clock; 0 if the history does not reach back that far
 }
 
-// history is the last grants of one layout in ascending order of their tokens, at
-// most maxHistory of them: a ring that starts at entries[start].
+// history holds the last grants of one layout in ascending order of their tokens, at
+// most maxHistory of them, in a ring that starts at entries[start].
 type history struct {
 	entries []GrantRecord
 	start   int
 }
 
-// add appends a grant whose token is above all others'.
+// add appends a grant, whose token must be above all others.
 func (h *history) add(g GrantRecord) {
 	if len(h.entries) < maxHistory {
 		h.entries = append(h.entries, g)
@@ -36,7 +36,7 @@ func (h *history) add(g GrantRecord) {
 // at returns the i-th oldest grant.
 func (h *history) at(i int) *GrantRecord { return &h.entries[(h.start+i)%len(h.entries)] }
 
-// setUntil moves the end of the window with that token, if it is still remembered.
+// setUntil changes the end of the window with that token, if the window is still remembered.
 func (h *history) setUntil(token uint64, until int64) {
 	low, high := 0, len(h.entries)
 	for low < high {
@@ -51,7 +51,7 @@ func (h *history) setUntil(token uint64, until int64) {
 	}
 }
 
-// lastToken returns the newest token, 0 if there was no grant.
+// lastToken returns the newest token; 0 if there was no grant.
 func (h *history) lastToken() uint64 {
 	if len(h.entries) == 0 {
 		return 0
@@ -63,7 +63,7 @@ func (h *history) clone() history {
 	return history{entries: slices.Clone(h.entries), start: h.start}
 }
 
-// find returns the window that covers a worker's tick, newest first.
+// find returns the newest window that covers a worker's tick.
 func (h *history) find(number uint64, tick int64) (GrantRecord, bool) {
 	for i := range slices.Backward(h.entries) {
 		if g := h.at(i); g.Worker == number && g.From <= tick && tick < g.Until {

@@ -32,7 +32,7 @@ func CheckSequenceName(name string) error { return names.Check("sequence name", 
 // checkMemberID returns why RemoveMember would refuse the ID of a member, or nil.
 func checkMemberID(id string) error { return names.Check("member ID", id) }
 
-// hashOf returns a hash and whether it has its 32 bytes.
+// hashOf returns b as a hash; ok is false unless b has 32 bytes.
 func hashOf(b []byte) (hash [hashBytes]byte, ok bool) {
 	if len(b) != hashBytes {
 		return hash, false

@@ -6,11 +6,11 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// image is the content of the digest and of a snapshot: the state without what can
-// be derived from it. It is walked in one canonical order, so that equal states give
-// equal bytes whatever their history.
+// image is the content of the digest and of a snapshot: the state without its derived
+// parts. walk visits it in one canonical order, so that equal states give equal bytes
+// whatever their history.
 type image struct {
-	meta      *commandv1.SnapshotMeta // without the digest at the checkpoint until it is walked
+	meta      *commandv1.SnapshotMeta // walk adds the digest at the checkpoint
 	last      lastCheckpoint
 	layouts   []layoutImage // by name
 	removed   []string      // oldest first
@@ -52,8 +52,8 @@ func (s *State) image() image {
 	return im
 }
 
-// imageAlone returns an image that does not change with the state. Workers and sequences are shared until they change; tokens
-// and answers never change. The caller must be alone with the state.
+// imageAlone returns an image that does not change with the state. Workers and sequences are shared until they change;
+// tokens and answers never change. No other goroutine may use the state meanwhile.
 func (s *State) imageAlone() image {
 	im := s.image()
 	for i, name := range s.names {
@@ -66,8 +66,8 @@ func (s *State) imageAlone() image {
 }
 
 // walk visits every record in canonical order: the meta record, each layout with its
-// workers and then its grants, the removed members, the tokens, the sequences, the answers. A record
-// is valid until visit returns.
+// workers and then its grants, the removed members, the tokens, the sequences, the
+// answers. A record is valid until visit returns.
 func (im image) walk(visit func(*commandv1.SnapshotRecord)) {
 	if im.last.index != 0 {
 		digest := im.last.digest()

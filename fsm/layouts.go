@@ -15,7 +15,7 @@ import (
 // maxLayouts is the greatest number of layouts of a cluster; they are never deleted.
 const maxLayouts = 1000
 
-// layout is a layout with everything that was granted in it.
+// layout is a layout with all its workers and remembered grants.
 type layout struct {
 	name    string
 	layout  *snowflake.Layout
@@ -40,14 +40,15 @@ func newLayout(l *snowflake.Layout, created int64) *layout {
 // millisecond start on: the first tick that begins at start + millis or later, or the
 // end of the time field if that is before.
 //
-// A window so ends less than one tick after start + millis, and its last tick contains
-// start + millis - 1 or an earlier instant. Windows that were granted until a proposer's
-// now therefore have no tick after that of now plus the greatest maximum window until then.
+// So a window ends less than one tick after start + millis, and its last tick contains
+// start + millis - 1 or an earlier instant. The windows that were granted up to a
+// proposer's now therefore have no tick after the tick of now plus the greatest maximum
+// window in force up to then.
 func (l *layout) endAfter(start, millis int64) int64 {
 	return min(l.layout.TickAt(plus(start, millis-1)), l.ticks-1) + 1
 }
 
-// LayoutInfo is a layout and how much of it is used.
+// LayoutInfo is a layout and the number of its used workers.
 type LayoutInfo struct {
 	Layout        *snowflake.Layout
 	CreatedMillis int64  // Unix ms on the creator's clock
@@ -63,7 +64,7 @@ func (s *State) Layouts() []LayoutInfo {
 	return infos
 }
 
-// LayoutInfo returns the layout of that name.
+// LayoutInfo returns the layout with that name.
 func (s *State) LayoutInfo(name string) (LayoutInfo, bool) {
 	l, ok := s.layouts[name]
 	if !ok {
@@ -142,8 +143,8 @@ func specToLayout(spec *commandv1.LayoutSpec) (*snowflake.Layout, error) {
 	})
 }
 
-// LayoutSpec returns the form of a layout in commands and snapshots. A field and its kind
-// have the same number.
+// LayoutSpec returns the form of a layout in commands and snapshots. A snowflake.Field and
+// the commandv1.FieldKind of that field have the same number.
 func LayoutSpec(spec snowflake.Spec) *commandv1.LayoutSpec {
 	fields := make([]*commandv1.Field, 0, len(spec.Fields))
 	for _, f := range spec.Fields {

@@ -9,24 +9,24 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// Listing is the live sequences as they were at one moment. Reading it takes no lock, and commands are applied meanwhile.
+// Listing holds the live sequences as they were at one moment. Reading it takes no lock and does not delay commands.
 type Listing struct{ live *btree.Map[string, *sequence] }
 
-// Listing returns the live sequences as they are now, in O(1). It takes the lock for that moment. The commands that follow
-// copy the nodes of the tree that they change, so take a Listing for many readers, not for each.
+// Listing returns the live sequences as they are now, in O(1). It takes the lock for that moment. Later commands copy the
+// nodes of the tree that they change, so many readers should share one Listing.
 func (m *Machine) Listing() Listing {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return Listing{m.state.sequences.live.IsoCopy()}
 }
 
-// Brief is as much of a sequence as lists are ordered by.
+// Brief holds the part of a sequence by which lists are ordered.
 type Brief struct {
 	Name string
-	// Remaining is the number of numbers that were not granted in the period, Total the number of all numbers in a period; both 0 if the
-	// sequence ends only with the 64-bit numbers.
+	// Remaining is the number of numbers that were not granted in the period, Total the number of all numbers in a period;
+	// both 0 unless Bounded.
 	Remaining, Total uint64
-	Bounded          bool // it has an end of its own
+	Bounded          bool // its minimum or maximum ends the sequence before the 64-bit numbers do
 	Period           int32
 	Reset            commandv1.SequenceReset
 	TimeZone         string
@@ -35,8 +35,8 @@ type Brief struct {
 // Len returns the number of sequences.
 func (l Listing) Len() int { return l.live.Len() }
 
-// After returns the sequences after a name, which need not be one, that match has, in ascending order of their names. Without
-// match it returns all.
+// After returns the sequences after a name for which match reports true, in ascending order of their names. No sequence
+// needs to have the name. If match is nil, After returns all sequences after the name.
 func (l Listing) After(name string, match func(name string) bool) iter.Seq[Brief] {
 	return func(yield func(Brief) bool) {
 		l.live.Ascend(name, func(key string, q *sequence) bool {
@@ -48,7 +48,7 @@ func (l Listing) After(name string, match func(name string) bool) iter.Seq[Brief
 	}
 }
 
-// Sequence returns the sequence of a name.
+// Sequence returns the sequence with that name.
 func (l Listing) Sequence(name string) (Sequence, bool) {
 	q, ok := l.live.Get(name)
 	if !ok {

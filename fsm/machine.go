@@ -12,21 +12,21 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// Options are the options of a [Machine]. The zero Options are good.
+// Options holds the settings of a [Machine]. The zero value is valid.
 type Options struct {
 	// Supported is the newest fsm_version to accept; 0 means [Version].
 	Supported uint32
 
-	// Halt, if set, is called once, when the machine met something that it must not
+	// Halt, if set, is called once, when the machine meets something that it must not
 	// skip: an entry that is damaged or unknown, a newer version, a state that differs
-	// from the leader's. The error wraps [ErrHalted] and says what to do. It is called
-	// from Apply, on raft's goroutine, with no lock held.
+	// from the leader's. The error wraps [ErrHalted] and names the operator's action.
+	// Apply and Restore call Halt with no lock held, Apply on raft's goroutine.
 	Halt func(error)
 }
 
 // Machine is the raft.FSM over a [State]: it decodes log entries, guards the state
-// for readers on other goroutines, publishes what every issue looks at without a
-// lock, and halts rather than skip an entry.
+// for readers on other goroutines, publishes the values that every issue reads
+// without a lock, and halts rather than skip an entry.
 type Machine struct {
 	options Options
 
@@ -35,21 +35,21 @@ type Machine struct {
 	config   atomic.Pointer[commandv1.Config]
 	layouts  atomic.Pointer[map[string]*snowflake.Layout] // the map is never changed, only replaced
 	applied  atomic.Uint64
-	revision atomic.Uint64 // of the sequences, see SequenceRevision
+	revision atomic.Uint64 // see SequenceRevision
 	tokens   atomic.Pointer[tokens]
 	restored atomic.Pointer[commandv1.Restored]
 
-	tokenRevision atomic.Uint64 // of the tokens, see TokenRevision
+	tokenRevision atomic.Uint64 // see TokenRevision
 
 	mu        sync.RWMutex
 	state     *State
-	halted    error         // not nil: nothing changes anymore
-	changed   chan struct{} // closed when config, layouts, version or a sequence changed
+	halted    error         // reason for the halt; nil while the machine runs
+	changed   chan struct{} // closed at the next change, see Changed
 	published uint64        // the state's revision that was published last
-	sequences uint64        // and its sequenceRevision
-	tokened   uint64        // and its tokenRevision
-	term      uint64        // of the last command; 0 before one
-	waiters   []waiter      // for an index to be applied
+	sequences uint64        // the state's sequenceRevision that was published last
+	tokened   uint64        // the state's tokenRevision that was published last
+	term      uint64        // term of the last command; 0 before the first
+	waiters   []waiter      // calls of AwaitApplied
 }
 
 var _ raft.FSM = (*Machine)(nil)
@@ -68,41 +68,43 @@ func New(options Options) *Machine {
 }
 
 // Observed returns the observed clock in Unix milliseconds, 0 before the first
-// observation. It is to be read only, without a lock, on every issue.
+// observation. Callers must not change it; every issue reads it without a lock.
 func (m *Machine) Observed() *atomic.Int64 { return &m.observed }
 
-// ConfigValue returns the current configuration, the default one until it was set.
-// It must not be changed.
+// ConfigValue returns the current configuration: the default before the first
+// SetConfig. The caller must not change it.
 func (m *Machine) ConfigValue() *commandv1.Config { return m.config.Load() }
 
-// Restored returns how the cluster was restored, nil if it was not. It takes no lock, and must not be changed.
+// Restored returns the record of the restore from a backup; nil if the cluster was not restored. Restored takes no lock. The
+// caller must not change the record.
 func (m *Machine) Restored() *commandv1.Restored { return m.restored.Load() }
 
-// Layout returns the layout of that name.
+// Layout returns the layout with that name.
 func (m *Machine) Layout(name string) (*snowflake.Layout, bool) {
 	l, ok := (*m.layouts.Load())[name]
 	return l, ok
 }
 
-// View calls read with the state, which must not be used after read returned. No
-// command is applied meanwhile, so read must be quick and must not call the Machine.
+// View calls read with the state, which must not be used after read has returned. No
+// command is applied meanwhile, so read must be quick. It must not call the Machine.
 func (m *Machine) View(read func(*State)) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	read(m.state)
 }
 
-// Changed returns a channel that is closed when config, layouts, fsm_version or a
-// sequence change the next time. Blocks of a sequence are no change, a new period is.
-// Take it before reading them.
+// Changed returns a channel that is closed at the next change of the configuration,
+// the layouts, fsm_version, the record of a restore, or a sequence. A grant of a block
+// does not count as a change of its sequence, a new period does. Callers take the
+// channel before they read these values.
 func (m *Machine) Changed() <-chan struct{} {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.changed
 }
 
-// Apply applies a log entry and returns its [Result]. Entries that are no commands
-// are not its business. Once halted, it changes nothing anymore.
+// Apply applies a log entry and returns its [Result]. It ignores entries that are not
+// commands. A halted machine changes nothing.
 func (m *Machine) Apply(log *raft.Log) any {
 	if log.Type != raft.LogCommand {
 		return Result{}
@@ -114,7 +116,8 @@ func (m *Machine) Apply(log *raft.Log) any {
 	return result
 }
 
-// apply is Apply with the lock held. halting reports whether it halted just now.
+// apply applies a command under the lock. halting reports whether this command halted
+// the machine.
 func (m *Machine) apply(log *raft.Log) (result Result, halting bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -134,13 +137,13 @@ func (m *Machine) apply(log *raft.Log) (result Result, halting bool) {
 	m.term = log.Term
 	m.publish()
 	if cmd.GetCheckpoint() != nil {
-		go m.state.lastCheckpoint.digest() // it will be requested, with locks held
+		go m.state.lastCheckpoint.digest() // a later call with locks held then finds it computed
 	}
 	return result, false
 }
 
-// decodeFor returns the command of a log entry, if it is one that a build that
-// supports that fsm_version can apply; the error is one to halt with.
+// decodeFor returns the command of a log entry if a build that supports the given
+// fsm_version can apply it. The error is a reason to halt.
 func decodeFor(log *raft.Log, supported uint32) (*commandv1.Command, error) {
 	cmd, err := Decode(log.Data)
 	if err != nil {
@@ -179,7 +182,7 @@ func (m *Machine) publish() {
 		close(m.changed)
 		m.changed = make(chan struct{})
 	}
-	m.reach(m.state.index) // last: a caller that awaited the index sees all of the above
+	m.reach(m.state.index) // last, so that a caller that awaited the index sees all of the above
 }
 
 // install replaces the state and publishes all of it.

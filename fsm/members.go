@@ -5,8 +5,8 @@ import "slices"
 // maxRemoved is the greatest number of removed members that are remembered.
 const maxRemoved = 1000
 
-// Removed reports whether a member of that ID was removed, and is among the last
-// 1000 that were.
+// Removed reports whether the member with that ID is among the last 1000 that were
+// removed.
 func (s *State) Removed(id string) bool { return slices.Contains(s.removed, id) }
 
 // removeMember remembers that a member was removed. Repeating it changes nothing.

@@ -5,8 +5,8 @@ import "math"
 // The arithmetic of sequences: exact over all of int64, in wrapping uint64 where
 // distances and counts do not fit an int64.
 
-// numberAt returns base + index*increment. It is exact if the number is an int64;
-// whoever asks knows that it is, see [capacity].
+// numberAt returns base + index*increment. The result is exact if it fits an int64.
+// The caller must know that it fits, see [capacity].
 func numberAt(base int64, index uint64, increment int64) int64 {
 	return int64(uint64(base) + index*uint64(increment))
 }
@@ -49,7 +49,7 @@ type hull struct {
 	some      bool
 }
 
-// add returns the hull with a number more.
+// add returns the hull extended to n.
 func (h hull) add(n int64) hull {
 	if !h.some {
 		return hull{n, n, true}
@@ -60,13 +60,14 @@ func (h hull) add(n int64) hull {
 // holds reports whether n is in the hull.
 func (h hull) holds(n int64) bool { return h.some && h.low <= n && n <= h.high }
 
-// behind reports whether the whole hull comes before n in the increment's direction.
+// behind reports whether the whole hull comes before n in the increment's direction;
+// true if the hull is empty.
 func (h hull) behind(n, increment int64) bool {
 	return !h.some || increment > 0 && h.high < n || increment < 0 && h.low > n
 }
 
 // meets reports whether numbers of [low, high] from one on, in the increment's
-// direction, may lie in the hull. It does not look at how many are stepped over.
+// direction, may lie in the hull. It does not check which numbers are stepped over.
 func (h hull) meets(from, increment, low, high int64) bool {
 	if !h.some || from < low || from > high {
 		return false
@@ -77,8 +78,8 @@ func (h hull) meets(from, increment, low, high int64) bool {
 	return from >= h.low && h.high >= low
 }
 
-// cut returns a hull, some of which is behind n, without n and what follows it in
-// the increment's direction.
+// cut returns the hull without n and the numbers that follow n in the increment's
+// direction. Some of the hull must come before n.
 func (h hull) cut(n, increment int64) hull {
 	if increment > 0 {
 		h.high = n - 1
@@ -88,8 +89,8 @@ func (h hull) cut(n, increment int64) hull {
 	return h
 }
 
-// trace returns a hull that says that there was something, and lies behind n if there
-// is room.
+// trace returns a hull of one number, which records that something was granted. The
+// number comes before n in the increment's direction, or is n if n is the first int64.
 func trace(n, increment int64) hull {
 	switch {
 	case increment > 0 && n > math.MinInt64:

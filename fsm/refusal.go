@@ -12,10 +12,10 @@ import (
 // Result is the result of applying one command. The same command at the same index
 // gives the same result on every replica.
 type Result struct {
-	// Err is the reason for which the command had no effect, nil if it had one.
+	// Err is the reason for which the command had no effect; nil if the command took effect.
 	Err *Refused
 
-	// Halted is the reason for which the machine halted, nil normally. It wraps
+	// Halted is the reason for which the machine halted; nil if it did not. It wraps
 	// [ErrHalted]. Err is set too, so that no caller takes such a result for a grant.
 	Halted error
 
@@ -42,7 +42,7 @@ func (r Result) Failure() error {
 	return nil
 }
 
-// Grant is a window on a worker: the ticks [From, Until) are the holder's.
+// Grant is a window on a worker: the ticks [From, Until) belong to the holder.
 type Grant struct {
 	Worker uint64
 	Token  uint64 // the log index of the acquisition
@@ -59,11 +59,13 @@ type Refused struct {
 	Detail string
 
 	// RetryAtMillis is the soonest time on the proposer's clock at which the same
-	// request may succeed, in Unix milliseconds; 0 if waiting does not help. What happens
-	// meanwhile may put it off, as when a holder extends its window, or bring it forward.
+	// request may succeed, in Unix milliseconds; 0 if waiting does not help. Later
+	// commands may delay that time, for example when a holder extends its window, or
+	// bring it forward.
 	RetryAtMillis int64
 
-	// BehindMillis is by how much the proposer's clock was behind, for CLOCK_BEHIND.
+	// BehindMillis is the time by which the proposer's clock was behind, in ms; set for
+	// CLOCK_BEHIND only.
 	BehindMillis int64
 }
 
@@ -89,11 +91,11 @@ func invalid(format string, args ...any) *Refused {
 	return refuse(commandv1.Refusal_REFUSAL_INVALID_ARGUMENT, format, args...)
 }
 
-// ErrHalted says that the machine met something that it could neither apply nor skip
-// without differing from the other replicas. Nothing changes its state anymore.
+// ErrHalted reports that the machine met something that it could neither apply nor skip
+// without differing from the other replicas. Its state no longer changes.
 var ErrHalted = errors.New("state machine halted")
 
-// NewerError says that a log or a snapshot is of a cluster that uses commands which this build does not know. It is an
+// NewerError reports that the cluster of a log or a snapshot uses commands that this build does not know. It is an
 // [ErrHalted] and an [ErrUnknownCommand].
 type NewerError struct{ Used, Known uint32 }
 
@@ -102,7 +104,7 @@ func (e *NewerError) Error() string {
 		e.Used, e.Known)
 }
 
-// Is makes it an ErrHalted and an ErrUnknownCommand, whose texts say less.
+// Is reports whether the target is ErrHalted or ErrUnknownCommand. They are not in the chain, because their texts say less.
 func (e *NewerError) Is(target error) bool { return target == ErrHalted || target == ErrUnknownCommand }
 
 // Actions of an operator after a halt.
@@ -111,7 +113,7 @@ const (
 	adviseUpgrade = "run a newer snowraft on this member, its data is intact"
 )
 
-// halted is the result of a command that stopped the machine, or came after that.
+// halted returns the result of a command that halts the machine, or that arrives after the halt.
 func halted(err error) Result {
 	return Result{Halted: err, Err: &Refused{Detail: err.Error()}}
 }
@@ -120,7 +122,7 @@ func haltAt(index uint64, advice string, err error) error {
 	return fmt.Errorf("%w at log index %d: %w; %s", ErrHalted, index, err, advice)
 }
 
-// adviceFor returns what an operator does about bytes that could not be read.
+// adviceFor returns the action of an operator about bytes that could not be read.
 func adviceFor(err error) string {
 	if errors.Is(err, ErrUnknownCommand) {
 		return adviseUpgrade

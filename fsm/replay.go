@@ -11,20 +11,20 @@ import (
 
 // Replay applies the end of a stopped member's log, which may never have been committed. The log of the earlier cluster
 // agrees with it up to some index, which the member does not know, and differs after that index. So the state that
-// Replay returns covers the state at each index of the log: it holds as granted everything that any of them does.
+// Replay returns covers the state at each index of the log: everything that is granted in any of them is granted in it.
 //
 //   - Replay applies the log as it is, so that the state at each index is exact.
 //   - It keeps the highest high-water of each worker, all numbers that were granted, also those that were returned, and
 //     all sequences, also those that were deleted.
-//   - The observed clock is that at the end, also if an operator lowered it: the windows that were granted before are known,
-//     and the operator says what the clocks showed later.
-//   - It keeps the answers to request IDs from before the log, and none of the log: the earlier cluster may have granted
+//   - The observed clock is the one at the end, also if an operator lowered it: the windows that were granted before are
+//     known, and the operator states what the clocks showed later.
+//   - It keeps the answers to request IDs from before the log, and none from the log: the earlier cluster may have granted
 //     their numbers to other requests.
 type Replay struct {
 	state     *State
 	supported uint32
 
-	maxWindow, maxOffset int64 // the greatest
+	maxWindow, maxOffset int64 // the greatest in force so far; ms
 	answers              []answer
 	high                 map[cellOwner]int64 // the greatest high-water of each worker that was released
 	sequences            map[string]*trail
@@ -37,16 +37,16 @@ type cellOwner struct {
 
 // trail is the history of the sequences of one name.
 type trail struct {
-	last   *sequence // the last one that was not deleted, or the deleted one if there was none
-	live   bool
-	used   hull // of the latest period
-	all    hull // of all periods
-	period int32
-	plain  bool // one had no reset
+	last   *sequence // the last live sequence, or the deleted one if no sequence was live
+	live   bool      // last was not deleted
+	used   hull      // numbers granted in the latest period
+	all    hull      // numbers granted in all periods
+	period int32     // the latest period
+	plain  bool      // some sequence of the name had no reset
 }
 
-// NewReplay starts from the state that a log begins after. It takes the state over. supported is the newest
-// fsm_version to accept.
+// NewReplay returns a Replay that starts from the state just before a log. The Replay owns the state. supported is the
+// newest fsm_version to accept.
 func NewReplay(s *State, supported uint32) *Replay {
 	r := &Replay{state: s, supported: supported, answers: s.answers.kept(), high: map[cellOwner]int64{}, sequences: map[string]*trail{}}
 	r.look()
@@ -83,7 +83,7 @@ func sequenceOf(cmd *commandv1.Command) string {
 	)
 }
 
-// look raises the maxima to the present configuration's.
+// look raises the maxima to those of the present configuration.
 func (r *Replay) look() {
 	if len(r.state.layouts) > 0 { // without one, no window was granted: a new cluster sets its configuration first
 		r.maxWindow = max(r.maxWindow, r.state.Config().GetMaxWindowMs())
@@ -135,7 +135,7 @@ func (r *Replay) Limits() (maxWindowMillis, maxOffsetMillis int64) {
 	return max(r.maxWindow, r.state.Config().GetMaxWindowMs()), r.maxOffset
 }
 
-// State returns the state that covers those at all indexes. The Replay must not be used after it.
+// State returns the state that covers the states at all indexes. The Replay must not be used after that.
 func (r *Replay) State() (*State, error) {
 	s := r.state
 	for k, high := range r.high {

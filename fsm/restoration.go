@@ -20,8 +20,9 @@ const indexGap = 1 << 16
 // are right within two of the largest offsets. An end further ahead of the clock does not count: it may be a time that is
 // certainly late enough.
 //
-// The clock decides, always: what the state is ahead of it, by its own clock, is added. A minimum beyond last instead
-// would be the same for all restores of a backup that was taken soon after a restore.
+// The index rises with the clock in any case: if last plus the gap is ahead of the index for the state's own clock, the
+// difference is added. A minimum beyond last instead would be the same for all restores of a backup that was taken soon
+// after a restore.
 func (s *State) FirstIndex(last uint64, nowMillis, oldEndedMillis int64) uint64 {
 	known := max(s.observed, s.restored.GetRestoredAtMs())
 	last = min(last, math.MaxInt64) // what is beyond it, Restore refuses
@@ -42,9 +43,9 @@ func indexAt(laterMillis, nowMillis int64) uint64 {
 	return seconds(laterMillis)<<20 + seconds(nowMillis)<<13
 }
 
-// Restoration says what a new cluster that begins with the state of an earlier one must know of it.
+// Restoration holds the facts that a new cluster needs about the earlier cluster with whose state it begins.
 type Restoration struct {
-	Index      uint64 // of the restore, see [State.FirstIndex]; the first command has a higher one
+	Index      uint64 // index of the restore, see [State.FirstIndex]; the first command has a higher one
 	NowMillis  int64  // clock of the host that restores; Unix ms
 	OldCluster string // ID of the earlier cluster
 
@@ -53,13 +54,13 @@ type Restoration struct {
 	// The largest maximum window and maximum clock offset that were in force after the backup.
 	MaxWindowMillis, MaxOffsetMillis int64
 
-	// ZonesKept says that no sequence got another time zone after the backup. If it is false, periods may have begun
-	// as early as anywhere.
+	// ZonesKept reports that no sequence got another time zone after the backup. If it is false, periods may have begun
+	// as early as in the earliest time zone.
 	ZonesKept  bool
 	KeepTokens bool // leave API tokens and anonymous callers as they are
 
-	// Period returns the period that a time, in Unix ms, is in: its first day as the decimal number yyyymmdd. It is
-	// called for sequences that are reset.
+	// Period returns the period that contains a time, in Unix ms: its first day as the decimal number yyyymmdd. It is
+	// called for sequences with a reset.
 	Period func(zone string, reset commandv1.SequenceReset, atMillis int64) (int32, error)
 }
 
@@ -69,9 +70,9 @@ const latestZone = 14 * 3_600_000
 // Restore turns the state into that of a new cluster, restored from a backup. Grants of the earlier cluster after the
 // backup are not repeated:
 //
-//   - Windows begin behind the floor, and no window of the earlier cluster reaches behind it.
+//   - Windows begin after the floor, and no window of the earlier cluster reaches beyond the floor.
 //   - All workers are released, and no block can be returned.
-//   - All sequences are frozen, and sequences of other names cannot be created.
+//   - All sequences are frozen, and sequences and layouts of other names cannot be created.
 //   - Periods that the earlier cluster may have begun are skipped.
 //
 // The floor of an earlier restore counts too. After an error the state must not be used.
@@ -106,14 +107,14 @@ func (s *State) Restore(r Restoration) error {
 	return nil
 }
 
-// ancestors returns the earlier clusters with the last one at the end.
+// ancestors returns the IDs of the last maxAncestors earlier clusters, the latest at the end.
 func (r Restoration) ancestors(earlier []string) []string {
 	ids := slices.DeleteFunc(slices.Clone(earlier), func(id string) bool { return id == r.OldCluster })
 	ids = append(ids, r.OldCluster)
 	return ids[max(0, len(ids)-maxAncestors):]
 }
 
-// freeze freezes all sequences and skips the periods that may have begun until a time.
+// freeze freezes all sequences, deleted ones included, and skips the periods that may have begun until a time.
 func (s *State) freeze(r Restoration, until int64) error {
 	var frozen, buried []*sequence
 	for old, deleted := range s.sequences.all() {
@@ -182,7 +183,7 @@ func (w *workers) releaseAll() {
 	}
 }
 
-// disableTokens disables all API tokens and takes back what anonymous callers were allowed.
+// disableTokens disables all API tokens and gives anonymous callers the permissions that they have in a new cluster.
 func (s *State) disableTokens() {
 	t := tokens{anonymous: newAnonymous()}
 	for _, r := range s.tokens.byID {

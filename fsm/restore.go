@@ -13,13 +13,13 @@ import (
 type restore struct {
 	state    *State
 	stage    stage
-	layout   *layout // the one that workers and grants belong to
-	sequence string  // the name of the last one
+	layout   *layout // owner of the workers and grants that follow
+	sequence string  // name of the last sequence; empty before the first
 
 	tokenNames map[string]bool
 }
 
-// stage says which record came last, and so which may follow.
+// stage is the kind of the last record. It decides which kinds may follow.
 type stage int
 
 const (
@@ -46,7 +46,7 @@ var follows = [...]struct{ from, to stage }{
 	atAnswer:   {atMeta, atAnswer},
 }
 
-// add takes over a record of any kind but the end record.
+// add adds a record of any kind except the end record.
 func (r *restore) add(record *commandv1.SnapshotRecord) error {
 	switch body := record.GetBody().(type) {
 	case *commandv1.SnapshotRecord_Meta:
@@ -69,7 +69,7 @@ func (r *restore) add(record *commandv1.SnapshotRecord) error {
 	return corrupt("it is empty")
 }
 
-// enter adds a record of the next stage, if that may follow this one.
+// enter adds a record of the stage next, if next may follow the present stage.
 func (r *restore) enter(next stage, add func() error) error {
 	if may := follows[next]; r.stage < may.from || r.stage > may.to {
 		return corrupt("it is out of order")
@@ -170,7 +170,7 @@ func (r *restore) addGrant(m *commandv1.SnapshotGrant) error {
 	return nil
 }
 
-// checkHolding checks who a worker or a grant belongs to.
+// checkHolding checks the holder, the owner, the nonce hash and the token of a worker or a grant.
 func (r *restore) checkHolding(m interface {
 	GetToken() uint64
 	GetWorker() uint64
@@ -203,7 +203,7 @@ func (r *restore) addRemoved(id string) error {
 	return nil
 }
 
-// finish checks what only the whole snapshot can show and returns the state.
+// finish makes the checks that need the whole snapshot and returns the state.
 func (r *restore) finish(in *snapshotReader, end *commandv1.SnapshotEnd) (*State, error) {
 	if err := in.end(); err != nil {
 		return nil, err
@@ -221,8 +221,8 @@ func (r *restore) finish(in *snapshotReader, end *commandv1.SnapshotEnd) (*State
 		}
 		r.state.index = max(r.state.index, l.history.lastToken())
 	}
-	// Equal bytes for equal states, the other way round: whatever reading missed, a
-	// second spelling of the same state or a part that it forgot, shows here.
+	// The state must give the bytes that it was read from. So a snapshot with another
+	// spelling of the state, or with a part that reading forgot, fails here.
 	if digest := r.state.Digest(); !bytes.Equal(digest[:], end.GetDigest()) {
 		return nil, corrupt("the snapshot is not in canonical form, its state has digest %x, expected %x", digest, end.GetDigest())
 	}

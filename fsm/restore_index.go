@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// index derives what a snapshot leaves out, and checks that workers and history,
-// which overlap, tell the same story.
+// index derives the parts that a snapshot omits, and checks that workers and history,
+// which overlap, agree.
 func (l *layout) index() error {
 	if err := l.workers.index(); err != nil {
 		return err
@@ -14,7 +14,7 @@ func (l *layout) index() error {
 	return l.checkHistory()
 }
 
-// index builds the heap and the lists of the holders' workers.
+// index builds the heaps and the lists of the holders' workers.
 func (w *workers) index() error {
 	w.buildAge()
 	byToken := make([]int, w.count())
@@ -31,9 +31,9 @@ func (w *workers) index() error {
 	return nil
 }
 
-// checkHistory goes through the grants, newest first. Windows of one worker must not
-// overlap, the last one of each worker must be the worker's own record, and no such
-// record may be missing.
+// checkHistory checks the grants, newest first. Windows of one worker must not overlap,
+// the last grant of each worker must equal the worker's own record, and no such grant
+// may be missing.
 func (l *layout) checkHistory() error {
 	h := &l.history
 	current := 0

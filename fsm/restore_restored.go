@@ -6,7 +6,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// addRestored takes over how the cluster was restored, if it was.
+// addRestored adds the record of the restore, if there is one.
 func (r *restore) addRestored(m *commandv1.Restored) error {
 	if m == nil {
 		return nil
@@ -18,8 +18,8 @@ func (r *restore) addRestored(m *commandv1.Restored) error {
 	return nil
 }
 
-// checkFenced checks that no claim of a worker is from before the restore, and that the windows since are behind the
-// floor.
+// checkFenced checks that no worker is held under a token from before the restore, and that the windows granted since
+// begin after the floor.
 func (r *restore) checkFenced(w *commandv1.SnapshotWorker) error {
 	index := r.state.restored.GetIndex()
 	if w.GetToken() <= index {

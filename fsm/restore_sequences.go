@@ -78,7 +78,7 @@ func (q *sequence) check() error {
 	return nil
 }
 
-// alone reports whether the last block ends the hull, and so nothing else meets it.
+// alone reports whether the last block ends the hull, so that no other granted number is in the block or beyond it.
 func (q *sequence) alone() bool {
 	last, _ := q.last()
 	if q.spec.increment > 0 {

@@ -6,7 +6,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// addToken adds an API token, or what anonymous callers may do, which comes before the tokens.
+// addToken adds an API token, or the record of anonymous callers, which comes before the tokens.
 func (r *restore) addToken(m *commandv1.SnapshotToken) error {
 	s, last := r.state, uint64(0)
 	if n := len(s.tokens.byID); n > 0 {

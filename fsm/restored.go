@@ -10,9 +10,9 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// A cluster that was restored from a backup does not know what the earlier cluster granted after the backup. The rules
-// that follow from that hold for the state's whole life: the floor, below which no window begins; frozen sequences;
-// and closed names. [State.Restore] sets them.
+// A cluster that was restored from a backup does not know what the earlier cluster granted after the backup. So the
+// state has, from then on, a floor, up to which no window begins; frozen sequences; and closed names. [State.Restore]
+// sets them.
 
 const (
 	maxAncestors = 16
@@ -21,14 +21,14 @@ const (
 	maxFloor = 253_402_300_799_999
 )
 
-// Restored returns how the cluster was restored, nil if it was not. It must not be changed.
+// Restored returns the record of the restore; nil if the cluster was not restored. The caller must not change it.
 func (s *State) Restored() *commandv1.Restored { return s.restored }
 
 // FrozenCount returns how many sequences are frozen, deleted ones included.
 func (s *State) FrozenCount() int { return s.frozen }
 
-// Frozen returns up to limit frozen sequences in ascending order of their names, those after a name, which need not be
-// one, deleted ones included.
+// Frozen returns up to limit frozen sequences after a name, deleted ones included, in ascending order of their names. No
+// sequence needs to have the name.
 func (s *State) Frozen(after string, limit int) []Sequence {
 	var page []Sequence
 	add := func(deleted bool) func(string, *sequence) bool {
@@ -54,8 +54,8 @@ func (s *State) Frozen(after string, limit int) []Sequence {
 	return page[:min(limit, len(page))]
 }
 
-// fence returns the first tick of a layout at which a window may begin. The last tick that an earlier cluster granted
-// is that of the floor, or an earlier one.
+// fence returns the first tick of a layout at which a window may begin. The last tick that the earlier cluster can have
+// granted is the tick of the floor.
 func (s *State) fence(l *layout) int64 {
 	if s.restored == nil {
 		return 0
@@ -90,8 +90,8 @@ func refuseFrozen(name string) *Refused {
 		"sequence %q is frozen, because the earlier cluster may have granted more of it; resume it with \"snowraft seq resume\"", name)
 }
 
-// LastGranted returns the last number granted in this period, if there is one. The last number of a frozen sequence is not
-// known.
+// LastGranted returns the last number granted in this period, if there is one. It fails for a frozen sequence, of which
+// the last number is not known.
 func (s Sequence) LastGranted() (last int64, ok bool, err error) {
 	if s.Frozen {
 		return 0, false, refuseFrozen(s.Spec.GetName())
@@ -99,8 +99,8 @@ func (s Sequence) LastGranted() (last int64, ok bool, err error) {
 	return s.Last, s.HasLast, nil
 }
 
-// openNames refuses to create a sequence, or a layout, of a name that the state does not know. A layout of another
-// specification could compose IDs that the earlier cluster's layout of that name did.
+// openNames refuses, while names are closed, to create a sequence or a layout of a name that the state does not know. A
+// layout with another specification could compose the IDs that the earlier cluster's layout of that name composed.
 func (s *State) openNames(kind, name string) *Refused {
 	if !s.restored.GetNamesClosed() {
 		return nil
@@ -125,7 +125,7 @@ func (s *State) acknowledgeRestore(e entry) Result {
 	return Result{}
 }
 
-// restoredOf returns a copy with names closed or open.
+// restoredOf returns a copy of r with names closed or open.
 func restoredOf(r *commandv1.Restored, closed bool) *commandv1.Restored {
 	return &commandv1.Restored{
 		FloorAtMs: r.GetFloorAtMs(), Index: r.GetIndex(), RestoredAtMs: r.GetRestoredAtMs(), Ancestors: slices.Clone(r.GetAncestors()),
@@ -138,7 +138,7 @@ func (s *State) setRestored(r *commandv1.Restored) {
 	s.revision++
 }
 
-// checkRestored checks how a cluster was restored.
+// checkRestored checks the record of a restore.
 func checkRestored(r *commandv1.Restored) error {
 	if r.GetFloorAtMs() <= 0 || r.GetFloorAtMs() > maxFloor || r.GetRestoredAtMs() <= 0 {
 		return fmt.Errorf("a floor at %d ms and a restore at %d ms, expected 1 to %d", r.GetFloorAtMs(), r.GetRestoredAtMs(), int64(maxFloor))

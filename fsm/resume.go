@@ -6,8 +6,8 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// resumeSequence ends the freeze of a sequence, or of a deleted one. The next number lies behind all that the state
-// knows to be granted and all that the operator says may have been.
+// resumeSequence ends the freeze of a sequence, or of a deleted one. The next number lies beyond all numbers that the
+// state knows to be granted and all numbers that, according to the operator, may have been granted.
 func (s *State) resumeSequence(e entry) Result {
 	c := e.cmd.GetResumeSequence()
 	old, live := s.sequences.live.Get(c.GetName())
@@ -45,11 +45,12 @@ func (s *State) resumeSequence(e entry) Result {
 	return Result{Sequence: v}
 }
 
-// resume moves the next number behind what was granted, and margin numbers further. Whatever comes before it counts as
-// granted from now on: an earlier cluster may have moved its next number back, where it never was before.
+// resume moves the next number beyond the granted numbers, and margin numbers further. All numbers before it count as
+// granted from now on: the earlier cluster may have moved its next number back, to where it never was before.
 //
-// A sequence with a reset that was granted nothing may have lost the reset after the backup, which needs no force. If the
-// operator does not say that it was granted nothing since, it has no reset from now on: its numbers must not begin again.
+// If no number was granted of a sequence with a reset, the reset may have been removed after the backup, without force.
+// So a sequence that is resumed with a last number or a margin loses its reset: its numbers must not begin again.
+// Without both, the operator states that no number was granted since.
 func (q *sequence) resume(granted *int64, margin uint64) *Refused {
 	if q.spec.resets() && !q.used.some && (granted != nil || margin > 0) {
 		q.withoutReset()
@@ -84,7 +85,7 @@ func (q *sequence) resume(granted *int64, margin uint64) *Refused {
 	return nil
 }
 
-// withoutReset takes the reset away from a sequence.
+// withoutReset removes the reset of a sequence.
 func (q *sequence) withoutReset() {
 	spec := *q.spec
 	spec.reset = uint8(commandv1.SequenceReset_SEQUENCE_RESET_NONE)
@@ -94,8 +95,7 @@ func (q *sequence) withoutReset() {
 // spend leaves nothing to grant in the period.
 func (q *sequence) spend() { q.used, q.spent = hull{math.MinInt64, math.MaxInt64, true}, true }
 
-// stepsBeyond returns how many steps lead from a number to the first one beyond the bound; 2^64-1 for that many and
-// more.
+// stepsBeyond returns the number of steps from a number to the first number beyond the bound; at most 2^64-1.
 func stepsBeyond(from, bound, increment int64) uint64 {
 	distance := uint64(bound) - uint64(from)
 	switch {
@@ -110,7 +110,7 @@ func stepsBeyond(from, bound, increment int64) uint64 {
 	return math.MaxUint64
 }
 
-// before returns all numbers that come before n in the increment's direction, or, if there are none, a trace.
+// before returns the hull of all numbers that come before n in the increment's direction; a trace if there are none.
 func before(n, increment int64) hull {
 	switch {
 	case increment > 0 && n > math.MinInt64:

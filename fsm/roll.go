@@ -1,6 +1,6 @@
 package fsm
 
-// pieceWorkers is the number of workers that are copied for the first change after a snapshot.
+// pieceWorkers is the number of workers of a piece, which the first change after a snapshot copies.
 const pieceWorkers = 16
 
 // roll holds the workers [0, count) of a layout. A clone shares pieces with the original until either changes them, so
@@ -8,7 +8,7 @@ const pieceWorkers = 16
 type roll struct {
 	pieces []*piece
 	total  int
-	era    *era // of pieces that are not shared
+	era    *era // era of the pieces that are not shared
 }
 
 type piece struct {
@@ -16,13 +16,13 @@ type piece struct {
 	workers [pieceWorkers]worker
 }
 
-// era is the time between two clones. It is known by its address.
+// era is the time between two clones. Its address identifies it.
 type era struct{ _ byte }
 
 // count returns how many workers there are.
 func (r *roll) count() int { return r.total }
 
-// see returns a worker, which must not be changed, and not be kept for longer than nothing is changed.
+// see returns a worker for reading. The caller must not change it, and must not keep it beyond the next change.
 func (r *roll) see(number int) *worker {
 	return &r.pieces[number/pieceWorkers].workers[number%pieceWorkers]
 }

@@ -10,15 +10,15 @@ import (
 type Sequence struct {
 	Spec          *commandv1.SequenceSpec
 	CreatedMillis int64  // Unix ms on the creator's clock
-	Incarnation   uint64 // the log index of the command that created it
-	Generation    uint64 // the log index of the last change but by granting and returning
+	Incarnation   uint64 // log index of the command that created the sequence
+	Generation    uint64 // log index of the last change; grants and returns of blocks do not count
 
 	// Period is the first day of the period, as the decimal number yyyymmdd; 0 before
 	// the first one.
 	Period int32
 
 	Next      int64  // the next number that was not granted, if Remaining > 0
-	Remaining uint64 // how many were not granted in this period; at most 2^64-1
+	Remaining uint64 // count of the numbers that were not granted in this period; at most 2^64-1
 	Last      int64  // the last number granted in this period, if HasLast
 
 	// HasLast is false if nothing was granted since the period began, the next
@@ -26,14 +26,14 @@ type Sequence struct {
 	HasLast bool
 
 	Frozen  bool // grants nothing until it is resumed after a restore
-	Deleted bool // in the answers of Frozen and of ResumeSequence only
+	Deleted bool // set in the results of Frozen and ResumeSequence only
 }
 
-// sequence is one sequence, or what is remembered of a deleted one. It is never
-// changed, only replaced, so that snapshots share it.
+// sequence is one sequence, or the record of a deleted one. It is never changed, only
+// replaced, so that snapshots share it.
 //
-// It keeps two invariants, from which it follows that no number is granted twice in
-// one period unless an operator forces it:
+// It keeps two invariants. It follows from them that no number is granted twice in one
+// period unless an operator forces it:
 //
 //   - The numbers of the current period with the indexes [0, granted) were granted,
 //     and number i is base + i*increment, exactly, an int64. A block begins at the
@@ -41,10 +41,11 @@ type Sequence struct {
 //     end of the block that was granted last, once.
 //   - used holds every number that was granted in the current period, also before
 //     the base was moved, and by earlier sequences of that name. Moving the base or
-//     changing the increment is refused if what follows may meet it. It is empty only if nothing is
-//     remembered that was granted under this name in any period.
+//     changing the increment is refused if a number that follows may be in used. used
+//     is empty only if no number is remembered that was granted under this name in any
+//     period.
 //
-// period never goes back, and used begins again only when it goes forward.
+// period never decreases, and used is emptied only when period increases.
 type sequence struct {
 	name        string
 	spec        *sequenceSpec // may be shared; never changed
@@ -56,7 +57,7 @@ type sequence struct {
 	granted uint64
 
 	// The last block has the indexes [lastFrom, granted), if lastToken is not 0. Then
-	// everything else in used is behind its first number, see giveBack.
+	// everything else in used comes before its first number, see giveBack.
 	lastFrom, lastToken uint64
 	lastKeyHash         [hashBytes]byte // zeros if lastToken is 0
 
@@ -148,7 +149,7 @@ func (q *sequence) giveBack(unused uint64) {
 	}
 }
 
-// view returns what readers see of it.
+// view returns the sequence in the form for readers.
 func (q *sequence) view() Sequence {
 	v := Sequence{
 		Spec: q.spec.message(q.name), CreatedMillis: q.created, Incarnation: q.incarnation,

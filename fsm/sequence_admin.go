@@ -8,8 +8,8 @@ import (
 
 // createSequence adds a sequence. Repeating it with the same specification, or on demand,
 // changes nothing and succeeds. Numbers that a deleted sequence of that name issued in the
-// same period are not issued again unless forced; who forces that says of which
-// deleted sequence, as another may have been deleted since.
+// same period are not issued again unless forced. A forced command can name the generation
+// of the deleted sequence that it replaces, because another may have been deleted since.
 func (s *State) createSequence(e entry) Result {
 	c := e.cmd.GetCreateSequence()
 	if refused := checkSequence(c.GetSpec()); refused != nil {
@@ -81,9 +81,10 @@ func (s *State) modeOnDemand(name string) (commandv1.SequenceMode, *Refused) {
 		"sequence %q does not exist, and redis_create is off; create it with \"snowraft seq create\"", name)
 }
 
-// succeed takes over what must not be forgotten of a deleted sequence of that name. A deleted
-// sequence with a reset was granted numbers in periods that are not remembered, and its periods and
-// those of another reset contain one another. One without a reset remembers all of its numbers.
+// succeed takes over the record of a deleted sequence of that name. Unless forced, it refuses a
+// creation that may repeat numbers. A deleted sequence with a reset was granted numbers in periods
+// that are not remembered, and its periods and those of another reset contain one another. A deleted
+// sequence without a reset remembers all of its numbers.
 func (q *sequence) succeed(old *sequence, force bool) *Refused {
 	period := max(q.period, old.period)
 	fresh := period > old.period && old.spec.resets() && q.spec.resets()
@@ -104,7 +105,7 @@ func (q *sequence) succeed(old *sequence, force bool) *Refused {
 	return nil
 }
 
-// updateSequence replaces a sequence's specification and, with next, where it goes on.
+// updateSequence replaces a sequence's specification and, with next, its next number.
 func (s *State) updateSequence(e entry) Result {
 	c := e.cmd.GetUpdateSequence()
 	if refused := checkSequence(c.GetSpec()); refused != nil {
@@ -139,10 +140,10 @@ func (s *State) updateSequence(e entry) Result {
 	return Result{Sequence: q.view()}
 }
 
-// updated returns the sequence with another specification: it goes on with next, or
-// where it was. The number that came next stays next, also if it is outside the new
-// bounds; where none was left, it goes on after the last one. A sequence that never
-// granted anything begins at the new start.
+// updated returns the sequence with another specification. Its next number is next, if
+// given. Otherwise the next number stays, also if it is outside the new bounds. If none
+// was left, the next number is the one after the last granted number. A sequence that
+// never granted anything begins at the new start.
 func (q *sequence) updated(spec *sequenceSpec, next *int64) *sequence {
 	u := *q
 	u.spec = spec
@@ -169,7 +170,7 @@ func (q *sequence) updated(spec *sequenceSpec, next *int64) *sequence {
 }
 
 // checkRepeat refuses to turn the sequence into u if that may repeat numbers. Numbers
-// that follow without the change are no matter: that was decided before.
+// that follow without the change too are not checked: an earlier command decided on them.
 //
 // Once a number was granted, the reset stays. A shorter period begins inside one whose
 // numbers were granted, and members that have not applied the change issue those with
@@ -187,8 +188,8 @@ func (q *sequence) checkRepeat(u *sequence, moved bool) *Refused {
 	return nil
 }
 
-// deleteSequence deletes a sequence and keeps the record of its numbers. It does nothing if the
-// sequence was changed since the proposer looked.
+// deleteSequence deletes a sequence and keeps the record of its numbers. It refuses if the command has a generation and
+// the sequence was changed since.
 func (s *State) deleteSequence(e entry) Result {
 	c := e.cmd.GetDeleteSequence()
 	q, refused := s.sequences.named(c.GetName())
@@ -215,7 +216,7 @@ func (s *State) deleteSequence(e entry) Result {
 	return Result{}
 }
 
-// checkGeneration is the compare-and-swap of what was decided for a generation.
+// checkGeneration refuses a command that was decided for another generation: a compare-and-swap.
 func (q *sequence) checkGeneration(generation uint64) *Refused {
 	if generation == q.generation {
 		return nil
@@ -224,8 +225,8 @@ func (q *sequence) checkGeneration(generation uint64) *Refused {
 		"sequence %q has generation %d, not %d; read it again before you repeat the change", q.name, q.generation, generation)
 }
 
-// grows checks that a command comes after all that changed the sequence before:
-// their indexes are its incarnation, its generation and its tokens.
+// grows returns an error unless the index of a command is above the indexes of all
+// earlier changes of the sequence: its incarnation, its generation and its tokens.
 func (q *sequence) grows(index uint64) error {
 	if last := max(q.generation, q.lastToken); index <= last {
 		return haltAt(index, adviseRejoin, fmt.Errorf("sequence %q was changed at index %d already, and indexes must grow", q.name, last))

@@ -9,7 +9,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// The lengths of a sequence's longest texts.
+// The lengths of a sequence's longest texts, in bytes.
 const (
 	maxFormatBytes      = 256
 	maxDescriptionBytes = 256
@@ -24,9 +24,9 @@ type sequenceSpec struct {
 	timeZone, format, description   string
 }
 
-// CheckSequence returns why CreateSequence would refuse a specification, a
-// [*Refused], or nil. Whether the time zone and the format mean anything it does not
-// say: that is not the state machine's business.
+// CheckSequence returns the [*Refused] with which CreateSequence would refuse a
+// specification, or nil. It does not check that the time zone and the format are
+// valid, because the state machine does not interpret them.
 func CheckSequence(spec *commandv1.SequenceSpec) error {
 	if refused := checkSequence(spec); refused != nil {
 		return refused
@@ -86,7 +86,7 @@ func checkSequence(spec *commandv1.SequenceSpec) *Refused {
 	return nil
 }
 
-// compact returns a specification that was checked without its name.
+// compact returns a checked specification in compact form, without its name.
 func compact(spec *commandv1.SequenceSpec) *sequenceSpec {
 	return &sequenceSpec{
 		start: spec.GetStart(), increment: spec.GetIncrement(), min: spec.GetMin(), max: spec.GetMax(),
@@ -106,14 +106,14 @@ func (s *sequenceSpec) message(name string) *commandv1.SequenceSpec {
 	}
 }
 
-// resets reports whether the sequence starts over from time to time.
+// resets reports whether the sequence starts over in each period.
 func (s *sequenceSpec) resets() bool {
 	return commandv1.SequenceReset(s.reset) != commandv1.SequenceReset_SEQUENCE_RESET_NONE
 }
 
 // checkPeriod checks a period that a proposer computed for the specification: 0
-// without a reset, else a date as the decimal number yyyymmdd. Whether that day
-// exists, and begins a period, only the proposer knows.
+// without a reset, else a date as the decimal number yyyymmdd. The proposer ensures
+// that the day exists and begins a period.
 func (s *sequenceSpec) checkPeriod(period int32) error {
 	if !s.resets() {
 		if period != 0 {

@@ -10,13 +10,13 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// maxSequences is the greatest number of sequences of a cluster, with the deleted ones that
-// are remembered.
+// maxSequences is the greatest number of sequences of a cluster, including the deleted ones
+// that are remembered.
 const maxSequences = 1_000_000
 
-// sequences are all sequences by name. A name is in at most one of the trees, under
-// a record that has it. They are apart so that a page of live ones costs no more
-// where many were deleted.
+// sequences holds all sequences by name. A name is in at most one of the trees, and its
+// record has that name. The trees are separate so that a page of live sequences costs no
+// more when many were deleted.
 type sequences struct {
 	live, deleted *btree.Map[string, *sequence]
 }
@@ -25,15 +25,15 @@ func newSequences() sequences {
 	return sequences{live: &btree.Map[string, *sequence]{}, deleted: &btree.Map[string, *sequence]{}}
 }
 
-// clone takes a copy in O(1): the two share what neither changes from now on. It
-// marks the original too, so no goroutine may read it meanwhile.
+// clone returns a copy in O(1). The copy and the original share the nodes that neither
+// changes later. clone marks the original too, so no goroutine may read it meanwhile.
 func (s sequences) clone() sequences {
 	return sequences{live: s.live.IsoCopy(), deleted: s.deleted.IsoCopy()}
 }
 
 func (s sequences) len() int { return s.live.Len() + s.deleted.Len() }
 
-// named returns the sequence of that name.
+// named returns the live sequence with that name.
 func (s sequences) named(name string) (*sequence, *Refused) {
 	if q, ok := s.live.Get(name); ok {
 		return q, nil
@@ -47,8 +47,8 @@ func (s sequences) put(q *sequence) {
 	s.live.Set(q.name, q)
 }
 
-// bury replaces a live sequence by what is remembered of it; if nothing was granted,
-// that is nothing.
+// bury replaces a live sequence by q, its record as a deleted one. If nothing was granted,
+// no record is kept.
 func (s sequences) bury(q *sequence) {
 	s.live.Delete(q.name)
 	if q.used.some {
@@ -56,8 +56,8 @@ func (s sequences) bury(q *sequence) {
 	}
 }
 
-// shared returns spec, or an equal one that the neighbour in the order of names has:
-// most of a hundred thousand sequences differ in nothing but their names.
+// shared returns spec, or an equal one of the neighbor in the order of names, because most
+// of 100,000 sequences differ only in their names.
 func (s sequences) shared(name string, spec *sequenceSpec) *sequenceSpec {
 	s.live.Descend(name, func(_ string, q *sequence) bool {
 		if *q.spec == *spec {
@@ -68,7 +68,7 @@ func (s sequences) shared(name string, spec *sequenceSpec) *sequenceSpec {
 	return spec
 }
 
-// all returns the live and the deleted ones, by name.
+// all returns the live and the deleted sequences in ascending order of their names.
 func (s sequences) all() iter.Seq2[*sequence, bool] {
 	return func(yield func(q *sequence, deleted bool) bool) {
 		live, deleted := s.live.Iter(), s.deleted.Iter()
@@ -89,7 +89,7 @@ func (s sequences) all() iter.Seq2[*sequence, bool] {
 	}
 }
 
-// Sequence returns the sequence of that name, unless it was deleted.
+// Sequence returns the sequence with that name, unless it was deleted.
 func (s *State) Sequence(name string) (Sequence, bool) {
 	q, ok := s.sequences.live.Get(name)
 	if !ok {
@@ -98,8 +98,8 @@ func (s *State) Sequence(name string) (Sequence, bool) {
 	return q.view(), true
 }
 
-// DeletedGeneration returns the generation that a deleted sequence got with its deletion,
-// or 0 if none of that name is remembered.
+// DeletedGeneration returns the generation that a deleted sequence got with its deletion;
+// 0 if no deleted sequence of that name is remembered.
 func (s *State) DeletedGeneration(name string) uint64 {
 	if q, ok := s.sequences.deleted.Get(name); ok {
 		return q.generation
@@ -107,7 +107,7 @@ func (s *State) DeletedGeneration(name string) uint64 {
 	return 0
 }
 
-// RememberedGeneration returns the generation of a sequence, also of a deleted one, or 0 if none of that name is
+// RememberedGeneration returns the generation of a sequence, also of a deleted one; 0 if no sequence of that name is
 // remembered.
 func (s *State) RememberedGeneration(name string) uint64 {
 	if q, ok := s.sequences.live.Get(name); ok {
@@ -116,8 +116,8 @@ func (s *State) RememberedGeneration(name string) uint64 {
 	return s.DeletedGeneration(name)
 }
 
-// Sequences returns up to limit sequences in ascending order of their names: those
-// after a name, which need not be one, that begin with prefix. It takes O(log n + limit).
+// Sequences returns, in ascending order, up to limit sequences whose names come after a
+// name and begin with prefix. No sequence needs to have the name. It takes O(log n + limit).
 func (s *State) Sequences(after, prefix string, limit int) []Sequence {
 	var page []Sequence
 	s.sequences.live.Ascend(max(after, prefix), func(name string, q *sequence) bool {
@@ -132,11 +132,11 @@ func (s *State) Sequences(after, prefix string, limit int) []Sequence {
 	return page
 }
 
-// SequenceCount returns how many sequences there are.
+// SequenceCount returns the number of sequences, without deleted ones.
 func (s *State) SequenceCount() int { return s.sequences.live.Len() }
 
-// SequenceNames returns the names of up to n sequences that come just before a name,
-// which need not be one, and up to n that come just after, in ascending order.
+// SequenceNames returns, in ascending order, the names of up to n sequences just before a
+// name and up to n just after it. No sequence needs to have the name, which is omitted.
 func (s *State) SequenceNames(around string, n int) []string {
 	var names []string
 	take := func(name string, _ *sequence) bool {

@@ -8,9 +8,9 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Snapshot returns a copy of the state that raft persists while commands go on. A
-// halted machine has none. It must not be called while Apply or Restore runs, as
-// raft never does.
+// Snapshot returns a copy of the state, which raft persists while further commands are
+// applied. It fails once the machine is halted. It must not be called while Apply or
+// Restore runs; raft never does that.
 func (m *Machine) Snapshot() (raft.FSMSnapshot, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -21,8 +21,8 @@ func (m *Machine) Snapshot() (raft.FSMSnapshot, error) {
 }
 
 // Restore replaces the state by the one of a snapshot. A snapshot that can't be
-// restored halts the machine, with the state as it was before: raft would go on
-// with an older one or without. A halted machine has to be started again.
+// restored halts the machine, with the state as it was before, because raft would
+// continue with an older snapshot or without one. A halted machine must be restarted.
 func (m *Machine) Restore(r io.ReadCloser) error {
 	defer func() { _ = r.Close() }()
 	state, err := ReadState(r, m.options.Supported)

@@ -15,10 +15,11 @@ import (
 )
 
 // ReadState reads a snapshot up to the end of r and returns its state. supported is
-// the newest fsm_version to accept. It accepts only what [State.WriteTo] writes, byte
-// for byte: anything that is damaged, cut off, out of order, out of range or followed
-// by more is an [ErrCorrupt], anything that a newer build may have written an
-// [ErrUnknownCommand]. It holds one record of at most 1 MiB besides the state.
+// the newest fsm_version to accept. ReadState accepts only what [State.WriteTo] writes,
+// byte for byte. The error is [ErrCorrupt] if the snapshot is damaged, cut off, out of
+// order, out of range or followed by more bytes, and [ErrUnknownCommand] if a newer
+// build may have written it. Next to the state, ReadState keeps one record of at most
+// 1 MiB in memory.
 func ReadState(r io.Reader, supported uint32) (*State, error) {
 	in := &snapshotReader{from: bufio.NewReaderSize(r, snapshotBufBytes), supported: supported, sum: newRecordSum()}
 	if err := in.header(); err != nil {
@@ -39,7 +40,7 @@ func ReadState(r io.Reader, supported uint32) (*State, error) {
 	}
 }
 
-// snapshotReader takes the framing off records and checks it.
+// snapshotReader reads records and checks their framing.
 type snapshotReader struct {
 	from      *bufio.Reader
 	supported uint32 // the newest fsm_version to accept
@@ -65,7 +66,7 @@ func (r *snapshotReader) header() error {
 	return nil
 }
 
-// next returns the next record, which is good until the call after.
+// next returns the next record, which is valid until the call after.
 func (r *snapshotReader) next() (*commandv1.SnapshotRecord, error) {
 	var header [recordHeader]byte
 	if err := r.fill(header[:]); err != nil {
@@ -90,7 +91,7 @@ func (r *snapshotReader) next() (*commandv1.SnapshotRecord, error) {
 	if err := proto.Unmarshal(data, record); err != nil {
 		return nil, corrupt("snapshot record %d is no protobuf: %w", r.sum.records+1, err)
 	}
-	// Before the fields that the version added: the versions tell an operator more.
+	// The version is checked before unknown fields, because it is more useful to an operator.
 	if version := record.GetMeta().GetFsmVersion(); version > r.supported {
 		return nil, &NewerError{Used: version, Known: r.supported}
 	}
@@ -103,7 +104,7 @@ func (r *snapshotReader) next() (*commandv1.SnapshotRecord, error) {
 	return record, nil
 }
 
-// end checks that nothing follows.
+// end checks that nothing follows the end record.
 func (r *snapshotReader) end() error {
 	switch _, err := r.from.ReadByte(); {
 	case errors.Is(err, io.EOF):

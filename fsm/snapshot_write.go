@@ -14,9 +14,10 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// A snapshot: a header of 8 bytes magic, 4 bytes format version and 4 bytes CRC32C
-// of those twelve; then records of 4 bytes length, 4 bytes CRC32C and that many bytes
-// of a protobuf SnapshotRecord, up to and with the end record. All big endian.
+// A snapshot has a header of 8 bytes magic, 4 bytes format version and 4 bytes CRC32C
+// of those twelve. Records follow, the last of which is the end record: 4 bytes length,
+// 4 bytes CRC32C and a protobuf SnapshotRecord of that length. All numbers are big
+// endian.
 const (
 	snapshotMagic    = "SNOWRAFT"
 	snapshotFormat   = 1
@@ -26,7 +27,7 @@ const (
 	snapshotBufBytes = 64 << 10
 )
 
-// WriteTo writes a snapshot of the state to w. It buffers, and holds no more than
+// WriteTo writes a snapshot of the state to w. It buffers its output, and has at most
 // one record in memory at a time.
 func (s *State) WriteTo(w io.Writer) (int64, error) { return s.image().writeTo(w) }
 
@@ -66,9 +67,8 @@ func (w *snapshotWriter) write(data []byte) {
 }
 
 // Digest returns the SHA-256 of the state in its canonical form: of every record of
-// its snapshot but the end record, each with its length (4 bytes, big endian) in
-// front. It takes time in proportion to the state, about half a second for a million
-// workers.
+// its snapshot except the end record, each with its length (4 bytes, big endian) in
+// front. It takes time in proportion to the state, about 0.5 s for a million workers.
 func (s *State) Digest() [32]byte { return s.image().digest() }
 
 func (im image) digest() [32]byte {
@@ -77,7 +77,7 @@ func (im image) digest() [32]byte {
 	return [32]byte(sum.hash.Sum(nil))
 }
 
-// recordSum sums records up to a digest.
+// recordSum computes the digest and the number of records.
 type recordSum struct {
 	hash    hash.Hash
 	records uint64
@@ -86,7 +86,7 @@ type recordSum struct {
 
 func newRecordSum() *recordSum { return &recordSum{hash: sha256.New()} }
 
-// add adds a record and returns its protobuf, which is good until the next call.
+// add adds a record and returns its protobuf, which is valid until the next call.
 func (s *recordSum) add(record *commandv1.SnapshotRecord) []byte {
 	data, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(s.buf[:0], record)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *recordSum) add(record *commandv1.SnapshotRecord) []byte {
 	return data
 }
 
-// addBytes adds a record that is marshalled already.
+// addBytes adds a marshaled record.
 func (s *recordSum) addBytes(data []byte) {
 	var length [4]byte
 	binary.BigEndian.PutUint32(length[:], uint32(len(data)))

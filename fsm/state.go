@@ -8,10 +8,10 @@ import (
 // is not safe for concurrent use. [Machine] guards one.
 type State struct {
 	version  uint32            // commands up to this fsm_version are accepted
-	observed int64             // the observed clock in Unix ms, 0 before the first observation
+	observed int64             // the observed clock; Unix ms, 0 before the first observation
 	config   *commandv1.Config // nil until set; never changed, only replaced
 
-	names   []string // of the layouts, ascending
+	names   []string // names of the layouts, ascending
 	layouts map[string]*layout
 
 	removed []string // IDs of removed members, oldest first, at most maxRemoved
@@ -20,21 +20,21 @@ type State struct {
 	sequences sequences
 	answers   answers
 
-	restored *commandv1.Restored // nil in a cluster that was not; never changed, only replaced
+	restored *commandv1.Restored // nil if the cluster was not restored; never changed, only replaced
 
 	lastCheckpoint lastCheckpoint
 
-	// The following fields are not part of the state. revision counts the changes of config,
-	// layouts, version and restored, sequenceRevision those of sequences except for blocks,
-	// with the beginnings of periods, and tokenRevision those of tokens: they tell a Machine when to publish. index is the
-	// greatest log index that was applied or that a snapshot speaks of.
+	// The following fields are not part of the state. A Machine publishes when one of the revisions grows: revision counts
+	// the changes of config, layouts, version and restored; sequenceRevision those of sequences, including new periods but
+	// not blocks; tokenRevision those of tokens. index is the greatest log index that was applied or that a snapshot
+	// records.
 	revision         uint64
 	sequenceRevision uint64
 	tokenRevision    uint64
 	index            uint64
 
-	frozen                  int // how many sequences are
-	maxSequences, maxTokens int // tests set less
+	frozen                  int // number of frozen sequences, deleted ones included
+	maxSequences, maxTokens int // lower in tests
 }
 
 // NewState returns the state before the first command.
@@ -56,8 +56,8 @@ type entry struct {
 }
 
 // Apply applies the command at a log index, appended in a leader term, and returns its result. It keeps nothing
-// of cmd. A refused command changes nothing, and so does one after which the result
-// has Halted set. Indexes must grow from call to call.
+// of cmd. A command that is refused, or whose result has Halted set, changes nothing.
+// Indexes must grow from call to call.
 func (s *State) Apply(index, term uint64, cmd *commandv1.Command) Result {
 	result := s.apply(entry{index: index, term: term, now: cmd.GetClockAtMs(), cmd: cmd})
 	result.Index, result.Observed = index, s.observed

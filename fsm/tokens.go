@@ -11,43 +11,45 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// maxTokens is the most API tokens that a cluster can have.
+// maxTokens is the greatest number of API tokens of a cluster.
 const maxTokens = 10_000
 
 // AnonymousToken is the name that records show for callers without a token; no token has it.
 const AnonymousToken = "anonymous"
 
-// TokenRecord is an API token, or, with the ID 0, what anonymous callers may do. It is never changed, only
-// replaced, and readers must not change it either.
+// TokenRecord is an API token or, with the ID 0, the record of anonymous callers. It is never changed, only
+// replaced, and readers must not change it.
 type TokenRecord struct {
-	ID         uint64 // the log index of the command that created it
-	Generation uint64 // the log index of the last change; 0 for anonymous callers until one
+	ID         uint64 // log index of the command that created the token
+	Generation uint64 // log index of the last change; 0 for anonymous callers before the first
 	Name       string
-	Hash       [hashBytes]byte // of the token's secret
+	Hash       [hashBytes]byte // hash of the token's secret
 	// Scopes are the rights of the token. The state machine does not read them.
 	Scopes          []string
 	CreatedMillis   int64 // Unix ms on the proposer's clock
 	ExpiresAtMillis int64 // Unix ms on the observed clock; 0 for never
-	// Rate is the IDs and numbers that each member issues per second, and Burst those at once; both 0 for no limit.
+	// Rate is the greatest number of IDs and numbers that each member issues per second, Burst the greatest number at
+	// once; both 0 for no limit.
 	Rate, Burst uint64
-	Disabled    bool // by a restore, until it is enabled
+	Disabled    bool // set by a restore, until an update enables the token
 
-	narrowed uint64 // the log index of the last change that took a scope away; the ID if none did
+	narrowed uint64 // log index of the last change that removed a scope; the ID if there was none
 }
 
-// newAnonymous returns what anonymous callers may do in a new cluster.
+// newAnonymous returns the record of anonymous callers in a new cluster.
 func newAnonymous() *TokenRecord {
 	return &TokenRecord{Name: AnonymousToken, Scopes: []string{"metrics:read"}}
 }
 
-// tokens are all API tokens, and what anonymous callers may do. It is copied, never changed in place, so that
+// tokens holds all API tokens and the record of anonymous callers. It is copied, never changed in place, so that
 // readers without a lock and snapshots share it.
 type tokens struct {
 	byID      []*TokenRecord // ascending
 	anonymous *TokenRecord
 }
 
-// find returns a token's record, the anonymous one for the ID 0, and its place in byID.
+// find returns a token's record and its place in byID; for the ID 0, the record of anonymous callers. If there is no
+// such token, place is where it would be.
 func (t tokens) find(id uint64) (record *TokenRecord, place int, ok bool) {
 	if id == 0 {
 		return t.anonymous, 0, true
@@ -59,7 +61,7 @@ func (t tokens) find(id uint64) (record *TokenRecord, place int, ok bool) {
 	return t.byID[place], place, true
 }
 
-// named returns the token of a name, nil if there is none.
+// named returns the token with that name; nil if there is none.
 func (t tokens) named(name string) *TokenRecord {
 	if at := slices.IndexFunc(t.byID, func(r *TokenRecord) bool { return r.Name == name }); at >= 0 {
 		return t.byID[at]
@@ -82,25 +84,25 @@ func (t tokens) with(r *TokenRecord) tokens {
 	return t
 }
 
-// without returns the tokens without the one at a place.
+// without returns the tokens without the one at that place.
 func (t tokens) without(place int) tokens {
 	t.byID = slices.Delete(slices.Clone(t.byID), place, place+1)
 	return t
 }
 
-// Token returns the API token of an ID; the ID 0 is that of anonymous callers.
+// Token returns the API token with that ID; for the ID 0, the record of anonymous callers.
 func (s *State) Token(id uint64) (*TokenRecord, bool) {
 	r, _, ok := s.tokens.find(id)
 	return r, ok
 }
 
-// TokenNamed returns the API token of that name.
+// TokenNamed returns the API token with that name.
 func (s *State) TokenNamed(name string) (*TokenRecord, bool) {
 	r := s.tokens.named(name)
 	return r, r != nil
 }
 
-// Tokens returns up to limit API tokens in ascending order of their IDs, those after an ID, which need not be one.
+// Tokens returns up to limit API tokens after an ID, in ascending order of their IDs. No token needs to have the ID.
 func (s *State) Tokens(after uint64, limit int) []*TokenRecord {
 	_, place, ok := s.tokens.find(after)
 	if ok && after != 0 {
@@ -122,7 +124,7 @@ func CheckTokenName(name string) error {
 	return names.Check("token name", name)
 }
 
-// grants holds the permissions of a token in CreateToken and UpdateToken.
+// grants is the permissions of a token in CreateToken, UpdateToken and a snapshot.
 type grants interface {
 	GetScopes() []string
 	GetExpiresAtMs() int64
@@ -130,7 +132,7 @@ type grants interface {
 	GetBurst() uint64
 }
 
-// checkGrants checks the form of what a token allows; whoever proposes it knows its meaning.
+// checkGrants checks the form of a token's permissions. The proposer checks their meaning.
 func checkGrants(g grants) error {
 	if n := len(g.GetScopes()); n > limits.TokenScopes {
 		return fmt.Errorf("%d scopes: expected at most %d", n, limits.TokenScopes)
@@ -155,7 +157,7 @@ func checkGrants(g grants) error {
 	return nil
 }
 
-// createToken adds a token. Repeating it changes nothing and succeeds.
+// createToken adds a token. Repeating it with the same hash changes nothing and succeeds.
 func (s *State) createToken(e entry) Result {
 	c := e.cmd.GetCreateToken()
 	err := CheckTokenName(c.GetName())
@@ -190,7 +192,7 @@ func (s *State) createToken(e entry) Result {
 	return Result{Token: made}
 }
 
-// updateToken replaces what a token allows.
+// updateToken replaces the permissions of a token or, with the ID 0, of anonymous callers.
 func (s *State) updateToken(e entry) Result {
 	c := e.cmd.GetUpdateToken()
 	old, _, ok := s.tokens.find(c.GetId())

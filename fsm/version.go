@@ -20,7 +20,7 @@ type kind struct {
 	apply func(*State, entry) Result
 }
 
-// kinds has every kind of command, by the number of its field in Command.body.
+// kinds holds every kind of command, by the number of its field in Command.body.
 var kinds = map[protoreflect.FieldNumber]kind{
 	10: {1, (*State).createLayout},
 	11: {1, (*State).acquireWorker},
@@ -54,9 +54,9 @@ func kindOf(cmd *commandv1.Command) (kind, bool) {
 	return k, ok
 }
 
-// MinVersion returns the fsm_version that introduced the command's kind: what a
-// proposer stamps into it, provided that it uses no newer field. A command without
-// a body has a version that no build supports.
+// MinVersion returns the fsm_version that introduced the command's kind. A proposer
+// stamps the command with it, provided that the command uses no newer field. For a
+// command without a body, MinVersion returns a version that no build supports.
 func MinVersion(cmd *commandv1.Command) uint32 {
 	k, ok := kindOf(cmd)
 	if !ok {
@@ -70,8 +70,8 @@ func MinVersion(cmd *commandv1.Command) uint32 {
 func (s *State) FSMVersion() uint32 { return s.version }
 
 // raiseVersion accepts commands up to a newer version from now on. A version that
-// is not newer changes nothing. That this build supports it is the Machine's to
-// check, since it is not the same on every replica.
+// is not newer changes nothing. The Machine checks that this build supports the
+// version, because builds differ between replicas.
 func (s *State) raiseVersion(e entry) Result {
 	if version := e.cmd.GetRaiseVersion().GetVersion(); version > s.version {
 		s.version = version

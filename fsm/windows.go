@@ -62,11 +62,11 @@ func (s *State) acquireWorker(e entry) Result {
 	return Result{Grant: l.workers.granted(number)}
 }
 
-// extendWindow moves the end of the holder's window, if the window is what the
-// holder believes it is: to cover the length requested from now on. An end that would
-// not be later stays as it is. A window that passed can be extended as long as no other
-// holder took the worker. A repetition of the worker's last extension changes nothing and
-// returns the window as it is, whatever time it carries.
+// extendWindow moves the end of the holder's window so that the window covers the
+// requested length from now. The window must have the end that the holder believes. An
+// end that would not be later stays. A window that has passed can be extended as long as
+// no other holder acquired the worker. A repetition of the worker's last extension
+// changes nothing and returns the present window, whatever time the repetition carries.
 func (s *State) extendWindow(e entry) Result {
 	c := e.cmd.GetExtendWindow()
 	l, refused := s.layoutNamed(c.GetLayout())
@@ -131,7 +131,7 @@ type claim interface {
 	GetUntilTick() int64
 }
 
-// held returns the worker of a claim if its holder is who claims it: the token is the
+// held returns the worker of a claim if its holder makes the claim: the token is the
 // worker's current one and was not released, and the nonce is the holder's. Extension and
 // release also require that the window ends where the holder believes, a compare-and-swap.
 // Neither check can replace the other, because a release lowers an end that an earlier
@@ -188,7 +188,8 @@ func (l *layout) full() *Refused {
 		"layout %q: all %d ticks are used; use another layout", l.name, l.ticks)
 }
 
-// exhausted refuses because no worker below the number end is free, or none of an owner's that has its part.
+// exhausted refuses because no worker below the number end is free or, for an owner that has its part, none of the
+// owner's workers.
 func (l *layout) exhausted(now int64, owner, end uint64) *Refused {
 	soonest := l.workers.soonest(owner, end)
 	if soonest >= l.ticks {
@@ -203,7 +204,7 @@ func (l *layout) exhausted(now int64, owner, end uint64) *Refused {
 		l.name, held, minus(free, now)).retryAt(free)
 }
 
-// besides says what the workers below the number end are, if not all.
+// besides returns a text that excludes the workers from the number end on; empty if end excludes none.
 func (l *layout) besides(end uint64) string {
 	if end == l.workers.size {
 		return ""

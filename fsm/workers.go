@@ -6,20 +6,20 @@ type worker struct {
 	from      int64 // the tick at which the acquisition of token began
 	token     uint64
 	nonceHash [hashBytes]byte
-	holder    string // as it is shown: with the token's name for an application
-	owner     uint64 // ID of the API token that it was acquired with; 0 if without one
-	released  bool   // the holder released it: its token is good for nothing anymore
+	holder    string // name as shown: with the token's name in front for an application
+	owner     uint64 // ID of the API token that acquired the worker; 0 without one
+	released  bool   // released by the holder, so that the token is void
 	extension extension
 
-	place        [heaps]int
-	newer, older int // the neighbours among the workers that the same holder had last; none at the ends
+	place        [heaps]int // places in the heaps
+	newer, older int        // neighbors in the list of the holder, see workers.held; none at the ends
 }
 
 // extension is the last extension of a worker under its token, so that a repetition is
-// known; zero if there was none.
+// recognized; zero if there was none.
 type extension struct {
 	id   uint64
-	from int64 // the end that it moved
+	from int64 // end of the window before the extension
 }
 
 // none stands for no worker.
@@ -27,9 +27,9 @@ const none = -1
 
 // workers are the workers of one layout.
 //
-// It keeps the invariant that uniqueness rests on: whatever was granted on a worker
-// lies below its high-water, and a new window begins at or above it. So the windows
-// of one worker are disjoint. The high-water only grows, except that the holder of
+// It keeps the invariant that uniqueness rests on: every tick that was granted on a
+// worker lies below its high-water, and a new window begins at or above it. So the
+// windows of one worker are disjoint. The high-water only grows, except that the holder of
 // the current token may return the rest of its own window, in which it issued
 // nothing. Every change of a high-water is made by grant, extend or release below.
 //
@@ -37,24 +37,24 @@ const none = -1
 // so they are the ones from count on, and their high-water is 0.
 type workers struct {
 	size   uint64 // the layout has the workers [0, size)
-	common uint64 // only members get those from here on
+	common uint64 // the workers [common, size) are for members only
 	roll          // the used workers
 
-	// byAge are heaps of all used workers: the common ones, and the members'.
+	// byAge holds two heaps of the used workers: the common ones, and those for members only.
 	byAge [2]ages
 
-	// ofToken are heaps of the workers that each API token was granted and no other holder since, at most [workers.part].
+	// ofToken holds, for each API token, a heap of the workers whose last holder acquired them with that token, at most
+	// [workers.part] of them.
 	ofToken map[uint64]ages
 
-	// held has for each holder the workers that it was granted and no other holder since,
-	// linked by worker.older in descending order of their tokens. Without the order a
-	// restored replica could not tell which worker is next once the newest went to
-	// another holder.
+	// held holds, for each holder, the list of the workers whose last holder it is, linked
+	// by worker.older in descending order of their tokens. Without the order, a restored
+	// replica would not know which worker is next after another holder got the newest.
 	held map[holding]span
 }
 
-// holding is the owner of a worker. Applications with different tokens do not share workers, whatever names they
-// give themselves, nor does one share those of a member.
+// holding identifies the holder of a worker. Applications with different tokens do not share workers, whatever names
+// they give themselves, and no application shares the workers of a member.
 type holding struct {
 	owner  uint64
 	holder string
@@ -62,16 +62,16 @@ type holding struct {
 
 func (k *worker) holding() holding { return holding{k.owner, k.holder} }
 
-// membersOnly is the most workers of a layout that only members get: enough for the voters of a cluster, so that
-// applications that take all workers do not end the issuing of members.
+// membersOnly is the greatest number of workers of a layout that are for members only. It is enough for the voters of a
+// cluster, so that members keep issuing when applications take all other workers.
 const membersOnly = 16
 
 func newWorkers(size uint64) workers {
 	return workers{size: size, common: size - min(membersOnly, size/4), ofToken: map[uint64]ages{}, held: map[holding]span{}}
 }
 
-// part is the number of workers that one API token gets: half of those that not only members get, so that an application that
-// takes all it can leaves some for others.
+// part is the greatest number of workers of one API token: half of the common ones, so that an application that takes
+// all it can leaves some for others.
 func (w *workers) part() int { return int((w.common + 1) / 2) }
 
 // full reports whether an owner had as many workers last as one token gets, and so gets no others.
@@ -80,15 +80,16 @@ func (w *workers) full(owner uint64) bool { return owner != 0 && len(w.ofToken[o
 // span is the ends of a list of workers: those with the newest and the oldest token.
 type span struct{ newest, oldest int }
 
-// ownLooks is how many of a holder's workers, from the oldest on, are looked at for one that
-// is free. The oldest usually is, as windows are alike; some may be held on to by others of
-// the same name, or have been a long window when the holder began to crash.
+// ownLooks is the number of a holder's workers, from the oldest on, among which pick searches a
+// free one. The oldest is usually free, because windows have similar lengths. Other processes of
+// the same name may hold some, and some may have a long window from before the holder crashed.
 const ownLooks = 16
 
 // pick chooses the worker to grant to a holder: among those below the number end whose high-water is at
 // most limit, the one that this holder had last; else another of its own, so that a
 // process that crashes in a loop does not use up the layout; else one that was never
-// used, the lowest number first; else the one with the lowest high-water. It is O(log n).
+// used, the lowest number first; else the one with the lowest high-water. A holder whose
+// token has its part gets one of the token's workers only. pick takes O(log n).
 func (w *workers) pick(by holding, end uint64, limit int64) (number int, ok bool) {
 	if own, had := w.held[by]; had {
 		if w.at(own.newest).highWater <= limit {
@@ -131,8 +132,8 @@ func (w *workers) highWater(number int) int64 {
 	return w.see(number).highWater
 }
 
-// soonest returns the lowest high-water of the workers that pick chooses from for an owner: the tick from which on one
-// is free.
+// soonest returns the lowest high-water of the workers that pick can choose for an owner: the tick from which on a
+// worker is free.
 func (w *workers) soonest(owner, end uint64) int64 {
 	if w.full(owner) {
 		return w.at(w.ofToken[owner][0]).highWater
@@ -143,8 +144,8 @@ func (w *workers) soonest(owner, end uint64) int64 {
 	return w.at(w.oldest(end)).highWater
 }
 
-// grant gives a worker that pick returned to a holder. from must not be below its
-// high-water, until must be above from, and token above every earlier one.
+// grant grants a worker that pick returned to a holder. from must not be below the
+// worker's high-water, until must be above from, and token above every earlier token.
 func (w *workers) grant(number int, by holding, nonceHash [hashBytes]byte, token uint64, from, until int64) {
 	if number == w.count() {
 		w.append(worker{newer: none, older: none})
@@ -168,7 +169,7 @@ func (w *workers) extend(number int, id uint64, until int64) {
 }
 
 // release lowers the high-water to next, which must be within the current window,
-// at or above every tick that its holder may have used or will use.
+// above every tick that its holder may have used or will use.
 func (w *workers) release(number int, next int64) {
 	w.at(number).released, w.at(number).extension = true, extension{}
 	w.setHighWater(number, next)
@@ -179,7 +180,7 @@ func (w *workers) setHighWater(number int, tick int64) {
 	w.fixAge(number)
 }
 
-// remember puts a worker, whose token is the newest, at the head of its holder's.
+// remember puts a worker, whose token is the newest, at the head of its holder's list.
 func (w *workers) remember(number int) {
 	k := w.at(number)
 	k.newer, k.older = none, none
@@ -194,7 +195,7 @@ func (w *workers) remember(number int) {
 	w.held[k.holding()] = own
 }
 
-// forget takes a worker out of its holder's.
+// forget removes a worker from its holder's list.
 func (w *workers) forget(number int) {
 	k := w.at(number)
 	own := w.held[k.holding()]
