@@ -12,7 +12,7 @@ type Bases struct {
 	Settled   bool                // a voter answered since the start, or there is no other voter
 	Disputed  bool                // the only other voter contradicts the own clock
 	Alone     bool                // there is no other voter
-	Suspended time.Duration       // of the machine, since its boot
+	Suspended time.Duration       // time for which the machine was suspended since its boot
 }
 
 // PeerBase is the last answer of a peer.

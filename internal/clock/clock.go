@@ -1,9 +1,9 @@
 // Package clock reads this process's clock and judges whether it can be trusted.
 //
 // Nothing here keeps IDs unique: granted windows do that, whatever a clock says.
-// A clock chooses among cells that were granted already, so a wrong one costs
-// availability or time order. This package decides when to rather be
-// unavailable.
+// A clock only chooses among cells that were granted already, so an incorrect
+// clock costs availability or time order. This package decides when a process
+// must be unavailable instead.
 package clock
 
 import (
@@ -32,8 +32,9 @@ func System() Source {
 	}
 }
 
-// Between is the time from one instant to another, in Unix milliseconds; negative when
-// the other is the earlier one. It saturates, so that instants from others may have any value.
+// Between returns the time from one instant to another, both in Unix milliseconds;
+// negative if the other instant is the earlier one. It saturates, so instants from
+// other processes may have any value.
 func Between(from, to int64) time.Duration {
 	const most = math.MaxInt64 / int64(time.Millisecond)
 	d := to - from

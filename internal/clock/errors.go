@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// SkewError says that the clock is ahead of the majority's by more than is allowed.
+// SkewError reports that the clock is further ahead of the majority's than the limit.
 type SkewError struct {
 	Ahead time.Duration
 	Limit time.Duration
@@ -15,9 +15,9 @@ func (e *SkewError) Error() string {
 	return fmt.Sprintf("this clock is %v ahead of the majority's, limit %v; correct the clock", e.Ahead, e.Limit)
 }
 
-// BehindError says that the clock is behind by more than the wait threshold.
+// BehindError reports that the clock is behind by more than the wait threshold.
 type BehindError struct {
-	// Behind is the time by which the clock is behind what was seen before.
+	// Behind is the time by which the clock is behind the time that it must have reached, usually the observed clock.
 	Behind time.Duration
 	// Limit is the wait threshold.
 	Limit time.Duration
@@ -27,5 +27,5 @@ func (e *BehindError) Error() string {
 	return fmt.Sprintf("this clock is %v behind, limit %v; correct the clock, or wait until it has caught up", e.Behind, e.Limit)
 }
 
-// RetryAfter is the time that the clock takes to catch up on its own.
+// RetryAfter returns the time that the clock takes to catch up without a correction.
 func (e *BehindError) RetryAfter() time.Duration { return e.Behind - e.Limit }

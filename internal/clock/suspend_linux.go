@@ -2,8 +2,8 @@ package clock
 
 import "golang.org/x/sys/unix"
 
-// suspended is for how many milliseconds since its boot the machine was
-// suspended: Go's monotonic clock stands still meanwhile.
+// suspended returns the time, in ms, for which the machine was suspended since
+// its boot. Go's monotonic clock stands still while the machine is suspended.
 func suspended() int64 {
 	var boot, mono unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot) != nil || unix.ClockGettime(unix.CLOCK_MONOTONIC, &mono) != nil {

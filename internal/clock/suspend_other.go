@@ -2,6 +2,7 @@
 
 package clock
 
-// suspended is not known here: after a suspension the clock counts as having
-// jumped, until peers agree with it or the process is started again.
+// suspended returns 0, because the time is not known on this platform. After a
+// suspension the clock counts as having jumped, until peers agree with it or the
+// process is restarted.
 func suspended() int64 { return 0 }

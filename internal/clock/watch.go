@@ -7,42 +7,42 @@ import (
 	"time"
 )
 
-// Limits are the greatest errors of a clock that are tolerated.
+// Limits holds the greatest errors of a clock that are tolerated.
 type Limits struct {
 	// WaitThreshold is the greatest time by which the clock may be behind the observed clock.
 	WaitThreshold time.Duration
 	// MaxOffset is the greatest time by which the clock may be ahead of the majority's.
 	MaxOffset time.Duration
-	// Swap lets a clock that is behind go on (rollback policy "swap").
+	// Swap permits issuing while the clock is behind (rollback policy "swap").
 	Swap bool
 }
 
 // suspendNoise is the greatest difference between two readings of the machine's clocks, in ms, that is not a suspension.
 const suspendNoise = 10
 
-// jumpPatience is the time for which a clock without peers must go right after a
-// jump before it is believed.
+// jumpPatience is the time for which a clock without peers must run without another
+// jump before it is trusted again.
 const jumpPatience = time.Minute
 
-// peerMaxAge is the time that a peer's answer counts. Members ask one peer a
-// second, so that 30 s are several answers from each of a usual cluster.
+// peerMaxAge is the time for which a peer's answer counts. A member queries one peer
+// per second, so 30 s bring several answers from each peer in a usual cluster.
 const peerMaxAge = 30 * time.Second
 
 // Watch compares this process's clock with its peers', with the replicated
 // observed clock and with its own past.
 //
 // Every clock is held as its base, wall - mono in this process's monotonic
-// time: a base stays what it is while its clock goes right, so a jump of our
-// own clock shows at once, in the next Check, without a new word from any peer.
+// time. A base stays the same while its clock runs correctly. So the next Check
+// detects a jump of the own clock, without a new answer from any peer.
 //
 // Check may be called from any goroutine and takes no lock.
 type Watch struct {
 	read      Source
 	observed  *atomic.Int64
-	suspended func() int64 // ms since the machine's boot
+	suspended func() int64 // time for which the machine was suspended since its boot; ms
 
 	// Check reads these.
-	reference atomic.Int64 // the base that our clock ought to have
+	reference atomic.Int64 // the base that the own clock should have
 	threshold atomic.Int64 // ms
 	maxOffset atomic.Int64 // ms
 	swap      atomic.Bool
@@ -52,17 +52,17 @@ type Watch struct {
 
 	mu     sync.Mutex
 	peers  map[string]peer
-	own    int64 // our base at the last Update
-	agreed bool  // a peer's clock agreed with ours once
-	alone  bool  // there are no peers
+	own    int64 // own base at the last Update
+	agreed bool  // the own clock agreed with a peer's once
+	alone  bool  // there is no other voter, see SetAlone
 	jumped int64 // Mono at the last jump that was seen without a peer
-	asleep int64 // how long the machine was suspended until the last Update, ms
+	asleep int64 // time for which the machine was suspended until the last Update; ms
 }
 
 type peer struct {
 	base  int64
-	mono  int64 // time of its answer
-	voter bool  // its clock counts; a nonvoter's is only shown
+	mono  int64 // monotonic time of the answer
+	voter bool  // the clock counts; a nonvoter's clock is only shown
 }
 
 // NewWatch returns a watch over a clock. observed is the replicated observed
@@ -97,7 +97,7 @@ func (w *Watch) Limits() Limits {
 // Now reads the clock.
 func (w *Watch) Now() Reading { return w.read() }
 
-// Check says whether an ID may be issued at this reading: nil, a [*SkewError]
+// Check returns nil if an ID may be issued at this reading, else a [*SkewError]
 // or a [*BehindError].
 func (w *Watch) Check(r Reading) error {
 	if r.Wall-r.Mono-w.reference.Load() > w.maxOffset.Load() ||
@@ -119,24 +119,24 @@ func (w *Watch) refusal(r Reading) error {
 	return nil
 }
 
-// Behind is the time by which a reading is behind the observed clock; negative when it is ahead of it.
+// Behind returns the time by which a reading is behind the observed clock; negative if the reading is ahead.
 func (w *Watch) Behind(r Reading) time.Duration {
 	return time.Duration(w.observed.Load()-r.Wall) * time.Millisecond
 }
 
-// Offset returns the difference between this clock and the majority's; positive is ahead.
+// Offset returns the difference between this clock and the majority's; positive if this clock is ahead.
 func (w *Watch) Offset() time.Duration {
 	r := w.read()
 	return time.Duration(r.Wall-r.Mono-w.reference.Load()) * time.Millisecond
 }
 
-// Off reports whether this clock is further from the majority's than allowed, either way.
+// Off reports whether this clock is further from the majority's than the limit, ahead or behind.
 func (w *Watch) Off() bool {
 	return w.Offset().Abs() > time.Duration(w.maxOffset.Load())*time.Millisecond
 }
 
 // Unfit reports whether this process should not lead: its clock is off, or
-// behind the observed clock while some peer's is not.
+// its clock is behind the observed clock while some voter's is not.
 func (w *Watch) Unfit() bool {
 	if w.Off() {
 		return true
@@ -156,9 +156,9 @@ func (w *Watch) Unfit() bool {
 	return false
 }
 
-// Trusted reports whether this clock may be shown to others as the time: it is
-// not off, peers were asked (or there are none), and they do not
-// contradict it.
+// Trusted reports whether this clock may become the observed clock: it is not off,
+// a voter answered since the start (or there is no other voter), and the only other
+// voter does not contradict it.
 func (w *Watch) Trusted() bool {
 	return w.settled.Load() && !w.disputed.Load() && !w.Off()
 }
@@ -166,13 +166,13 @@ func (w *Watch) Trusted() bool {
 // Settled reports whether a voter answered since the start, or there is no other voter.
 func (w *Watch) Settled() bool { return w.settled.Load() }
 
-// ObservePeer is [Watch.ObserveMember] of a peer whose clock counts.
+// ObservePeer calls [Watch.ObserveMember] for a voter.
 func (w *Watch) ObservePeer(id string, wall int64, rtt time.Duration) {
 	w.ObserveMember(id, wall, rtt, true)
 }
 
-// ObserveMember takes a peer's answer: its wall clock in Unix milliseconds, read
-// rtt/2 ago. That of a nonvoter has no say in what time it is.
+// ObserveMember notes a peer's answer: the peer's wall clock in Unix milliseconds,
+// read rtt/2 ago. The clock of a nonvoter does not count.
 func (w *Watch) ObserveMember(id string, wall int64, rtt time.Duration, voter bool) {
 	r := w.read()
 	w.mu.Lock()
@@ -181,7 +181,7 @@ func (w *Watch) ObserveMember(id string, wall int64, rtt time.Duration, voter bo
 	w.Update()
 }
 
-// ForgetPeer drops what is known of a peer that went away.
+// ForgetPeer drops the last answer of a peer that went away.
 func (w *Watch) ForgetPeer(id string) {
 	w.mu.Lock()
 	delete(w.peers, id)
@@ -189,7 +189,7 @@ func (w *Watch) ForgetPeer(id string) {
 	w.Update()
 }
 
-// PeerOffset returns the difference between a peer's clock and this one; positive is ahead.
+// PeerOffset returns the difference between a peer's clock and this one; positive if the peer is ahead.
 func (w *Watch) PeerOffset(id string) (time.Duration, bool) {
 	r := w.read()
 	w.mu.Lock()
@@ -198,9 +198,10 @@ func (w *Watch) PeerOffset(id string) (time.Duration, bool) {
 	return time.Duration(p.base-(r.Wall-r.Mono)) * time.Millisecond, ok
 }
 
-// Update decides again what our clock ought to read. Call it about once a
-// second; with no peer to ask it follows slow corrections of the own clock
-// (NTP slews) and the time that the machine was suspended, but no jump; see SetAlone.
+// Update recomputes the base that the own clock should have. The caller repeats it
+// about once per second. Without a peer's answer, Update follows slow corrections of
+// the own clock (NTP slews) and suspensions of the machine, but no jump; see
+// [Watch.SetAlone].
 func (w *Watch) Update() {
 	r := w.read()
 	own := r.Wall - r.Mono
@@ -209,7 +210,7 @@ func (w *Watch) Update() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if slept := w.suspended() - w.asleep; slept > suspendNoise {
-		// The monotonic clock stood still, and every other clock went on.
+		// The monotonic clock stood still, and every other clock continued.
 		w.asleep += slept
 		w.own += slept
 		w.reference.Add(slept)
@@ -230,7 +231,7 @@ func (w *Watch) Update() {
 	}
 	slices.Sort(bases)
 
-	moved := own - w.own // since the last time; slow corrections of the own clock only
+	moved := own - w.own // movement since the last Update; only slow corrections unless the clock jumped
 	w.own = own
 	before := w.reference.Load()
 	disputed := false
@@ -263,11 +264,12 @@ func (w *Watch) Update() {
 	w.disputed.Store(disputed)
 }
 
-// settle decides between our clock and that of the only peer there is, by
-// their bases; it reports whether it can't. A member that is behind what a majority
-// observed is wrong. Otherwise a member that jumped knows it from its own past, and of two
-// that differ, the one that never agreed with another member gives way if it is
-// ahead, because it could poison the observed clock.
+// settle decides between the own clock and the clock of the only other voter, by
+// their bases. disputed reports that it cannot decide. A clock that is behind the
+// observed clock by more than the wait threshold is incorrect. Otherwise a member
+// recognizes its own jump from its past. If the two clocks still differ, a member
+// that never agreed with another yields if its clock is ahead, because its clock
+// could poison the observed clock.
 func (w *Watch) settle(own, other, mono int64) (disputed bool) {
 	limit := w.maxOffset.Load()
 	if distance(own, other) <= limit {
@@ -286,8 +288,8 @@ func (w *Watch) settle(own, other, mono int64) (disputed bool) {
 	return true
 }
 
-// SetAlone says whether there is no member to ask: this member is the only voter of
-// its cluster. Then a jump is believed after a minute without another.
+// SetAlone sets whether this member is the only voter of its cluster. A lone member
+// trusts its clock again after a minute without another jump.
 func (w *Watch) SetAlone(alone bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

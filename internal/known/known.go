@@ -1,5 +1,5 @@
-// Package known finds what a message says beyond this program's schema. A program that ignored it could do something
-// else than the sender requested, or than the other replicas do.
+// Package known finds fields and enum values of a message that are not in this program's schema. A program that ignored
+// them could do something else than the sender requested, or than the other replicas do.
 package known
 
 import (
@@ -10,7 +10,8 @@ import (
 )
 
 // Check returns an error that names the first field or enum value in m, at any depth, that is not in this program's
-// schema; nil if there is none. The depth is bounded by that of the schema, which no recursive message may be part of.
+// schema; nil if there is none. The depth of m is bounded by the depth of the schema, which must have no recursive
+// message.
 func Check(m protoreflect.Message) error {
 	if unknown := m.GetUnknown(); len(unknown) > 0 {
 		number, _, _ := protowire.ConsumeTag(unknown)
@@ -19,7 +20,7 @@ func Check(m protoreflect.Message) error {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
 		field := fields.Get(i)
-		if field.Message() == nil && field.Enum() == nil || !m.Has(field) { // any number and any text is known
+		if field.Message() == nil && field.Enum() == nil || !m.Has(field) { // every number and every text is known
 			continue
 		}
 		if err := checkField(field, m.Get(field)); err != nil {

@@ -7,35 +7,36 @@ import "time"
 
 // The limits of one call, over every protocol.
 const (
-	// Count is the most IDs or numbers of a call. Their ranges are a small answer, however many IDs
-	// the ranges hold.
+	// Count is the greatest number of IDs or numbers per call. An answer in ranges is small, however
+	// many IDs the ranges hold.
 	Count = 1_000_000
-	// Packed is the most IDs of an answer in packed form. At 8 bytes each, the answer stays below
+	// Packed is the greatest number of IDs of an answer in packed form. At 8 bytes each, the answer stays below
 	// the 4 MiB that gRPC clients accept by default.
 	Packed = 500_000
-	// Texts is the most IDs or numbers of an answer that holds each as text: UUIDs over gRPC, plain
-	// text over HTTP, arrays over Redis. A UUID takes 38 bytes, so the answer stays below 4 MiB too.
+	// Texts is the greatest number of IDs or numbers of an answer that holds each as text: UUIDs over gRPC,
+	// plain text over HTTP, arrays over Redis. A UUID takes 38 bytes, so the answer stays below 4 MiB too.
 	Texts = 100_000
-	// Formatted is the most numbers of an answer that holds each in the format of its sequence too.
+	// Formatted is the greatest number of numbers of an answer that also holds each in the format of its sequence.
 	Formatted = 1000
 	// RequestIDBytes is the length of the longest request ID.
 	RequestIDBytes = 64
 	// RequestBytes is the size of the largest request: a gRPC message, an HTTP body, a Redis command.
 	RequestBytes = 64 << 10
-	// CallTimeout is the deadline of a call that brings none, in the server as in the Go client.
+	// CallTimeout is the time limit of a call without a deadline, in the server and in the Go client.
 	CallTimeout = 10 * time.Second
 	// AnswerBytes is the size of the largest answer that a client reads. A million IDs take that much
 	// where a layout's sequence is so narrow that each range holds one or two.
 	AnswerBytes = 64 << 20
-	// AnswerWindow is the number of bytes of an answer that a client takes before it reads any of them, and AnswersWindow
-	// those of all answers of a connection. gRPC measures the delay of a connection with a ping per answer unless they are set.
+	// AnswerWindow is the number of bytes of an answer that a client accepts before it reads any of them, and AnswersWindow
+	// the number for all answers of a connection. Unless both are set, gRPC sends a ping per answer to measure the delay of
+	// the connection.
 	AnswerWindow  = 1 << 20
 	AnswersWindow = 4 << 20
 )
 
 // Lanes and names.
 const (
-	// Lanes is the most workers that one process holds per layout.
+	// Lanes is the greatest number of workers that one process holds per layout.
 	Lanes = 64
 	// NameBytes is the length of the longest name of a holder or a sequence, and of a member's ID.
 	NameBytes = 128
@@ -47,7 +48,7 @@ const (
 
 // Limits of an API token.
 const (
-	// TokenScopes is the most scopes of a token, and ScopeBytes the length of the longest.
+	// TokenScopes is the greatest number of scopes of a token, and ScopeBytes the length of the longest.
 	TokenScopes = 64
 	ScopeBytes  = 256
 	// TokenRate is the greatest rate per second of a token, and the greatest burst.
@@ -82,7 +83,7 @@ const (
 	DefaultBlockDuration = 10 * time.Second
 	MaxBlockDuration     = time.Hour
 
-	// DefaultMinBlock and DefaultMaxBlock bound how many numbers a block has.
+	// DefaultMinBlock and DefaultMaxBlock are the default bounds of the numbers of a block.
 	DefaultMinBlock = 100
 	DefaultMaxBlock = 10_000_000
 	// MaxBlock is the greatest value of either bound.

@@ -1,8 +1,8 @@
-// Package names has the rule for the names of sequences, holders and members, and for texts about them.
+// Package names holds the rule for the names of sequences, holders and members, and for texts about them.
 //
 // The rule is part of the state machine: replicas must agree about every name, whichever version of Go they
-// were built with. So the rule reads no tables of Unicode, which differ between versions: what it needs of
-// them is written out. Package nfc has the rule for a name that is new, which does read them.
+// were built with. So the rule reads no tables of Unicode, which differ between versions: the parts that it
+// needs are written out. Package nfc holds the rule for new names, which reads the tables.
 package names
 
 import (
@@ -16,8 +16,8 @@ import (
 // reserved begins the names that are kept for Snowraft itself.
 const reserved = "$"
 
-// Check returns an error unless name has 1 to 128 bytes of visible UTF-8 and is not reserved. The noun begins
-// the error.
+// Check returns an error unless name has 1 to 128 bytes of visible UTF-8 and is not reserved. The error begins
+// with noun.
 func Check(noun, name string) error {
 	if name == "" || len(name) > limits.NameBytes {
 		return fmt.Errorf("%s of %d bytes: expected 1 to %d bytes", noun, len(name), limits.NameBytes)
@@ -36,8 +36,8 @@ func Check(noun, name string) error {
 	return nil
 }
 
-// CheckText returns an error unless text, which may be empty, is UTF-8 on one line that no character steers. The
-// noun begins the error.
+// CheckText returns an error unless text, which may be empty, is UTF-8 without control characters, ends of lines and
+// changes of direction. The error begins with noun.
 func CheckText(noun, text string) error {
 	if !utf8.ValidString(text) {
 		return fmt.Errorf("%s %q: expected UTF-8", noun, text)
@@ -61,8 +61,8 @@ func control(r rune) bool {
 	return true
 }
 
-// invisible reports whether r is a space, or a character that changes other characters or nothing: a control,
-// a mark of direction, a filler, a selector of variants, a tag, or no character.
+// invisible reports whether r is a space, or a code point that shows nothing of its own: a control, a mark of
+// direction, a filler, a selector of variants, a tag, or not a character.
 func invisible(r rune) bool {
 	switch {
 	case r <= 0x20, r >= 0x7f && r <= 0xa0, r == 0xad:

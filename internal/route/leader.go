@@ -17,8 +17,8 @@ const (
 	lastPause  = 50 * time.Millisecond
 )
 
-// AtLeader makes a call: here while this member leads, else there, until a member answers as the
-// leader. Only a harmless call is tried again after an unknown outcome.
+// AtLeader calls here while this member leads, and there while another member leads, until a member
+// answers as the leader. Only a harmless call is tried again after an unknown outcome.
 func (r *Router) AtLeader(ctx context.Context, harmless bool, here func(context.Context) error,
 	there func(context.Context, cluster.Member) error) error {
 	var o outcome
@@ -51,8 +51,8 @@ func (r *Router) try(ctx context.Context, harmless bool, here func(context.Conte
 	return err
 }
 
-// hold tries until there is no error that another leader would fix, for as long as calls wait
-// for one.
+// hold repeats try, for as long as calls wait for a leader, until try succeeds or fails with an error
+// that another leader would not fix.
 func (r *Router) hold(ctx context.Context, try func() error, fixes func(error) bool) error {
 	until, pause := endOfWait(ctx), firstPause
 	for {
@@ -80,8 +80,8 @@ func (r *Router) hold(ctx context.Context, try func() error, fixes func(error) b
 	}
 }
 
-// endOfWait returns the time until which a call waits for a leader: for Wait, and early enough for its caller to get the
-// reason before the deadline.
+// endOfWait returns the time until which a call waits for a leader: the end of Wait, or earlier so that the caller gets
+// the reason before the deadline.
 func endOfWait(ctx context.Context) time.Time {
 	now := time.Now()
 	wait := Wait
@@ -98,12 +98,12 @@ type leadership interface {
 	LeaderChanged() <-chan struct{}
 }
 
-// errReplaced is the outcome of a call to a leader that another one replaced before it answered.
+// errReplaced reports that another member replaced the leader before that leader answered the call.
 var errReplaced = fmt.Errorf("the leader was replaced before it answered: %w", cluster.ErrUnknownOutcome)
 
-// whileLeading is ctx until another member than this is known to lead; then its cause is
-// errReplaced. A leader that hangs, or whose answers do not get through, keeps no call waiting
-// for longer than the others need to replace it.
+// whileLeading returns a copy of ctx that is canceled, with the cause errReplaced, once a member other
+// than leaderID is known to lead. So a call waits for a leader that hangs, or whose answers are lost,
+// only until the other members have replaced that leader.
 func whileLeading(ctx context.Context, of leadership, leaderID string) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {

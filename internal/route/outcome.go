@@ -13,7 +13,7 @@ import (
 )
 
 // outcome is the result of all tries of one call.
-type outcome struct{ unknown error } // of a try that may have been done
+type outcome struct{ unknown error } // error of the last try that may have had an effect; nil if none
 
 func (o *outcome) see(err error) {
 	if errors.Is(err, cluster.ErrUnknownOutcome) {
@@ -21,8 +21,8 @@ func (o *outcome) see(err error) {
 	}
 }
 
-// of is the error of the call, given that of its last try: that no member leads now, or that the
-// leader shuts down or is too busy, undoes nothing of what an earlier try may have done.
+// of returns the error of the call, given the error of its last try. An earlier try may have had an
+// effect, also if no member leads now or if the leader shuts down or is too busy.
 func (o *outcome) of(err error) error {
 	if o.unknown != nil && turnedAway(err) {
 		return o.unknown
@@ -30,7 +30,7 @@ func (o *outcome) of(err error) error {
 	return err
 }
 
-// turnedAway reports whether an error only says that a try was not made, and nothing of those before it.
+// turnedAway reports whether an error means only that a try was not made, and says nothing of the earlier tries.
 func turnedAway(err error) bool {
 	var skew *clock.SkewError
 	var behind *clock.BehindError
@@ -38,7 +38,7 @@ func turnedAway(err error) bool {
 		errors.As(err, &skew) || errors.As(err, &behind) || errors.Is(err, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_OVERLOADED})
 }
 
-// noLeader reports whether an error says that no member was found that leads. Nothing was done.
+// noLeader reports whether an error means that no leader was found, and so nothing was done.
 func noLeader(err error) bool {
 	return !errors.Is(err, cluster.ErrUnknownOutcome) && (errors.Is(err, member.ErrNoLeader) || errors.Is(err, cluster.ErrNotLeader))
 }
@@ -52,7 +52,7 @@ func retryable(err error, harmless bool) bool {
 // not issued then, whatever became of the block.
 func leaderless(err error) bool { return errors.Is(err, cluster.ErrUnknownOutcome) || noLeader(err) }
 
-// ungranted makes a [member.ErrNoLeader] of an error that leaves open what became of a block.
+// ungranted turns an error that leaves the outcome of a block open into a [member.ErrNoLeader].
 func ungranted(sequence string, err error) error {
 	if err == nil || !leaderless(err) || errors.Is(err, member.ErrNoLeader) && noLeader(err) {
 		return err

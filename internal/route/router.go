@@ -1,6 +1,6 @@
-// Package route brings calls to the member that leads. A call waits while no member leads, goes to
-// the next leader when the one that was asked is replaced, and is repeated only if its rule allows
-// that after an unknown outcome.
+// Package route brings calls to the member that leads. A call waits while no member leads, and goes
+// to the next leader when the leader that it was sent to is replaced. After an unknown outcome, only
+// a harmless call is repeated.
 package route
 
 import (
@@ -51,9 +51,9 @@ func New(m *member.Member, peers Peers) *Router {
 	return r
 }
 
-// Next issues the next numbers of a sequence: those of a relaxed one from this member's memory,
-// those of a strict one, and of requests with an ID, at the leader. Callers of a strict sequence
-// on behalf of the same principal share calls to the leader.
+// Next issues the next numbers of a sequence. Numbers of a relaxed sequence come from this member's
+// memory. Numbers of a strict sequence, and those of requests with an ID, come from the leader.
+// Callers of a strict sequence on behalf of the same principal share calls to the leader.
 func (r *Router) Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
 	if requestID != "" {
 		return r.nextAtLeader(ctx, sequence, count, requestID)
@@ -74,7 +74,8 @@ func (r *Router) Next(ctx context.Context, sequence string, count uint64, reques
 	}
 }
 
-// relaxed issues numbers from memory unless the sequence is strict, which the leader alone may know.
+// relaxed issues numbers from memory unless the sequence is strict. At first, only the leader may know that a sequence
+// has become strict.
 func (r *Router) relaxed(ctx context.Context, sequence string, count uint64) (n member.Numbering, strict bool, err error) {
 	c, err := r.member.Counter(ctx, sequence)
 	if err != nil || c.Strict() {
@@ -86,7 +87,7 @@ func (r *Router) relaxed(ctx context.Context, sequence string, count uint64) (n 
 	return n, false, err
 }
 
-// held is relaxed for as long as calls wait for a leader that grants a block.
+// held repeats relaxed for as long as calls wait for a leader that grants a block.
 func (r *Router) held(ctx context.Context, sequence string, count uint64) (n member.Numbering, strict bool, err error) {
 	err = r.Hold(ctx, func() (err error) {
 		n, strict, err = r.relaxed(ctx, sequence, count)
@@ -107,7 +108,7 @@ func (r *Router) nextAtLeader(ctx context.Context, sequence string, count uint64
 	return n, err
 }
 
-// Last returns the last number that was issued, of a strict sequence linearizably.
+// Last returns the last number that was issued; for a strict sequence, the read is linearizable.
 func (r *Router) Last(ctx context.Context, sequence string) (last int64, ok bool, err error) {
 	var strict bool
 	look := func() error {
@@ -135,8 +136,8 @@ func (r *Router) Last(ctx context.Context, sequence string) (last int64, ok bool
 	return last, ok, err
 }
 
-// Hold tries what this member can do alone once a leader has granted or confirmed something, for
-// as long as calls wait for a leader.
+// Hold repeats try for as long as calls wait for a leader. try is work of this member that only needs
+// a leader to grant or confirm something.
 func (r *Router) Hold(ctx context.Context, try func() error) error {
 	return r.hold(ctx, try, leaderless)
 }

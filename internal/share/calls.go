@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Divisible is an answer of which each caller gets a part.
+// Divisible is an answer that can be divided among callers.
 type Divisible[A any] interface {
 	// Part returns the count numbers that follow the first skip ones.
 	Part(skip, count uint64) A
 }
 
-// Calls makes calls that its callers share.
+// Calls makes calls that several callers share.
 type Calls[A Divisible[A]] struct {
 	call    func(ctx context.Context, key Key, count uint64) (A, error)
 	alone   func(error) bool
@@ -29,14 +29,15 @@ type caller[A any] struct {
 	err    error
 }
 
-// New returns Calls, each for at most limit numbers and for at most timeout. After a failure of
-// which alone reports that it need not concern all callers, each is served by a call of its own.
+// New returns Calls. Each call requests at most limit numbers, or all that one caller wants, and lasts
+// at most timeout. If alone reports that a failure need not concern all callers of a call, each of
+// them is served by a call of its own.
 func New[A Divisible[A]](limit uint64, timeout time.Duration, alone func(error) bool,
 	call func(ctx context.Context, key Key, count uint64) (A, error)) *Calls[A] {
 	return &Calls[A]{call: call, alone: alone, timeout: timeout, lines: NewLines[*caller[A]](limit)}
 }
 
-// Do returns the caller's part of the answer to a call that began after it came.
+// Do returns the caller's part of the answer to a call that began after Do was called.
 func (c *Calls[A]) Do(ctx context.Context, key Key, count uint64) (answer A, err error) {
 	mine := &caller[A]{done: make(chan struct{})}
 	c.mu.Lock()

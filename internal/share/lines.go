@@ -1,5 +1,5 @@
-// Package share lets many callers share one call for numbers: while a call for a sequence is in
-// progress those that come wait, and the next call serves as many of them as it can.
+// Package share lets many callers share one call for numbers. While a call for a sequence is in
+// progress, further callers wait, and the next call serves as many of them as it can.
 package share
 
 import "slices"
@@ -11,14 +11,14 @@ type Key struct {
 	Principal any // comparable; nil where all callers are alike
 }
 
-// Lines are callers that wait for numbers, in a line for each key. One goroutine at a time
-// may use them.
+// Lines holds the callers that wait for numbers, in a line for each key. One goroutine at a time
+// may use it.
 type Lines[T comparable] struct {
 	limit uint64 // numbers per call
 	byKey map[Key]*Line[T]
 }
 
-// Line is the callers of one key, in the order in which they came.
+// Line holds the callers of one key, in the order in which they came.
 type Line[T comparable] struct {
 	Key     Key
 	waiting []Seat[T]
@@ -30,7 +30,7 @@ type Seat[T comparable] struct {
 	Count  uint64 // numbers wanted
 }
 
-// NewLines returns empty lines. A call requests at most limit numbers, or for those of one caller.
+// NewLines returns empty Lines. A call requests at most limit numbers, or all that one caller wants.
 func NewLines[T comparable](limit uint64) Lines[T] {
 	return Lines[T]{limit: limit, byKey: make(map[Key]*Line[T])}
 }
@@ -39,7 +39,7 @@ func NewLines[T comparable](limit uint64) Lines[T] {
 func (l *Lines[T]) Len() int { return len(l.byKey) }
 
 // Join adds a caller that wants count numbers. If no call is in progress, idle is
-// true and boarding the line is up to the caller of Join.
+// true and the caller of Join must board the line.
 func (l *Lines[T]) Join(key Key, count uint64, caller T) (line *Line[T], idle bool) {
 	line = l.byKey[key]
 	if idle = line == nil; idle {
@@ -50,8 +50,9 @@ func (l *Lines[T]) Join(key Key, count uint64, caller T) (line *Line[T], idle bo
 	return line, idle
 }
 
-// Board takes those that the next call serves, in order, and the sum of what they want. When the
-// call is over, the line is boarded again; if it is empty then, it is closed.
+// Board takes the callers that the next call serves, in order, and returns them with the sum of the
+// numbers that they want. When the call is over, the line must be boarded again. If no caller waits in
+// the line, Board closes it and returns no seats.
 func (l *Lines[T]) Board(line *Line[T]) (seats []Seat[T], total uint64) {
 	if len(line.waiting) == 0 {
 		delete(l.byKey, line.Key)

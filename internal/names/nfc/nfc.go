@@ -1,11 +1,11 @@
-// Package nfc has the rule for a name that is new: what package names requires, and Unicode's normalization
-// form C, so that two canonically equivalent names are not two sequences or two holders. Different characters
-// that look alike stay different names.
+// Package nfc holds the rule for new names: the rule of package names, printable characters, and Unicode's
+// normalization form C, so that two canonically equivalent names are not two sequences or two holders. Names
+// of different characters that look alike stay different.
 //
 // The rule reads the Unicode tables of the program that it is built into, and two members of different
 // versions may disagree about a character that is new to Unicode. So only a proposer may apply the rule,
-// before a name is in the log. The state machine, and whoever looks a name up, applies that of package names.
-// A name of characters that were assigned when it was checked is in the form in every later version as well.
+// before a name is in the log. The state machine and lookups of a name apply the rule of package names. A name
+// of characters that were assigned when it was checked is in normalization form C in every later version too.
 package nfc
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/snowraft/snowraft/internal/names"
 )
 
-// Check returns an error unless name may be given to something new. The noun begins the error.
+// Check returns an error unless name may be given to something new. The error begins with noun.
 func Check(noun, name string) error {
 	if err := names.Check(noun, name); err != nil {
 		return err
@@ -34,7 +34,8 @@ func Check(noun, name string) error {
 	return nil
 }
 
-// CheckProcess returns an error unless name may be given to a process: its lanes append a slash and a number.
+// CheckProcess returns an error unless name may be given to a process, whose lanes append a slash and a number. The
+// error begins with noun.
 func CheckProcess(noun, name string) error {
 	if len(name) > limits.ProcessBytes {
 		return fmt.Errorf("%s of %d bytes: expected 1 to %d bytes", noun, len(name), limits.ProcessBytes)
