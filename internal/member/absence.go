@@ -13,27 +13,27 @@ import (
 )
 
 const (
-	// absenceWait is the time that the leader may take to say whether there is something that this
-	// member's replica does not have, and the replica to get it then.
+	// absenceWait is the time limit for the leader to answer whether something exists that this member's
+	// replica does not have, and for the replica to receive it then.
 	absenceWait = 500 * time.Millisecond
-	// maxAsking is the greatest number of such calls to the leader at once, the others follow them: whoever can
-	// reach a member can ask it for any names, and must not keep the leader busy with them.
+	// maxAsking is the greatest number of such calls to the leader at once; further calls wait. A client that can reach
+	// a member can request any names, and must not keep the leader busy with them.
 	maxAsking = 64
 )
 
-// Finder says what there is for sure: as it was at some moment after the call. A replica alone can
-// say that of what it has, because a moment does not matter, and not of what it does not have: it may have been
-// created long ago, and this member be new, or have just started, or be cut off.
+// Finder reports what existed at some moment after the call. A replica alone is enough if it has the sequence or layout,
+// because an older moment does no harm. It is not enough if it lacks the sequence or layout, which may have been created
+// long ago: this member may be new, may have just started, or may be cut off.
 type Finder interface {
-	// SequenceGeneration is the generation of a sequence, which is its place in the log; not ok if
-	// there is none.
+	// SequenceGeneration returns the generation of a sequence, which is the log index of its last change; not ok if
+	// there is no such sequence.
 	SequenceGeneration(ctx context.Context, name string) (generation uint64, ok bool, err error)
 	// LayoutExists reports whether there is a layout of this name.
 	LayoutExists(ctx context.Context, name string) (bool, error)
 }
 
-// UnsettledError says that this member does not know something and could not ask the leader whether it
-// exists. It is an [ErrNoLeader].
+// UnsettledError reports that this member does not know a sequence or a layout and could not query the
+// leader for it. It is an [ErrNoLeader].
 type UnsettledError struct {
 	Noun, Name string
 	Cause      error
@@ -43,10 +43,10 @@ func (e *UnsettledError) Error() string {
 	return fmt.Sprintf("this member does not know the %s %q, and could not query the leader: %v", e.Noun, e.Name, e.Cause)
 }
 
-// Is makes it an ErrNoLeader. Its cause is not in its chain, because nothing was done.
+// Is reports whether the target is ErrNoLeader. The cause is not in the chain, because nothing was done.
 func (e *UnsettledError) Is(target error) bool { return target == ErrNoLeader }
 
-// settleSequence makes sure that this member's replica is right about a sequence which it did not have:
+// settleSequence makes sure that this member's replica is right about a sequence that it did not have:
 // if it still does not, there was none at some moment after the call began. The error is an
 // [UnsettledError], or that of ctx.
 func (m *Member) settleSequence(ctx context.Context, name string) error {
@@ -66,7 +66,7 @@ func (m *Member) settleSequence(ctx context.Context, name string) error {
 	})
 }
 
-// settleLayout is settleSequence of a layout.
+// settleLayout is settleSequence for a layout.
 func (m *Member) settleLayout(ctx context.Context, name string) error {
 	return m.settle(ctx, "layout", name, func(ctx context.Context, l Leader) error {
 		exists, err := l.LayoutExists(ctx, name)
@@ -93,7 +93,7 @@ func (m *Member) awaitLayout(ctx context.Context, name string) error {
 	}
 }
 
-// settle queries the leader about a name.
+// settle calls ask with the leader, for at most absenceWait.
 func (m *Member) settle(ctx context.Context, noun, name string, ask func(context.Context, Leader) error) error {
 	bounded, cancel := context.WithTimeout(ctx, absenceWait)
 	defer cancel()
@@ -108,7 +108,7 @@ func (m *Member) settle(ctx context.Context, noun, name string, ask func(context
 	}
 }
 
-// inTurn queries the leader when fewer than maxAsking do.
+// inTurn calls ask with the leader once fewer than maxAsking other calls do.
 func (m *Member) inTurn(ctx context.Context, ask func(context.Context, Leader) error) error {
 	l, err := m.awaitLeader(ctx)
 	if err != nil {
@@ -139,8 +139,8 @@ func (m *Member) awaitLeader(ctx context.Context) (Leader, error) {
 	}
 }
 
-// SequenceAtLeader is a sequence as it is at some moment after the call; only the leader knows. It fails
-// with an [UnknownSequenceError], which names no others, or with [cluster.ErrNotLeader].
+// SequenceAtLeader returns a sequence as it was at some moment after the call; only the leader can. It fails
+// with an [UnknownSequenceError], which suggests no other names, or with [cluster.ErrNotLeader].
 func (m *Member) SequenceAtLeader(ctx context.Context, name string) (fsm.Sequence, error) {
 	s, ok, err := atLeader(ctx, m, m.fsm.Sequence, name)
 	if err == nil && !ok {
@@ -155,7 +155,7 @@ func (m *Member) SequenceGeneration(ctx context.Context, name string) (uint64, b
 	return s.Generation, ok, err
 }
 
-// LayoutAtLeader is a layout as of some moment after the call; only the leader knows. It fails with an
+// LayoutAtLeader returns a layout as it was at some moment after the call; only the leader can. It fails with an
 // [UnknownLayoutError], or with [cluster.ErrNotLeader].
 func (m *Member) LayoutAtLeader(ctx context.Context, name string) (*snowflake.Layout, error) {
 	l, ok, err := atLeader(ctx, m, m.fsm.Layout, name)
@@ -165,8 +165,8 @@ func (m *Member) LayoutAtLeader(ctx context.Context, name string) (*snowflake.La
 	return l, err
 }
 
-// ConfigAtLeader is the configuration of the cluster as it is at some moment after the call; only the leader
-// can tell. It fails with [cluster.ErrNotLeader], also before a new cluster has been given one.
+// ConfigAtLeader returns the configuration of the cluster as it was at some moment after the call; only the leader
+// can. It fails with [cluster.ErrNotLeader], also before the configuration of a new cluster is set.
 func (m *Member) ConfigAtLeader(ctx context.Context) (*commandv1.Config, error) {
 	config, ok, err := atLeader(ctx, m, func(string) (*commandv1.Config, bool) {
 		c := m.fsm.ConfigValue()
@@ -178,8 +178,8 @@ func (m *Member) ConfigAtLeader(ctx context.Context) (*commandv1.Config, error) 
 	return config, err
 }
 
-// ReadIndex returns an index of the log that this member has applied, and that every command that was acknowledged before
-// the call lies at or before; only the leader knows. It fails with [cluster.ErrNotLeader].
+// ReadIndex returns a log index that this member has applied. Every command that was acknowledged before the call is at
+// that index or before it. Only the leader can; ReadIndex fails with [cluster.ErrNotLeader] on other members.
 func (m *Member) ReadIndex(ctx context.Context) (uint64, error) {
 	index, _, err := atLeader(ctx, m, func(string) (uint64, bool) { return m.fsm.Applied(), true }, "")
 	return index, err
@@ -191,7 +191,7 @@ func (m *Member) LayoutExists(ctx context.Context, name string) (bool, error) {
 	return ok, err
 }
 
-// atLeader returns what find found, if this member still leads after that.
+// atLeader returns the result of find, if this member still leads after find returned.
 func atLeader[T any](ctx context.Context, m *Member, find func(name string) (T, bool), name string) (found T, ok bool, err error) {
 	lt := m.leaderTerm.Load()
 	if lt == nil {

@@ -11,8 +11,8 @@ type Actor struct {
 	Kind  commandv1.ActorKind
 	Token uint64 // ID of the API token; 0 for every other kind
 	Name  string // ID of the member; empty for every other kind
-	// JudgedAt is the log index that this replica had applied before the actor was judged by the tokens: see
-	// [fsm.Machine.Applied]. Required for callers with a token, and for anonymous ones.
+	// JudgedAt is a log index that this replica had applied before the actor was judged by the tokens; see
+	// [fsm.Machine.Applied]. Required for callers with a token and for anonymous callers.
 	JudgedAt uint64
 }
 
@@ -23,8 +23,8 @@ func WithActor(ctx context.Context, a Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, &a)
 }
 
-// actorOf returns the actor of a command; nil for this member itself. Windows and blocks of members go without one, because
-// they are many and have nothing to lose.
+// actorOf returns the actor of a command; nil for this member itself. Commands of members about workers and blocks have no
+// actor: they are many, and a member has no rights to lose.
 func actorOf(ctx context.Context, cmd *commandv1.Command) *commandv1.Actor {
 	a, ok := ctx.Value(actorKey{}).(*Actor)
 	if !ok {

@@ -13,22 +13,22 @@ import (
 	"github.com/snowraft/snowraft/sequence"
 )
 
-// Changed is a sequence after a change of it, and the change's place in the log: a replica
-// that has applied it issues no number of before.
+// Changed is a sequence after a change. A replica that has applied the change issues no number
+// from before the change.
 type Changed struct {
 	Sequence fsm.Sequence
-	Index    uint64
+	Index    uint64 // log index of the change
 }
 
-// CreateSequence adds a sequence; only the leader can. With force also when numbers of a
-// deleted sequence of that name would repeat, but not of one that is deleted meanwhile.
+// CreateSequence adds a sequence; only the leader can. With force, it may repeat numbers of a
+// deleted sequence of that name, but not of a sequence that is deleted during the call.
 func (m *Member) CreateSequence(ctx context.Context, spec *commandv1.SequenceSpec, force bool) (Changed, error) {
 	return m.create(ctx, &commandv1.CreateSequence{Spec: spec, Force: force})
 }
 
 // CreateOnDemand adds a sequence only if the configuration lets an INCR create sequences, and in the mode that the
-// configuration names; only the leader can. The log decides which configuration counts. It returns a sequence of that
-// name that exists as it is.
+// configuration names; only the leader can. The log decides which configuration counts. CreateOnDemand returns an
+// existing sequence of that name unchanged.
 func (m *Member) CreateOnDemand(ctx context.Context, spec *commandv1.SequenceSpec) (Changed, error) {
 	return m.create(ctx, &commandv1.CreateSequence{Spec: spec, OnDemand: true})
 }
@@ -47,7 +47,7 @@ func (m *Member) create(ctx context.Context, c *commandv1.CreateSequence) (Chang
 }
 
 // creation completes a command to create a sequence with the period of now, Unix milliseconds, and with the deleted
-// sequence that a forced creation replaces.
+// sequence that a forced creation replaces. It refuses a specification that the leader does not accept.
 func (m *Member) creation(c *commandv1.CreateSequence, now int64) (*commandv1.Command, error) {
 	if err := nfc.Check("sequence name", c.GetSpec().GetName()); err != nil {
 		return nil, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_INVALID_ARGUMENT, Detail: err.Error()}
@@ -65,14 +65,14 @@ func (m *Member) creation(c *commandv1.CreateSequence, now int64) (*commandv1.Co
 
 // Update is a change of a sequence.
 type Update struct {
-	Edit     func(*commandv1.SequenceSpec) error // edits a copy of the present specification; nil: none
-	Next     *int64                              // next number; nil: where the sequence is
-	Force    bool                                // also if numbers would repeat
+	Edit     func(*commandv1.SequenceSpec) error // edits a copy of the present specification; nil: no edit
+	Next     *int64                              // next number; nil: not set
+	Force    bool                                // permit repeated numbers and texts
 	Expected *uint64                             // generation that the caller decided for; nil: any
 }
 
 // UpdateSequence changes a sequence; only the leader can. It looks at the sequence again if another change came
-// first; the error is a [GenerationError] if the sequence does not have the expected generation.
+// first. The error is a [GenerationError] if the sequence does not have the expected generation.
 func (m *Member) UpdateSequence(ctx context.Context, name string, u Update) (Changed, error) {
 	for look := 1; ; look++ {
 		s, err := m.expectSequence(ctx, name, u.Expected)
@@ -98,8 +98,8 @@ func (m *Member) UpdateSequence(ctx context.Context, name string, u Update) (Cha
 	}
 }
 
-// acceptChange reads a specification that is to replace another. Unless forced it refuses a format
-// whose texts repeat those of other periods, or those of other numbers in the format before.
+// acceptChange checks a specification that will replace another. Unless forced, it refuses a format
+// whose texts may repeat those of other periods, or those of other numbers in the old format.
 func acceptChange(before, spec *commandv1.SequenceSpec, force bool) error {
 	sameFormat := spec.GetFormat() == before.GetFormat()
 	now, err := accept(spec, force || sameFormat && spec.GetReset_() == before.GetReset_())
@@ -114,7 +114,7 @@ func acceptChange(before, spec *commandv1.SequenceSpec, force bool) error {
 		spec.GetName(), before.GetFormat(), spec.GetFormat())}
 }
 
-// expectSequence returns the sequence of that name, if it has the generation that the caller expects; nil expects none.
+// expectSequence returns the sequence of that name, if it has the expected generation; nil accepts any.
 func (m *Member) expectSequence(ctx context.Context, name string, expected *uint64) (fsm.Sequence, error) {
 	return expect(ctx, m, fmt.Sprintf("sequence %q", name), expected, func() (fsm.Sequence, uint64, error) {
 		s, err := m.Sequence(ctx, name)
@@ -122,8 +122,8 @@ func (m *Member) expectSequence(ctx context.Context, name string, expected *uint
 	})
 }
 
-// DeleteSequence deletes a sequence as it is now, and of the expected generation if that is not nil; only the leader
-// can. A sequence that another caller changes meanwhile stays, because this caller did not know the change.
+// DeleteSequence deletes a sequence, if it has the expected generation; nil accepts any. Only the leader can. A sequence
+// that another caller changes during the call stays, because this caller did not know the change.
 func (m *Member) DeleteSequence(ctx context.Context, name string, expected *uint64) (Changed, error) {
 	cmd, err := m.deletion(ctx, name, expected)
 	if err != nil {
@@ -138,7 +138,7 @@ func (m *Member) DeleteSequence(ctx context.Context, name string, expected *uint
 	return Changed{result.Sequence, result.Index}, m.unknown(name, err)
 }
 
-// deletion is the command to delete a sequence as it is now.
+// deletion returns the command to delete a sequence in its present generation.
 func (m *Member) deletion(ctx context.Context, name string, expected *uint64) (*commandv1.Command, error) {
 	s, err := m.expectSequence(ctx, name, expected)
 	if err != nil {

@@ -14,21 +14,21 @@ import (
 	"github.com/snowraft/snowraft/sequence"
 )
 
-// AllocateBlock grants the next numbers of a relaxed sequence; only the leader can. A request for
-// more than the sequence's blocks have, or one call may want, gets a block of that size: no caller uses up a
-// sequence in one call.
+// AllocateBlock grants the next numbers of a relaxed sequence; only the leader can. The size of the block is at most the
+// greatest block size of the sequence or the greatest count of a call, whichever is larger, so that no caller uses up a
+// sequence with a single request.
 func (m *Member) AllocateBlock(ctx context.Context, name string, count uint64, key allocator.ReturnKey) (allocator.Block, error) {
 	return m.allocateRelaxed(ctx, name, count, blockOf{keyHash: hashOf(key)})
 }
 
-// AllocateBlockOnce is AllocateBlock of a block that can't be returned, with the same answer when it is repeated with
-// the same request ID, if that is not empty; then requesting too many is refused.
+// AllocateBlockOnce is AllocateBlock for a block that cannot be returned. If requestID is not empty, a repetition with
+// the same request ID gets the same block, and a request for too many numbers is refused.
 func (m *Member) AllocateBlockOnce(ctx context.Context, name string, count uint64, requestID string) (allocator.Block, error) {
 	return m.allocateRelaxed(ctx, name, count, blockOf{requestID: requestID})
 }
 
-// blockOf is the owner of a block: a process that may return it, or a request that may be repeated; neither for
-// a block that is just granted.
+// blockOf is the owner of a block: a process that may return it, or a request that may be repeated. It is empty for a
+// block that has neither.
 type blockOf struct {
 	keyHash   []byte
 	requestID string
@@ -47,16 +47,16 @@ func (m *Member) allocateRelaxed(ctx context.Context, name string, count uint64,
 	return block, err
 }
 
-// grantedBlock is a block, and what the log says of how it was granted.
+// grantedBlock holds the circumstances of a granted block.
 type grantedBlock struct {
 	definition *definition
-	index      uint64 // of the command that was answered with the block, not always the one that granted it
-	atMillis   int64  // as in fsm.BlockGrant
+	index      uint64 // log index of the command that returned the block; for a repetition, not the one that granted it
+	atMillis   int64  // see fsm.BlockGrant
 }
 
-// allocateBlock proposes a block. The sequence may change between looking at it and the commit:
-// then the state machine refuses, and it is looked at again. prepare, which may refuse, is called
-// after each look and before the proposal.
+// allocateBlock proposes a block. If the sequence changes between the look at it and the commit, the
+// state machine refuses, and allocateBlock looks again. prepare, which may refuse, is called after
+// each look and before the proposal.
 func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, of blockOf, prepare func(*definition) error) (allocator.Block, grantedBlock, error) {
 	for look := 1; ; look++ {
 		s, err := m.Sequence(ctx, name)
@@ -100,8 +100,8 @@ func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, o
 	}
 }
 
-// ReturnBlock gives the unused end of a relaxed sequence's block back, if it is the last and was allocated with that
-// key; only the leader can.
+// ReturnBlock returns the unused end of a relaxed sequence's block, if the block is the last one and was allocated with
+// that key; only the leader can.
 func (m *Member) ReturnBlock(ctx context.Context, name string, token, unused uint64, key allocator.ReturnKey) error {
 	c, err := m.Counter(ctx, name)
 	if err != nil {
@@ -113,7 +113,7 @@ func (m *Member) ReturnBlock(ctx context.Context, name string, token, unused uin
 	return m.returnBlock(ctx, name, token, unused, 0, key)
 }
 
-// returnBlock proposes a return that has an effect only in a leader term, if that is not 0.
+// returnBlock proposes a return of a block. If term is not 0, the return has an effect only in that leader term.
 func (m *Member) returnBlock(ctx context.Context, name string, token, unused, term uint64, key allocator.ReturnKey) error {
 	_, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_ReturnBlock{ReturnBlock: &commandv1.ReturnBlock{
 		Name: name, Token: token, Unused: unused, Term: term, ReturnKeyHash: hashOf(key),
@@ -124,7 +124,7 @@ func (m *Member) returnBlock(ctx context.Context, name string, token, unused, te
 	return m.unknown(name, err)
 }
 
-// unknown makes the refusal of an unknown sequence the same error everywhere.
+// unknown replaces the refusal of an unknown sequence by an [UnknownSequenceError]; other errors stay.
 func (m *Member) unknown(name string, err error) error {
 	if refusedFor(err, commandv1.Refusal_REFUSAL_UNKNOWN_SEQUENCE) {
 		return m.unknownSequence(name)
@@ -132,11 +132,11 @@ func (m *Member) unknown(name string, err error) error {
 	return err
 }
 
-// looks is the number of times that a sequence is looked up for a call that finds it changed each time.
+// looks is the greatest number of times that one call looks at a sequence which each time changes before the commit.
 const looks = 4
 
-// lookAgain reports whether a command was refused because its sequence was changed after the
-// look, of that number from 1, that it rests on: then another is worth it, up to the last.
+// lookAgain reports whether a call must look at its sequence again: the command was refused because
+// the sequence was changed after the look, and the look, counted from 1, was not the last one.
 func lookAgain(err error, look int) bool {
 	return look < looks && refusedFor(err, commandv1.Refusal_REFUSAL_GENERATION_MISMATCH)
 }

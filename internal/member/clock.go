@@ -6,8 +6,9 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// notComparedError keeps a member that is elected right after its start from judging its own clock
-// alone. It is an [ErrNoLeader]: nothing was done, and a retry helps once voters hear each other's gossip.
+// notComparedError reports that the leader has not compared its clock with another voter's. It keeps a
+// member that is elected right after its start from being the only judge of its clock. It is an
+// [ErrNoLeader]: nothing was done, and a retry helps once the voters receive each other's gossip.
 type notComparedError struct{}
 
 func (notComparedError) Error() string {
@@ -36,7 +37,7 @@ func (m *Member) ahead(now clock.Reading) error {
 	return nil
 }
 
-// plausible judges the clock of a caller that requests a grant by this leader's clock.
+// plausible returns an error if now, the clock of a caller that requests a grant, is too far from this leader's clock.
 func (m *Member) plausible(now int64) error {
 	l := m.clock.Limits()
 	off := clock.Between(m.clock.Now().Wall, now)

@@ -9,8 +9,8 @@ import (
 )
 
 // UpdateConfig changes the configuration; only the leader can. change edits a copy of the present configuration, and
-// is called again if another change came first. expected, if not nil, is the generation that the caller decided for: the
-// error is a [GenerationError] if the configuration has another.
+// is called again if another change came first. The error is a [GenerationError] if the configuration does not have the
+// expected generation; nil accepts any.
 func (m *Member) UpdateConfig(ctx context.Context, expected *uint64, change func(*commandv1.Config)) (*commandv1.Config, error) {
 	for {
 		present, err := expect(ctx, m, "configuration", expected, func() (*commandv1.Config, uint64, error) {
@@ -30,7 +30,7 @@ func (m *Member) UpdateConfig(ctx context.Context, expected *uint64, change func
 	}
 }
 
-// setConfig replaces the configuration of a generation.
+// setConfig replaces the configuration if it has that generation.
 func (m *Member) setConfig(ctx context.Context, c *commandv1.Config, generation uint64) (*commandv1.Config, error) {
 	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_SetConfig{
 		SetConfig: &commandv1.SetConfig{Config: c, Generation: generation},

@@ -10,8 +10,8 @@ import (
 	"github.com/snowraft/snowraft/fsm"
 )
 
-// Counter is a sequence as this member knew it when it was looked up, and this member's own
-// numbers of it.
+// Counter is a sequence as this member knew it at the lookup, and this member's own numbers of
+// the sequence.
 type Counter struct {
 	m          *Member
 	name       string
@@ -19,8 +19,8 @@ type Counter struct {
 	definition *definition
 }
 
-// Counter finds a sequence. It fails with an [UnknownSequenceError], or, while this member can't
-// tell, with [ErrNoLeader].
+// Counter returns a sequence. It fails with an [UnknownSequenceError] or, while this member cannot
+// decide whether the sequence exists, with [ErrNoLeader].
 func (m *Member) Counter(ctx context.Context, name string) (Counter, error) {
 	c, err := m.counterHere(name)
 	if !errors.Is(err, errNotHere) {
@@ -35,15 +35,15 @@ func (m *Member) Counter(ctx context.Context, name string) (Counter, error) {
 	return c, err
 }
 
-// Strict reports whether the leader issues the numbers, see [Member.NextAtLeader].
+// Strict reports whether the leader issues the numbers; see [Member.NextAtLeader].
 func (c Counter) Strict() bool { return c.definition.strict }
 
-// errNotHere means that this member's replica does not have a sequence, which may exist.
+// errNotHere reports that this member's replica does not have a sequence, which may exist anyway.
 var errNotHere = errors.New("this member does not know the sequence")
 
-// counterHere is Counter as far as this member's replica knows; it does not wait.
+// counterHere returns a sequence of this member's replica, or errNotHere. It does not wait.
 func (m *Member) counterHere(name string) (Counter, error) {
-	// Read before the sequence: should it change in between, it is looked at again.
+	// The revision is read before the sequence, so that a change in between makes the next call read the sequence again.
 	revision := m.fsm.SequenceRevision().Load()
 	c := m.counters.get(name)
 	if c != nil {
@@ -84,11 +84,11 @@ func (m *Member) openSequence(name string, g allocator.BlockGranter) *allocator.
 	})
 }
 
-// SequenceStats counts this member's work with blocks, summed over all relaxed sequences.
+// SequenceStats returns the counts of this member's work with blocks, summed over all relaxed sequences.
 func (m *Member) SequenceStats() allocator.SequenceStats { return m.counters.stats() }
 
-// Sequence is a sequence as this member's replica has it. It fails with an [UnknownSequenceError],
-// or, while this member doesn't know, with [ErrNoLeader].
+// Sequence returns a sequence as this member's replica has it. It fails with an [UnknownSequenceError]
+// or, while this member cannot decide whether the sequence exists, with [ErrNoLeader].
 func (m *Member) Sequence(ctx context.Context, name string) (fsm.Sequence, error) {
 	if s, ok := m.fsm.Sequence(name); ok {
 		return s, nil
@@ -103,7 +103,7 @@ func (m *Member) Sequence(ctx context.Context, name string) (fsm.Sequence, error
 }
 
 // Next issues the next count numbers of a relaxed sequence from this member's blocks. It fails with
-// [ErrStrict] if the sequence is strict, also if the leader alone knows that yet.
+// [ErrStrict] if the sequence is strict, also while only the leader knows that it has become strict.
 func (c Counter) Next(ctx context.Context, count uint64) (Numbering, error) {
 	if c.Strict() {
 		return Numbering{}, ErrStrict
@@ -115,11 +115,11 @@ func (c Counter) Next(ctx context.Context, count uint64) (Numbering, error) {
 	return c.written(ctx, n)
 }
 
-// written says how numbers that were issued now are written.
+// written returns numbers that were issued now, with their format.
 func (c Counter) written(ctx context.Context, n allocator.Numbers) (Numbering, error) {
 	if n.Generation > c.definition.generation {
-		// The sequence was changed while the call waited, perhaps further on in the log than this
-		// replica is: the generation is the change's place there.
+		// The sequence was changed while the call waited. The generation is the log index of the change,
+		// which this replica may not have applied.
 		if err := c.m.fsm.AwaitApplied(ctx, n.Generation); err != nil {
 			return Numbering{}, err
 		}
@@ -134,11 +134,11 @@ func (c Counter) written(ctx context.Context, n allocator.Numbers) (Numbering, e
 	return c.definition.numbering(n, c.m.clock.Now().Wall), nil
 }
 
-// TryNext is Next if this member's blocks have the numbers now; it does not wait. It issues
-// none if not ok, for whatever reason, which Next returns.
+// TryNext issues the next count numbers of a relaxed sequence if this member's blocks have them now; it
+// does not wait. If ok is false, it issued no numbers, and [Counter.Next] returns the reason.
 func (m *Member) TryNext(name string, count uint64) (n Numbering, ok bool) {
 	if m.counters.get(name) == nil {
-		return Numbering{}, false // not used yet, or unknown, of which the error takes long to word
+		return Numbering{}, false // not used yet, or unknown; the error of an unknown sequence is expensive
 	}
 	c, err := m.counterHere(name)
 	if err != nil || c.Strict() {
@@ -151,8 +151,8 @@ func (m *Member) TryNext(name string, count uint64) (n Numbering, ok bool) {
 	return c.definition.numbering(numbers, m.clock.Now().Wall), true
 }
 
-// Last returns the last number of a relaxed sequence that this member issued, or, as long as it
-// has issued none, the last one that was granted to any member. It fails as Next does.
+// Last returns the last number of a relaxed sequence that this member issued. As long as this member
+// has issued none, Last returns the last number that was granted to any member. It fails as Next does.
 func (c Counter) Last(ctx context.Context) (last int64, ok bool, err error) {
 	if c.Strict() {
 		return 0, false, ErrStrict
@@ -167,16 +167,16 @@ func (c Counter) Last(ctx context.Context) (last int64, ok bool, err error) {
 	return s.LastGranted()
 }
 
-// NextAtLeader issues the next count numbers of a sequence; only the leader can,
-// others fail with [cluster.ErrNotLeader]. Those of a strict sequence are greater
-// (with a negative increment: smaller) than all that were issued before the call. A
-// repetition with the same request ID, if it is not empty, is answered with the same numbers.
+// NextAtLeader issues the next count numbers of a sequence; only the leader can, other
+// members fail with [cluster.ErrNotLeader]. The numbers of a strict sequence are greater
+// (with a negative increment: smaller) than all numbers that were issued before the call.
+// A repetition with the same request ID, if it is not empty, gets the same numbers.
 func (m *Member) NextAtLeader(ctx context.Context, name string, count uint64, requestID string) (Numbering, error) {
 	for look := 1; ; look++ {
 		n, err := m.nextAtLeader(ctx, name, count, requestID)
 		if !errors.Is(err, ErrStrict) || look == looks {
 			return n, err
-		} // it became strict since it was looked up
+		} // the sequence became strict after the lookup
 	}
 }
 
@@ -201,8 +201,8 @@ func (m *Member) nextAtLeader(ctx context.Context, name string, count uint64, re
 	return c.written(ctx, n)
 }
 
-// LastAtLeader is the last number of a sequence that was issued, by any member if
-// it is strict; only the leader knows.
+// LastAtLeader returns the last issued number of a sequence: by any member if the
+// sequence is strict, else as [Counter.Last]. Only the leader can.
 func (m *Member) LastAtLeader(ctx context.Context, name string) (last int64, ok bool, err error) {
 	lt := m.leaderTerm.Load()
 	if lt == nil {

@@ -11,28 +11,29 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 )
 
-// ErrStrict says that only the leader issues numbers of a sequence.
+// ErrStrict reports that only the leader issues numbers of a sequence.
 var ErrStrict = errors.New("sequence is strict: blocks are not available; call NextNumbers")
 
-// counter is a sequence as this member knows it, and its own numbers of it while
-// it is relaxed. Counters appear when they are used first.
+// counter is a sequence as this member knows it, and this member's own numbers of the
+// sequence while it is relaxed. Counters are added at their first use.
 type counter struct {
 	known   atomic.Pointer[known]
 	numbers *allocator.Sequence
 }
 
-// known is the replica's state of a sequence at a revision of its sequences.
+// known is the definition of a sequence in this member's replica at a sequence revision.
 type known struct {
 	revision   uint64
 	definition *definition
 }
 
-// counters are a member's counters by name. There can be 100,000, so they are added
-// to the map one by one, and it has a lock. It is held for a lookup only.
+// counters holds a member's counters by name. There can be 100,000, so they are added
+// to the map one by one, under a lock. The lock is held for lookups and changes of the
+// map only.
 type counters struct {
 	mu     sync.RWMutex
 	byName map[string]*counter
-	gone   allocator.SequenceStats // of counters that were removed
+	gone   allocator.SequenceStats // sum over the counters that were removed
 	closed bool
 }
 
@@ -42,7 +43,7 @@ func (c *counters) get(name string) *counter {
 	return c.byName[name]
 }
 
-// add returns the counter of that name, which open makes if there is none, with what is known of it.
+// add returns the counter of that name with its known replaced by k. If there is no such counter, add makes one with open.
 func (c *counters) add(name string, k *known, open func() *allocator.Sequence) (*counter, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,7 +59,7 @@ func (c *counters) add(name string, k *known, open func() *allocator.Sequence) (
 	return added, nil
 }
 
-// remove forgets the counter of a sequence that is gone.
+// remove forgets the counter of a sequence that was deleted.
 func (c *counters) remove(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,8 +69,8 @@ func (c *counters) remove(name string) {
 	}
 }
 
-// stats adds up what all counters did. They are looked at without the lock, so that a first use of a sequence, and with
-// it all others, does not wait for that.
+// stats returns the sum over all counters. It reads them without the lock, so that neither a first use of a sequence nor
+// the lookups behind it wait for the sum.
 func (c *counters) stats() allocator.SequenceStats {
 	c.mu.RLock()
 	sum, all := c.gone, slices.Collect(maps.Values(c.byName))
@@ -87,7 +88,7 @@ func add(sum *allocator.SequenceStats, s allocator.SequenceStats) {
 	sum.Blocks += s.Blocks
 }
 
-// sweep removes the counters of sequences that are gone, when there are many.
+// sweep removes the counters of sequences that were deleted, if there are many counters.
 func (c *counters) sweep(live int, exists func(name string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,11 +103,11 @@ func (c *counters) sweep(live int, exists func(name string) bool) {
 	}
 }
 
-// manyGone is how many may be kept in memory by name, gone ones among them, while so many
-// sequences exist: it is not worth looking at all of them each time one is deleted.
+// manyGone returns the greatest number of sequences, deleted ones included, to keep in memory by
+// name while live sequences exist: a check of all of them after each deletion would cost too much.
 func manyGone(live int) int { return 2*live + 100 }
 
-// close returns the sequences, which the caller closes; there will be no others.
+// close returns the sequences, which the caller closes. No others are added after that.
 func (c *counters) close() []*allocator.Sequence {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,13 +119,13 @@ func (c *counters) close() []*allocator.Sequence {
 	return all
 }
 
-// closeCounters gives the rests of blocks back; ctx bounds that.
+// closeCounters returns the unused ends of blocks; ctx bounds the time for that.
 func (m *Member) closeCounters(ctx context.Context) error {
 	all := m.counters.close()
 	if lt := m.leaderTerm.Load(); lt != nil {
 		all = append(all, lt.close()...)
 	}
-	// Each may cost a round through the log, many of which go together.
+	// Each sequence may need a command in the log. Commands that are proposed together are replicated together.
 	const atOnce = 64
 	var wg sync.WaitGroup
 	var mu sync.Mutex

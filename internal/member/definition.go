@@ -24,7 +24,7 @@ type definition struct {
 	format     *sequence.Format // nil: numbers are written as decimals
 }
 
-// define reads a specification. One that was accepted can only fail here when a
+// define parses a specification. It fails for an accepted specification only if a
 // newer build accepted it.
 func define(spec *commandv1.SequenceSpec, generation uint64) (*definition, error) {
 	d := &definition{
@@ -52,9 +52,9 @@ var resets = map[commandv1.SequenceReset]sequence.Reset{
 	commandv1.SequenceReset_SEQUENCE_RESET_YEARLY:  sequence.ResetYearly,
 }
 
-// accept reads a specification that is to be proposed. It refuses what the state machine, which
-// knows no formats and no time zones, can't judge; unless alike also one whose numbers of
-// different periods would read the same.
+// accept parses a specification that will be proposed. It makes the checks that the state machine,
+// which knows no formats and no time zones, cannot make. Unless alike, it also refuses a format that
+// would write numbers of different periods alike.
 func accept(spec *commandv1.SequenceSpec, alike bool) (*definition, error) {
 	if err := fsm.CheckSequence(spec); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func accept(spec *commandv1.SequenceSpec, alike bool) (*definition, error) {
 	return d, sequence.CheckFormat(d.format, d.reset)
 }
 
-// period is the period that a moment, in Unix milliseconds, belongs to.
+// period returns the period that contains a moment, in Unix milliseconds.
 func (d *definition) period(millis int64) int32 {
 	return int32(sequence.PeriodAt(d.reset, time.UnixMilli(millis).In(d.location)))
 }
@@ -77,14 +77,14 @@ func (d *definition) periodEnd(period int32) int64 {
 		return 0
 	}
 	end := sequence.PeriodEnd(d.reset, sequence.Period(period), d.location)
-	if end.IsZero() { // of the last period that there is
+	if end.IsZero() { // the last representable period
 		return 0
 	}
 	return end.UnixMilli()
 }
 
-// PeriodAt returns the period that a moment, in Unix milliseconds, belongs to in sequences with a reset and a time zone; 0
-// without a reset, and in a time zone that this program does not know.
+// PeriodAt returns the period that contains a moment, in Unix milliseconds, for sequences with that reset and time zone; 0
+// without a reset, and for a time zone that this program does not know.
 func PeriodAt(reset commandv1.SequenceReset, zone string, millis int64) int32 {
 	d := &definition{reset: resets[reset]}
 	var err error
@@ -94,7 +94,8 @@ func PeriodAt(reset commandv1.SequenceReset, zone string, millis int64) int32 {
 	return d.period(millis)
 }
 
-// PeriodEnd returns the end of a period, in Unix milliseconds; 0 as PeriodAt, and of the last period that there is.
+// PeriodEnd returns the end of a period, in Unix milliseconds; 0 in the cases of [PeriodAt], for the period 0, and for the
+// last representable period.
 func PeriodEnd(reset commandv1.SequenceReset, zone string, period int32) int64 {
 	d := &definition{reset: resets[reset]}
 	var err error
@@ -104,12 +105,12 @@ func PeriodEnd(reset commandv1.SequenceReset, zone string, period int32) int64 {
 	return d.periodEnd(period)
 }
 
-// numbering says how numbers that were issued at a time, in Unix milliseconds, are written.
+// numbering returns numbers that were issued at a time, in Unix milliseconds, with their format.
 func (d *definition) numbering(n allocator.Numbers, millis int64) Numbering {
 	answer := Numbering{Numbers: n, Strict: d.strict, Format: d.format}
 	if d.format != nil {
 		p := sequence.Period(n.Period)
-		if d.reset != sequence.ResetNone && !p.Valid(d.reset) { // it was a shorter one before
+		if d.reset != sequence.ResetNone && !p.Valid(d.reset) { // a period of an earlier, shorter reset
 			p = sequence.PeriodAt(d.reset, p.Start(d.location))
 		}
 		answer.At = sequence.Clamp(time.UnixMilli(millis).In(d.location), d.reset, p)
@@ -117,14 +118,14 @@ func (d *definition) numbering(n allocator.Numbers, millis int64) Numbering {
 	return answer
 }
 
-// Numbering is numbers of a sequence, and how they are written.
+// Numbering holds numbers of a sequence and their format.
 type Numbering struct {
 	allocator.Numbers
 	Strict bool // the sequence's mode
 	// Format is nil for a sequence without one.
 	Format *sequence.Format
-	// At is the time that dates in the format show, in the sequence's time zone: when the
-	// numbers were issued, but always within their period.
+	// At is the time that dates in the format show, in the sequence's time zone: the time at which
+	// the numbers were issued, moved into their period if it is outside.
 	At time.Time
 }
 
@@ -134,7 +135,7 @@ func (n Numbering) Part(skip, count uint64) Numbering {
 	return n
 }
 
-// Append appends the number with an index, less than Count, as text.
+// Append appends the number with an index, which must be less than Count, as text.
 func (n Numbering) Append(dst []byte, index uint64) []byte {
 	number := n.Number(index)
 	if n.Format == nil {
@@ -143,11 +144,11 @@ func (n Numbering) Append(dst []byte, index uint64) []byte {
 	return n.Format.Append(dst, number, n.At)
 }
 
-// UnknownSequenceError says that no sequence has this name.
+// UnknownSequenceError reports that no sequence has this name.
 type UnknownSequenceError struct {
 	Sequence string
 	Near     []string // names that may have been meant
-	Never    error    // why no sequence can have this name; nil if one can
+	Never    error    // reason why no sequence can have this name; nil if one can
 }
 
 func (e *UnknownSequenceError) Error() string {
@@ -164,7 +165,7 @@ func (e *UnknownSequenceError) Error() string {
 	return fmt.Sprintf("sequence %q does not exist; use %s, or create it with \"snowraft seq create %s\"", e.Sequence, strings.Join(near, " or "), argument(e.Sequence))
 }
 
-// argument returns a name as a shell takes it unquoted, or NAME if the shell would take it for more.
+// argument returns a name as an unquoted shell word, or NAME if a shell would interpret parts of the name.
 func argument(name string) string {
 	special := func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-./:@%+=,", r)
@@ -175,13 +176,13 @@ func argument(name string) string {
 	return name
 }
 
-// unknownSequence means that there is no such sequence, according to settleSequence or the log. It
-// looks for names that may have been meant.
+// unknownSequence returns the error for a sequence that does not exist, according to settleSequence or
+// the log. It searches names that may have been meant.
 func (m *Member) unknownSequence(name string) error {
 	if never := nfc.Check("sequence name", name); never != nil {
 		return &UnknownSequenceError{Sequence: name, Never: never}
 	}
-	const neighbours = 500 // on each side: names that are alike usually begin alike
+	const neighbours = 500 // names on each side; similar names usually begin alike
 	var around []string
 	m.fsm.View(func(s *fsm.State) { around = s.SequenceNames(name, neighbours) })
 	return &UnknownSequenceError{Sequence: name, Near: near(name, around)}

@@ -1,7 +1,7 @@
 // Package member is one member of a Snowraft cluster without its interfaces: the
 // state machine, the Raft node that replicates it, and the lanes that issue
-// IDs from what it granted.
+// IDs from granted windows.
 //
-// It adds what none of those knows alone: what a leader owes the cluster, which
-// clocks may propose, and how a lane's requests reach the leader.
+// It adds the parts that connect them: the duties of a leader, the check of the
+// clocks that may propose, and the way of a lane's requests to the leader.
 package member

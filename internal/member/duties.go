@@ -16,15 +16,15 @@ const (
 	// observeInterval is the interval at which the leader commits its clock.
 	observeInterval = time.Second
 	// checkpointInterval is the interval at which the replicas' states are compared, and firstCheckpoint
-	// how soon after a change of leadership: who leads now may differ from who led before,
-	// and a leader that has just been elected has other things to do.
+	// the time from an election to the first comparison. The comparison is soon, because the state of the
+	// new leader may differ from the old leader's. It is not at once, because a new leader is busy.
 	checkpointInterval = 10 * time.Minute
 	firstCheckpoint    = 5 * time.Second
 	// dutyTimeout bounds one proposal of a duty.
 	dutyTimeout = 5 * time.Second
 )
 
-// lead runs the duties of the leader; ctx ends with the leadership.
+// lead runs the duties of the leader until ctx is canceled, when leadership ends.
 func (m *Member) lead(ctx context.Context) {
 	select {
 	case <-m.opened:
@@ -56,7 +56,7 @@ func (m *Member) lead(ctx context.Context) {
 	}
 }
 
-// duty does one thing and reports whether it was done; it is tried again at the next tick.
+// duty calls do and reports whether it succeeded. The caller retries a failed duty at the next tick.
 func (m *Member) duty(ctx context.Context, what string, do func(context.Context) error) bool {
 	bounded, cancel := context.WithTimeout(ctx, dutyTimeout)
 	defer cancel()
@@ -68,7 +68,7 @@ func (m *Member) duty(ctx context.Context, what string, do func(context.Context)
 	return err == nil
 }
 
-// establish gives a new cluster its configuration and its default layout.
+// establish sets the configuration of a new cluster and creates its default layout.
 func (m *Member) establish(ctx context.Context) error {
 	if m.cfg.Initial != nil && m.fsm.ConfigValue().GetGeneration() == 0 {
 		c, err := m.setConfig(ctx, m.cfg.Initial, 0)
@@ -98,8 +98,8 @@ func (m *Member) observe(ctx context.Context) error {
 	return err
 }
 
-// checkpoint makes every replica compare its state at the checkpoint before
-// this one with this leader's, and take its digest again.
+// checkpoint makes every replica compare the digest of its last checkpoint with
+// this leader's, and take a new digest.
 func (m *Member) checkpoint(ctx context.Context) error {
 	var index uint64
 	var digest [32]byte

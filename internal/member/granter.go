@@ -9,7 +9,7 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 )
 
-// leader returns the granter of this member's workers and blocks: the member itself while it leads.
+// leader returns the leader as the granter of this member's workers and blocks: the member itself while it leads.
 func (m *Member) leader() (Leader, error) {
 	if m.node.IsLeader() {
 		return m, nil
@@ -21,8 +21,8 @@ func (m *Member) leader() (Leader, error) {
 	return m.cfg.Leader(leader)
 }
 
-// leaderGranter requests from the leader the workers and blocks of a member's own lanes and
-// sequences: the member itself while it leads.
+// leaderGranter requests the workers and blocks of a member's own lanes and sequences from the
+// leader: from the member itself while it leads.
 type leaderGranter struct{ m *Member }
 
 func (g leaderGranter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) (grant allocator.Grant, err error) {
@@ -33,7 +33,7 @@ func (g leaderGranter) AcquireWorker(ctx context.Context, r allocator.AcquireReq
 		return allocator.Grant{}, err
 	}
 	if l == Leader(g.m) && !g.m.clock.Settled() {
-		return allocator.Grant{}, notComparedError{} // another voter's clock is compared with this leader's
+		return allocator.Grant{}, notComparedError{} // for other members, the leader compares the two clocks
 	}
 	return l.AcquireWorker(ctx, r)
 }
@@ -56,10 +56,10 @@ func (g leaderGranter) ReleaseWorker(ctx context.Context, r allocator.ReleaseReq
 	return l.ReleaseWorker(ctx, r)
 }
 
-// ErrNoLeader says that no member is known to lead.
+// ErrNoLeader reports that no member is known to lead.
 var ErrNoLeader = errors.New("no leader")
 
-// NoLeader returns an [ErrNoLeader]. Its text is the reason at the time when it is read.
+// NoLeader returns an [ErrNoLeader]. Its text is the reason at the time when the text is read.
 func (m *Member) NoLeader() error { return noLeaderError{m.node} }
 
 type noLeaderError struct{ node *cluster.Node }

@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// Issuer returns the lanes of a layout, opening them at first use; an empty
+// Issuer returns the lanes of a layout, which it opens at their first use; an empty
 // name is the default layout. It fails as [Member.Layout] does.
 func (m *Member) Issuer(ctx context.Context, layout string) (*allocator.Issuer, error) {
 	if layout == "" {
@@ -28,8 +28,8 @@ func (m *Member) Issuer(ctx context.Context, layout string) (*allocator.Issuer, 
 	return m.openIssuer(l)
 }
 
-// Layout finds a layout in this member's replica; an empty name is the default layout. It fails with an
-// [UnknownLayoutError], or, while this member doesn't know, with [ErrNoLeader].
+// Layout returns a layout of this member's replica; an empty name is the default layout. It fails with an
+// [UnknownLayoutError] or, while this member cannot decide whether the layout exists, with [ErrNoLeader].
 func (m *Member) Layout(ctx context.Context, name string) (*snowflake.Layout, error) {
 	if name == "" {
 		name = snowflake.Default().Name()
@@ -49,9 +49,10 @@ func (m *Member) Layout(ctx context.Context, name string) (*snowflake.Layout, er
 	return nil, &UnknownLayoutError{name}
 }
 
-// idleAfter is the time that lanes of a layout stay open without a caller. The default layout is never
-// idle: a member is to issue from it at any moment, also without a quorum. It is as long as
-// the longest window by default, so a layout that is used more often is as available as its windows.
+// idleAfter returns the time for which lanes of a layout stay open without a caller; 0 if they are never closed. Lanes of
+// the default layout stay open, because a member must be able to issue from it at any moment, also without quorum. For
+// other layouts the time is the default maximum window, so a layout that is used more often is as available as its
+// windows.
 func idleAfter(l *snowflake.Layout) time.Duration {
 	if l.Name() == snowflake.Default().Name() {
 		return 0
@@ -82,13 +83,13 @@ func (m *Member) openIssuer(l *snowflake.Layout) (*allocator.Issuer, error) {
 	return i, nil
 }
 
-// LayoutLanes is the lanes of one layout.
+// LayoutLanes holds the lanes of one layout.
 type LayoutLanes struct {
 	Layout string
 	Lanes  []allocator.LaneStatus
 }
 
-// Lanes lists this member's lanes, by layout name.
+// Lanes returns this member's lanes in ascending order of their layouts' names.
 func (m *Member) Lanes() []LayoutLanes {
 	byName := *m.byName.Load()
 	var all []LayoutLanes

@@ -9,13 +9,14 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 )
 
-// leaderTerm is the state of strict sequences in a leader's memory, for one term.
+// leaderTerm holds a leader's memory for one term: the strict sequences, and the
+// time for which an upgrade was ready.
 //
-// Invariant: numbers that it issues come from blocks that were granted in its
-// term, after all that earlier leaders issued, and that it still led in that
-// term was confirmed by a majority after they were chosen. So a leader that was
-// replaced and does not know it answers no call, and of two calls of which one began
-// after the other returned, the later one gets the later number.
+// Invariant: a strict number that it issues comes from a block that was granted in
+// its term, after all numbers of earlier leaders. After the number was chosen, a
+// majority confirmed that the member still led in that term. So a leader that was
+// replaced and does not know it answers no call. If a call begins after another
+// returned, the later call gets the later number.
 type leaderTerm struct {
 	m    *Member
 	term uint64
@@ -46,7 +47,7 @@ func (lt *leaderTerm) sequence(name string) *strictSequence {
 	return s
 }
 
-// sweep forgets sequences that are gone, when there are many.
+// sweep forgets sequences that were deleted, if there are many sequences.
 func (lt *leaderTerm) sweep(live int, exists func(name string) bool) {
 	lt.mu.Lock()
 	defer lt.mu.Unlock()
@@ -66,8 +67,8 @@ func (lt *leaderTerm) close() []*allocator.Sequence {
 	return all
 }
 
-// confirm makes sure that this member leads in that term at some moment
-// after the call began.
+// confirm returns nil if this member led in that term at some moment after the call
+// began.
 func (lt *leaderTerm) confirm(ctx context.Context) error {
 	_, work := lt.m.work(ctx, spanVerify)
 	err := lt.led.wait(ctx)

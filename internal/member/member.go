@@ -29,7 +29,7 @@ type Config struct {
 	Cluster cluster.Config
 	// Clock is the machine's clock; nil: the system's.
 	Clock clock.Source
-	// Initial is the configuration that this member gives a cluster that it starts.
+	// Initial is the configuration that this member sets in a new cluster that it starts.
 	Initial *commandv1.Config
 	// Default is the layout that a new cluster starts with; nil: the preset "default".
 	Default *snowflake.Spec
@@ -38,11 +38,11 @@ type Config struct {
 	// Supported is the newest fsm_version that this member applies; 0: fsm.Version.
 	Supported uint32
 	// FinalizeAfter is the time for which all members must have known newer commands before this member, as the leader,
-	// finalizes an upgrade by itself; 0: an hour.
+	// finalizes an upgrade automatically; 0: an hour.
 	FinalizeAfter time.Duration
-	// Leader returns how to query another member, the leader, for workers and blocks, and what there is.
+	// Leader returns the connection to another member, the leader, for workers, blocks and lookups.
 	Leader func(cluster.Member) (Leader, error)
-	// Tracer makes spans of what this member does as the leader, or asks the leader for; nil: none.
+	// Tracer makes spans of the work of this member as the leader and of its requests to the leader; nil: none.
 	Tracer *tracing.Tracer
 	Logger *slog.Logger
 }
@@ -63,7 +63,7 @@ type Member struct {
 	clock  *clock.Watch
 	events *events.Ring
 	nonce  allocator.Nonce
-	key    allocator.ReturnKey // of this member's blocks
+	key    allocator.ReturnKey // return key of this member's blocks
 	halt   haltLatch
 	opened chan struct{} // closed once node is set
 
@@ -71,7 +71,7 @@ type Member struct {
 	byName atomic.Pointer[map[string]*allocator.Issuer] // the map is never changed, only replaced, under mu
 	closed bool
 
-	asking     chan struct{} // has room for those who ask the leader what there is
+	asking     chan struct{} // one element per lookup at the leader; capacity maxAsking
 	counters   counters
 	leaderTerm atomic.Pointer[leaderTerm] // nil while this member does not lead
 
@@ -109,7 +109,7 @@ func Open(cfg Config) (*Member, error) {
 	node, err := cluster.Open(cc)
 	if err != nil {
 		if halted := m.halt.reason(); halted != nil {
-			return nil, halted // raft knows no more than that the snapshot was not taken
+			return nil, halted // raft's error says only that the snapshot was not restored
 		}
 		return nil, err
 	}
@@ -122,8 +122,8 @@ func Open(cfg Config) (*Member, error) {
 	return m, nil
 }
 
-// haltLatch joins the state machine, which may halt while the node is still
-// being opened, with the node.
+// haltLatch passes a halt of the state machine to the node. The state machine may
+// halt while the node is still being opened.
 type haltLatch struct {
 	mu   sync.Mutex
 	err  error
@@ -154,8 +154,9 @@ func (h *haltLatch) then(call func(error)) {
 	}
 }
 
-// follow applies what the replicated state says to this process: the limits of
-// its clock, and lanes for the default layout as soon as it exists.
+// follow applies the replicated state to this process: it sets the limits of the
+// clock, forgets deleted sequences, and opens lanes of the default layout as soon as
+// the layout exists.
 func (m *Member) follow(ctx context.Context) {
 	for restored := false; ; {
 		changed := m.fsm.Changed()
@@ -179,7 +180,7 @@ func (m *Member) follow(ctx context.Context) {
 	}
 }
 
-// sweep forgets sequences that are gone.
+// sweep forgets sequences that were deleted.
 func (m *Member) sweep() {
 	exists := func(name string) bool {
 		_, _, ok := m.fsm.SequenceStamp(name)
@@ -201,19 +202,19 @@ func clockLimits(c *commandv1.Config) clock.Limits {
 	}
 }
 
-// Node is the member's Raft node.
+// Node returns the member's Raft node.
 func (m *Member) Node() *cluster.Node { return m.node }
 
-// State is the member's replica.
+// State returns the member's replica.
 func (m *Member) State() *fsm.Machine { return m.fsm }
 
 // Events returns the recent events of the member.
 func (m *Member) Events() *events.Ring { return m.events }
 
-// Clock is the judge of the member's clock.
+// Clock returns the watch over the member's clock.
 func (m *Member) Clock() *clock.Watch { return m.clock }
 
-// Ready is nil when the member can issue IDs of the default layout now.
+// Ready returns nil if the member can issue IDs of the default layout now, else the reason.
 func (m *Member) Ready() error {
 	i := (*m.byName.Load())[snowflake.Default().Name()]
 	if i == nil {
@@ -222,10 +223,10 @@ func (m *Member) Ready() error {
 	return i.Ready()
 }
 
-// closeLanes ends issuing and releases the workers; ctx bounds that.
+// closeLanes stops issuing and releases the workers; ctx bounds the time for that.
 func (m *Member) closeLanes(ctx context.Context) error {
 	m.mu.Lock()
-	m.closed = true // so that no issuer is added anymore
+	m.closed = true // no issuer is added after this
 	m.mu.Unlock()
 	issuers := *m.byName.Load()
 	errs := make(chan error, len(issuers))
@@ -239,8 +240,8 @@ func (m *Member) closeLanes(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// Close gives the workers and the rests of blocks back, hands leadership over and stops; ctx bounds the
-// polite part.
+// Close releases the workers, returns the unused ends of blocks, transfers leadership and stops the member. ctx bounds
+// the time for everything before the stop.
 func (m *Member) Close(ctx context.Context) error {
 	if m.node.Failure() != nil {
 		// Nothing can be returned through a node that failed; do not wait for it.
@@ -261,7 +262,7 @@ func (m *Member) Close(ctx context.Context) error {
 	return err
 }
 
-// UnknownLayoutError says that no layout has this name.
+// UnknownLayoutError reports that no layout has this name.
 type UnknownLayoutError struct{ Layout string }
 
 func (e *UnknownLayoutError) Error() string {

@@ -10,15 +10,15 @@ import (
 
 const maxNear = 3
 
-// near returns up to 3 of the candidates that a caller who wrote name may have meant,
-// the likeliest first: those that differ in case only, then in a few characters, then
+// near returns up to maxNear of the candidates that a caller may have meant by name, the
+// likeliest first: those that differ in case only, then in a few characters, then
 // those that begin with name. The order of the candidates does not matter, and the time
 // grows with their number and length only.
 func near(name string, candidates []string) []string {
 	type likely struct {
 		name string
 		rank int
-		off  int // how much longer or shorter
+		off  int // difference of the lengths; bytes
 	}
 	compare := func(a, b likely) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.off, b.off), cmp.Compare(a.name, b.name))
@@ -48,8 +48,8 @@ func near(name string, candidates []string) []string {
 	return names
 }
 
-// mistakes returns how many characters of a name may be wrong: in short names few, since
-// anything is near to them.
+// mistakes returns the number of bytes of a name that may be wrong: few in short names,
+// because every name is near to them.
 func mistakes(name string) int {
 	switch {
 	case len(name) < 3:
@@ -62,9 +62,9 @@ func mistakes(name string) int {
 	return 3
 }
 
-// distance returns how many bytes must be inserted, removed or changed to make a of b,
-// or most+1 if more than most. It looks only at the diagonal of width 2*most+1 of
-// Levenshtein's table, beyond which the distance is greater anyway.
+// distance returns the number of bytes that must be inserted, removed or changed to turn
+// b into a, or most+1 if it is more than most. It computes only the diagonal of width
+// 2*most+1 of Levenshtein's table, beyond which the distance is greater anyway.
 func distance(a, b string, most int) int {
 	far := most + 1
 	if len(a) > limits.NameBytes || len(b) > limits.NameBytes || max(len(a)-len(b), len(b)-len(a)) > most {
@@ -88,7 +88,7 @@ func distance(a, b string, most int) int {
 				change++
 			}
 			drop := far
-			if j < i+most { // what lies beyond the diagonal was not worked out
+			if j < i+most { // cells beyond the diagonal were not computed
 				drop = above[j] + 1
 			}
 			row[j] = min(change, drop, row[j-1]+1, far)

@@ -9,10 +9,10 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// ancestors returns the IDs of the clusters that this one was restored from.
+// ancestors returns the IDs of the earlier clusters that this cluster was restored from.
 func (m *Member) ancestors() []string { return m.fsm.Restored().GetAncestors() }
 
-// checkOldCluster refuses grants while a member of an older cluster is heard, which may grant the same.
+// checkOldCluster refuses grants while a member of an older cluster is heard, because that cluster may grant the same.
 func (m *Member) checkOldCluster(cmd *commandv1.Command) error {
 	if cmd.GetAcquireWorker() == nil && cmd.GetExtendWindow() == nil && cmd.GetAllocateBlock() == nil {
 		return nil
@@ -26,7 +26,7 @@ func (m *Member) checkOldCluster(cmd *commandv1.Command) error {
 	return nil
 }
 
-// OldCluster returns a member of an older cluster that was heard in the last moments; empty if there is none.
+// OldCluster returns a member of an older cluster that was heard recently; empty if there is none.
 func (m *Member) OldCluster() string {
 	if len(m.ancestors()) == 0 {
 		return ""
@@ -35,8 +35,8 @@ func (m *Member) OldCluster() string {
 	return old
 }
 
-// reportOldCluster logs once that a member of an older cluster is heard, and once that it is not heard anymore. heard
-// is what the call before returned.
+// reportOldCluster logs once that a member of an older cluster is heard, and once that no such member is heard any
+// longer. heard is the result of the previous call.
 func (m *Member) reportOldCluster(heard bool) bool {
 	switch old := m.OldCluster(); {
 	case old != "" && !heard:

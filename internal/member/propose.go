@@ -16,7 +16,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// VersionError says that a command must wait until the upgrade that brought it is finalized.
+// VersionError reports that a command must wait until the upgrade that introduced it is finalized.
 type VersionError struct{ Need, Have uint32 }
 
 func (e *VersionError) Error() string {
@@ -48,7 +48,7 @@ func (m *Member) propose(ctx context.Context, now int64, cmd *commandv1.Command)
 	return result, err
 }
 
-// replicate is propose from the encoded command on.
+// replicate proposes an encoded command and returns its result.
 func (m *Member) replicate(ctx context.Context, data []byte) (fsm.Result, error) {
 	answer, err := m.node.Propose(ctx, data)
 	if err != nil {
@@ -67,8 +67,8 @@ func (m *Member) fsmVersion() (version uint32) {
 	return version
 }
 
-// hashOf returns the form in which the log holds a secret of a holder: whoever reads the log learns nothing that could
-// be claimed with.
+// hashOf returns the form in which the log holds a secret of a holder. A reader of the log learns nothing that could
+// be used for a claim.
 func hashOf(secret [16]byte) []byte {
 	hash := sha256.Sum256(secret[:])
 	return hash[:]
@@ -106,7 +106,7 @@ func (m *Member) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest) 
 	return err
 }
 
-// grant turns the state machine's answer into the allocator's.
+// grant turns the state machine's result into the allocator's grant or error.
 func (m *Member) grant(result fsm.Result, layout string, err error) (allocator.Grant, error) {
 	if err != nil {
 		return allocator.Grant{}, m.domain(layout, err)
@@ -118,7 +118,7 @@ func (m *Member) grant(result fsm.Result, layout string, err error) (allocator.G
 	}, nil
 }
 
-// domain turns refusals that lanes know into their errors.
+// domain turns refusals that lanes know into errors of allocator and clock.
 func (m *Member) domain(layout string, err error) error {
 	refused, ok := errors.AsType[*fsm.Refused](err)
 	if !ok {
@@ -166,7 +166,7 @@ func (m *Member) IsRemoved(id string) (removed bool) {
 	return removed
 }
 
-// removedMembers is the replicated memory of who was removed.
+// removedMembers is the replicated list of removed members.
 type removedMembers struct{ *Member }
 
 func (r removedMembers) Remove(ctx context.Context, id string) error {

@@ -10,8 +10,9 @@ import (
 )
 
 // ResumeSequence ends the freeze of a sequence, or of a deleted one, after a restore; only the leader can. after is the
-// last number that the earlier cluster may have granted, nil for what the backup knows; margin numbers behind it are
-// skipped. The error is a [GenerationError] if the sequence does not have the expected generation; nil expects none.
+// last number that the earlier cluster may have granted; nil for the last number in the backup. The margin numbers that
+// follow it are skipped. The error is a [GenerationError] if the sequence does not have the expected generation; nil
+// accepts any.
 func (m *Member) ResumeSequence(ctx context.Context, name string, after *int64, margin uint64, expected *uint64) (Changed, error) {
 	generation, err := expect(ctx, m, fmt.Sprintf("sequence %q", name), expected, func() (uint64, uint64, error) {
 		generation, err := m.rememberedAtLeader(ctx, name)
@@ -38,8 +39,8 @@ func (m *Member) rememberedAtLeader(ctx context.Context, name string) (uint64, e
 	return generation, err
 }
 
-// FrozenAtLeader returns up to limit frozen sequences in ascending order of their names, those after a name, deleted
-// ones included, and how many there are in all; only the leader can.
+// FrozenAtLeader returns up to limit frozen sequences after a name, deleted ones included, in ascending order of their
+// names, and the number of all frozen sequences; only the leader can.
 func (m *Member) FrozenAtLeader(ctx context.Context, after string, limit int) (page []fsm.Sequence, all int, err error) {
 	page, _, err = atLeader(ctx, m, func(after string) (page []fsm.Sequence, ok bool) {
 		m.fsm.View(func(s *fsm.State) { page, all = s.Frozen(after, limit), s.FrozenCount() })
@@ -48,15 +49,15 @@ func (m *Member) FrozenAtLeader(ctx context.Context, after string, limit int) (p
 	return page, all, err
 }
 
-// RestoredAtLeader returns how the cluster was restored, nil if it was not; only the leader can. It must not be
-// changed.
+// RestoredAtLeader returns the record of the restore; nil if the cluster was not restored. Only the leader can. The
+// caller must not change the record.
 func (m *Member) RestoredAtLeader(ctx context.Context) (*commandv1.Restored, error) {
 	restored, _, err := atLeader(ctx, m, func(string) (*commandv1.Restored, bool) { return m.fsm.Restored(), true }, "")
 	return restored, err
 }
 
-// AcknowledgeRestore lets sequences of new names be created again, and returns how the cluster was restored; only the
-// leader can.
+// AcknowledgeRestore permits creating sequences and layouts of new names again, and returns the record of the restore
+// and the log index of the acknowledgment; only the leader can.
 func (m *Member) AcknowledgeRestore(ctx context.Context) (*commandv1.Restored, uint64, error) {
 	restored, err := m.RestoredAtLeader(ctx)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 )
 
-// strictSequence is one strict sequence during a leader's term, or the requests with an ID of a
-// relaxed one. It is the allocator.BlockGranter of its own numbers.
+// strictSequence is one strict sequence during a leader's term, or the requests with an ID for a
+// relaxed sequence. It is the allocator.BlockGranter of its own numbers.
 type strictSequence struct {
 	name    string
 	lt      *leaderTerm
@@ -20,7 +20,7 @@ type strictSequence struct {
 	gave position
 }
 
-// position is the last number that was issued; the greater of two is the later.
+// position is the last number that was issued. before orders positions by time.
 type position struct {
 	known      bool
 	generation uint64
@@ -88,7 +88,7 @@ func (s *strictSequence) record(ctx context.Context, count uint64, requestID str
 	return granted.definition.numbering(block.Numbers, granted.atMillis), nil
 }
 
-// last is the last number that was issued by any member.
+// last returns the last number that was issued by any member.
 func (s *strictSequence) last(ctx context.Context) (number int64, ok bool, err error) {
 	if err := s.look(nil); err != nil {
 		return 0, false, err
@@ -107,8 +107,8 @@ func (s *strictSequence) last(ctx context.Context) (number int64, ok bool, err e
 	return gave.number, gave.known, nil
 }
 
-// look is called before each proposal of a block. When the term begins, and when the sequence was
-// changed, all that was granted counts as issued: this leader has not been granted any of it.
+// look is called before each proposal of a block. After the term began, and after the sequence was
+// changed, all granted numbers count as issued, because none of them was granted to this leader.
 func (s *strictSequence) look(*definition) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

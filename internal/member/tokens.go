@@ -12,20 +12,19 @@ import (
 	"github.com/snowraft/snowraft/internal/names/nfc"
 )
 
-// TokenSpec is an API token to create. The meaning of its scopes is the caller's to check.
+// TokenSpec is an API token to create. The caller checks the meaning of the scopes.
 type TokenSpec struct {
 	Name            string
-	Hash            [sha256.Size]byte // of the token's secret
+	Hash            [sha256.Size]byte // hash of the token's secret
 	Scopes          []string
 	ExpiresAtMillis int64  // Unix ms on the observed clock; 0 for never
 	Rate, Burst     uint64 // both 0 for no limit
 }
 
-// TokenChange is an API token after a change of it, and the change's place in the log: a replica that has applied it
-// judges by it.
+// TokenChange is an API token after a change. A replica that has applied the change judges callers by it.
 type TokenChange struct {
 	Token *fsm.TokenRecord // must not be changed
-	Index uint64
+	Index uint64           // log index of the change
 }
 
 // CreateToken adds an API token; only the leader can.
@@ -39,9 +38,10 @@ func (m *Member) CreateToken(ctx context.Context, spec TokenSpec) (TokenChange, 
 	return TokenChange{result.Token, result.Index}, err
 }
 
-// UpdateToken changes what an API token, or with the ID 0 an anonymous caller, may do; only the leader can. edit gets
-// a copy of the present token and changes its scopes, expiry, rate or burst, or enables it; it is called again if another change came
-// first. The error is a [GenerationError] if the token does not have the expected generation; nil expects none.
+// UpdateToken changes the permissions of an API token or, with the ID 0, of anonymous callers; only the leader can. edit
+// gets a copy of the present token and changes its scopes, expiry, rate or burst, or enables it. edit is called again if
+// another change came first. The error is a [GenerationError] if the token does not have the expected generation; nil
+// accepts any.
 func (m *Member) UpdateToken(ctx context.Context, id uint64, expected *uint64, edit func(*fsm.TokenRecord) error) (TokenChange, error) {
 	for look := 1; ; look++ {
 		present, err := m.expectToken(ctx, id, expected)
@@ -64,8 +64,8 @@ func (m *Member) UpdateToken(ctx context.Context, id uint64, expected *uint64, e
 	}
 }
 
-// DeleteToken deletes an API token, of the expected generation if that is not nil, and returns the index of the
-// deletion; only the leader can.
+// DeleteToken deletes an API token, if it has the expected generation; nil accepts any. It returns the log index of the
+// deletion. Only the leader can.
 func (m *Member) DeleteToken(ctx context.Context, id uint64, expected *uint64) (index uint64, err error) {
 	if _, err := m.expectToken(ctx, id, expected); err != nil {
 		return 0, err
@@ -76,8 +76,8 @@ func (m *Member) DeleteToken(ctx context.Context, id uint64, expected *uint64) (
 	return result.Index, err
 }
 
-// TokenAtLeader is an API token, or with the ID 0 the record of anonymous callers, as it is at some moment after the
-// call; only the leader knows.
+// TokenAtLeader returns an API token or, with the ID 0, the record of anonymous callers, as it was at some moment after
+// the call; only the leader can.
 func (m *Member) TokenAtLeader(ctx context.Context, id uint64) (*fsm.TokenRecord, error) {
 	return tokenAtLeader(ctx, m, fmt.Sprintf("token %d", id), func(s *fsm.State) (*fsm.TokenRecord, bool) { return s.Token(id) })
 }
@@ -98,7 +98,7 @@ func tokenAtLeader(ctx context.Context, m *Member, what string, find func(*fsm.S
 	return r, err
 }
 
-// expectToken returns the token of that ID, if it has the generation that the caller expects; nil expects none.
+// expectToken returns the token with that ID, if it has the expected generation; nil accepts any.
 func (m *Member) expectToken(ctx context.Context, id uint64, expected *uint64) (*fsm.TokenRecord, error) {
 	return expect(ctx, m, fmt.Sprintf("token %d", id), expected, func() (*fsm.TokenRecord, uint64, error) {
 		r, err := m.TokenAtLeader(ctx, id)

@@ -17,7 +17,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// The names of spans, and the attribute for what was proposed or requested.
+// The names of spans, and the attribute for the kind of the command that was proposed or requested.
 const (
 	spanPropose  = "snowraft.propose"
 	spanGrant    = "snowraft.grant"
@@ -28,12 +28,12 @@ const (
 	commandKey = attribute.Key("snowraft.command")
 )
 
-// work begins what is done for a request, or for this member itself.
+// work begins a span for a request, or for this member itself.
 func (m *Member) work(ctx context.Context, name string) (context.Context, *tracing.Work) {
 	return m.cfg.Tracer.Begin(ctx, name, trace.SpanKindInternal)
 }
 
-// proposing begins the replication of a command.
+// proposing begins the span of a command's replication.
 func (m *Member) proposing(ctx context.Context, cmd *commandv1.Command) (context.Context, *tracing.Work) {
 	if m.cfg.Tracer == nil {
 		return ctx, nil
@@ -46,7 +46,7 @@ func (m *Member) proposing(ctx context.Context, cmd *commandv1.Command) (context
 	return m.cfg.Tracer.Begin(ctx, spanPropose, trace.SpanKindInternal, commandKey.String(kind))
 }
 
-// granting begins a request to the leader for what this member issues from.
+// granting begins the span of a request to the leader for a window or a block of this member.
 func (m *Member) granting(ctx context.Context, command string) (context.Context, *tracing.Work) {
 	if m.cfg.Tracer == nil {
 		return ctx, nil
@@ -54,7 +54,7 @@ func (m *Member) granting(ctx context.Context, command string) (context.Context,
 	return m.cfg.Tracer.Begin(ctx, spanGrant, trace.SpanKindInternal, commandKey.String(command))
 }
 
-// waits returns what observes calls that wait for a window or a block; nil if nothing is traced.
+// waits returns the observer of calls that wait for a window or a block; nil if nothing is traced.
 func (m *Member) waits() allocator.Wait {
 	if m.cfg.Tracer == nil {
 		return nil
@@ -62,8 +62,9 @@ func (m *Member) waits() allocator.Wait {
 	return m.waiting
 }
 
-// waiting begins the wait of a sampled request. The grant that the request starts is below the wait. It gets the span only, and
-// nothing else of the request: other requests wait for the grant as well, and the member is its actor.
+// waiting begins the span of a sampled request's wait. The span of the grant that the request starts is below it. The
+// context of the grant has the span only, and nothing else of the request, because other requests wait for the grant as
+// well, and the member is its actor.
 func (m *Member) waiting(ctx context.Context) (context.Context, func(error)) {
 	if !trace.SpanFromContext(ctx).IsRecording() {
 		return nil, nil
@@ -72,7 +73,7 @@ func (m *Member) waiting(ctx context.Context) (context.Context, func(error)) {
 	return trace.ContextWithSpan(context.Background(), trace.SpanFromContext(ctx)), func(err error) { work.End(failure(err)) }
 }
 
-// failure returns the class of an error for a span: no text, which may have names.
+// failure returns the class of an error for a span. It does not return the text, because the text may have names.
 func failure(err error) string {
 	if refused, ok := errors.AsType[*fsm.Refused](err); ok {
 		return strings.TrimPrefix(refused.Reason.String(), "REFUSAL_")
@@ -99,7 +100,7 @@ func failure(err error) string {
 	case errors.Is(err, context.Canceled):
 		return "CANCELED"
 	default:
-		return "_OTHER" // by the convention for errors without a class
+		return "_OTHER" // OpenTelemetry's convention for errors without a class
 	}
 }
 
@@ -108,7 +109,7 @@ func isA[E error](err error) bool {
 	return ok
 }
 
-// replica returns what Raft applies the log to.
+// replica returns the state machine to which Raft applies the log.
 func (m *Member) replica() raft.FSM {
 	if m.cfg.Tracer == nil {
 		return m.fsm

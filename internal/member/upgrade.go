@@ -16,16 +16,17 @@ import (
 	"github.com/snowraft/snowraft/internal/events"
 )
 
-// ErrUpgradeBlocked says that some member keeps an upgrade from being finalized.
+// ErrUpgradeBlocked reports that some member keeps an upgrade from being finalized.
 var ErrUpgradeBlocked = errors.New("upgrade blocked")
 
-// Upgrade is the state of an upgrade: the fsm_version in use, and the one that the servers of the Raft configuration know.
+// Upgrade is the state of an upgrade: the fsm_version in use, and the version that the servers of the Raft configuration
+// know.
 type Upgrade struct {
 	Used uint32
 	// Next is the newest version that all servers know, except the blockers; Used if no server knows a newer one.
 	Next     uint32
 	Blockers []UpgradeBlocker
-	// DueAtMillis is the time at which this leader raises the version to Next, in Unix ms; 0 if it does not, and on a
+	// DueAtMillis is the time at which this leader raises the version to Next, in Unix ms; 0 if it will not, and on a
 	// member that does not lead.
 	DueAtMillis int64
 }
@@ -70,7 +71,7 @@ func (u *Upgrade) pending() bool { return u.Next > u.Used }
 // free reports whether the version can be raised.
 func (u *Upgrade) free() bool { return u.pending() && len(u.Blockers) == 0 }
 
-// err returns why the version cannot be raised; nil if it can, and if there is nothing to raise.
+// err returns an [ErrUpgradeBlocked] with all blockers; nil if there are none.
 func (u *Upgrade) err() error {
 	if len(u.Blockers) == 0 {
 		return nil
@@ -99,9 +100,9 @@ func (m *Member) UpgradeAtLeader(ctx context.Context) (Upgrade, error) {
 	return u, err
 }
 
-// FinalizeUpgrade raises the fsm_version to the newest one that all servers know, except those to leave out, given by ID
-// or name, and returns the version before and after; only the leader can. The error is an [ErrUpgradeBlocked] if a server
-// does not know a newer version or is not alive.
+// FinalizeUpgrade raises the fsm_version to the newest one that all servers know, and returns the version before and
+// after; only the leader can. It omits the servers in without, given by ID or name. The error is an [ErrUpgradeBlocked]
+// if another server does not know a newer version or is not alive.
 func (m *Member) FinalizeUpgrade(ctx context.Context, without []string) (from, to uint32, err error) {
 	used, _, err := atLeader(ctx, m, func(string) (uint32, bool) { return m.fsmVersion(), true }, "")
 	if err != nil {
@@ -121,8 +122,8 @@ func (m *Member) FinalizeUpgrade(ctx context.Context, without []string) (from, t
 	return used, u.Next, nil
 }
 
-// serversWithout returns the servers of the Raft configuration except those with the given IDs or names. Those that remain
-// must be enough for quorum.
+// serversWithout returns the servers of the Raft configuration except those with the given IDs or names. It fails if the
+// remaining voters are not enough for quorum.
 func (m *Member) serversWithout(without []string) ([]cluster.Member, error) {
 	out := make(map[string]bool)
 	for _, name := range without {
@@ -160,7 +161,7 @@ func (m *Member) raiseVersion(ctx context.Context, u Upgrade) error {
 	return err
 }
 
-// raisesItself reports whether the leader is to finalize upgrades.
+// raisesItself reports whether the leader finalizes upgrades automatically.
 func (m *Member) raisesItself() bool {
 	return m.fsm.ConfigValue().GetUpgrades() == commandv1.Upgrades_UPGRADES_AUTO
 }

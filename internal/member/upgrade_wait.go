@@ -10,36 +10,40 @@ import (
 )
 
 const (
-	// stableFor is the time in which nothing may have kept an upgrade from being finalized before the leader finalizes it:
-	// the time for an operator to notice that the new program is worse, and to go back.
+	// stableFor is the time for which nothing may have blocked an upgrade before the leader finalizes it. In that time, an
+	// operator can notice that the new program is worse, and return to the old one.
 	stableFor = time.Hour
-	// mostUnobserved is the time after which what a leader knows of the other members is old: it did not run.
+	// mostUnobserved is the longest time between two observations. After a longer one, the process did not run, and the
+	// leader's knowledge of the other members is outdated.
 	mostUnobserved = time.Minute
-	// foundedWithin is for how long the leader that sets up a new cluster waits for no hour: no other program has run there.
+	// foundedWithin is the time for which the leader that sets up a new cluster finalizes an upgrade without waiting: no
+	// other program has run there.
 	foundedWithin = 10 * time.Second
 )
 
-// upgradeWait is the time for which one leader, in one term, has seen all servers of the Raft configuration live and know
-// a newer fsm_version than the one in use. The time begins again when a server is added, removed, started or not alive.
+// upgradeWait measures the time for which one leader, in one term, has seen all servers of the Raft configuration alive
+// and aware of a newer fsm_version than the one in use. The time begins again when a server is added, removed, started
+// or not alive.
 type upgradeWait struct {
-	after time.Duration // needed
+	after time.Duration // required time
 	began time.Duration // monotonic time of the term's begin
-	// founding: the leader sets up a new cluster.
+	// founding reports that the leader sets up a new cluster.
 	founding bool
 
 	mu       sync.Mutex
 	known    map[string]program // by ID of the server; nil while something blocks
-	since    time.Duration      // monotonic
+	since    time.Duration      // monotonic time at which the measured time began
 	observed time.Duration      // monotonic time of the last observation
 }
 
-// program is a start of a server, and the newest fsm_version that it knows.
+// program is a server's count of starts and the newest fsm_version that the server knows.
 type program struct {
 	starts   uint64
 	commands uint32
 }
 
-// observe takes what there is now, and returns whether the time is over, and whether it has just begun.
+// observe notes the present state of an upgrade and of the servers. due reports whether the required time is over, begun
+// whether it has just begun.
 func (w *upgradeWait) observe(now time.Duration, u Upgrade, servers []cluster.Member, auto bool) (due, begun bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -60,7 +64,7 @@ func (w *upgradeWait) observe(now time.Duration, u Upgrade, servers []cluster.Me
 	return founded || now-w.since >= w.after, begun
 }
 
-// left returns the time until the version is raised; not ok if something blocks.
+// left returns the time until the version is raised; ok is false if something blocks.
 func (w *upgradeWait) left(now time.Duration) (d time.Duration, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

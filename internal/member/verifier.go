@@ -6,24 +6,25 @@ import (
 	"time"
 )
 
-// verifyTimeout bounds a verification that callers share, which no deadline bounds.
+// verifyTimeout bounds a verification that callers share, because it has no caller's deadline.
 const verifyTimeout = 5 * time.Second
 
 // enoughAlone is the number of verifications in a row that serve one caller each, before callers verify themselves.
 const enoughAlone = 8
 
-// verifier lets many callers share a verification: all that come while one runs share the next, which begins after they came. While
-// callers come one at a time, each verifies in its own goroutine, so that no other has to wake up.
+// verifier lets many callers share a verification. All callers that come while a verification runs share the next one,
+// which begins after they came. While callers come one at a time, each verifies in its own goroutine, so that no other
+// goroutine must wake up.
 type verifier struct {
 	verify func(context.Context) error
 
 	mu      sync.Mutex
-	next    *verification // joined by callers; nil: none waits
+	next    *verification // joined by callers; nil if no caller waits
 	running bool
-	alone   int // verifications in a row that one caller each waited for
+	alone   int // number of verifications in a row that served one caller each
 }
 
-// verification is over when done is closed, with err as its result.
+// verification is one verification for several callers. When done is closed, err is its result.
 type verification struct {
 	callers int
 	done    chan struct{}
