@@ -11,8 +11,8 @@ var (
 	weakerDepth = flag.Int("fsm.weaker", 5, "how many steps the exhaustive search with a weaker adversary goes")
 )
 
-// weaker are adversaries that do less to the log than that of the other tests, or look at less. They
-// show what each rule is for: which planted bug repeats IDs, and under which adversary.
+// weaker lists adversaries that do less to the log than the adversary of the other tests, or look at less. They
+// show the purpose of each rule: which planted bug repeats IDs, and under which adversary.
 var weaker = map[string]adversary{
 	"ids":      {idsOnly: true},
 	"ids-once": {idsOnly: true, noRepeat: true, noForge: true},

@@ -7,8 +7,8 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// TestAnswersBelongToTokens: whoever guesses the request ID of another application, or of a member, does not get its
-// numbers, and does not take the ID from it.
+// TestAnswersBelongToTokens: a caller that guesses the request ID of another application, or of a member, does not get
+// the numbers of that request, and does not take the ID away.
 func TestAnswersBelongToTokens(t *testing.T) {
 	l := newSequenceLog(t, plain("s"))
 	billing, shop := l.token("billing"), l.token("shop")
@@ -38,7 +38,7 @@ func TestAnswersBelongToTokens(t *testing.T) {
 	}
 	l.refused(unauthenticatedReason, by(0, l.index, withID(allocate("s", generation, 1, 0), "order-1")))
 	l.must(by(0, l.index, allocate("s", generation, 1, 0)))
-	// The token that replaces another is another.
+	// A token that replaces another does not get the answers of the old one.
 	l.must(deleteToken(shop))
 	if b := ask(l.token("shop")); b.Repeated {
 		t.Errorf("the new token got %+v of the deleted one", b)
@@ -46,7 +46,7 @@ func TestAnswersBelongToTokens(t *testing.T) {
 	l.survives()
 }
 
-// TestTokensLeaveRoomForAnswers: a token that sends new request IDs without end is refused, and others are not.
+// TestTokensLeaveRoomForAnswers: a token that keeps sending new request IDs is refused, and other tokens are not.
 func TestTokensLeaveRoomForAnswers(t *testing.T) {
 	l := newSequenceLog(t, plain("s"))
 	l.must(at(epoch, observe(false)))
@@ -94,7 +94,7 @@ func TestTokensLeaveRoomForAnswers(t *testing.T) {
 	l.must(ask(greedy))
 	survives()
 	l.refused(overloaded, ask(greedy))
-	// The clock was wrong: what it left must not be in the way until it is right.
+	// The clock was incorrect. Answers from that time must not fill the table until the clock reaches their time.
 	l.must(at(epoch+3*answerMillis, observe(false)))
 	for range part {
 		l.must(at(epoch+3*answerMillis, ask(greedy)))

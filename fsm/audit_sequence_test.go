@@ -9,7 +9,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// auditSequence is what the audit knows of a name, and the ghost of every number: those
+// auditSequence is the audit's record of a name, and the ghost of every number: the numbers
 // that were granted and not returned since numbers were last allowed to repeat.
 type auditSequence struct {
 	live       bool
@@ -95,7 +95,7 @@ func (q *auditSequence) create(index uint64, c *commandv1.CreateSequence, config
 		}
 		return nil
 	}
-	// Of what granted nothing, nothing is remembered.
+	// A sequence that granted nothing is not remembered.
 	known := len(q.granted) > 0
 	if stale := c.Replaces != nil && c.GetReplaces() != q.buried && (known || c.GetReplaces() != 0); stale || reason == mismatchedGen {
 		if !stale && (c.Replaces == nil || known) || reason != mismatchedGen {
@@ -162,7 +162,7 @@ func (q *auditSequence) update(index uint64, c *commandv1.UpdateSequence, r Resu
 // force lets numbers repeat from now on.
 func (q *auditSequence) force() { q.forced, q.granted = true, map[auditNumber]bool{} }
 
-// adopt takes over what an accepted change says.
+// adopt applies an accepted change.
 func (q *auditSequence) adopt(index uint64, now Sequence) {
 	q.spec, q.generation, q.period, q.last, q.next = now.Spec, index, now.Period, auditBlock{}, nil
 	if now.Remaining > 0 {
@@ -304,7 +304,7 @@ func (q *auditSequence) mustTake() bool {
 	return !q.forced
 }
 
-// checkHull: all that was granted in the period is remembered.
+// checkHull checks that all numbers that were granted in the period are remembered.
 func (q *auditSequence) checkHull(s *State, name string) error {
 	record, ok := s.sequences.live.Get(name)
 	if !ok {

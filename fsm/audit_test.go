@@ -10,8 +10,8 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// audit is the rules once more, in the plainest way, and the ghost of every cell: who
-// it was granted to.
+// audit has the rules once more, in the plainest way, and the ghost of every cell: its
+// owner.
 type audit struct {
 	layouts   map[string]*auditLayout
 	sequences map[string]*auditSequence
@@ -59,8 +59,8 @@ func newAudit() audit {
 	return a
 }
 
-// check compares the result of one command with what the rules say, given what
-// config and observed clock were before it.
+// check compares the result of one command with the rules, given the configuration
+// and the observed clock before it.
 func (a *audit) check(index, term uint64, cmd *commandv1.Command, config *commandv1.Config, observed int64, r Result) error {
 	if done, err := a.checkActor(cmd, observed, r); done {
 		return err
@@ -111,7 +111,7 @@ func checkSwap(index uint64, c *commandv1.SetConfig, before, after *commandv1.Co
 	return nil
 }
 
-// covering is the end of a window until the millisecond end, in whole ticks of the layout.
+// covering returns the end of a window until the millisecond end, in whole ticks of the layout.
 func (l *auditLayout) covering(end int64) int64 {
 	tick := l.layout.TickAt(end)
 	if l.layout.MillisAt(tick) < end {

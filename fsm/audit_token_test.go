@@ -6,7 +6,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// auditToken is what the audit knows of a token.
+// auditToken is the audit's record of a token.
 type auditToken struct {
 	name     string
 	changed  uint64
@@ -15,7 +15,7 @@ type auditToken struct {
 	expires  int64
 }
 
-// checkActor reports whether a command has to be refused because its actor lost what it was judged by.
+// checkActor reports whether a command must be refused because its actor lost the rights that it was judged by.
 func (a *audit) checkActor(cmd *commandv1.Command, observed int64, r Result) (done bool, err error) {
 	actor := cmd.GetActor()
 	if actor.GetKind() != commandv1.ActorKind_ACTOR_KIND_TOKEN {
@@ -87,7 +87,8 @@ func (a *audit) compareTokens(s *State) error {
 	return nil
 }
 
-// shown is how the holder of an acquisition is shown, the token that owns it, and how many workers it may choose from.
+// shown returns the name under which the holder of an acquisition is shown, the token that owns it, and the number of
+// workers that it may choose from.
 func (a *audit) shown(cmd *commandv1.Command) (holder string, owner uint64, most int) {
 	workers := len(a.layouts[cmd.GetAcquireWorker().GetLayout()].workers)
 	holder = cmd.GetAcquireWorker().GetHolder()

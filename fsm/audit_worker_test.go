@@ -4,7 +4,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// auditHolder is who acquires a worker, and how many workers it may choose from.
+// auditHolder is the holder that acquires a worker, and the number of workers that it may choose from.
 type auditHolder struct {
 	shown string
 	owner uint64
@@ -72,7 +72,7 @@ func (l *auditLayout) expect(now int64, by auditHolder, c *commandv1.AcquireWork
 	return uint64(best), from, until, 0, 0
 }
 
-// may reports whether a holder may get a worker, when it is free: a token with half of the workers gets no others.
+// may reports whether a holder may get a worker if the worker is free: a token with half of the workers gets no others.
 func (l *auditLayout) may(by auditHolder, k auditWorker) bool {
 	own := 0
 	for _, o := range l.workers {

@@ -14,7 +14,7 @@ import (
 
 const manySequences = 100_000
 
-// sequenceEntries are the log entries that create so many sequences.
+// sequenceEntries returns the log entries that create a number of sequences.
 func sequenceEntries(t testing.TB, n int, changes ...func(int, *commandv1.SequenceSpec)) []*raft.Log {
 	var logs []*raft.Log
 	for i := range n {
@@ -75,7 +75,7 @@ func BenchmarkAllocateBlock(b *testing.B) {
 	}
 }
 
-// BenchmarkSequenceStamp is what a member does for a number after a change.
+// BenchmarkSequenceStamp measures the work of a member for a number after a change.
 func BenchmarkSequenceStamp(b *testing.B) {
 	m := manySequencesIn(b, sequenceEntries(b, manySequences))
 	for b.Loop() {
@@ -90,8 +90,8 @@ func BenchmarkSequencePage(b *testing.B) {
 	}
 }
 
-// BenchmarkSequenceSnapshot tells how long commands wait for a snapshot of 100,000
-// sequences, how long it takes to write and to read, and what a digest takes.
+// BenchmarkSequenceSnapshot measures the time that commands wait for a snapshot of
+// 100,000 sequences, the time to write it and to read it, and the time of a digest.
 func BenchmarkSequenceSnapshot(b *testing.B) {
 	m := manySequencesIn(b, sequenceEntries(b, manySequences))
 	b.Run("copy", func(b *testing.B) {

@@ -11,7 +11,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// crowd has a layout with 2^22 workers, so many of which were granted.
+// crowd returns a state with a layout of 2^22 workers, of which a number were granted.
 func crowd(b *testing.B, used int) *log {
 	spec := tiny
 	spec.Fields = []snowflake.FieldBits{

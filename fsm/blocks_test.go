@@ -135,8 +135,8 @@ func TestReturnBlock(t *testing.T) {
 	}
 }
 
-// TestReturnInAForcedPast: what lies ahead of a block may have been granted before, so
-// that nobody could tell what is left when it is returned.
+// TestReturnInAForcedPast: numbers ahead of a block may have been granted before, so
+// the hull that is left after its return would not be known.
 func TestReturnInAForcedPast(t *testing.T) {
 	l := newSequenceLog(t, plain("s"))
 	l.take("s", 50, 0)
@@ -189,14 +189,14 @@ func TestAnswers(t *testing.T) {
 	l.refused(idReused, withID(allocate("s", generation, 11, 0), "r1"))
 	l.refused(idReused, withID(allocate("s", generation, 9, 0), "r1"))
 	if b := l.must(withID(allocate("other", l.seq("other").Generation, 10, 0), "r1")).Block; b.Repeated {
-		t.Errorf("%+v, but another sequence was asked", b)
+		t.Errorf("%+v, but the request was for another sequence", b)
 	}
 	l.survives()
 	repeated(withID(allocate("s", 0, 10, 0), "r1"))
 	l.must(at(epoch-5000, observe(true)))
 	repeated(withID(allocate("s", 0, 10, 0), "r1")) // is not old because it is of the future
 
-	// The end of the numbers may make a block short, also when it is requested again.
+	// The end of the numbers may make a block short, also when the block is requested again.
 	generation = l.seq("s").Generation
 	first = l.must(withID(allocate("s", generation, 1000, 0), "r2")).Block
 	if first.Count != 40 {
@@ -218,8 +218,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// While nobody leads the observed clock stands still: before it first moves on, in a new cluster
-// and in one that was down for long, answers are given that must be remembered anyway.
+// While no member leads, the observed clock stands still. In a new cluster, and in one that was down for
+// long, answers from before the clock moves again must be remembered too.
 func TestAnswersBeforeTheClockIsObserved(t *testing.T) {
 	l := newSequenceLog(t, plain("s"))
 	ask := withID(allocate("s", l.seq("s").Generation, 1, 0), "r")
@@ -257,7 +257,7 @@ func TestAnswersAreLimited(t *testing.T) {
 	l.must(at(refused.RetryAtMillis, observe(false)))
 	l.must(ask(4))
 	l.refused(overloaded, ask(5))
-	// The clock was wrong: what it left must not be in the way until it is right.
+	// The clock was incorrect. Answers from that time must not fill the table until the clock reaches their time.
 	l.must(at(epoch, observe(true)))
 	for i := range int64(20) {
 		l.must(ask(5 + i))
@@ -275,7 +275,7 @@ func TestAnswersAreLimited(t *testing.T) {
 	}
 }
 
-// TestReturnsNeedTheKey: the token of a block is a log index, which anybody can guess.
+// TestReturnsNeedTheKey: the token of a block is a log index, which every caller can guess.
 func TestReturnsNeedTheKey(t *testing.T) {
 	l := newSequenceLog(t, plain("s"))
 	generation := l.seq("s").Generation
@@ -289,7 +289,7 @@ func TestReturnsNeedTheKey(t *testing.T) {
 	l.survives()
 	l.must(giveBack("s", b.Token, 4))
 	l.survives()
-	// A block without a key is nobody's to return, and one with another key ends the claims of the one before.
+	// No caller can return a block without a key, and a block with another key ends the claim to the block before.
 	keyless := l.must(withKey(allocate("s", generation, 10, 0), nil)).Block
 	for _, hash := range [][]byte{nil, returnKeyHash, make([]byte, hashBytes)} {
 		l.refused(notLast, withKey(giveBack("s", keyless.Token, 4), hash))

@@ -111,7 +111,7 @@ func TestEveryCommandHasAKind(t *testing.T) {
 		t.Errorf("AcquireWorker came with version %d, expected 1", v)
 	}
 	if v := MinVersion(&commandv1.Command{}); v != math.MaxUint32 {
-		t.Errorf("no body: version %d, expected one that nobody supports", v)
+		t.Errorf("no body: version %d, expected one that no build supports", v)
 	}
 }
 

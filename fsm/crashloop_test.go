@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A process that crashes again and again, and is started under the same name each time, does
-// not go through the workers of its layout: it takes again those of its own whose windows have
+// A process that crashes repeatedly, and is started under the same name each time, does not use
+// up the workers of its layout: it acquires those of its own workers again whose windows have
 // passed.
 func TestCrashLoop(t *testing.T) {
 	const window = 2000 // ms, as slow start begins
@@ -33,13 +33,13 @@ func TestCrashLoop(t *testing.T) {
 				t.Errorf("1,000 restarts used %d of 1,024 workers, expected %d", len(used), tc.want)
 			}
 			if g := l.must(at(epoch+1_000_000_000, acquireWide("other/0", window))).Grant; g.Worker != 0 {
-				t.Errorf("who has nothing to do with it lost its worker and got %d", g.Worker)
+				t.Errorf("an uninvolved holder lost its worker and got %d", g.Worker)
 			}
 		})
 	}
 }
 
-// After the loop it is the worker that the process had last that it gets back.
+// After the loop, the process gets the worker that it had last.
 func TestCrashLoopEnds(t *testing.T) {
 	l := newLog(t, wide)
 	var last Grant
@@ -51,7 +51,7 @@ func TestCrashLoopEnds(t *testing.T) {
 	}
 }
 
-// Where many processes share a name, only so many of their workers are looked at.
+// If many processes share a name, pick looks at ownLooks of their workers only.
 func TestHoldersOfOneName(t *testing.T) {
 	for _, tc := range []struct {
 		live int
@@ -64,7 +64,7 @@ func TestHoldersOfOneName(t *testing.T) {
 		l.must(at(epoch, acquireWide("twin/0", 1000)))
 		l.must(at(epoch, acquireWide("twin/0", 60_000)))
 		if g := l.must(at(epoch+1000, acquireWide("twin/0", 1000))).Grant; g.Worker != tc.want {
-			t.Errorf("beside %d others it got worker %d, expected %d", tc.live, g.Worker, tc.want)
+			t.Errorf("with %d others it got worker %d, want %d", tc.live, g.Worker, tc.want)
 		}
 	}
 }

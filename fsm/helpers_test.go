@@ -38,7 +38,7 @@ type log struct {
 	term  uint64
 }
 
-// newLog has the layouts of these specifications.
+// newLog returns a log whose state has the layouts of these specifications.
 func newLog(t testing.TB, specs ...snowflake.Spec) *log {
 	l := &log{State: NewState(), t: t}
 	for _, spec := range specs {
@@ -61,7 +61,7 @@ func (l *log) must(cmd *commandv1.Command) Result {
 	return r
 }
 
-// refused applies a command and expects that it is refused and changes nothing.
+// refused applies a command and expects that the command is refused and changes nothing.
 func (l *log) refused(reason commandv1.Refusal, cmd *commandv1.Command) *Refused {
 	l.t.Helper()
 	before := l.Digest()
@@ -137,7 +137,7 @@ func removeMember(id string) *commandv1.Command {
 	return &commandv1.Command{Body: &commandv1.Command_RemoveMember{RemoveMember: &commandv1.RemoveMember{Id: id}}}
 }
 
-// entryAt is a log entry of raft.
+// entryAt returns a log entry of raft.
 func entryAt(t testing.TB, index uint64, cmd *commandv1.Command) *raft.Log {
 	t.Helper()
 	data, err := Encode(cmd)
@@ -147,7 +147,7 @@ func entryAt(t testing.TB, index uint64, cmd *commandv1.Command) *raft.Log {
 	return &raft.Log{Index: index, Type: raft.LogCommand, Data: data}
 }
 
-// sample is a state with something of everything.
+// sample returns a state with something of everything.
 func sample(t testing.TB) *State {
 	t.Helper()
 	l := newLog(t, tiny, wide)
@@ -168,7 +168,7 @@ func sample(t testing.TB) *State {
 	return l.State
 }
 
-// sampleSequences is a state with something of everything that sequences have.
+// sampleSequences returns a state with something of everything that sequences have.
 func sampleSequences(t testing.TB) *State {
 	t.Helper()
 	l := newSequenceLog(t, plain("orders"), plain("zebra", numbers(-5, -3, -100, 100)))

@@ -8,7 +8,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// TestTokensLeaveWorkersForOthers: a token that takes all workers it gets, under new names without end, leaves half for
+// TestTokensLeaveWorkersForOthers: a token that acquires all workers that it gets, under ever new names, leaves half for
 // others, and keeps its own.
 func TestTokensLeaveWorkersForOthers(t *testing.T) {
 	const exhausted = commandv1.Refusal_REFUSAL_WORKERS_EXHAUSTED

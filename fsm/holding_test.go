@@ -27,8 +27,8 @@ func asKind(kind commandv1.ActorKind, cmd *commandv1.Command) *commandv1.Command
 	return cmd
 }
 
-// TestApplicationsLeaveWorkersForMembers: whoever has a token, or the secret, and takes all workers that it gets, leaves
-// some that only members get.
+// TestApplicationsLeaveWorkersForMembers: an application with a token or the secret that acquires all workers that it
+// gets leaves some that only members get.
 func TestApplicationsLeaveWorkersForMembers(t *testing.T) {
 	for bits, left := range map[uint8]int{1: 0, 2: 1, 3: 2, 6: 16, 8: 16} {
 		t.Run(fmt.Sprint(1<<bits, " workers"), func(t *testing.T) {
@@ -73,8 +73,8 @@ func TestApplicationsLeaveWorkersForMembers(t *testing.T) {
 	}
 }
 
-// TestHoldersOfTokensAreApart: two applications, and a member, that give themselves one name do not get each other's
-// workers back, and are shown apart.
+// TestHoldersOfTokensAreApart: two applications and a member that use one name do not get each other's workers, and are
+// shown apart.
 func TestHoldersOfTokensAreApart(t *testing.T) {
 	l := newLog(t, withWorkers(6))
 	billing, shop := l.token("billing"), l.token("shop")
@@ -110,7 +110,7 @@ func TestHoldersOfTokensAreApart(t *testing.T) {
 	l.survives()
 }
 
-// TestSnapshotRefusesHoldersThatNoStateWrites gives it snapshots whose checksums are right.
+// TestSnapshotRefusesHoldersThatNoStateWrites reads snapshots with correct checksums.
 func TestSnapshotRefusesHoldersThatNoStateWrites(t *testing.T) {
 	l := newLog(t, withWorkers(2))
 	id := l.token("app")

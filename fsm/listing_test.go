@@ -43,7 +43,7 @@ func TestListingStaysWhileCommandsAreApplied(t *testing.T) {
 	}
 }
 
-// BenchmarkListing reads 100,000 sequences, as a list by how near their end they are does.
+// BenchmarkListing reads 100,000 sequences, like a list that is ordered by the numbers that remain.
 func BenchmarkListing(b *testing.B) {
 	m := manySequencesIn(b, sequenceEntries(b, manySequences, func(i int, s *commandv1.SequenceSpec) { s.Max = 1000 + int64(i) }))
 	b.ReportAllocs()

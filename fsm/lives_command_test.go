@@ -6,8 +6,8 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// What members, clients and operators of a life propose, looking at a state: the true one, or that of a leader whose
-// log is never committed.
+// The proposals of members, clients and operators of a life, which look at a state: the true one, or that of a leader
+// whose log is never committed.
 
 // livesZones are hours ahead of UTC.
 var livesZones = map[string]int64{"UTC": 0, "east": 14, "west": -12}
@@ -145,7 +145,8 @@ func (w *lives) spec(name string) *commandv1.SequenceSpec {
 		func(s *commandv1.SequenceSpec) { s.TimeZone = []string{"UTC", "east", "west"}[w.choose("zone", 3)] })
 }
 
-// administer creates, changes and deletes sequences. Only the first life forces: what repeats then is no violation.
+// administer creates, changes and deletes sequences. Only the first life forces, because forced repetitions are not a
+// violation.
 func (w *lives) administer(s *State) *commandv1.Command {
 	name := livesNames[w.choose("name", len(livesNames))]
 	spec, force := w.spec(name), w.life == 1 && w.choose("force", 4) == 0

@@ -7,7 +7,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// attest is what the operator of a restored cluster says.
+// attest commits a statement of the operator of a restored cluster.
 func (w *lives) attest() error {
 	if w.life == 1 {
 		return nil
@@ -31,7 +31,7 @@ func (w *lives) attest() error {
 	return w.commit(cmd)
 }
 
-// backUp keeps the state as a member has it, or as the directory of one says whose log has an end that was never
+// backUp keeps the state of a member, or the state in the directory of a member whose log has an end that was never
 // committed.
 func (w *lives) backUp() error {
 	if w.stored == nil || w.choose("directory", 2) == 0 {
@@ -73,7 +73,7 @@ func (w *lives) backup(s *State, frozen []Sequence, index uint64, moment int) li
 	return b
 }
 
-// tail returns a log that begins with what was committed and goes on as that of a leader that commits nothing.
+// tail returns a log that begins with the committed commands and continues with those of a leader that commits nothing.
 func (w *lives) tail(committed []*raft.Log) (tail []*raft.Log, index uint64, err error) {
 	leader, err := w.read(w.stored.data)
 	if err != nil {

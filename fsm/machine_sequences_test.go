@@ -60,7 +60,7 @@ func TestMachineSequences(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfSequencesStays: commands go on before a snapshot is persisted.
+// TestSnapshotOfSequencesStays applies commands before a snapshot is persisted.
 func TestSnapshotOfSequencesStays(t *testing.T) {
 	m := New(Options{})
 	index := uint64(1)
@@ -190,7 +190,7 @@ func TestAwaitApplied(t *testing.T) {
 			t.Error(err)
 		}
 
-		// A snapshot tells by what it holds that it is past an index.
+		// The content of a snapshot shows that the snapshot is past an index.
 		other := New(Options{})
 		mustApply(t, other, 20, create(plain("s"), 0))
 		twentieth, later := wait(t.Context(), 20), wait(t.Context(), 21)
@@ -220,7 +220,7 @@ func TestAwaitApplied(t *testing.T) {
 
 func observeAt(ms int64) *commandv1.Command { return at(ms, observe(false)) }
 
-// TestAwaitedIsPublished: who was told that a command is applied sees what it did.
+// TestAwaitedIsPublished: a caller that awaited a command sees its effect.
 func TestAwaitedIsPublished(t *testing.T) {
 	m := New(Options{})
 	before := m.SequenceRevision().Load()

@@ -148,7 +148,7 @@ func TestMachineHalts(t *testing.T) {
 	}
 	quiet := New(Options{})
 	if r := quiet.Apply(flipped).(Result); r.Halted == nil {
-		t.Error("not halted without anybody to tell")
+		t.Error("not halted without a Halt function")
 	}
 }
 
@@ -177,7 +177,7 @@ func TestMachineSnapshotAndRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := snapshotBytes(t, m.state)
-	// Commands go on before it is persisted, and touch everything that it copied.
+	// Commands are applied before the snapshot is persisted, and touch everything that it copied.
 	mustApply(t, m, 4, at(epoch+500, extend(g, nonceHash('a'), g.Until, 1000)))
 	mustApply(t, m, 5, at(epoch, acquire("b/0", 1000)))
 	mustApply(t, m, 6, removeMember("x"))
@@ -203,7 +203,7 @@ func TestMachineSnapshotAndRestore(t *testing.T) {
 		t.Error("a failed restore changed something")
 	}
 	if err := victim.Restore(readerOf(want)); len(told) != 1 || !errors.Is(told[0], ErrHalted) || !errors.Is(err, ErrHalted) {
-		t.Errorf("a machine that could not restore goes on: told %v, then %v", told, err)
+		t.Errorf("after a failed restore: Halt got %v, the next call returned %v", told, err)
 	}
 
 	other := New(Options{})
@@ -217,8 +217,8 @@ func TestMachineSnapshotAndRestore(t *testing.T) {
 	}
 }
 
-// TestMachineReaders is for the race detector: everything that others may call while
-// raft applies, takes snapshots and restores.
+// TestMachineReaders is for the race detector. It calls everything that other goroutines
+// may call while raft applies, takes snapshots and restores.
 func TestMachineReaders(t *testing.T) {
 	m := New(Options{})
 	mustApply(t, m, 1, at(epoch, createLayout(wide)))

@@ -6,10 +6,10 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// What the processes of a walk do: they ask, hear or do not hear the answer, and
-// issue from what they heard.
+// The steps of the processes of a walk: they send requests, receive or lose the
+// answers, and issue from their grants.
 
-// jump sets a process's clock off, or right.
+// jump makes a process's clock incorrect, or correct again.
 func (w *world) jump(p *process) {
 	p.skew = []int64{0, -modelUnit, -4 * modelUnit, -20 * modelUnit, modelUnit, 6 * modelUnit, -40 * modelUnit}[w.choose("skew", 7)]
 }
@@ -76,7 +76,7 @@ func (w *world) release(p *process) {
 	w.ask(p, l, &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: c}})
 }
 
-// victim returns the lane of another process, now and then: ListWorkers shows all of it to everyone, but the nonce.
+// victim sometimes returns the lane of another process: ListWorkers shows all of it to every caller, except the nonce.
 func (w *world) victim(p *process) *lane {
 	if w.choose("steal", 16) > 0 {
 		return nil
@@ -100,7 +100,7 @@ func (w *world) forge(token *uint64, nonce *[]byte, until *int64) {
 	}
 }
 
-// ask leaves a request in the log's inbox. What the process asked before, it gives up.
+// ask leaves a request in the log's inbox. The process gives up its request before.
 func (w *world) ask(p *process, l *lane, cmd *commandv1.Command) {
 	cmd.Version, cmd.ClockAtMs, cmd.Actor = MinVersion(cmd), w.clock(p), w.actor(p)
 	data, err := Encode(cmd)
@@ -160,7 +160,7 @@ func (w *world) deliver() {
 	}
 }
 
-// receive is how a holder takes an answer: only to the request that it waits for.
+// receive gives a holder an answer, which it takes only if it waits for that request.
 func (w *world) receive(a reply) {
 	p := a.to.process
 	if p.asked != a.to || p.starts != a.to.starts {

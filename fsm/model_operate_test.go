@@ -6,7 +6,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// operate proposes what leaders and operators do.
+// operate proposes commands of leaders and operators.
 func (w *world) operate(p *process) error {
 	switch w.choose("operate", 8) {
 	case 0:

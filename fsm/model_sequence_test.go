@@ -9,8 +9,8 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// What the processes of a walk do with sequences: they change them, request blocks,
-// issue numbers from what they were granted, and return what is left.
+// The steps of the processes of a walk with sequences: they change sequences, request
+// blocks, issue numbers from their blocks, and return the rest.
 
 var modelNames = []string{"s/0", "s/1"}
 
@@ -26,7 +26,7 @@ var modelNumbers = [][4]int64{
 	{5, math.MinInt64, math.MinInt64, math.MaxInt64},
 }
 
-// modelDay is how long a day is, so that a walk has several. A month has four.
+// modelDay is the length of a day, short so that a walk has several. A month has four days.
 const modelDay = 2 * modelUnit
 
 // held is a block that a process issues numbers from.
@@ -47,7 +47,7 @@ type given struct {
 	number int64
 }
 
-// period is what a process's clock says of a kind of period.
+// period returns the present period of a kind by a process's clock.
 func (w *world) period(p *process, reset commandv1.SequenceReset) int32 {
 	day := max(0, (w.clock(p)-modelEpoch)/modelDay)
 	year, month, date := 2025+day/48, 1+day/4%12, 1+day%4
@@ -64,7 +64,7 @@ func (w *world) period(p *process, reset commandv1.SequenceReset) int32 {
 
 func (w *world) name() string { return modelNames[w.choose("name", len(modelNames))] }
 
-// seen is a sequence as some replica has it, which may be behind when it is used.
+// seen returns a sequence as some replica has it. The replica may be behind.
 func (w *world) seen(name string) Sequence {
 	q, _ := w.machines[w.choose("replica", len(w.machines))].Sequence(name)
 	return q
@@ -94,7 +94,7 @@ func (w *world) numberOne(p *process) error {
 }
 
 func (w *world) allocate(p *process) {
-	if p.repeat != nil && w.choose("repeat", 2) == 0 { // nobody answered
+	if p.repeat != nil && w.choose("repeat", 2) == 0 { // no answer arrived
 		w.ask(p, nil, proto.CloneOf(p.repeat))
 		return
 	}
@@ -124,8 +124,8 @@ func (w *world) allocate(p *process) {
 // keyHash is that of the process's blocks.
 func (p *process) keyHash() []byte { return append([]byte("key"), p.nonceHash()[:hashBytes-3]...) }
 
-// giveBack returns what the process did not issue, or claims that of another block: its token is easy to guess, and
-// its key is not.
+// giveBack returns the numbers that the process did not issue, or claims those of another block, whose token is easy to
+// guess, and whose key is not.
 func (w *world) giveBack(p *process) {
 	b := p.block
 	if b == nil {
@@ -178,7 +178,7 @@ func (w *world) administer(p *process) {
 	w.ask(p, nil, cmd)
 }
 
-// takeBlock is how a process takes the answer to a request for a block.
+// takeBlock gives a process the answer to a request for a block.
 func (w *world) takeBlock(p *process, a reply) {
 	if c := a.to.cmd.GetAllocateBlock(); c != nil && a.result.Err == nil {
 		p.block, p.repeat = &held{name: c.GetName(), era: a.era, term: a.term, BlockGrant: a.result.Block, keyHash: c.GetReturnKeyHash()}, nil

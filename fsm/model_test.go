@@ -13,9 +13,9 @@ import (
 )
 
 // The model: several processes with clocks of their own propose to a log that loses,
-// delays, repeats and reorders what they send and what they are answered; replicas
-// apply it, are restored from each other's snapshots and must agree; a ghost audit
-// looks at every grant and at every ID that the processes issue.
+// delays, repeats and reorders their requests and the answers. Replicas apply the log,
+// are restored from each other's snapshots and must agree. A ghost audit checks every
+// grant and every ID that the processes issue.
 
 // source makes every choice of a walk: n choices, 0 to n-1.
 type source interface {
@@ -31,7 +31,7 @@ func violated(what, format string, args ...any) error {
 	return violation{what, fmt.Sprintf(format, args...)}
 }
 
-// adversary is what a walk does to the log, and what it looks at.
+// adversary limits the actions of a walk on the log, and its checks.
 type adversary struct {
 	idsOnly  bool // look at nothing but the IDs that were issued
 	noRepeat bool // apply each proposal at most once
@@ -74,7 +74,7 @@ func (p *process) nonceHash() []byte {
 	return nonce
 }
 
-// lane is what a process issues from: its window and a position that only grows.
+// lane is a process's source of IDs: its window and a position that only grows.
 type lane struct {
 	layout      string
 	grant       Grant
@@ -94,7 +94,7 @@ type proposal struct {
 	lane    *lane
 }
 
-// reply is a result on its way to the process that asked.
+// reply is a result on its way to the process that sent the request.
 type reply struct {
 	to     *proposal
 	result Result
@@ -146,7 +146,7 @@ func newWorld(s source, a adversary, replicas int) *world {
 	return w
 }
 
-// run takes that many steps and returns the first violation.
+// run takes a number of steps and returns the first violation.
 func (w *world) run(steps int) error {
 	for _, spec := range modelSpecs {
 		if err := w.propose(&commandv1.Command{ClockAtMs: w.now, Body: &commandv1.Command_CreateLayout{
@@ -295,7 +295,7 @@ func (w *world) checkState() (err error) {
 	return err
 }
 
-// checkWhoIs asks who every cell of the audit belongs to.
+// checkWhoIs checks the grant of every cell of the audit.
 func (w *world) checkWhoIs() (err error) {
 	if w.idsOnly {
 		return nil

@@ -4,8 +4,8 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// What an administrator of a walk does with the tokens of its applications: some lose theirs, or a scope of it, while
-// their requests are on the way.
+// The actions of a walk's administrator on the tokens of its applications: some applications lose their token, or a
+// scope of it, while their requests are on the way.
 
 // modelScopes are what tokens allow: the state machine sees only which of them are there.
 var modelScopes = [][]string{{"a", "b"}, {"a", "b"}, {"b", "a", "c"}, {"a"}, {}}
@@ -65,7 +65,7 @@ func (w *world) revoke(p *process) error {
 	return err
 }
 
-// actor is who asks: a member, or an application by the token that it knows of.
+// actor returns the actor of a request: a member, or an application with the token that it knows.
 func (w *world) actor(p *process) *commandv1.Actor {
 	if p.application == "" {
 		return nil

@@ -208,7 +208,7 @@ func TestCheckpoint(t *testing.T) {
 	l.refused(invalidArgument, checkpoint(0, digest[:]))
 	l.refused(invalidArgument, checkpoint(2, digest[:31]))
 	wrong := [32]byte{1}
-	l.must(checkpoint(1, wrong[:])) // not our last checkpoint: nothing to compare
+	l.must(checkpoint(1, wrong[:])) // not the last checkpoint here: nothing to compare
 	index, digest := l.LastCheckpoint()
 	l.must(checkpoint(index, digest[:]))
 	index, _ = l.LastCheckpoint()

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// edges are where arithmetic goes wrong.
+// edges are the numbers at which arithmetic may overflow.
 var edges = []int64{
 	math.MinInt64, math.MinInt64 + 1, math.MinInt64 + 2, -1 << 62, -3, -2, -1, 0, 1, 2, 3, 1 << 62, math.MaxInt64 - 2, math.MaxInt64 - 1, math.MaxInt64,
 }

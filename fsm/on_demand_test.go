@@ -53,7 +53,7 @@ func TestCreateOnDemand(t *testing.T) {
 		configure(commandv1.AutoCreate_AUTO_CREATE_OFF)
 		refused("off-again")
 	}
-	// What exists is there whatever the configuration says, and in whichever form.
+	// An existing sequence is returned under any configuration, with any specification.
 	tens := plain("tens", numbers(10, 10, 10, 1000))
 	generation := l.must(create(tens, 0)).Sequence.Generation
 	if got := l.must(demand("tens", strict)).Sequence; got.Generation != generation || !proto.Equal(got.Spec, tens) {
@@ -73,7 +73,7 @@ func TestCreateOnDemand(t *testing.T) {
 	l.survives()
 }
 
-// onDemand returns what a creation on demand has to create, or the reason why it has to be refused.
+// onDemand returns the specification that a creation on demand must create or find, or the reason why it must be refused.
 func (q *auditSequence) onDemand(c *commandv1.CreateSequence, config *commandv1.Config) (*commandv1.SequenceSpec, commandv1.Refusal) {
 	off := config.GetRedisCreate() == commandv1.AutoCreate_AUTO_CREATE_OFF
 	switch {

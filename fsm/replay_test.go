@@ -93,7 +93,7 @@ func TestReplayedSequences(t *testing.T) {
 	if daily := after.seq("daily").Spec; daily.GetReset_() != resetNone {
 		t.Errorf("%v may begin again, though it may have no reset", daily)
 	}
-	// Without an attested number the next one lies behind all ten.
+	// Without an attested number, the next number lies beyond all ten.
 	after.restore(nil)
 	if q := after.must(resume("s", after.seq("s").Generation, nil, 0)).Sequence; q.Next != 11 {
 		t.Errorf("%+v, want 11 next", q)
@@ -137,7 +137,7 @@ func TestReplayLimits(t *testing.T) {
 	}
 }
 
-// A command about a sequence that Replay does not see could hide what was granted.
+// A command about a sequence that Replay does not follow could hide granted numbers.
 func TestReplayKnowsCommands(t *testing.T) {
 	none := []string{
 		"create_layout", "acquire_worker", "extend_window", "release_worker", "observe_clock", "set_config", "raise_version", "checkpoint",

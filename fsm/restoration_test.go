@@ -21,7 +21,7 @@ const (
 	unacknowledged = commandv1.Refusal_REFUSAL_RESTORE_UNACKNOWLEDGED
 )
 
-// periodOf is the period in UTC, whatever the time zone.
+// periodOf returns the period in UTC, whatever the time zone.
 func periodOf(zone string, reset commandv1.SequenceReset, atMillis int64) (int32, error) {
 	if zone == "nowhere" {
 		return 0, errors.New("no such zone")
@@ -37,7 +37,7 @@ func periodOf(zone string, reset commandv1.SequenceReset, atMillis int64) (int32
 	return int32(year*10_000 + int(month)*100 + day), nil
 }
 
-// restoration is that of a cluster that ended a minute after the epoch.
+// restoration returns the Restoration of a cluster that ended one minute after the epoch.
 func restoration(s *State) Restoration {
 	return Restoration{
 		Index: s.FirstIndex(s.index, epoch+100_000, 0), NowMillis: epoch + 100_000, OldCluster: "old", OldEndedMillis: epoch + 60_000,

@@ -45,7 +45,7 @@ func TestFrozenSequences(t *testing.T) {
 	}
 	l.refused(mismatchedGen, resume("live", live.Generation, nil, 0))
 	l.refused(commandv1.Refusal_REFUSAL_INVALID_ARGUMENT, resume("live", l.seq("live").Generation, nil, 0))
-	// The earlier cluster may have granted any number behind the next one.
+	// The earlier cluster may have granted any number that comes before the next one.
 	l.refused(wouldRepeats, set(plain("live", numbers(-100, 1, -100, 10)), l.seq("live").Generation, -100))
 	if q := l.must(resume("down", l.seq("down").Generation, new(int64(-25)), 1)).Sequence; q.Next != -40 {
 		t.Errorf("%+v, want -40 next", q)
@@ -129,7 +129,7 @@ func TestSkippedPeriods(t *testing.T) {
 	l.survives()
 }
 
-// A time zone may have been changed after the backup, and that of a deleted sequence is not remembered.
+// A time zone may have been changed after the backup, and the time zone of a deleted sequence is not remembered.
 func TestSkippedPeriodsOfAnyZone(t *testing.T) {
 	l := newLog(t)
 	for _, name := range []string{"live", "gone"} {
@@ -149,7 +149,7 @@ func TestSkippedPeriodsOfAnyZone(t *testing.T) {
 	}
 }
 
-// A sequence that was granted nothing may have lost its reset after the backup.
+// A sequence of which nothing was granted may have lost its reset after the backup.
 func TestResumeWithoutReset(t *testing.T) {
 	for _, c := range []struct {
 		after  *int64

@@ -12,7 +12,7 @@ import (
 )
 
 // The exhaustive search over one name and its restores: every path of an old cluster, every backup on the way, also of
-// a directory whose log goes on beyond what was committed, and then all that an operator may do.
+// a directory whose log continues beyond the committed commands, and then every possible action of an operator.
 
 // seqStep is a node of a path, and the entry that led to it.
 type seqStep struct {

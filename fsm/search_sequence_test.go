@@ -140,7 +140,7 @@ func (s *seqSearch) visit(n *seqNode, index uint64, left int) error {
 	return nil
 }
 
-// account looks at what a command did.
+// account audits the effect of a command.
 func (n *seqNode) account(cmd *commandv1.Command, r Result) error {
 	switch {
 	case cmd.GetAllocateBlock() != nil:

@@ -14,9 +14,9 @@ import (
 )
 
 // The exhaustive search: two workers, two processes, eight ticks, and every order of
-// a small alphabet of steps up to some depth. It looks at the same things as the
-// random walks, in a form that is quick to copy and to compare. What differs only in
-// the numbers of the log indexes counts as the same state.
+// a small alphabet of steps up to some depth. It checks the same rules as the random
+// walks, in a form that is quick to copy and to compare. States that differ only in
+// their log indexes count as one.
 
 const (
 	searchUnit  = 1000 // ms a tick
@@ -57,7 +57,7 @@ type searchProcess struct {
 	extend, release searchClaim
 }
 
-// searchGhost is what the audit knows of a worker.
+// searchGhost is the audit's record of a worker.
 type searchGhost struct {
 	high, from, token uint64
 	process, start    uint8
@@ -194,7 +194,7 @@ var searchActions = []struct {
 	{"crash", 1, (*searchNode).crash},
 }
 
-// clone copies the node, and its state machine only if that is going to change.
+// clone copies the node, and its state machine only if the state machine will change.
 func (n *searchNode) clone(deep bool) *searchNode {
 	next := *n
 	if deep {

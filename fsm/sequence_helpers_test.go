@@ -25,7 +25,7 @@ const (
 	resetYearly  = commandv1.SequenceReset_SEQUENCE_RESET_YEARLY
 )
 
-// plain is the specification of a sequence 1, 2, 3 and so on; changes change it.
+// plain returns the specification of a sequence 1, 2, 3 and so on, with changes applied.
 func plain(name string, changes ...func(*commandv1.SequenceSpec)) *commandv1.SequenceSpec {
 	spec := &commandv1.SequenceSpec{
 		Name: name, Start: 1, Increment: 1, Min: 1, Max: math.MaxInt64,
@@ -85,7 +85,7 @@ func remove(name string) *commandv1.Command {
 	return &commandv1.Command{Body: &commandv1.Command_DeleteSequence{DeleteSequence: &commandv1.DeleteSequence{Name: name}}}
 }
 
-// returnKeyHash is that of the blocks that tests allocate and return.
+// returnKeyHash is the hash of the return key of the blocks that tests allocate and return.
 var returnKeyHash = nonceHash('r')
 
 func allocate(name string, generation, count uint64, period int32) *commandv1.Command {
@@ -100,7 +100,7 @@ func withID(cmd *commandv1.Command, id string) *commandv1.Command {
 	return cmd
 }
 
-// whole wants all or nothing.
+// whole makes an allocation one of all numbers or none.
 func whole(cmd *commandv1.Command) *commandv1.Command {
 	cmd.GetAllocateBlock().Whole = true
 	return cmd
@@ -147,7 +147,7 @@ func (l *log) take(name string, count uint64, period int32) BlockGrant {
 	return l.must(allocate(name, l.seq(name).Generation, count, period)).Block
 }
 
-// gives expects a block that begins with a number and has so many.
+// gives expects a block with a first number and a count.
 func (l *log) gives(name string, asked uint64, period int32, first int64, count uint64) BlockGrant {
 	l.t.Helper()
 	b := l.take(name, asked, period)

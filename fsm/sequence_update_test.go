@@ -78,7 +78,7 @@ func TestUpdateOfBounds(t *testing.T) {
 	l.changed(plain("s", numbers(1, 5, 1, 21)))
 	l.gives("s", 9, 0, 16, 2)
 	l.empty("s", 0)
-	// It goes on after the last one that was granted.
+	// The next number follows the last one that was granted.
 	l.changed(plain("s", numbers(1, 2, 1, 100)))
 	l.gives("s", 1, 0, 23, 1)
 	l.changed(plain("s", numbers(30, 2, 30, 100)))

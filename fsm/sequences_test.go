@@ -85,7 +85,7 @@ func TestCheckSequence(t *testing.T) {
 			t.Errorf("%v, expected %q in it", err, part)
 		}
 	}
-	// Which texts are normalized depends on the version of Unicode: that is the proposer's business.
+	// The normalized form depends on the version of Unicode, so the proposer checks it.
 	l.must(create(plain("cafe\u0301"), 0))
 	l.refused(invalidArgument, create(nil, 0))
 	l.refused(invalidArgument, create(plain("new"), 20250101))
@@ -203,7 +203,7 @@ func TestDeleteSequence(t *testing.T) {
 	l.refused(wouldRepeats, create(plain("used"), 0))
 	l.refused(wouldRepeats, create(plain("used", numbers(11, -1, 1, 100)), 0))
 	l.must(create(plain("used", numbers(11, 1, 1, 100)), 0))
-	// What the first one issued stays remembered also if the second issued nothing.
+	// The numbers of the first sequence stay remembered also if the second granted nothing.
 	l.must(remove("used"))
 	l.refused(wouldRepeats, create(plain("used", numbers(10, 1, 1, 100)), 0))
 	l.must(forced(create(plain("used"), 0)))
@@ -211,7 +211,7 @@ func TestDeleteSequence(t *testing.T) {
 	l.refused(wouldRepeats, change(plain("used", numbers(1, 2, 1, 100)), q.Generation))
 }
 
-// Who deletes, or creates by force, does it to what was there when they looked.
+// A deletion and a forced creation apply only to the sequence that the caller looked at.
 func TestDeletionsAndForcedCreationsCompare(t *testing.T) {
 	l := newSequenceLog(t, plain("s"))
 	deletion := func(generation uint64) *commandv1.Command {
@@ -305,7 +305,7 @@ func TestSequenceIndexesGrow(t *testing.T) {
 	}
 }
 
-// Deleting and creating again is no way around what an update refuses.
+// Deleting and creating again does not evade the refusals of an update.
 func TestLongerPeriodsByRecreation(t *testing.T) {
 	daily, yearly := commandv1.SequenceReset_SEQUENCE_RESET_DAILY, commandv1.SequenceReset_SEQUENCE_RESET_YEARLY
 	spec := func(start int64, reset commandv1.SequenceReset) *commandv1.SequenceSpec {

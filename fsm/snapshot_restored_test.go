@@ -62,7 +62,7 @@ func TestDigestCoversRestored(t *testing.T) {
 	}
 }
 
-// TestSnapshotRefusesRestoresThatNoStateWrites gives it snapshots whose checksums are right.
+// TestSnapshotRefusesRestoresThatNoStateWrites reads snapshots with correct checksums.
 func TestSnapshotRefusesRestoresThatNoStateWrites(t *testing.T) {
 	data := snapshotBytes(t, sampleRestored(t))
 	type records = []*commandv1.SnapshotRecord
@@ -119,7 +119,7 @@ func TestSnapshotRefusesRestoresThatNoStateWrites(t *testing.T) {
 	}
 }
 
-// A snapshot shares the restore with the state, which replaces it and never changes it.
+// A snapshot shares the record of the restore with the state, which replaces the record and never changes it.
 func TestSnapshotKeepsClosedNames(t *testing.T) {
 	s := sampleRestored(t)
 	im := s.imageAlone()

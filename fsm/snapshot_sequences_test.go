@@ -78,7 +78,7 @@ func TestDigestCoversSequences(t *testing.T) {
 	covers("answers", func(s *State) { s.answers.gone++ })
 }
 
-// TestSnapshotRefusesSequencesThatNoStateWrites gives it snapshots whose checksums are right.
+// TestSnapshotRefusesSequencesThatNoStateWrites reads snapshots with correct checksums.
 func TestSnapshotRefusesSequencesThatNoStateWrites(t *testing.T) {
 	data := snapshotBytes(t, sampleSequences(t))
 	type records = []*commandv1.SnapshotRecord

@@ -82,8 +82,8 @@ func findsEveryDamage(t *testing.T, data []byte) {
 	}
 }
 
-// reseal takes a snapshot apart, lets edit change the records (all but the end), and
-// puts it together with right checksums, count and digest.
+// reseal decodes a snapshot, lets edit change the records (except the end record), and
+// encodes it with correct checksums, count and digest.
 func reseal(t testing.TB, data []byte, edit func([]*commandv1.SnapshotRecord) []*commandv1.SnapshotRecord) []byte {
 	t.Helper()
 	var records []*commandv1.SnapshotRecord
@@ -113,7 +113,7 @@ func reseal(t testing.TB, data []byte, edit func([]*commandv1.SnapshotRecord) []
 	return out
 }
 
-// TestSnapshotRefusesWhatNoStateWrites gives it snapshots whose checksums are right.
+// TestSnapshotRefusesWhatNoStateWrites reads snapshots with correct checksums.
 func TestSnapshotRefusesWhatNoStateWrites(t *testing.T) {
 	data := snapshotBytes(t, sample(t))
 	if _, err := ReadState(bytes.NewReader(reseal(t, data, func(r []*commandv1.SnapshotRecord) []*commandv1.SnapshotRecord { return r })), Version); err != nil {
@@ -216,8 +216,8 @@ func TestSnapshotOfANewerBuild(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfANewerBuildNamesVersions has a version above that of this build beside a field that came with it, which
-// says less.
+// TestSnapshotOfANewerBuildNamesVersions reads a version above that of this build, and a field that came with that
+// version. The error names the versions, which are more useful.
 func TestSnapshotOfANewerBuildNamesVersions(t *testing.T) {
 	newer := reseal(t, snapshotBytes(t, sample(t)), func(r []*commandv1.SnapshotRecord) []*commandv1.SnapshotRecord {
 		r[0].GetMeta().FsmVersion = Version + 1
@@ -305,8 +305,8 @@ func TestHistoryRing(t *testing.T) {
 	}
 }
 
-// checksummed puts right checksums into what may be a snapshot, so that fuzzing gets
-// past them.
+// checksummed puts correct checksums into bytes that may be a snapshot, so that fuzzing
+// gets past the checksums.
 func checksummed(data []byte) []byte {
 	data = bytes.Clone(data)
 	if len(data) < snapshotHeader {

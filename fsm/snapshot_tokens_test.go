@@ -38,7 +38,7 @@ func TestDigestCoversTokens(t *testing.T) {
 	}
 }
 
-// TestSnapshotRefusesTokensThatNoStateWrites gives it snapshots whose checksums are right.
+// TestSnapshotRefusesTokensThatNoStateWrites reads snapshots with correct checksums.
 func TestSnapshotRefusesTokensThatNoStateWrites(t *testing.T) {
 	data := snapshotBytes(t, sampleTokens(t))
 	type records = []*commandv1.SnapshotRecord

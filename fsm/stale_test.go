@@ -6,8 +6,8 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// A holder that was away too long claims a window that ends, by chance, where the next holder's does; and
-// a holder does not know of its own extension. Both are refused, and the state stays as it is.
+// A holder that was away too long claims a window that ends, by chance, where the next holder's does. Another
+// holder does not know of its own extension. Both claims are refused, and the state does not change.
 func TestStaleClaimsChangeNothing(t *testing.T) {
 	for name, claim := range map[string]func(first, second Grant) *commandv1.Command{
 		"extend": func(first, second Grant) *commandv1.Command {

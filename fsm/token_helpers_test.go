@@ -31,8 +31,8 @@ func deleteToken(id uint64) *commandv1.Command {
 	return &commandv1.Command{Body: &commandv1.Command_DeleteToken{DeleteToken: &commandv1.DeleteToken{Id: id}}}
 }
 
-// by makes a command one of the caller with a token, judged when the log was at an index; of an anonymous one for the
-// token 0.
+// by makes a command one of the caller with a token, judged when the log was at an index; for the token 0, of an
+// anonymous caller.
 func by(token, judged uint64, cmd *commandv1.Command) *commandv1.Command {
 	cmd.Actor = &commandv1.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_TOKEN, Token: token, JudgedAt: judged}
 	if token == 0 {
@@ -47,7 +47,7 @@ func (l *log) token(name string, scopes ...string) uint64 {
 	return l.must(createToken(name, scopes...)).Token.ID
 }
 
-// sampleTokens is a state with something of everything that tokens have.
+// sampleTokens returns a state with something of everything that tokens have.
 func sampleTokens(t testing.TB) *State {
 	t.Helper()
 	l := newSequenceLog(t, plain("orders"))

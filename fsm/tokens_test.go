@@ -124,7 +124,7 @@ func TestRevokedActorsChangeNothing(t *testing.T) {
 	l.refused(unauthenticatedReason, wish(id, 0))
 	l.refused(unauthenticatedReason, wish(99, l.index))
 
-	// A change that takes nothing away is no revocation.
+	// A change that removes no scope is not a revocation.
 	judged := l.index
 	more := l.must(updateToken(id, id, "seq:read:s", "seq:next:s", "seq:admin:s")).Token
 	l.must(wish(id, judged))

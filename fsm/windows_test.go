@@ -191,7 +191,7 @@ func TestExtend(t *testing.T) {
 			t.Errorf("%+v, expected no change", r.Grant)
 		}
 	}
-	// After the window passed, as long as nobody else took the worker.
+	// After the window passed, as long as no other holder acquired the worker.
 	r = l.must(at(epoch+9_000_000, extend(g, nonceHash('a'), 250, math.MaxInt64)))
 	if want := int64(900_000 + 60_000); r.Grant.Until != want {
 		t.Errorf("%+v, expected the maximum window, %d", r.Grant, want)

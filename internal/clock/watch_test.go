@@ -119,7 +119,7 @@ func TestJumpShowsAgainstOldAnswers(t *testing.T) {
 	if d, ok := w.PeerOffset("a"); !ok || d != -time.Minute {
 		t.Fatalf("peer offset %v", d)
 	}
-	// All agree with the new time: it was right (the machine had been asleep).
+	// All voters agree with the new time, so it was correct (the machine had been asleep).
 	w.ObservePeer("a", h.wall, 0)
 	w.ObservePeer("b", h.wall, 0)
 	if err := w.Check(w.Now()); err != nil {
@@ -132,7 +132,7 @@ func TestTrust(t *testing.T) {
 	h.pass(time.Hour)
 	w.Update()
 	if w.Trusted() {
-		t.Fatal("trusted though nobody was asked")
+		t.Fatal("trusted without an answer of a voter")
 	}
 	w.ObservePeer("a", h.wall, 0)
 	if !w.Trusted() {
@@ -150,7 +150,7 @@ func TestTrust(t *testing.T) {
 	alone, _, _ := newWatch()
 	alone.SetAlone(true)
 	if !alone.Trusted() {
-		t.Fatal("not trusted though there is nobody to ask")
+		t.Fatal("not trusted without another voter")
 	}
 }
 
@@ -197,7 +197,7 @@ func TestSuspensionIsNoJump(t *testing.T) {
 	w.ObservePeer("a", h.wall, 0)
 	h.pass(10 * time.Second)
 	slept = time.Hour.Milliseconds()
-	h.jump(time.Hour) // the wall clock went on, the monotonic one did not
+	h.jump(time.Hour) // the wall clock continued, the monotonic clock stood still
 	w.Update()
 	if err := w.Check(w.Now()); err != nil {
 		t.Fatal(err)
@@ -283,7 +283,7 @@ func TestNonvoterHasNoSay(t *testing.T) {
 	}
 	w.SetAlone(true)
 	if err := w.Check(w.Now()); err != nil || !w.Trusted() {
-		t.Errorf("Check() = %v, Trusted() = %t beside a nonvoter whose clock is off", err, w.Trusted())
+		t.Errorf("Check() = %v, Trusted() = %t with a nonvoter whose clock is off", err, w.Trusted())
 	}
 	if d, ok := w.PeerOffset("nonvoter"); !ok || d != -time.Hour {
 		t.Errorf("PeerOffset() = %v, %t, want -1 h", d, ok)

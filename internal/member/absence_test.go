@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Whoever requests names that do not exist keeps the leader busy with so many at once; others of them
-// wait a little, and what exists is found meanwhile.
+// Requests for names that do not exist keep the leader busy with at most maxAsking calls at once. Further ones
+// wait a little, and existing names are found meanwhile.
 func TestAbsenceIsAskedForInTurn(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "s")

@@ -10,8 +10,8 @@ import (
 	"github.com/snowraft/snowraft/fsm"
 )
 
-// Two administrators at once do not undo one another unseen: what the second one requested was
-// about what the first one has changed since.
+// Two administrators at once do not undo one another unseen: the request of the second was about
+// the state before the change of the first.
 func TestAdministratorsDoNotUndoOneAnother(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "s")
@@ -49,7 +49,7 @@ func TestAdministratorsDoNotUndoOneAnother(t *testing.T) {
 	}
 }
 
-// The proposer checks the form of a new name, since replicas may have other Unicode tables.
+// The proposer checks the form of a new name, because replicas may have other Unicode tables.
 func TestNewSequenceNeedsANormalizedName(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "caf\u00e9")

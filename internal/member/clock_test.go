@@ -74,7 +74,7 @@ func TestLastingTimesNeedAComparedClock(t *testing.T) {
 	}
 }
 
-// A leader whose clock is ahead proposes nothing at all, not even what holds no time.
+// A leader whose clock is ahead proposes nothing at all, not even commands without a time.
 func TestLeaderAheadProposesNothing(t *testing.T) {
 	m := openOne(t)
 	ahead := stranger(m, time.Minute)
@@ -86,7 +86,7 @@ func TestLeaderAheadProposesNothing(t *testing.T) {
 	}
 }
 
-// One other voter contradicts a clock that has never agreed with any: neither may be the right one.
+// One other voter contradicts a clock that has never agreed with another: neither is known to be correct.
 func TestDisputedClockIsNotObserved(t *testing.T) {
 	m := openOne(t)
 	disputed := stranger(m, time.Hour)

@@ -16,7 +16,7 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 )
 
-// Whoever finds the counter that another first caller is just adding finds all of it.
+// A caller that finds the counter that another first caller is just adding finds it complete.
 func TestFirstCallersOfASequence(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "s")
@@ -92,7 +92,7 @@ func TestNextBesideRequestsWithIDs(t *testing.T) {
 	t.Logf("%d for requests with an ID, %d others, the sequence stands at %d", recorded.Load(), plain.Load(), s.Last)
 }
 
-// A repeated answer of before the sequence was set back is not the last number.
+// A repeated answer from before the sequence was set back is not the last number.
 func TestLastAfterARepetition(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "s")
@@ -116,7 +116,7 @@ func TestLastAfterARepetition(t *testing.T) {
 	}
 }
 
-// Numbers of a repeated answer that nobody saw before count as issued.
+// Numbers of a repeated answer that no caller saw before count as issued.
 func TestLastOfARepetitionThatNobodySaw(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "s")
@@ -150,7 +150,7 @@ func TestBlocksOfStrictSequencesAreTheLeaders(t *testing.T) {
 	}
 }
 
-// Nobody uses a sequence up by requesting a block.
+// No caller uses up a sequence by requesting a block.
 func TestBlocksAreBounded(t *testing.T) {
 	m := openOne(t)
 	for name, most := range map[string]uint64{"small": 100, "large": 2_000_000} {
@@ -218,8 +218,8 @@ func TestGoneSequencesAreForgotten(t *testing.T) {
 	}
 }
 
-// Numbers are written as the sequence is defined that they are of, also when it was changed
-// while the call waited for them.
+// Numbers are written by the definition of their own sequence and generation, also if the sequence
+// was changed while the call waited for them.
 func TestNumbersAreWrittenByTheirOwnDefinition(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "s")
@@ -251,7 +251,7 @@ func TestNumbersAreWrittenByTheirOwnDefinition(t *testing.T) {
 	}
 }
 
-// TryNext gives what Next would give without waiting, and else nothing.
+// TryNext returns the numbers that Next would return without waiting, or none.
 func TestTryNext(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "strict")
@@ -263,7 +263,7 @@ func TestTryNext(t *testing.T) {
 	}
 	for _, name := range []string{"strict", "s", "unknown"} {
 		if n, ok := m.TryNext(name, 1); ok {
-			t.Errorf("%s: %+v before anybody asked for numbers", name, n)
+			t.Errorf("%s: %+v before the first request for numbers", name, n)
 		}
 	}
 	if n, err := m.NextAtLeader(t.Context(), "s", 1, ""); err != nil || n.First != 1 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Who names no sequence is told what to do, once; who names none that can be, what names are.
+// The error of an unknown name says once what to do. The error of an impossible name says what names are.
 func TestUnknownSequences(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "orders")

@@ -8,8 +8,8 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// The window of an earlier start is not continued: it may be released, and another holder's, before this member's
-// replica shows that.
+// The window of an earlier start is not continued: before this member's replica shows it, the worker may be released
+// and belong to another holder.
 func TestRestartAcquiresAWindowOfItsOwn(t *testing.T) {
 	m := openOne(t)
 	acquire := func(start byte) allocator.Grant {

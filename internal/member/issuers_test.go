@@ -6,7 +6,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// TestDefaultLayoutIsNeverIdle: availability without a quorum rests on the windows of the default layout.
+// TestDefaultLayoutIsNeverIdle: availability without quorum rests on the windows of the default layout.
 func TestDefaultLayoutIsNeverIdle(t *testing.T) {
 	if d := idleAfter(snowflake.Default()); d != 0 {
 		t.Errorf("idleAfter(default) = %v, want 0", d)

@@ -105,8 +105,8 @@ func TestReturnOfAnEarlierTerm(t *testing.T) {
 	}
 }
 
-// A leader that verifies first and then chooses may have been replaced in between: its answer is one that
-// a later leader has passed already. So the answer is chosen when the verification begins.
+// A leader that verifies first and then chooses may have been replaced in between: a later leader may have
+// passed its answer already. So the answer is chosen when the verification begins.
 func TestStrictAnswersAreChosenBeforeTheVerification(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "s")

@@ -28,8 +28,8 @@ func TestCheckpointsFollowEachOther(t *testing.T) {
 	}
 }
 
-// The leader proposes a command of a newer fsm_version once the version is raised, and no earlier. A new cluster starts at the
-// version that its first members know.
+// The leader proposes a command of a newer fsm_version once the version is raised, and not earlier. A new cluster starts
+// at the version that its first members know.
 func TestProposalOfNewerVersion(t *testing.T) {
 	const next = fsm.Version + 1
 	propose := func(m *Member) error {

@@ -10,7 +10,7 @@ func TestNear(t *testing.T) {
 	names := []string{"orders", "Orders", "order", "orders/2024", "orders/2025", "orders/2026", "invoices", "invoice", "a", "b", "users:eu:west", "kunde-münchen"}
 	for name, want := range map[string][]string{
 		"ordres":        {"Orders", "orders", "order"},
-		"orders":        {"Orders", "order", "orders/2024"}, // itself is no answer
+		"orders":        {"Orders", "order", "orders/2024"}, // the name itself is omitted
 		"ORDERS":        {"Orders", "orders", "order"},
 		"oders":         {"Orders", "orders"},
 		"invoces":       {"invoices", "invoice"},

@@ -52,7 +52,7 @@ func TestNoncesStayOutOfTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	release := allocator.ReleaseRequest{Layout: snowflake.Default().Name(), Worker: g.Worker, Token: g.Token, Until: g.Until, Next: g.From}
-	// What the log shows of the nonce is good for nothing.
+	// The hash of the nonce that the log shows is useless for a claim.
 	release.Nonce = allocator.Nonce(hashOf(mark)[:16])
 	if err := m.ReleaseWorker(t.Context(), release); !errors.Is(err, allocator.ErrWindowMismatch) {
 		t.Errorf("released with half of the hash: %v", err)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A request with an ID goes through the log. What the leader had in memory then was granted before, so it is
+// A request with an ID goes through the log. The numbers in the leader's memory were granted before, so they are
 // returned or skipped.
 func TestStrictNumbersGrowAcrossRequestsWithIDs(t *testing.T) {
 	m := openOne(t)

@@ -62,7 +62,7 @@ func isGeneration(err error) bool {
 	return ok
 }
 
-// A call is refused once its caller's token is gone, though it was allowed when the call began.
+// A call is refused once its caller's token is deleted, although the token allowed the call when it began.
 func TestRevokedCallersProposeInVain(t *testing.T) {
 	m := openOne(t)
 	made, err := m.CreateToken(t.Context(), TokenSpec{Name: "app", Scopes: []string{"seq:next:*"}})
@@ -82,7 +82,7 @@ func TestRevokedCallersProposeInVain(t *testing.T) {
 	}
 }
 
-// Windows and blocks of members carry no actor, which would only make the log longer.
+// Commands of members about windows and blocks have no actor, which would only make the log longer.
 func TestActorsOfCommands(t *testing.T) {
 	block := &commandv1.Command{Body: &commandv1.Command_AllocateBlock{}}
 	creation := &commandv1.Command{Body: &commandv1.Command_CreateSequence{}}

@@ -101,7 +101,7 @@ func TestUpgradeWaitBeginsAgain(t *testing.T) {
 	}
 }
 
-// A new cluster has run no other program, whoever finalizes its upgrades.
+// A new cluster has run no other program, whether upgrades are automatic or manual.
 func TestUpgradeWaitIsNotForNewClusters(t *testing.T) {
 	t.Parallel()
 	servers := []cluster.Member{server("a", 4)}

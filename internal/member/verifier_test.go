@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// office verifies as long as the test wants it to.
+// office verifies until the test ends the verification.
 type office struct {
 	mu     sync.Mutex
-	now    int // counts what happens
+	now    int // number of events
 	began  []int
 	finish chan error
 }
@@ -38,14 +38,14 @@ func (o *office) verify(ctx context.Context) error {
 	}
 }
 
-// outcome is what a caller was told, and which verification that was of.
+// outcome is the time at which a caller came and the result that it got.
 type outcome struct {
 	came int
 	err  error
 }
 
-// early runs callers who come while verifications are in progress. It returns an
-// error if one was told the result of a verification that began before it came.
+// early runs callers that come while verifications are in progress. It returns an
+// error if one got the result of a verification that began before the caller came.
 func early(alone int) error {
 	o := &office{finish: make(chan error)}
 	v := &verifier{verify: o.verify, alone: alone}
@@ -60,7 +60,7 @@ func early(alone int) error {
 	come(1)
 	for round := range 10 {
 		come(round)
-		o.finish <- fmt.Errorf("%d", round) // the results are told apart by it
+		o.finish <- fmt.Errorf("%d", round) // distinguishes the results
 		synctest.Wait()
 	}
 	for len(outcomes) < 1+45 {
@@ -78,7 +78,7 @@ func early(alone int) error {
 			return err
 		}
 		if began := o.began[round]; began < told.came {
-			return fmt.Errorf("who came at %d was told the result of a verification that began at %d", told.came, began)
+			return fmt.Errorf("caller at %d got the result of a verification that began at %d", told.came, began)
 		}
 	}
 	return nil
@@ -146,8 +146,8 @@ func TestVerificationOfLoneCallersNeedsNoGoroutine(t *testing.T) {
 	})
 }
 
-// Who gives up disturbs nobody, and a verification that does not end is given up as well.
-func TestVerificationOfWhoGivesUp(t *testing.T) {
+// A caller that gives up does not disturb other callers, and a verification that does not end is given up as well.
+func TestCanceledCallerLeavesVerification(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &office{finish: make(chan error)}
 		v := &verifier{verify: o.verify}
@@ -159,12 +159,12 @@ func TestVerificationOfWhoGivesUp(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		if err := <-first; !errors.Is(err, context.Canceled) {
-			t.Errorf("who gave up was told %v", err)
+			t.Errorf("wait() of the canceled caller = %v, want context.Canceled", err)
 		}
 		o.finish <- errors.New("of the first")
 		o.finish <- nil
 		if err := <-second; err != nil {
-			t.Errorf("who waited on was told %v", err)
+			t.Errorf("wait() of the other caller = %v, want nil", err)
 		}
 		synctest.Wait()
 		began := time.Now()

@@ -28,8 +28,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// The list of characters is written out, since replicas must agree; here it is compared with this version's
-// tables. A character that fails is new: extend the list, and raise fsm_version for that.
+// The list of characters is written out, because replicas must agree. The test compares the list with this
+// version's tables. A character that fails is new: extend the list, and raise fsm_version for that.
 func TestInvisibleHasWhatUnicodeLists(t *testing.T) {
 	t.Parallel()
 	for r := range rune(unicode.MaxRune + 1) {

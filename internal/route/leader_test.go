@@ -14,7 +14,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// throne tells who leads; "" is nobody.
+// throne reports the leader; "" if no member leads.
 type throne struct {
 	leader  string
 	changed chan struct{}
@@ -40,7 +40,7 @@ func TestCallsEndWhenTheLeaderIsReplaced(t *testing.T) {
 		ctx, cancel := whileLeading(t.Context(), of, "a")
 		defer cancel()
 		synctest.Wait()
-		// That it is not known who leads is not a reason to give up: nobody else could be asked.
+		// An unknown leader is not a reason to give up, because there is no other member to call.
 		for _, leader := range []string{"", "a"} {
 			of.becomes(leader)
 			if err := ctx.Err(); err != nil {
@@ -49,10 +49,10 @@ func TestCallsEndWhenTheLeaderIsReplaced(t *testing.T) {
 		}
 		of.becomes("b")
 		if cause := context.Cause(ctx); !errors.Is(cause, errReplaced) {
-			t.Errorf("with another leader the call went on: %v", cause)
+			t.Errorf("with another leader: cause = %v, want %v", cause, errReplaced)
 		}
 
-		// It was replaced between looking and calling.
+		// The leader was replaced between the lookup and the call.
 		ctx, cancel = whileLeading(t.Context(), of, "a")
 		defer cancel()
 		<-ctx.Done()
@@ -60,7 +60,7 @@ func TestCallsEndWhenTheLeaderIsReplaced(t *testing.T) {
 			t.Error(cause)
 		}
 
-		// The caller's own deadline stays what it is.
+		// The caller's own deadline stays in force.
 		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		ctx, cancel = whileLeading(ctx, of, "b")

@@ -24,7 +24,7 @@ type run struct {
 
 func (r run) Part(skip, count uint64) run { return run{r.first - 3*int64(skip), count} }
 
-// ferry is a leader that answers when the test says so.
+// ferry is a leader that answers when the test lets it.
 type ferry struct {
 	*Calls[run]
 	t     *testing.T
@@ -69,12 +69,12 @@ func (f *ferry) come(ctx context.Context, sequence string, count uint64) <-chan 
 	return told
 }
 
-// sail expects a call for so many numbers and answers it.
+// sail expects a call for count numbers and answers it.
 func (f *ferry) sail(count uint64, first int64) {
 	f.t.Helper()
 	call := <-f.calls
 	if call.count != count {
-		f.t.Errorf("%d numbers were asked for, expected %d", call.count, count)
+		f.t.Errorf("call for %d numbers, want %d", call.count, count)
 	}
 	call.answer <- ferryAnswer{numbers: run{first, call.count}}
 	synctest.Wait()
@@ -101,8 +101,8 @@ func (f *ferry) over() {
 	}
 }
 
-// Who comes while a call is in progress goes with the next one, and all of them get
-// their parts in the order in which they came.
+// Callers that come while a call is in progress share the next call, and get their parts
+// in the order in which they came.
 func TestCallersShareACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFerry(t)
@@ -125,7 +125,7 @@ func TestCallersShareACall(t *testing.T) {
 	})
 }
 
-// One call requests a million numbers at most, and nobody is overtaken for that.
+// One call requests at most a million numbers, and no caller is overtaken because of that.
 func TestSharedCallsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFerry(t)
@@ -148,9 +148,9 @@ func TestSharedCallsAreLimited(t *testing.T) {
 	})
 }
 
-// The part of a caller that gave up is lost: no other caller gets it. For who gave up before,
-// nothing is asked.
-func TestCallersWhoGiveUp(t *testing.T) {
+// The part of a caller that gives up during the call is lost: no other caller gets it. For a caller that
+// gives up before the call, nothing is requested.
+func TestCanceledCallersLeaveACall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFerry(t)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -177,7 +177,7 @@ func TestSharedCallsThatFail(t *testing.T) {
 		refused := errors.New("refused")
 		first := f.come(t.Context(), "s", 1)
 		second, third := f.come(t.Context(), "s", 1), f.come(t.Context(), "s", 2)
-		other := f.come(t.Context(), "other", 1) // does not wait for those
+		other := f.come(t.Context(), "other", 1) // has a line of its own
 		calls := []ferryCall{<-f.calls, <-f.calls}
 		if i := slices.IndexFunc(calls, func(c ferryCall) bool { return c.key.Sequence == "other" }); i < 0 {
 			t.Fatalf("%+v", calls)
@@ -193,7 +193,7 @@ func TestSharedCallsThatFail(t *testing.T) {
 		f.sail(3, 7)
 		f.gets(second, 7, 1)
 		f.gets(third, 4, 2)
-		// A leader that does not answer keeps nobody forever.
+		// A leader that does not answer holds a caller at most for the timeout.
 		began := time.Now()
 		if a := <-f.come(t.Context(), "s", 1); !errors.Is(a.err, context.DeadlineExceeded) || time.Since(began) != timeout {
 			t.Errorf("%+v, %v after %v", a.numbers, a.err, time.Since(began))
@@ -202,7 +202,7 @@ func TestSharedCallsThatFail(t *testing.T) {
 	})
 }
 
-// Where there are not enough for all, there may be for some.
+// If the numbers are not enough for all callers, they may be enough for some.
 func TestTheLastNumbersAreNotWithheld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFerry(t)

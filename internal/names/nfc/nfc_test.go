@@ -34,8 +34,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// The two tables that Check reads are of one version: else a character that the newer one knows would be taken
-// for normalized by the older one.
+// The two tables that Check reads must have one version: otherwise the older table would take a character that
+// only the newer one knows for normalized.
 func TestTablesAreOfOneVersion(t *testing.T) {
 	t.Parallel()
 	if norm.Version != unicode.Version {
