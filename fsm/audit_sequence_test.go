@@ -13,7 +13,7 @@ import (
 // that were granted and not returned since numbers were last allowed to repeat.
 type auditSequence struct {
 	live       bool
-	buried     uint64 // when it was deleted last
+	buried     uint64 // index of the last deletion
 	spec       *commandv1.SequenceSpec
 	generation uint64
 	period     int32

@@ -29,7 +29,7 @@ type auditWorker struct {
 	used       bool
 	high, from int64
 	token      uint64
-	holder     string // as it is shown
+	holder     string // name as shown
 	owner      uint64 // the token that it was acquired with
 	nonce      []byte
 	released   bool

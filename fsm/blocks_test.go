@@ -37,8 +37,8 @@ func TestAllocateBlock(t *testing.T) {
 // TestEndsOfInt64 walks up to both ends of int64 in steps of all sizes.
 func TestEndsOfInt64(t *testing.T) {
 	for _, increment := range []int64{1, 2, 3, 1 << 32, 1 << 62, math.MaxInt64, -1, -2, -3, -1 << 32, -1 << 62, math.MinInt64} {
-		for _, before := range []uint64{0, 1, 2, 5} { // how many numbers come before the last one
-			for _, slack := range []int64{0, 1} { // how far the last one is from the end
+		for _, before := range []uint64{0, 1, 2, 5} { // count of numbers before the last one
+			for _, slack := range []int64{0, 1} { // distance of the last one from the end
 				end, inward := int64(math.MaxInt64)-slack, -uint64(increment)
 				if increment < 0 {
 					end = math.MinInt64 + slack

@@ -55,7 +55,7 @@ func (s *State) Neighbors(layout string, worker, token uint64) (previous, next G
 			next = *g
 		}
 	}
-	for i := range l.history.entries { // in ascending order of their tokens
+	for i := range l.history.entries { // ascending tokens
 		closer(l.history.at(i))
 	}
 	closer(&last)

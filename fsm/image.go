@@ -12,7 +12,7 @@ import (
 type image struct {
 	meta      *commandv1.SnapshotMeta // walk adds the digest at the checkpoint
 	last      lastCheckpoint
-	layouts   []layoutImage // by name
+	layouts   []layoutImage // sorted by name
 	removed   []string      // oldest first
 	tokens    tokens
 	sequences sequences

@@ -89,25 +89,25 @@ type lives struct {
 	source
 	s           *State
 	life        int
-	now         int64 // by the clocks of most members
-	wrongHost   bool  // this life was restored by a clock that was wrong
+	now         int64 // time on the clocks of most members
+	wrongHost   bool  // this life was restored with an incorrect clock
 	index, term uint64
-	log         []*raft.Log // of this life
+	log         []*raft.Log // log of this life
 	backups     []livesBackup
 	stored      *livesBackup // the last snapshot in the directory of a member
 	since       int          // length of the log then
 	longest     []int64      // each maximum window that was in force, one after the other
 
-	granted  map[livesWorker]map[livesOwner]Grant // what was granted and not released
-	numbers  map[livesNumber]int                  // in which life each was granted and not returned
-	periods  map[livesNumber]int                  // in how many periods
+	granted  map[livesWorker]map[livesOwner]Grant // windows that were granted and not released
+	numbers  map[livesNumber]int                  // life in which each was granted and not returned
+	periods  map[livesNumber]int                  // number of periods in which each was granted
 	claims   []livesClaim
 	asked    []*commandv1.Command       // requests with an ID, which are sent again
-	sent     map[*commandv1.Command]int // in which life the claim was granted that a command makes
-	lastOf   map[string]int             // by sequence: place of the last command that granted numbers
-	known    map[string]int             // by sequence: place of the last command that the state knows for sure
-	answered map[livesAnswer]bool       // what the logs say
-	applied  map[uint64]int             // in which life of a right clock a command had this index: a token, or a generation
+	sent     map[*commandv1.Command]int // life in which the claim of each command was granted
+	lastOf   map[string]int             // place of each sequence's last command that granted numbers
+	known    map[string]int             // place of each sequence's last command that the state knows for sure
+	answered map[livesAnswer]bool       // answers in the logs
+	applied  map[uint64]int             // life with a correct clock in which a command had this index: a token, or a generation
 	drawn    uint64
 }
 

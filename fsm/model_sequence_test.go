@@ -32,7 +32,7 @@ const modelDay = 2 * modelUnit
 // held is a block that a process issues numbers from.
 type held struct {
 	name string
-	era  int // how often numbers of the name were allowed to repeat before it was granted
+	era  int // number of times that numbers of the name were allowed to repeat before the grant
 	term uint64
 	BlockGrant
 	keyHash []byte

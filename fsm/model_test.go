@@ -55,16 +55,16 @@ var modelSpecs = []snowflake.Spec{
 // process is one holder: at most one lane, at most one request in progress.
 type process struct {
 	name   string
-	starts uint64 // how often it was started
+	starts uint64 // number of starts
 	number uint64
-	skew   int64 // its clock minus the true time
+	skew   int64 // the process's clock minus the true time
 	lane   *lane
 	asked  *proposal // the request whose answer it waits for
 	block  *held
 	repeat *commandv1.Command // the last request with an ID, while it was not answered
 
 	application string // whose token it has; empty for a member
-	token       uint64 // that it has, which may be revoked
+	token       uint64 // ID of its token, which may be revoked
 }
 
 func (p *process) nonceHash() []byte {
@@ -98,7 +98,7 @@ type proposal struct {
 type reply struct {
 	to     *proposal
 	result Result
-	era    int // that a granted block belongs to
+	era    int // era of the granted block
 	term   uint64
 }
 
@@ -116,13 +116,13 @@ type world struct {
 	issued    map[string]map[uint64]bool // by layout
 	given     map[given]bool
 	log       []*raft.Log
-	era       int               // of the block that was granted last
-	requests  int               // how many IDs were used
-	drawn     uint64            // how many IDs of extensions were
+	era       int               // era of the block that was granted last
+	requests  int               // number of request IDs used
+	drawn     uint64            // number of extension IDs used
 	eras      map[string]int    // by sequence
 	eraOf     map[string]int    // by request ID
-	lastBlock map[string]uint64 // by sequence: the token, which is easy to guess
-	tokens    map[string]uint64 // by application: the ID of its last token
+	lastBlock map[string]uint64 // token of each sequence's last block, which is easy to guess
+	tokens    map[string]uint64 // ID of each application's last token
 	check     struct {          // the last checkpoint that the leader knows
 		index  uint64
 		digest []byte

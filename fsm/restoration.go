@@ -25,7 +25,7 @@ const indexGap = 1 << 16
 // after a restore.
 func (s *State) FirstIndex(last uint64, nowMillis, oldEndedMillis int64) uint64 {
 	known := max(s.observed, s.restored.GetRestoredAtMs())
-	last = min(last, math.MaxInt64) // what is beyond it, Restore refuses
+	last = min(last, math.MaxInt64) // Restore refuses a greater index
 	ended := min(oldEndedMillis, plus(nowMillis, 2*limits.MaxOffset.Milliseconds()))
 	now := max(nowMillis, known)
 	index, ahead := indexAt(max(now, ended), now), uint64(0)

@@ -37,7 +37,7 @@ func (w *workers) index() error {
 func (l *layout) checkHistory() error {
 	h := &l.history
 	current := 0
-	upTo := map[uint64]int64{} // by worker: where the window after this one began
+	upTo := map[uint64]int64{} // begin of the next later window of each worker
 	for i := range slices.Backward(h.entries) {
 		g, k := h.at(i), l.workers.at(int(h.at(i).Worker))
 		after, later := upTo[g.Worker]

@@ -35,7 +35,7 @@ func (s *State) resumeSequence(e entry) Result {
 	if live {
 		s.sequences.put(&q)
 	} else {
-		q.moveTo(q.spec.start) // as deleteSequence leaves it
+		q.moveTo(q.spec.start) // the state that deleteSequence leaves
 		s.sequences.deleted.Set(q.name, &q)
 	}
 	s.frozen--
@@ -132,7 +132,7 @@ func (h hull) end(increment int64) (n int64, ok bool) {
 func refuseResume(name string, increment, known, granted int64) *Refused {
 	later := "later"
 	if increment < 0 {
-		later = "lower" // it counts downward
+		later = "lower" // the sequence counts downward
 	}
 	return refuse(commandv1.Refusal_REFUSAL_WOULD_REPEAT,
 		"sequence %q: numbers up to %d were granted before the backup, issued or not; give that number or a %s one, not %d", name, known, later, granted)

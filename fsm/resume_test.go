@@ -105,7 +105,7 @@ func TestSkippedPeriods(t *testing.T) {
 	}
 	l.take("later", 5, 20250109)
 	l.must(remove("gone"))
-	l.restore(func(r *Restoration) { r.OldEndedMillis = epoch + 86_400_000 - 1000 }) // with both offsets, the next day began
+	l.restore(func(r *Restoration) { r.OldEndedMillis = epoch + 86_400_000 - 1000 }) // the next day began with both offsets
 
 	if q := l.seq("a"); q.Period != 20250102 || q.Remaining != 0 {
 		t.Errorf("%+v, want the day after with nothing left", q)

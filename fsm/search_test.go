@@ -89,7 +89,7 @@ type searchKey struct {
 
 type search struct {
 	adversary
-	seen  map[searchKey]int // with how many steps left
+	seen  map[searchKey]int // number of steps left
 	path  []searchStep
 	nodes int
 }
@@ -164,7 +164,7 @@ func (f searchFailure) Unwrap() error { return f.error }
 // has no effect in this one.
 var searchActions = []struct {
 	name  string
-	times int // how many clock readings to try
+	times int // number of clock readings to try
 	do    func(n *searchNode, s *search, p int, time int64, index uint64) (next *searchNode, err error)
 }{
 	{"acquire", searchTimes, func(n *searchNode, s *search, p int, time int64, index uint64) (*searchNode, error) {

@@ -65,7 +65,7 @@ type sequence struct {
 	period int32
 
 	spent  bool // nothing is left to grant in the period, whatever base and granted say
-	frozen bool // its generation is before the restore
+	frozen bool // true if the generation is before the restore
 }
 
 // last returns the last number that was granted from base.

@@ -50,7 +50,7 @@ func NewState() *State {
 // entry is one command of the log.
 type entry struct {
 	index uint64
-	term  uint64 // of the leader that appended it
+	term  uint64 // leader term in which the command was appended
 	now   int64  // the proposer's clock in Unix ms; any value, also a hostile one
 	cmd   *commandv1.Command
 }

@@ -53,11 +53,11 @@ func TestAcquirePicks(t *testing.T) {
 	take(epoch+1000, "a/0", 3) // never used, since all its own are taken
 	take(epoch+2000, "c/0", 0) // the oldest, the lowest number first
 	take(epoch+2000, "a/0", 3)
-	take(epoch+2000, "a/0", 1) // its own from the beginning, as worker 0 is not anymore
+	take(epoch+2000, "a/0", 1) // its own from the beginning, because worker 0 is not its own any longer
 	take(epoch+2500, "d/0", 2)
 	take(epoch+3000, "e/0", 0)
 	take(epoch+3000, "c/0", 1) // not its own anymore, but the oldest
-	take(epoch+3000, "a/0", 3) // its own is the one before worker 1 now
+	take(epoch+3000, "a/0", 3) // its own last one, after it lost worker 1
 	take(epoch+4000, "f/0", 2) // the oldest, whatever its number
 }
 

@@ -8,7 +8,7 @@ type Bases struct {
 	Reference int64 // the base that the own clock should have
 	Observed  int64 // the replicated observed clock, Unix ms
 	Now       Reading
-	Peers     map[string]PeerBase // by ID
+	Peers     map[string]PeerBase // keyed by ID
 	Settled   bool                // a voter answered since the start, or there is no other voter
 	Disputed  bool                // the only other voter contradicts the own clock
 	Alone     bool                // there is no other voter

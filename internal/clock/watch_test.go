@@ -74,7 +74,7 @@ func TestBehindObservedClock(t *testing.T) {
 func TestMajorityDecides(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		peers    []time.Duration // how far each peer is ahead of us
+		peers    []time.Duration // lead of each peer over the own clock
 		skew     bool
 		off      bool
 		disputed bool
@@ -217,7 +217,7 @@ func TestTwoThatDisagree(t *testing.T) {
 	const hour = time.Hour
 	for _, c := range []struct {
 		name     string
-		ahead    time.Duration // of us over the peer
+		ahead    time.Duration // lead of the own clock over the peer's
 		observed time.Duration // relative to the lower of the two clocks; 0: none
 		agreed   bool          // whether we agreed before
 		jumped   bool          // whether our clock made the difference

@@ -31,7 +31,7 @@ type upgradeWait struct {
 	founding bool
 
 	mu       sync.Mutex
-	known    map[string]program // by ID of the server; nil while something blocks
+	known    map[string]program // keyed by ID of the server; nil while something blocks
 	since    time.Duration      // monotonic time at which the measured time began
 	observed time.Duration      // monotonic time of the last observation
 }
