@@ -119,7 +119,7 @@ func (w *lives) covers(covering *State, tail []*raft.Log) error {
 	}
 }
 
-// store is how a member keeps its state: a snapshot, and the log from there on.
+// store keeps the state as a member does: a snapshot, and the log from there on.
 func (w *lives) store() {
 	b := w.backup(w.s, w.s.Frozen("", 100), w.index, len(w.longest))
 	w.stored, w.since = &b, len(w.log)

@@ -12,15 +12,15 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// The lives: a cluster lives, is backed up at any moment, by a member or from the directory of one whose log has an end
-// that was never committed, ends, and is restored; from one backup twice, and from a backup of a restored one. Holders
-// and clients of all lives go on with what they have, and send their claims and requests again. What was granted in
-// one life is granted in no other: windows, numbers, answers to request IDs; and no claim of one life counts in another.
-// Tokens and generations of two lives differ, if the clocks of the hosts that restored were right.
+// The lives: a cluster lives, is backed up at any moment, by a member or from a member's directory whose log has an end
+// that was never committed, ends, and is restored; twice from one backup, and from a backup of a restored cluster.
+// Holders and clients of all lives keep using their grants, and repeat their claims and requests. A window, a number or
+// an answer to a request ID that was granted in one life is granted in no other, and no claim of one life counts in
+// another. Tokens and generations of two lives differ, if the clocks of the hosts that restored were correct.
 //
-// What the operator attests is true: when the last life ended, by the clock of most members, and the greatest maximum
-// window and offset since the backup; of each sequence, the last number that was granted; and no name is created after
-// the acknowledgment that the backup lacks and a life had.
+// The operator's statements are true: the end of the last life, by the clock of most members; the greatest maximum
+// window and offset since the backup; and the last number that was granted of each sequence. After the acknowledgment,
+// no name is created that the backup lacks and a life had.
 
 const (
 	livesUnit   = int64(250)
@@ -60,7 +60,7 @@ type livesNumber struct {
 	number int64
 }
 
-// livesClaim is a window or a block that somebody was granted, in some life.
+// livesClaim is a window or a block that was granted in some life.
 type livesClaim struct {
 	life   int
 	layout string
@@ -77,7 +77,7 @@ type livesAnswer struct {
 	period int32
 }
 
-// livesBackup is what a restore starts from.
+// livesBackup is the source of a restore.
 type livesBackup struct {
 	data   []byte // snapshot of the state
 	index  uint64

@@ -121,7 +121,7 @@ func (w *world) allocate(p *process) {
 	w.ask(p, nil, cmd)
 }
 
-// keyHash is that of the process's blocks.
+// keyHash returns the hash of the return key of the process's blocks.
 func (p *process) keyHash() []byte { return append([]byte("key"), p.nonceHash()[:hashBytes-3]...) }
 
 // giveBack returns the numbers that the process did not issue, or claims those of another block, whose token is easy to

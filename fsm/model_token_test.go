@@ -7,7 +7,7 @@ import (
 // The actions of a walk's administrator on the tokens of its applications: some applications lose their token, or a
 // scope of it, while their requests are on the way.
 
-// modelScopes are what tokens allow: the state machine sees only which of them are there.
+// modelScopes are the scopes of tokens. The state machine only compares them.
 var modelScopes = [][]string{{"a", "b"}, {"a", "b"}, {"b", "a", "c"}, {"a"}, {}}
 
 // tokens gives the applications their tokens.

@@ -36,7 +36,7 @@ func (s *State) FirstIndex(last uint64, nowMillis, oldEndedMillis int64) uint64 
 }
 
 // indexAt returns an index that rises with the later of the clock and the end of the earlier cluster, by 2^20 a second,
-// and by 2^13 with the clock alone: two restores may be told the same end, which is ahead of both clocks. It is below
+// and by 2^13 with the clock alone: two restores may be given the same end, which is ahead of both clocks. It is below
 // 2^59, so its sum with an index does not overflow.
 func indexAt(laterMillis, nowMillis int64) uint64 {
 	seconds := func(millis int64) uint64 { return uint64(min(max(millis, 0), maxFloor)) / 1000 }
