@@ -14,35 +14,35 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// access is the way to a member: what encrypts the connections, and the token on each call.
+// access holds the credentials that secure the connections, and the token that is sent with each call.
 type access struct {
 	token       string
 	ca          []byte // PEM
 	credentials credentials.TransportCredentials
-	given       bool // by WithTransportCredentials
+	given       bool // set by WithTransportCredentials
 	calls       []grpc.DialOption
 }
 
-// WithToken sends an API token with each call. The pin at the end of a token makes the connections TLS, and
-// verifies the members by their cluster's CA: addresses and token are all that a client needs. A token without a
-// pin needs [WithCA] or [WithTransportCredentials]; without these, the client sends it to members on this host
-// only. To send it in clear text, because something else encrypts, use WithTransportCredentials with
-// insecure.NewCredentials().
+// WithToken sends an API token with each call. If the token ends with a pin, the client uses TLS and verifies the
+// members by their cluster's CA: it needs nothing but addresses and the token. A token without a pin needs [WithCA]
+// or [WithTransportCredentials]; without these, the client sends the token only to members on this host. If
+// something else encrypts the connections, use WithTransportCredentials with insecure.NewCredentials() to send
+// the token in clear text.
 func WithToken(text string) Option { return func(o *options) { o.token = text } }
 
-// WithCA makes the connections TLS, and verifies the members by the CAs in PEM: CAs of clusters ("snowraft secret
-// ca"), whose certificates are judged without host names and clocks, or any other, for members and proxies with
-// certificates for their hosts. While the secret of a cluster is replaced, give the CAs of both secrets.
+// WithCA makes the client use TLS and verify the members by the given CAs, in PEM. A cluster's own CA ("snowraft secret
+// ca") verifies certificates without regard to host names and clocks. Any other CA is for members and proxies that
+// have certificates for their hosts. While a cluster's secret is replaced, give the CAs of both secrets.
 func WithCA(pem []byte) Option { return func(o *options) { o.ca = pem } }
 
-// WithTransportCredentials secures the connections in a way of your own, with a certificate that has to be valid
-// for the host in a member's address. It cannot be combined with [WithCA], and a token's pin is not judged. Without
-// a token, a CA and credentials, the connections are plain TCP.
+// WithTransportCredentials secures the connections with the given credentials. A member's certificate must be valid
+// for the host in its address. The option cannot be combined with [WithCA], and the client ignores the pin of a token.
+// Without a token, a CA and credentials, the connections are plain TCP.
 func WithTransportCredentials(c credentials.TransportCredentials) Option {
 	return func(o *options) { o.credentials, o.given = c, true }
 }
 
-// resolve decides on the credentials.
+// resolve sets the credentials and dial options from the token, the CA and the given credentials.
 func (a *access) resolve() error {
 	if a.token != "" {
 		if _, err := trust.ParseToken(a.token); err != nil {
@@ -61,7 +61,7 @@ func (a *access) resolve() error {
 			return fmt.Errorf("client: %w", err)
 		case config != nil:
 			a.credentials = credentials.NewTLS(config)
-			if config.ServerName != "" { // pins, which have to arrive in the place of the host
+			if config.ServerName != "" { // the pins, which take the place of the host name
 				a.calls = append(a.calls, grpc.WithAuthority(config.ServerName))
 			}
 		case a.token != "":
@@ -87,7 +87,7 @@ func (a *access) plain() bool {
 	return a.credentials.Info().SecurityProtocol == insecure.NewCredentials().Info().SecurityProtocol
 }
 
-// thisHost is credentials for plain TCP that does not leave this host.
+// thisHost is credentials for plain TCP within this host. They reject connections to other hosts.
 type thisHost struct {
 	credentials.TransportCredentials
 }
@@ -106,10 +106,10 @@ func (h thisHost) ClientHandshake(ctx context.Context, authority string, raw net
 // Clone implements credentials.TransportCredentials.
 func (h thisHost) Clone() credentials.TransportCredentials { return h }
 
-// bearer puts a token on each call.
+// bearer adds a token to each call.
 type bearer struct {
 	header map[string]string // shared by all calls, which only read it
-	plain  bool              // clear text was requested, or does not leave this host
+	plain  bool              // clear text is allowed: it was requested, or does not leave this host
 }
 
 // GetRequestMetadata implements credentials.PerRPCCredentials.

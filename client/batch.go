@@ -5,28 +5,29 @@ import (
 	"time"
 )
 
-// longSince is the time after which a batch that a caller joins is over or slow, on a machine that is not too busy to
-// run timers in time: it begins when another one is overdue, and is overdue itself after the same time.
+// longSince is the time after which a batch that a caller joins is over or slow, if the machine is not too busy to run
+// timers in time. A waiting batch begins at the latest when another batch is overdue, and is itself overdue after the
+// same time.
 const longSince = 4 * overdue
 
-// batch is callers that one request serves. Its fields are guarded by the coalescer's lock, except as noted.
+// batch is a group of callers that one request serves. The coalescer's lock guards its fields, except as noted.
 type batch[R any] struct {
-	first     context.Context // of the first caller, for its values
+	first     context.Context // the first caller's; read for its values only
 	opened    time.Time       // when the first caller came; never changes
-	callers   int             // still waiting
+	callers   int             // callers that still wait
 	joined    int
 	count     uint64
 	after     int64
 	deadline  time.Time // the latest of the callers' deadlines
-	unbounded bool      // a caller has none, and counts as one with the timeout
-	told      told      // why its call still runs
+	unbounded bool      // a caller has no deadline; the coalescer's timeout applies to it
+	told      told      // reason for the last retry of the call
 
 	began   time.Time
 	fresh   bool                    // not overdue
-	member  string                  // that has the request on a stream
-	calling bool                    // a call was made, or is about to be
-	cancel  context.CancelCauseFunc // of that call
-	checked bool                    // its member was checked
+	member  string                  // address of the member that has the request on a stream; empty if none
+	calling bool                    // a call was made or is about to be made
+	cancel  context.CancelCauseFunc // cancels that call
+	checked bool                    // the member was checked by checkOn
 	over    bool                    // answer and err are set
 
 	soon   chan struct{} // closed once the batch is over or slow
@@ -35,9 +36,10 @@ type batch[R any] struct {
 	err    error         // read after soon or done is closed
 }
 
-// wait waits for the answer; its error is that of a context that ended before. Only the first caller waits for its context from
-// the start: the locks of two channels are most of the cost of waking a caller among many. The others may notice that their contexts
-// were canceled only when the batch is slow, after some 10 ms.
+// wait waits for the answer. If the context ends before, wait returns the error of the context. Only the first caller and
+// callers with an early deadline wait for their contexts from the start, because the locks of two channels are most of the
+// cost of waking a caller among many. Other callers may notice only when the batch is slow, after some 10 ms, that their
+// contexts were canceled.
 func (b *batch[R]) wait(ctx context.Context, first bool) error {
 	if deadline, ok := ctx.Deadline(); !first && (!ok || deadline.Sub(b.opened) > longSince) {
 		<-b.soon
@@ -50,7 +52,7 @@ func (b *batch[R]) wait(ctx context.Context, first bool) error {
 	return receive(ctx, b.done)
 }
 
-// receive waits until a channel is closed, or returns the error of a context that ended before.
+// receive waits until a channel is closed. If the context ends before, receive returns the error of the context.
 func receive(ctx context.Context, closed <-chan struct{}) error {
 	select {
 	case <-closed:
@@ -60,7 +62,7 @@ func receive(ctx context.Context, closed <-chan struct{}) error {
 	}
 }
 
-// slow lets callers notice the end of their contexts at once. Requires the coalescer's lock, and that the batch is not over.
+// slow lets callers notice at once that their contexts ended. Requires the coalescer's lock and that the batch is not over.
 func (b *batch[R]) slow() {
 	if b.done == nil {
 		b.done = make(chan struct{})

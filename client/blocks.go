@@ -18,29 +18,30 @@ import (
 
 const leastRefresh = 100 * time.Millisecond
 
-// Blocks issues the numbers of one relaxed sequence from blocks in this process's memory, as members do: Next
-// is one compare-and-swap. It holds two blocks, and requests the second one in the background, early enough and large
-// enough for the rate at which numbers are used. Its methods may be called from any goroutine.
+// Blocks issues the numbers of one relaxed sequence from blocks in this process's memory, like a member: Next
+// is one compare-and-swap. It holds two blocks. It requests the second one in the background, early enough and large
+// enough for the rate at which numbers are used. Its methods are safe for concurrent use.
 //
-// Numbers are unique in the cluster and ascend (with a negative increment descend) in this process; other
-// processes have blocks of their own. Numbers left at a crash stay unused. Blocks in memory are also issued
+// Numbers are unique in the cluster and ascend in this process (they descend if the increment is negative). Other
+// processes have blocks of their own. Numbers left at a crash stay unused. Blocks issues the numbers in memory even
 // while no member can be reached.
 //
-// A process does not learn of a change of its sequence. So Blocks asks every few seconds while it is in use, and before
-// it is used again after it was not. For that long ([WithBlocksRefresh]), and as long as no member can be reached, it may
-// go on with numbers from before a change: they are unique anyway, unless the change was forced.
+// Members do not notify a process of a change of its sequence. So Blocks requests the state of the sequence every few
+// seconds while it is in use ([WithBlocksRefresh]), and on the first use after a pause. For this interval, and as long
+// as no member can be reached, it may issue numbers from before a change. These are unique, unless the change was
+// forced.
 //
-// A sequence with a reset begins its next period when this process's clock says so. A clock
-// that is late numbers the beginning of a period as the end of the one before, by as much as it is late.
+// A sequence with a reset begins its next period by this process's clock. If the clock is late, numbers issued at the
+// beginning of a period belong to the previous period, for as long as the clock is late.
 //
-// A strict sequence is refused with ErrStrictSequence: take a [Sequence].
+// With a strict sequence, calls fail with ErrStrictSequence; use a [Sequence].
 type Blocks struct {
 	numbers *allocator.Sequence
 	watch   *blocksWatch
-	timeout time.Duration // of callers who bring no deadline and have to wait
+	timeout time.Duration // for callers without a deadline that have to wait
 }
 
-// BlocksOption changes what [NewBlocks] makes.
+// BlocksOption configures a [Blocks].
 type BlocksOption func(*blocksOptions)
 
 type blocksOptions struct {
@@ -48,15 +49,15 @@ type blocksOptions struct {
 	first   int
 }
 
-// WithBlocksRefresh asks that often whether the sequence was changed, at least every 100 ms; the default is 3 s.
+// WithBlocksRefresh sets the interval at which Blocks checks the sequence for changes, at least 100 ms; the default is 3 s.
 func WithBlocksRefresh(d time.Duration) BlocksOption { return func(o *blocksOptions) { o.refresh = d } }
 
-// WithBlocksFirstSize requests so many numbers at first, 1 to 1,000,000; the default is 100. Later blocks have as
-// many as the rate needs, in the bounds of the sequence.
+// WithBlocksFirstSize sets the number of numbers in the first block, 1 to 1,000,000; the default is 100. The size of
+// later blocks follows the rate of use, in the bounds of the sequence.
 func WithBlocksFirstSize(n int) BlocksOption { return func(o *blocksOptions) { o.first = n } }
 
-// NewBlocks returns the Blocks of a sequence. It requests nothing until it is used, so it fails only if an
-// option is wrong. Close it when done: then the cluster can give the rest to others.
+// NewBlocks returns the Blocks of a sequence. It requests nothing before the first use, so it fails only if an
+// option is invalid. Close the Blocks when done, so that the cluster can grant the rest to other holders.
 func NewBlocks(c *Client, sequence string, opts ...BlocksOption) (*Blocks, error) {
 	return newBlocks(c.sequences, c.opts.timeout, sequence, opts)
 }
@@ -93,8 +94,9 @@ func newBlocks(members snowraftv1.SequenceServiceClient, timeout time.Duration, 
 	return b, nil
 }
 
-// Next returns the next number. It waits, as long as ctx allows or else for the client's timeout, only when no block has
-// one. Its errors are an [*Error], such as ErrUnknownSequence and ErrStrictSequence; ErrClosed; and that of ctx.
+// Next returns the next number. If no block has a number, it waits until ctx is done or, if ctx has no deadline, for at
+// most the client's timeout. Its errors are an [*Error], such as ErrUnknownSequence and ErrStrictSequence; ErrClosed;
+// and the error of ctx.
 func (b *Blocks) Next(ctx context.Context) (int64, error) {
 	n, err := b.take(ctx, 1)
 	return n.First, err
@@ -127,9 +129,9 @@ func (b *Blocks) take(ctx context.Context, count uint64) (allocator.Numbers, err
 	return n, nil
 }
 
-// Close ends the goroutines and returns what is left of the last block, if no other block
-// was granted since. Calls that wait, and later ones, fail with ErrClosed. The error says
-// how many numbers were not returned: they stay unused. The [Client] has to be open still.
+// Close stops the goroutines and returns the rest of the last block to the cluster, if no other block was granted
+// since. Waiting calls and later calls fail with ErrClosed. The error reports the number of numbers that were not
+// returned to the cluster: these stay unused. Call Close before closing the [Client].
 func (b *Blocks) Close(ctx context.Context) error {
 	b.watch.end()
 	if err := b.numbers.Close(ctx); err != nil {
@@ -138,22 +140,22 @@ func (b *Blocks) Close(ctx context.Context) error {
 	return nil
 }
 
-// blocksGranter asks members for the blocks of a [Blocks].
+// blocksGranter requests the blocks of a [Blocks] from members.
 type blocksGranter struct {
 	rpc.MemberGranter
-	greatest atomic.Uint64 // token
+	greatest atomic.Uint64 // greatest token of a granted block
 }
 
 // AllocateBlock implements allocator.BlockGranter.
 func (g *blocksGranter) AllocateBlock(ctx context.Context, sequence string, count uint64, key allocator.ReturnKey) (allocator.Block, error) {
 	b, err := g.MemberGranter.AllocateBlock(ctx, sequence, count, key)
 	if err == nil {
-		g.greatest.Store(max(g.greatest.Load(), b.Token)) // blocks are requested one after another
+		g.greatest.Store(max(g.greatest.Load(), b.Token)) // not atomic: blocks are requested one after another
 	}
 	return b, err
 }
 
-// blocksError makes of an allocator's error one that callers of this package know.
+// blocksError converts an allocator's error to an error of this package.
 func blocksError(err error) error {
 	if errors.Is(err, allocator.ErrClosed) || errors.Is(err, ErrClosed) {
 		return ErrClosed

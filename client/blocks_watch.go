@@ -8,40 +8,40 @@ import (
 	"time"
 )
 
-// blocksLook bounds one question for a sequence, and so how long Blocks that were not in use hold their
-// first caller up when no member can be reached.
+// blocksLook is the time limit of one request for the sequence. It also limits the delay of the first caller after a
+// pause while no member can be reached.
 const blocksLook = 2 * time.Second
 
-// The uses of a blocksWatch.
+// The states of use of a blocksWatch.
 const (
-	idle  = iota // not used since the look before the last: whoever comes has to look first
+	idle  = iota // not used since the look before the last; the next caller must look first
 	quiet        // not used since the last look
 	busy
 )
 
-// blocksState is the part of a sequence that outdates blocks; 0 is not known yet.
+// blocksState is the part of a sequence's state whose changes make blocks obsolete. Zero fields: not known yet.
 type blocksState struct {
 	generation uint64
 	period     int32
 }
 
-// blocksWatch knows a sequence's generation and period, by requesting them while they are
-// in use. There is a goroutine only then.
+// blocksWatch keeps a sequence's generation and period up to date while the Blocks is in use. Its goroutine runs only
+// then.
 type blocksWatch struct {
-	use      atomic.Int32 // read by every call, and written once between two looks
+	use      atomic.Int32 // read by every call, written once between two looks
 	revision atomic.Uint64
 	latest   atomic.Pointer[blocksState]
 
 	every time.Duration
 	ask   func(ctx context.Context) (blocksState, error)
-	gone  func() // the sequence is gone
+	gone  func() // called when the sequence does not exist any longer
 
 	life  context.Context
 	stop  context.CancelFunc
 	tasks sync.WaitGroup
 
 	mu    sync.Mutex
-	first chan struct{} // closed when the first look after idle is through; nil: none is in progress
+	first chan struct{} // closed after the first look since idle; nil if no such look is in progress
 	ended bool
 }
 
@@ -52,18 +52,19 @@ func newBlocksWatch(every time.Duration, ask func(ctx context.Context) (blocksSt
 	return w
 }
 
-// current is allocator.SequenceConfig.Current. That a sequence is gone is for the leader to say.
+// current implements allocator.SequenceConfig.Current. Only the leader decides that a sequence does not exist, so ok is
+// always true.
 func (w *blocksWatch) current() (generation uint64, period int32, ok bool) {
 	s := w.latest.Load()
 	return s.generation, s.period, true
 }
 
-// inUse notes that numbers are taken, and reports whether a caller looked lately.
+// inUse notes that numbers are taken, and reports whether the state is recent.
 func (w *blocksWatch) inUse() bool {
 	return w.use.Load() == busy || w.use.CompareAndSwap(quiet, busy) || w.use.Load() == busy
 }
 
-// begin looks if no caller has lately, and keeps looking. It fails with ErrClosed and with the error of ctx.
+// begin waits for a look if the state is not recent, and starts the goroutine. It fails with ErrClosed or the error of ctx.
 func (w *blocksWatch) begin(ctx context.Context) error {
 	w.mu.Lock()
 	if w.ended {
@@ -103,7 +104,7 @@ func (w *blocksWatch) run() {
 	}
 }
 
-// look asks once. If no member answers, all stays as it is.
+// look requests the state once. If no member answers, the state stays as it is.
 func (w *blocksWatch) look() {
 	ctx, cancel := context.WithTimeout(w.life, blocksLook)
 	defer cancel()
@@ -115,11 +116,11 @@ func (w *blocksWatch) look() {
 		return
 	}
 	if before := w.latest.Swap(&s); s != *before {
-		w.revision.Add(1) // a state that is older, because some replica is late, changes nothing
+		w.revision.Add(1) // an older state, of a replica that lags, does no harm
 	}
 }
 
-// end ends the goroutine.
+// end stops the goroutine.
 func (w *blocksWatch) end() {
 	w.mu.Lock()
 	w.ended = true

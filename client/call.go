@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// call is one call over all its tries.
+// call is one call with all its tries.
 type call struct {
 	*caller
 	method   string
@@ -20,16 +20,16 @@ type call struct {
 	callOpts []grpc.CallOption
 	policy   policy
 	told     *told
-	round    []*Error // of the tries of this round, in which each member is asked once
-	former   []*Error // of the round before
-	before   *Error   // the most specific one of all rounds before
+	round    []*Error // errors of the current round, in which each member is called once
+	former   []*Error // errors of the previous round
+	before   *Error   // most specific error of all previous rounds
 	began    time.Time
 }
 
 func newCall(ctx context.Context, c *caller, method string, req any, opts []grpc.CallOption) *call {
 	call := &call{caller: c, method: method, req: req, callOpts: opts, policy: policyOf(method, req), began: time.Now()}
 	call.told, _ = ctx.Value(toldKey{}).(*told)
-	if c.opts.oneShot { // whose connections divide the time
+	if c.opts.oneShot { // direct divides the time among the members
 		call.policy.patience, call.policy.hedged = 0, false
 	}
 	return call
@@ -43,7 +43,7 @@ func (c *call) note(e *Error) {
 	}
 }
 
-// tried are the members that were asked in this round.
+// tried returns the members that were called in this round.
 func (c *call) tried() (members []string) {
 	for _, e := range c.round {
 		if e.Member != "" {
@@ -55,7 +55,7 @@ func (c *call) tried() (members []string) {
 
 func (c *call) nextRound() { c.before, c.former, c.round = c.most(), c.round, nil }
 
-// most is the most specific error: a member's reason rather than none, and the later one.
+// most returns the most specific error: one with a member's reason if there is any, and of these the latest.
 func (c *call) most() *Error {
 	best := c.before
 	for _, e := range c.round {
@@ -66,14 +66,14 @@ func (c *call) most() *Error {
 	return best
 }
 
-// failure is the error of a call that is tried no more, because of cause.
+// failure returns the error of a call that is not retried because of cause.
 func (c *call) failure(cause error) error {
 	e := *c.most()
 	e.cause = cause
 	return c.alone(&e)
 }
 
-// settled is the error of a call that no other member would serve either.
+// settled returns the error of a call that no other member would serve either.
 func (c *call) settled(e *Error) error {
 	if c.opts.oneShot {
 		return e
@@ -82,13 +82,13 @@ func (c *call) settled(e *Error) error {
 }
 
 // hopeless reports whether a one-shot call ends with this round: no member expects to answer in a
-// moment, or the moment has passed.
+// moment, or electionTime has passed.
 func (c *call) hopeless() bool {
 	return c.opts.oneShot && (time.Since(c.began) > electionTime || !slices.ContainsFunc(c.round, (*Error).fleeting))
 }
 
-// alone is an error with what other members said last. The end of a member's time says less than
-// its answer in the round before.
+// alone returns a copy of e with the last errors of the other members. If a member's time ran out in this round,
+// its error of the previous round takes precedence.
 func (c *call) alone(e *Error) *Error {
 	whole := *e
 	named := map[string]bool{e.Member: true}
@@ -102,7 +102,7 @@ func (c *call) alone(e *Error) *Error {
 	return &whole
 }
 
-// attempt tries once, unless a try was made before.
+// attempt makes one try, or takes the result of the failed try before it.
 func (c *call) attempt(ctx context.Context, before *former, patience time.Duration, reply any) (*try, error) {
 	t := &try{avoid: c.tried(), standing: c.standing}
 	switch {
@@ -116,11 +116,11 @@ func (c *call) attempt(ctx context.Context, before *former, patience time.Durati
 	return t, c.try(ctx, t, patience, reply)
 }
 
-// try tries once, at a member that t would have.
+// try makes one try, hedged if the policy says so, at a member that t does not avoid if there is one.
 func (c *call) try(ctx context.Context, t *try, patience time.Duration, reply any) error {
 	if patience > 0 {
 		if deadline, _ := ctx.Deadline(); !c.policy.large {
-			patience = min(patience, time.Until(deadline)/2) // so that time is left for another member
+			patience = min(patience, time.Until(deadline)/2) // leaves time for another member
 		}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, patience)
@@ -132,7 +132,7 @@ func (c *call) try(ctx context.Context, t *try, patience time.Duration, reply an
 	return c.ask(ctx, t, reply)
 }
 
-// ask asks a member that t would have.
+// ask calls one member. It prefers members that t does not avoid.
 func (c *call) ask(ctx context.Context, t *try, reply any) error {
 	mine, span := traced(context.WithValue(ctx, tryKey{}, t), c.method)
 	began := time.Now()
@@ -153,7 +153,7 @@ func (c *call) ask(ctx context.Context, t *try, reply any) error {
 	case member == "":
 	case err == nil || rpc.FromError(err).Reason != "":
 		c.standing.trust(member)
-	// A member that hangs ends the call at its deadline too, and its end can arrive before the deadline here.
+	// A member that hangs also ends the call at the deadline, and that end can arrive before the deadline passes here.
 	case (isTimeout(context.Cause(mine)) || status.Code(err) == codes.DeadlineExceeded) && c.policy.suspicious > 0 && took >= c.policy.suspicious:
 		c.standing.suspect(member)
 	}

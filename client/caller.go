@@ -14,45 +14,45 @@ import (
 )
 
 const (
-	// firstPause is the wait after all members failed; it doubles up to longestPause.
+	// firstPause is the pause after the first round in which all members failed; it doubles up to longestPause.
 	firstPause   = 10 * time.Millisecond
 	longestPause = 500 * time.Millisecond
-	// electionTime is the longest that one-shot calls wait for members that expect to answer in a
+	// electionTime is the time for which one-shot calls are retried at members that expect to answer in a
 	// moment. An election takes less.
 	electionTime = 2 * time.Second
 )
 
-// caller makes calls, at another member when one fails and that is safe. Its errors are an [*Error]
-// or ErrClosed.
+// caller makes calls. If a member fails, it retries the call at another member where that is safe. Its errors are
+// an [*Error] or ErrClosed.
 type caller struct {
 	opts     *options
 	standing *standing
-	life     context.Context // of the channel
+	life     context.Context // ends when the channel is closed
 	conn     grpc.ClientConnInterface
-	// fallback has connections to members that pass for unhealthy on conn; may be nil. While
-	// no member is healthy they are called anyway: at least they say why they refuse.
+	// fallback has connections to members that conn considers unhealthy; may be nil. While conn has no healthy
+	// member, the caller uses fallback, because its members at least return the reason for a refusal.
 	fallback grpc.ClientConnInterface
 }
 
-// toldKey is the context's key of a *told.
+// toldKey is the context key of a *told.
 type toldKey struct{}
 
-// told holds the reason for the last retry of a call, for a caller that stops waiting.
+// told holds the reason for the last retry of a call. A caller that stops waiting returns it.
 type told = atomic.Pointer[Error]
 
-// formerKey is the context's key of a *former.
+// formerKey is the context key of a *former.
 type formerKey struct{}
 
-// former is a try that was made on a stream, before the call.
+// former is a try on a stream that preceded the call.
 type former struct {
-	member string // empty: none was
-	err    error  // nil: it goes on
+	member string // empty if there was no such try
+	err    error  // nil while the try is in progress
 }
 
-// errSlow is the error of a member that has not answered in time.
+// errSlow is the error of a try at a member that has not answered in time.
 var errSlow = status.Error(codes.DeadlineExceeded, "no answer in time")
 
-// invoke makes a call, with as many tries as it takes and as its deadline allows.
+// invoke makes a call with as many tries as needed until its deadline.
 func (c *caller) invoke(ctx context.Context, method string, req, reply any, opts ...grpc.CallOption) error {
 	ctx, cancel := bounded(ctx, c.opts.timeout)
 	defer cancel()
@@ -78,7 +78,7 @@ func (c *caller) invoke(ctx context.Context, method string, req, reply any, opts
 		switch {
 		case interrupted != nil && sent && e.careful:
 			e.cause = interrupted
-			return call.settled(e) // it may have been done, unlike the tries before
+			return call.settled(e) // the request may have been done, unlike those of earlier tries
 		case interrupted != nil:
 			return call.failure(interrupted)
 		case !call.policy.again(e, sent):
@@ -88,7 +88,7 @@ func (c *caller) invoke(ctx context.Context, method string, req, reply any, opts
 		case call.hopeless():
 			return call.alone(call.most())
 		}
-		// All members that are there have failed.
+		// All available members have failed.
 		if err := c.rest(ctx, pause, call.most()); c.life.Err() != nil {
 			return ErrClosed
 		} else if err != nil {
@@ -99,20 +99,20 @@ func (c *caller) invoke(ctx context.Context, method string, req, reply any, opts
 	}
 }
 
-// explained is an error of gRPC in words of this package.
+// explained returns an error of gRPC as an error of this package.
 func (c *caller) explained(err error, member string) *Error {
 	e := newError(err, member)
 	e.explain(c.standing.known())
 	return e
 }
 
-// rest waits before the next round; its error says why there is none.
+// rest waits before the next round. Its error is the reason why there is no next round.
 func (c *caller) rest(ctx context.Context, pause time.Duration, e *Error) error {
 	pause = max(pause, min(e.RetryAfter, longestPause))
-	pause += rand.N(pause/4 + 1) // so that not all callers come back at once
+	pause += rand.N(pause/4 + 1) // spreads the retries of concurrent callers
 	deadline, _ := ctx.Deadline()
 	left := time.Until(deadline)
-	// A caller whose answer is that no worker is granted fails at once: that may last minutes.
+	// If no worker is granted, the call fails at once, because that may last minutes.
 	if left < firstPause || (e.Reason == rpc.WorkersExhausted || e.Reason == rpc.Fenced) && e.RetryAfter > left {
 		return context.DeadlineExceeded
 	}

@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
-	_ "google.golang.org/grpc/health" // makes connections watch members' health
+	_ "google.golang.org/grpc/health" // enables health checks of members
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
@@ -18,15 +18,15 @@ import (
 	"github.com/snowraft/snowraft/internal/limits"
 )
 
-// channel is connections to the members whose service of a name is healthy. It is a
-// grpc.ClientConnInterface whose calls are tried again where that is safe.
+// channel holds connections to the members whose service of a given name is healthy. It is a
+// grpc.ClientConnInterface that retries calls where that is safe.
 type channel struct {
 	*grpc.ClientConn
 	caller   *caller
 	resolver *manual.Resolver
-	stop     context.CancelFunc // ends pauses between tries
+	stop     context.CancelFunc // ends the pauses between tries
 	members  *members
-	streams  *streams // carry the requests of one method
+	streams  *streams // streams for the requests of one method
 }
 
 func newChannel(service string, seeds []string, o *options, m *members) (*channel, error) {
@@ -41,8 +41,8 @@ func newChannel(service string, seeds []string, o *options, m *members) (*channe
 	conn, err := grpc.NewClient("snowraft:///cluster", slices.Concat(o.calls, []grpc.DialOption{
 		grpc.WithResolvers(ch.resolver),
 		grpc.WithDefaultServiceConfig(config),
-		grpc.WithDisableServiceConfig(), // of DNS
-		grpc.WithDisableRetry(),         // caller knows reasons, gRPC only codes
+		grpc.WithDisableServiceConfig(), // ignores service configs from DNS
+		grpc.WithDisableRetry(),         // caller retries by reason; gRPC knows only codes
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(limits.AnswerBytes)),
 		grpc.WithStaticStreamWindowSize(limits.AnswerWindow),
 		grpc.WithStaticConnWindowSize(limits.AnswersWindow),
@@ -50,7 +50,7 @@ func newChannel(service string, seeds []string, o *options, m *members) (*channe
 			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
 			MinConnectTimeout: 2 * time.Second,
 		}),
-		// Members refuse more often than every 5 s.
+		// Members reject keepalive pings more often than every 5 s.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second, PermitWithoutStream: true}),
 	}, o.dial)...)
 	if err != nil {
@@ -61,8 +61,8 @@ func newChannel(service string, seeds []string, o *options, m *members) (*channe
 	return ch, nil
 }
 
-// Invoke implements grpc.ClientConnInterface. It is not an interceptor, so that those of the options
-// see each try.
+// Invoke implements grpc.ClientConnInterface. The retries are here and not in an interceptor, so that the
+// interceptors of [WithDialOptions] see each try.
 func (ch *channel) Invoke(ctx context.Context, method string, req, reply any, opts ...grpc.CallOption) error {
 	ch.members.start()
 	return ch.caller.invoke(ctx, method, req, reply, opts...)
@@ -85,7 +85,7 @@ func (ch *channel) NewStream(ctx context.Context, desc *grpc.StreamDesc, method 
 	}
 }
 
-// update sets the addresses of members.
+// update sets the addresses of members: seeds are from the caller of New, learned are advertised by members.
 func (ch *channel) update(seeds, learned []string) {
 	all := distinct(slices.Concat(learned, seeds))
 	ch.caller.standing.learn(all, learned)
@@ -100,7 +100,7 @@ func (ch *channel) close() error {
 
 func addresses(all []string) (state resolver.State) {
 	for _, a := range all {
-		// A certificate is checked for the name of its own member.
+		// TLS verifies a certificate for the host of its own member.
 		host, _, _ := net.SplitHostPort(a)
 		state.Addresses = append(state.Addresses, resolver.Address{Addr: a, ServerName: host})
 	}

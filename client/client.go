@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	defaultPort   = "7700"    // of members' API
+	defaultPort   = "7700"    // port of members' API
 	defaultLayout = "default" // the layout that every cluster has
 )
 
-// Client knows a cluster. Its methods may be called from any goroutine; one Client is
+// Client calls the members of a Snowraft cluster. Its methods are safe for concurrent use; one Client is
 // enough for a process.
 //
-// It has two connections to each member at most: one for IDs, over which members that
-// cannot issue any are passed over, and one for what the leader does, which any member
-// passes on. Both are made when they are first needed.
+// A Client has at most two connections to each member. One is for IDs; it skips members that cannot issue IDs.
+// The other is for requests that the leader serves; every member forwards these. The Client opens each connection
+// when it is first needed.
 type Client struct {
 	opts    options
-	ids     *channel // to members that can issue
-	leader  *channel // to members that run
+	ids     *channel // connections to members that can issue IDs
+	leader  *channel // connections to members that run
 	members *members
-	direct  *direct // of a one-shot client; else nil
+	direct  *direct // nil unless the client is one-shot
 
 	// idStreams and numberStreams carry requests of many callers; a one-shot client does not use them.
 	idStreams, numberStreams *streams
@@ -47,11 +47,11 @@ type Client struct {
 	closing sync.Once
 }
 
-// New returns a client of the cluster that the members at these addresses belong to. An
-// address is host:port or host, where 7700 is the port; a name may stand for several members. Some of
-// the members suffice, the others are learned from them.
+// New returns a client of the cluster that the members at these addresses belong to. An address is
+// host:port, or a host with the default port 7700; a host name may resolve to several members. The addresses
+// of some members suffice, because the client learns the others from them.
 //
-// It makes no connection yet, so it fails only if an address or an option is wrong.
+// New opens no connection, so it fails only if an address or an option is invalid.
 func New(addrs []string, opts ...Option) (*Client, error) {
 	o, err := newOptions(opts)
 	if err != nil {
@@ -78,7 +78,7 @@ func New(addrs []string, opts ...Option) (*Client, error) {
 	if o.oneShot {
 		c.direct = newDirect(seeds, &c.opts)
 		c.ids.caller.conn, c.leader.caller.conn, c.ids.caller.fallback = c.direct, c.direct, nil
-		c.members.begin.Do(func() {}) // nothing is learned
+		c.members.begin.Do(func() {}) // a one-shot client learns no members
 	}
 	c.sequences, c.catalog = snowraftv1.NewSequenceServiceClient(c.leader), snowraftv1.NewLayoutServiceClient(c.leader)
 	c.standard = c.IDs(defaultLayout)
@@ -107,7 +107,7 @@ func seedAddresses(addrs []string) ([]string, error) {
 	return seeds, nil
 }
 
-// distinct returns each address once, where it first comes.
+// distinct returns each address once, in the order of first occurrence.
 func distinct(addrs []string) (once []string) {
 	for _, a := range addrs {
 		if !slices.Contains(once, a) {
@@ -120,23 +120,23 @@ func distinct(addrs []string) (once []string) {
 // NextID returns one ID of the layout "default"; see [IDs.Next].
 func (c *Client) NextID(ctx context.Context) (int64, error) { return c.standard.Next(ctx) }
 
-// IDs issues IDs of a layout; an empty name means "default". The same name gives the same IDs, whose
-// callers share calls. The client keeps a little memory for each name, so check names that come from
-// outside.
+// IDs returns the issuer of a layout's IDs; an empty name means "default". Calls with the same name return the same
+// IDs, so that its callers share calls. The client keeps a little memory for each name, so check names from untrusted
+// sources.
 func (c *Client) IDs(layout string) *IDs {
 	layout = cmp.Or(layout, defaultLayout)
 	return entry(c, c.layouts, layout, func() *IDs { return newIDs(c, layout) })
 }
 
-// Sequence issues numbers of the sequence of that name, which the cluster has to know when they are
-// requested. The same name gives the same Sequence.
+// Sequence returns the issuer of the numbers of a sequence. The sequence must exist when numbers are requested.
+// Calls with the same name return the same Sequence.
 func (c *Client) Sequence(name string) *Sequence {
 	return entry(c, c.numbers, name, func() *Sequence {
 		return newSequence(name, c)
 	})
 }
 
-// entry returns the entry of a name in a map of the client, made when it is first requested.
+// entry returns the entry of a name in a map of the client, and creates it on the first request.
 func entry[T any](c *Client, all map[string]*T, name string, create func() *T) *T {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,8 +146,8 @@ func entry[T any](c *Client, all map[string]*T, name string, create func() *T) *
 	return all[name]
 }
 
-// Close ends the connections. Calls in progress fail with ErrClosed, and so do later ones; closing twice is
-// harmless. Close generators, buffers and blocks first: they return what they hold.
+// Close closes the connections. Calls in progress and later calls fail with ErrClosed; closing twice is
+// harmless. Close generators, buffers and blocks first, so that they can return what they hold to the cluster.
 func (c *Client) Close() (err error) {
 	c.closing.Do(func() {
 		c.members.stop()

@@ -14,56 +14,59 @@ import (
 )
 
 const (
-	// window is the number of requests without an answer while each is answered soon: one that members work on, and one on its way.
+	// window is the greatest number of requests in flight that are not overdue: one that a member works on, and one on its way.
 	window = 2
-	// overdue is the time after which an answer counts as late: another request may begin beside it, so that a
-	// member that answers slowly holds no caller back for longer.
+	// overdue is the time after which a request without an answer no longer counts for the window: another request may
+	// begin, so that a slow member delays no caller for longer.
 	overdue = 5 * time.Millisecond
-	// maxFlights is the greatest number of requests without an answer. Further callers wait until one is answered.
+	// maxFlights is the greatest number of requests in flight. Further callers wait until one of these is answered.
 	maxFlights = 64
-	// yields is how often a first caller gives way. The callers that an answer woke need two turns until all have asked again.
+	// yields is the number of times that a first caller yields its processor. The callers that an answer woke need two turns
+	// until all of them have made their next request.
 	yields = 2
-	// maxShared is the greatest number of IDs or numbers that a caller may request to share a call. A caller that wants more
-	// would hold back the others, and has nothing to gain.
+	// maxShared is the greatest number of IDs or numbers that a caller may request in a shared call. A caller that requests
+	// more would delay the others and would gain nothing.
 	maxShared = 1000
 )
 
-// coalescer puts what concurrent callers request into one request. The first caller gives way, so that those who are about
-// to ask come along, and sends the request itself; no other goroutine has to wake up for that. While as many requests as the
-// window have no answer yet, callers wait together for the next.
+// coalescer combines the requests of concurrent callers into one request. The first caller yields, so that further callers can
+// join, and then sends the request itself: no other goroutine has to wake up for that. While the window is full, callers wait
+// together for the next request.
 //
-// Invariants: a part of an answer is given to one caller at most, by its place in the batch; a request
-// begins after all callers that it serves; it ends when none of them waits.
+// Invariants: at most one caller gets a part of an answer, by its place in the batch; a request begins after the calls of all
+// callers that it serves; a request ends when none of its callers waits.
 type coalescer[R any] struct {
-	// fetch makes a call for count of something, above a floor, and tries again where that is safe.
+	// fetch makes a call for count IDs above a floor, or for count numbers. It retries where that is safe.
 	fetch func(ctx context.Context, count uint64, after int64) (R, error)
-	// ship sends a request on a stream, the shorter way; nil: there is none. It returns the member, or false if nothing was sent.
-	// If it returns true, landed is called once: with the answer; or with what a call has to know of the try that failed.
+	// ship sends a request on a stream, which is faster than a call; nil if there are no streams. It returns the member, or false
+	// if nothing was sent. If it returns true, it calls landed once: with the answer and its error, or with the failed try, which
+	// the call that follows has to know.
 	ship    func(b *batch[R], landed func(answer R, err error, failed *former)) (member string, ok bool)
-	late    func(member string)      // has not answered within the patience
-	slow    func(member string)      // has not answered before the request is overdue; may be nil
-	check   func(member string) bool // whether it answers anything; may be nil
-	timeout time.Duration            // of callers that bring no deadline
-	// patience is the time for an answer on a stream, and hedge the time after which another member is asked too.
+	late    func(member string)      // reports that member has not answered within the patience
+	slow    func(member string)      // reports that a request to member is overdue; may be nil
+	check   func(member string) bool // reports whether member answers at all; may be nil
+	timeout time.Duration            // for callers without a deadline
+	// patience is the time limit of an answer on a stream. hedge is the time after which another member is called too.
 	patience, hedge time.Duration
-	// suspicious is the silence on a stream after which a member is suspected if no caller waits any longer.
+	// suspicious is the time without an answer on a stream after which a member is suspected when the last caller has
+	// stopped waiting.
 	suspicious time.Duration
 	hooks      *Hooks
-	// divide reports whether an error of a shared request need not concern each of its callers, so that
-	// each gets a call of its own; nil: it never does.
+	// divide reports whether an error of a shared request need not apply to each of its callers. If so, each caller makes
+	// a call of its own. If divide is nil, each error applies to all callers.
 	divide func(error) bool
 
 	mu      sync.Mutex
-	open    *batch[R]   // takes callers in; nil: none waits
-	flights []*batch[R] // without an answer, the oldest first
-	fresh   int         // of flights: not overdue
+	open    *batch[R]   // the batch that callers join; nil if no caller waits
+	flights []*batch[R] // begun batches without an answer, oldest first
+	fresh   int         // number of flights that are not overdue
 	timer   *time.Timer
-	wakes   time.Time // when the timer runs; zero: it does not
-	checks  bool      // check runs
+	wakes   time.Time // time at which the timer runs; zero if it is not set
+	checks  bool      // check is running
 }
 
-// do returns the answer to a request that began after it was called, and the caller's place in the answer: from
-// offset on, count things are the caller's.
+// do returns the answer to a request that began after do was called. The caller's part of the answer is count IDs or
+// numbers, starting at offset.
 func (c *coalescer[R]) do(ctx context.Context, count uint64, after int64) (answer R, offset uint64, err error) {
 	if err := ctx.Err(); err != nil {
 		return answer, 0, interrupted(err, nil)
@@ -103,8 +106,8 @@ func (c *coalescer[R]) alone(ctx context.Context, count uint64, after int64) (R,
 	return answer, err
 }
 
-// withoutMetadata keeps what a caller adds to its own calls of gRPC out of this one, which may be
-// many callers'.
+// withoutMetadata removes the metadata that a caller adds to its own gRPC calls, because many callers may share this
+// call.
 func withoutMetadata(ctx context.Context) context.Context {
 	if _, ok := metadata.FromOutgoingContext(ctx); ok {
 		return metadata.NewOutgoingContext(ctx, nil)
@@ -130,7 +133,7 @@ func (c *coalescer[R]) join(ctx context.Context, count uint64, after int64) (b *
 	b.joined++
 	b.count += count
 	b.after = max(b.after, after)
-	if !bounded && !b.unbounded { // a batch waits for milliseconds before it begins
+	if !bounded && !b.unbounded { // the few milliseconds before the batch begins do not matter
 		b.unbounded, deadline = true, b.opened.Add(c.timeout)
 	}
 	if deadline.After(b.deadline) {
@@ -142,7 +145,7 @@ func (c *coalescer[R]) join(ctx context.Context, count uint64, after int64) (b *
 // room reports whether a request may begin now. Requires the lock.
 func (c *coalescer[R]) room() bool { return c.fresh < window && len(c.flights) < maxFlights }
 
-// next returns the open batch if it may begin; the caller dispatches it. Requires the lock.
+// next takes and returns the open batch if it may begin; otherwise nil. The caller dispatches the batch. Requires the lock.
 func (c *coalescer[R]) next() *batch[R] {
 	if c.open == nil || !c.room() {
 		return nil
@@ -161,8 +164,8 @@ func (c *coalescer[R]) take() *batch[R] {
 	return b
 }
 
-// lead begins the batch of a first caller, unless that was done already. Without a stream, a caller that stayed alone makes its
-// call itself, and ok is true.
+// lead begins the batch of a first caller, unless it has begun. Without streams, a first caller that no other joined makes the
+// call itself; ok is true then.
 func (c *coalescer[R]) lead(ctx context.Context, b *batch[R]) (answer R, err error, ok bool) { //nolint:revive // ok tells what the others are
 	c.mu.Lock()
 	if c.open != b || !c.room() {
@@ -210,7 +213,7 @@ func (c *coalescer[R]) call(b *batch[R], failed *former) {
 		return
 	}
 	b.calling = true
-	// With the first caller's values a trace shows what the call was for.
+	// The first caller's values let a trace show the purpose of the call.
 	values := context.WithValue(withoutMetadata(context.WithoutCancel(b.first)), toldKey{}, &b.told)
 	bounded, stop := context.WithDeadline(context.WithValue(values, formerKey{}, failed), b.deadline)
 	ctx, cancel := context.WithCancelCause(bounded)
@@ -222,7 +225,8 @@ func (c *coalescer[R]) call(b *batch[R], failed *former) {
 	}()
 }
 
-// land ends a batch with its first answer. The batch that waits begins before the callers of this one wake up.
+// land ends a batch with its first answer and ignores later ones. The next batch begins before the callers of this one
+// wake up.
 func (c *coalescer[R]) land(b *batch[R], answer R, err error) {
 	c.mu.Lock()
 	if b.over {
@@ -247,7 +251,7 @@ func (c *coalescer[R]) land(b *batch[R], answer R, err error) {
 	c.hooks.batch(b.joined, b.count, err)
 }
 
-// leave is for a caller that no longer waits. IDs issued for it are lost; the request ends when no caller waits.
+// leave removes a caller that no longer waits. IDs issued for the caller are lost. The request ends when no caller waits.
 func (c *coalescer[R]) leave(b *batch[R], why error) {
 	c.mu.Lock()
 	b.callers--
@@ -256,7 +260,7 @@ func (c *coalescer[R]) leave(b *batch[R], why error) {
 	case c.open == b:
 		c.open = nil
 	case b.cancel != nil:
-		b.cancel(why) // a deadline of the caller says as much about the member as one of the call
+		b.cancel(why) // a caller's deadline shows as much about the member as a deadline of the call
 	default:
 		if isTimeout(why) && b.member != "" && time.Since(b.began) >= c.suspicious {
 			c.late(b.member)

@@ -8,12 +8,12 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Conn makes calls of the cluster's gRPC services, for what this package has no words for:
+// Conn returns a connection for calls of the cluster's gRPC services that this package does not wrap:
 //
 //	cluster := snowraftv1.NewClusterServiceClient(c.Conn())
 //
-// Any member that is well may serve a call, and it is tried at another only if that is safe. Calls
-// fail with an [*Error], or ErrClosed. Streams are not tried again.
+// Any healthy member may serve a call. The client retries a call at another member only if that is safe, and never
+// retries a stream. Calls fail with an [*Error] or ErrClosed.
 func (c *Client) Conn() grpc.ClientConnInterface { return conn{c} }
 
 type conn struct{ client *Client }

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// direct is the connections of a one-shot client: one to each address, made when its member is
-// first asked. It tries the addresses in order, from the one that answered last.
+// direct holds the connections of a one-shot client: one to each address, opened on the first call to its member. It
+// tries the addresses in order, starting with the one that answered last.
 type direct struct {
 	opts  *options
 	addrs []string // each once
@@ -27,9 +27,9 @@ func newDirect(addrs []string, o *options) *direct {
 	return &direct{opts: o, addrs: addrs, links: make(map[string]*link)}
 }
 
-// Invoke implements grpc.ClientConnInterface. It asks the first member that the try does not avoid,
-// and leaves time for the members after it. A request that must not be repeated gets all of the time
-// once it is sent.
+// Invoke implements grpc.ClientConnInterface. It calls the first member that the try does not avoid,
+// and leaves time for the members after it. Once a request that must not be repeated is sent, it may use all the
+// remaining time.
 func (d *direct) Invoke(ctx context.Context, method string, req, reply any, opts ...grpc.CallOption) error {
 	t, _ := ctx.Value(tryKey{}).(*try)
 	at, left := d.next(t.avoid)
@@ -53,7 +53,7 @@ func (d *direct) Invoke(ctx context.Context, method string, req, reply any, opts
 	return nil
 }
 
-// next returns the index of the member to ask, and how many members are left with it.
+// next returns the index of the member to call, and the number of members that are left, including this one.
 func (d *direct) next(avoid []string) (at, left int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -69,8 +69,8 @@ func (d *direct) next(avoid []string) (at, left int) {
 	return at, left
 }
 
-// connect returns the connection to a member once it is made. A connection that fails is ended, so
-// that the next try makes another without the pause of gRPC.
+// connect waits for the connection to a member and returns it. It closes a connection that fails, so that the next
+// try opens another one without the backoff of gRPC.
 func (d *direct) connect(ctx context.Context, addr string) (*link, error) {
 	l, err := d.link(addr)
 	if err != nil {
@@ -82,7 +82,7 @@ func (d *direct) connect(ctx context.Context, addr string) (*link, error) {
 		if d.links[addr] == l {
 			delete(d.links, addr)
 		}
-		_ = l.Close() // only ever says that it was closed before
+		_ = l.Close() // its only error is that it was closed before
 		return nil, err
 	}
 	return l, nil
@@ -103,7 +103,7 @@ func (d *direct) link(addr string) (l *link, err error) {
 	return d.links[addr], nil
 }
 
-// NewStream implements grpc.ClientConnInterface: it begins a stream at the first member that a connection can be made to.
+// NewStream implements grpc.ClientConnInterface. It opens a stream to the first member that accepts a connection.
 func (d *direct) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (stream grpc.ClientStream, err error) {
 	for _, addr := range d.addrs {
 		var l *link
@@ -127,7 +127,7 @@ func (d *direct) NewStream(ctx context.Context, desc *grpc.StreamDesc, method st
 	return nil, err
 }
 
-// explainedStream is a stream whose errors are those of this package.
+// explainedStream is a stream that returns errors of this package.
 type explainedStream struct {
 	grpc.ClientStream
 	explain func(error) error

@@ -1,9 +1,9 @@
-// Package client gives Go programs IDs and numbers of a Snowraft cluster, in three ways:
+// Package client provides Go programs with IDs and numbers from a Snowraft cluster, in three ways:
 //
-//   - Direct: a [Client] knows some members, learns the others, and asks whichever is
-//     healthy. [IDs] and [Sequence] put the requests of concurrent callers into one call.
-//   - Buffered: a [Buffer] fetches IDs ahead, and [Blocks] numbers of a relaxed sequence, so that
-//     Next takes nanoseconds.
+//   - Direct: a [Client] starts with some members, learns the others and calls healthy ones.
+//     [IDs] and [Sequence] combine the requests of concurrent callers into one call.
+//   - Buffered: a [Buffer] fetches IDs in advance, and [Blocks] fetches numbers of a relaxed
+//     sequence in advance, so that Next takes nanoseconds.
 //   - Embedded: a [Generator] leases a worker from the cluster and issues IDs in this
 //     process, also while no member can be reached.
 //
@@ -11,9 +11,9 @@
 //
 // # What the package guarantees
 //
-//   - No ID and no number is returned to two callers. IDs and numbers that a failed call may have
-//     been given are lost, never returned later.
-//   - A call is tried at another member only if doing it twice is harmless, or if the
-//     first member said that it did nothing.
-//   - Close ends all goroutines and connections that the package started.
+//   - No ID and no number is returned to two callers. IDs and numbers that members may have issued
+//     for a failed call are lost: they are never returned later.
+//   - The client retries a call at another member only if a repetition is harmless, or if the
+//     first member reported that it did nothing.
+//   - Close stops all goroutines and closes all connections that the package started.
 package client

@@ -16,13 +16,13 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// ErrClosed is the error of everything after Close: the Client, or what was made of it, was closed.
+// ErrClosed is the error of all calls after Close: the Client, or an object created from it, was closed.
 var ErrClosed = errors.New("client: closed")
 
-// Conditions of an [Error], to be matched with errors.Is. Each but ErrUnavailable is a reason of docs/errors.md, which
-// lists what to do.
+// Conditions of an [Error], to be matched with errors.Is. Each except ErrUnavailable is a reason of docs/errors.md, which
+// lists the actions to take.
 var (
-	// ErrUnavailable is any error that says that no member could be reached, or none that can serve the call now.
+	// ErrUnavailable matches any error that reports that no reachable member can serve the call now.
 	ErrUnavailable error = condition("no member can serve this now")
 	// ErrNoLeader: the cluster has no leader now, so nothing was done.
 	ErrNoLeader error = condition(rpc.NoLeader)
@@ -41,7 +41,8 @@ var (
 	ErrUnauthenticated error = condition(rpc.Unauthenticated)
 	// ErrPermissionDenied: the client's token lacks a scope, which the error names.
 	ErrPermissionDenied error = condition(rpc.PermissionDenied)
-	// ErrRateLimited: the client's token may not have as much per second. RetryAfter of the [Error] says when it may.
+	// ErrRateLimited: the call exceeds the rate limit of the client's token. RetryAfter of the [Error] is the time until
+	// the limit allows it.
 	ErrRateLimited error = condition(rpc.RateLimited)
 
 	// ErrClockBehind: a clock is behind by more than the wait threshold, until it has caught up.
@@ -50,8 +51,8 @@ var (
 	ErrClockSkew error = condition(rpc.ClockSkew)
 	// ErrWindowEnded: the window ended and no other was granted in time.
 	ErrWindowEnded error = condition(rpc.WindowEnded)
-	// ErrWorkersExhausted: all workers of the layout are held. RetryAfter of the [Error] says when the
-	// first may be free.
+	// ErrWorkersExhausted: all workers of the layout are held. RetryAfter of the [Error] is the time until the first
+	// worker may be free.
 	ErrWorkersExhausted error = condition(rpc.WorkersExhausted)
 	// ErrUnknownLayout: the cluster has no layout of this name.
 	ErrUnknownLayout error = condition(rpc.UnknownLayout)
@@ -74,26 +75,26 @@ var (
 	ErrRequestIDReused error = condition(rpc.RequestIDReused)
 	// ErrStrictSequence: a strict sequence has no blocks, because the leader issues its numbers.
 	ErrStrictSequence error = condition(rpc.StrictSequence)
-	// ErrGenerationMismatch: what is to be changed does not have the expected generation, so nothing was done.
+	// ErrGenerationMismatch: the object to change does not have the expected generation, so nothing was done.
 	ErrGenerationMismatch error = condition(rpc.GenerationMismatch)
 
 	// ErrUnknownMember: the cluster has no member with this ID or name.
 	ErrUnknownMember error = condition(rpc.UnknownMember)
 	// ErrMemberUnreachable: no member answers at the address of the member to add.
 	ErrMemberUnreachable error = condition(rpc.MemberUnreachable)
-	// ErrMemberNotAlive: the voter that is to lead is not alive.
+	// ErrMemberNotAlive: the voter chosen as the new leader is not alive.
 	ErrMemberNotAlive error = condition(rpc.MemberNotAlive)
 	// ErrAlreadyLeaving: the member is leaving already.
 	ErrAlreadyLeaving error = condition(rpc.AlreadyLeaving)
 )
 
-// condition is the reason of an Error as an error to compare with.
+// condition is the reason of an Error. It implements error for the target of errors.Is.
 type condition string
 
 func (c condition) Error() string { return "client: " + string(c) }
 
-// Error is the failure of a call. It carries the most specific error of all tries. Calls that may be repeated
-// without harm are tried several times, and an earlier try may have been done.
+// Error is the failure of a call. It carries the most specific error of all tries. The client tries calls that may be
+// repeated without harm several times, so a member may have done an earlier try.
 type Error struct {
 	// Reason is the member's reason, such as "NO_LEADER" (see docs/errors.md); empty if no member gave one.
 	Reason string
@@ -107,14 +108,14 @@ type Error struct {
 	nth     int // position among the tries of its round
 	message string
 	code    codes.Code
-	from    error    // as it came, with all details; nil if it was made here
-	cause   error    // why there was no further try: that of the context; may be nil
-	foreign bool     // what answered was not a member
+	from    error    // original error with all details; nil if this package created the error
+	cause   error    // the context's error, which prevented a further try; may be nil
+	foreign bool     // the answer did not come from a member
 	careful bool     // a repetition may do harm if the request was done
-	also    []*Error // of other members that were asked
+	also    []*Error // errors of other members that were called
 }
 
-// Error says what happened and where.
+// Error returns the message of each member, with its address and reason.
 func (e *Error) Error() string {
 	parts := make([]string, 0, 1+len(e.also))
 	for _, of := range append([]*Error{e}, e.also...) {
@@ -127,8 +128,8 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Each returns the errors of all members that were asked last, in this order. Their texts and
-// members are their own.
+// Each returns the last errors of all members that were called, in the order of the calls. Each has its own member and
+// message.
 func (e *Error) Each() []*Error {
 	alone := *e
 	alone.also = nil
@@ -137,7 +138,7 @@ func (e *Error) Each() []*Error {
 	return each
 }
 
-// part is the answer of one member.
+// part returns the message of one member, with its address and reason.
 func (e *Error) part() (text string) {
 	if e.Member != "" {
 		text = e.Member + ": "
@@ -149,7 +150,7 @@ func (e *Error) part() (text string) {
 	return text
 }
 
-// Is reports whether the target is the condition of this error.
+// Is reports whether the target is the condition of this error, or matches the original error of an unsent request.
 func (e *Error) Is(target error) bool {
 	c, ok := target.(condition)
 	if !ok {
@@ -161,8 +162,8 @@ func (e *Error) Is(target error) bool {
 	return e.Reason == string(c) || c == ErrNoLeader && e.Reason == rpc.NotLeader
 }
 
-// Repeatable reports whether the same call may be made again: it may succeed then, after RetryAfter, and does no harm if
-// this one was done.
+// Repeatable reports whether the same call may be repeated: it may succeed after RetryAfter, and does no harm if a member
+// has done this one.
 func (e *Error) Repeatable() bool {
 	switch e.repeat() {
 	case rpc.RepeatYes, rpc.RepeatLater:
@@ -174,7 +175,8 @@ func (e *Error) Repeatable() bool {
 	}
 }
 
-// repeat returns what the table of reasons says of the error; without a reason, the call broke off or was refused.
+// repeat returns the entry of the table of reasons. Without a reason, it decides by the code: the call was interrupted or
+// refused.
 func (e *Error) repeat() rpc.Repeat {
 	if r, ok := rpc.ReasonOf(e.Reason); ok {
 		return r.Repeat
@@ -188,10 +190,10 @@ func (e *Error) repeat() rpc.Repeat {
 	return rpc.RepeatNo
 }
 
-// Unwrap is the error of the context that ended the call, if it did.
+// Unwrap returns the error of the context that ended the call; nil if no context did.
 func (e *Error) Unwrap() error { return e.cause }
 
-// As lets lanes find what a member said in full.
+// As sets the target to the complete error of the member, for lanes.
 func (e *Error) As(target any) bool {
 	wire, ok := target.(**rpc.Error)
 	if !ok || e.from == nil {
@@ -201,7 +203,7 @@ func (e *Error) As(target any) bool {
 	return true
 }
 
-// GRPCStatus returns the status that the member answered, with all details, for programs that forward it.
+// GRPCStatus returns the member's status with all details, for programs that forward it.
 func (e *Error) GRPCStatus() *status.Status {
 	if e.from != nil {
 		return status.Convert(e.from)
@@ -209,7 +211,7 @@ func (e *Error) GRPCStatus() *status.Status {
 	return (&rpc.Error{Code: cmp.Or(e.code, codes.Unknown), Reason: e.Reason, Message: e.message, RetryAfter: e.RetryAfter}).GRPCStatus()
 }
 
-// newError is an error that came from a member, or from gRPC.
+// newError returns an error of a member or of gRPC as an Error.
 func newError(err error, member string) *Error {
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
@@ -231,7 +233,7 @@ func wired(from *rpc.Error) *Error {
 	return e
 }
 
-// allocating is the error of an allocator in this process.
+// allocating returns the error of an allocator in this process as an Error.
 func allocating(err error, now time.Time) *Error {
 	e := wired(cmp.Or(rpc.Classify(err, now), rpc.FromError(err)))
 	e.message = rpc.Message(err)
@@ -247,12 +249,12 @@ func malformed(format string, args ...any) error {
 		"; discarded, please report it with the versions of client and member"}
 }
 
-// negative is the refusal of a floor that is not an ID.
+// negative returns the error of a negative floor.
 func negative(after int64) error {
 	return invalid(fmt.Sprintf("after %d: expected an ID or 0", after))
 }
 
-// checkCount refuses to request n things of a kind if that is not 1 to 1,000,000.
+// checkCount returns an error if n is not 1 to 1,000,000. The message names the kind of the requested things.
 func checkCount(n int, of string) error {
 	if n < 1 || n > limits.Count {
 		return invalid(fmt.Sprintf("count of %[2]s %[1]d: expected 1 to %[3]d", n, of, limits.Count))
@@ -260,8 +262,8 @@ func checkCount(n int, of string) error {
 	return nil
 }
 
-// interrupted is the error of a caller whose context ended while it waited; last is what was
-// in the way until then, or nil.
+// interrupted returns the error of a caller whose context ended while it waited. last is the last error before that, or
+// nil.
 func interrupted(cause error, last *Error) error {
 	e := Error{message: "the caller stopped waiting before the response", code: codes.Canceled}
 	if isTimeout(cause) {
@@ -274,7 +276,7 @@ func interrupted(cause error, last *Error) error {
 	return &e
 }
 
-// late reports whether the error says only that the time was up.
+// late reports whether the error is a passed deadline without a reason.
 func (e *Error) late() bool { return e.Reason == "" && e.code == codes.DeadlineExceeded }
 
 // fleeting reports whether the same member may answer in a moment.
@@ -283,7 +285,7 @@ func (e *Error) fleeting() bool {
 	case "", rpc.ShuttingDown:
 		return false
 	case rpc.SequenceChanged:
-		return true // by another client; nothing was done
+		return true // another client changed it; nothing was done
 	default:
 		return e.code == codes.Unavailable && e.RetryAfter <= electionTime
 	}

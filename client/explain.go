@@ -9,11 +9,11 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// mostNamed is the greatest number of addresses that a message names.
+// mostNamed is the greatest number of addresses in a message.
 const mostNamed = 5
 
-// explain words an error that no member worded. The text of gRPC is long, and made for those who know
-// gRPC.
+// explain replaces the message of an error that no member gave a reason for. The messages of gRPC are long and require
+// knowledge of gRPC.
 func (e *Error) explain(addrs []string) {
 	if e.Reason != "" {
 		return
@@ -30,7 +30,7 @@ func (e *Error) explain(addrs []string) {
 	}
 }
 
-// explainNobody is for when there was no member to ask.
+// explainNobody sets the message of an error of a call for which no member was available.
 func (e *Error) explainNobody(addrs []string) {
 	who := strings.Join(addrs[:min(len(addrs), mostNamed)], ", ")
 	if more := len(addrs) - mostNamed; more > 0 {
@@ -53,7 +53,7 @@ var wrappers = []string{
 	"authentication handshake failed: ",
 }
 
-// plain is the useful part of a message of gRPC.
+// plain returns the useful part of a gRPC message.
 func plain(message string) string {
 	message, _, _ = strings.Cut(message, "; last resolver error: ")
 	for shorter := true; shorter; {
@@ -88,7 +88,7 @@ func plain(message string) string {
 
 const foreignStatus = "unexpected HTTP status code received from server: "
 
-// foreign reports whether a message of gRPC is about an answer that is none of a server of gRPC.
+// foreign reports whether a gRPC message is about an answer that does not come from a gRPC server.
 func foreign(message string) bool {
 	return strings.Contains(message, foreignStatus) || strings.Contains(message, "missing HTTP content-type") ||
 		strings.Contains(message, "received unexpected content-type")

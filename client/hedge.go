@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// lonely reports whether options point to memory of the caller's, which two tries would write at a time, one
-// of them after the call.
+// lonely reports whether options point to the caller's memory. Two tries would write to it at the same time, and one
+// of them could do so after the call.
 func lonely(opts []grpc.CallOption) bool {
 	return slices.ContainsFunc(opts, func(o grpc.CallOption) bool {
 		switch o.(type) {
@@ -22,8 +22,8 @@ func lonely(opts []grpc.CallOption) bool {
 	})
 }
 
-// hedged queries another member too when the first takes long. The first answer is taken; what the
-// other member answers no caller sees.
+// hedged also calls a second member if the first has not answered after the hedging delay. It takes the first answer
+// and discards the other one.
 func (c *call) hedged(ctx context.Context, first *try, reply any) error {
 	into, ok := reply.(proto.Message)
 	req, is := c.req.(proto.Message)
@@ -31,20 +31,20 @@ func (c *call) hedged(ctx context.Context, first *try, reply any) error {
 		return c.ask(ctx, first, reply)
 	}
 	tries := *c
-	tries.req = proto.Clone(req)           // the loser may read it when the call is over
-	ctx, cancel := context.WithCancel(ctx) // the loser's
+	tries.req = proto.Clone(req)           // the slower try may read it after the call
+	ctx, cancel := context.WithCancel(ctx) // ends the slower try
 	defer cancel()
 	type answer struct {
 		reply proto.Message
 		try   *try
 		err   error
 	}
-	answers := make(chan answer, 2) // no caller waits for the loser
+	answers := make(chan answer, 2) // space for both: the answer of the slower try is not read
 	ask := func(t *try) {
 		mine := into.ProtoReflect().New().Interface()
 		go func() { answers <- answer{mine, t, tries.ask(ctx, t, mine)} }()
 	}
-	// Its own, as first becomes whoever answers, and the loser still has to say who it was.
+	// The slow try has its own value: first is set to the try that answers, and the other one still reports its member.
 	slow := &try{avoid: first.avoid, standing: first.standing}
 	ask(slow)
 	timer := time.NewTimer(c.opts.hedge)

@@ -2,8 +2,8 @@ package client
 
 import "time"
 
-// Hooks are functions of a program that the client calls to count and time what it does. A nil one is not called.
-// They run in the goroutine that did it, so they must be quick, and several may run at the same time.
+// Hooks are functions that the client calls to report its calls, for counts and times. A nil function is not called.
+// The functions run in the client's goroutines and delay them, so they must be fast. They may run concurrently.
 type Hooks struct {
 	// Try is called after each try of a call, and after each request on a stream.
 	Try func(TryInfo)
@@ -14,10 +14,10 @@ type Hooks struct {
 // TryInfo describes one try of a call, or a request on a stream.
 type TryInfo struct {
 	Method string        // gRPC method of the call or stream, such as "/snowraft.v1.IdService/GenerateIds"
-	Member string        // address of the member; empty if none could be asked
-	Took   time.Duration // until the answer
-	// Err is the error as gRPC has it; its code is CANCELED if another member that was asked at the same time
-	// was faster.
+	Member string        // address of the member; empty if none could be called
+	Took   time.Duration // time until the answer
+	// Err is the error of gRPC. Its code is CANCELED if another member that was called at the same time was
+	// faster.
 	Err error
 }
 

@@ -8,20 +8,20 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// IDs issues IDs of one layout, asking members for them. Requests that come at the same time
-// travel in one call. Its methods may be called from any goroutine.
+// IDs issues IDs of one layout by requesting them from members. Concurrent requests share a call.
+// Its methods are safe for concurrent use.
 //
-// Without a deadline in its context, a method takes at most the client's timeout. Its errors are an
-// [*Error] or ErrClosed; one whose context ended matches that context's error too.
+// A method whose context has no deadline takes at most the client's timeout. Its errors are an [*Error] or
+// ErrClosed; if its context ended, the error also matches the error of that context.
 type IDs struct {
 	layout string
 	client *Client
 	rpc    snowraftv1.IdServiceClient
-	plain  coalescer[[]Range] // of requests without a floor
-	// floored is of requests with one. A member may have to wait for its clock to pass the floor, which
-	// is not to hold back those who have none.
+	plain  coalescer[[]Range] // requests without a floor
+	// floored is for requests with a floor. A member may have to wait until its clock has passed the floor; this must not
+	// delay requests without a floor.
 	floored coalescer[[]Range]
-	highest atomic.Int64 // the greatest ID that was answered
+	highest atomic.Int64 // greatest ID of all answers
 }
 
 func newIDs(c *Client, layout string) *IDs {
@@ -32,7 +32,7 @@ func newIDs(c *Client, layout string) *IDs {
 			calls.ship, calls.late = i.ship, c.ids.caller.standing.suspect
 		}
 	}
-	if !c.opts.oneShot { // members answer requests with a floor when the floor has passed
+	if !c.opts.oneShot { // not for floored: its answers may have to wait for a clock
 		i.plain.slow = c.idStreams.slow
 	}
 	return i
@@ -41,7 +41,7 @@ func newIDs(c *Client, layout string) *IDs {
 // ship sends a request for a batch on a stream.
 func (i *IDs) ship(b *batch[[]Range], landed func([]Range, error, *former)) (member string, ok bool) {
 	count, after := b.count, b.after
-	req := &struct { // in one piece
+	req := &struct { // one allocation for both
 		snowraftv1.StreamIdsRequest
 		ids snowraftv1.GenerateIdsRequest
 	}{}
@@ -62,17 +62,17 @@ type idRequest struct{ *snowraftv1.StreamIdsRequest }
 
 func (r idRequest) address(id uint64, timeoutMillis uint32) { r.Id, r.TimeoutMs = id, timeoutMillis }
 
-// Next returns one ID. It is in no order with those of other calls; a [Session] has one.
+// Next returns one ID. IDs of different calls are in no order; for ordered IDs, use a [Session].
 func (i *IDs) Next(ctx context.Context) (int64, error) { return i.next(ctx, 0) }
 
-// Append appends n IDs, 1 to 1,000,000, to dst and returns it. They are in no order. If it fails it
+// Append appends n IDs, 1 to 1,000,000, to dst and returns the extended slice. The IDs are in no order. If it fails, it
 // appends none.
 func (i *IDs) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
 	return i.expand(ctx, dst, n, 0)
 }
 
-// Ranges returns n IDs, 1 to 1,000,000, as ranges, which are in no order: some ten bytes stand for
-// many IDs.
+// Ranges returns n IDs, 1 to 1,000,000, as ranges. The ranges are in no order. A range represents many IDs in a few
+// bytes.
 func (i *IDs) Ranges(ctx context.Context, n int) ([]Range, error) {
 	answer, offset, err := i.take(ctx, n, 0)
 	if err != nil {
@@ -101,7 +101,7 @@ func (i *IDs) expand(ctx context.Context, dst []int64, n int, after int64) ([]in
 	return dst, nil
 }
 
-// take gets n IDs: those of the answer from the offset on.
+// take requests n IDs. The caller's IDs are the n IDs of the answer that start at the offset.
 func (i *IDs) take(ctx context.Context, n int, after int64) (answer []Range, offset uint64, err error) {
 	if err := checkCount(n, "IDs"); err != nil {
 		return nil, 0, err
@@ -112,7 +112,7 @@ func (i *IDs) take(ctx context.Context, n int, after int64) (answer []Range, off
 	case after == 0:
 		return i.plain.do(ctx, uint64(n), 0)
 	case after > i.highest.Load():
-		// The origin of this floor is not known. If it is far too high only its owner is to suffer.
+		// No ID received so far is as great as this floor. If the floor is far too high, only this caller must be affected.
 		answer, err = i.floored.alone(ctx, uint64(n), after)
 		return answer, 0, err
 	default:
@@ -129,7 +129,7 @@ func (i *IDs) fetch(ctx context.Context, count uint64, after int64) ([]Range, er
 	return i.checked(resp, count, after)
 }
 
-// checked returns the IDs of an answer, if it is one to the request.
+// checked returns the IDs of an answer, or an error if they do not match the request.
 func (i *IDs) checked(resp *snowraftv1.GenerateIdsResponse, count uint64, after int64) ([]Range, error) {
 	answer, err := checked(resp.GetRanges(), count, after)
 	if err != nil {
@@ -139,7 +139,7 @@ func (i *IDs) checked(resp *snowraftv1.GenerateIdsResponse, count uint64, after 
 	return answer, nil
 }
 
-// raise sets what to id if that is greater.
+// raise sets what to id if id is greater.
 func raise(what *atomic.Int64, id int64) {
 	for was := what.Load(); id > was && !what.CompareAndSwap(was, id); {
 		was = what.Load()

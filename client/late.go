@@ -2,11 +2,12 @@ package client
 
 import "time"
 
-// doubt is the time after which a client checks whether a member answers at all, where answers may take long.
+// doubt is the time without an answer after which a client checks whether a member answers at all. Only requests for
+// numbers are checked, because their answers may take long.
 const doubt = 250 * time.Millisecond
 
-// arm has the timer run at a time, or earlier. A timer that runs already stays: to set it for each request would cost more than to
-// let it run for nothing every 5 ms. Requires the lock.
+// arm sets the timer so that it runs at a given time or earlier. A timer that is set to an earlier time stays: setting it for
+// each request would cost more than running it needlessly every 5 ms. Requires the lock.
 func (c *coalescer[R]) arm(at time.Time) {
 	if !c.wakes.IsZero() && !at.Before(c.wakes) {
 		return
@@ -19,7 +20,7 @@ func (c *coalescer[R]) arm(at time.Time) {
 	}
 }
 
-// due runs when something of a flight may be late.
+// due runs when one of the time limits of a flight may have passed.
 func (c *coalescer[R]) due() {
 	c.mu.Lock()
 	c.wakes = time.Time{}
@@ -67,8 +68,8 @@ func (c *coalescer[R]) due() {
 	}
 }
 
-// checkOn repeats the requests of a member that answers nothing. A member that has to wait for something, such as a leader, answers
-// other requests meanwhile, and nothing is repeated then.
+// checkOn repeats the requests of a member that does not answer at all. A member that waits for something, such as a leader,
+// answers other requests meanwhile; its requests are not repeated.
 func (c *coalescer[R]) checkOn(member string) {
 	alive := c.check(member)
 	c.mu.Lock()

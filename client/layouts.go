@@ -9,8 +9,8 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// CreateLayout creates a layout and returns it. Layouts never change. Creating the same layout again returns the one
-// that is there; another one of that name is ErrLayoutExists.
+// CreateLayout creates a layout and returns it. Layouts never change. If the same layout exists, CreateLayout returns
+// it. If a different layout of that name exists, CreateLayout fails with ErrLayoutExists.
 func (c *Client) CreateLayout(ctx context.Context, spec snowflake.Spec) (*snowflake.Layout, error) {
 	resp, err := c.catalog.CreateLayout(ctx, &snowraftv1.CreateLayoutRequest{Layout: rpc.Layout(spec)})
 	if err != nil {
@@ -19,7 +19,7 @@ func (c *Client) CreateLayout(ctx context.Context, spec snowflake.Spec) (*snowfl
 	return readLayout(resp.GetLayout())
 }
 
-// GetLayout returns the layout of that name, or ErrUnknownLayout.
+// GetLayout returns the layout with the given name, or ErrUnknownLayout.
 func (c *Client) GetLayout(ctx context.Context, name string) (*snowflake.Layout, error) {
 	resp, err := c.catalog.GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: name})
 	if err != nil {
@@ -28,7 +28,8 @@ func (c *Client) GetLayout(ctx context.Context, name string) (*snowflake.Layout,
 	return readLayout(resp.GetLayout())
 }
 
-// ListLayouts yields the layouts in ascending order of their names, as ListSequences yields sequences.
+// ListLayouts yields the layouts in ascending order of their names. It requests them page by page during the iteration.
+// After an error it yields no more.
 func (c *Client) ListLayouts(ctx context.Context) iter.Seq2[*snowflake.Layout, error] {
 	return listing(readLayout, func(token string) ([]*snowraftv1.Layout, string, error) {
 		resp, err := c.catalog.ListLayouts(ctx, &snowraftv1.ListLayoutsRequest{PageToken: token, PageSize: pageSize})
@@ -44,10 +45,10 @@ func readLayout(m *snowraftv1.Layout) (*snowflake.Layout, error) {
 	return l, nil
 }
 
-// pageSize is the number of entries to request at once.
+// pageSize is the greatest number of entries in a page.
 const pageSize = 1000
 
-// listing yields the entries of all pages.
+// listing returns an iterator over the entries of all pages.
 func listing[M, T any](read func(M) (T, error), page func(token string) (entries []M, next string, err error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for token := ""; ; {

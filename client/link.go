@@ -22,10 +22,10 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// connectLimit is the longest that a member may take to accept a connection.
+// connectLimit is the time within which a member must accept a connection.
 const connectLimit = time.Second
 
-// unsent is the error of a request that was not sent, because there was no connection.
+// unsent is the error of a request that was not sent because there was no connection.
 type unsent struct{ error }
 
 func (u unsent) GRPCStatus() *status.Status { return status.New(codes.Unavailable, u.Error()) }
@@ -47,7 +47,7 @@ type link struct {
 
 func newLink(addr string, o *options) (l *link, err error) {
 	l = &link{addr: addr, access: &o.access}
-	dial := func(ctx context.Context, addr string) (net.Conn, error) { // resolves names, and tries all of their addresses
+	dial := func(ctx context.Context, addr string) (net.Conn, error) { // resolves names and tries all their addresses
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 		l.dialed.Store(&err)
 		return conn, err
@@ -61,7 +61,7 @@ func newLink(addr string, o *options) (l *link, err error) {
 	return l, err
 }
 
-// ready returns once the connection is made, or with an unsent.
+// ready waits until the connection is established. Its error is an unsent.
 func (l *link) ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
@@ -87,7 +87,7 @@ func (l *link) ready(ctx context.Context) error {
 	}
 }
 
-// innermost shortens the error of a dialer, whose address stands beside it.
+// innermost shortens the error of a dialer. The message that contains it already names the address.
 func innermost(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return errSilent
@@ -107,7 +107,7 @@ func innermost(err error) error {
 	return err
 }
 
-// watched are credentials that note the result of the last handshake.
+// watched is credentials that store the result of the last handshake.
 type watched struct {
 	credentials.TransportCredentials
 	result *atomic.Pointer[error]
@@ -125,12 +125,12 @@ func (w watched) Clone() credentials.TransportCredentials {
 	return watched{w.TransportCredentials.Clone(), w.result}
 }
 
-// speaksTLS reports whether a TLS handshake succeeds there. Nothing is sent after it, so the certificate does not matter.
+// speaksTLS reports whether a TLS handshake with addr succeeds. It sends nothing afterwards, so the certificate does not matter.
 func speaksTLS(ctx context.Context, addr string) bool {
 	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}} //nolint:gosec // see above
 	conn, err := dialer.DialContext(ctx, "tcp", addr)
 	if err == nil {
-		_ = conn.Close() // nothing was sent
+		_ = conn.Close() // no data to lose
 	}
 	return err == nil
 }

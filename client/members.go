@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	// lookEvery is the time between two requests for the list of members when that may have changed. While the list stays the
-	// same, the time doubles up to rarely times as much: there may be a hundred thousand clients.
+	// lookEvery is the time between two requests for the list of members after a possible change. While the list stays the
+	// same, the time doubles up to rarely times lookEvery, because there may be a hundred thousand clients.
 	lookEvery = 10 * time.Second
 	rarely    = 16
-	// lookPause is between two such questions at least.
+	// lookPause is the least time between two such requests.
 	lookPause = time.Second
-	// lookFor is the time for which one is tried.
+	// lookFor is the time limit of such a request.
 	lookFor = 5 * time.Second
 )
 
-// members learns where the members of the cluster are, and updates channels.
+// members learns the addresses of the cluster's members and updates the channels.
 //
-// The addresses that the client was given stay in use together with those that members advertise: the latter may
-// not be reachable from here. One that a member has advertised, and none does now, is that
-// of a member that was removed.
+// The addresses given to New stay in use next to those that members advertise, because advertised addresses may not be
+// reachable from here. If a member has advertised an address and no member does now, its member was removed and the
+// address is dropped.
 type members struct {
 	seeds    []string
-	learned  []string        // the addresses that are advertised, in order; nil: not known yet
-	ever     map[string]bool // those of seeds that were advertised at some time
+	learned  []string        // advertised addresses, sorted; nil: not known yet
+	ever     map[string]bool // addresses of seeds that were advertised at some time
 	pause    time.Duration   // lookPause
 	every    time.Duration   // lookEvery
 	limit    time.Duration   // lookFor
@@ -52,17 +52,17 @@ func newMembers(seeds []string) *members {
 	return m
 }
 
-// start begins to follow the membership, if it has not begun yet.
+// start starts following the membership, unless it was started before.
 func (m *members) start() { m.begin.Do(func() { m.done.Go(m.run) }) }
 
-// stop ends following; it waits for the goroutine.
+// stop stops following the membership and waits for the goroutine.
 func (m *members) stop() {
-	m.begin.Do(func() {}) // waits for a start in progress; nothing begins afterwards
+	m.begin.Do(func() {}) // waits for a start in progress and prevents later ones
 	m.end()
 	m.done.Wait()
 }
 
-// changed says that the membership may have changed. It never blocks.
+// changed reports a possible change of the membership to the goroutine. It never blocks.
 func (m *members) changed() {
 	select {
 	case m.news <- struct{}{}:
@@ -78,7 +78,7 @@ func (m *members) run() {
 		if !wait(m.life, m.pause, nil) {
 			return
 		}
-		rest := time.NewTimer(every - m.pause - rand.N(every/4)) // clients that started together do not ask together
+		rest := time.NewTimer(every - m.pause - rand.N(every/4)) // spreads the requests of clients that started together
 		select {
 		case <-rest.C:
 		case <-m.news:
@@ -91,8 +91,8 @@ func (m *members) run() {
 	}
 }
 
-// look requests the members once, and reports whether there are others than before. If no member answers, those that
-// were known and all that the client was given are tried.
+// look requests the list of members once, and reports whether the list has changed. If no member answers, the channels
+// use the last known addresses and all addresses given to New.
 func (m *members) look() (changed bool) {
 	ctx, cancel := context.WithTimeout(m.life, m.limit)
 	defer cancel()

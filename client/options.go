@@ -10,10 +10,10 @@ import (
 	"github.com/snowraft/snowraft/internal/limits"
 )
 
-// never is the pause before a second member is asked, without hedging.
+// never is the hedging delay that disables hedging.
 const never time.Duration = math.MaxInt64
 
-// Option changes what [New] makes.
+// Option configures a [Client].
 type Option func(*options)
 
 type options struct {
@@ -39,30 +39,30 @@ func newOptions(opts []Option) (options, error) {
 	return o, o.resolve()
 }
 
-// WithTimeout bounds calls whose context has no deadline; the default is 10 s. It covers
-// all tries of a call. It has to be greater than 0.
+// WithTimeout sets the time limit of calls whose context has no deadline; the default is 10 s. The limit covers
+// all tries of a call. It must be greater than 0.
 func WithTimeout(d time.Duration) Option { return func(o *options) { o.timeout = d } }
 
-// WithHedging asks a second member when the first has not answered a request for IDs
-// after so long, and takes the answer that comes first; what the other issues is lost.
-// Sequences are not hedged, since that would make gaps. It has to be greater than 0.
+// WithHedging sends a request for IDs to a second member if the first has not answered within the given time, and
+// takes the answer that arrives first. IDs that the other member issues are lost. The client does not hedge requests
+// for numbers of sequences, because that would leave gaps. The time must be greater than 0.
 func WithHedging(after time.Duration) Option { return func(o *options) { o.hedge = after } }
 
-// WithOneShot is for programs that make a few calls and exit, such as a command line. The client
-// asks only the members at the given addresses, in this order and one at a time, and begins with the
-// member that answered last. It connects when it first queries a member, and works in the background
-// neither to learn of other members nor to watch their health. A call fails as soon as each member
-// has failed, unless one of them expects to answer in a moment, and [Error.Each] lists the reasons.
-// Streams are not supported, and [Client.Ready] connects as it does without this option.
+// WithOneShot configures the client for a program that makes a few calls and exits, such as a command-line tool.
+// The client calls only the members at the given addresses, one at a time and in this order, starting with the
+// member that answered last. It connects to a member on the first call to it. In the background, it neither learns
+// of other members nor watches their health. A call fails as soon as each member has failed, unless one of them
+// expects to answer in a moment; [Error.Each] lists the reasons. The client sends no requests for IDs and numbers on
+// streams. [Client.Ready] connects as it does without this option.
 func WithOneShot() Option { return func(o *options) { o.oneShot = true } }
 
-// WithDialOptions adds options of gRPC to the connections: interceptors, a stats handler
-// such as OpenTelemetry's. They see each try of a call, in a context with the values of the first caller
-// that shares the call. Most requests for IDs and numbers travel on streams: of these, the options see each stream
-// as one long call, without the values of any caller. [Hooks] report each request.
+// WithDialOptions adds gRPC options to the connections, such as interceptors or OpenTelemetry's stats handler.
+// They see each try of a call, in a context with the values of the first caller that shares the call. Most requests
+// for IDs and numbers travel on streams: the options see each stream as one long call, without the values of any
+// caller. [Hooks] report each request.
 func WithDialOptions(opts ...grpc.DialOption) Option {
 	return func(o *options) { o.dial = append(o.dial, opts...) }
 }
 
-// WithHooks reports what the client does; see [Hooks].
+// WithHooks sets functions that report the client's calls; see [Hooks].
 func WithHooks(h Hooks) Option { return func(o *options) { o.hooks = h } }

@@ -9,14 +9,14 @@ import (
 	"google.golang.org/grpc/balancer/base"
 )
 
-// balancerName is the name of the balancer in gRPC.
+// balancerName is the name under which the balancer is registered in gRPC.
 const balancerName = "snowraft"
 
 func init() {
 	balancer.Register(base.NewBalancerBuilder(balancerName, pickers{}, base.Config{HealthCheck: true}))
 }
 
-// pickers makes a picker whenever a connection comes or goes.
+// pickers builds a new picker whenever the set of ready connections changes.
 type pickers struct{}
 
 func (pickers) Build(info base.PickerBuildInfo) balancer.Picker {
@@ -30,9 +30,9 @@ func (pickers) Build(info base.PickerBuildInfo) balancer.Picker {
 	return p
 }
 
-// picker chooses among the connections to healthy members. It passes over members that the try of a
-// call would rather not have, and prefers those with the fewest calls in progress: one that
-// hangs, which is not known yet, soon has more than the others.
+// picker chooses among the connections to healthy members. It chooses a member with the least objections of the try,
+// and among these one with the fewest calls in progress. A member that hangs, before that is known, soon has more
+// calls in progress than the others.
 type picker struct {
 	ready []connection
 }
@@ -54,7 +54,7 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 				return balancer.PickResult{SubConn: conn.SubConn}, nil
 			}
 		}
-		return balancer.PickResult{}, balancer.ErrNoSubConnAvailable // until its connection is there
+		return balancer.PickResult{}, balancer.ErrNoSubConnAvailable // gRPC waits for the next picker
 	}
 	var best connection
 	least, fewest, equal, fresh := worst+1, 0, 0, 0
@@ -79,9 +79,9 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	return balancer.PickResult{SubConn: best.SubConn, Done: t.standing.take(best.addr)}, nil
 }
 
-// Objections of a try to a member, from the least to the worst; they add up.
+// Objections of a try to a member, in ascending order. The sum of a member's objections decides.
 const (
-	unlearned = 1 // no member knows this address: it may be another name of one that is known
+	unlearned = 1 // no member advertises this address: it may be an alias of an advertised one
 	suspected = 2
 	avoided   = 4
 	worst     = unlearned + suspected + avoided
@@ -89,13 +89,13 @@ const (
 
 // try is one try of a call. It travels in the call's context.
 type try struct {
-	only     string   // not empty: the address to take
-	avoid    []string // addresses that were tried in this round
+	only     string   // the only address to pick; empty: any
+	avoid    []string // addresses tried in this round
 	standing *standing
 
 	mu     sync.Mutex
-	member string // the address that was picked
-	others bool   // there were others to pick
+	member string // address picked last
+	others bool   // other members are left to pick
 }
 
 type tryKey struct{}
@@ -106,7 +106,7 @@ func (t *try) choose(addr string, others bool) {
 	t.member, t.others = addr, others
 }
 
-// chosen is the member that was picked last, and whether there were others.
+// chosen returns the member that was picked last, and whether other members are left to pick.
 func (t *try) chosen() (addr string, others bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -14,58 +14,58 @@ import (
 )
 
 // maxUnanswered is the greatest number of bytes of unanswered requests in a pipe. gRPC's window and its buffer for a stream
-// hold more, so sending never blocks: the goroutine that receives answers sends requests too.
+// hold more, so sending never blocks. It must not block, because the goroutine that receives answers also sends requests.
 const maxUnanswered = 32 << 10
 
-// prefixBytes is the length of what gRPC sends before each message.
+// prefixBytes is the length of the prefix that gRPC sends before each message.
 const prefixBytes = 5
 
-// letter is a request on a pipe, or what becomes of it.
+// letter is a request on a pipe, with the function that takes its result.
 type letter struct {
 	carriedRequest
-	// arrived is called once, by the goroutine that receives: with the answer, which is valid until arrived returns, or
-	// with the try that failed.
+	// The goroutine that receives calls arrived once: with the answer, which is valid until arrived returns, or with the
+	// failed try.
 	arrived  func(carriedAnswer, *former)
 	began    time.Time
 	deadline time.Time
 	size     int
 }
 
-// carriedRequest is a request as it goes on a stream.
+// carriedRequest is a request in the message type of a stream.
 type carriedRequest interface {
 	proto.Message
 	address(id uint64, timeoutMillis uint32)
 }
 
-// carriedAnswer is an answer as it comes on a stream.
+// carriedAnswer is an answer in the message type of a stream.
 type carriedAnswer interface {
 	proto.Message
 	GetId() uint64
 	GetError() *spb.Status
 }
 
-// pipe is a stream to one member. It is open until the stream ends or the member says that it is about to end.
+// pipe is a stream to one member. It is open until the stream ends or the member announces the end of the stream.
 type pipe struct {
 	member string
 	stream grpc.ClientStream
 	cancel context.CancelFunc
-	answer carriedAnswer // receives all answers
-	// landed takes the answer to a request, the error that the member answered with, or errStreamEnded.
+	answer carriedAnswer // the message into which each answer is read
+	// landed takes a request with its result: the answer, the error that the member returned, or errStreamEnded.
 	landed func(l *letter, answer carriedAnswer, err error)
 
-	sending sync.Mutex // SendMsg and CloseSend
+	sending sync.Mutex // serializes SendMsg and CloseSend
 
 	mu         sync.Mutex
-	last       uint64 // ID of a request
+	last       uint64 // ID of the last request; 0 if none was sent
 	letters    map[uint64]*letter
 	unanswered int // bytes
 	closed     bool
 }
 
-// send sends a request. It returns false if nothing was sent, and nothing will arrive.
+// send sends a request. If it returns false, nothing was sent and arrived is not called.
 func (p *pipe) send(l *letter) bool {
 	wait := max(1, time.Until(l.deadline).Milliseconds())
-	p.sending.Lock() // first, so that requests are sent in the order of their IDs
+	p.sending.Lock() // locked before mu, so that requests are sent in the order of their IDs
 	defer p.sending.Unlock()
 	p.mu.Lock()
 	if p.closed {
@@ -81,11 +81,11 @@ func (p *pipe) send(l *letter) bool {
 	p.letters[p.last] = l
 	p.unanswered += l.size
 	p.mu.Unlock()
-	_ = p.stream.SendMsg(l.carriedRequest) // the receiver learns why it failed
+	_ = p.stream.SendMsg(l.carriedRequest) // receive gets the error
 	return true
 }
 
-// receive hands out answers until the stream ends.
+// receive passes answers to landed until the stream ends, and returns the error that ended the stream.
 func (p *pipe) receive() error {
 	defer p.cancel()
 	for {
@@ -97,7 +97,7 @@ func (p *pipe) receive() error {
 			}
 			return err
 		}
-		if a.GetId() == 0 { // the member is about to end the stream
+		if a.GetId() == 0 { // the member announces the end of the stream
 			p.finish()
 			continue
 		}
@@ -111,7 +111,7 @@ func (p *pipe) receive() error {
 	}
 }
 
-// take removes a request that was answered; nil if there is none.
+// take removes and returns the request with an ID; nil if there is none.
 func (p *pipe) take(id uint64) *letter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -123,7 +123,7 @@ func (p *pipe) take(id uint64) *letter {
 	return l
 }
 
-// end returns the requests that get no answer.
+// end closes the pipe and returns the unanswered requests.
 func (p *pipe) end() map[uint64]*letter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -132,7 +132,7 @@ func (p *pipe) end() map[uint64]*letter {
 	return left
 }
 
-// finish ends this side of the stream: what was sent is still answered.
+// finish closes this side of the stream. The member still answers the requests that were sent.
 func (p *pipe) finish() {
 	p.mu.Lock()
 	was := p.closed
@@ -152,7 +152,8 @@ func (p *pipe) open() bool {
 	return !p.closed
 }
 
-// tend ends the stream once no request was sent for a time and all are answered, until the returned function is called.
+// tend closes this side of the stream when no request was sent for the time idle and all requests are answered. The
+// returned function stops the timer.
 func (p *pipe) tend(idle time.Duration) (stop func() bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,8 +173,8 @@ func (p *pipe) tend(idle time.Duration) (stop func() bool) {
 	return timer.Stop
 }
 
-// errStreamEnded is the error of a request that was sent, and got no answer because the stream ended.
+// errStreamEnded is the error of a request that was sent but not answered because the stream ended.
 var errStreamEnded = status.Error(codes.Unavailable, "the stream ended")
 
-// refused reports whether a stream ended because members, or something before them, have none.
+// refused reports whether a stream ended because the member, or a proxy before it, does not implement the method.
 func refused(err error) bool { return status.Code(err) == codes.Unimplemented }

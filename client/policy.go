@@ -7,36 +7,36 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// policy is the way in which a request is tried: the rule of its method, and how long a try may take.
+// policy holds the rule of a request's method and the time limits of its tries.
 type policy struct {
-	rule *rpc.Rule // nil for methods of other services
-	// harmless is the answer of the rule for this request.
+	rule *rpc.Rule // nil if the method has none
+	// harmless reports whether, by the rule, a repetition of this request does no harm.
 	harmless bool
 	// hedged requests may go to two members at once.
 	hedged bool
-	// patience is the time until another member is tried; 0: no limit but the call's.
+	// patience is the time until another member is tried; 0: until the deadline of the call.
 	patience time.Duration
-	// large requests may take all the time that is left, so that none is kept for another member.
+	// large requests may use all the remaining time: none is reserved for another member.
 	large bool
-	// suspicious is the silence after which a member is passed over for a while; 0: any silence is normal.
+	// suspicious is the time without an answer after which a member is suspected; 0: it never is.
 	suspicious time.Duration
 }
 
 const (
-	memoryPatience = 500 * time.Millisecond // for answers from a member's memory
+	memoryPatience = 500 * time.Millisecond // members answer from memory
 	leaderPatience = 4 * time.Second        // members wait up to 2 s for a leader
-	// memorySuspicious is longer than an answer from memory takes on a busy machine.
+	// memorySuspicious is longer than a member on a busy machine needs to answer from memory.
 	memorySuspicious = 100 * time.Millisecond
 )
 
-// idPatience is the patience for as many IDs as callers share.
+// idPatience is the patience for the greatest number of IDs that a caller may request in a shared call.
 const idPatience = memoryPatience + maxShared*perID
 
 const (
-	// patientCount is the most IDs that a member is expected to issue in half of a call's time. More take as
-	// long as their ticks last, on any member.
+	// patientCount is the greatest number of IDs that a member is expected to issue in half of a call's time. A
+	// greater number takes as long as its ticks last, on any member.
 	patientCount = 4096
-	// perID is the time for each ID, in layouts with few IDs per tick.
+	// perID is the time per ID in layouts with few IDs per tick.
 	perID = 250 * time.Microsecond
 )
 
@@ -50,7 +50,7 @@ func policyOf(method string, req any) policy {
 	switch method {
 	case snowraftv1.LayoutService_CreateLayout_FullMethodName, snowraftv1.SequenceService_CreateSequence_FullMethodName,
 		snowraftv1.ClusterService_UpdateConfig_FullMethodName, snowraftv1.ClusterService_AddMember_FullMethodName:
-		return p // they wait for other members
+		return p // these methods wait for other members
 	case snowraftv1.IdService_GenerateIds_FullMethodName, snowraftv1.IdService_GenerateUuids_FullMethodName:
 		p.hedged = true
 	}
@@ -68,13 +68,13 @@ func policyOf(method string, req any) policy {
 	return p
 }
 
-// again reports whether a failed try is worth another. sent is false if the request cannot have reached any member.
+// again reports whether to retry after a failed try. sent is false if the request cannot have reached any member.
 func (p policy) again(e *Error, sent bool) bool {
 	switch {
 	case p.rule.Never():
 		return false
 	case e.foreign:
-		return p.harmless // a proxy may have passed the request on
+		return p.harmless // a proxy may have forwarded the request
 	}
 	switch e.repeat() {
 	case rpc.RepeatYes:

@@ -10,7 +10,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Range is IDs that are evenly spaced: First, First + Step, and so on, Count of them.
+// Range is a series of Count evenly spaced IDs: First, First + Step, and so on.
 type Range struct {
 	First int64
 	Count int // at least 1
@@ -28,8 +28,8 @@ func (r Range) All() iter.Seq[int64] {
 	}
 }
 
-// checked is an answer of a member that requests count IDs greater than after. One that does not
-// hold exactly these, each once, is refused: no member sends it, but a proxy or a bug may.
+// checked returns the ranges of a member's answer to a request for count IDs greater than after. It returns an error
+// if the answer does not hold exactly that many different IDs: no member sends such an answer, but a proxy or a bug may.
 func checked(ranges []*snowraftv1.IdRange, count uint64, after int64) ([]Range, error) {
 	answer := make([]Range, len(ranges))
 	var sum uint64
@@ -38,12 +38,12 @@ func checked(ranges []*snowraftv1.IdRange, count uint64, after int64) ([]Range, 
 		if err := valid(answer[n], answer[0].Step, after); err != nil {
 			return nil, err
 		}
-		sum += uint64(r.GetCount()) // of less than 2^32 ranges
+		sum += uint64(r.GetCount()) // cannot overflow: there are less than 2^32 ranges
 	}
 	if sum != count {
 		return nil, malformed("%d IDs instead of the %d requested", sum, count)
 	}
-	// Ranges of one step can only share an ID if they have the same remainder by it.
+	// Ranges with the same step can share an ID only if their IDs have the same remainder modulo the step.
 	slices.SortFunc(answer, func(a, b Range) int {
 		return cmp.Or(cmp.Compare(a.First%a.Step, b.First%b.Step), cmp.Compare(a.First, b.First))
 	})
@@ -63,7 +63,7 @@ func valid(r Range, step, after int64) error {
 		return malformed("an empty range")
 	case r.Step <= 0 || r.Step != step:
 		return malformed("a range with a step of %d, where the first has %d", r.Step, step)
-	case r.First <= after: // also 0, which is not an ID
+	case r.First <= after: // rejects 0 too, which is not an ID
 		return malformed("ID %d, expected one greater than %d", r.First, after)
 	}
 	if high, span := bits.Mul64(uint64(r.Count-1), uint64(r.Step)); high != 0 || span > uint64(math.MaxInt64-r.First) {
@@ -72,10 +72,10 @@ func valid(r Range, step, after int64) error {
 	return nil
 }
 
-// end is the last ID of a range.
+// end returns the last ID of a range.
 func end(r Range) int64 { return r.First + int64(r.Count-1)*r.Step }
 
-// last is the greatest ID of an answer.
+// last returns the greatest ID of an answer.
 func last(answer []Range) (id int64) {
 	for _, r := range answer {
 		id = max(id, end(r))
@@ -83,7 +83,7 @@ func last(answer []Range) (id int64) {
 	return id
 }
 
-// at is the ID at a place of an answer that is long enough.
+// at returns the ID at an index of an answer. The answer must be long enough.
 func at(answer []Range, place uint64) int64 {
 	for _, r := range answer {
 		if place < uint64(r.Count) {
@@ -94,7 +94,7 @@ func at(answer []Range, place uint64) int64 {
 	return 0 // not reached: an answer is as long as its batch
 }
 
-// part is count IDs from a place on, of an answer that is long enough.
+// part returns an iterator over count IDs that start at an index of an answer. The answer must be long enough.
 func part(answer []Range, place, count uint64) iter.Seq[Range] {
 	return func(yield func(Range) bool) {
 		for _, r := range answer {

@@ -9,18 +9,18 @@ import (
 	"google.golang.org/grpc/connectivity"
 )
 
-// readyPause is the time between two looks at the lanes of a generator while a caller waits for them.
+// readyPause is the time between two checks of a generator's lanes while a caller waits for them.
 const readyPause = 10 * time.Millisecond
 
-// Ready returns nil if there is a connection to a member that can issue IDs now; else an error that matches
-// ErrUnavailable or ErrClosed. It begins to connect if that has not begun, and does not wait for it.
+// Ready returns nil if there is a connection to a member that can issue IDs now. Otherwise, it returns an error that
+// matches ErrUnavailable or ErrClosed. It starts connecting if necessary, and does not wait for the connection.
 func (c *Client) Ready() error {
 	_, err := c.state()
 	return err
 }
 
-// WaitReady waits until Ready returns nil, as long as ctx allows or else for the client's timeout. It fails at once
-// after Close.
+// WaitReady waits until Ready returns nil. It waits until ctx is done or, if ctx has no deadline, for at most the
+// client's timeout. It fails at once after Close.
 func (c *Client) WaitReady(ctx context.Context) error {
 	ctx, cancel := bounded(ctx, c.opts.timeout)
 	defer cancel()
@@ -48,8 +48,8 @@ func (c *Client) state() (connectivity.State, error) {
 	}
 }
 
-// Ready returns nil if the buffer has IDs, and otherwise the error that Next fails with if it does not wait. It takes
-// no ID.
+// Ready returns nil if the buffer has IDs. Otherwise, it returns the error with which Next fails under
+// [WithBufferNoWait]. It takes no ID.
 func (b *Buffer) Ready() error {
 	if b.life.Err() == nil && b.Stats().Level > 0 {
 		return nil
@@ -62,7 +62,7 @@ func (b *Buffer) WaitReady(ctx context.Context) error {
 	return b.wait(ctx, func() bool { return b.Stats().Level > 0 })
 }
 
-// Ready returns nil if an ID could be issued now, or in a tick's time, and otherwise the reason. It takes no ID.
+// Ready returns nil if the generator could issue an ID within a tick. Otherwise, it returns the reason. It takes no ID.
 func (g *Generator) Ready() error {
 	i := g.issuer.Load()
 	if i == nil {
@@ -76,9 +76,9 @@ func (g *Generator) Ready() error {
 	return nil
 }
 
-// WaitReady waits until Ready returns nil, as long as ctx allows or else for the client's timeout, also with
-// [WithGeneratorNoWait] and while a clock is off. It fails at once if waiting does not help: after Close, and with
-// ErrUnknownLayout and ErrTimeExhausted.
+// WaitReady waits until Ready returns nil. It waits until ctx is done or, if ctx has no deadline, for at most the
+// client's timeout. It also waits with [WithGeneratorNoWait] and while a clock is off. It fails at once if waiting does
+// not help, such as after Close and with ErrUnknownLayout or ErrTimeExhausted.
 func (g *Generator) WaitReady(ctx context.Context) error {
 	ctx, cancel := bounded(ctx, g.client.opts.timeout)
 	defer cancel()
@@ -93,13 +93,13 @@ func (g *Generator) WaitReady(ctx context.Context) error {
 	}
 }
 
-// unready is the error of a caller whose context ended while it waited; reason is the last one of Ready.
+// unready returns the error of a caller whose context ended while it waited; reason is the last error of Ready.
 func unready(ctx context.Context, reason error) error {
 	last, _ := errors.AsType[*Error](reason)
 	return interrupted(ctx.Err(), last)
 }
 
-// lasting reports whether a problem does not end by waiting.
+// lasting reports whether waiting does not resolve a problem.
 func lasting(err error) bool {
 	return errors.Is(err, ErrClosed) || errors.Is(err, ErrUnknownLayout) || errors.Is(err, ErrTimeExhausted) || errors.Is(err, ErrInvalidArgument) ||
 		errors.Is(err, ErrUnauthenticated) || errors.Is(err, ErrPermissionDenied)

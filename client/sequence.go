@@ -9,18 +9,17 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Sequence issues the numbers of one sequence, strict or relaxed, asking members for them. Requests that
-// come at the same time travel in one call. Its methods may be called from any goroutine.
+// Sequence issues the numbers of one sequence, strict or relaxed, by requesting them from members. Concurrent
+// requests share a call. Its methods are safe for concurrent use.
 //
-// Of a strict sequence a call that begins after another one returned gets the greater numbers (smaller ones, if the
-// increment is negative), whoever made it and wherever: a call to the cluster begins after all
-// requests that it serves. A relaxed sequence ascends for each member by itself, and
-// calls go to all of them.
+// With a strict sequence, a call that begins after another call returned gets greater numbers (smaller ones, if the
+// increment is negative). This holds across processes and hosts, because a call to the cluster begins after all
+// requests that it serves. The numbers of a relaxed sequence ascend only per member, and calls go to all members.
 //
-// Numbers are unique; there are gaps where calls failed, were given up, or were repeated at another member.
+// Numbers are unique. There are gaps where calls failed, were canceled or were repeated at another member.
 //
-// Without a deadline in ctx a call takes at most the client's timeout. Errors are an [*Error], such as
-// ErrUnknownSequence and ErrSequenceExhausted; ErrClosed; and that of ctx.
+// A call whose ctx has no deadline takes at most the client's timeout. Errors are an [*Error], such as
+// ErrUnknownSequence and ErrSequenceExhausted; ErrClosed; and the error of ctx.
 type Sequence struct {
 	name   string
 	client *Client
@@ -31,7 +30,7 @@ func newSequence(name string, c *Client) *Sequence {
 	s := &Sequence{name: name, client: c}
 	s.calls = coalescer[*numbering]{
 		fetch:   func(ctx context.Context, count uint64, _ int64) (*numbering, error) { return s.ask(ctx, count, "") },
-		divide:  func(err error) bool { return errors.Is(err, ErrSequenceExhausted) }, // there may be enough for one
+		divide:  func(err error) bool { return errors.Is(err, ErrSequenceExhausted) }, // enough numbers may be left for one caller
 		timeout: c.opts.timeout, patience: leaderPatience, suspicious: leaderPatience, hedge: never, hooks: &c.opts.hooks,
 	}
 	if !c.opts.oneShot {
@@ -43,7 +42,7 @@ func newSequence(name string, c *Client) *Sequence {
 // ship sends a request for a batch on a stream.
 func (s *Sequence) ship(b *batch[*numbering], landed func(*numbering, error, *former)) (member string, ok bool) {
 	count := b.count
-	req := &struct { // in one piece
+	req := &struct { // one allocation for both
 		snowraftv1.StreamNumbersRequest
 		numbers snowraftv1.NextNumbersRequest
 	}{}
@@ -77,8 +76,8 @@ func (s *Sequence) Next(ctx context.Context) (int64, error) {
 	return answer.At(int(at)), nil
 }
 
-// Take returns the next n numbers, 1 to 1,000,000, in one run: others' numbers are not among them. When
-// fewer are left it returns none of them, and ErrSequenceExhausted.
+// Take returns the next n numbers, 1 to 1,000,000, in one run: no other caller gets a number between them. If
+// fewer numbers are left, Take returns none of them and fails with ErrSequenceExhausted.
 func (s *Sequence) Take(ctx context.Context, n int) (Numbers, error) {
 	answer, at, err := s.get(ctx, n)
 	if err != nil {
@@ -87,7 +86,7 @@ func (s *Sequence) Take(ctx context.Context, n int) (Numbers, error) {
 	return answer.part(at, uint64(n)), nil
 }
 
-// NextText returns the next number as text, in the sequence's format; in decimal if it has none.
+// NextText returns the next number as text, in the sequence's format, or in decimal if the sequence has no format.
 func (s *Sequence) NextText(ctx context.Context) (string, error) {
 	texts, err := s.Texts(ctx, 1)
 	if err != nil {
@@ -96,7 +95,7 @@ func (s *Sequence) NextText(ctx context.Context) (string, error) {
 	return texts[0], nil
 }
 
-// Texts returns the next n numbers as Take does, as text, in the sequence's format.
+// Texts returns the next n numbers as text, in the sequence's format. It fails as Take does.
 func (s *Sequence) Texts(ctx context.Context, n int) ([]string, error) {
 	answer, at, err := s.get(ctx, n)
 	if err != nil {
@@ -105,9 +104,9 @@ func (s *Sequence) Texts(ctx context.Context, n int) ([]string, error) {
 	return answer.texts(at, uint64(n))
 }
 
-// TakeOnce is Take for a request that may be repeated: who asks again within 10 minutes under the same ID, 1 to 64
-// bytes, through this process or another, gets the same numbers. For another n
-// the ID is refused with ErrInvalidArgument. It costs a write to the cluster's log, and travels alone.
+// TakeOnce returns the next n numbers for a request that may be repeated. A repetition within 10 minutes with the same
+// request ID, 1 to 64 bytes, from this process or another, returns the same numbers. A repetition with another n fails
+// with ErrRequestIDReused. Each request is a call of its own and costs a write to the cluster's log.
 func (s *Sequence) TakeOnce(ctx context.Context, requestID string, n int) (Numbers, error) {
 	answer, err := s.once(ctx, requestID, n)
 	if err != nil {
@@ -116,7 +115,7 @@ func (s *Sequence) TakeOnce(ctx context.Context, requestID string, n int) (Numbe
 	return answer.Numbers, nil
 }
 
-// TextsOnce is TakeOnce with the numbers as text, in the sequence's format.
+// TextsOnce returns the numbers of TakeOnce as text, in the sequence's format.
 func (s *Sequence) TextsOnce(ctx context.Context, requestID string, n int) ([]string, error) {
 	answer, err := s.once(ctx, requestID, n)
 	if err != nil {
@@ -135,7 +134,7 @@ func (s *Sequence) once(ctx context.Context, requestID string, n int) (*numberin
 	return s.ask(ctx, uint64(n), requestID)
 }
 
-// get gets n numbers: those of the answer from an index on.
+// get requests n numbers. The caller's numbers are the n numbers of the answer that start at the index at.
 func (s *Sequence) get(ctx context.Context, n int) (answer *numbering, at uint64, err error) {
 	if err := checkCount(n, "numbers"); err != nil {
 		return nil, 0, err

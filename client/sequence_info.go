@@ -7,26 +7,27 @@ import (
 	"github.com/snowraft/snowraft/sequence"
 )
 
-// SequenceInfo is a sequence of the cluster: its specification, in which no field is left to a default, and its state.
+// SequenceInfo describes a sequence of the cluster: its specification, with defaults filled in, and its state.
 type SequenceInfo struct {
 	SequenceSpec
 
 	CreatedAt  time.Time
-	Generation uint64 // grows with each change of the sequence
+	Generation uint64 // increases with each change of the sequence
 
-	// Period is the current one; 0 without a reset.
+	// Period is the current period; 0 if the sequence has no reset.
 	Period sequence.Period
-	// Next is the first number that was not granted in this period; nil if none is left.
+	// Next is the first number that was not granted in this period; nil if no number is left.
 	Next *int64
 	// Remaining is the number of numbers that are left in this period.
 	Remaining uint64
 
-	// UnreachedMembers are the names of members that did not acknowledge a change in time. Until they do, they may not
-	// know a new sequence, or may issue numbers from before the change. Empty if nothing was changed.
+	// UnreachedMembers is the names of members that did not acknowledge a change in time. Until these members
+	// acknowledge it, they may not know a new sequence, or may issue numbers from before the change. Empty if nothing
+	// was changed.
 	UnreachedMembers []string
 }
 
-// sequenceInfo reads a sequence of the API.
+// sequenceInfo converts a sequence of the API.
 func sequenceInfo(m *snowraftv1.Sequence) (SequenceInfo, error) {
 	period, err := sequence.ParsePeriod(m.GetPeriod())
 	if err != nil {
@@ -58,7 +59,7 @@ func sequenceInfo(m *snowraftv1.Sequence) (SequenceInfo, error) {
 	return info, nil
 }
 
-// changedSequence reads the answer to a change.
+// changedSequence converts the answer to a change.
 func changedSequence(resp interface {
 	GetSequence() *snowraftv1.Sequence
 	GetUnreachedMembers() []string

@@ -13,18 +13,18 @@ import (
 	"github.com/snowraft/snowraft/sequence"
 )
 
-// Numbers are First, First + Increment, and so on, Count of them. All fit into an int64.
+// Numbers is a series of Count numbers: First, First + Increment, and so on. All fit into an int64.
 type Numbers struct {
 	First     int64
 	Count     int
 	Increment int64 // not 0; may be negative
-	// Period is the one that the numbers belong to; 0 for a sequence that is not started over.
+	// Period is the period that the numbers belong to; 0 if the sequence has no reset.
 	Period sequence.Period
 }
 
 // At returns the number at an index, which is at least 0 and less than Count.
 func (n Numbers) At(index int) int64 {
-	return int64(uint64(n.First) + uint64(index)*uint64(n.Increment)) // may wrap around in between, never in the end
+	return int64(uint64(n.First) + uint64(index)*uint64(n.Increment)) // only intermediate results may wrap around
 }
 
 // All yields the numbers in their order.
@@ -48,14 +48,14 @@ func fits(first, increment int64, count uint64) bool {
 	return increment != 0 && over == 0 && span <= room
 }
 
-// numbering is a member's answer, for all whom it serves.
+// numbering is a member's answer, for all callers of the request.
 type numbering struct {
 	Numbers
-	written []string // the numbers as text; nil: write makes them
+	written []string // the numbers as text; nil if write formats them
 	write   func() (func(number int64) string, error)
 }
 
-// newNumbering reads the answer to a request for count numbers.
+// newNumbering converts the answer to a request for count numbers. It returns an error if the answer does not match.
 func newNumbering(resp *snowraftv1.NextNumbersResponse, count uint64) (*numbering, error) {
 	period, err := sequence.ParsePeriod(resp.GetPeriod())
 	if err != nil {
@@ -74,12 +74,12 @@ func newNumbering(resp *snowraftv1.NextNumbersResponse, count uint64) (*numberin
 	return n, nil
 }
 
-// part is count numbers from an index on.
+// part returns count numbers that start at an index.
 func (n *numbering) part(from, count uint64) Numbers {
 	return Numbers{First: n.At(int(from)), Count: int(count), Increment: n.Increment, Period: n.Period}
 }
 
-// texts is count numbers from an index on, as text.
+// texts returns count numbers that start at an index, as text.
 func (n *numbering) texts(from, count uint64) ([]string, error) {
 	if n.written != nil {
 		return append([]string(nil), n.written[from:from+count]...), nil
@@ -95,7 +95,7 @@ func (n *numbering) texts(from, count uint64) ([]string, error) {
 	return texts, nil
 }
 
-// writer returns what writes numbers in a format; members write short answers themselves.
+// writer returns a function that formats a number. Members format the numbers of short answers.
 func writer(format, zone string, millis int64) (func(int64) string, error) {
 	if format == "" {
 		return func(number int64) string { return strconv.FormatInt(number, 10) }, nil

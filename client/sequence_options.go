@@ -1,19 +1,19 @@
 package client
 
-// SequenceOption changes what a change of a sequence does.
+// SequenceOption configures a change of a sequence.
 type SequenceOption func(*sequenceOptions)
 
 type sequenceOptions struct {
 	force      bool
-	generation *uint64 // nil: any
+	generation *uint64 // expected generation; nil: any
 }
 
-// WithSequenceForce makes a change also if numbers would repeat: it is otherwise refused with ErrWouldRepeat. It does
-// not apply to DeleteSequence.
+// WithSequenceForce makes a change even if numbers would repeat. Without it, such a change fails with ErrWouldRepeat. It
+// does not apply to DeleteSequence.
 func WithSequenceForce() SequenceOption { return func(o *sequenceOptions) { o.force = true } }
 
-// WithSequenceGeneration makes a change only if the sequence has this generation, as [SequenceInfo] shows it: it is
-// otherwise refused with ErrGenerationMismatch. It does not apply to CreateSequence.
+// WithSequenceGeneration makes a change only if the sequence has the given generation (see [SequenceInfo]). Otherwise,
+// the change fails with ErrGenerationMismatch. It does not apply to CreateSequence.
 func WithSequenceGeneration(generation uint64) SequenceOption {
 	return func(o *sequenceOptions) { o.generation = &generation }
 }

@@ -12,11 +12,11 @@ import (
 type SequenceMode uint8
 
 const (
-	// ModeStrict promises that each number is greater than all that were returned before it was requested (smaller, if
-	// the increment is negative). The leader issues the numbers.
+	// ModeStrict guarantees that each number is greater than all numbers that were returned before it was requested
+	// (smaller, if the increment is negative). The leader issues the numbers.
 	ModeStrict SequenceMode = iota
-	// ModeRelaxed promises numbers that ascend per member. Each member issues them from blocks in its memory: faster,
-	// and for a while also without a quorum.
+	// ModeRelaxed guarantees numbers that ascend per member. Each member issues them from blocks in its memory. This is
+	// faster, and continues for a while without a quorum.
 	ModeRelaxed
 )
 
@@ -38,40 +38,40 @@ type SequenceSpec struct {
 	Name string
 	Mode SequenceMode
 
-	// Start is the first number of each period; nil: 1, or -1 with a negative increment.
+	// Start is the first number of each period; nil: 1, or -1 if the increment is negative.
 	Start *int64
-	// Increment is the difference of two numbers, not 0; nil: 1.
+	// Increment is the difference between a number and its predecessor; not 0; nil: 1.
 	Increment *int64
-	// All numbers lie in [Min, Max]. Nil: as far as there are 64-bit numbers in the direction of the increment, and up
-	// to the start in the other.
+	// Min and Max are the bounds of the numbers, inclusive. Nil: the last int64 in the direction of the increment, and
+	// the start in the other direction.
 	Min, Max *int64
 
-	// Reset is how often the sequence starts over.
+	// Reset is the interval at which the sequence restarts at Start.
 	Reset sequence.Reset
-	// TimeZone is an IANA time zone, in which periods begin and dates are written; empty: UTC.
+	// TimeZone is the IANA time zone in which periods begin and dates are written; empty: UTC.
 	TimeZone string
-	// Format is a text that [sequence.ParseFormat] reads; if empty, numbers are written in decimal.
+	// Format is the format of numbers as text, as accepted by [sequence.ParseFormat]; empty: decimal.
 	Format string
 	// Description is at most 256 bytes.
 	Description string
 
-	// BlockDuration is the time that a block of a relaxed sequence should last, 100 ms to 1 h; 0: 10 s.
+	// BlockDuration is the target time that a block of a relaxed sequence lasts, 100 ms to 1 h; 0: 10 s.
 	BlockDuration time.Duration
 	// MinBlock and MaxBlock bound the numbers in a block, 1 to 100,000,000; 0: 100 and 10,000,000.
 	MinBlock, MaxBlock int
 }
 
-// message returns the specification as the API has it.
+// message returns the specification as a message of the API.
 func (s *SequenceSpec) message() *snowraftv1.Sequence {
 	return &snowraftv1.Sequence{
 		Name: s.Name, Mode: modeOnTheWire(s.Mode), Start: s.Start, Increment: s.Increment, Min: s.Min, Max: s.Max,
 		Reset_: resetOnTheWire(s.Reset), TimeZone: s.TimeZone, Format: s.Format, Description: s.Description,
-		// Negative counts become great ones, which members refuse.
+		// Negative counts become large ones, which members reject.
 		BlockDurationMs: wholeMillis(s.BlockDuration), MinBlock: uint64(s.MinBlock), MaxBlock: uint64(s.MaxBlock),
 	}
 }
 
-// wholeMillis rounds away from 0, which stands for the default.
+// wholeMillis returns d in milliseconds. It rounds away from 0, because 0 stands for the default.
 func wholeMillis(d time.Duration) int64 {
 	millis := d.Milliseconds()
 	switch rest := d % time.Millisecond; {
@@ -83,7 +83,7 @@ func wholeMillis(d time.Duration) int64 {
 	return millis
 }
 
-// modeOnTheWire returns a value that members refuse if the mode is neither of the constants.
+// modeOnTheWire returns the mode of the API. For an unknown mode, it returns a value that members reject.
 func modeOnTheWire(m SequenceMode) snowraftv1.SequenceMode {
 	switch m {
 	case ModeStrict:
@@ -95,7 +95,7 @@ func modeOnTheWire(m SequenceMode) snowraftv1.SequenceMode {
 	}
 }
 
-// resetOnTheWire counts from 1, because the first value of an enum of the API stands for none.
+// resetOnTheWire returns the reset of the API. It counts from 1, because 0 means unspecified in an enum of the API.
 func resetOnTheWire(r sequence.Reset) snowraftv1.SequenceReset {
 	return snowraftv1.SequenceReset(r) + snowraftv1.SequenceReset_SEQUENCE_RESET_NONE
 }

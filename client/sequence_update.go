@@ -9,8 +9,8 @@ import (
 	"github.com/snowraft/snowraft/sequence"
 )
 
-// SequenceUpdate holds new values for fields of a [SequenceSpec]. A nil field keeps its value. A zero value means what
-// it means in the specification.
+// SequenceUpdate holds new values for fields of a [SequenceSpec]. A nil field keeps its value. A zero value has the same
+// meaning as in the specification.
 type SequenceUpdate struct {
 	Mode                       *SequenceMode
 	Start, Increment, Min, Max *int64
@@ -21,7 +21,7 @@ type SequenceUpdate struct {
 	MinBlock, MaxBlock         *int
 }
 
-// message returns the new values, and the names of their fields, as the API has them.
+// message returns the new values as a message of the API, with the mask of their fields.
 func (u *SequenceUpdate) message(name string) (*snowraftv1.Sequence, *fieldmaskpb.FieldMask) {
 	spec, mask := SequenceSpec{Name: name, Start: u.Start, Increment: u.Increment, Min: u.Min, Max: u.Max}, new(fieldmaskpb.FieldMask)
 	for _, f := range []struct {
@@ -41,7 +41,7 @@ func (u *SequenceUpdate) message(name string) (*snowraftv1.Sequence, *fieldmaskp
 	return spec.message(), mask
 }
 
-// take sets a field if there is a value for it, and reports whether there is.
+// take sets a field if value is not nil, and reports whether it did.
 func take[T any](field, value *T) bool {
 	if value != nil {
 		*field = *value

@@ -7,8 +7,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// CreateSequence creates a sequence and returns it. Creating the same sequence again returns the one that is there;
-// another one of that name is ErrSequenceExists.
+// CreateSequence creates a sequence and returns it. If the same sequence exists, CreateSequence returns it. If a
+// different sequence of that name exists, CreateSequence fails with ErrSequenceExists.
 func (c *Client) CreateSequence(ctx context.Context, spec SequenceSpec, opts ...SequenceOption) (SequenceInfo, error) {
 	o := newSequenceOptions(opts)
 	if o.generation != nil {
@@ -28,7 +28,7 @@ func (c *Client) GetSequence(ctx context.Context, name string) (SequenceInfo, er
 }
 
 // ListSequences yields the sequences whose names begin with prefix, in ascending order of their names. It requests
-// them page by page while they are read. After an error it yields no more.
+// them page by page during the iteration. After an error it yields no more.
 func (c *Client) ListSequences(ctx context.Context, prefix string) iter.Seq2[SequenceInfo, error] {
 	return listing(sequenceInfo, func(token string) ([]*snowraftv1.Sequence, string, error) {
 		resp, err := c.sequences.ListSequences(ctx, &snowraftv1.ListSequencesRequest{Prefix: prefix, PageToken: token, PageSize: pageSize})
@@ -36,8 +36,8 @@ func (c *Client) ListSequences(ctx context.Context, prefix string) iter.Seq2[Seq
 	})
 }
 
-// UpdateSequence changes fields of a sequence and returns it. If the answer gets lost the error is ErrCommitUnknown or
-// the context's, and the change may have been made: with [WithSequenceGeneration] it is safe to repeat it.
+// UpdateSequence changes fields of a sequence and returns it. If the answer is lost, the error is ErrCommitUnknown or
+// the error of ctx, and the change may have been made. With [WithSequenceGeneration], the call can be repeated safely.
 func (c *Client) UpdateSequence(ctx context.Context, name string, update SequenceUpdate, opts ...SequenceOption) (SequenceInfo, error) {
 	o := newSequenceOptions(opts)
 	m, mask := update.message(name)
@@ -46,9 +46,9 @@ func (c *Client) UpdateSequence(ctx context.Context, name string, update Sequenc
 	}))
 }
 
-// DeleteSequence deletes a sequence. The cluster remembers its numbers, so that none repeats if a sequence of that name
-// is created again. It returns the names of members that did not acknowledge it in time: until they do, they may issue
-// numbers of blocks that they hold.
+// DeleteSequence deletes a sequence. The cluster remembers its numbers, so that no number repeats if a sequence of
+// that name is created again. DeleteSequence returns the names of members that did not acknowledge the deletion in
+// time. Until these members acknowledge it, they may issue numbers of blocks that they hold.
 func (c *Client) DeleteSequence(ctx context.Context, name string, opts ...SequenceOption) (unreachedMembers []string, err error) {
 	o := newSequenceOptions(opts)
 	if o.force {
@@ -66,8 +66,8 @@ func (s *Sequence) SetNext(ctx context.Context, next int64, opts ...SequenceOpti
 	}))
 }
 
-// Last returns the last number that was issued: of a strict sequence linearizably, of a relaxed one by the member that
-// answers. ok is false before the first number.
+// Last returns the last number that was issued. For a strict sequence, the result is linearizable. For a relaxed
+// sequence, it is the last number that the answering member issued. ok is false before the first number.
 func (s *Sequence) Last(ctx context.Context) (last int64, ok bool, err error) {
 	resp, err := s.client.sequences.GetLast(ctx, &snowraftv1.GetLastRequest{Sequence: s.name})
 	if err != nil {

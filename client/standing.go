@@ -9,24 +9,24 @@ import (
 	"google.golang.org/grpc/balancer"
 )
 
-// suspicion is the time for which a member that did not answer in time is asked only if no other is there.
+// suspicion is the time for which a member that did not answer in time is called only if no other member is available.
 const suspicion = 5 * time.Second
 
-// standing holds the facts about members other than their health, by their addresses.
+// standing holds the client's knowledge of members, except their health, by address.
 type standing struct {
 	mu       sync.Mutex
-	addrs    []string             // to which there are or should be connections
-	learned  []string             // those that members advertise; nil: nothing was learned yet
-	leader   string               // its address; empty: unknown
-	suspects map[string]time.Time // until when
-	calls    map[string]int       // in progress
+	addrs    []string             // addresses in use
+	learned  []string             // addresses that members advertise; nil: not known yet
+	leader   string               // address; empty if unknown
+	suspects map[string]time.Time // end of the suspicion
+	calls    map[string]int       // calls in progress
 }
 
 func newStanding(seeds []string) *standing {
 	return &standing{addrs: seeds, suspects: make(map[string]time.Time), calls: make(map[string]int)}
 }
 
-// learn sets the addresses in use, and those of them that members advertise.
+// learn sets the addresses in use, and the advertised ones among them.
 func (s *standing) learn(addrs, learned []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,21 +48,21 @@ func (s *standing) leads(addr string) bool {
 	return addr == s.leader
 }
 
-// known are the addresses in use.
+// known returns the addresses in use.
 func (s *standing) known() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.addrs
 }
 
-// suspect says that a member did not answer in time.
+// suspect notes that a member did not answer in time.
 func (s *standing) suspect(addr string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.suspects[addr] = time.Now().Add(suspicion)
 }
 
-// suspected reports whether a member did not answer in time lately.
+// suspected reports whether a member has recently not answered in time.
 func (s *standing) suspected(addr string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,15 +70,15 @@ func (s *standing) suspected(addr string) bool {
 	return ok && time.Now().Before(until)
 }
 
-// trust says that a member has answered.
+// trust notes that a member has answered.
 func (s *standing) trust(addr string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.suspects, addr)
 }
 
-// take says that a member is going to be asked, and returns what to call when it was. Of one whose suspicion has just ended, this is the
-// only call until it answers, so that no more than one has to wait if it still hangs.
+// take counts a call to a member, and returns the function to run after the call. If the member is suspected, or was and
+// has not answered since, the suspicion starts again: no more than one call has to wait if the member still hangs.
 func (s *standing) take(addr string) (done func(balancer.DoneInfo)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +95,7 @@ func (s *standing) take(addr string) (done func(balancer.DoneInfo)) {
 	}
 }
 
-// objection is what speaks against a member, and how many calls it has.
+// objection returns the sum of the objections to a member, and its number of calls in progress.
 func (s *standing) objection(addr string) (objection, calls int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -15,43 +15,43 @@ import (
 )
 
 const (
-	// sameMember is the time for which a client sends to one member while nothing speaks against it: waking one process
-	// costs less than waking all by turns. Then it chooses again, so that the calls of each client go to all members.
+	// sameMember is the time for which a client sends to one member while there is no objection to it: waking one process
+	// costs less than waking all by turns. Then the client chooses again, so that the calls of each client go to all members.
 	sameMember = 100 * time.Millisecond
-	// streamRest is the time for which a member is passed over while others are there: it could open no stream, answered
-	// that it cannot issue, or is slow.
+	// streamRest is the time for which a client prefers other members: no stream to the member could be opened, the member
+	// answered that it cannot issue, or it is slow.
 	streamRest = time.Second
-	// streamsRest is the rest of a member that has no such streams.
+	// streamsRest is the same for a member that does not implement the method of the stream.
 	streamsRest = time.Minute
-	// idleStream is the time after which a stream without requests ends, so that it takes nothing of the member.
+	// idleStream is the time after which a stream without requests is closed, so that it uses no resources of the member.
 	idleStream = time.Minute
-	// openWithin is the time that opening a stream may take.
+	// openWithin is the time limit for opening a stream.
 	openWithin = 2 * time.Second
 )
 
-// streams carries the requests of one unary method over streams of another one, a stream for each member. It is a shorter way
-// beside the calls of a channel: what it cannot carry, or what fails, is for the channel, which knows what to try again.
+// streams sends the requests of one unary method on streams of another method, with one stream for each member. It is faster
+// than the calls of a channel. Requests that it cannot send, and failed ones, go to the channel, which decides on retries.
 type streams struct {
 	channel *channel
 	method  string
 	answer  func() carriedAnswer
-	// toLeader: the leader has the shortest way to answers.
+	// toLeader prefers the leader, which answers fastest.
 	toLeader bool
 	idle     time.Duration // idleStream
-	asked    time.Time     // the last question about the leader; guarded by mu
+	asked    time.Time     // last request for the leader; guarded by mu
 
 	mu      sync.Mutex
 	lines   map[string]*line // by address
 	current *line
-	chosen  time.Time // current
+	chosen  time.Time // time at which current was chosen
 }
 
-// line is the way to one member.
+// line holds the stream to one member.
 type line struct {
 	member  string
-	pipe    *pipe // nil: none is open
+	pipe    *pipe // nil if none is open
 	opening bool
-	rests   time.Time // until when
+	rests   time.Time // end of the time for which other members are preferred
 }
 
 func newStreams(ch *channel, method string, answer func() carriedAnswer) *streams {
@@ -60,8 +60,9 @@ func newStreams(ch *channel, method string, answer func() carriedAnswer) *stream
 	return s
 }
 
-// send sends a request to a member. It returns false if nothing was sent, and nothing will arrive. Otherwise, arrived is called
-// once, by a goroutine that it must not hold up: with the answer, which is valid until arrived returns, or with the try that failed.
+// send sends a request to a member. If it returns false, nothing was sent and arrived is not called. Otherwise, arrived is
+// called once, by a goroutine that it must not block: with the answer, which is valid until arrived returns, or with the
+// failed try.
 func (s *streams) send(deadline time.Time, req carriedRequest, arrived func(carriedAnswer, *former)) (member string, ok bool) {
 	p := s.choose()
 	if p == nil {
@@ -70,14 +71,14 @@ func (s *streams) send(deadline time.Time, req carriedRequest, arrived func(carr
 	return p.member, p.send(&letter{carriedRequest: req, arrived: arrived, began: time.Now(), deadline: deadline})
 }
 
-// landed passes on what became of a request.
+// landed passes the result of a request to its arrived function.
 func (s *streams) landed(p *pipe, l *letter, a carriedAnswer, err error) {
 	s.tell(TryInfo{Method: s.method, Member: p.member, Took: time.Since(l.began), Err: err})
 	switch {
 	case a != nil:
 		s.answered(p.member, nil)
 		l.arrived(a, nil)
-	case errors.Is(err, errStreamEnded): // the call learns more
+	case errors.Is(err, errStreamEnded): // a call may return a more specific error
 		l.arrived(nil, &former{})
 	default:
 		s.answered(p.member, err)
@@ -91,7 +92,7 @@ func (s *streams) tell(about TryInfo) {
 	}
 }
 
-// choose returns the pipe to use; nil if none is open. It opens one if that is so, or a better one is due.
+// choose returns the pipe to use; nil if none is open. It opens a pipe to the best member if that member has none.
 func (s *streams) choose() *pipe {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +118,7 @@ func (s *streams) choose() *pipe {
 	return best.pipe
 }
 
-// best returns the line to the member that least speaks against, among those that qualify; nil if none does. Requires the lock.
+// best returns the line to a member with the least objections, among the lines that qualify; nil if none does. Requires the lock.
 func (s *streams) best(now time.Time, qualifies func(*line) bool) (best *line) {
 	least, equal := 0, 0
 	for _, addr := range s.channel.caller.standing.known() {
@@ -134,7 +135,7 @@ func (s *streams) best(now time.Time, qualifies func(*line) bool) (best *line) {
 			objection += avoided
 		}
 		if objection *= 2; s.toLeader && !s.channel.caller.standing.leads(addr) {
-			objection++ // less than anything else
+			objection++ // less than any other objection
 		}
 		if best == nil || objection < least {
 			best, least, equal = l, objection, 0
@@ -155,7 +156,7 @@ func (l *line) usable() bool {
 	return l.pipe.open()
 }
 
-// keep ends the streams to other addresses than these, so that the connections end.
+// keep closes the streams to all addresses except these, so that their connections can be closed.
 func (s *streams) keep(addrs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +170,7 @@ func (s *streams) keep(addrs []string) {
 	}
 }
 
-// open begins to open a stream. Requires the lock.
+// open starts to open a stream. Requires the lock.
 func (s *streams) open(l *line) {
 	if l.opening || time.Now().Before(l.rests) || s.channel.caller.life.Err() != nil {
 		return
@@ -205,7 +206,8 @@ func (s *streams) opened(l *line, p *pipe) {
 	l.pipe = p
 }
 
-// ended notes that a stream ended. One that lived for long was ended by its member or by a proxy, and the next may live as long.
+// ended notes that a stream ended. If the stream lived for long, its member or a proxy ended it; the next one may live as
+// long, so the member does not rest.
 func (s *streams) ended(l *line, err error, lived time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,7 +220,7 @@ func (s *streams) ended(l *line, err error, lived time.Duration) {
 	}
 }
 
-// slow notes that a member takes long: it rests. If all members rest, the one that is chosen next stays for its time too.
+// slow notes that a member is slow: the member rests. If all members rest, the next chosen one is also used for sameMember.
 func (s *streams) slow(member string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -230,7 +232,7 @@ func (s *streams) slow(member string) {
 	}
 }
 
-// answers reports whether a member answers, for a request that it must answer at once. Each answer counts, also that there is no
+// answers reports whether a member answers a request that it can answer at once. Each answer counts, even that there is no
 // such method.
 func (s *streams) answers(member string) bool {
 	ctx, cancel := context.WithTimeout(s.channel.caller.life, memoryPatience)
@@ -240,7 +242,8 @@ func (s *streams) answers(member string) bool {
 	return ctx.Err() == nil
 }
 
-// answered notes what a member answered: with an error that another member need not have, it rests.
+// answered notes that a member answered, with an error or nil. If another member may not return that error, the member
+// rests.
 func (s *streams) answered(member string, err error) {
 	s.channel.caller.standing.trust(member)
 	if err == nil {

@@ -14,12 +14,12 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// sampled reports whether a caller's request is part of a trace that is sampled. It travels alone then, as a call, since a
-// request that callers share would be in one trace at most.
+// sampled reports whether a caller's request is part of a sampled trace. Such a request travels in a call of its own, because
+// a shared request would be in at most one trace.
 func sampled(ctx context.Context) bool { return trace.SpanContextFromContext(ctx).IsSampled() }
 
-// traced returns the context of a try that has a span of its own, made by the provider of the caller's span, and that carries
-// the trace context to the member. The span is nil if the caller's is not recorded.
+// traced returns the context and the span of a try. The context carries the trace context to the member. The provider of the
+// caller's span creates the span of the try; it is nil if the caller's span is not recorded.
 func traced(ctx context.Context, method string) (context.Context, trace.Span) {
 	caller := trace.SpanFromContext(ctx)
 	if !caller.SpanContext().IsValid() {
@@ -43,7 +43,7 @@ func traced(ctx context.Context, method string) (context.Context, trace.Span) {
 	return metadata.AppendToOutgoingContext(ctx, headers...), span
 }
 
-// endSpan ends the span of a try at a member, whose address is empty if none could be asked. A nil span is none.
+// endSpan ends the span of a try. The address of the member is empty if no member could be called. A nil span is ignored.
 func endSpan(span trace.Span, member string, err error) {
 	if span == nil {
 		return

@@ -9,7 +9,7 @@ import (
 
 func isTimeout(err error) bool { return errors.Is(err, context.DeadlineExceeded) }
 
-// bounded returns ctx with a deadline: its own, or else one after the timeout.
+// bounded returns ctx with a deadline: its own, or one after the timeout if it has none.
 func bounded(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
 		return ctx, func() {}
@@ -17,7 +17,7 @@ func bounded(ctx context.Context, timeout time.Duration) (context.Context, conte
 	return context.WithTimeout(ctx, timeout)
 }
 
-// wait waits for a while, or for news; it is false when ctx is done.
+// wait waits for the duration d or for news. It returns false if ctx is done before.
 func wait(ctx context.Context, d time.Duration, news <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -31,7 +31,7 @@ func wait(ctx context.Context, d time.Duration, news <-chan struct{}) bool {
 	}
 }
 
-// bell wakes all who wait for it to ring.
+// bell wakes all goroutines that wait for it to ring.
 type bell struct{ ring atomic.Pointer[chan struct{}] }
 
 func (b *bell) init() {
