@@ -8,50 +8,48 @@ import (
 	"time"
 )
 
-// ErrEmpty says that a [Buffer] has no ID now. It is being filled, if that is possible.
+// ErrEmpty is the error of a [Buffer] that has no ID now. The Buffer refills itself as soon as members issue IDs.
 var ErrEmpty = errors.New("client: the buffer is empty")
 
-// Buffer holds IDs that were fetched ahead, so that Next takes nanoseconds. It is filled in
-// the background: when a part is left ([WithBufferThreshold]), and at regular times. How many
-// IDs it holds follows the rate at which they are used. Its methods may be called from any
-// goroutine.
+// Buffer holds IDs that it fetched in advance, so that Next takes nanoseconds. It fetches IDs in the background: when
+// only a part is left ([WithBufferThreshold]), and at regular intervals ([WithBufferInterval]). Its capacity follows
+// the rate at which IDs are used. Its methods are safe for concurrent use.
 //
-// Each ID is returned to one caller, or dropped. The IDs of a Buffer are of several members and
-// have no order but that of time: each was issued at most so long ago ([WithBufferAge]). Callers that need
-// an order take a [Session].
+// Each ID is returned to one caller or dropped. The IDs of a Buffer are from several members and are in no order. The
+// age of each ID is limited ([WithBufferAge]). If you need ordered IDs, use a [Session].
 //
-// When no member can be reached a Buffer issues what it holds, and recovers afterwards.
+// While no member can be reached, a Buffer issues the IDs that it holds. It fetches IDs again when a member answers.
 //
 // Invariants:
 //
-//   - an index in a chunk is given to one caller, by the one atomic addition that moved the
-//     chunk's position past it; a closed chunk's position is past its end forever;
-//   - one goroutine, the filler's, appends chunks and closes them.
+//   - An index in a chunk belongs to one caller: the caller whose atomic addition moved the
+//     chunk's position past it. The position of a closed chunk stays past the end of the chunk.
+//   - Only one goroutine, the filler's, appends chunks and closes them.
 type Buffer struct {
-	// Every call reads these two; what others write is on other cache lines.
-	current atomic.Pointer[chunk] // what Next takes from; the chunks after it follow; never nil
-	mark    atomic.Uint64         // who takes the ID of this index wakes the filler
+	// Every call reads these two fields. Fields that are often written are on other cache lines.
+	current atomic.Pointer[chunk] // the chunk that Next takes from, linked to the later ones; never nil
+	mark    atomic.Uint64         // index of an ID; the caller that takes it wakes the filler
 	_       [112]byte
 
 	opts    bufferOptions
-	timeout time.Duration // of callers who bring no deadline
-	wake    chan struct{} // signals to the filler that there are few IDs
+	timeout time.Duration // for callers without a deadline
+	wake    chan struct{} // tells the filler that few IDs are left
 	filled  bell          // rings after each answer to the filler
 	life    context.Context
 	stop    context.CancelFunc
 	tasks   sync.WaitGroup
 
 	starved atomic.Bool   // a caller found the buffer empty
-	waited  atomic.Uint64 // calls that did
+	waited  atomic.Uint64 // calls that found the buffer empty
 
-	mu      sync.Mutex  // guards what follows, and closing a chunk together with counting it
-	stats   BufferStats // without what the chunks count
-	put     uint64      // IDs that were put into the buffer
-	problem error       // why the last request for IDs failed; nil if it did not
+	mu      sync.Mutex  // guards the fields below, and makes closing and counting a chunk atomic
+	stats   BufferStats // without Level, Taken and Waited
+	put     uint64      // IDs ever put into the buffer
+	problem error       // error of the last request for IDs; nil if it succeeded
 }
 
-// NewBuffer returns a Buffer of the IDs of a layout and begins to fill it. Close it when done. It
-// fails only if an option is wrong.
+// NewBuffer returns a Buffer of the IDs of a layout and begins to fill it. Close it when done. NewBuffer
+// fails only if an option is invalid.
 func NewBuffer(ids *IDs, opts ...BufferOption) (*Buffer, error) {
 	o, err := newBufferOptions(opts)
 	if err != nil {
@@ -69,13 +67,12 @@ func newBuffer(fetch func(ctx context.Context, count uint64) ([]Range, error), t
 	return b
 }
 
-// Next returns an ID. While there are any it takes nanoseconds, waits for nothing and does not look
-// at ctx.
+// Next returns an ID. While the buffer has IDs, Next takes nanoseconds, does not wait and ignores ctx.
 //
-// When the buffer is empty it waits as long as ctx allows, or, without a deadline, for the client's timeout;
-// [WithBufferNoWait] makes it fail at once. Its errors are ErrEmpty, with that of ctx, if it
-// waited, and with why the cluster gave no IDs, if it did not; ErrClosed; and at once what does not
-// end by waiting, such as ErrUnknownLayout.
+// When the buffer is empty, Next waits until ctx is done or, if ctx has no deadline, for at most the client's timeout.
+// With [WithBufferNoWait], it fails at once. Its error is ErrEmpty, joined with the error of ctx if it waited, and with
+// the error of the last request to the cluster if that failed. If waiting does not help, Next fails at once, such as
+// with ErrClosed and ErrUnknownLayout.
 func (b *Buffer) Next(ctx context.Context) (int64, error) {
 	// No lock, no clock and no allocation here.
 	c := b.current.Load()
@@ -96,7 +93,7 @@ func (b *Buffer) low() {
 	}
 }
 
-// take is Next if there are IDs. It moves on from chunks that are used up.
+// take returns an ID if the buffer has any. It skips used chunks.
 func (b *Buffer) take() (id int64, ok bool) {
 	for {
 		c := b.current.Load()
@@ -116,8 +113,8 @@ func (b *Buffer) take() (id int64, ok bool) {
 	}
 }
 
-// Close ends the Buffer and its goroutines, and drops the IDs that it holds. Calls that wait fail with ErrClosed,
-// and so do later ones. It returns nil.
+// Close stops the Buffer's goroutines and drops the IDs that it holds. Waiting calls and later calls fail with
+// ErrClosed. Close returns nil.
 func (b *Buffer) Close() error {
 	b.stop()
 	b.tasks.Wait()

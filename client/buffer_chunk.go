@@ -6,23 +6,23 @@ import (
 )
 
 const (
-	// closedChunk is the position of a closed chunk. No position reaches it by additions of 1, nor
-	// the greatest uint64 from it.
+	// closedChunk is the position of a closed chunk. Additions of 1 reach neither closedChunk from 0, nor
+	// the greatest uint64 from closedChunk.
 	closedChunk = 1 << 63
-	// smallRange is the least number of IDs of a range that is worth a chunk of its own.
+	// smallRange is the least number of IDs in a range that gets a chunk of its own.
 	smallRange = 64
 )
 
-// chunk is IDs of one answer: a range, or a list of what came in small ranges.
+// chunk holds IDs of one answer: a range, or a list of the IDs of small ranges.
 //
-// Position, how often callers tried to take, only grows. Index i is the caller's who moved it from i to i+1, if
-// i is below count.
+// The position is the number of attempts to take an ID; it only increases. If i is less than count, the ID at index i
+// belongs to the caller that moved the position from i to i+1.
 type chunk struct {
 	first, step int64
 	list        *[]int64 // instead of first and step, if not nil
 	count       uint64
-	start       uint64 // the index in the buffer of the first one: so many were put into it before
-	born        int64  // Mono; when the cluster was asked: the IDs are not older
+	start       uint64 // index of the first ID in the buffer: the number of IDs put into the buffer before
+	born        int64  // Mono at the time of the request: the IDs are not older
 	next        atomic.Pointer[chunk]
 	_           [8]byte
 
@@ -30,7 +30,7 @@ type chunk struct {
 	_        [56]byte
 }
 
-// id is the ID at an index below count.
+// id returns the ID at an index less than count.
 func (c *chunk) id(index uint64) int64 {
 	if c.list != nil {
 		return (*c.list)[index]
@@ -43,10 +43,10 @@ func (c *chunk) close() (left uint64) {
 	return c.count - min(c.position.Swap(closedChunk), c.count)
 }
 
-// used is the index in the buffer of the first ID that was not taken from the chunk.
+// used returns the index in the buffer of the first ID that was not taken from the chunk.
 func (c *chunk) used() uint64 { return c.start + min(c.position.Load(), c.count) }
 
-// chunks makes chunks of an answer.
+// chunks returns an answer as chunks.
 func chunks(answer []Range, born int64) (all []*chunk) {
 	for _, r := range answer {
 		if r.Count >= smallRange {

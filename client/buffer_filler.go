@@ -11,40 +11,40 @@ import (
 )
 
 const (
-	// fillTimeout bounds one request for IDs: longer than a member that hangs is waited for,
-	// short enough for callers to hear why there is nothing.
+	// fillTimeout is the time limit of one request for IDs. It is longer than the time after which another member is
+	// tried, and short enough for waiting callers to get the reason of a failure.
 	fillTimeout = 3 * time.Second
-	// usualFetch is the number of IDs requested at once unless the rate needs more: a lane of the
-	// layout "default" has them after 25 ms.
+	// usualFetch is the number of IDs in one request, unless the rate needs more. A lane of the layout "default" issues
+	// them within 25 ms.
 	usualFetch = 100_000
 	leastFetch = 1_000
-	// refillPause is the wait after a request failed; it doubles up to longestRefillPause.
+	// refillPause is the pause after a failed request; it doubles up to longestRefillPause.
 	refillPause        = 10 * time.Millisecond
 	longestRefillPause = time.Second
 )
 
-// filler fills a Buffer and drops what is too old. Its fields are its goroutine's; counts are in IDs, rates in
+// filler fills a Buffer and drops IDs that are too old. Only its goroutine uses its fields. Counts are in IDs, rates in
 // IDs per millisecond.
 type filler struct {
 	b     *Buffer
-	fetch func(ctx context.Context, count uint64) ([]Range, error) // as many as requested, all different
+	fetch func(ctx context.Context, count uint64) ([]Range, error) // returns count different IDs
 	clock clock.Source
 
-	last *chunk // the chunks end with it
-	put  uint64 // into the buffer, ever
-	gone uint64 // dropped of these
+	last *chunk // last chunk of the buffer
+	put  uint64 // IDs ever put into the buffer
+	gone uint64 // IDs of put that were dropped
 
 	capacity uint64
 	rate     float64
-	since    int64  // Mono; when the rate was measured last
-	base     uint64 // taken then
+	since    int64  // Mono at the last measurement of the rate
+	base     uint64 // IDs taken until then
 
-	goal    uint64 // fill until so many were put in
-	batch   uint64 // request so many at once at most
-	topUp   int64  // Mono; when to fill up next
-	retryAt int64  // Mono; request nothing before
+	goal    uint64 // value of put up to which to fill
+	batch   uint64 // greatest number of IDs in one request
+	topUp   int64  // Mono at the next regular filling
+	retryAt int64  // Mono before which nothing is requested
 	pause   time.Duration
-	boosted uint64 // refills when a caller was starved last
+	boosted uint64 // value of put when a caller last found the buffer empty
 
 	under   bool // a request is in progress
 	asked   int64
@@ -74,14 +74,15 @@ func (f *filler) run() {
 		f.drop(now - f.b.opts.age.Milliseconds())
 		f.measure(now)
 		low := uint64(float64(f.capacity) * f.b.opts.threshold)
-		// Set before looking at the level: either we see that it is low, or who takes it there sees the mark.
+		// The mark is set before the level is read: either the filler sees a low level, or the caller that lowers the level to
+		// the threshold sees the mark.
 		f.b.mark.Store(f.put - low - 1)
 		if !f.under && now >= f.retryAt && f.due(now, low) {
 			f.request(now)
 		}
 		wake := f.b.wake
 		if f.under || now < f.retryAt {
-			wake = nil // it could do nothing
+			wake = nil // no request is possible now
 		}
 		timer.Reset(f.nap(now))
 		select {
@@ -125,7 +126,7 @@ func (f *filler) request(now int64) {
 	}()
 }
 
-// take takes an answer in.
+// take adds the IDs of an answer to the buffer, or notes its error.
 func (f *filler) take(a fillAnswer) {
 	b := f.b
 	f.under = false
@@ -139,7 +140,7 @@ func (f *filler) take(a fillAnswer) {
 		f.retryAt = f.clock().Mono + f.pause.Milliseconds()
 		f.pause = min(2*f.pause, longestRefillPause)
 		if errors.Is(a.err, context.DeadlineExceeded) {
-			f.batch = max(leastFetch, f.batch/2) // as many may take too long
+			f.batch = max(leastFetch, f.batch/2) // a request of this size may take too long
 		}
 		return
 	}
@@ -155,7 +156,7 @@ func (f *filler) take(a fillAnswer) {
 	b.put = f.put
 }
 
-// drop drops the IDs that were born by then; all for the least int64.
+// drop drops the IDs that were requested at Mono born or before; all IDs if born is the least int64.
 func (f *filler) drop(born int64) {
 	b := f.b
 	for c := b.current.Load(); c.born <= born || born == math.MinInt64; {
@@ -173,7 +174,7 @@ func (f *filler) drop(born int64) {
 	}
 }
 
-// nap is how long there is nothing to do unless a caller says so.
+// nap returns the time until the filler must act, unless a caller or an answer wakes it before.
 func (f *filler) nap(now int64) time.Duration {
 	until := f.topUp
 	if f.under {

@@ -11,11 +11,11 @@ const (
 	leastAge         = 100 * time.Millisecond
 )
 
-// BufferOption changes what [NewBuffer] makes.
+// BufferOption configures a [Buffer].
 type BufferOption func(*bufferOptions)
 
 type bufferOptions struct {
-	least, most int // IDs in a full buffer
+	least, most int // bounds of the capacity, in IDs
 	span        time.Duration
 	age         time.Duration
 	threshold   float64
@@ -24,7 +24,7 @@ type bufferOptions struct {
 }
 
 func newBufferOptions(opts []BufferOption) (bufferOptions, error) {
-	// An ID is used within the span at a steady rate, so the age drops few of those that are in use.
+	// At a steady rate, an ID is used within the span, so few IDs of a buffer in use reach the age.
 	o := bufferOptions{
 		least: defaultMinBuffer, most: 1_000_000, span: 5 * time.Second, age: 10 * time.Second,
 		threshold: 0.3, topUp: time.Second,
@@ -48,36 +48,35 @@ func newBufferOptions(opts []BufferOption) (bufferOptions, error) {
 	return o, nil
 }
 
-// WithBufferSize bounds how many IDs a full buffer has; between the bounds it follows the rate at which they are
-// used. The default is 1,000 to 1,000,000; both are 1 to 100,000,000. IDs in memory take a few
-// bytes for each thousand, since they are kept as ranges, but up to 8 bytes each if the layout's ranges are short.
+// WithBufferSize sets the bounds of the number of IDs in a full buffer, each 1 to 100,000,000. Between the bounds, this
+// number follows the rate at which IDs are used. The default is 1,000 to 1,000,000. The buffer stores IDs as ranges,
+// in a few bytes per thousand IDs; if the layout's ranges are short, an ID takes up to 8 bytes.
 func WithBufferSize(least, most int) BufferOption {
 	return func(o *bufferOptions) { o.least, o.most = least, most }
 }
 
 // WithBufferSpan sets the time that a full buffer lasts at the rate at which IDs are used; the default is 5 s. It
-// is greater than 0, and more than half the age counts as that.
+// must be greater than 0. Half the age ([WithBufferAge]) is the maximum; a greater value counts as the maximum.
 func WithBufferSpan(d time.Duration) BufferOption { return func(o *bufferOptions) { o.span = d } }
 
-// WithBufferAge drops IDs that have reached that age; it is at least 100 ms, and should be more than a
-// request to the cluster takes. The default, 10 s, keeps IDs in the order of time except for seconds, as
-// good as members' clocks for most uses, and costs a program that uses none 100 IDs per second. A
-// greater one lets a buffer outlast members for longer.
+// WithBufferAge sets the age at which IDs are dropped, at least 100 ms. It should be longer than a request to the
+// cluster takes. The default is 10 s: IDs are ordered by time to within some seconds, which is as good as members'
+// clocks for most uses, and a program that uses no IDs costs 100 IDs per second. With a greater age, a buffer
+// bridges longer outages of the members.
 //
-// The age of an ID counts from when the cluster was requested it. No call reads the clock, so a
-// goroutine drops IDs when they reach the age: an ID returned is older by at most the
-// time that it takes to run that goroutine, which is about a millisecond on a machine that is not
-// overloaded. Time that the machine sleeps is not counted.
+// The age of an ID counts from the request to the cluster. No call reads the clock: a goroutine drops IDs when they
+// reach the age. A returned ID is older than the age by at most the time until that goroutine runs, which is about a
+// millisecond on a machine that is not overloaded. The time for which the machine sleeps does not count.
 func WithBufferAge(d time.Duration) BufferOption { return func(o *bufferOptions) { o.age = d } }
 
-// WithBufferThreshold fills the buffer when that part of a full one is left; 0.3 is the default, and it is from 0
-// up to but not including 1.
+// WithBufferThreshold sets the part of a full buffer at which the buffer is refilled: at least 0 and less than 1; the
+// default is 0.3.
 func WithBufferThreshold(part float64) BufferOption {
 	return func(o *bufferOptions) { o.threshold = part }
 }
 
-// WithBufferInterval fills the buffer that often, however much is left; the default is 1 s. It is
-// greater than 0. A full buffer makes no request.
+// WithBufferInterval sets the interval at which the buffer is filled, regardless of the number of IDs left; the default
+// is 1 s. It must be greater than 0. A full buffer makes no request.
 func WithBufferInterval(d time.Duration) BufferOption {
 	return func(o *bufferOptions) { o.topUp = d }
 }

@@ -2,17 +2,17 @@ package client
 
 // BufferStats holds the size and the counters of a [Buffer], for metrics.
 type BufferStats struct {
-	Level    int // IDs that it holds
-	Capacity int // how many it holds when full, at the present rate
+	Level    int // IDs in the buffer
+	Capacity int // IDs in a full buffer, at the present rate
 
 	Taken    uint64 // IDs that Next returned
-	Dropped  uint64 // IDs that became too old, or were left when the Buffer was closed
-	Waited   uint64 // calls of Next that found it empty
-	Refills  uint64 // requests to the cluster that brought IDs
+	Dropped  uint64 // IDs that became too old, or were left at Close
+	Waited   uint64 // calls of Next that found the buffer empty
+	Refills  uint64 // requests to the cluster that returned IDs
 	Failures uint64 // requests to the cluster that failed
 }
 
-// Stats returns what the Buffer has now and did so far.
+// Stats returns the current sizes and the counters.
 func (b *Buffer) Stats() BufferStats {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// await is Next when the current chunk is used up.
+// await continues Next when the current chunk has no ID left.
 func (b *Buffer) await(ctx context.Context) (id int64, err error) {
 	id, ok := b.take()
 	if ok {
@@ -25,12 +25,13 @@ func (b *Buffer) await(ctx context.Context) (id int64, err error) {
 	return id, err
 }
 
-// wait waits until ok after an answer to the filler, or until that no longer makes sense.
+// wait waits until ok returns true; it calls ok after each answer to the filler. It returns the error of givesUp if waiting
+// does not help or ctx ends.
 func (b *Buffer) wait(ctx context.Context, ok func() bool) error {
 	ctx, cancel := bounded(ctx, b.timeout)
 	defer cancel()
 	for {
-		filled := b.filled.next() // before looking, so that no answer is missed
+		filled := b.filled.next() // taken before ok, so that no answer is missed
 		if ok() {
 			return nil
 		}
@@ -52,7 +53,7 @@ func (b *Buffer) starve() {
 	b.low()
 }
 
-// gap is the reason for which there is no ID, for callers that do not wait.
+// gap returns the reason why the buffer has no ID, for callers that do not wait.
 func (b *Buffer) gap() error {
 	problem := b.trouble()
 	switch {
@@ -65,7 +66,7 @@ func (b *Buffer) gap() error {
 	}
 }
 
-// givesUp says why waiting for an ID no longer makes sense; nil as long as it does.
+// givesUp returns the reason to stop waiting for an ID; nil if waiting may help.
 func (b *Buffer) givesUp(ctx context.Context) error {
 	problem := b.trouble()
 	switch {
@@ -80,7 +81,7 @@ func (b *Buffer) givesUp(ctx context.Context) error {
 	}
 }
 
-// trouble is ErrClosed, or why the last request for IDs failed; nil if it did not.
+// trouble returns ErrClosed, or the error of the last request for IDs; nil if that request succeeded.
 func (b *Buffer) trouble() error {
 	if b.life.Err() != nil {
 		return ErrClosed

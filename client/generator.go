@@ -11,37 +11,35 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Generator issues IDs in this process, from memory: the cluster leases it a worker and
-// windows of time, which it extends in the background, long before they end. It goes on
-// without the cluster until its window has ended: seconds after its start, and the cluster's longest
-// window (10 minutes unless configured otherwise) after a while.
+// Generator issues IDs in this process, from memory. The cluster leases it workers and grants it windows of time,
+// which the generator extends in the background, long before they end. It keeps issuing without the cluster until its
+// window ends. Windows last seconds at the start and grow to the cluster's longest window (10 minutes by default).
 //
-// IDs are unique whatever clocks do. While this machine's clock cannot be trusted, because it is
-// ahead of the members' or moved backwards, nothing is issued; that ends when the clock is correct again.
+// IDs are unique whatever the clocks do. While this machine's clock cannot be trusted, because it is
+// ahead of the members' clocks or moved backwards, the generator issues nothing. It resumes once the clock is correct.
 //
-// Its methods may be called from any goroutine. With one lane, IDs strictly increase in the order in
-// which calls return.
+// Its methods are safe for concurrent use. With one lane, IDs strictly increase in the order in which calls return.
 type Generator struct {
 	client *Client
 	opts   generatorOptions
 	nonce  allocator.Nonce
 	judge  *judge
 
-	issuer atomic.Pointer[allocator.Issuer] // nil until the layout is known
+	issuer atomic.Pointer[allocator.Issuer] // nil until the lanes are open
 
 	mu      sync.Mutex
 	news    bell  // rings when issuer, problem or closed has changed
-	problem error // why there is no issuer yet; nil if that is not known either
+	problem error // why there is no issuer: error of the last attempt to open the lanes; may be nil
 	closed  bool
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
 }
 
-// NewGenerator returns a generator that leases workers from the cluster of c. Close it before c.
+// NewGenerator returns a generator that leases workers from the cluster of c. Close the generator before c.
 //
-// It returns at once and fails only if an option is wrong: the cluster is asked in the background, and
-// until there is a window, calls wait for it.
+// NewGenerator returns at once and fails only if an option is invalid. It requests a window in the background; calls
+// wait for the first window.
 func NewGenerator(c *Client, opts ...GeneratorOption) (*Generator, error) {
 	o, err := newGeneratorOptions(opts)
 	if err != nil {
@@ -61,22 +59,21 @@ func NewGenerator(c *Client, opts ...GeneratorOption) (*Generator, error) {
 
 // Next returns one ID.
 //
-// It waits for the clock to reach the next tick when all IDs of the present one are used. When there is
-// no window, because none was granted yet or the last one ended without quorum, it
-// waits as long as ctx allows, without a deadline for the client's timeout; or fails at once, see
-// [WithGeneratorNoWait]. When more is known, such as when a worker comes free, and that is after the deadline, it
-// does not wait.
+// When all IDs of the current tick are used, Next waits for the next tick. When there is no window, because none was
+// granted yet or the last one ended without quorum, Next waits until ctx is done or, if ctx has no deadline, for at
+// most the client's timeout. With [WithGeneratorNoWait], it fails at once when the last window has ended. Next does not
+// wait if the earliest time of the next window is known, such as when a worker becomes free, and is after the deadline.
 //
 // Its errors are an [*Error], such as ErrWindowEnded, ErrClockBehind, ErrClockSkew, ErrWorkersExhausted,
-// ErrTimeExhausted and ErrUnknownLayout, ErrClosed, and that of ctx.
+// ErrTimeExhausted and ErrUnknownLayout; ErrClosed; and the error of ctx.
 func (g *Generator) Next(ctx context.Context) (int64, error) {
 	return g.NextAfter(ctx, 0)
 }
 
-// NextAfter returns one ID that is greater than after, which may be of another process; 0 is no
-// floor. It waits when the clock here is a little behind that ID's, and fails with ErrClockBehind if it is
-// behind by more than the cluster's wait threshold. It fails with ErrInvalidArgument if that ID is so far in
-// the future that no process can have issued it.
+// NextAfter returns one ID that is greater than after, an ID that any process may have issued; 0 means no floor. If
+// this machine's clock is behind the time of after, NextAfter waits; if it is behind by more than the cluster's wait
+// threshold, NextAfter fails with ErrClockBehind. If after is so far in the future that no process can have issued
+// it, NextAfter fails with ErrInvalidArgument.
 func (g *Generator) NextAfter(ctx context.Context, after int64) (int64, error) {
 	if after < 0 {
 		return 0, negative(after)
@@ -92,11 +89,11 @@ func (g *Generator) NextAfter(ctx context.Context, after int64) (int64, error) {
 	return int64(id), nil
 }
 
-// scratch has space for the answers of issuers, which callers get copies of.
+// scratch holds space for the answers of issuers. Callers get copies.
 var scratch = sync.Pool{New: func() any { return new([]allocator.Range) }}
 
-// Append appends n IDs, 1 to 1,000,000, to dst and returns it. Those of one lane ascend. It waits and fails
-// as Next does; with an error it returns dst as it was.
+// Append appends n IDs, 1 to 1,000,000, to dst and returns the extended slice. IDs of one lane ascend. It waits and
+// fails as Next does. On an error, it returns dst unchanged.
 func (g *Generator) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
 	taken, err := g.take(ctx, n)
 	if err != nil {
@@ -112,13 +109,14 @@ func (g *Generator) Append(ctx context.Context, dst []int64, n int) ([]int64, er
 	return dst, nil
 }
 
-// Ranges returns n IDs, 1 to 1,000,000, as one range for each tick and worker. Those of one lane
-// ascend. It waits and fails as Next does.
+// Ranges returns n IDs, 1 to 1,000,000, with one range per tick and worker. Ranges of one lane ascend. It waits and
+// fails as Next does.
 func (g *Generator) Ranges(ctx context.Context, n int) ([]Range, error) {
 	return g.AppendRanges(ctx, nil, n)
 }
 
-// AppendRanges appends n IDs to dst, as Ranges returns them. With an error it returns dst as it was.
+// AppendRanges appends n IDs to dst, as Ranges returns them, and returns the extended slice. On an error, it returns
+// dst unchanged.
 func (g *Generator) AppendRanges(ctx context.Context, dst []Range, n int) ([]Range, error) {
 	taken, err := g.take(ctx, n)
 	if err != nil {
@@ -131,7 +129,7 @@ func (g *Generator) AppendRanges(ctx context.Context, dst []Range, n int) ([]Ran
 	return dst, nil
 }
 
-// take takes n IDs. The caller puts them back into scratch.
+// take takes n IDs. The caller must put the result back into scratch.
 func (g *Generator) take(ctx context.Context, n int) (*[]allocator.Range, error) {
 	if err := checkCount(n, "IDs"); err != nil {
 		return nil, err
@@ -148,9 +146,9 @@ func (g *Generator) take(ctx context.Context, n int) (*[]allocator.Range, error)
 	return taken, nil
 }
 
-// Close ends issuing and releases the workers, so that others can have them at once. Its error says
-// which were not returned, because no member could be reached or ctx ended: they become free when their windows
-// have passed. No goroutine of the generator is left afterwards.
+// Close stops issuing and releases the workers, so that other holders can acquire them at once. Its error names the
+// workers that were not released because no member could be reached or ctx ended. These become free after their windows
+// have passed. Close stops all goroutines of the generator.
 func (g *Generator) Close(ctx context.Context) error {
 	g.mu.Lock()
 	g.closed = true

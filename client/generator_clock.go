@@ -12,31 +12,31 @@ import (
 )
 
 const (
-	// judgeEvery is the interval at which a generator looks at its clock.
+	// judgeEvery is the interval at which a generator checks its clock.
 	judgeEvery = time.Second
-	// askEvery is the interval at which the time of a member is requested while the clock seems right.
+	// askEvery is the interval at which the generator requests the time of a member while the clock seems correct.
 	askEvery = 20 * time.Second
-	// askFor is the time that such a question may take.
+	// askFor is the time limit of such a request.
 	askFor = 2 * time.Second
 )
 
-// judge keeps the watch over a generator's clock. A member's watch has the observed clock of its
-// replica and the offsets that gossip measures; this one queries members: now and then, and each second while
-// the clock seems wrong. A member's time is corrected by how far it knows its own clock to be off.
+// judge checks a generator's clock. A member's watch uses the observed clock of its replica and the offsets that
+// gossip measures. A judge queries members instead: every askEvery, and each second while the clock seems wrong. It
+// corrects a member's time by the clock offset that the member reports.
 //
-// Between two answers the observed clock is taken to go on as time does here, so that a clock that is set
-// back shows at once.
+// Between two answers, the judge advances the observed clock by this machine's monotonic time, so that it detects at
+// once that the clock was set back.
 type judge struct {
 	watch   *clock.Watch
 	cluster snowraftv1.ClusterServiceClient
 
-	observed atomic.Int64 // Unix milliseconds; 0 until it is known
+	observed atomic.Int64 // Unix milliseconds; 0 until known
 
 	mu   sync.Mutex
 	base int64 // observed - Mono
 }
 
-// Limits until the cluster reports its own: its defaults.
+// firstLimits is the default limits of a cluster. They apply until the cluster reports its own.
 var firstLimits = clock.Limits{WaitThreshold: limits.DefaultThreshold, MaxOffset: limits.DefaultOffset}
 
 func newJudge(cluster snowraftv1.ClusterServiceClient, source clock.Source) *judge {
@@ -45,7 +45,7 @@ func newJudge(cluster snowraftv1.ClusterServiceClient, source clock.Source) *jud
 	return j
 }
 
-// run judges the clock until ctx ends.
+// run checks the clock until ctx ends.
 func (j *judge) run(ctx context.Context) {
 	asked := int64(0)
 	for first := true; first || wait(ctx, judgeEvery, nil); first = false {
@@ -59,7 +59,7 @@ func (j *judge) run(ctx context.Context) {
 	}
 }
 
-// ask queries the next member. If none answers, all stays as it is.
+// ask queries one member. If no member answers, the judge changes nothing.
 func (j *judge) ask(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, askFor)
 	defer cancel()
@@ -76,16 +76,16 @@ func (j *judge) ask(ctx context.Context) {
 			Swap:          c.GetRollback() == snowraftv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
 		})
 	}
-	if s.GetLeaderId() != "" { // else its replica may be old
+	if s.GetLeaderId() != "" { // without a leader, the replica may be old
 		j.observe(s.GetObservedClockAtMs())
 	}
-	if took <= j.watch.Limits().MaxOffset { // else it says too little
+	if took <= j.watch.Limits().MaxOffset { // after a longer time, the offset is too inexact
 		j.watch.ObservePeer(s.GetMemberId(), s.GetClockAtMs()-s.GetClockOffsetMs(), took)
 	}
 }
 
-// observe notes the observed clock as a member has just reported it. It may be lower than before: an
-// operator can lower it.
+// observe sets the observed clock to the value that a member has just reported. The value may be lower than before,
+// because an operator can lower the observed clock.
 func (j *judge) observe(millis int64) {
 	if millis <= 0 {
 		return
@@ -96,7 +96,7 @@ func (j *judge) observe(millis int64) {
 	j.observed.Store(millis)
 }
 
-// advance lets the observed clock go on.
+// advance moves the observed clock forward to the reading now.
 func (j *judge) advance(now clock.Reading) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

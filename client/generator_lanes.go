@@ -6,13 +6,13 @@ import "time"
 type LaneStatus struct {
 	Lane                int    // index, from 0
 	Worker              uint64 // meaningful if Token is not 0
-	Token               uint64 // fencing token of the worker; 0: the lane holds no worker
+	Token               uint64 // fencing token of the worker; 0 if the lane holds no worker
 	FromTick, UntilTick int64  // the window: UntilTick is the first tick after it
 	ServeUntil          time.Time
-	Problem             string // why the lane cannot issue or its window is not extended; empty if neither
+	Problem             string // reason why the lane cannot issue or its window is not extended; empty if neither
 }
 
-// Lanes returns the state of each lane; none until the cluster has reported the layout.
+// Lanes returns the state of each lane; nil until the cluster has returned the layout.
 func (g *Generator) Lanes() []LaneStatus {
 	i := g.issuer.Load()
 	if i == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// open finds the layout, however long that takes, and opens the lanes.
+// open requests the layout and opens the lanes. It retries until it succeeds or ctx ends.
 func (g *Generator) open(ctx context.Context) {
 	const patience = 5 * time.Second
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
@@ -58,7 +58,7 @@ func (g *Generator) lanes(layout *snowflake.Layout) (*allocator.Issuer, error) {
 	})
 }
 
-// await returns the issuer, once there is one.
+// await waits for the issuer and returns it.
 func (g *Generator) await(ctx context.Context) (*allocator.Issuer, error) {
 	if i := g.issuer.Load(); i != nil {
 		return i, nil
@@ -66,7 +66,7 @@ func (g *Generator) await(ctx context.Context) (*allocator.Issuer, error) {
 	ctx, cancel := bounded(ctx, g.client.opts.timeout)
 	defer cancel()
 	for {
-		news := g.news.next() // before looking, so that none is missed
+		news := g.news.next() // taken before the check, so that no ring is missed
 		g.mu.Lock()
 		i, missing := g.issuer.Load(), g.missing()
 		g.mu.Unlock()
@@ -85,7 +85,7 @@ func (g *Generator) await(ctx context.Context) (*allocator.Issuer, error) {
 	}
 }
 
-// missing says why there is no issuer: ErrWindowEnded if there may be one soon. The lock is held.
+// missing returns the reason why there is no issuer: ErrWindowEnded if there may be one soon. Requires g.mu.
 func (g *Generator) missing() error {
 	e := &Error{Reason: rpc.WindowEnded, RetryAfter: rpc.RetrySoon, code: codes.Unavailable, message: "no window was granted yet"}
 	switch p := g.problem; {
@@ -102,7 +102,7 @@ func (g *Generator) missing() error {
 	return e
 }
 
-// patience is the time that a call waits for a window; had: there was one before.
+// patience returns the time for which a call waits for a window. had is true if there was a window before.
 func (g *Generator) patience(ctx context.Context, had bool) time.Duration {
 	switch deadline, ok := ctx.Deadline(); {
 	case g.opts.failFast && had:
@@ -114,7 +114,7 @@ func (g *Generator) patience(ctx context.Context, had bool) time.Duration {
 	}
 }
 
-// failure returns the error that callers see for an error of the lanes, or of their opening.
+// failure converts an error of the lanes, or of opening them, to an error of this package.
 func (g *Generator) failure(err error) error {
 	if errors.Is(err, allocator.ErrClosed) {
 		return ErrClosed

@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// GeneratorOption changes what [NewGenerator] makes.
+// GeneratorOption configures a [Generator].
 type GeneratorOption func(*generatorOptions)
 
 type generatorOptions struct {
@@ -45,36 +45,36 @@ func newGeneratorOptions(opts []GeneratorOption) (generatorOptions, error) {
 	case o.lanes < 1 || o.lanes > limits.Lanes:
 		return o, fmt.Errorf("client: %d lanes: expected 1 to %d", o.lanes, limits.Lanes)
 	}
-	// Members check it too; but no generator should wait for a worker that it never gets.
+	// Members check the name too, but without this check a generator would wait for a worker that it never gets.
 	if err := nfc.CheckProcess("holder name", *o.holder); err != nil {
 		return o, fmt.Errorf("client: %w", err)
 	}
 	return o, nil
 }
 
-// WithGeneratorLayout is the layout of the IDs; the default is "default".
+// WithGeneratorLayout sets the layout of the IDs; the default is "default".
 func WithGeneratorLayout(name string) GeneratorOption {
 	return func(o *generatorOptions) { o.layout = name }
 }
 
-// WithGeneratorHolder is the stable name of this process: 1 to 125 bytes of printable UTF-8 in Unicode's
-// normalization form C, without spaces, not beginning with "$". The default is the host's name. It tells people who
-// has a worker, and a process that starts again under the same
-// name gets the worker that it had, if that is free again. Nothing depends on its being unique.
+// WithGeneratorHolder sets the stable name of this process: 1 to 125 bytes of printable UTF-8 in Unicode's
+// normalization form C, without spaces, not beginning with "$". The default is the host's name. The name shows operators
+// the holder of a worker. A process that restarts with the same name acquires its former worker, if that is free. The
+// name need not be unique.
 func WithGeneratorHolder(name string) GeneratorOption {
 	return func(o *generatorOptions) { o.holder = &name }
 }
 
-// WithGeneratorLanes sets the number of workers to lease, 1 to 64; the default is 1. Each allows as many IDs a
-// tick as the layout has sequences, in the default layout 4,096 a millisecond. IDs of different lanes are in
+// WithGeneratorLanes sets the number of workers to lease, 1 to 64; the default is 1. Each worker issues as many IDs per
+// tick as the layout has sequences: 4,096 per millisecond in the default layout. IDs of different lanes are in
 // no order.
 func WithGeneratorLanes(n int) GeneratorOption { return func(o *generatorOptions) { o.lanes = n } }
 
-// WithGeneratorNoWait makes calls fail at once with ErrWindowEnded, or with what keeps the next window away, when
-// the window has ended. They still wait for the clock to reach the next tick, and for the very first window.
+// WithGeneratorNoWait makes calls fail at once when the window has ended, with ErrWindowEnded or the reason why no window
+// was granted. Calls still wait for the next tick and for the first window.
 func WithGeneratorNoWait() GeneratorOption { return func(o *generatorOptions) { o.failFast = true } }
 
-// WithGeneratorLogger logs what operators should know: workers taken and lost, windows not granted.
+// WithGeneratorLogger sets the logger for events that concern operators: workers acquired and lost, windows not granted.
 func WithGeneratorLogger(l *slog.Logger) GeneratorOption {
 	return func(o *generatorOptions) { o.logger = l }
 }
