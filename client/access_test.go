@@ -20,14 +20,14 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// secured is a member of a secured cluster that takes one token.
+// secured is a member of a secured cluster that accepts one token.
 type secured struct {
 	*fake
 	of    *fakes
 	ca    *trust.Authority
 	token trust.Token
 	sent  atomic.Pointer[[]string] // authorization of the last call
-	named atomic.Pointer[string]   // server's name on its connection
+	named atomic.Pointer[string]   // server name of the last TLS connection
 }
 
 func startSecured(t *testing.T, opts ...grpc.ServerOption) *secured {
@@ -59,7 +59,7 @@ func startSecured(t *testing.T, opts ...grpc.ServerOption) *secured {
 	return s
 }
 
-// text is the text of the member's token with a pin.
+// text returns the text of the member's token with a pin.
 func (s *secured) text(pin string) string {
 	token := s.token
 	token.Pin = pin
@@ -71,7 +71,7 @@ func (s *secured) pem(t *testing.T) []byte {
 	return s.ca.PEM()
 }
 
-// plainly is the option of a server for plain TCP.
+// plainly returns the server option for plain TCP.
 var plainly = grpc.Creds(insecure.NewCredentials())
 
 func TestTokenWithPinIsAllThatClientsNeed(t *testing.T) {
@@ -115,7 +115,7 @@ func clientTLS(t *testing.T, pem []byte) credentials.TransportCredentials {
 	return credentials.NewTLS(config)
 }
 
-// A refusal of the token is final: no member is asked again.
+// A refusal of the token is final: the client calls no member again.
 func TestRefusedTokenIsFinal(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t)
@@ -131,7 +131,7 @@ type elsewhere struct{ net.Conn }
 
 func (elsewhere) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 7700} }
 
-// Clear text carries a token to this host only, unless the caller says that something else encrypts.
+// The client sends a token in clear text only to this host, unless the caller declares that something else encrypts.
 func TestTokenInClearTextStaysOnThisHost(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t, plainly)
@@ -178,7 +178,7 @@ func TestWrongTransportIsNamed(t *testing.T) {
 	}
 }
 
-// After a rotation of the secret, a client with the old pin or CA says what to do.
+// After a rotation of the secret, the error of a client with the old pin or CA names the action to take.
 func TestOldPinIsExplained(t *testing.T) {
 	t.Parallel()
 	s, old := startSecured(t), trust.NewSecret().Authority()

@@ -14,7 +14,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// share lets callers do b.N things together.
+// share divides b.N operations among callers.
 func share(b *testing.B, callers int, do func() error) {
 	var left atomic.Int64
 	left.Store(int64(b.N))
@@ -35,7 +35,7 @@ func share(b *testing.B, callers int, do func() error) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "IDs/s")
 }
 
-// What a coalesced caller costs apart from the call.
+// BenchmarkCoalesced measures the cost of a coalesced caller without the call.
 func BenchmarkCoalesced(b *testing.B) {
 	for _, callers := range []int{1, 64, 1000} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
@@ -45,8 +45,8 @@ func BenchmarkCoalesced(b *testing.B) {
 	}
 }
 
-// Single IDs over loopback from a server in the same process that does nothing: with a call for each, and
-// through the client.
+// BenchmarkNext measures single IDs over loopback from a server in the same process that does nothing: with one call
+// per ID, and through the client.
 func BenchmarkNext(b *testing.B) {
 	f := startFakes(b, 1)
 	conn, err := grpc.NewClient("passthrough:///"+f.members[0].addr, grpc.WithTransportCredentials(insecure.NewCredentials()))

@@ -110,7 +110,7 @@ func TestBlocksOfACluster(t *testing.T) {
 		}
 		next()
 		ctx, cancel := context.WithCancel(t.Context())
-		cancel() // with nothing handed over
+		cancel() // without returning the block
 		_ = c.leader().Close(ctx)
 		for range 5000 { // more than one block
 			next()

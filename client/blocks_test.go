@@ -17,21 +17,21 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// ward is a cluster with one relaxed sequence, of which it grants blocks.
+// ward is a cluster that grants blocks of one relaxed sequence.
 type ward struct {
 	snowraftv1.SequenceServiceClient
-	delay time.Duration // of a block
-	max   uint64        // of a block
+	delay time.Duration // time to grant a block
+	max   uint64        // greatest size of a block
 
 	mu         sync.Mutex
-	generation uint64 // 0: there is none
+	generation uint64 // 0: the sequence does not exist
 	next       int64
 	token      uint64
 	down       error
 	looks      int
 	blocks     int
 	returned   uint64
-	key        []byte // of the last block
+	key        []byte // key of the last request for a block
 }
 
 func (w *ward) state() error {
@@ -80,7 +80,7 @@ func (w *ward) ReturnBlock(_ context.Context, req *snowraftv1.ReturnBlockRequest
 	return &snowraftv1.ReturnBlockResponse{}, w.down
 }
 
-// set makes the sequence go on with a number, in a new generation; 0 deletes it.
+// set sets the next number of the sequence, in a new generation; 0 deletes the sequence.
 func (w *ward) set(next int64, generation uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -165,11 +165,11 @@ func TestBlocksHearOfChanges(t *testing.T) {
 		b := openBlocks(t, w, WithBlocksRefresh(time.Second))
 		mustNext(t, b, 1)
 		w.set(1001, 2)
-		mustNext(t, b, 2) // not learned yet
+		mustNext(t, b, 2) // the change is not known yet
 		time.Sleep(1001 * time.Millisecond)
 		mustNext(t, b, 1001)
 
-		// Not in use: nobody asks, and the next call does, first.
+		// While the Blocks is not in use, it requests nothing. The next call first requests the state.
 		time.Sleep(time.Minute)
 		before := w.looked()
 		w.set(2001, 3)
@@ -179,7 +179,7 @@ func TestBlocksHearOfChanges(t *testing.T) {
 		}
 		mustNext(t, b, 2001)
 
-		// No member can be reached: it goes on with what it has, also after it was not in use.
+		// While no member can be reached, the Blocks issues the numbers that it holds, even after a pause.
 		w.fail(errors.New("down"))
 		time.Sleep(10 * time.Second)
 		mustNext(t, b, 2002)
@@ -187,7 +187,7 @@ func TestBlocksHearOfChanges(t *testing.T) {
 		mustNext(t, b, 2003)
 		w.fail(nil)
 
-		// Deleted, and created again.
+		// The sequence is deleted and created again.
 		w.set(0, 0)
 		time.Sleep(1001 * time.Millisecond)
 		if n, err := b.Next(t.Context()); !errors.Is(err, ErrUnknownSequence) {
@@ -198,7 +198,7 @@ func TestBlocksHearOfChanges(t *testing.T) {
 	})
 }
 
-// Callers who come at once while it is not in use look once, and all wait for that.
+// Concurrent callers after a pause cause one look, and all wait for it.
 func TestBlocksLookOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &ward{delay: 5 * time.Millisecond, generation: 1, next: 1}
@@ -216,7 +216,7 @@ func TestBlocksLookOnce(t *testing.T) {
 			if looks := w.looked(); looks != 1+2*round {
 				t.Errorf("%d looks", looks)
 			}
-			time.Sleep(time.Minute) // one more look, after which it was used
+			time.Sleep(time.Minute) // the look after the last use
 		}
 	})
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/snowraft/snowraft/internal/limits"
 )
 
-// plenty is a source that always has IDs at once.
+// plenty is a source that always returns IDs at once.
 func plenty() func(context.Context, uint64) ([]Range, error) {
 	var last int64
 	return func(_ context.Context, count uint64) ([]Range, error) {
 		var all []Range
 		for left := count; left > 0; {
-			n := min(left, 4096) // as many as the layout "default" has in a tick
+			n := min(left, 4096) // IDs per tick of the layout "default"
 			all = append(all, Range{First: last + 1, Count: int(n), Step: 1})
 			last += int64(n)
 			left -= n

@@ -38,7 +38,7 @@ func TestBufferOfACluster(t *testing.T) {
 		t.Error(err)
 	}
 
-	// All members are down: it goes on until it is empty.
+	// While all members are down, the buffer issues IDs until it is empty.
 	soon(t, "the buffer is full", func() bool { return b.Stats().Level == 10_000 })
 	c.close(c.members[0])
 	take(10_000)

@@ -27,7 +27,7 @@ func TestBufferFillsAtTheThreshold(t *testing.T) {
 		if calls := s.calls(); len(calls) != 1 {
 			t.Fatalf("asked for %d with 301 left", calls)
 		}
-		for round := range 3 { // the next marks lie in the middle of chunks, and in later ones
+		for round := range 3 { // the next marks are in the middle of chunks and in later chunks
 			take(1)
 			if calls := s.calls(); len(calls) != round+2 || calls[round+1] != 700 {
 				t.Fatalf("asked for %d with 300 left", calls)
@@ -55,8 +55,8 @@ func TestBufferFillsByTheTimer(t *testing.T) {
 	})
 }
 
-// No caller waits when the load becomes ten-fold from one moment to the next, though the cluster takes 20 ms; the
-// buffer grows with it, and shrinks afterwards.
+// No caller waits when the load suddenly grows ten-fold, although the cluster takes 20 ms to answer. The
+// buffer grows with the load and shrinks afterwards.
 func TestBufferLoadJumps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{delay: func() time.Duration { return 20 * time.Millisecond }}

@@ -13,8 +13,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Callers, the filler's answers and the sweeps come in any order: no ID is given twice or lost without being
-// counted, and none is older than the age.
+// Callers, the filler's answers and the sweeps come in any order: no ID is returned twice or lost without being
+// counted, and no ID is older than the age.
 func TestBufferModel(t *testing.T) {
 	var all BufferStats
 	for range 4 {
@@ -32,7 +32,7 @@ func TestBufferModel(t *testing.T) {
 	}
 }
 
-// walkBuffer uses a buffer for a second, and returns what was wrong, and what was done.
+// walkBuffer uses a buffer for a second. It returns the violations found and the counters of the buffer.
 func walkBuffer(t *testing.T) (found []string, stats BufferStats) {
 	synctest.Test(t, func(t *testing.T) {
 		var complaints sync.Mutex
@@ -99,7 +99,7 @@ func walkBuffer(t *testing.T) (found []string, stats BufferStats) {
 	return found, stats
 }
 
-// The same with real threads: the sweeps race with callers.
+// TestBufferHammer checks the same with real threads: the sweeps race with callers.
 func TestBufferHammer(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	s := &source{short: 300}
@@ -109,7 +109,7 @@ func TestBufferHammer(t *testing.T) {
 	}
 	o.age, o.span = 10*time.Millisecond, 5*time.Millisecond
 	b := openBufferWith(t, s, o)
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond) // as many as there is time for
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond) // as many rounds as fit into this time
 	defer cancel()
 	given := make([][]int64, 8)
 	var all sync.WaitGroup

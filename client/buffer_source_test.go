@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// source is a cluster that issues the numbers from 1 on, and remembers when.
+// source is a cluster that issues the IDs from 1 on and records the time of each.
 type source struct {
 	delay func() time.Duration
-	short uint32 // ranges are no longer; 0: as long as the answer
+	short uint32 // greatest length of a range; 0: no limit
 
 	mu     sync.Mutex
-	issued []time.Time // the ID is the index + 1
+	issued []time.Time // time of each ID; the ID is the index + 1
 	asked  []uint64
 	err    error
 }
 
 func (s *source) fetch(ctx context.Context, count uint64) ([]Range, error) {
-	now := time.Now() // at the earliest
+	now := time.Now() // earliest time of the IDs
 	if s.delay != nil {
 		timer := time.NewTimer(s.delay())
 		defer timer.Stop()
@@ -72,7 +72,7 @@ func openBuffer(t *testing.T, s *source, opts ...BufferOption) *Buffer {
 	return openBufferWith(t, s, o)
 }
 
-// openBufferWith takes options as they are.
+// openBufferWith opens a buffer with the options as given.
 func openBufferWith(t *testing.T, s *source, o bufferOptions) *Buffer {
 	t.Helper()
 	b := newBuffer(s.fetch, 10*time.Second, o)

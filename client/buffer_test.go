@@ -38,7 +38,7 @@ func TestBufferWhenEmpty(t *testing.T) {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 
-		// Both recover by themselves, and whoever waits is served.
+		// Both buffers recover, and waiting callers get IDs.
 		got := make(chan error)
 		go func() {
 			_, err := waits.Next(t.Context())
@@ -54,7 +54,7 @@ func TestBufferWhenEmpty(t *testing.T) {
 			t.Error(err)
 		}
 
-		// They go on with what they have.
+		// The buffers issue the IDs that they hold.
 		s.fail(down)
 		for range 500 {
 			if _, err := fails.Next(t.Context()); err != nil {
@@ -64,7 +64,7 @@ func TestBufferWhenEmpty(t *testing.T) {
 	})
 }
 
-// Synctest fails if a goroutine is left.
+// synctest fails the test if a goroutine is left.
 func TestBufferClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var hang atomic.Bool
@@ -88,7 +88,7 @@ func TestBufferClose(t *testing.T) {
 				}
 			}
 		}()
-		synctest.Wait() // until it waits, and so does the filler
+		synctest.Wait() // until the caller and the filler wait
 		for range 2 {
 			if err := b.Close(); err != nil {
 				t.Error(err)
@@ -117,7 +117,7 @@ func TestBufferOptions(t *testing.T) {
 	}
 }
 
-// The rest of a chunk is counted when it is closed, once, and no caller takes it.
+// The rest of a chunk is counted once, when the chunk is closed, and no caller takes it.
 func TestClosedChunkIsEmpty(t *testing.T) {
 	c := &chunk{first: 1, step: 1, count: 3}
 	b := new(Buffer)

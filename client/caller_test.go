@@ -13,7 +13,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// A problem that keeps one member from issuing IDs costs no call and hardly any time.
+// A problem that prevents one member from issuing IDs fails no call and costs hardly any time.
 func TestAnotherMemberIsAsked(t *testing.T) {
 	t.Parallel()
 	for _, refusal := range []struct {
@@ -37,7 +37,7 @@ func TestAnotherMemberIsAsked(t *testing.T) {
 	}
 }
 
-// A refusal that every member would make ends the call at once, and says which member made it.
+// A refusal that every member would return ends the call at once. The error names the member that refused.
 func TestRefusalsThatAreFinal(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 3)
@@ -62,7 +62,7 @@ func TestRefusalsThatAreFinal(t *testing.T) {
 	}
 }
 
-// Where all members refuse, the error says what each of them said, and that the time was up.
+// If all members refuse, the error contains the error of each member and that of the deadline.
 func TestAllMembersRefuse(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 3)
@@ -82,12 +82,12 @@ func TestAllMembersRefuse(t *testing.T) {
 		}
 	}
 	t.Log(err)
-	// It goes on as soon as one of them issues again.
+	// Calls succeed as soon as one member issues again.
 	time.AfterFunc(100*time.Millisecond, func() { f.members[1].does(nil) })
 	if _, err := c.NextID(within(t, patience)); err != nil {
 		t.Error(err)
 	}
-	// When no worker is free for minutes there is nothing to wait for.
+	// If no worker is free for minutes, the call fails at once.
 	for _, m := range f.members {
 		m.refuses(codes.ResourceExhausted, rpc.WorkersExhausted, time.Hour)
 	}
@@ -99,7 +99,7 @@ func TestAllMembersRefuse(t *testing.T) {
 	}
 }
 
-// What a member said is not forgotten because others, or it itself, say nothing later.
+// The reason of a member is kept if other members, or the same member, do not answer later.
 func TestReasonsAreRemembered(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 1)
@@ -118,7 +118,7 @@ func TestReasonsAreRemembered(t *testing.T) {
 	}
 }
 
-// Members that pass for unable to issue are asked when there is no other: they know why.
+// If all members report that they cannot issue, the client calls them anyway, because they return the reason.
 func TestUnhealthyMembersSayWhy(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 2)
@@ -132,11 +132,11 @@ func TestUnhealthyMembersSayWhy(t *testing.T) {
 	if !errors.Is(err, ErrWindowEnded) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
-	f.members[1].does(nil) // of this layout it still can
+	f.members[1].does(nil) // this member can still issue IDs of this layout
 	if _, err := c.NextID(within(t, patience)); err != nil {
 		t.Error(err)
 	}
-	// One that is healthy gets all.
+	// A healthy member gets all calls.
 	f.members[0].does(nil)
 	f.members[0].serving(true)
 	until(t, "the healthy member is asked alone", func() bool {
@@ -146,7 +146,7 @@ func TestUnhealthyMembersSayWhy(t *testing.T) {
 	})
 }
 
-// An answer that no member would give is refused; it does not lead to another try.
+// The client rejects an answer that no member would give, and does not retry.
 func TestMalformedAnswerIsRefused(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 1)

@@ -12,7 +12,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Whatever is asked of a client that was closed says so.
+// All calls of a closed client fail with ErrClosed.
 func TestClosedClient(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 1)
@@ -34,7 +34,7 @@ func TestClosedClient(t *testing.T) {
 	}
 }
 
-// Programs that pass errors on over gRPC tell a caller who gave up from one whose time was over.
+// The gRPC codes of forwarded errors distinguish a canceled caller from a passed deadline.
 func TestCodesOfInterruptedCalls(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 1)

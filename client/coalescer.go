@@ -29,9 +29,9 @@ const (
 	maxShared = 1000
 )
 
-// coalescer combines the requests of concurrent callers into one request. The first caller yields, so that further callers can
-// join, and then sends the request itself: no other goroutine has to wake up for that. While the window is full, callers wait
-// together for the next request.
+// coalescer combines the requests of concurrent callers into shared requests. The first caller of a request yields, so that
+// further callers can join, and then sends the request itself: no other goroutine has to wake up for that. While the window is
+// full, callers wait together for the next request.
 //
 // Invariants: at most one caller gets a part of an answer, by its place in the batch; a request begins after the calls of all
 // callers that it serves; a request ends when none of its callers waits.

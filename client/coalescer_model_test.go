@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// flight is an answer of the fake: count numbers from first on, by a call that began as the nth event.
+// flight is an answer of the fake: count numbers from first on. Its call began as the nth event.
 type flight struct {
 	first, count uint64
 	began        int64
 	at           time.Time
 }
 
-// airport is a coalescer over a fake that takes as long as it is told and counts what happens.
+// airport is a coalescer over a fake with configurable delays, which counts events.
 type airport struct {
 	coalescer[flight]
 	events    atomic.Int64
@@ -58,9 +58,9 @@ func raise64(what *atomic.Int64, to int64) {
 	}
 }
 
-// Whatever callers come, give up and fail: nobody gets another one's part, nor one of a call that began
-// before it came; nobody waits for longer than the overdue for its call to begin; an error is that
-// of one's own call or context.
+// Callers come, leave and fail in any order. No caller gets a part of another caller, or a part of a call that began
+// before the caller came. No caller waits for longer than overdue until its call begins. A caller's error is the error
+// of its own call or context.
 func TestCoalescedCallers(t *testing.T) {
 	refused := errors.New("refused")
 	for seed := range uint64(200) {

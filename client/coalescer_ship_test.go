@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// shipped is a request of a coalescer on a stream, which the test answers.
+// shipped is a coalescer's request on a stream. The test answers it.
 type shipped struct {
 	batch  *batch[flight]
 	landed func(flight, error, *former)
 }
 
-// shipping returns a coalescer whose requests go on a stream, and those requests. Calls are answered at once, from the number on.
+// shipping returns a coalescer whose requests go on a stream, and a channel of these requests. Calls are answered at once,
+// with the numbers from calls on.
 func shipping(calls uint64) (*airport, chan shipped) {
 	a, requests := newAirport(func() (time.Duration, error) { return 0, nil }), make(chan shipped, 100)
 	a.next.Store(calls)
@@ -25,8 +26,8 @@ func shipping(calls uint64) (*airport, chan shipped) {
 	return a, requests
 }
 
-// The answer of a member that comes after the request was repeated reaches no caller, and what the repetition brought reaches each
-// caller once.
+// An answer that arrives after the request was repeated reaches no caller. The answer to the repetition reaches each caller
+// once.
 func TestNumbersComeOnceAfterRetry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, requests := shipping(1000)
@@ -53,9 +54,9 @@ func TestNumbersComeOnceAfterRetry(t *testing.T) {
 			}
 		}
 		first, second := sent(), sent()
-		come() // waits, because two have no answer
+		come() // waits, because two requests are in flight
 		first.landed(flight{}, nil, &former{})
-		synctest.Wait() // a call has brought the numbers of the first, and the third is sent
+		synctest.Wait() // a call has returned the numbers of the first request, and the third is sent
 		third := sent()
 		come()
 		come()

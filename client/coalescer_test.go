@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// come lets a caller wait.
+// come starts a caller.
 func (a *airport) come(ctx context.Context, count uint64) <-chan error {
 	done := make(chan error, 1)
 	go func() {
@@ -25,7 +25,7 @@ func (a *airport) come(ctx context.Context, count uint64) <-chan error {
 	return done
 }
 
-// A caller that finds no other caller is served at once; those who come meanwhile share the next call.
+// A caller without other callers is served at once. Callers that come during its call share the next call.
 func TestCallersShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAirport(func() (time.Duration, error) { return overdue / 2, nil })
@@ -48,8 +48,7 @@ func TestCallersShare(t *testing.T) {
 	})
 }
 
-// A call that hangs holds back no caller for longer than the overdue, nor do many: at most maxFlights are
-// in progress.
+// Calls that hang, one or many, delay no caller for longer than overdue. At most maxFlights calls are in progress.
 func TestSlowCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAirport(func() (time.Duration, error) { return time.Second, nil })
@@ -69,7 +68,7 @@ func TestSlowCalls(t *testing.T) {
 	})
 }
 
-// A caller that wants much has a call of its own, which holds back no other caller.
+// A caller with a large request has a call of its own, which delays no other caller.
 func TestLargeRequestsGoAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := true
@@ -91,14 +90,14 @@ func TestLargeRequestsGoAlone(t *testing.T) {
 	})
 }
 
-// A caller who gives up loses its own part only; a call that nobody waits for ends.
+// A caller that leaves loses only its own part. A call ends when no caller waits for it.
 func TestCallersLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAirport(func() (time.Duration, error) { return time.Second, nil })
 		ctx, cancel := context.WithCancel(t.Context())
 		alone, other := a.come(ctx, 1), a.come(t.Context(), 1)
 		leaves, stays := a.come(ctx, 3), a.come(t.Context(), 2)
-		time.Sleep(2 * overdue) // both are on their way, in one call
+		time.Sleep(2 * overdue) // both callers are in one call
 		if a.calls.Load() != 3 {
 			t.Fatalf("%d calls", a.calls.Load())
 		}
@@ -117,7 +116,7 @@ func TestCallersLeave(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		// One that has not begun never does.
+		// A batch without callers never begins.
 		running, too := a.come(t.Context(), 1), a.come(t.Context(), 1)
 		ctx, cancel = context.WithCancel(t.Context())
 		waiting := a.come(ctx, 1)
@@ -131,7 +130,8 @@ func TestCallersLeave(t *testing.T) {
 	})
 }
 
-// A caller notices that its context is canceled: the first of a batch at once, the others soon, also while the batch waits for others.
+// A caller notices that its context is canceled: the first caller of a batch at once, the others soon, even while the batch waits
+// for the window.
 func TestCallersNoticeCancellation(t *testing.T) {
 	for _, flights := range []int{0, 1, window, maxFlights} {
 		synctest.Test(t, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestCallersNoticeCancellation(t *testing.T) {
 			}
 			hold := a.come(t.Context(), 1)
 			if flights == maxFlights {
-				hold = nil // it waits as long as the others
+				hold = nil // wait as long as the others
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -163,7 +163,7 @@ func TestCallersNoticeCancellation(t *testing.T) {
 	}
 }
 
-// A call lasts as long as the most patient of its callers would wait, and no longer.
+// The deadline of a call is the latest deadline of its callers.
 func TestDeadlinesOfCoalescedCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAirport(func() (time.Duration, error) { return time.Hour, nil })
@@ -185,7 +185,7 @@ func TestDeadlinesOfCoalescedCallers(t *testing.T) {
 
 type valueKey struct{}
 
-// The call sees the values of the first caller, for its trace, but sends nobody's metadata.
+// The call has the values of the first caller, for its trace, but sends no caller's metadata.
 func TestValuesOfCoalescedCallers(t *testing.T) {
 	var seen any
 	var sent bool
@@ -203,7 +203,7 @@ func TestValuesOfCoalescedCallers(t *testing.T) {
 	}
 }
 
-// Who asks again and again, alone, waits for nothing but the answers.
+// A single caller that makes one request after another waits only for the answers.
 func TestIdleAddsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAirport(func() (time.Duration, error) { return overdue / 10, nil })

@@ -39,7 +39,7 @@ func TestOneShotAsksGivenMembersInOrder(t *testing.T) {
 	next()
 	want(3, 1, 0)
 	next()
-	want(3, 2, 0) // the member that answered last is the first to ask
+	want(3, 2, 0) // the member that answered last is called first
 	if n := f.members[1].conns.all.Load(); n != 1 {
 		t.Errorf("%d connections to a member, want 1", n)
 	}
@@ -69,7 +69,7 @@ func TestOneShotFailsWithOneReasonPerMember(t *testing.T) {
 	}
 }
 
-// A member that dies between two calls is reported, and found again when it is back.
+// The failure of a member between two calls is reported, and the member is called again when it is back.
 func TestOneShotConnectsAgain(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 0)
@@ -94,7 +94,7 @@ func TestOneShotWaitsForElection(t *testing.T) {
 	for _, m := range f.members {
 		m.does(func(context.Context, *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
 			if m.asked.Load() > 2 {
-				return nil, &rpc.Error{Code: codes.DeadlineExceeded} // says less than what it said before
+				return nil, &rpc.Error{Code: codes.DeadlineExceeded} // less specific than the error before
 			}
 			return nil, &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, RetryAfter: time.Millisecond}
 		})
@@ -117,10 +117,10 @@ func TestOneShotWaitsForElection(t *testing.T) {
 	}
 }
 
-// Silent members, with and without a connection, leave time for those after them.
+// Silent members, with and without a connection, leave time for the members after them.
 func TestOneShotDividesTime(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts connections
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Package client provides Go programs with IDs and numbers from a Snowraft cluster, in three ways:
 //
 //   - Direct: a [Client] starts with some members, learns the others and calls healthy ones.
-//     [IDs] and [Sequence] combine the requests of concurrent callers into one call.
+//     [IDs] and [Sequence] combine the requests of concurrent callers into shared calls.
 //   - Buffered: a [Buffer] fetches IDs in advance, and [Blocks] fetches numbers of a relaxed
 //     sequence in advance, so that Next takes nanoseconds.
 //   - Embedded: a [Generator] leases a worker from the cluster and issues IDs in this

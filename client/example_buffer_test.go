@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/client"
 )
 
-// IDs from this process's memory, fetched ahead.
+// A Buffer issues IDs from this process's memory.
 func ExampleBuffer() {
 	ctx := context.Background()
 	c, err := client.New([]string{"10.0.0.1", "10.0.0.2", "10.0.0.3"})
@@ -31,7 +31,7 @@ func ExampleBuffer() {
 	fmt.Println(id)
 }
 
-// A program that would rather refuse a request than have it wait.
+// A program that must not delay its requests fails when the buffer is empty.
 func ExampleWithBufferNoWait() {
 	ctx := context.Background()
 	c, err := client.New([]string{"10.0.0.1"})
@@ -42,7 +42,7 @@ func ExampleWithBufferNoWait() {
 	ids, err := client.NewBuffer(c.IDs(""),
 		client.WithBufferNoWait(),
 		client.WithBufferSize(10_000, 10_000_000),
-		client.WithBufferAge(time.Minute), // outlasts the members for a minute
+		client.WithBufferAge(time.Minute), // bridges an outage of a minute
 	)
 	if err != nil {
 		log.Fatal(err)

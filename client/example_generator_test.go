@@ -21,7 +21,7 @@ func ExampleNewGenerator() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer g.Close(context.Background()) // gives the worker back
+	defer g.Close(context.Background()) // releases the worker
 
 	id, err := g.Next(context.Background()) // from memory
 	if err != nil {
@@ -30,7 +30,7 @@ func ExampleNewGenerator() {
 	fmt.Println(id)
 }
 
-// A StatefulSet's pods have stable names, and a busy one wants more than 4,096 IDs per millisecond.
+// A pod of a StatefulSet has a stable name. With several lanes, it can issue more than 4,096 IDs per millisecond.
 func ExampleNewGenerator_options() {
 	c, err := client.New([]string{"snowraft:7700"})
 	if err != nil {
@@ -57,7 +57,7 @@ func ExampleNewGenerator_options() {
 	}
 }
 
-// Every obstacle to issuing is temporary; a caller decides whether to wait for its end.
+// Every obstacle to issuing is temporary; the caller decides whether to wait until it is gone.
 func ExampleGenerator_Next() {
 	c, err := client.New([]string{"snowraft:7700"})
 	if err != nil {
@@ -88,7 +88,8 @@ func ExampleGenerator_Next() {
 	}
 }
 
-// Metrics of a generator: what its lanes hold, and for how long they can do without the cluster.
+// A program can export metrics of a generator: the worker of each lane, and the time for which it can issue without the
+// cluster.
 func ExampleGenerator_Lanes() {
 	c, err := client.New([]string{"snowraft:7700"})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// IDs of a layout of one's own: 10 ms ticks, which last for more than 300 years.
+// A program creates a layout of its own: its ticks of 10 ms last for more than 300 years.
 func ExampleClient_CreateLayout() {
 	addrs, stop := startMember()
 	defer stop()
@@ -51,7 +51,7 @@ func ExampleClient_CreateLayout() {
 	// long 1024
 }
 
-// A program that is to receive no requests before it has IDs.
+// A program waits for IDs before it accepts requests.
 func ExampleClient_WaitReady() {
 	addrs, stop := startMember()
 	defer stop()
@@ -66,6 +66,6 @@ func ExampleClient_WaitReady() {
 	if err := c.WaitReady(ctx); err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(c.Ready()) // what a health check reports from now on
+	fmt.Println(c.Ready()) // the result for a health check
 	// Output: <nil>
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/snowraft/snowraft/client"
 )
 
-// Numbers of a sequence; those of a strict one ascend wherever they are requested.
+// The numbers of a strict sequence ascend across all processes.
 func ExampleSequence() {
 	ctx := context.Background()
 	c, err := client.New([]string{"10.0.0.1", "10.0.0.2", "10.0.0.3"})
@@ -31,7 +31,7 @@ func ExampleSequence() {
 	}
 	fmt.Println(number, text)
 
-	// A hundred in one run.
+	// A hundred numbers in one run.
 	numbers, err := orders.Take(ctx, 100)
 	if err != nil {
 		log.Fatal(err)
@@ -40,7 +40,7 @@ func ExampleSequence() {
 		fmt.Println(number)
 	}
 
-	// The same numbers however often the request is repeated, within 10 minutes.
+	// A repetition of the request within 10 minutes returns the same numbers.
 	numbers, err = orders.TakeOnce(ctx, "invoice-run-2026-03", 100)
 	if err != nil {
 		log.Fatal(err)
@@ -48,7 +48,7 @@ func ExampleSequence() {
 	fmt.Println(numbers.First)
 }
 
-// Numbers of a relaxed sequence from this process's memory.
+// Blocks issues numbers of a relaxed sequence from this process's memory.
 func ExampleBlocks() {
 	ctx := context.Background()
 	c, err := client.New([]string{"10.0.0.1", "10.0.0.2", "10.0.0.3"})
@@ -61,7 +61,7 @@ func ExampleBlocks() {
 		log.Fatal(err)
 	}
 	defer func() {
-		if err := tickets.Close(ctx); err != nil { // returns what is left
+		if err := tickets.Close(ctx); err != nil { // returns the rest to the cluster
 			log.Print(err)
 		}
 	}()

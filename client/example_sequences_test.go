@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/sequence"
 )
 
-// A program creates the sequence that it needs: creating the same one again does no harm.
+// A program creates the sequence that it needs. Creating the same sequence again does no harm.
 func ExampleClient_CreateSequence() {
 	addrs, stop := startMember()
 	defer stop()
@@ -46,7 +46,7 @@ func ExampleClient_CreateSequence() {
 	// 1000 1000
 }
 
-// A change that depends on what was read names the generation, so that it does not undo another one.
+// A change that depends on a state that was read names its generation, so that it does not undo another change.
 func ExampleClient_UpdateSequence() {
 	addrs, stop := startMember()
 	defer stop()

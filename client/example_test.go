@@ -15,7 +15,7 @@ import (
 	"github.com/snowraft/snowraft/client"
 )
 
-// One client is enough for a process. The addresses of some members suffice, the others are learned.
+// One client is enough for a process. The addresses of some members suffice: the client learns the others.
 func ExampleNew() {
 	c, err := client.New([]string{"id-1.example.com", "id-2.example.com:7700"},
 		client.WithTimeout(3*time.Second))
@@ -29,14 +29,14 @@ func ExampleNew() {
 	case errors.Is(err, client.ErrUnavailable):
 		log.Fatal("no member can be reached: ", err)
 	case errors.Is(err, context.DeadlineExceeded):
-		log.Fatal("no ID in time: ", err) // and why there was none, if a member has said so
+		log.Fatal("no ID in time: ", err) // includes the reason, if a member returned one
 	case err != nil:
 		log.Fatal(err)
 	}
 	fmt.Println(id)
 }
 
-// Callers who ask at the same time share calls, so there is no need to request more than one needs.
+// Concurrent callers share calls, so a caller need not request IDs in advance.
 func ExampleClient_IDs() {
 	c, err := client.New([]string{"127.0.0.1"})
 	if err != nil {
@@ -51,14 +51,14 @@ func ExampleClient_IDs() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	ids, err := orders.Append(ctx, []int64{id}, 99) // for a hundred rows in all
+	ids, err := orders.Append(ctx, []int64{id}, 99) // 99 more, for a hundred rows
 	if err != nil {
 		log.Fatal(err)
 	}
 	fmt.Println(len(ids))
 }
 
-// A session's IDs increase, whichever members serve them. Another process goes on with it from the last ID.
+// A session's IDs increase, whichever members serve them. Another process can continue the session from the last ID.
 func ExampleIDs_Session() {
 	c, err := client.New([]string{"127.0.0.1"})
 	if err != nil {
@@ -79,7 +79,7 @@ func ExampleIDs_Session() {
 	fmt.Println(first < second, events.Last() == second)
 }
 
-// Hooks count for Prometheus, or for whatever else a program is watched with.
+// Hooks count calls for Prometheus or another monitoring system.
 func ExampleWithHooks() {
 	tries := prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "snowraft_client_try_duration_seconds", Help: "Tries of calls, by method, member and outcome.",
@@ -121,8 +121,7 @@ func (tracer) HandleRPC(context.Context, stats.RPCStats)                        
 func (tracer) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 func (tracer) HandleConn(context.Context, stats.ConnStats)                       {}
 
-// A stats handler traces and measures each try of a call. A call that several callers share is
-// traced as part of what the first of them does.
+// A stats handler traces and measures each try of a call. A shared call is part of the trace of its first caller.
 func ExampleWithDialOptions() {
 	c, err := client.New([]string{"127.0.0.1"},
 		client.WithDialOptions(grpc.WithStatsHandler(tracer{})))

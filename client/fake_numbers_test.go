@@ -9,12 +9,12 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// numbersOfFake is the sequence of a fake member. All members count together.
+// numbersOfFake is the sequence of a fake member. All members share one counter.
 type numbersOfFake struct {
 	snowraftv1.UnimplementedSequenceServiceServer
 	of             *fake
 	takes          atomic.Int64 // nanoseconds until a request is answered
-	asked, carried atomic.Int64 // requests; those of them on streams
+	asked, carried atomic.Int64 // requests; requests on streams among them
 }
 
 func (n *numbersOfFake) NextNumbers(ctx context.Context, req *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {

@@ -30,7 +30,7 @@ func (c *carrierOfFake) send(resp *snowraftv1.StreamIdsResponse) {
 	_ = c.Send(resp)
 }
 
-// each calls f with each open stream and returns how many there are.
+// each calls f with each open stream and returns the number of open streams.
 func (cs *carriers) each(f func(*carrierOfFake)) int {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -40,7 +40,7 @@ func (cs *carriers) each(f func(*carrierOfFake)) int {
 	return len(cs.open)
 }
 
-// opened returns how many streams were opened until now.
+// opened returns the number of streams opened until now.
 func (cs *carriers) opened() int {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -84,7 +84,7 @@ func (m *fake) StreamIds(stream snowraftv1.IdService_StreamIdsServer) error {
 		}
 	}()
 	select {
-	case <-ended: // by the client
+	case <-ended: // the client ended the stream
 		answers.Wait()
 	case <-ctx.Done():
 	}

@@ -19,16 +19,16 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// fakes are members that answer as the test says, over real connections.
+// fakes is a cluster of members that answer as the test sets, over real connections.
 type fakes struct {
 	t    testing.TB
-	last atomic.Int64 // the ID issued last, by whichever member
+	last atomic.Int64 // last ID issued by any member
 
 	mu      sync.Mutex
 	members []*fake
 }
 
-// fake is one of them.
+// fake is one member of fakes.
 type fake struct {
 	snowraftv1.UnimplementedIdServiceServer
 	snowraftv1.UnimplementedClusterServiceServer
@@ -40,16 +40,16 @@ type fake struct {
 	asked  atomic.Int64 // calls for IDs
 	answer atomic.Pointer[answering]
 
-	streams, deaf atomic.Bool  // has streams; reads none of them
+	streams, deaf atomic.Bool  // streams: it serves streams; deaf: it reads nothing from them
 	carried       atomic.Int64 // requests on streams
 	carriers      carriers
 	numbers       numbersOfFake
 }
 
-// answering is what a member does instead of issuing IDs.
+// answering is a function that a member calls instead of issuing IDs.
 type answering func(context.Context, *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error)
 
-// connections is a listener that counts the connections that are open.
+// connections is a listener that counts the open connections.
 type connections struct {
 	net.Listener
 	open atomic.Int64
@@ -94,7 +94,7 @@ func startFakes(t testing.TB, n int) *fakes {
 	return f
 }
 
-// add starts a member that all know of from now on.
+// add starts a member. All members advertise it from now on.
 func (f *fakes) add(addr string, opts ...grpc.ServerOption) *fake {
 	f.t.Helper()
 	listener, err := net.Listen("tcp", addr)
@@ -124,7 +124,7 @@ func (f *fakes) add(addr string, opts ...grpc.ServerOption) *fake {
 	return m
 }
 
-// remove lets no member know of one of them. It still runs.
+// remove stops the members from advertising a member. The member still runs.
 func (f *fakes) remove(m *fake) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -140,7 +140,7 @@ func (f *fakes) addrs() (addrs []string) {
 	return addrs
 }
 
-// client is closed at the end of the test.
+// client returns a client that is closed at the end of the test.
 func (f *fakes) client(addrs []string, opts ...Option) *Client {
 	f.t.Helper()
 	c, err := New(addrs, opts...)
@@ -155,7 +155,7 @@ func (f *fakes) client(addrs []string, opts ...Option) *Client {
 	return c
 }
 
-// warm returns once the client is connected to all members.
+// warm waits until the client is connected to all members.
 func (f *fakes) warm(c *Client) {
 	f.t.Helper()
 	for _, m := range f.members {
@@ -171,7 +171,7 @@ func (f *fakes) warm(c *Client) {
 	}
 }
 
-// serving says whether the member passes for able to issue IDs.
+// serving sets whether the member reports that it can issue IDs.
 func (m *fake) serving(yes bool) {
 	s := grpc_health_v1.HealthCheckResponse_NOT_SERVING
 	if yes {
@@ -180,7 +180,7 @@ func (m *fake) serving(yes bool) {
 	m.health.SetServingStatus(snowraftv1.IdService_ServiceDesc.ServiceName, s)
 }
 
-// does sets what the member does instead of issuing IDs; nil: it issues them.
+// does sets the function that the member calls instead of issuing IDs; nil: it issues IDs.
 func (m *fake) does(a answering) {
 	if a == nil {
 		m.answer.Store(nil)
@@ -215,7 +215,7 @@ func (m *fake) GenerateIds(ctx context.Context, req *snowraftv1.GenerateIdsReque
 	return m.issue(req), nil
 }
 
-// issue issues IDs in two ranges if it can, the greater ones first.
+// issue issues IDs in two ranges if possible, the greater IDs first.
 func (m *fake) issue(req *snowraftv1.GenerateIdsRequest) *snowraftv1.GenerateIdsResponse {
 	raise(&m.of.last, req.GetAfter())
 	count := int64(max(req.GetCount(), 1))
@@ -236,7 +236,7 @@ func (m *fake) ListMembers(context.Context, *snowraftv1.ListMembersRequest) (*sn
 	return resp, nil
 }
 
-// slowly issues IDs after a while.
+// slowly returns a function that issues IDs after a delay.
 func slowly(m *fake, d time.Duration) answering {
 	return func(ctx context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
 		timer := time.NewTimer(d)

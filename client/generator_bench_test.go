@@ -35,13 +35,13 @@ func ready(b *testing.B, opts ...client.GeneratorOption) *client.Generator {
 	return g
 }
 
-// BenchmarkGenerator measures how much is reached of what the default layout allows: 4,096 IDs
-// a millisecond and lane.
+// BenchmarkGenerator measures the rate relative to the limit of the default layout: 4,096 IDs
+// per millisecond and lane.
 func BenchmarkGenerator(b *testing.B) {
 	for _, c := range []struct{ lanes, goroutines int }{{1, 1}, {1, 8}, {4, 2}, {4, 8}} {
 		b.Run(fmt.Sprintf("lanes=%d/goroutines=%d", c.lanes, c.goroutines), func(b *testing.B) {
 			g := ready(b, client.WithGeneratorLanes(c.lanes))
-			// The ticks ahead of the clock are used up first: they are a stock, not a rate.
+			// The ticks ahead of the clock are used before the measurement, because they are a stock and not a rate.
 			if _, err := g.Ranges(b.Context(), 6*4096*c.lanes); err != nil {
 				b.Fatal(err)
 			}
@@ -67,9 +67,9 @@ func BenchmarkGenerator(b *testing.B) {
 	}
 }
 
-// BenchmarkGeneratorOverhead is the cost of an ID in a layout that does not limit it. It
-// reports it as a multiple of a bare time.Now(): the median of many short turns of both, so
-// that other load on the machine cancels out.
+// BenchmarkGeneratorOverhead measures the cost of an ID in a layout that does not limit the rate. It reports the
+// cost as a multiple of a bare time.Now(): the median of many short turns of both, so that other load on the machine
+// cancels out.
 func BenchmarkGeneratorOverhead(b *testing.B) {
 	g := ready(b, client.WithGeneratorLayout("wide"))
 	ctx := context.Background()

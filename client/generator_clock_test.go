@@ -11,8 +11,8 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-// bystander is a generator with a correct clock that issues all the time; done fails the test if it was ever
-// refused.
+// bystander starts a generator with a correct clock that issues all the time. done fails the test if a call
+// failed.
 func bystander(t *testing.T, c *client.Client, all *issued) (done func()) {
 	t.Helper()
 	g := embed(t, c, client.WithGeneratorHolder("bystander"))
@@ -41,7 +41,7 @@ func bystander(t *testing.T, c *client.Client, all *issued) (done func()) {
 	}
 }
 
-// throughout does something again and again for a while.
+// throughout repeats an action for a time.
 func throughout(t *testing.T, d time.Duration, do func()) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
@@ -171,7 +171,7 @@ func TestGeneratorWhoseClockJumps(t *testing.T) {
 	}
 }
 
-// A clock that is set back a little is waited for, and IDs stay in order.
+// A generator waits for a clock that is set back a little, and IDs stay in order.
 func TestGeneratorWhoseClockIsSetBackALittle(t *testing.T) {
 	t.Parallel()
 	hosts := startHosts(t, 1)
@@ -192,7 +192,7 @@ func TestGeneratorWhoseClockIsSetBackALittle(t *testing.T) {
 	}
 }
 
-// Under the policy swap a clock that moved backwards takes another worker, and no ID repeats.
+// Under the policy swap, a generator whose clock moved backwards acquires another worker, and no ID repeats.
 func TestGeneratorWhoseClockWentBackUnderSwap(t *testing.T) {
 	t.Parallel()
 	hosts := startHosts(t, 1, func(c *server.Config) { c.Rollback = "swap" })
@@ -211,7 +211,7 @@ func TestGeneratorWhoseClockWentBackUnderSwap(t *testing.T) {
 	}
 	issue()
 	before := g.Lanes()[0].Worker
-	// The policy is known once a member was asked.
+	// The generator knows the policy after its first request to a member.
 	eventually(t, "it goes on with another worker", func() bool {
 		hand.set(-time.Hour)
 		defer hand.set(0)
@@ -225,7 +225,7 @@ func TestGeneratorWhoseClockWentBackUnderSwap(t *testing.T) {
 	issue()
 }
 
-// With no member to ask, it is the monotonic clock that tells.
+// If no member can be reached, the monotonic clock shows the jump.
 func TestGeneratorWhoseClockJumpsWithoutACluster(t *testing.T) {
 	t.Parallel()
 	hosts := startHosts(t, 1)

@@ -16,10 +16,10 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// someDay is where the clocks of these tests start.
+// someDay is the start time of the clocks of these tests.
 var someDay = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
-// witness is a member that tells what time it is, in a bubble's time.
+// witness is a member that reports its time, which is the bubble's time and an offset.
 type witness struct {
 	snowraftv1.ClusterServiceClient
 	began time.Time
@@ -27,10 +27,10 @@ type witness struct {
 	mu       sync.Mutex
 	asked    int
 	gone     bool
-	takes    time.Duration // an answer
-	off      time.Duration // its clock
-	knows    time.Duration // how far its clock is off, as it says
-	observed time.Duration // how far the observed clock is from the right one
+	takes    time.Duration // duration of an answer
+	off      time.Duration // offset of its clock
+	knows    time.Duration // offset of its clock that it reports
+	observed time.Duration // offset of the observed clock
 	leader   string
 	config   *snowraftv1.Config
 }
@@ -60,7 +60,7 @@ func (w *witness) GetStatus(ctx context.Context, _ *snowraftv1.GetStatusRequest,
 	}, nil
 }
 
-// court is a judge, a member that it asks, and the clock that it judges.
+// court is a judge, a member that it queries, and the clock that it checks.
 type court struct {
 	*testing.T
 	*judge
@@ -69,7 +69,7 @@ type court struct {
 	start   func()       // starts the judge
 }
 
-// inCourt runs a test in a bubble, with a clock that is off from the start. The judge starts when time first passes.
+// inCourt runs a test in a bubble, with a clock that is off from the start. The judge starts when the test first waits.
 func inCourt(t *testing.T, off time.Duration, test func(c *court)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -99,14 +99,14 @@ func (c *court) pass(d time.Duration) {
 	synctest.Wait()
 }
 
-// says changes what the member says.
+// says changes the member's answers.
 func (c *court) says(change func(w *witness)) {
 	c.witness.mu.Lock()
 	defer c.witness.mu.Unlock()
 	change(c.witness)
 }
 
-// asked is the number of its calls.
+// asked returns the number of calls to the member.
 func (c *court) asked() (n int) {
 	c.says(func(w *witness) { n = w.asked })
 	return n
@@ -114,7 +114,7 @@ func (c *court) asked() (n int) {
 
 func (c *court) check() error { return c.watch.Check(c.watch.Now()) }
 
-// wrong fails the test unless the clock is refused for that.
+// wrong fails the test unless the watch rejects the clock with that error.
 func wrong[E error](c *court) {
 	c.Helper()
 	var e E
@@ -163,7 +163,7 @@ func TestJudgeLearnsTheLimits(t *testing.T) {
 	})
 }
 
-// A clock that moves backwards shows long after a member last told the observed clock.
+// The judge detects a clock that moves backwards long after a member last reported the observed clock.
 func TestJudgeLetsTheObservedClockGoOn(t *testing.T) {
 	inCourt(t, 0, func(c *court) {
 		c.pass(100 * time.Millisecond)
@@ -185,7 +185,7 @@ func TestJudgeFollowsAnObservedClockThatIsLowered(t *testing.T) {
 		c.pass(21 * time.Second)
 		wrong[*clock.BehindError](c)
 		c.says(func(w *witness) { w.observed = 0 })
-		c.says(func(w *witness) { w.leader = "" }) // what this member knows may be old
+		c.says(func(w *witness) { w.leader = "" }) // the state of this member may be old
 		c.pass(5 * time.Second)
 		wrong[*clock.BehindError](c)
 		c.says(func(w *witness) { w.leader = "w" })
@@ -194,11 +194,11 @@ func TestJudgeFollowsAnObservedClockThatIsLowered(t *testing.T) {
 	})
 }
 
-// A clock that was wrong at the start and is set right was never right before: only a member can tell.
+// If a clock that was wrong at the start is corrected, only a member can confirm that it is correct now.
 func TestJudgeBelievesAMember(t *testing.T) {
 	for _, skew := range []time.Duration{time.Hour, -time.Hour} {
 		inCourt(t, skew, func(c *court) {
-			c.says(func(w *witness) { w.knows, w.off = -time.Minute, -time.Minute }) // its clock is off, too, and it knows
+			c.says(func(w *witness) { w.knows, w.off = -time.Minute, -time.Minute }) // the member knows its offset
 			c.pass(21 * time.Second)
 			if c.check() == nil {
 				c.Fatalf("%v off is fine", skew)
@@ -210,7 +210,7 @@ func TestJudgeBelievesAMember(t *testing.T) {
 	}
 }
 
-// An answer that took long does not say what time it is.
+// The judge ignores the time of a slow answer.
 func TestJudgeIgnoresSlowAnswers(t *testing.T) {
 	inCourt(t, 0, func(c *court) {
 		c.says(func(w *witness) { w.takes, w.off = 600*time.Millisecond, -time.Minute })

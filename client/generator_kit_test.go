@@ -30,7 +30,7 @@ type host struct {
 	server *server.Server
 }
 
-// startHosts starts members that bootstrap together and waits until all issue.
+// startHosts starts members that bootstrap together, and waits until all members issue.
 func startHosts(t testing.TB, size int, change ...func(*server.Config)) []*host {
 	t.Helper()
 	var hosts []*host
@@ -64,7 +64,7 @@ func (h *host) start() {
 	h.t.Helper()
 	var s *server.Server
 	var err error
-	eventually(h.t, "its ports are free", func() bool { // another process may have one for a moment
+	eventually(h.t, "its ports are free", func() bool { // another process may use a port for a moment
 		s, err = server.Open(context.Background(), h.cfg)
 		return !errors.Is(err, syscall.EADDRINUSE)
 	})
@@ -77,7 +77,7 @@ func (h *host) start() {
 	h.t.Cleanup(func() { h.end(0) }) // a clean stop of the last members would wait for a quorum
 }
 
-// end stops the member; with no time it releases nothing, as in a crash.
+// end stops the member within a time. If the time is 0, the member releases nothing, as in a crash.
 func (h *host) end(within time.Duration) {
 	if h.server == nil {
 		return
@@ -95,7 +95,7 @@ func apis(hosts ...*host) (addrs []string) {
 	return addrs
 }
 
-// connect returns a connection of the test's own, for what the client does not offer.
+// connect returns a connection for calls that the client does not offer.
 func (h *host) connect() *grpc.ClientConn {
 	h.t.Helper()
 	conn, err := grpc.NewClient("passthrough:///"+h.cfg.APIAddr, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -123,7 +123,7 @@ func (h *host) narrow(name string, workerBits uint32) string {
 	return name
 }
 
-// granted lists the workers of a layout that were ever granted.
+// granted returns the workers of a layout that were ever granted.
 func (h *host) granted(layout string) (all []*snowraftv1.WorkerGrant) {
 	h.t.Helper()
 	workers := snowraftv1.NewWorkerServiceClient(h.connect())
@@ -139,7 +139,7 @@ func (h *host) granted(layout string) (all []*snowraftv1.WorkerGrant) {
 	}
 }
 
-// newApplication is a client, as a process of its own would have it.
+// newApplication returns a client as another process would create it.
 func newApplication(t testing.TB, addrs []string, opts ...client.Option) *client.Client {
 	t.Helper()
 	c, err := client.New(addrs, opts...)
@@ -150,7 +150,7 @@ func newApplication(t testing.TB, addrs []string, opts ...client.Option) *client
 	return c
 }
 
-// embed returns a generator, which is closed at the end of the test.
+// embed returns a generator that is closed at the end of the test.
 func embed(t testing.TB, c *client.Client, opts ...client.GeneratorOption) *client.Generator {
 	t.Helper()
 	g, err := client.NewGenerator(c, opts...)
@@ -158,14 +158,14 @@ func embed(t testing.TB, c *client.Client, opts ...client.GeneratorOption) *clie
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond) // members may be gone already
+		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond) // members may have stopped before
 		defer cancel()
 		_ = g.Close(ctx)
 	})
 	return g
 }
 
-// handClock is the machine's clock as a test sets it.
+// handClock is the machine's clock with an offset that a test sets.
 type handClock struct {
 	read clock.Source
 	skew atomic.Int64 // ms
@@ -183,7 +183,7 @@ func (h *handClock) option() client.GeneratorOption {
 	})
 }
 
-// issued fails the test when an ID comes twice.
+// issued fails the test if an ID comes twice.
 type issued struct {
 	mu sync.Mutex
 	by map[int64]string
@@ -204,7 +204,7 @@ func (i *issued) add(t testing.TB, by string, ids ...int64) {
 	}
 }
 
-// eventually polls for a condition.
+// eventually waits until a condition is true.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	const patience = 30 * time.Second

@@ -16,8 +16,8 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-// Without quorum generators go on to the end of their windows, then wait or fail, as asked, and
-// go on by themselves when there is a majority again.
+// Without quorum, generators issue to the end of their windows, and then wait or fail, depending on their options. They
+// resume when there is a quorum again.
 func TestGeneratorsWithoutAMajority(t *testing.T) {
 	t.Parallel()
 	const window = 4 * time.Second
@@ -35,7 +35,7 @@ func TestGeneratorsWithoutAMajority(t *testing.T) {
 		return err
 	}
 	for _, g := range []*client.Generator{waiting, failing} {
-		if err := next(g, 10*time.Second); err != nil { // the very first window is waited for, also by those who do not wait
+		if err := next(g, 10*time.Second); err != nil { // all generators wait for the first window
 			t.Fatal(err)
 		}
 	}
@@ -49,7 +49,7 @@ func TestGeneratorsWithoutAMajority(t *testing.T) {
 	for _, g := range []*client.Generator{waiting, failing} {
 		ends = append(ends, g.Lanes()[0].ServeUntil)
 	}
-	// To the end of the window nobody notices.
+	// Until the end of the window, no caller notices.
 	throughout(t, time.Until(ends[0])-100*time.Millisecond, func() {
 		if err := next(waiting, time.Second); err != nil {
 			t.Fatal(err)
@@ -72,7 +72,7 @@ func TestGeneratorsWithoutAMajority(t *testing.T) {
 		t.Errorf("one who waits: after %v, %v", took, err)
 	}
 
-	// Those who wait get their ID when the majority is back.
+	// Waiting callers get their IDs when the quorum is back.
 	var wg sync.WaitGroup
 	for range 10 {
 		wg.Go(func() {
@@ -88,7 +88,7 @@ func TestGeneratorsWithoutAMajority(t *testing.T) {
 	eventually(t, "one who did not wait issues again", func() bool { return next(failing, time.Second) == nil })
 }
 
-// The very first window is waited for, whenever a call comes while it is being granted.
+// A call that comes while the first window is being granted waits for it.
 func TestGeneratorNoWaitAwaitsFirstWindow(t *testing.T) {
 	t.Parallel()
 	hosts := startHosts(t, 1)
@@ -110,20 +110,20 @@ func TestGeneratorNoWaitAwaitsFirstWindow(t *testing.T) {
 	wg.Wait()
 }
 
-// An application that crashes in a loop leaves workers for all, since its windows are short: it starts more
-// often than there are workers. With the same name it gets its worker back when the window has passed.
+// An application that crashes in a loop does not exhaust the workers, because its windows are short: it starts more
+// often than there are workers. With the same name, it acquires its former worker when the window has passed.
 func TestGeneratorsThatCrashInALoop(t *testing.T) {
 	t.Parallel()
 	hosts := startHosts(t, 1)
 	layout := hosts[0].narrow("narrow", 4)
 	stable := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorLayout(layout), client.WithGeneratorHolder("stable"))
 	var all issued
-	const crashes = 24 // of 16 workers
+	const crashes = 24 // more than the 16 workers
 	var slowest time.Duration
 	pace := time.NewTicker(200 * time.Millisecond)
 	defer pace.Stop()
 	for i := range crashes {
-		// It ends without a word: what it would have said is not sent.
+		// The application crashes: it releases no worker.
 		c, err := client.New(apis(hosts...))
 		if err != nil {
 			t.Fatal(err)
@@ -153,7 +153,7 @@ func TestGeneratorsThatCrashInALoop(t *testing.T) {
 	}
 	t.Logf("the slowest of %d starts took %v", crashes, slowest)
 
-	// A start under the name of a process whose window has passed gets the same worker.
+	// A process that starts under the name of a process whose window has passed acquires the same worker.
 	eventually(t, "all windows but one have passed", func() bool {
 		held := 0
 		for _, w := range hosts[0].granted(layout) {
@@ -180,14 +180,14 @@ func TestGeneratorsThatCrashInALoop(t *testing.T) {
 	}
 }
 
-// Where the address, the name and the number of a process are the same everywhere, as in
-// containers, generators that derive their worker from those collide. These all get their own.
+// In containers, the address, the name and the process ID are often equal. Generators that derive their worker from
+// these collide. Snowraft's generators acquire different workers.
 func TestGeneratorsOfEqualContainers(t *testing.T) {
 	const containers = 500
 	hosts := startHosts(t, 1)
 	var all issued
 	generators := make([]*client.Generator, containers)
-	held := make([]client.LaneStatus, containers) // what they held after their first IDs
+	held := make([]client.LaneStatus, containers) // lanes after the first IDs
 	start := make(chan struct{})
 	var wg sync.WaitGroup
 	for i := range containers {
@@ -219,8 +219,8 @@ func TestGeneratorsOfEqualContainers(t *testing.T) {
 	close(start)
 	wg.Wait()
 	t.Logf("all had IDs after %v", time.Since(began))
-	// On a machine that is too busy a first window may end before it is extended; then its worker is
-	// free for the next one, from there on.
+	// On a busy machine, a first window may end before it is extended. The next generator may then acquire the worker, from
+	// that tick on.
 	slices.SortFunc(held, func(a, b client.LaneStatus) int {
 		return cmp.Or(cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.FromTick, b.FromTick))
 	})
@@ -244,7 +244,7 @@ func TestGeneratorsOfEqualContainers(t *testing.T) {
 	wg.Wait()
 }
 
-// When all workers are held, the next one is told when one comes free, and has it when one does.
+// If all workers are held, the error names the time at which a worker becomes free, and the generator acquires it then.
 func TestGeneratorsWithoutAFreeWorker(t *testing.T) {
 	t.Parallel()
 	const lanes = 64

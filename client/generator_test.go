@@ -74,7 +74,7 @@ func TestGenerator(t *testing.T) {
 	if err := g.Ready(); err != nil {
 		t.Error(err)
 	}
-	// One lane may have issued all of these before the other got its worker.
+	// One lane may have issued all of these IDs before the other lane acquired its worker.
 	eventually(t, "each lane has a worker", func() bool {
 		return !slices.ContainsFunc(g.Lanes(), func(l client.LaneStatus) bool { return l.Token == 0 })
 	})
@@ -141,7 +141,7 @@ func TestGeneratorOptions(t *testing.T) {
 	}
 }
 
-// Without a cluster calls wait as long as they may, and Close does not.
+// Without a cluster, calls wait for their whole timeout, and Close does not wait.
 func TestGeneratorWithoutACluster(t *testing.T) {
 	t.Parallel()
 	g := embed(t, newApplication(t, []string{"127.0.0.1:1"}))
@@ -173,7 +173,7 @@ func TestGeneratorWithoutACluster(t *testing.T) {
 	}
 }
 
-// One whose client was closed before there was a window says so at once.
+// If the client is closed before there is a window, calls fail with ErrClosed at once.
 func TestGeneratorOfAClosedClient(t *testing.T) {
 	t.Parallel()
 	c := newApplication(t, []string{"127.0.0.1:1"})
@@ -187,7 +187,7 @@ func TestGeneratorOfAClosedClient(t *testing.T) {
 	}
 }
 
-// A layout that does not exist is an error at once, until it is created.
+// While the layout does not exist, calls fail at once.
 func TestGeneratorOfAnUnknownLayout(t *testing.T) {
 	t.Parallel()
 	hosts := startHosts(t, 1)
@@ -202,7 +202,7 @@ func TestGeneratorOfAnUnknownLayout(t *testing.T) {
 	eventually(t, "it issues", func() bool { _, err := g.Next(t.Context()); return err == nil })
 }
 
-// Nothing is left of a generator and its client after they were closed, however they did.
+// No goroutine of a generator and its client is left after they are closed, whatever happened before.
 func TestGeneratorLeaks(t *testing.T) {
 	hosts := startHosts(t, 1)
 	before := goleak.IgnoreCurrent()

@@ -14,7 +14,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// A slow member holds back nobody who hedges, and no ID of the race reaches two callers.
+// A slow member delays no caller that hedges, and no ID of the race reaches two callers.
 func TestHedging(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 2)
@@ -27,14 +27,14 @@ func TestHedging(t *testing.T) {
 	if f.members[0].asked.Load() == 0 {
 		t.Error("the slow member was not asked")
 	}
-	// Both answer, at about the same time.
+	// Both members answer at about the same time.
 	for _, m := range f.members {
 		m.does(slowly(m, 20*time.Millisecond))
 	}
 	askAll(t, c, 8, 10)
 }
 
-// That one fails does not end the race.
+// The failure of one member does not end the race.
 func TestHedgingWhileOneFails(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 2)
@@ -62,7 +62,7 @@ func TestHedgingWhileOneFails(t *testing.T) {
 	}
 }
 
-// Hooks are told which member lost a race, and only the slow one can come under suspicion.
+// Hooks get the member that lost a race, and only the slow member can be suspected.
 func TestHedgedTriesNameTheirMembers(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 2)
@@ -76,7 +76,7 @@ func TestHedgedTriesNameTheirMembers(t *testing.T) {
 			tries <- seen{try.Member, try.Err}
 		}
 	}}))
-	f.warm(c) // with no race, whose loser might be heard of later
+	f.warm(c) // without a race, whose loser might be reported later
 	for len(tries) > 0 {
 		<-tries
 	}
@@ -96,7 +96,7 @@ func TestHedgedTriesNameTheirMembers(t *testing.T) {
 	}
 }
 
-// A caller's options may point to memory of its own, which no try may touch when the call is over.
+// A caller's options may point to its memory. No try may write to it after the call.
 func TestOptionsOfHedgedCalls(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 2)

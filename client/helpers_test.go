@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// patience is the time that a test waits for what happens by itself.
+// patience is the time for which a test waits for a background event.
 const patience = 20 * time.Second
 
-// until polls for a condition.
+// until waits until a condition is true.
 func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(patience)
@@ -25,15 +25,15 @@ func until(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// within is a context for calls that have to fail.
+// within returns a context for calls that must fail.
 func within(t testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// askAll requests IDs from some goroutines; no call may fail and no ID come twice. It returns
-// the slowest call.
+// askAll requests IDs in several goroutines. It fails the test if a call fails or an ID comes twice. It returns
+// the time of the slowest call.
 func askAll(t testing.TB, c *Client, callers, each int) (slowest time.Duration) {
 	t.Helper()
 	var mu sync.Mutex
@@ -58,7 +58,7 @@ func askAll(t testing.TB, c *Client, callers, each int) (slowest time.Duration) 
 	return slowest
 }
 
-// unused is an address without a listener.
+// unused returns an address without a listener.
 func unused(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -20,7 +20,7 @@ func TestLayoutsAreManaged(t *testing.T) {
 			{Field: snowflake.FieldWorker, Bits: 6}, {Field: snowflake.FieldSequence, Bits: 8},
 		},
 	}
-	for range 2 { // creating it again returns it
+	for range 2 { // the second call returns the existing layout
 		created, err := cl.CreateLayout(t.Context(), spec)
 		if err != nil || !reflect.DeepEqual(created.Spec(), spec) {
 			t.Fatalf("created %+v, %v", created, err)

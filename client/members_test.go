@@ -14,17 +14,17 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// hurry makes the client look at the membership all the time.
+// hurry makes the client request the membership all the time.
 func hurry(c *Client) {
 	c.members.pause, c.members.every, c.members.limit = 5*time.Millisecond, 10*time.Millisecond, 200*time.Millisecond
 }
 
-// Members that come are asked, those that were removed are not and lose their connections, and those
-// who ask meanwhile notice nothing.
+// The client calls new members. It does not call removed members and closes their connections. Callers notice nothing
+// meanwhile.
 func TestMembershipIsFollowed(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 2)
-	c := f.client(f.addrs()[:1]) // the other one is learned
+	c := f.client(f.addrs()[:1]) // the client learns the other address
 	hurry(c)
 	f.warm(c)
 	stop := make(chan struct{})
@@ -46,11 +46,11 @@ func TestMembershipIsFollowed(t *testing.T) {
 	}
 	come := f.add("127.0.0.1:0")
 	until(t, "the new member is asked", func() bool { return come.asked.Load() > 0 })
-	gone := f.members[0] // the address that the client was given
+	gone := f.members[0] // the member whose address the client was given
 	f.remove(gone)
 	until(t, "connections to the removed member are gone", func() bool { return gone.conns.open.Load() == 0 })
 	died := f.members[0]
-	died.server.Stop() // at once
+	died.server.Stop() // without a graceful shutdown
 	before := come.asked.Load()
 	until(t, "the last member is asked", func() bool { return come.asked.Load() > before+100 })
 	f.remove(died)
@@ -62,7 +62,7 @@ func TestMembershipIsFollowed(t *testing.T) {
 	}
 }
 
-// A member that is known by two names is not asked twice as often.
+// A member with two known addresses does not get twice as many calls.
 func TestOtherNamesOfMembers(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 2)
@@ -74,12 +74,12 @@ func TestOtherNamesOfMembers(t *testing.T) {
 	f.warm(c)
 	askAll(t, c, 1, 2000)
 	a, b := f.members[0].asked.Load(), f.members[1].asked.Load()
-	if a < 850 || b < 850 { // about half of them; a third is what another name would take away
+	if a < 850 || b < 850 { // about half of the calls each; an alias would take a third
 		t.Errorf("%d and %d requests, expected half of 2000 each", a, b)
 	}
 }
 
-// Where the addresses that members advertise lead nowhere, those that the client was given do.
+// If the advertised addresses cannot be reached, the client uses the given addresses.
 func TestAdvertisedAddressesThatLeadNowhere(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 1)
@@ -102,7 +102,7 @@ func TestAdvertisedAddressesThatLeadNowhere(t *testing.T) {
 	}
 }
 
-// When all that was learned is gone, what the client was given is tried again.
+// If no learned address can be reached, the client tries the given addresses again.
 func TestGivenAddressesAreNotForgotten(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 2)
@@ -114,14 +114,14 @@ func TestGivenAddressesAreNotForgotten(t *testing.T) {
 	until(t, "connections to the removed member are gone", func() bool { return first.conns.open.Load() == 0 })
 	second.server.Stop()
 	f.mu.Lock()
-	f.members = []*fake{first} // its cluster was made again
+	f.members = []*fake{first} // its cluster was created again
 	f.mu.Unlock()
 	if _, err := c.NextID(within(t, patience)); err != nil {
 		t.Error(err)
 	}
 }
 
-// Nothing is dialled before it is needed, and the first ID needs little time.
+// The client dials nothing before the first call, and the first ID takes little time.
 func TestFirstID(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 3)
@@ -162,7 +162,7 @@ func TestAddressesOfMembers(t *testing.T) {
 	}
 }
 
-// A client asks rarely who the members are while they stay the same, and soon after a connection broke.
+// A client requests the membership rarely while it stays the same, and soon after a connection broke.
 func TestMembersAreAskedRarelyWhileTheyStay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestMembersAreAskedRarelyWhileTheyStay(t *testing.T) {
 	})
 }
 
-// directory is a member that answers who the members are.
+// directory is a member that answers with the membership.
 type directory struct {
 	snowraftv1.ClusterServiceClient
 	asked atomic.Int64

@@ -23,7 +23,7 @@ type numberCluster struct {
 	members []*server.Server
 	configs []server.Config
 	addrs   []string
-	// admin is of the first member.
+	// admin is a connection to the first member.
 	admin snowraftv1.SequenceServiceClient
 }
 
@@ -41,7 +41,7 @@ func startNumberCluster(t testing.TB, size int) *numberCluster {
 			},
 		}
 		s := c.open(cfg)
-		cfg.APIAddr = s.APIAddr() // where clients know it
+		cfg.APIAddr = s.APIAddr() // the address that clients know
 		c.configs, c.members, c.addrs, seeds = append(c.configs, cfg), append(c.members, s), append(c.addrs, s.APIAddr()), append(seeds, s.GossipAddr())
 	}
 	conn, err := grpc.NewClient("passthrough:///"+c.addrs[0], grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -71,7 +71,7 @@ func (c *numberCluster) open(cfg server.Config) *server.Server {
 	return s
 }
 
-// restart starts a member again that was closed.
+// restart restarts a closed member.
 func (c *numberCluster) restart(i int) {
 	c.t.Helper()
 	c.members[i] = c.open(c.configs[i])
@@ -83,7 +83,7 @@ func (c *numberCluster) close(s *server.Server) {
 	_ = s.Close(ctx)
 }
 
-// leader is the member that leads.
+// leader returns the leader.
 func (c *numberCluster) leader() (found *server.Server) {
 	c.t.Helper()
 	soon(c.t, "there is a leader", func() bool {
@@ -114,7 +114,7 @@ func (c *numberCluster) client(opts ...client.Option) *client.Client {
 	return cl
 }
 
-// soon polls for a condition.
+// soon waits until a condition is true.
 func soon(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(20 * time.Second)

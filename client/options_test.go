@@ -71,7 +71,7 @@ func TestTriesAreObserved(t *testing.T) {
 	}
 }
 
-// certificate is one for hosts that signs itself.
+// certificate returns a self-signed certificate for hosts.
 func certificate(t *testing.T, hosts ...string) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -99,7 +99,7 @@ func certificate(t *testing.T, hosts ...string) (tls.Certificate, *x509.CertPool
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
 }
 
-// A certificate is checked for the host of the member's own address.
+// TLS verifies a certificate for the host in the member's own address.
 func TestCertificatesNameMembers(t *testing.T) {
 	t.Parallel()
 	for _, host := range []string{"127.0.0.1", "localhost"} {
@@ -115,7 +115,7 @@ func TestCertificatesNameMembers(t *testing.T) {
 			t.Error(err)
 		}
 		f.mu.Lock()
-		f.members = nil // or it would be learned
+		f.members = nil // otherwise the client would learn it
 		f.mu.Unlock()
 		other := map[string]string{"127.0.0.1": "localhost", "localhost": "127.0.0.1"}[host]
 		_, err = f.client([]string{net.JoinHostPort(other, port)}, secure).NextID(within(t, time.Second))

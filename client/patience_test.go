@@ -14,7 +14,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// silent is a connection to a member that says nothing; it notes how long it was asked last.
+// silent is a connection to a member that does not answer. It records the time limit of the last call.
 type silent struct {
 	grpc.ClientConnInterface
 	waited time.Duration
@@ -28,7 +28,7 @@ func (s *silent) Invoke(ctx context.Context, _ string, _, _ any, _ ...grpc.CallO
 	return status.FromContextError(ctx.Err()).Err()
 }
 
-// Who gave a member no time, or asked it to wait, does not make it suspect.
+// A member is not suspected if the caller left it no time or requested it to wait.
 func TestSilenceThatIsNotSuspicious(t *testing.T) {
 	for _, c := range []struct {
 		method string
@@ -57,7 +57,7 @@ func TestSilenceThatIsNotSuspicious(t *testing.T) {
 	}
 }
 
-// What is not tried at another member has all the time at the first.
+// A call that is not retried at another member may use all the time at the first.
 func TestTimeOfWhatIsTriedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -71,7 +71,7 @@ func TestTimeOfWhatIsTriedOnce(t *testing.T) {
 	})
 }
 
-// unanswered has no leader at the first try, and its caller gives up during the second.
+// unanswered is a connection without a leader at the first try. The caller stops waiting during the second try.
 type unanswered struct {
 	grpc.ClientConnInterface
 	giveUp context.CancelFunc
@@ -87,7 +87,7 @@ func (c *unanswered) Invoke(ctx context.Context, _ string, _, _ any, _ ...grpc.C
 	return status.FromContextError(ctx.Err()).Err()
 }
 
-// A change may be done if its last try was sent and not answered, whatever an earlier try says.
+// A change may be done if its last try was sent and not answered, whatever the result of an earlier try.
 func TestInterruptedChangeMayBeDone(t *testing.T) {
 	for _, oneShot := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

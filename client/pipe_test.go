@@ -9,7 +9,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Answers come in any order, and each is that of its own request.
+// Answers come in any order, and each belongs to its own request.
 func TestStreamAnswersOutOfOrder(t *testing.T) {
 	t.Parallel()
 	f, c := startStreams(t, 1)
@@ -19,7 +19,7 @@ func TestStreamAnswersOutOfOrder(t *testing.T) {
 	f.members[0].does(func(_ context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
 		waiting.Done()
 		waiting.Wait()
-		time.Sleep(time.Duration(many-req.GetAfter()) * time.Millisecond) // the last one first
+		time.Sleep(time.Duration(many-req.GetAfter()) * time.Millisecond) // the last request is answered first
 		return &snowraftv1.GenerateIdsResponse{Ranges: []*snowraftv1.IdRange{{First: req.GetAfter() + 1, Count: 1, Step: 1}}}, nil
 	})
 	p := c.idStreams.choose()

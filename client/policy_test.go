@@ -12,7 +12,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// reads are the calls that change nothing.
+// reads lists the calls that change nothing.
 var reads = []string{
 	snowraftv1.IdService_DecodeId_FullMethodName, snowraftv1.IdService_WhoIs_FullMethodName,
 	snowraftv1.SequenceService_GetLast_FullMethodName, snowraftv1.SequenceService_GetSequence_FullMethodName,
@@ -65,7 +65,7 @@ func TestUnknownOutcomes(t *testing.T) {
 			if got := p.again(e, true); got != r.again {
 				t.Errorf("%s %v: %v %s: again is %v", r.method, r.req, e.code, e.Reason, got)
 			}
-			// What was not sent was not done.
+			// A request that was not sent was not done.
 			if e.Reason == "" && p.again(e, false) == p.rule.Never() {
 				t.Errorf("%s %v: %v: again is %v, but nothing was sent", r.method, r.req, e.code, p.rule.Never())
 			}
@@ -164,7 +164,7 @@ func TestRepeatable(t *testing.T) {
 	}
 }
 
-// A request for many IDs takes as long as their ticks last: it is not given up for that.
+// A request for many IDs may take as long as their ticks last.
 func TestLargeRequestsHavePatience(t *testing.T) {
 	small := policyOf(snowraftv1.IdService_GenerateIds_FullMethodName, &snowraftv1.GenerateIdsRequest{Count: maxShared})
 	large := policyOf(snowraftv1.IdService_GenerateIds_FullMethodName, &snowraftv1.GenerateIdsRequest{Count: limits.Count})
@@ -173,7 +173,7 @@ func TestLargeRequestsHavePatience(t *testing.T) {
 	}
 }
 
-// What gRPC says becomes short and readable.
+// Messages of gRPC become short and readable.
 func TestMessagesOfGRPC(t *testing.T) {
 	for said, want := range map[string]string{
 		`last connection error: connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:1: connect: connection refused"`:                                                                        "dial tcp 127.0.0.1:1: connect: connection refused",

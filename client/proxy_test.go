@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// pages is a server that answers everything with a page of HTML.
+// pages is a server that answers every request with an HTML page.
 func pages(t *testing.T, status int, http2 bool) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -36,7 +36,7 @@ func pages(t *testing.T, status int, http2 bool) string {
 	return listener.Addr().String()
 }
 
-// What is not a member, such as a proxy or a member's own HTTP port, is told apart, and members beside it
+// The client recognizes an endpoint that is not a member, such as a proxy or a member's own HTTP port. Members next to it
 // serve all calls.
 func TestWhatIsNoMember(t *testing.T) {
 	t.Parallel()
@@ -75,10 +75,10 @@ func TestWhatIsNoMember(t *testing.T) {
 	}
 }
 
-// Also what accepts connections and never says a word is passed over.
+// The client skips an endpoint that accepts connections and never answers.
 func TestWhatSaysNothing(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts connections
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func TestAnswersAreChecked(t *testing.T) {
 	}
 }
 
-// Whatever a member answers, callers who divide it get IDs that differ and are above the floor.
+// Whatever a member answers, callers that share the answer get different IDs above the floor.
 func TestAcceptedAnswersHaveNoIDTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		small := rapid.Int64Range(-3, 60)
@@ -74,7 +74,7 @@ func TestAcceptedAnswersHaveNoIDTwice(t *testing.T) {
 		}
 		after := rapid.Int64Range(0, 5).Draw(t, "after")
 		answer, err := checked(all, sum, after)
-		var want []int64 // what the answer says
+		var want []int64 // the IDs of the answer
 		proper := sum > 0
 		for _, r := range all {
 			proper = proper && r.GetCount() > 0 && r.GetStep() > 0 && r.GetStep() == all[0].GetStep() && r.GetFirst() > after
@@ -90,7 +90,7 @@ func TestAcceptedAnswersHaveNoIDTwice(t *testing.T) {
 		if err != nil {
 			return
 		}
-		// Divided among callers in two ways it is the same IDs.
+		// Both ways of dividing the answer among callers return the same IDs.
 		var got, single []int64
 		for place := uint64(0); place < sum; {
 			n := rapid.Uint64Range(1, sum-place).Draw(t, "n")

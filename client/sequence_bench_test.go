@@ -13,8 +13,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// BenchmarkSequenceNext is one number at a time for each of many callers, of three members in this process;
-// "empty" is a call that does nothing, for comparison.
+// BenchmarkSequenceNext measures single numbers for many callers, from three members in this process. For comparison,
+// "empty" is a call that does nothing.
 func BenchmarkSequenceNext(b *testing.B) {
 	c := startNumberCluster(b, 3)
 	c.create(&snowraftv1.Sequence{Name: "strict", Mode: strict})

@@ -28,7 +28,7 @@ func TestSequencesOfACluster(t *testing.T) {
 		if cl.Sequence("strict") != s {
 			t.Error("callers of one sequence do not share their calls")
 		}
-		var done atomic.Int64 // the greatest number that a call returned
+		var done atomic.Int64 // greatest number that a call returned
 		var given sync.Map
 		var all sync.WaitGroup
 		for range 300 {
@@ -54,7 +54,7 @@ func TestSequencesOfACluster(t *testing.T) {
 		}
 	})
 	t.Run("relaxed texts", func(t *testing.T) {
-		texts, err := cl.Sequence("relaxed").Texts(t.Context(), 2000) // more than members write
+		texts, err := cl.Sequence("relaxed").Texts(t.Context(), 2000) // more numbers than members format
 		if err != nil || len(texts) != 2000 || len(texts[0]) != 9 || texts[1999][4:] != "02000" && texts[1999][4:] <= texts[0][4:] {
 			t.Error(len(texts), err)
 		}
@@ -76,7 +76,7 @@ func TestSequencesOfACluster(t *testing.T) {
 		}
 	})
 	t.Run("the end", func(t *testing.T) {
-		// A new leader skips what its predecessor may have issued: then another sequence has to show it.
+		// A new leader skips numbers that its predecessor may have issued. In that case, another sequence must show the result.
 		for attempt := range 3 {
 			top, name := int64(10), fmt.Sprintf("short-%d", attempt)
 			c.create(&snowraftv1.Sequence{Name: name, Mode: strict, Max: &top})

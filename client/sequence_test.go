@@ -21,7 +21,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// counter is a cluster with one sequence of the numbers up to max.
+// counter is a cluster with one sequence whose numbers end at max.
 type counter struct {
 	snowraftv1.SequenceServiceClient
 	max    int64
@@ -80,14 +80,14 @@ func (c *counter) sequence() *Sequence {
 	return newSequence("s", &Client{opts: options{timeout: limits.CallTimeout, oneShot: true}, sequences: c})
 }
 
-// What callers together get is what was issued, in order for each; nothing was issued before it was requested.
+// Callers together get exactly the issued numbers, each caller in order. No number is issued before it is requested.
 func TestSequenceCallersShareCalls(t *testing.T) {
 	for _, found := range walkSequence(t) {
 		t.Error(found)
 	}
 }
 
-// walkSequence has many callers request numbers, and returns what was wrong.
+// walkSequence has many callers request numbers, and returns the violations found.
 func walkSequence(t *testing.T) (found []string) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &counter{delay: 10 * time.Millisecond}
@@ -124,7 +124,7 @@ func walkSequence(t *testing.T) (found []string) {
 	return found
 }
 
-// At the end a batch may request more than is left, though there is enough for some of its callers.
+// At the end of a sequence, a batch may request more numbers than are left, although some of its callers could be served.
 func TestSequenceEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &counter{delay: 10 * time.Millisecond, max: 100}
@@ -161,7 +161,7 @@ func TestSequenceEnds(t *testing.T) {
 }
 
 func TestSequenceTexts(t *testing.T) {
-	for _, each := range []int{1, 30} { // 100 callers in one call: the member writes, or the client
+	for _, each := range []int{1, 30} { // 100 callers in one call: the member formats the numbers, or the client does
 		t.Run(strconv.Itoa(each), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := &counter{delay: 10 * time.Millisecond, format: "{date:yyyy}-{seq:06}"}

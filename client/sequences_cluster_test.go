@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/sequence"
 )
 
-// defaults is the specification of a sequence of which only the name was given.
+// defaults returns the specification of a sequence for which only the name was given.
 func defaults(name string) client.SequenceSpec {
 	return client.SequenceSpec{
 		Name: name, Mode: client.ModeStrict, Start: new(int64(1)), Increment: new(int64(1)), Min: new(int64(1)), Max: new(int64(math.MaxInt64)),

@@ -11,7 +11,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// catalogue is a member that answers as the test says.
+// catalogue is a member that answers as the test sets.
 type catalogue struct {
 	snowraftv1.SequenceServiceClient
 	list    func(*snowraftv1.ListSequencesRequest) (*snowraftv1.ListSequencesResponse, error)
@@ -113,7 +113,7 @@ func TestSequenceChangesNameUnreachedMembers(t *testing.T) {
 	}
 }
 
-// Without a mask a member takes what is set in the sequence: an update of nothing would be one of the mode.
+// Without a mask, a member updates the fields that are set in the sequence: an empty update would change the mode.
 func TestUpdateSequenceAlwaysSendsAMask(t *testing.T) {
 	t.Parallel()
 	m := &catalogue{answer: strictSequence("s")}

@@ -16,8 +16,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// behind issues IDs far smaller than those of other members, as one whose clock is behind, and refuses
-// floors that it can't exceed if it refuses at all.
+// behind returns an answering that issues IDs of m and refuses greater floors than 1000, like a member whose clock is
+// behind.
 func behind(m *fake) answering {
 	return func(_ context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
 		if req.GetAfter() > 1000 {
@@ -27,8 +27,8 @@ func behind(m *fake) answering {
 	}
 }
 
-// IDs of a session increase, also over members that issue on their own, one by one and many at
-// once, whether they were requested at the same time or not.
+// IDs of a session increase, even across members that issue independently, for single IDs and many IDs, and for
+// concurrent and successive calls.
 func TestSessionsIncrease(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 3)
@@ -67,8 +67,8 @@ func TestSessionsIncrease(t *testing.T) {
 	}
 }
 
-// A floor that no member can exceed is the trouble of who brought it, not of others who ask at the same
-// time; nor do floors that members wait for hold back who has none.
+// A floor that no member can exceed fails only the caller that set it, and no concurrent caller. A floor for which
+// members wait does not delay callers without a floor.
 func TestFloorsHarmNobodyElse(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 2)
@@ -133,7 +133,7 @@ func TestFloorsHarmNobodyElse(t *testing.T) {
 	far.Wait()
 }
 
-// Also where IDs of several lanes interleave, those of a session come in order.
+// IDs of a session are in order even if IDs of several lanes interleave.
 func TestSessionsSort(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 1)
@@ -147,7 +147,7 @@ func TestSessionsSort(t *testing.T) {
 	}
 }
 
-// Several IDs are as many as were requested, appended to what is there.
+// A call for several IDs appends exactly the requested number to the slice.
 func TestSeveralIDs(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 1)

@@ -13,7 +13,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// A member that takes requests and does not answer costs one call some time, and then hardly any.
+// A member that accepts requests and does not answer delays one call, and later calls hardly at all.
 func TestMemberThatHangs(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 3)
@@ -29,7 +29,7 @@ func TestMemberThatHangs(t *testing.T) {
 	}
 }
 
-// Also when the deadline is shorter than the patience there is time for another member.
+// There is time for another member even if the deadline is shorter than the patience.
 func TestShortDeadlines(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 2)
@@ -50,7 +50,7 @@ func TestShortDeadlines(t *testing.T) {
 	t.Log(err)
 }
 
-// Of members that are all suspected those that answer are trusted again.
+// If all members are suspected, the members that answer are trusted again.
 func TestSuspicionEnds(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 1)
@@ -92,14 +92,14 @@ func TestNobodyIsThere(t *testing.T) {
 		t.Errorf("%q", text)
 	}
 	t.Log(err)
-	// It is found when it starts.
+	// The client finds the member when it starts.
 	f.add(addrs[0])
 	if _, err := c.NextID(within(t, patience)); err != nil {
 		t.Error(err)
 	}
 }
 
-// Who gives up or closes gets the error for that, whatever the members do.
+// A canceled call fails with the error of its context, and a call of a closed client with ErrClosed, whatever the members do.
 func TestInterruptedCalls(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 2)
@@ -152,7 +152,7 @@ func TestInterruptedCalls(t *testing.T) {
 	}
 }
 
-// A member that hangs gets no more calls than one that answers has at a time, so those that it holds up are few.
+// A member that hangs gets no more calls than an answering member has in progress, so it delays few calls.
 func TestMemberThatHangsGetsFewCalls(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 3)
@@ -176,7 +176,7 @@ func TestMemberThatHangsGetsFewCalls(t *testing.T) {
 	}
 }
 
-// A request for many IDs finds another member as well, if the time that it has is long for so many.
+// A request for many IDs also finds another member, if its time is long for that number of IDs.
 func TestLargeRequestsAtMembersThatHang(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 2)
@@ -190,7 +190,7 @@ func TestLargeRequestsAtMembersThatHang(t *testing.T) {
 	}
 }
 
-// Also a refusal is an answer.
+// A refusal is an answer too.
 func TestMembersThatRefuseAreTrusted(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 1)

@@ -9,8 +9,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// When the leader shuts down while callers use its streams, no call fails, nothing comes twice, and strict numbers ascend for each
-// caller.
+// When the leader shuts down while callers use its streams, no call fails, no number comes twice, and strict numbers ascend for
+// each caller.
 func TestStreamsOfLeaderThatShutsDown(t *testing.T) {
 	t.Parallel()
 	c := startNumberCluster(t, 3)
@@ -48,7 +48,7 @@ func TestStreamsOfLeaderThatShutsDown(t *testing.T) {
 	callers.Wait()
 }
 
-// wait lets time pass.
+// wait waits for the duration d.
 func wait(t *testing.T, d time.Duration) {
 	t.Helper()
 	timer := time.NewTimer(d)

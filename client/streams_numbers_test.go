@@ -13,7 +13,7 @@ type counting struct {
 	seen map[int64]bool
 }
 
-// all has callers take numbers, and fails if one comes twice. It returns the time of the slowest call.
+// all has callers take numbers, and fails the test if a number comes twice. It returns the time of the slowest call.
 func (s *counting) all(t *testing.T, callers, each int) (slowest time.Duration) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -57,8 +57,8 @@ func numbersOn(t *testing.T) (f *fakes, s *counting) {
 	return f, s
 }
 
-// A paused member, as after SIGSTOP, costs callers of numbers less than the time that members may wait for a leader. What the member
-// does when it runs again reaches no caller.
+// A paused member, as after SIGSTOP, delays callers for less than the time that members may wait for a leader. Its answers after
+// the pause reach no caller.
 func TestNumbersOfPausedMember(t *testing.T) {
 	t.Parallel()
 	f, s := numbersOn(t)
@@ -71,7 +71,7 @@ func TestNumbersOfPausedMember(t *testing.T) {
 	s.all(t, 20, 20)
 }
 
-// A member that answers, but has to wait for a leader, keeps its requests: to repeat them would leave gaps.
+// Requests to a member that answers, but has to wait for a leader, are not repeated, because a repetition would leave gaps.
 func TestNumbersOfWaitingMember(t *testing.T) {
 	t.Parallel()
 	f, s := numbersOn(t)

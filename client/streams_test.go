@@ -26,7 +26,7 @@ func startStreams(t *testing.T, n int, opts ...Option) (*fakes, *Client) {
 			t.Fatal(err)
 		}
 		c.idStreams.mu.Lock()
-		c.idStreams.current = nil // so that the next request chooses
+		c.idStreams.current = nil // the next request chooses again
 		c.idStreams.mu.Unlock()
 		for _, m := range f.members {
 			if m.carried.Load() == 0 {
@@ -38,7 +38,7 @@ func startStreams(t *testing.T, n int, opts ...Option) (*fakes, *Client) {
 	return f, c
 }
 
-// use lets the next requests go to a member's stream.
+// use sends the next requests to a member's stream.
 func use(t *testing.T, c *Client, m *fake) {
 	t.Helper()
 	s := c.idStreams
@@ -64,7 +64,7 @@ func TestStreamCarriesRequests(t *testing.T) {
 	}
 }
 
-// An error ends its request and not the stream; where another member may help, the caller notices nothing.
+// An error ends its request and not the stream. If another member may help, the caller notices nothing.
 func TestStreamErrors(t *testing.T) {
 	t.Parallel()
 	f, c := startStreams(t, 2)
@@ -86,10 +86,10 @@ func TestStreamErrors(t *testing.T) {
 		if _, err := c.NextID(t.Context()); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", test.reason, err, test.want)
 		}
-		if test.want == nil { // it rests
+		if test.want == nil { // the member rests
 			asked := bad.asked.Load()
 			askAll(t, c, 4, 20)
-			// Half of the requests would ask a member that does not rest. On a busy machine the other one rests too, now and then.
+			// A member that does not rest would get half of the requests. On a busy machine, the other member sometimes rests too.
 			if n := bad.asked.Load() - asked; n > 20 {
 				t.Errorf("%s: %d further requests", test.reason, n)
 			}
@@ -100,7 +100,7 @@ func TestStreamErrors(t *testing.T) {
 	}
 }
 
-// A member that does not answer costs its callers the patience; another member answers.
+// A member that does not answer delays its callers for the patience; then another member answers.
 func TestStreamOfSilentMember(t *testing.T) {
 	t.Parallel()
 	f, c := startStreams(t, 3)
@@ -114,7 +114,7 @@ func TestStreamOfSilentMember(t *testing.T) {
 	}
 }
 
-// The answer to a request whose caller gave up reaches no other caller.
+// The answer to a request whose caller has left reaches no other caller.
 func TestStreamCallerGivesUp(t *testing.T) {
 	t.Parallel()
 	f, c := startStreams(t, 1)
@@ -124,7 +124,7 @@ func TestStreamCallerGivesUp(t *testing.T) {
 	if _, err := c.NextID(within(t, 20*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 250*time.Millisecond {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
-	askAll(t, c, 20, 2) // fails if an ID comes twice
+	askAll(t, c, 20, 2) // fails the test if an ID comes twice
 	m.does(nil)
 	askAll(t, c, 10, 100)
 	pipe := c.idStreams.lines[m.addr].pipe
@@ -135,7 +135,7 @@ func TestStreamCallerGivesUp(t *testing.T) {
 	})
 }
 
-// A member that is about to shut down requests the end of the stream, answers what was sent, and gets nothing more.
+// A member that is about to shut down announces the end of the stream and answers the sent requests. It gets no further requests.
 func TestStreamDrains(t *testing.T) {
 	t.Parallel()
 	f, c := startStreams(t, 2)
@@ -185,7 +185,7 @@ func TestStreamsThatEnd(t *testing.T) {
 	})
 }
 
-// Members without streams, and streams that nothing is read from, hold back no caller.
+// Members without streams, and members that read nothing from their streams, delay no caller.
 func TestStreamsThatAreMissing(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 1)
@@ -201,7 +201,7 @@ func TestStreamsThatAreMissing(t *testing.T) {
 		askAll(t, c, 1, 1)
 		return c.idStreams.choose() != nil
 	})
-	// Many more than fit: a Send that blocked would block all.
+	// There are many more requests than fit: a Send that blocked would block all callers.
 	began := time.Now()
 	askAll(t, c, 64, 200)
 	if took := time.Since(began); took > patience {
@@ -234,7 +234,7 @@ func TestStreamOfSlowMember(t *testing.T) {
 	}
 }
 
-// Over time, requests go to all members alike.
+// Over time, all members get the same number of requests.
 func TestStreamsAreBalanced(t *testing.T) {
 	t.Parallel()
 	f, c := startStreams(t, 3)
@@ -247,7 +247,7 @@ func TestStreamsAreBalanced(t *testing.T) {
 		c.idStreams.mu.Lock()
 		c.idStreams.chosen = c.idStreams.chosen.Add(-sameMember)
 		for _, l := range c.idStreams.lines {
-			l.rests = time.Time{} // on a busy machine members are slow
+			l.rests = time.Time{} // on a busy machine, members may be slow
 		}
 		c.idStreams.mu.Unlock()
 	}
@@ -263,7 +263,7 @@ func TestStreamsFollowLeader(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 1)
 	c := f.client(f.addrs())
-	c.members.begin.Do(func() {}) // the questions stay in the queue
+	c.members.begin.Do(func() {}) // requests for the membership stay in the queue
 	for i, test := range []struct {
 		streams *streams
 		passed  time.Duration
@@ -283,7 +283,7 @@ func TestStreamsFollowLeader(t *testing.T) {
 	}
 }
 
-// Streams to members that left end, and so do streams that nothing uses.
+// Streams to members that left and unused streams end.
 func TestStreamsThatAreNotUsed(t *testing.T) {
 	t.Parallel()
 	f, c := startStreams(t, 2)
@@ -301,7 +301,7 @@ func TestStreamsThatAreNotUsed(t *testing.T) {
 	askAll(t, c, 4, 4)
 }
 
-// A second member is called when a stream is slow, and what both answer is one caller's once.
+// The client calls a second member when a stream is slow. Each ID of both answers reaches at most one caller.
 func TestStreamHedges(t *testing.T) {
 	t.Parallel()
 	f, c := startStreams(t, 2, WithHedging(10*time.Millisecond))
@@ -311,7 +311,7 @@ func TestStreamHedges(t *testing.T) {
 	if slowest := askAll(t, c, 10, 1); slowest > 250*time.Millisecond {
 		t.Errorf("the slowest call took %v", slowest)
 	}
-	time.Sleep(350 * time.Millisecond) // the late answers come
+	time.Sleep(350 * time.Millisecond) // time for the late answers
 	askAll(t, c, 10, 50)
 }
 

@@ -16,11 +16,10 @@ import (
 
 const module = "github.com/snowraft/snowraft/"
 
-// public lists the packages that promise something to importers.
+// public lists the packages with a stable API.
 var public = []string{module + "client", module + "sequence", module + "snowflake"}
 
-// Programs may name every type that they get from a public package, and none of them changes because Snowraft's own
-// packages do.
+// Programs can name every type of a public package's API. No such type depends on Snowraft's internal packages.
 func TestPublicPackagesExposeNoTypesOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, path := range public {
@@ -40,7 +39,7 @@ func TestPublicPackagesExposeNoTypesOfOthers(t *testing.T) {
 	}
 }
 
-// The walk itself finds what is wrong with a package that promises nothing.
+// The walk finds the types of internal packages in the API of an internal package.
 func TestSurfaceFindsTypesOfOthers(t *testing.T) {
 	t.Parallel()
 	pkg := load(t, module+"allocator")
@@ -57,7 +56,7 @@ func TestSurfaceFindsTypesOfOthers(t *testing.T) {
 	}
 }
 
-// load returns the type information of a package, from what the compiler made.
+// load returns the type information of a package, from the compiler's export data.
 func load(t *testing.T, path string) *types.Package {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", path)
@@ -79,7 +78,7 @@ func load(t *testing.T, path string) *types.Package {
 	return pkg
 }
 
-// surface walks the types that a program sees of a package.
+// surface walks the types in the API of a package.
 type surface struct {
 	seen   map[types.Type]bool
 	faults []string
@@ -132,10 +131,10 @@ func (s *surface) walk(t types.Type, where string) {
 	}
 }
 
-// named notes a type of another package of ours, and reports whether to look into the type.
+// named records a type of another package of this module, and reports whether to look into the type.
 func (s *surface) named(o *types.TypeName, where string) bool {
 	if o.Pkg() == nil || !strings.HasPrefix(o.Pkg().Path()+"/", module) {
-		return false // the language's, or of another module
+		return false // type of the language or of another module
 	}
 	if !slices.Contains(public, o.Pkg().Path()) {
 		s.faults = append(s.faults, fmt.Sprintf("%s mentions %s.%s", where, o.Pkg().Path(), o.Name()))

@@ -28,14 +28,14 @@ func TestTracedCarriesContextOfSpan(t *testing.T) {
 		t.Error("a call without a span is traced")
 	}
 
-	// A span that another process records is passed on.
+	// The context of a span that another process records is forwarded.
 	remote := trace.NewSpanContext(trace.SpanContextConfig{TraceID: [16]byte{1}, SpanID: [8]byte{2}, TraceFlags: trace.FlagsSampled})
 	ctx, span := traced(trace.ContextWithRemoteSpanContext(t.Context(), remote), "/s/m")
 	if got, want := header(ctx), "00-01000000000000000000000000000000-0200000000000000-01"; got != want || span != nil {
 		t.Errorf("traceparent = %q with the span %v, want %q and no span", got, span, want)
 	}
 
-	// One that is recorded here gets one below it.
+	// A span that is recorded here gets a child span.
 	ctx, caller := provider.Tracer("test").Start(t.Context(), "order")
 	ctx, span = traced(ctx, "/s/m")
 	if got, want := header(ctx), "00-"+caller.SpanContext().TraceID().String()+"-"+span.SpanContext().SpanID().String()+"-01"; got != want {
@@ -55,7 +55,7 @@ func TestTracedCarriesContextOfSpan(t *testing.T) {
 		}
 	}
 
-	// Callers that carry a context themselves keep it.
+	// The trace context that a caller adds itself is kept.
 	own := metadata.AppendToOutgoingContext(trace.ContextWithSpan(t.Context(), caller), "traceparent", "own")
 	if ctx, _ := traced(own, "/s/m"); header(ctx) != "own" {
 		t.Errorf("traceparent = %q, want the caller's", header(ctx))
