@@ -15,19 +15,19 @@ import (
 	"time"
 )
 
-// patience is the time that a process may take to be ready, and to exit after SIGTERM.
+// patience is the time limit for a process to be ready, and to exit after SIGTERM.
 const patience = 30 * time.Second
 
-// child is a process that this one has started.
+// child is a process that this process has started.
 type child struct {
 	cmd  *exec.Cmd
-	log  string // where its output goes
+	log  string // file of its output
 	done chan error
 }
 
-// start starts a program in a directory of its own, with more variables in its
-// environment. With lines, it gets standard output line by line until the first
-// false; all else goes to a log.
+// start starts a program in a directory of its own, with additional environment variables.
+// If lines is not nil, it is called with each line of standard output until it returns false.
+// All other output goes to a log.
 func (e *env) start(name string, environ []string, lines func(string) bool, program string, args ...string) (*child, error) {
 	dir, err := e.temp(name)
 	if err != nil {
@@ -60,9 +60,9 @@ func (e *env) start(name string, environ []string, lines func(string) bool, prog
 	return c, nil
 }
 
-// stop signals the process to exit and waits for it.
+// stop sends SIGTERM to the process and waits until it exits.
 func (c *child) stop() error {
-	_ = c.cmd.Process.Signal(syscall.SIGTERM) // it may have ended by itself
+	_ = c.cmd.Process.Signal(syscall.SIGTERM) // the process may have exited before
 	select {
 	case err := <-c.done:
 		if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGTERM {
@@ -75,20 +75,20 @@ func (c *child) stop() error {
 	}
 }
 
-// kill ends the process at once, and waits for its end.
+// kill sends SIGKILL to the process and waits until it exits.
 func (c *child) kill() error {
 	if err := c.cmd.Process.Kill(); err != nil {
 		return err
 	}
 	err := <-c.done
-	c.done <- nil // so that stop is done already
+	c.done <- nil // lets stop return at once
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
 		return nil
 	}
 	return fmt.Errorf("%s ended by itself: %w", filepath.Base(c.cmd.Path), err)
 }
 
-// ended returns what the process has logged, if it has ended.
+// ended returns an error with the log of the process if it has exited.
 func (c *child) ended() error {
 	select {
 	case err := <-c.done:
@@ -103,7 +103,7 @@ func (c *child) ended() error {
 	}
 }
 
-// await calls ready until it succeeds, as long as the process runs.
+// await calls ready until it succeeds or the process exits.
 func (c *child) await(ctx context.Context, ready func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -120,7 +120,7 @@ func (c *child) await(ctx context.Context, ready func(context.Context) error) er
 	return nil
 }
 
-// until calls ready until it succeeds; its error is that of the last call.
+// until calls ready until it succeeds. Its error is the error of the last call.
 func until(ctx context.Context, ready func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -137,7 +137,7 @@ func until(ctx context.Context, ready func(context.Context) error) error {
 	}
 }
 
-// closers ends what was started, the last first.
+// closers is a list of functions that close or stop what was started. close calls them in reverse order.
 type closers []func() error
 
 func (c *closers) add(f func() error) { *c = append(*c, f) }

@@ -2,5 +2,5 @@ package main
 
 import "syscall"
 
-// withParent has a process end with this one, however that ends.
+// withParent returns attributes with which the kernel kills the child when this process exits for any reason.
 func withParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

@@ -16,7 +16,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// member is a cluster member, or a gateway in front of one: a process of its own.
+// member is a cluster member or a gateway, in a process of its own.
 type member struct {
 	*child
 	name                           string
@@ -24,8 +24,8 @@ type member struct {
 	environ, args                  []string
 }
 
-// startCluster starts a new cluster with the program that is measured, of so many
-// members, and waits until all of them issue IDs. Environ are variables for them.
+// startCluster starts a new cluster of size members with the measured program, and waits
+// until all of them issue IDs. environ is additional environment variables of the members.
 func (e *env) startCluster(ctx context.Context, size int, started *closers, environ ...string) ([]*member, error) {
 	var members []*member
 	for i := range size {
@@ -50,7 +50,7 @@ func (e *env) startCluster(ctx context.Context, size int, started *closers, envi
 	return members, nil
 }
 
-// newMember is a member that is not started yet.
+// newMember returns a member that is not started.
 func (e *env) newMember(ctx context.Context, name string, environ []string) (*member, error) {
 	m := &member{name: name, environ: environ}
 	for _, address := range []*string{&m.api, &m.http, &m.raft, &m.gossip, &m.redis} {
@@ -67,7 +67,7 @@ func (e *env) newMember(ctx context.Context, name string, environ []string) (*me
 	return m, err
 }
 
-// newGateway is a gateway of members that is not started yet.
+// newGateway returns a gateway to members that is not started.
 func (e *env) newGateway(ctx context.Context, members []*member) (*member, error) {
 	m, err := e.newMember(ctx, "gateway", nil)
 	if err != nil {
@@ -80,7 +80,7 @@ func (e *env) newGateway(ctx context.Context, members []*member) (*member, error
 	return m, nil
 }
 
-// joins has the member join others, itself left out.
+// joins sets the other members as the addresses that the member joins.
 func (m *member) joins(members []*member) {
 	var others []string
 	for _, other := range members {
@@ -93,7 +93,7 @@ func (m *member) joins(members []*member) {
 	}
 }
 
-// launch starts the process; again, after it has ended.
+// launch starts the process, or restarts it after it has exited.
 func (m *member) launch(e *env, started *closers) (err error) {
 	again := m.child != nil
 	if m.child, err = e.start(m.name, m.environ, nil, e.snowraft, m.args...); err == nil && !again {
@@ -102,7 +102,7 @@ func (m *member) launch(e *env, started *closers) (err error) {
 	return err
 }
 
-// apis are the addresses that clients are given.
+// apis returns the API addresses of members, for clients.
 func apis(members []*member) (all []string) {
 	for _, m := range members {
 		all = append(all, m.api)
@@ -110,7 +110,7 @@ func apis(members []*member) (all []string) {
 	return all
 }
 
-// ready asks whether the member issues IDs.
+// ready returns nil if the member issues IDs.
 func (m *member) ready(ctx context.Context) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.http+"/readyz", http.NoBody)
 	if err != nil {
@@ -146,7 +146,7 @@ func (m *member) sequence(ctx context.Context, name string, mode snowraftv1.Sequ
 	})
 }
 
-// startWide starts a member alone, with wideLayout.
+// startWide starts a cluster of one member, with wideLayout.
 func (e *env) startWide(ctx context.Context, started *closers) (*member, error) {
 	members, err := e.startCluster(ctx, 1, started)
 	if err != nil {
@@ -155,10 +155,10 @@ func (e *env) startWide(ctx context.Context, started *closers) (*member, error) 
 	return members[0], members[0].wide(ctx)
 }
 
-// wide creates a layout that does not limit what is measured.
+// wide creates wideLayout, which does not limit the measured rate.
 func (m *member) wide(ctx context.Context) error { return m.layout(ctx, wideLayout, 38, 3, 22) }
 
-// layout creates a layout with so many bits of time, worker and sequence.
+// layout creates a layout with the given numbers of time, worker and sequence bits.
 func (m *member) layout(ctx context.Context, name string, timeBits, worker, sequence uint32) error {
 	return m.with(func(conn *grpc.ClientConn) error {
 		_, err := snowraftv1.NewLayoutServiceClient(conn).CreateLayout(ctx, &snowraftv1.CreateLayoutRequest{Layout: &snowraftv1.Layout{
@@ -173,7 +173,7 @@ func (m *member) layout(ctx context.Context, name string, timeBits, worker, sequ
 	})
 }
 
-// leaderFirst orders members with the leader first.
+// leaderFirst returns the members with the leader first.
 func leaderFirst(ctx context.Context, members []*member) ([]*member, error) {
 	var leader string
 	err := members[0].with(func(conn *grpc.ClientConn) error {
@@ -191,9 +191,8 @@ func leaderFirst(ctx context.Context, members []*member) ([]*member, error) {
 	return slices.Concat(members[i:], members[:i]), nil
 }
 
-// freeAddress returns an address of the loopback interface that is free now, for
-// TCP and UDP. Its port is below those that systems give to connections, so that it is free
-// still when a process that has ended is started again.
+// freeAddress returns an address of the loopback interface that is free for TCP and UDP. Its port is below
+// the ephemeral ports of the system, so that it is still free when a process is restarted.
 func (e *env) freeAddress(ctx context.Context) (string, error) {
 	var lc net.ListenConfig
 	for range 100 {
@@ -203,7 +202,7 @@ func (e *env) freeAddress(ctx context.Context) (string, error) {
 		}
 		l, err := lc.Listen(ctx, "tcp", address)
 		if err != nil {
-			continue // taken by others
+			continue // in use
 		}
 		u, err := lc.ListenPacket(ctx, "udp", address)
 		_ = l.Close()

@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// figures are what one turn of a contender measured, by name.
+// figures holds the results of one turn of a contender, by name.
 type figures map[string]float64
 
-// contender is one way to do the work.
+// contender is one of the compared ways to do the work.
 type contender struct {
 	name string
-	// against names the contender that ratios of this one are to; empty for none.
+	// against is the name of the contender that ratios refer to; empty if there is none.
 	against string
 	turn    turn
 }
 
-// turn measures for about that long.
+// turn measures for about the duration d.
 type turn func(ctx context.Context, d time.Duration) (figures, error)
 
 // comparison is a table with a row for each contender.
 type comparison struct {
-	heading    string // of the contenders
+	heading    string // heading of the column of contenders
 	contenders []contender
 	columns    []column
 	targets    []target
 }
 
-// column shows a figure, or its ratio to that of the contender it is measured against.
+// column shows a figure, or its ratio to the figure of the contender named by against.
 type column struct {
 	title  string
 	figure string
@@ -37,18 +37,18 @@ type column struct {
 	format format
 }
 
-// target is what was promised of a contender: a figure, or its ratio.
+// target is the bound of a contender's figure, or of its ratio.
 type target struct {
-	text   string // what is promised, as in "a rate of at least 0.95 of the echo's"
-	of     string // the contender
+	text   string // text, such as "a rate of at least 0.95 of the echo's"
+	of     string // name of the contender
 	figure string
 	ratio  bool
-	// One of these is set.
+	// Either atLeast or atMost is set.
 	atLeast, atMost float64
 	format          format
 }
 
-// measure lets the contenders take turns, and returns the table.
+// measure runs the contenders in turns and returns the table.
 func (c comparison) measure(ctx context.Context, e *env) (*table, error) {
 	rounds, err := c.rounds(ctx, e)
 	if err != nil {
@@ -57,8 +57,8 @@ func (c comparison) measure(ctx context.Context, e *env) (*table, error) {
 	return c.table(rounds), nil
 }
 
-// rounds lets the contenders take turns, every other round in the reverse order,
-// after a short turn of each that does not count. It returns the rounds of each contender.
+// rounds runs the contenders in turns, in reverse order every other round. Before the first round, each contender
+// has a short turn that does not count. rounds returns the figures of each contender by round.
 func (c comparison) rounds(ctx context.Context, e *env) ([][]figures, error) {
 	order := make([]int, len(c.contenders))
 	for i := range order {
@@ -84,7 +84,7 @@ func (c comparison) rounds(ctx context.Context, e *env) ([][]figures, error) {
 	return rounds, nil
 }
 
-// table shows the medians of the rounds of each contender.
+// table returns a table of the medians of the rounds of each contender.
 func (c comparison) table(rounds [][]figures) *table {
 	t := &table{columns: []string{c.heading}}
 	for _, col := range c.columns {
@@ -114,8 +114,8 @@ func (c comparison) find(name string) int {
 	return slices.IndexFunc(c.contenders, func(of contender) bool { return of.name == name })
 }
 
-// value is the median of a figure, or of its ratio round by round; there is none
-// if it was not measured.
+// value returns the median of a figure over the rounds, or the median of its ratios per round. It returns false
+// if the figure was not measured.
 func (c comparison) value(rounds [][]figures, i int, figure string, ratio bool) (float64, bool) {
 	if i < 0 {
 		return 0, false
@@ -134,8 +134,8 @@ func (c comparison) value(rounds [][]figures, i int, figure string, ratio bool) 
 	return median(all), len(all) > 0
 }
 
-// valuesOf returns a figure of all rounds, or with others its ratio to theirs, round by round; none
-// if it was not measured.
+// valuesOf returns a figure of each round; if others is set, its ratio to their figure in each round. It returns nothing
+// if the figure was not measured.
 func valuesOf(rounds []figures, figure string, others []figures) (all []float64) {
 	for n, f := range rounds {
 		value, ok := f[figure]
@@ -154,7 +154,7 @@ func valuesOf(rounds []figures, figure string, others []figures) (all []float64)
 	return all
 }
 
-// judge says whether a target is met.
+// judge returns a text that reports whether the target is met.
 func (g target) judge(value float64) string {
 	outcome := "met"
 	if g.atLeast != 0 && value < g.atLeast || g.atMost != 0 && value > g.atMost {
@@ -163,7 +163,7 @@ func (g target) judge(value float64) string {
 	return fmt.Sprintf("Target: %s: %s, %s.", g.text, outcome, g.format(value))
 }
 
-// median is the value in the middle, or halfway between the two there; 0 of none.
+// median returns the middle value, or the mean of the two middle values; 0 if there are no values.
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0

@@ -22,8 +22,8 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-// scripted returns a contender whose turns bring these rates, the first of which
-// does not count, and that tells of its turns.
+// scripted returns a contender whose turns return these rates and record themselves in turns. The first rate
+// does not count.
 func scripted(name, against string, turns *[]string, rates ...float64) contender {
 	return contender{name: name, against: against, turn: func(context.Context, time.Duration) (figures, error) {
 		*turns = append(*turns, name)
@@ -33,7 +33,7 @@ func scripted(name, against string, turns *[]string, rates ...float64) contender
 	}}
 }
 
-// inThrees writes what came round by round.
+// inThrees formats the recorded turns by round.
 func inThrees(turns []string) string {
 	var rounds []string
 	for round := range slices.Chunk(turns, 3) {
@@ -94,7 +94,7 @@ func TestATurnThatFails(t *testing.T) {
 	}
 }
 
-// One section that fails or is skipped keeps no other from being measured.
+// A section that fails or is skipped does not prevent the measurement of other sections.
 func TestMeasureAll(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

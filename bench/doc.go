@@ -1,23 +1,23 @@
-// Command bench measures Snowraft next to what else there is for the same work, and
-// writes the tables of docs/performance.md, and some of other pages: numbers in the
-// documentation come only from it. "make bench" runs it.
+// Command bench measures Snowraft next to alternatives for the same work. It writes the
+// tables of docs/performance.md and some tables of other pages: it is the only source of
+// numbers in the documentation. "make bench" runs it.
 //
-// Everything in a table is measured in one run on one machine. Contenders take turns,
-// round by round, so that what else the machine does falls on all of them; a table
-// has the medians of the rounds, and for a ratio the median of the rounds' ratios.
-// Servers run in processes of their own. The Go client is also compared with an earlier one: the program in
-// the directory driver is built with both, next to earlier members, which takes the history of the repository.
+// All numbers of a table are measured in one run on one machine. Contenders take turns in
+// each round, so that other load on the machine affects all of them. A table shows the
+// medians of the rounds; a ratio is the median of the rounds' ratios. Servers run in
+// processes of their own. The Go client is also compared with an earlier version: the
+// program in the directory driver is built with both, next to earlier members. This requires
+// the history of the repository.
 //
 // # Adding a section
 //
-// Write a function that returns a section, in a file section_NAME.go; add it to
-// sections; put its markers where docs/performance.md, or the
-// page that the section names, shall have the table:
+// Write a function that returns a section, in a file section_NAME.go. Add it to the function
+// sections. Put its markers at the place of the table in docs/performance.md, or in the page
+// that the section names:
 //
 //	<!-- bench: NAME -->
 //	<!-- /bench -->
 //
-// A section measures with a comparison, of contenders that each return figures, or
-// with a suite, which runs Go benchmarks and tests that exist, or in any other way
-// that ends in a table.
+// A section measures with a comparison of contenders, which return figures, or with a suite,
+// which runs existing Go benchmarks and tests, or in any other way that returns a table.
 package main

@@ -23,7 +23,7 @@ func replaceIn(path, name, body string) error {
 	return os.WriteFile(path, []byte(replaced), 0o600) //nolint:gosec // the path is that of the documentation
 }
 
-// replace puts body between the markers of a name, which have to be there once.
+// replace puts body between the markers of a name. The text must contain each marker exactly once.
 func replace(text, name, body string) (string, error) {
 	before, rest, found := strings.Cut(text, opening(name)+"\n")
 	if !found {

@@ -59,7 +59,7 @@ func TestReplaceInFile(t *testing.T) {
 	}
 }
 
-// Each section has its place in the documentation, and each place its section.
+// Each section has markers in the documentation, and each pair of markers has a section.
 func TestEverySectionHasItsMarkers(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("../docs/*.md")

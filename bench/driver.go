@@ -16,13 +16,13 @@ import (
 	"time"
 )
 
-// earlierCommit has the Go client before it sent its requests over streams.
+// earlierCommit is the commit of the last Go client that sent no requests on streams.
 const earlierCommit = "6c7eb7a"
 
-// driver is a process that calls through the Go client.
+// driver is a process that calls a cluster through the Go client.
 type driver struct{ address string }
 
-// earlier returns an environment with the repository, and the program, of earlierCommit.
+// earlier returns an environment with the repository and the program of earlierCommit.
 func (e *env) earlier(ctx context.Context) (*env, error) {
 	root, err := e.checkout(ctx, earlierCommit)
 	if err != nil {
@@ -36,7 +36,7 @@ func (e *env) earlier(ctx context.Context) (*env, error) {
 	return &past, err
 }
 
-// checkout returns a directory with the repository as it was, and the source of the driver as it is.
+// checkout returns a directory with the repository at a commit, and with the current source of the driver.
 func (e *env) checkout(ctx context.Context, commit string) (root string, err error) {
 	if _, err := e.git(ctx, "cat-file", "-e", commit+"^{tree}"); err != nil {
 		return "", &skippedError{fmt.Sprintf("commit %s is not in the history here, expected a clone with all of it (git fetch --unshallow)", commit)}
@@ -58,7 +58,7 @@ func (e *env) git(ctx context.Context, args ...string) ([]byte, error) {
 	return output(exec.CommandContext(ctx, "git", append([]string{"-C", e.root}, args...)...)) //nolint:gosec // all of it is of this program
 }
 
-// startDriver builds the driver, and starts it.
+// startDriver builds and starts the driver.
 func (e *env) startDriver(ctx context.Context, name string, started *closers) (d driver, err error) {
 	program := filepath.Join(e.dir, "driver-"+name)
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./driver") //nolint:gosec // all of it is of this program
@@ -70,7 +70,7 @@ func (e *env) startDriver(ctx context.Context, name string, started *closers) (d
 	return d, err
 }
 
-// output runs a program; its error has what it says.
+// output runs a program and returns its standard output. Its error contains the standard error of the program.
 func output(cmd *exec.Cmd) ([]byte, error) {
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -82,11 +82,11 @@ func output(cmd *exec.Cmd) ([]byte, error) {
 // drive is the work of a driver in a turn.
 type drive struct {
 	addresses        []string
-	sequence         string // empty: IDs
-	clients, callers int    // callers of each client
+	sequence         string // name of the sequence; empty: IDs
+	clients, callers int    // callers: per client
 }
 
-// turn returns a turn of the driver. Its clients are opened for the turn, and get some time before it.
+// turn returns a turn of the driver. It opens clients for the turn and lets them warm up.
 func (d driver) turn(of drive) turn {
 	return func(ctx context.Context, duration time.Duration) (figures, error) {
 		query := url.Values{
@@ -102,7 +102,7 @@ func (d driver) turn(of drive) turn {
 		if err != nil {
 			return nil, err
 		}
-		defer func() { _ = resp.Body.Close() }() // all of it was read
+		defer func() { _ = resp.Body.Close() }() // the body was read to its end
 		body, err := io.ReadAll(resp.Body)
 		if err != nil {
 			return nil, err

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// env is what sections measure with.
+// env is the environment in which sections measure.
 type env struct {
 	options
-	root string // of the repository
-	dir  string // for data, removed at the end
+	root string // directory of the repository
+	dir  string // directory for data, removed at the end
 	out  io.Writer
-	// given are addresses that processes were given.
+	// given holds the addresses that processes use.
 	given map[string]bool
 }
 
@@ -38,16 +38,16 @@ func newEnv(o options) (*env, error) {
 	return &env{options: o, root: repository, dir: dir, out: os.Stdout, given: map[string]bool{}}, nil
 }
 
-// brief reports whether this run only shows that measuring works, with small numbers.
+// brief reports whether this run only checks that measuring works, with small numbers.
 func (e *env) brief() bool { return e.duration < 500*time.Millisecond }
 
 func (e *env) close() error { return os.RemoveAll(e.dir) }
 
-// document is the file with a section's table.
+// document returns the path of the file with a section's table.
 func (e *env) document(s section) string { return filepath.Join(e.root, "docs", s.file()) }
 
-// measureAll measures sections, prints their tables as they come and writes each one
-// at once, so that an end half way loses nothing.
+// measureAll measures sections. It prints and writes each table at once, so that an interrupted run
+// loses no finished table.
 func (e *env) measureAll(ctx context.Context, chosen []section) error {
 	var failed error
 	for _, s := range chosen {
@@ -76,7 +76,7 @@ func (e *env) measureAll(ctx context.Context, chosen []section) error {
 	return failed
 }
 
-// caption says what the numbers of a table are.
+// caption returns the description of a table's numbers.
 func (e *env) caption(t *table) string {
 	of := t.how
 	if of == "" {
@@ -88,10 +88,10 @@ func (e *env) caption(t *table) string {
 	return of + "; " + machine() + "."
 }
 
-// skippedError says why a section can't be measured here.
+// skippedError is the reason why a section cannot be measured here.
 type skippedError struct{ why string }
 
 func (e *skippedError) Error() string { return e.why }
 
-// temp returns a new directory for the data of something.
+// temp creates a directory for data and returns its path.
 func (e *env) temp(of string) (string, error) { return os.MkdirTemp(e.dir, of+"-") }

@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// format writes a number for people.
+// format returns a number as text.
 type format func(float64) string
 
-// nanoseconds writes a time, given in nanoseconds, with the unit that fits.
+// nanoseconds formats a time, given in nanoseconds, with a suitable unit.
 func nanoseconds(ns float64) string {
 	for _, unit := range []struct {
 		name string
@@ -24,20 +24,20 @@ func nanoseconds(ns float64) string {
 	return digits(ns, 2) + " ns"
 }
 
-// times makes a format of another one, for figures in another unit.
+// times returns a format that multiplies a number by a factor and formats it with f.
 func times(factor float64, f format) format {
 	return func(x float64) string { return f(factor * x) }
 }
 
-// with makes a format of another one that has a unit behind it.
+// with returns a format that appends a unit to the text of f.
 func with(unit string, f format) format {
 	return func(x float64) string { return f(x) + unit }
 }
 
-// ratio writes how many times as much something is.
+// ratio formats a ratio.
 func ratio(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
 
-// spread writes the median of ratios, and the least and the greatest of them if there are several.
+// spread formats the median of ratios. If there are several ratios, it adds the least and the greatest.
 func spread(ratios []float64) string {
 	if len(ratios) < 2 {
 		return ratio(median(ratios))
@@ -45,7 +45,7 @@ func spread(ratios []float64) string {
 	return fmt.Sprintf("%s (%s–%s)", ratio(median(ratios)), ratio(slices.Min(ratios)), ratio(slices.Max(ratios)))
 }
 
-// amount writes a count or a rate: 950, 12,300, 1.62 million.
+// amount formats a count or a rate: 950, 12,300, 1.62 million.
 func amount(x float64) string {
 	if math.Abs(x) >= 999_500 {
 		return digits(x/1e6, 3) + " million"
@@ -53,10 +53,10 @@ func amount(x float64) string {
 	return grouped(significant(x, 3))
 }
 
-// whole writes a number without a fraction.
+// whole formats a number rounded to an integer.
 func whole(x float64) string { return grouped(math.Round(x)) }
 
-// digits writes a number with at least so many digits that count.
+// digits formats a number with at least n significant digits.
 func digits(x float64, n int) string {
 	rounded := significant(x, n)
 	if rounded == 0 {
@@ -69,7 +69,7 @@ func digits(x float64, n int) string {
 	return strconv.FormatFloat(rounded, 'f', n-before, 64)
 }
 
-// significant rounds to so many digits that count.
+// significant rounds a number to n significant digits.
 func significant(x float64, n int) float64 {
 	if x == 0 {
 		return 0
@@ -78,7 +78,7 @@ func significant(x float64, n int) float64 {
 	return math.Round(x*scale) / scale
 }
 
-// grouped writes a whole number with a comma between thousands.
+// grouped formats a whole number with a comma between thousands.
 func grouped(x float64) string {
 	text := strconv.FormatFloat(math.Abs(x), 'f', -1, 64)
 	text, fraction, _ := strings.Cut(text, ".")

@@ -14,14 +14,14 @@ import (
 	"github.com/snowraft/snowraft/fsm"
 )
 
-// growth is a table with a column for each size of what grows.
+// growth is a table with one column per size of the growing quantity.
 type growth struct {
 	columns []string
 	labels  []string
 	rows    map[string][]string
 }
 
-// add notes a figure of the size that is measured now.
+// add adds a figure of the currently measured size.
 func (g *growth) add(label string, value float64, f format) {
 	if g.rows == nil {
 		g.rows = map[string][]string{}
@@ -40,10 +40,10 @@ func (g *growth) table(how string) *table {
 	return t
 }
 
-// megabytes writes a number of bytes.
+// megabytes formats a number of bytes.
 var megabytes = times(1e-6, with(" MB", func(x float64) string { return digits(x, 2) }))
 
-// addState notes what the state machine itself costs.
+// addState adds the figures of the state machine alone.
 func (g *growth) addState(workers, sequences int) error {
 	before := heap()
 	state, _, err := stateOf(wall(), workers, sequences)
@@ -81,7 +81,7 @@ type readCloser struct{ *bytes.Buffer }
 
 func (readCloser) Close() error { return nil }
 
-// heap returns the bytes in use after collecting garbage.
+// heap returns the bytes in use after a garbage collection.
 func heap() float64 {
 	runtime.GC()
 	runtime.GC()
@@ -90,7 +90,7 @@ func heap() float64 {
 	return float64(stats.HeapAlloc)
 }
 
-// addStart notes how long a member takes from the start of its process until it issues, after it was killed.
+// addStart adds the time from the start of a killed member's process until the member issues.
 func (g *growth) addStart(ctx context.Context, e *env, m *member, started *closers) error {
 	var took samples
 	for range 3 {
@@ -113,10 +113,10 @@ func (g *growth) addStart(ctx context.Context, e *env, m *member, started *close
 	return nil
 }
 
-// dataDir is the member's data directory.
+// dataDir returns the member's data directory.
 func (m *member) dataDir() string { return m.args[slices.Index(m.args, "--data-dir")+1] }
 
-// onDisk returns the sizes of the member's log, and of its newest snapshot.
+// onDisk returns the sizes of the member's log and of its newest snapshot.
 func (m *member) onDisk() (log, snapshot float64, err error) {
 	newest := time.Time{}
 	err = filepath.WalkDir(m.dataDir(), func(path string, d fs.DirEntry, err error) error {
@@ -138,7 +138,7 @@ func (m *member) onDisk() (log, snapshot float64, err error) {
 	return log, snapshot, err
 }
 
-// skipMissing makes nothing of a file that went while it was looked at.
+// skipMissing returns nil for a file that was removed during the walk.
 func skipMissing(err error) error {
 	if os.IsNotExist(err) {
 		return nil

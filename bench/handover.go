@@ -15,25 +15,25 @@ import (
 )
 
 const (
-	// idRate and relaxedNumberRate are due per second while leaders change.
+	// idRate and relaxedNumberRate are the rates of requests while leaders change, per second.
 	idRate, relaxedNumberRate = 5000, 2000
-	// probePause is between the calls of a probe.
+	// probePause is the pause between two calls of a probe.
 	probePause = 2 * time.Millisecond
 	// observed is the time for which the probes continue after a change of the leader.
 	observed = time.Second
-	// raftTerm and timeoutElections are metrics of a member.
+	// raftTerm and timeoutElections are names of a member's metrics.
 	raftTerm         = "snowraft_raft_term"
 	timeoutElections = `snowraft_raft_elections_total{cause="timeout"}`
 )
 
-// handover is a way to take leadership from a member.
+// handover is a way to remove leadership from a member.
 type handover struct {
 	name string
-	// after is the time for which all members run before it.
+	// after is the time for which all members run before the handover.
 	after time.Duration
-	// take takes leadership from the leader.
+	// take removes leadership from the leader.
 	take func(ctx context.Context, leader *member) error
-	// ends reports whether the leader's process ends, so that it is started again.
+	// ends reports whether take stops the leader's process, which must then be restarted.
 	ends bool
 }
 
@@ -44,17 +44,17 @@ func (m *member) transferLeadership(ctx context.Context) error {
 	})
 }
 
-// handovers is the outcome of taking leadership from one leader after the other.
+// handovers is the outcome of successive handovers.
 type handovers struct {
 	ids, relaxed *load.Result
-	// client and followers are the times for which no strict number came, through the Go client and through members
-	// that do not lead.
+	// client and followers are the times without a strict number, through the Go client and through followers.
 	client, followers samples
-	// needless counts the elections beyond one for each leader, timeouts those that were won after a timeout.
+	// needless is the number of elections beyond one per handover. timeouts is the number of elections won after a
+	// timeout.
 	needless, timeouts float64
 }
 
-// handOver takes leadership from the leader, so many times, while callers request IDs and numbers.
+// handOver removes leadership from the leader count times, while callers request IDs and numbers.
 func (e *env) handOver(ctx context.Context, c *client.Client, members []*member, h handover, count int) (all handovers, err error) {
 	first, err := c.IDs("").Ranges(ctx, 1)
 	if err != nil {
@@ -96,12 +96,12 @@ func (e *env) handOver(ctx context.Context, c *client.Client, members []*member,
 	return all, err
 }
 
-// change takes leadership from the leader once, and notes for how long no strict number came.
+// change removes leadership from the leader once, and adds the times without a strict number to all.
 func (e *env) change(ctx context.Context, c *client.Client, members []*member, h handover, all *handovers) (err error) {
 	if err := pass(ctx, h.after); err != nil {
 		return err
 	}
-	if err := until(ctx, func(ctx context.Context) (err error) { // elections take a moment
+	if err := until(ctx, func(ctx context.Context) (err error) { // the election may be in progress
 		members, err = leaderFirst(ctx, members)
 		return err
 	}); err != nil {
@@ -154,14 +154,14 @@ func (e *env) change(ctx context.Context, c *client.Client, members []*member, h
 	return leader.await(ctx, leader.ready)
 }
 
-// probes request strict numbers, each one call after the other.
+// probes request strict numbers. Each probe makes one call after the other.
 type probes struct {
-	over    chan struct{} // closed when the next success of each is the last
+	over    chan struct{} // closed when each probe must stop after its next success
 	running sync.WaitGroup
 
 	mu     sync.Mutex
 	seen   map[int64]bool
-	gaps   []*time.Duration // the longest time between two successes of each
+	gaps   []*time.Duration // longest time between two successes, per probe
 	failed error
 }
 
@@ -206,7 +206,7 @@ func (p *probes) probe(ctx context.Context, next func(context.Context) (int64, e
 	}
 }
 
-// note refuses a number that came before.
+// note records a number. It returns an error if the number came before.
 func (p *probes) note(n int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -217,7 +217,7 @@ func (p *probes) note(n int64) error {
 	return nil
 }
 
-// end returns the longest time for which each probe got no number.
+// end stops the probes and returns the longest time without a number, per probe.
 func (p *probes) end() (gaps samples, err error) {
 	close(p.over)
 	p.running.Wait()
@@ -227,7 +227,7 @@ func (p *probes) end() (gaps samples, err error) {
 	return gaps, p.failed
 }
 
-// highest and sum are of a metric of all members.
+// highest returns the greatest value of a metric among the members.
 func highest(ctx context.Context, members []*member, metric string) (most float64, err error) {
 	for _, m := range members {
 		all, err := m.metrics(ctx)

@@ -30,11 +30,11 @@ func openLane(ctx context.Context, layout *snowflake.Layout, started *closers) (
 	return issuer, err
 }
 
-// soleGranter grants worker 0 to one lane, with no other holder to agree with.
+// soleGranter grants worker 0 to one lane, without other holders.
 type soleGranter struct {
 	layout *snowflake.Layout
 	tokens atomic.Uint64
-	until  atomic.Int64 // the high-water, in ticks
+	until  atomic.Int64 // high-water, in ticks
 }
 
 func (g *soleGranter) AcquireWorker(_ context.Context, r allocator.AcquireRequest) (allocator.Grant, error) {

@@ -18,10 +18,12 @@ const (
 	largeWorkers   = 10_000
 )
 
-// backupEnded returns the time at which the cluster of the large backup ended: so long ago that a restored one issues at once.
+// backupEnded returns the time at which the cluster of the large backup stopped: so long ago that a restored cluster issues
+// at once.
 func backupEnded() time.Time { return wall().Add(-time.Hour) }
 
-// stateOf returns a state with so many workers and relaxed sequences, and a strict one, and its last index.
+// stateOf returns a state with the given numbers of workers and relaxed sequences and with a strict sequence. index is its
+// last index.
 func stateOf(at time.Time, workers, sequences int) (state *fsm.State, index uint64, err error) {
 	state = fsm.NewState()
 	for cmd := range largeCommands(workers, sequences) {
@@ -34,7 +36,7 @@ func stateOf(at time.Time, workers, sequences int) (state *fsm.State, index uint
 	return state, index, nil
 }
 
-// writeBackup writes a backup of a cluster with the state that stateOf returns.
+// writeBackup writes a backup of a cluster with the state of stateOf.
 func (e *env) writeBackup(workers, sequences int) (path string, err error) {
 	at := backupEnded().Add(-time.Hour)
 	state, index, err := stateOf(at, workers, sequences)
@@ -52,7 +54,7 @@ func (e *env) writeBackup(workers, sequences int) (path string, err error) {
 	})
 }
 
-// largeCommands yields the commands that make the state.
+// largeCommands yields the commands that create the state.
 func largeCommands(workers, sequences int) func(yield func(*commandv1.Command) bool) {
 	wide := snowflake.Spec{
 		Name: "large", UnitMillis: 1, EpochMillis: snowflake.Default().Spec().EpochMillis,

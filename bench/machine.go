@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// machine says what was measured on.
+// machine returns a description of this machine.
 func machine() string {
 	processors := "processors"
 	if runtime.NumCPU() == 1 {
@@ -16,7 +16,7 @@ func machine() string {
 	return fmt.Sprintf("%d %s of %s, %s, %s", runtime.NumCPU(), processors, model(), runtime.GOOS, strings.Replace(runtime.Version(), "go", "Go ", 1))
 }
 
-// model is the processors' name, or else their architecture.
+// model returns the name of the processors, or their architecture if the name is unknown.
 func model() string {
 	text, err := os.ReadFile("/proc/cpuinfo")
 	if err != nil {

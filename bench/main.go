@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// options are the flags.
+// options holds the flags.
 type options struct {
 	rounds       int
 	duration     time.Duration
@@ -69,7 +69,7 @@ func run(ctx context.Context, args []string) error {
 	return errors.Join(e.measureAll(ctx, chosen), e.close())
 }
 
-// choose returns the sections that the flags ask for.
+// choose returns the sections that the flags select.
 func choose(all []section, o options) ([]section, error) {
 	only, err := list("--only", o.only, all)
 	if err != nil {
@@ -87,7 +87,7 @@ func choose(all []section, o options) ([]section, error) {
 	}), nil
 }
 
-// list reads names of sections.
+// list parses a list of section names.
 func list(flag, text string, all []section) ([]string, error) {
 	if text == "" {
 		return nil, nil
@@ -101,8 +101,8 @@ func list(flag, text string, all []section) ([]string, error) {
 	return chosen, nil
 }
 
-// root returns the directory of the repository: this one or the nearest above that
-// has the program.
+// root returns the directory of the repository: the working directory, or its nearest parent that
+// contains the program.
 func root() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// The parts that the time of a server is put down to.
+// The parts into which the time of a server is divided.
 const (
 	partSyscalls  = "system calls: reading, writing, waiting for either"
 	partMemory    = "allocating, and collecting garbage"
@@ -24,7 +24,7 @@ const (
 
 var parts = []string{partSyscalls, partGRPC, partMemory, partScheduler, partStacks, partProtobuf, partOurs, partRest}
 
-// profiled is the time of a process in milliseconds, by part.
+// profiled returns the time of a process in milliseconds, by part.
 func profiled(ctx context.Context, program, file string) (map[string]float64, error) {
 	cmd := exec.CommandContext(ctx, "go", "tool", "pprof", "-traces", "-unit", "ms", program, file) //nolint:gosec // both are of this program
 	out, err := cmd.Output()
@@ -37,7 +37,7 @@ func profiled(ctx context.Context, program, file string) (map[string]float64, er
 	return byPart(string(out))
 }
 
-// byPart reads what pprof -traces prints: stacks, from the innermost function, each after
+// byPart parses the output of pprof -traces. It consists of stacks, innermost function first. Each stack follows
 // a line of dashes, with the time of all its samples before the first function.
 func byPart(traces string) (map[string]float64, error) {
 	times := map[string]float64{}
@@ -81,7 +81,7 @@ func byPart(traces string) (map[string]float64, error) {
 	return times, nil
 }
 
-// partOf says what a stack, from the innermost function, is doing.
+// partOf returns the part that a stack belongs to. The innermost function is first.
 func partOf(stack []string) string {
 	for _, known := range []struct{ part, prefixes string }{
 		{partSyscalls, "internal/runtime/syscall syscall. runtime.netpoll runtime.epollwait"},

@@ -15,23 +15,23 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// roleArgument makes this program a server to compare with, in a process of its own.
+// roleArgument is the argument that makes this program play a role in a process of its own.
 const roleArgument = "role"
 
 // The roles.
 const (
 	roleEcho = "echo"
 	roleHTTP = "http"
-	// roleStreams answers over streams, as a member does, with constants.
+	// roleStreams is a server that answers on streams, like a member, with constants.
 	roleStreams = "streams"
-	// roleCrowd opens connections and keeps them.
+	// roleCrowd is a client that opens connections and keeps them.
 	roleCrowd = "crowd"
 )
 
-// constantID is of the size that IDs have now.
+// constantID is a number as large as current IDs.
 const constantID = 1<<57 + 1<<40
 
-// play serves on a free port of the loopback interface, which it prints, until ctx is done.
+// play serves on a free port of the loopback interface until ctx is done. It prints its address.
 func play(ctx context.Context, role string, args []string) error {
 	if role == roleCrowd {
 		return crowd(ctx, args)
@@ -72,7 +72,7 @@ func serveUntil(ctx context.Context, s *grpc.Server, l net.Listener) error {
 	return s.Serve(l)
 }
 
-// echo answers at once, with a message of the size that a member's have.
+// echo answers at once, with a message as large as a member's answer.
 type echo struct {
 	snowraftv1.UnimplementedIdServiceServer
 }
@@ -81,8 +81,8 @@ func (echo) GenerateIds(context.Context, *snowraftv1.GenerateIdsRequest) (*snowr
 	return &snowraftv1.GenerateIdsResponse{Ranges: []*snowraftv1.IdRange{{First: constantID, Count: 1, Step: 1}}}, nil
 }
 
-// startRole starts this program in a role, with more variables in its environment, and
-// returns its address.
+// startRole starts this program in a role, with additional environment variables, and returns the
+// address of the process.
 func (e *env) startRole(role string, started *closers, environ ...string) (address string, err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -91,7 +91,7 @@ func (e *env) startRole(role string, started *closers, environ ...string) (addre
 	return e.startServer(role, environ, started, self, roleArgument, role)
 }
 
-// startServer starts a program that prints the address at which it listens, and returns the address.
+// startServer starts a program that prints its address, and returns the address.
 func (e *env) startServer(name string, environ []string, started *closers, program string, args ...string) (address string, err error) {
 	c, err := e.start(name, environ, func(line string) bool {
 		address = line

@@ -16,16 +16,17 @@ import (
 )
 
 const (
-	// dialers is the number of connections of a crowd that are opened at the same time.
+	// dialers is the number of connections of a crowd that are opened concurrently.
 	dialers = 32
-	// fromEach is the number of connections of a crowd from each address: a member accepts only a part of its connections
-	// from one address.
+	// fromEach is the number of connections of a crowd per source address: a member limits the connections from one
+	// address to a part of all its connections.
 	fromEach = 2500
 	// crowdBuffer is the size of gRPC's buffers in this process, in bytes.
 	crowdBuffer = 1 << 10
 )
 
-// crowd opens connections to a member, each with a stream that has carried a request, prints a line and keeps them until ctx is done.
+// crowd opens connections to a member, each with a stream that has carried a request. Then it prints a line and keeps the
+// connections until ctx is done.
 func crowd(ctx context.Context, args []string) error {
 	if len(args) != 2 {
 		return errors.New("expected the address of a member and a number of connections")
@@ -68,7 +69,7 @@ func crowd(ctx context.Context, args []string) error {
 	return nil
 }
 
-// visit opens connection n, whose stream carries one request and stays open until ctx is done.
+// visit opens connection n with a stream that carries one request and stays open until ctx is done.
 func visit(ctx context.Context, address string, n int) error {
 	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(2+n/fromEach))}} //nolint:gosec // a few addresses
 	conn, err := grpc.NewClient("passthrough:///"+address,

@@ -11,7 +11,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// streamEcho answers the requests of streams with constants, as soon as they come. To a Go client it is a cluster of one member.
+// streamEcho answers requests on streams at once, with constants. To a Go client it is a cluster with one member.
 type streamEcho struct {
 	snowraftv1.UnimplementedIdServiceServer
 	snowraftv1.UnimplementedSequenceServiceServer
@@ -20,7 +20,7 @@ type streamEcho struct {
 }
 
 func newStreamEcho(address string) *grpc.Server {
-	s := grpc.NewServer(grpc.StaticStreamWindowSize(limits.RequestBytes), grpc.StaticConnWindowSize(limits.RequestBytes)) // as a member
+	s := grpc.NewServer(grpc.StaticStreamWindowSize(limits.RequestBytes), grpc.StaticConnWindowSize(limits.RequestBytes)) // like members
 	e := streamEcho{address: address}
 	snowraftv1.RegisterIdServiceServer(s, e)
 	snowraftv1.RegisterSequenceServiceServer(s, e)
@@ -56,22 +56,22 @@ func (streamEcho) StreamNumbers(stream grpc.BidiStreamingServer[snowraftv1.Strea
 	}
 }
 
-// GenerateIds answers what a client requests before its stream is open.
+// GenerateIds answers requests that a client sends before its stream is open.
 func (streamEcho) GenerateIds(_ context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
 	return &snowraftv1.GenerateIdsResponse{Ranges: []*snowraftv1.IdRange{{First: constantID, Count: req.GetCount(), Step: 1}}}, nil
 }
 
-// NextNumbers answers what a client requests before its stream is open.
+// NextNumbers answers requests that a client sends before its stream is open.
 func (streamEcho) NextNumbers(_ context.Context, req *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
 	return &snowraftv1.NextNumbersResponse{First: constantID, Count: req.GetCount(), Increment: 1}, nil
 }
 
-// ListMembers names this server as the leader.
+// ListMembers returns this server as the only member and the leader.
 func (e streamEcho) ListMembers(context.Context, *snowraftv1.ListMembersRequest) (*snowraftv1.ListMembersResponse, error) {
 	return &snowraftv1.ListMembersResponse{Members: []*snowraftv1.Member{{Name: roleStreams, ApiAddress: e.address, Leader: true}}}, nil
 }
 
-// ending is the error of a stream that the client has ended.
+// ending returns nil if the client has ended the stream, and otherwise the error.
 func ending(err error) error {
 	if errors.Is(err, io.EOF) {
 		return nil

@@ -20,11 +20,11 @@ const (
 	each    = "ns each"
 )
 
-// callTimeout is of a call in any turn.
+// callTimeout is the timeout of each call in a turn.
 const callTimeout = 10 * time.Second
 
-// loadTurn returns a turn of clients that call in a closed loop. The turn fails
-// with the first call that does: what is compared is the same work.
+// loadTurn returns a turn of clients that call in a closed loop. The turn fails if any call fails, because
+// contenders must do the same work.
 func loadTurn(callers []load.Caller) turn {
 	return func(ctx context.Context, d time.Duration) (figures, error) {
 		r := load.Run(ctx, load.Plan{Callers: callers, Duration: d})
@@ -38,7 +38,7 @@ func loadTurn(callers []load.Caller) turn {
 	}
 }
 
-// overOne returns clients that share one connection.
+// overOne returns callers that share a connection.
 func overOne(address string, clients int, started *closers, caller func(*grpc.ClientConn) load.Caller) ([]load.Caller, error) {
 	return overOneWith(address, clients, started, load.Access{}, caller)
 }
@@ -56,8 +56,7 @@ func overOneWith(address string, clients int, started *closers, access load.Acce
 	return callers, nil
 }
 
-// loopTurn returns a turn of one goroutine that does something over and over; do
-// does it n times.
+// loopTurn returns a turn in which one goroutine repeats an operation; do runs the operation n times.
 func loopTurn(do func(n int) error) turn {
 	return func(ctx context.Context, d time.Duration) (figures, error) {
 		elapsed := stopwatch()
@@ -70,7 +69,7 @@ func loopTurn(do func(n int) error) turn {
 	}
 }
 
-// loop does something over and over, and returns how often.
+// loop repeats an operation for the duration d, and returns the number of repetitions.
 func loop(ctx context.Context, d time.Duration, do func(n int) error) (done int, err error) {
 	elapsed, at := stopwatch(), 16
 	for ctx.Err() == nil {
@@ -82,7 +81,7 @@ func loop(ctx context.Context, d time.Duration, do func(n int) error) (done int,
 		if took >= d {
 			return done, nil
 		}
-		// About a hundred looks at the clock a turn, whatever is done.
+		// The clock is read about a hundred times per turn, whatever the operation.
 		at = max(1, int(float64(done)*min(float64(d/100)/float64(max(took, 1)), 2)))
 	}
 	return done, ctx.Err()

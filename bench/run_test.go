@@ -42,7 +42,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// What is compared with others issues IDs as a member does: all different.
+// The lane that is compared with libraries issues different IDs, like a member.
 func TestLaneIssues(t *testing.T) {
 	t.Parallel()
 	var started closers

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// samples are times that were measured one by one.
+// samples is a list of single measured times.
 type samples []time.Duration
 
-// percentile returns the time that so many percent of them took at most; 0 of none.
+// percentile returns a percentile of the samples, in nanoseconds; 0 if there are none.
 func (s samples) percentile(percent int) float64 {
 	if len(s) == 0 {
 		return 0
@@ -18,16 +18,16 @@ func (s samples) percentile(percent int) float64 {
 	return float64(sorted[max(0, (len(sorted)*percent+99)/100-1)])
 }
 
-// figures are the usual ones.
+// figures returns the usual figures of the samples.
 func (s samples) figures() figures {
 	return figures{p50: s.percentile(50), p99: s.percentile(99), longest: s.percentile(100)}
 }
 
-// burst is how many calls are timed together that take less than reading the clock.
+// burst is the number of calls that are timed together because each takes less time than reading the clock.
 const burst = 16
 
-// burstTurn returns a turn that times calls in bursts, with pauses between, as callers
-// have that do other work too.
+// burstTurn returns a turn that times calls in bursts with pauses between them, like callers that also do other
+// work.
 func burstTurn(next func() error) turn {
 	return func(ctx context.Context, d time.Duration) (figures, error) {
 		var all samples

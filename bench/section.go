@@ -7,17 +7,17 @@ import (
 
 // section is one table of the documentation.
 type section struct {
-	// name stands in the markers.
+	// name is the name in the markers.
 	name  string
 	title string
-	// page is the file in docs that has them; empty for performance.md.
+	// page is the file in docs with the markers; empty for performance.md.
 	page string
-	// long sections take minutes: they have to be requested.
+	// long sections take minutes and run only on request.
 	long    bool
 	measure func(ctx context.Context, e *env) (*table, error)
 }
 
-// sections are all there are, in the order in which they are measured.
+// sections returns all sections in the order in which they are measured.
 func sections() []section {
 	return append([]section{
 		inProcess(),
@@ -48,7 +48,7 @@ func sections() []section {
 	}, slices.Concat(suites(), scales())...)
 }
 
-// file is the name of the page that has the section's table.
+// file returns the name of the page with the section's table.
 func (s section) file() string {
 	if s.page == "" {
 		return "performance.md"

@@ -58,7 +58,7 @@ func backups() section {
 	}}
 }
 
-// restoreLarge restores a backup into a new directory in each round, and starts a member with the last one.
+// restoreLarge restores a backup into a new directory in each round, and starts a member with the last directory.
 func (e *env) restoreLarge(ctx context.Context, file string, started *closers) (m *member, took samples, err error) {
 	if m, err = e.newMember(ctx, "restored", nil); err != nil {
 		return nil, nil, err
@@ -86,7 +86,7 @@ func (e *env) restoreLarge(ctx context.Context, file string, started *closers) (
 	return m, took, e.run(ctx, "seq", "resume", invoices, "--after", "0", "--holders-stopped", "--addr", m.api)
 }
 
-// run runs a command of the program to its end.
+// run runs a command of the program and waits until it exits.
 func (e *env) run(ctx context.Context, args ...string) error {
 	if out, err := exec.CommandContext(ctx, e.snowraft, args...).CombinedOutput(); err != nil { //nolint:gosec // the program of this repository
 		return fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, out)
@@ -94,14 +94,14 @@ func (e *env) run(ctx context.Context, args ...string) error {
 	return nil
 }
 
-// issuers are the callers of one kind and the rate of their calls, far below the member's limit. Calls are due at fixed
-// times, so that the slowest one shows how long nothing was issued.
+// issuers holds the callers of one kind and the rate of their calls, which is far below the member's limit. Calls are due
+// at fixed times, so that the slowest call shows the longest time without an answer.
 type issuers struct {
 	callers []load.Caller
 	rate    float64
 }
 
-// backupLoad returns callers of IDs, and of a strict sequence.
+// backupLoad returns the issuers of IDs and of numbers of a strict sequence.
 func backupLoad(api string, started *closers) (all [2]issuers, err error) {
 	const callers = 16
 	if all[0].callers, err = overOne(api, callers, started, func(conn *grpc.ClientConn) load.Caller {
@@ -117,10 +117,10 @@ func backupLoad(api string, started *closers) (all [2]issuers, err error) {
 	return all, err
 }
 
-// pauses are the slowest call of each kind in each round.
+// pauses holds the slowest call of each kind in each round.
 type pauses [2]samples
 
-// during does something while the callers call, and returns the time that it took.
+// during runs do while the callers make calls, and returns the duration of do.
 func (p *pauses) during(ctx context.Context, all [2]issuers, do func(context.Context) error) (took time.Duration, err error) {
 	run, end := context.WithCancel(ctx)
 	defer end()

@@ -9,10 +9,10 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// wideLayout has more IDs in a tick than a lane can issue.
+// wideLayout is a layout with more IDs per tick than a lane can issue.
 const wideLayout = "wide"
 
-// batches requests many IDs in a call, of a layout that does not limit them.
+// batches measures calls for many IDs, in a layout that does not limit the rate.
 func batches() section {
 	const (
 		clients = 4

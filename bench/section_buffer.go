@@ -17,7 +17,7 @@ const (
 	waited      = "waited, of all"
 )
 
-// buffer measures IDs that were fetched ahead.
+// buffer measures IDs that were fetched in advance.
 func buffer() section {
 	const (
 		one   = "`Buffer.Next`, 1 goroutine"
@@ -67,7 +67,7 @@ func buffer() section {
 	}}
 }
 
-// filled waits until a buffer has as many IDs as it holds.
+// filled waits until a buffer is full.
 func filled(ctx context.Context, ids *client.Buffer) error {
 	if err := ids.WaitReady(ctx); err != nil {
 		return err
@@ -78,8 +78,8 @@ func filled(ctx context.Context, ids *client.Buffer) error {
 	return nil
 }
 
-// withWaited makes a turn of another one that also notes how many calls found the
-// buffer empty, of all.
+// withWaited returns a turn that runs another turn and adds the share of calls that found the
+// buffer empty.
 func withWaited(ids *client.Buffer, turn turn) turn {
 	return func(ctx context.Context, d time.Duration) (figures, error) {
 		before := ids.Stats()
@@ -93,8 +93,8 @@ func withWaited(ids *client.Buffer, turn turn) turn {
 	}
 }
 
-// together returns a turn of goroutines that each do something over and over. What it
-// takes is the time that passes by the number of calls, of all goroutines together.
+// together returns a turn in which each of several goroutines repeats an operation. Its time per operation is the
+// elapsed time divided by the number of operations of all goroutines.
 func together(goroutines int, do func(n int) error) turn {
 	return func(ctx context.Context, d time.Duration) (figures, error) {
 		var (

@@ -2,7 +2,7 @@ package main
 
 import "context"
 
-// coalescing compares callers who share calls with callers who do not.
+// coalescing compares callers that share calls with callers that do not.
 func coalescing() section {
 	const (
 		unary      = "64 callers, `GenerateIds`, a call for each ID"

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// memory is the name of a figure: resident, in bytes.
+// memory is the name of the figure of resident memory, in bytes.
 const memory = "resident"
 
-// collector compares a member that collects garbage when its heap has doubled, as Go
-// does by default, with one that waits longer.
+// collector compares a member that collects garbage when its heap has doubled, as is Go's
+// default, with members that wait longer.
 func collector() section {
 	const usual = "GOGC=100"
 	return section{name: "collector", title: "The garbage collector", measure: func(ctx context.Context, e *env) (t *table, err error) {
@@ -43,8 +43,8 @@ func collector() section {
 	}}
 }
 
-// withMemory makes a turn of another one that also notes what memory the member has
-// at its end.
+// withMemory returns a turn that runs another turn and adds the member's resident memory at
+// the end.
 func (m *member) withMemory(turn turn) turn {
 	return func(ctx context.Context, d time.Duration) (figures, error) {
 		f, err := turn(ctx, d)

@@ -12,10 +12,10 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// consoleFor is the time for which each number of viewers looks.
+// consoleFor is the time for which each number of viewers is measured.
 const consoleFor = 40 * time.Second
 
-// consoles measures what pages of the console cost the member that serves them, and the others.
+// consoles measures the cost of open pages of the console, for the member that serves them and for the other members.
 func consoles() section {
 	return section{name: "console", title: "Viewers of the console", long: true, measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
@@ -28,7 +28,7 @@ func consoles() section {
 			return nil, err
 		}
 		follower, other := members[1], members[2]
-		for i := range 50 { // a page
+		for i := range 50 { // the sequences of a page
 			if err := members[0].sequence(ctx, fmt.Sprintf("sequence-%d", i), snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED); err != nil {
 				return nil, err
 			}
@@ -42,7 +42,7 @@ func consoles() section {
 			page    string
 		}{{0, ""}, {1, "now"}, {20, "now"}, {20, "windows"}, {20, "sequences"}, {20, "events"}} {
 			stop := view(ctx, follower, row.viewers, row.page)
-			if err := pass(ctx, 5*time.Second); err != nil { // what starting took is over
+			if err := pass(ctx, 5*time.Second); err != nil { // excludes the cost of the start
 				return nil, err
 			}
 			cells := []string{strconv.Itoa(row.viewers), row.page}
@@ -90,7 +90,7 @@ func cpuOf(ctx context.Context, d time.Duration, members ...*member) (shares []f
 	return shares, nil
 }
 
-// view opens streams of a page. The function that it returns closes them, and returns an error unless all were open until then.
+// view opens streams of a page. The returned function closes them. It returns an error if a stream ended before.
 func view(ctx context.Context, m *member, viewers int, page string) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	failed := make(chan error, viewers)
@@ -125,7 +125,7 @@ func watchPage(ctx context.Context, m *member, page string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = resp.Body.Close() }() // it was only read
+	defer func() { _ = resp.Body.Close() }() // nothing was written
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("status %s", resp.Status)
 	}

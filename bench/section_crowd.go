@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// crowded measures what idle connections cost a member, and the callers of other connections. A member takes 10,000
-// connections on a port; the callers need some too.
+// crowded measures the cost of idle connections, for a member and for the callers of other connections. A member accepts
+// 10,000 connections per port; the callers need some of these.
 func crowded() section {
 	return section{name: "crowd", title: "Idle connections", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
@@ -74,7 +74,7 @@ func crowded() section {
 	}}
 }
 
-// surround opens idle connections to a member, and returns the memory that it has then.
+// surround opens idle connections to a member, and returns the member's resident memory afterwards.
 func (e *env) surround(ctx context.Context, m *member, count int, started *closers) (bytes float64, err error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/snowraft/snowraft/client"
 )
 
-// embedded compares a generator in this process, which leases its workers of members in
-// others, with libraries that make no request.
+// embedded compares a generator in this process, which leases its workers from members in
+// other processes, with libraries that make no request.
 func embedded() section {
 	const (
 		reading = "reading the clock (`time.Now`)"
@@ -67,9 +67,9 @@ func embedded() section {
 	}}
 }
 
-// issuing returns a turn of goroutines that take IDs of one generator. The ticks that its
-// lanes are ahead of the clock at rest are used up first: they are a stock and not a rate.
-// No lanes are those of a layout in which there is no such limit.
+// issuing returns a turn of goroutines that take IDs from one generator. Before the turn, it uses the ticks by which
+// the lanes are ahead of the clock at rest: these are a stock and not a rate. lanes is 0 for a layout that does not
+// limit the rate.
 func issuing(g *client.Generator, lanes, goroutines int) turn {
 	return func(ctx context.Context, d time.Duration) (figures, error) {
 		if lanes > 0 {

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// settled is the time after its start at which a member's window outlasts an election.
+	// settled is the time after a member's start at which its window outlasts an election.
 	settled = 5 * time.Second
-	// fresh is a time after its start at which the window is still short.
+	// fresh is a time after a member's start at which its window is still short.
 	fresh = time.Second
-	// invoices is the strict sequence.
+	// invoices is the name of the strict sequence.
 	invoices = "invoices"
 )
 
-// failover takes leadership from one leader after the other, in all ways, while callers request IDs and numbers.
+// failover removes leadership from successive leaders, in all ways, while callers request IDs and numbers.
 func failover() section {
 	return section{name: "failover", title: "Another leader", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
@@ -63,7 +63,7 @@ func failover() section {
 	}}
 }
 
-// failoverTable judges two ways of killing leaders, of stopping and of transferring.
+// failoverTable returns the table of the four handovers: two ways to kill a leader, a stop and a transfer.
 func failoverTable(ways []handover, of [4]handovers, count int) *table {
 	t := &table{
 		columns: []string{"three members, 64 callers each of IDs and of numbers"},

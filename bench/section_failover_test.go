@@ -49,7 +49,7 @@ func TestFailoverIsJudged(t *testing.T) {
 	}
 }
 
-// The time without a number includes calls that fail, and one that is under way when the probes are to end.
+// The time without a number includes failed calls and a call in progress at the end of the probes.
 func TestProbesNoteTheLongestGap(t *testing.T) {
 	t.Parallel()
 	p := probes{seen: map[int64]bool{}, over: make(chan struct{})}

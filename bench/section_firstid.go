@@ -7,7 +7,7 @@ import (
 	"github.com/snowraft/snowraft/client"
 )
 
-// firstID measures what the Go client takes until it has an ID.
+// firstID measures the time from the start of a Go client to its first ID.
 func firstID() section {
 	const (
 		one   = "`client.New` and `NextID`, one member"
@@ -40,7 +40,7 @@ func firstID() section {
 	}}
 }
 
-// clientTurn returns a turn that makes one client after the other, and times it until it
+// clientTurn returns a turn that creates one client after the other, and measures the time until each
 // has its first ID.
 func clientTurn(addresses []string, options ...client.Option) turn {
 	first := func(ctx context.Context) (took time.Duration, err error) {

@@ -19,14 +19,14 @@ const (
 	nextStart   = "ns to the first ID, again"
 )
 
-// subject is a process that callers call, with its figures that were measured once.
+// subject is a measured process, with the figures that are measured only once.
 type subject struct {
 	*member
 	name string
 	once figures
 }
 
-// gateways compares a member, a nonvoter and a gateway, as callers see them.
+// gateways compares a member, a nonvoter and a gateway from the view of callers.
 func gateways() section {
 	return section{name: "gateway", title: "Gateways and nonvoters", page: "gateway.md", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
@@ -59,8 +59,8 @@ func gateways() section {
 	}}
 }
 
-// startSubjects starts a cluster of three, a nonvoter and a gateway,
-// and creates the sequences that are requested.
+// startSubjects starts a cluster of three members, a nonvoter and a gateway,
+// and creates the measured sequences.
 func (e *env) startSubjects(ctx context.Context, started *closers) ([]*subject, error) {
 	members, err := e.startCluster(ctx, 3, started)
 	if err != nil {
@@ -110,7 +110,7 @@ func (e *env) startSubjects(ctx context.Context, started *closers) ([]*subject, 
 	return subjects, nil
 }
 
-// firstID starts the process and notes how long it takes until it has given an ID.
+// firstID starts the process and stores the time until the first ID as a figure.
 func (f *subject) firstID(ctx context.Context, e *env, started *closers, figure string) error {
 	elapsed := stopwatch()
 	if err := f.launch(e, started); err != nil {
@@ -130,8 +130,8 @@ func (f *subject) firstID(ctx context.Context, e *env, started *closers, figure 
 
 var sequenceNames = map[string]string{relaxedRate: "orders", strictRate: "invoices"}
 
-// turn requests IDs, numbers of a relaxed sequence and numbers of a strict one,
-// a turn each.
+// turn returns a turn that measures IDs, numbers of a relaxed sequence and numbers of a strict
+// sequence in succession.
 func (f *subject) turn(started *closers) (turn, error) {
 	ids, err := oneByOne(f.api, 64, started)
 	if err != nil {

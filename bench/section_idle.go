@@ -16,7 +16,7 @@ const (
 	resident   = "process_resident_memory_bytes"
 )
 
-// idle measures what members cost that nobody asks for anything, by their own metrics.
+// idle measures the cost of members without requests, by their own metrics.
 func idle() section {
 	return section{name: "idle", title: "An idle member", long: true, measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
@@ -28,7 +28,7 @@ func idle() section {
 		if members, err = leaderFirst(ctx, members); err != nil {
 			return nil, err
 		}
-		if err := pass(ctx, 10*time.Second); err != nil { // what starting took is over
+		if err := pass(ctx, 10*time.Second); err != nil { // excludes the cost of the start
 			return nil, err
 		}
 		before := make([]map[string]float64, len(members))
@@ -58,7 +58,7 @@ func idle() section {
 	}}
 }
 
-// pass lets time pass.
+// pass waits for the duration d.
 func pass(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
@@ -78,7 +78,7 @@ func (m *member) metrics(ctx context.Context) (map[string]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = resp.Body.Close() }() // all of it was read
+	defer func() { _ = resp.Body.Close() }() // the body was read to its end
 	all := map[string]float64{}
 	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
 		name, text, _ := strings.Cut(lines.Text(), " ")

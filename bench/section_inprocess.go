@@ -12,11 +12,11 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// wideEpoch is the epoch of layouts here.
+// wideEpoch is the epoch of the layouts of bench.
 var wideEpoch = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// inProcess compares what issues IDs without a request: a lane of the allocator,
-// as members and embedded generators have, and the libraries that there are.
+// inProcess compares issuers that need no request: a lane of the allocator, as in
+// members and embedded generators, and other libraries.
 func inProcess() section {
 	const reading = "reading the clock (`time.Now`)"
 	return section{name: "in-process", title: "IDs in process", measure: func(ctx context.Context, e *env) (t *table, err error) {
@@ -64,7 +64,7 @@ func inProcess() section {
 	}}
 }
 
-// repeat does something n times.
+// repeat returns a function that runs once n times.
 func repeat(once func() error) func(int) error {
 	return func(n int) error {
 		for range n {

@@ -7,8 +7,8 @@ import (
 	"github.com/snowraft/snowraft/client"
 )
 
-// modes measures each way in which a program can get IDs: what its caller waits for one,
-// and the most that a process gets.
+// modes measures each way in which a program can get IDs: the time that a caller waits for an ID,
+// and the greatest rate of a process.
 func modes() section {
 	return section{name: "modes", title: "Which mode for whom", page: "client.md", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
@@ -68,8 +68,8 @@ func modes() section {
 	}}
 }
 
-// drained makes a turn of another one before which the buffer is emptied: what it holds
-// is a stock and not a rate.
+// drained returns a turn that empties the buffer and then runs another turn: the IDs in the buffer are
+// a stock and not a rate.
 func drained(ids *client.Buffer, turn turn) turn {
 	return func(ctx context.Context, d time.Duration) (figures, error) {
 		for range ids.Stats().Level {
@@ -81,8 +81,8 @@ func drained(ids *client.Buffer, turn turn) turn {
 	}
 }
 
-// mode makes a turn of two: of one that measures the time for an ID, when few are requested,
-// and of one that measures how many there can be.
+// mode returns a turn that consists of two turns: latency measures the time per ID at a low rate, most measures
+// the greatest rate.
 func mode(latency, most turn) turn {
 	return func(ctx context.Context, d time.Duration) (figures, error) {
 		all, err := latency(ctx, d)

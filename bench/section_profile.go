@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/internal/load"
 )
 
-// serving is a server whose time is looked at.
+// serving is a profiled server.
 type serving struct {
 	*child
 	profile string
@@ -19,7 +19,7 @@ type serving struct {
 	times   map[string]float64 // in ms, by part
 }
 
-// profile says where the time of unary calls goes, in an empty method's server and in a
+// profile measures the parts of the time of unary calls, in the server of an empty method and in a
 // member. Each is the test program of the package server, in a process of its own.
 func profile() section {
 	return section{name: "profile", title: "Where the time of a unary call goes", measure: func(ctx context.Context, e *env) (t *table, err error) {
@@ -43,10 +43,10 @@ func profile() section {
 			return nil, err
 		}
 		for _, s := range servers {
-			if err := s.stop(); err != nil { // it writes the profile then
+			if err := s.stop(); err != nil { // writes the profile
 				return nil, err
 			}
-			s.done <- nil // for the stop at the end
+			s.done <- nil // lets the stop at the end return
 			if s.times, err = profiled(ctx, program, s.profile); err != nil {
 				return nil, err
 			}
@@ -55,7 +55,7 @@ func profile() section {
 	}}
 }
 
-// startServing starts an empty method's server and a member.
+// startServing starts the server of an empty method and a member.
 func (e *env) startServing(program, dir string, started *closers) (servers []*serving, err error) {
 	for _, name := range []string{"empty", "member"} {
 		s := &serving{profile: filepath.Join(dir, name+".out")}

@@ -18,8 +18,8 @@ const (
 	pipelined = "INCR/s, pipelined"
 )
 
-// redisProtocol compares INCR with a Redis, by the client that comes with it: relaxed
-// sequences with a Redis without persistence, strict ones with one that syncs each write.
+// redisProtocol compares INCR with Redis, through the client that comes with Redis. It compares relaxed
+// sequences with a Redis without persistence, and strict sequences with a Redis that syncs each write.
 func redisProtocol() section {
 	const (
 		memory = "Redis without persistence"
@@ -105,8 +105,8 @@ func (e *env) startRedis(ctx context.Context, started *closers, args ...string) 
 }
 
 // incr returns a turn of redis-benchmark: half of the time without pipelining, half
-// with it. How many requests fit into that is found out by the first turn, which does
-// not count.
+// with it. The first turn, which does not count, measures the number of requests that fit into
+// a turn.
 func incr(address, key string) turn {
 	rates := figures{single: 20_000, pipelined: 100_000}
 	return func(ctx context.Context, d time.Duration) (figures, error) {
@@ -125,7 +125,7 @@ func incr(address, key string) turn {
 
 var perSecond = regexp.MustCompile(`([0-9.]+) requests per second`)
 
-// redisBenchmark returns INCRs a second.
+// redisBenchmark returns the number of INCRs per second.
 func redisBenchmark(ctx context.Context, address, key string, pipeline, requests int) (float64, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -5,10 +5,10 @@ import (
 	"regexp"
 )
 
-// scalePage has the tables of the sections about growth.
+// scalePage is the page with the tables of the sections about growth.
 const scalePage = "scale.md"
 
-// scales are the sections about growth that Go tests are the source of.
+// scales returns the sections about growth whose source is a Go test.
 func scales() []section {
 	return []section{
 		{name: "scale", title: "Holders, simulated", page: scalePage, long: true, measure: herds().measure},
@@ -16,7 +16,7 @@ func scales() []section {
 	}
 }
 
-// herds reads what a simulation logs of holders that begin together.
+// herds reads the log of a simulation of holders that start together.
 func herds() suite {
 	s := suite{columns: []string{
 		"embedded generators", "commands a second at full windows", "in the busiest of 20 minutes",
@@ -44,10 +44,10 @@ func herds() suite {
 	return s
 }
 
-// rate writes commands a second, of which there may be less than one.
+// rate formats a number of commands per second, which may be less than 1.
 func rate(x float64) string { return digits(x, 2) }
 
-// costs reads the times of commands in a small and a large state.
+// costs reads the times of commands in a small state and in a large state.
 func costs() suite {
 	s := suite{
 		runs: []goTest{{

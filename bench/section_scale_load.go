@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// tenantLayout has enough workers for the largest number of holders.
+	// tenantLayout is a layout with enough workers for the largest number of holders.
 	tenantLayout = "tenants"
 	tenantWindow = 10 * time.Minute
 	// tenantFor is the time for which the load of full windows is measured.
 	tenantFor = 20 * time.Second
 )
 
-// scaleLoad makes the calls of many embedded generators, on few connections.
+// scaleLoad measures the calls of many embedded generators, on few connections.
 func scaleLoad() section {
 	return section{name: "scale-load", title: "Holders, as real load", page: scalePage, long: true, measure: func(ctx context.Context, e *env) (*table, error) {
 		g := &growth{columns: []string{"embedded generators on three members", "10,000", "100,000"}}
@@ -87,16 +87,16 @@ func (e *env) measureTenants(ctx context.Context, g *growth, holders int) (err e
 	return g.addStart(ctx, e, follower, &started)
 }
 
-// tenants are many holders of workers, of one process.
+// tenants is a group of many holders of workers in one process.
 type tenants struct {
 	nonce  [16]byte
 	grants []*snowraftv1.Grant
 	next   atomic.Int64
-	// granted counts the calls for a worker that were answered.
+	// granted is the number of answered calls for a worker.
 	granted atomic.Int64
 }
 
-// acquireAll has all acquire a worker, as fast as a few hundred callers can.
+// acquireAll acquires a worker for each holder, as fast as a few hundred callers can.
 func (c *tenants) acquireAll(ctx context.Context, leader *member) (took time.Duration, err error) {
 	var started closers
 	defer started.close(&err)
@@ -136,7 +136,7 @@ func (c *tenants) acquireAll(ctx context.Context, leader *member) (took time.Dur
 	return took, nil
 }
 
-// extendAt has holders extend their windows one after the other, so many a second, and notes what that costs.
+// extendAt extends the windows of one holder after the other, at a rate per second, and adds the cost to g.
 func (c *tenants) extendAt(ctx context.Context, g *growth, leader, follower *member, rate float64) (err error) {
 	var started closers
 	defer started.close(&err)
@@ -183,5 +183,5 @@ func (c *tenants) extendAt(ctx context.Context, g *growth, leader, follower *mem
 	return nil
 }
 
-// digitsOf makes a format of [digits].
+// digitsOf returns [digits] with n digits as a format.
 func digitsOf(n int) format { return func(x float64) string { return digits(x, n) } }

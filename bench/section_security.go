@@ -13,7 +13,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// security compares an open member with secured ones: what a token costs, what TLS does, and both.
+// security compares an open member with secured members: it measures the cost of a token, of TLS, and of both.
 func security() section {
 	const (
 		clients = 64
@@ -91,17 +91,17 @@ func security() section {
 	}}
 }
 
-// relaxedName is the sequence of the Redis clients of security.
+// relaxedName is the name of the sequence for the Redis clients of security.
 const relaxedName = "bench"
 
-// guarded is a member with a secret, and what gets into it; the zero value but for the member is an open one.
+// guarded is a member with a secret, and the credentials for it. A guarded with only the member set is an open member.
 type guarded struct {
 	*member
 	admin load.Access
-	text  string // of a token for IDs and numbers
+	text  string // text of a token for IDs and numbers
 }
 
-// byToken is the access of an application.
+// byToken returns the access of an application.
 func (g *guarded) byToken(overTLS bool) load.Access {
 	a := load.Access{Token: g.text}
 	if overTLS {
@@ -111,7 +111,7 @@ func (g *guarded) byToken(overTLS bool) load.Access {
 	return a
 }
 
-// startSecured starts a member of its own with a secret, and makes a token.
+// startSecured starts a cluster of one member with a secret, and creates a token.
 func (e *env) startSecured(ctx context.Context, started *closers, flags ...string) (*guarded, error) {
 	dir, err := e.temp("secret")
 	if err != nil {
@@ -140,7 +140,7 @@ func (e *env) startSecured(ctx context.Context, started *closers, flags ...strin
 	return g, g.await(ctx, g.token)
 }
 
-// token makes the token, which succeeds once the member has a leader.
+// token creates the token. It succeeds once the cluster has a leader.
 func (g *guarded) token(ctx context.Context) error {
 	conn, err := load.Dial(g.api, g.admin)
 	if err != nil {
@@ -155,7 +155,7 @@ func (g *guarded) token(ctx context.Context) error {
 	return errors.Join(err, conn.Close())
 }
 
-// sequences creates what the Redis clients need.
+// sequences creates the sequence for the Redis clients.
 func (g *guarded) sequences(ctx context.Context) error {
 	conn, err := load.Dial(g.api, g.admin)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// startup measures the time to a first ID, the connection included.
+// startup measures the time to a first ID, including the connection.
 func startup() section {
 	const ours = "a gRPC connection and `GenerateIds`"
 	return section{name: "startup", title: "First ID after connecting", measure: func(ctx context.Context, e *env) (t *table, err error) {
@@ -41,7 +41,7 @@ func firstIDs(address string) turn {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = conn.Close() }() // only ever says that it was closed before
+		defer func() { _ = conn.Close() }() // its only error is that it was closed before
 		first := &load.IDs{Client: snowraftv1.NewIdServiceClient(conn), Request: &snowraftv1.GenerateIdsRequest{Count: 1}, Timeout: callTimeout}
 		return first.Call(ctx, got)
 	})})

@@ -7,13 +7,13 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// streamRow is a row of the table of streams.
+// streamRow is a row of the table about streams.
 type streamRow struct {
 	name     string
-	sequence string // empty: IDs
+	sequence string // name of the sequence; empty: IDs
 	clients  int
-	callers  int // of each client
-	// The targets are ratios; 0 for none.
+	callers  int // per client
+	// The targets are ratios; 0 if there is no target.
 	ofEcho, ofEarlier, p99 float64
 }
 
@@ -27,7 +27,7 @@ var streamRows = []streamRow{
 	{name: "strict numbers, 1,000 callers", sequence: invoices, clients: 1, callers: 1000, ofEarlier: 1.3, p99: 1},
 }
 
-// streamed compares the Go client, and members, with both before there were streams, and with what streams can carry at most.
+// streamed compares the Go client and members with their versions before streams, and with the greatest rate of streams.
 func streamed() section {
 	return section{name: "streams", title: "The Go client over streams", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
@@ -83,7 +83,7 @@ func (e *env) driven(ctx context.Context, name string, started *closers) (d driv
 	return d, members, members[0].sequence(ctx, invoices, snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT)
 }
 
-// add adds the row of the four contenders' rounds, and notes whether its targets are met.
+// add adds a row with the rounds of the four contenders, and notes that state whether its targets are met.
 func (r streamRow) add(t *table, rounds [][]figures) {
 	present, earlier, alike, echo := rounds[0], rounds[1], rounds[2], rounds[3]
 	ofEarlier, ofEcho, slower := valuesOf(present, calls, earlier), valuesOf(present, calls, echo), valuesOf(present, p99, earlier)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Ratios are those of turns of one round, and each row has targets of its own.
+// Ratios compare turns of the same round, and each row has its own targets.
 func TestStreamRowIsJudged(t *testing.T) {
 	t.Parallel()
 	rounds := func(p99s float64, rates ...float64) (all []figures) {
@@ -38,7 +38,7 @@ func TestStreamRowIsJudged(t *testing.T) {
 
 func TestDriverWithoutHistory(t *testing.T) {
 	t.Parallel()
-	e := &env{root: t.TempDir(), dir: t.TempDir()} // as a shallow clone: the commit is missing
+	e := &env{root: t.TempDir(), dir: t.TempDir()} // like a shallow clone: the commit is missing
 	if _, err := e.git(t.Context(), "init", "--quiet"); err != nil {
 		t.Skip(err)
 	}

@@ -6,8 +6,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// strict measures a strict sequence through the Go client, next to a method that
-// does nothing.
+// strict measures a strict sequence through the Go client, next to an empty method.
 func strict() section {
 	const (
 		sequence = "invoices"

@@ -42,7 +42,7 @@ func traces() section {
 			if of.name != off {
 				environ = []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + sink}
 			}
-			members, err := e.startCluster(ctx, 1, &started, environ...) // spans of one leave while others have their turns
+			members, err := e.startCluster(ctx, 1, &started, environ...) // a member may export spans during other contenders' turns
 			if err != nil {
 				return nil, err
 			}
@@ -63,7 +63,7 @@ func traces() section {
 	}}
 }
 
-// sampling is a caller that sends a sampled trace context with every so many calls; 0: with none.
+// sampling is a caller that sends a sampled trace context with one of every calls; never if every is 0.
 type sampling struct {
 	load.Caller
 	every, calls int

@@ -2,7 +2,7 @@ package main
 
 import "context"
 
-// unary compares single IDs, each in a call of its own, with an empty gRPC method.
+// unary compares single IDs, each in a separate call, with an empty gRPC method.
 func unary() section {
 	const (
 		clients = 64

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// stopwatch starts one and returns what tells the time since; only this file
+// stopwatch starts a stopwatch and returns a function that returns the elapsed time. Only this file
 // reads the clock.
 func stopwatch() (elapsed func() time.Duration) {
 	began := time.Now()
@@ -15,7 +15,7 @@ func stopwatch() (elapsed func() time.Duration) {
 // wall returns the time.
 func wall() time.Time { return time.Now() }
 
-// readClock reads the clock n times, as whoever issues an ID does.
+// readClock reads the clock n times, like an issuer of IDs.
 func readClock(n int) error {
 	var sum int64
 	for range n {

@@ -14,21 +14,21 @@ import (
 	"time"
 )
 
-// suite is a table of what Go benchmarks and tests of the repository report.
+// suite is a table of the results of Go benchmarks and tests of the repository.
 type suite struct {
 	runs    []goTest
 	columns []string
 	rows    []suiteRow
 }
 
-// suiteRow is labels and then readings.
+// suiteRow is a row of labels, followed by readings.
 type suiteRow struct {
 	labels []string
 	cells  []cell
 }
 
-// cell is one reading: "Lane/lanes=1 M-ids/s" is of the benchmark BenchmarkLane/lanes=1,
-// a name of goTest.logs one of a test's log.
+// cell is one reading. "Lane/lanes=1 M-ids/s" is a reading of the benchmark BenchmarkLane/lanes=1; a name in
+// goTest.logs is a reading of a test's log.
 type cell struct {
 	reading string
 	format  format
@@ -37,30 +37,29 @@ type cell struct {
 // goTest is one run of go test.
 type goTest struct {
 	pkg string
-	// bench is what go test -bench takes; empty for a test.
+	// bench is the value of go test -bench; empty for a test.
 	bench string
-	// benchtime, if set, goes instead of the duration of a turn; what has it is run
-	// once and not in rounds if once is set.
+	// benchtime, if set, replaces the duration of a turn. If once is set, the benchmark runs once and not in rounds.
 	benchtime string
 	once      bool
-	// run is what go test -run takes, of a test whose log has readings: the first
-	// group of each expression. Where there are several, the largest counts.
+	// run is the value of go test -run, for a test whose log has readings. The first group of each expression in logs
+	// is the reading. If there are several matches, the largest reading counts.
 	run string
-	// flags are those of the test itself.
+	// flags is the flags of the test itself.
 	flags []string
 	logs  map[string]*regexp.Regexp
 }
 
-// reading is what was reported under a name.
+// reading is the values reported under a name.
 type reading struct {
 	values  []float64
 	largest bool
 }
 
-// longestBenchtime is Go's own: what is measured in nanoseconds needs no longer turns.
+// longestBenchtime is Go's default. Operations that take nanoseconds need no longer turns.
 const longestBenchtime = time.Second
 
-// measure runs go test and shows what it reports.
+// measure runs go test and returns a table of the results.
 func (s suite) measure(ctx context.Context, e *env) (*table, error) {
 	readings := map[string]*reading{}
 	var commands []string
@@ -108,7 +107,7 @@ func (r *reading) value() float64 {
 	return largest
 }
 
-// args are those of the go command.
+// args returns the arguments of the go command.
 func (r goTest) args(e *env) []string {
 	if r.bench == "" {
 		return append([]string{"test", "./" + r.pkg, "-count", "1", "-v", "-run", r.run}, r.flags...)
@@ -123,7 +122,7 @@ func (r goTest) args(e *env) []string {
 	return []string{"test", "./" + r.pkg, "-run", "^$", "-timeout", "30m", "-benchtime", benchtime, "-count", count, "-bench", r.bench}
 }
 
-// quoted quotes arguments for a shell where they need it.
+// quoted joins arguments for a shell, with quotes where necessary.
 func quoted(args []string) []string {
 	var all []string
 	for _, arg := range args {
@@ -135,7 +134,7 @@ func quoted(args []string) []string {
 	return all
 }
 
-// read finds the readings in what go test prints.
+// read finds the readings in the output of go test.
 func (r goTest) read(out []byte, into map[string]*reading) {
 	add := func(name, text string, largest bool) {
 		value, err := strconv.ParseFloat(text, 64)
@@ -158,11 +157,11 @@ func (r goTest) read(out []byte, into map[string]*reading) {
 			continue
 		}
 		name := processors.ReplaceAllString(strings.TrimPrefix(fields[0], "Benchmark"), "")
-		for i := 2; i+1 < len(fields); i += 2 { // the name, how often, then values and their units
+		for i := 2; i+1 < len(fields); i += 2 { // fields: name, iterations, then pairs of value and unit
 			add(name+" "+fields[i+1], fields[i], false)
 		}
 	}
 }
 
-// processors is how go test ends the name of a benchmark, unless there is only one.
+// processors is the suffix that go test adds to the name of a benchmark, unless there is only one processor.
 var processors = regexp.MustCompile(`-[0-9]+$`)

@@ -2,7 +2,7 @@ package main
 
 import "regexp"
 
-// suites are the sections that Go benchmarks and tests are the source of.
+// suites returns the sections whose source is Go benchmarks and tests.
 func suites() []section {
 	of := func(name, title string, s suite) section {
 		return section{name: name, title: title, measure: s.measure}
@@ -98,7 +98,7 @@ func lanes() suite {
 	return s
 }
 
-// waiting reads what tests with a simulated clock log.
+// waiting reads the logs of tests with a simulated clock.
 func waiting() suite {
 	calls := func(of, delay string) *regexp.Regexp {
 		return regexp.MustCompile(delay + `, ` + of + `: ([0-9]+) calls waited`)
@@ -159,7 +159,7 @@ func manyState() suite {
 	}
 }
 
-// stateRow has what it is about behind the reading.
+// stateRow returns a row with a reading and, after it, a text about the reading.
 func stateRow(label, bench, about string) suiteRow {
 	return suiteRow{[]string{label}, []cell{{bench + " ns/op", nanoseconds}, {bench + " ns/op", func(float64) string { return about }}}}
 }

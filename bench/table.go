@@ -2,17 +2,17 @@ package main
 
 import "strings"
 
-// table is what a section measured.
+// table is the result of a section.
 type table struct {
 	columns []string
 	rows    [][]string
-	// notes stand below, a line each: targets and whether they are met.
+	// notes is the lines below the table: each states a target and whether it is met.
 	notes []string
-	// how says what the numbers are, if they are not medians of the rounds.
+	// how is the description of the numbers if they are not medians of the rounds.
 	how string
 }
 
-// markdown writes the table, and its notes as a list.
+// markdown returns the table in Markdown, with its notes as a list.
 func (t *table) markdown() string {
 	var b strings.Builder
 	line := func(cells []string) {

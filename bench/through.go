@@ -20,7 +20,7 @@ func openClient(addresses []string, started *closers) (*client.Client, error) {
 	return c, err
 }
 
-// openGenerator returns an embedded generator all of whose lanes have a window.
+// openGenerator returns an embedded generator after all its lanes have a window.
 func openGenerator(ctx context.Context, c *client.Client, started *closers, opts ...client.GeneratorOption) (*client.Generator, error) {
 	g, err := client.NewGenerator(c, append([]client.GeneratorOption{client.WithGeneratorHolder("bench")}, opts...)...)
 	if err != nil {
@@ -40,7 +40,7 @@ func openGenerator(ctx context.Context, c *client.Client, started *closers, opts
 	})
 }
 
-// singly are callers that request one thing at a time, all by the same function.
+// singly returns callers that each make one request at a time through next.
 func singly(callers int, next func(context.Context) error) []load.Caller {
 	all := make([]load.Caller, callers)
 	for i := range all {
@@ -52,7 +52,7 @@ func singly(callers int, next func(context.Context) error) []load.Caller {
 	return all
 }
 
-// coalesced are callers of one Go client that request one ID at a time.
+// coalesced returns callers that share a Go client and request one ID at a time.
 func coalesced(c *client.Client, callers int) []load.Caller {
 	all := make([]load.Caller, callers)
 	for i := range all {
@@ -61,7 +61,7 @@ func coalesced(c *client.Client, callers int) []load.Caller {
 	return all
 }
 
-// coalescedNumbers are callers of one Go client that request one number at a time.
+// coalescedNumbers returns callers that share a Go client and request one number at a time.
 func coalescedNumbers(c *client.Client, sequence string, callers int) []load.Caller {
 	all := make([]load.Caller, callers)
 	for i := range all {
@@ -70,7 +70,7 @@ func coalescedNumbers(c *client.Client, sequence string, callers int) []load.Cal
 	return all
 }
 
-// oneByOne are callers that make a call of GenerateIds for each ID, over one connection.
+// oneByOne returns callers that share a connection and call GenerateIds for each ID.
 func oneByOne(address string, callers int, started *closers) ([]load.Caller, error) {
 	return oneByOneWith(address, callers, started, load.Access{})
 }
@@ -81,7 +81,7 @@ func oneByOneWith(address string, callers int, started *closers, access load.Acc
 	})
 }
 
-// numbering are callers that make a call of Next for each number, over one connection.
+// numbering returns callers that share a connection and call NextNumbers for each number.
 func numbering(address, sequence string, callers int, started *closers) ([]load.Caller, error) {
 	return overOne(address, callers, started, func(conn *grpc.ClientConn) load.Caller {
 		return &load.Next{Client: snowraftv1.NewSequenceServiceClient(conn), Request: &snowraftv1.NextNumbersRequest{Sequence: sequence, Count: 1}, Timeout: callTimeout}

@@ -1,7 +1,7 @@
-// Command driver calls a cluster through the Go client, when it is asked to, and returns what it measured.
+// Command driver calls a cluster through the Go client on request, and returns the measured figures.
 //
-// It is built with the client of this tree and with that of an earlier commit. So it uses nothing of Snowraft except the
-// part of the client that both have, and does not use internal/load, which may differ too.
+// It is built with the client of this tree and with the client of an earlier commit. So it uses only the part of the
+// client that both versions have. It does not use internal/load, which may differ too.
 package main
 
 import (
@@ -50,8 +50,8 @@ func serve(w http.ResponseWriter, r *http.Request) {
 // plan is the work of a run.
 type plan struct {
 	addresses        []string
-	sequence         string // empty: IDs
-	clients, callers int    // callers of each client
+	sequence         string // name of the sequence; empty: IDs
+	clients, callers int    // callers: per client
 	warm, duration   time.Duration
 }
 
@@ -72,20 +72,20 @@ const (
 	over
 )
 
-// sampled is the number of calls of which one is timed, unless the caller is alone: reading the clock for each would be a
-// good part of the work.
+// sampled is the number of calls per timed call, unless there is only one caller: reading the clock for each call would be
+// a large part of the work.
 const sampled = 16
 
-// caller makes calls, one after the other, and counts those that end in the phase of measuring.
+// caller makes calls, one after the other, and counts the calls that end in the measuring phase.
 type caller struct {
 	next  func(context.Context) (int64, error)
-	every int // calls of which one is timed
+	every int // number of calls per timed call
 
 	calls int
 	took  []time.Duration
 }
 
-// run calls until the phase is over; it notes that the first call has ended.
+// run makes calls until the phase is over. It calls began.Done after the first call.
 func (c *caller) run(ctx context.Context, phase *atomic.Int32, began *sync.WaitGroup) error {
 	_, err := c.next(ctx)
 	began.Done()
@@ -112,7 +112,7 @@ func (c *caller) run(ctx context.Context, phase *atomic.Int32, began *sync.WaitG
 	}
 }
 
-// run opens clients, has all callers call, and closes the clients again.
+// run opens clients, runs all callers, and closes the clients.
 func (p plan) run(ctx context.Context) (map[string]float64, error) {
 	callers, closeAll, err := p.open()
 	defer closeAll()
@@ -194,7 +194,7 @@ func (p plan) open() (callers []*caller, closeAll func(), err error) {
 	return callers, closeAll, nil
 }
 
-// pass lets time pass.
+// pass waits for the duration d.
 func pass(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
