@@ -85,7 +85,7 @@ func TestContendersTakeTurns(t *testing.T) {
 	}
 }
 
-func TestATurnThatFails(t *testing.T) {
+func TestFailedTurn(t *testing.T) {
 	t.Parallel()
 	failing := contender{name: "us", turn: func(context.Context, time.Duration) (figures, error) { return nil, errors.New("broken") }}
 	_, err := comparison{contenders: []contender{failing}}.measure(t.Context(), &env{options: options{rounds: 1, duration: time.Second}})

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestTablesReplaceWhatIsBetweenTheirMarkers(t *testing.T) {
+func TestTablesReplaceTextBetweenMarkers(t *testing.T) {
 	t.Parallel()
 	const text = "# Title\n\n<!-- bench: one -->\n| old |\n\nMore.\n<!-- /bench -->\n\nProse.\n\n<!-- bench: two -->\n<!-- /bench -->\nEnd.\n"
 	got, err := replace(text, "two", "| new |\n")
@@ -27,7 +27,7 @@ func TestTablesReplaceWhatIsBetweenTheirMarkers(t *testing.T) {
 	}
 }
 
-func TestMarkersHaveToBeRight(t *testing.T) {
+func TestInvalidMarkersRejected(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"no marker":              "# Title\n",

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestPartsOfAProfile(t *testing.T) {
+func TestProfileParts(t *testing.T) {
 	t.Parallel()
 	const traces = `File: server.test
 Type: cpu

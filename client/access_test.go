@@ -74,7 +74,7 @@ func (s *secured) pem(t *testing.T) []byte {
 // plainly returns the server option for plain TCP.
 var plainly = grpc.Creds(insecure.NewCredentials())
 
-func TestTokenWithPinIsAllThatClientsNeed(t *testing.T) {
+func TestTokenWithPinSuffices(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t)
 	other := trust.NewSecret().Authority()
@@ -193,7 +193,7 @@ func TestOldPinIsExplained(t *testing.T) {
 	}
 }
 
-func TestAccessOptionsThatContradict(t *testing.T) {
+func TestContradictingAccessOptionsRejected(t *testing.T) {
 	t.Parallel()
 	text := trust.Token{ID: 7, Secret: trust.NewTokenSecret()}.Text()
 	pem := trust.NewSecret().Authority().PEM()

@@ -11,7 +11,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-func TestBlocksOfACluster(t *testing.T) {
+func TestBlocksInCluster(t *testing.T) {
 	t.Parallel()
 	c := startNumberCluster(t, 3)
 	c.create(&snowraftv1.Sequence{Name: "s", Mode: relaxed})

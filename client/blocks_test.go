@@ -109,7 +109,7 @@ func openBlocks(t *testing.T, w *ward, opts ...BlocksOption) *Blocks {
 	return b
 }
 
-func TestBlocksGiveOutNumbers(t *testing.T) {
+func TestBlocksIssueNumbers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &ward{delay: 5 * time.Millisecond, generation: 1, next: 1}
 		b := openBlocks(t, w)
@@ -159,7 +159,7 @@ func mustNext(t *testing.T, b *Blocks, want int64) {
 	}
 }
 
-func TestBlocksHearOfChanges(t *testing.T) {
+func TestBlocksLearnChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &ward{delay: 5 * time.Millisecond, generation: 1, next: 1}
 		b := openBlocks(t, w, WithBlocksRefresh(time.Second))

@@ -9,7 +9,7 @@ import (
 	"github.com/snowraft/snowraft/client"
 )
 
-func TestBufferOfACluster(t *testing.T) {
+func TestBufferInCluster(t *testing.T) {
 	t.Parallel()
 	c := startNumberCluster(t, 1)
 	cl := c.client()

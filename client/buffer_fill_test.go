@@ -40,7 +40,7 @@ func TestBufferFillsAtTheThreshold(t *testing.T) {
 	})
 }
 
-func TestBufferFillsByTheTimer(t *testing.T) {
+func TestBufferFillsByTimer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{}
 		b := openBuffer(t, s, WithBufferSize(1000, 1000), WithBufferInterval(time.Second), WithBufferAge(time.Hour))
@@ -98,7 +98,7 @@ func TestBufferLoadJumps(t *testing.T) {
 	})
 }
 
-func TestBufferNeverToBeFilled(t *testing.T) {
+func TestBufferCannotBeFilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{err: &Error{Reason: rpc.UnknownLayout}}
 		b := openBuffer(t, s)

@@ -14,7 +14,7 @@ import (
 )
 
 // A problem that prevents one member from issuing IDs fails no call and costs hardly any time.
-func TestAnotherMemberIsAsked(t *testing.T) {
+func TestAnotherMemberIsCalled(t *testing.T) {
 	t.Parallel()
 	for _, refusal := range []struct {
 		code   codes.Code
@@ -38,7 +38,7 @@ func TestAnotherMemberIsAsked(t *testing.T) {
 }
 
 // A refusal that every member would return ends the call at once. The error names the member that refused.
-func TestRefusalsThatAreFinal(t *testing.T) {
+func TestFinalRefusals(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 3)
 	c := f.client(f.addrs())
@@ -119,7 +119,7 @@ func TestReasonsAreRemembered(t *testing.T) {
 }
 
 // If all members report that they cannot issue, the client calls them anyway, because they return the reason.
-func TestUnhealthyMembersSayWhy(t *testing.T) {
+func TestUnhealthyMembersReturnReason(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 2)
 	c := f.client(f.addrs())

@@ -86,7 +86,7 @@ func TestNumbersComeOnceAfterRetry(t *testing.T) {
 }
 
 // A request on a stream that fails when no caller waits is not repeated.
-func TestRequestIsNotRepeatedForCallersThatLeft(t *testing.T) {
+func TestRequestWithoutCallersIsNotRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, requests := shipping(0)
 		ctx, cancel := context.WithCancel(t.Context())

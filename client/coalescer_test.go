@@ -69,7 +69,7 @@ func TestSlowCalls(t *testing.T) {
 }
 
 // A caller with a large request has a call of its own, which delays no other caller.
-func TestLargeRequestsGoAlone(t *testing.T) {
+func TestLargeRequestsAreNotShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := true
 		a := newAirport(func() (time.Duration, error) {

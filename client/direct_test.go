@@ -14,7 +14,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-func TestOneShotAsksGivenMembersInOrder(t *testing.T) {
+func TestOneShotCallsGivenMembersInOrder(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 3)
 	c := f.client(f.addrs()[:2], WithOneShot())

@@ -51,7 +51,7 @@ func throughout(t *testing.T, d time.Duration, do func()) {
 	}
 }
 
-func TestGeneratorWithAWrongClockFromTheStart(t *testing.T) {
+func TestGeneratorStartsWithWrongClock(t *testing.T) {
 	t.Parallel()
 	hosts := startHosts(t, 3)
 	for what, c := range map[string]struct {
@@ -108,7 +108,7 @@ func TestGeneratorWithAWrongClockFromTheStart(t *testing.T) {
 	}
 }
 
-func TestGeneratorWhoseClockJumps(t *testing.T) {
+func TestGeneratorClockJumps(t *testing.T) {
 	t.Parallel()
 	hosts := startHosts(t, 3)
 	for what, c := range map[string]struct {
@@ -172,7 +172,7 @@ func TestGeneratorWhoseClockJumps(t *testing.T) {
 }
 
 // A generator waits for a clock that is set back a little, and IDs stay in order.
-func TestGeneratorWhoseClockIsSetBackALittle(t *testing.T) {
+func TestGeneratorClockSetBackALittle(t *testing.T) {
 	t.Parallel()
 	hosts := startHosts(t, 1)
 	hand := newHandClock()
@@ -193,7 +193,7 @@ func TestGeneratorWhoseClockIsSetBackALittle(t *testing.T) {
 }
 
 // Under the policy swap, a generator whose clock moved backwards acquires another worker, and no ID repeats.
-func TestGeneratorWhoseClockWentBackUnderSwap(t *testing.T) {
+func TestGeneratorClockMovedBackwardsUnderSwap(t *testing.T) {
 	t.Parallel()
 	hosts := startHosts(t, 1, func(c *server.Config) { c.Rollback = "swap" })
 	hand := newHandClock()
@@ -226,7 +226,7 @@ func TestGeneratorWhoseClockWentBackUnderSwap(t *testing.T) {
 }
 
 // If no member can be reached, the monotonic clock shows the jump.
-func TestGeneratorWhoseClockJumpsWithoutACluster(t *testing.T) {
+func TestGeneratorClockJumpsWithoutCluster(t *testing.T) {
 	t.Parallel()
 	hosts := startHosts(t, 1)
 	hand := newHandClock()

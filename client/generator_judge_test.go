@@ -130,7 +130,7 @@ func (c *court) fine() {
 	}
 }
 
-func TestJudgeAsksMoreOftenWhileTheClockIsWrong(t *testing.T) {
+func TestJudgeQueriesMoreOftenWhileClockIsWrong(t *testing.T) {
 	inCourt(t, 0, func(c *court) {
 		c.pass(61 * time.Second)
 		if c.asked() != 4 {
@@ -164,7 +164,7 @@ func TestJudgeLearnsTheLimits(t *testing.T) {
 }
 
 // The judge detects a clock that moves backwards long after a member last reported the observed clock.
-func TestJudgeLetsTheObservedClockGoOn(t *testing.T) {
+func TestJudgeAdvancesObservedClock(t *testing.T) {
 	inCourt(t, 0, func(c *court) {
 		c.pass(100 * time.Millisecond)
 		c.says(func(w *witness) { w.gone = true })
@@ -179,7 +179,7 @@ func TestJudgeLetsTheObservedClockGoOn(t *testing.T) {
 }
 
 // An operator can lower an observed clock that was too high.
-func TestJudgeFollowsAnObservedClockThatIsLowered(t *testing.T) {
+func TestJudgeFollowsLoweredObservedClock(t *testing.T) {
 	inCourt(t, 0, func(c *court) {
 		c.says(func(w *witness) { w.observed = time.Hour })
 		c.pass(21 * time.Second)

@@ -18,7 +18,7 @@ import (
 
 // Without quorum, generators issue to the end of their windows, and then wait or fail, depending on their options. They
 // resume when there is a quorum again.
-func TestGeneratorsWithoutAMajority(t *testing.T) {
+func TestGeneratorsWithoutQuorum(t *testing.T) {
 	t.Parallel()
 	const window = 4 * time.Second
 	hosts := startHosts(t, 3, func(c *server.Config) { c.MaxWindow = window })
@@ -112,7 +112,7 @@ func TestGeneratorNoWaitAwaitsFirstWindow(t *testing.T) {
 
 // An application that crashes in a loop does not exhaust the workers, because its windows are short: it starts more
 // often than there are workers. With the same name, it acquires its former worker when the window has passed.
-func TestGeneratorsThatCrashInALoop(t *testing.T) {
+func TestGeneratorsCrashInLoop(t *testing.T) {
 	t.Parallel()
 	hosts := startHosts(t, 1)
 	layout := hosts[0].narrow("narrow", 4)
@@ -245,7 +245,7 @@ func TestGeneratorsOfEqualContainers(t *testing.T) {
 }
 
 // If all workers are held, the error names the time at which a worker becomes free, and the generator acquires it then.
-func TestGeneratorsWithoutAFreeWorker(t *testing.T) {
+func TestGeneratorsWithoutFreeWorker(t *testing.T) {
 	t.Parallel()
 	const lanes = 64
 	hosts := startHosts(t, 1)

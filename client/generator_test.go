@@ -142,7 +142,7 @@ func TestGeneratorOptions(t *testing.T) {
 }
 
 // Without a cluster, calls wait for their whole timeout, and Close does not wait.
-func TestGeneratorWithoutACluster(t *testing.T) {
+func TestGeneratorWithoutCluster(t *testing.T) {
 	t.Parallel()
 	g := embed(t, newApplication(t, []string{"127.0.0.1:1"}))
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -174,7 +174,7 @@ func TestGeneratorWithoutACluster(t *testing.T) {
 }
 
 // If the client is closed before there is a window, calls fail with ErrClosed at once.
-func TestGeneratorOfAClosedClient(t *testing.T) {
+func TestGeneratorOfClosedClient(t *testing.T) {
 	t.Parallel()
 	c := newApplication(t, []string{"127.0.0.1:1"})
 	g := embed(t, c)
@@ -188,7 +188,7 @@ func TestGeneratorOfAClosedClient(t *testing.T) {
 }
 
 // While the layout does not exist, calls fail at once.
-func TestGeneratorOfAnUnknownLayout(t *testing.T) {
+func TestGeneratorOfUnknownLayout(t *testing.T) {
 	t.Parallel()
 	hosts := startHosts(t, 1)
 	g := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorLayout("later"), client.WithGeneratorNoWait())

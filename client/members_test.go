@@ -80,7 +80,7 @@ func TestOtherNamesOfMembers(t *testing.T) {
 }
 
 // If the advertised addresses cannot be reached, the client uses the given addresses.
-func TestAdvertisedAddressesThatLeadNowhere(t *testing.T) {
+func TestUnreachableAdvertisedAddresses(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 1)
 	c := f.client(f.addrs())
@@ -163,7 +163,7 @@ func TestAddressesOfMembers(t *testing.T) {
 }
 
 // A client requests the membership rarely while it stays the same, and soon after a connection broke.
-func TestMembersAreAskedRarelyWhileTheyStay(t *testing.T) {
+func TestMembershipIsRequestedRarelyWhileUnchanged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		directory := &directory{}

@@ -29,7 +29,7 @@ func (s *silent) Invoke(ctx context.Context, _ string, _, _ any, _ ...grpc.CallO
 }
 
 // A member is not suspected if the caller left it no time or requested it to wait.
-func TestSilenceThatIsNotSuspicious(t *testing.T) {
+func TestUnsuspiciousSilence(t *testing.T) {
 	for _, c := range []struct {
 		method string
 		within time.Duration
@@ -58,7 +58,7 @@ func TestSilenceThatIsNotSuspicious(t *testing.T) {
 }
 
 // A call that is not retried at another member may use all the time at the first.
-func TestTimeOfWhatIsTriedOnce(t *testing.T) {
+func TestSingleTryGetsWholeTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()

@@ -38,7 +38,7 @@ func pages(t *testing.T, status int, http2 bool) string {
 
 // The client recognizes an endpoint that is not a member, such as a proxy or a member's own HTTP port. Members next to it
 // serve all calls.
-func TestWhatIsNoMember(t *testing.T) {
+func TestNonMemberEndpoint(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		status int
@@ -76,7 +76,7 @@ func TestWhatIsNoMember(t *testing.T) {
 }
 
 // The client skips an endpoint that accepts connections and never answers.
-func TestWhatSaysNothing(t *testing.T) {
+func TestSilentEndpoint(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts connections
 	if err != nil {

@@ -16,7 +16,7 @@ const (
 	relaxed = snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED
 )
 
-func TestSequencesOfACluster(t *testing.T) {
+func TestSequencesInCluster(t *testing.T) {
 	t.Parallel()
 	c := startNumberCluster(t, 3)
 	c.create(&snowraftv1.Sequence{Name: "strict", Mode: strict, Format: "ORD-{seq:05}"})

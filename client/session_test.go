@@ -69,7 +69,7 @@ func TestSessionsIncrease(t *testing.T) {
 
 // A floor that no member can exceed fails only the caller that set it, and no concurrent caller. A floor for which
 // members wait does not delay callers without a floor.
-func TestFloorsHarmNobodyElse(t *testing.T) {
+func TestFloorsAffectOnlyTheirCallers(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 2)
 	c := f.client(f.addrs())

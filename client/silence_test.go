@@ -14,7 +14,7 @@ import (
 )
 
 // A member that accepts requests and does not answer delays one call, and later calls hardly at all.
-func TestMemberThatHangs(t *testing.T) {
+func TestHangingMember(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 3)
 	c := f.client(f.addrs())
@@ -74,7 +74,7 @@ func (s *standing) isSuspect(addr string) bool {
 	return objection == suspected
 }
 
-func TestNobodyIsThere(t *testing.T) {
+func TestNoMemberReachable(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 0)
 	addrs := []string{unused(t), unused(t)}
@@ -153,7 +153,7 @@ func TestInterruptedCalls(t *testing.T) {
 }
 
 // A member that hangs gets no more calls than an answering member has in progress, so it delays few calls.
-func TestMemberThatHangsGetsFewCalls(t *testing.T) {
+func TestHangingMemberGetsFewCalls(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 3)
 	c := f.client(f.addrs())
@@ -177,7 +177,7 @@ func TestMemberThatHangsGetsFewCalls(t *testing.T) {
 }
 
 // A request for many IDs also finds another member, if its time is long for that number of IDs.
-func TestLargeRequestsAtMembersThatHang(t *testing.T) {
+func TestLargeRequestsAtHangingMembers(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 2)
 	c := f.client(f.addrs())
@@ -191,7 +191,7 @@ func TestLargeRequestsAtMembersThatHang(t *testing.T) {
 }
 
 // A refusal is an answer too.
-func TestMembersThatRefuseAreTrusted(t *testing.T) {
+func TestRefusingMembersAreTrusted(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 1)
 	c := f.client(f.addrs())

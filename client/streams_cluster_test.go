@@ -11,7 +11,7 @@ import (
 
 // When the leader shuts down while callers use its streams, no call fails, no number comes twice, and strict numbers ascend for
 // each caller.
-func TestStreamsOfLeaderThatShutsDown(t *testing.T) {
+func TestStreamsWhileLeaderShutsDown(t *testing.T) {
 	t.Parallel()
 	c := startNumberCluster(t, 3)
 	c.create(&snowraftv1.Sequence{Name: "strict", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT})

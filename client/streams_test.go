@@ -163,7 +163,7 @@ func TestStreamDrains(t *testing.T) {
 }
 
 // A proxy may end streams at any time: no call fails, and another stream opens.
-func TestStreamsThatEnd(t *testing.T) {
+func TestEndedStreamsAreReplaced(t *testing.T) {
 	t.Parallel()
 	f, c := startStreams(t, 1)
 	m := f.members[0]
@@ -186,7 +186,7 @@ func TestStreamsThatEnd(t *testing.T) {
 }
 
 // Members without streams, and members that read nothing from their streams, delay no caller.
-func TestStreamsThatAreMissing(t *testing.T) {
+func TestMissingStreams(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 1)
 	askAll(t, f.client(f.addrs()), 20, 20)
@@ -284,7 +284,7 @@ func TestStreamsFollowLeader(t *testing.T) {
 }
 
 // Streams to members that left and unused streams end.
-func TestStreamsThatAreNotUsed(t *testing.T) {
+func TestUnusedStreamsEnd(t *testing.T) {
 	t.Parallel()
 	f, c := startStreams(t, 2)
 	gone := f.members[0]
