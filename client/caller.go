@@ -78,7 +78,7 @@ func (c *caller) invoke(ctx context.Context, method string, req, reply any, opts
 		switch {
 		case interrupted != nil && sent && e.careful:
 			e.cause = interrupted
-			return call.settled(e) // the request may have been done, unlike those of earlier tries
+			return call.settled(e) // it may have been done, unlike the tries before
 		case interrupted != nil:
 			return call.failure(interrupted)
 		case !call.policy.again(e, sent):
