@@ -144,7 +144,7 @@ func TestBlocksIssueNumbers(t *testing.T) {
 		}
 		stats := b.Stats()
 		if stats.Taken != uint64(len(given)) || w.returned == 0 || int64(stats.Taken+stats.Skipped+w.returned) != w.next-1 {
-			t.Errorf("%d given of %d, %d returned: %+v", len(given), w.next-1, w.returned, stats)
+			t.Errorf("%d of %d issued, %d returned: %+v", len(given), w.next-1, w.returned, stats)
 		}
 		if _, err := b.Next(t.Context()); !errors.Is(err, ErrClosed) {
 			t.Error(err)
@@ -175,7 +175,7 @@ func TestBlocksLearnChanges(t *testing.T) {
 		w.set(2001, 3)
 		time.Sleep(time.Hour)
 		if w.looked() != before {
-			t.Errorf("%d looks while nobody used it", w.looked()-before)
+			t.Errorf("%d looks without a caller", w.looked()-before)
 		}
 		mustNext(t, b, 2001)
 
@@ -254,7 +254,7 @@ func TestBlocksErrors(t *testing.T) {
 		}
 		for _, o := range []BlocksOption{WithBlocksRefresh(time.Millisecond), WithBlocksFirstSize(0), WithBlocksFirstSize(limits.Count + 1)} {
 			if _, err := newBlocks(w, time.Second, "s", []BlocksOption{o}); err == nil {
-				t.Error("a wrong option was taken")
+				t.Error("an invalid option was accepted")
 			}
 		}
 	})

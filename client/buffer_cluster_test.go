@@ -61,5 +61,5 @@ func TestBufferInCluster(t *testing.T) {
 			return
 		}
 	}
-	t.Error("it goes on for ever after its client was closed")
+	t.Error("the buffer still issues IDs after its client was closed")
 }

@@ -25,12 +25,12 @@ func TestBufferFillsAtTheThreshold(t *testing.T) {
 		}
 		take(699)
 		if calls := s.calls(); len(calls) != 1 {
-			t.Fatalf("asked for %d with 301 left", calls)
+			t.Fatalf("requests with 301 IDs left: %d", calls)
 		}
 		for round := range 3 { // the next marks are in the middle of chunks and in later chunks
 			take(1)
 			if calls := s.calls(); len(calls) != round+2 || calls[round+1] != 700 {
-				t.Fatalf("asked for %d with 300 left", calls)
+				t.Fatalf("requests with 300 IDs left: %d", calls)
 			}
 			take(699)
 		}
@@ -50,7 +50,7 @@ func TestBufferFillsByTimer(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		if calls := s.calls(); len(calls) != 2 || calls[1] != 1 {
-			t.Errorf("asked for %d", calls)
+			t.Errorf("requests: %d", calls)
 		}
 	})
 }
@@ -74,7 +74,7 @@ func TestBufferLoadJumps(t *testing.T) {
 		run(20*time.Second, 10)
 		before := b.Stats()
 		if before.Capacity < 40_000 || before.Capacity > 60_000 {
-			t.Errorf("%+v after 10,000 a second", before)
+			t.Errorf("%+v after 10,000 per second", before)
 		}
 		run(time.Second, 100)
 		if soon := b.Stats(); soon.Capacity < 300_000 {
@@ -86,14 +86,14 @@ func TestBufferLoadJumps(t *testing.T) {
 			t.Errorf("%d callers waited", after.Waited-before.Waited)
 		}
 		if after.Capacity < 400_000 || after.Capacity > 600_000 {
-			t.Errorf("%+v after 100,000 a second", after)
+			t.Errorf("%+v after 100,000 per second", after)
 		}
 		if part := float64(after.Dropped) / float64(after.Taken); part > 0.01 {
 			t.Errorf("%v of the IDs were dropped: %+v", part, after)
 		}
 		time.Sleep(time.Minute)
 		if idle := b.Stats(); idle.Capacity > 2*defaultMinBuffer {
-			t.Errorf("%+v after a minute of nothing", idle)
+			t.Errorf("%+v after a minute without callers", idle)
 		}
 	})
 }

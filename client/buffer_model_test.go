@@ -28,7 +28,7 @@ func TestBufferModel(t *testing.T) {
 		all.Failures += stats.Failures
 	}
 	if all.Taken < 4000 || all.Dropped == 0 || all.Waited == 0 || all.Failures == 0 {
-		t.Errorf("not much of a test: %+v", all)
+		t.Errorf("too few events for a test: %+v", all)
 	}
 }
 
@@ -93,7 +93,7 @@ func walkBuffer(t *testing.T) (found []string, stats BufferStats) {
 		}
 		stats = b.Stats()
 		if stats.Taken != uint64(len(given)) || stats.Taken+stats.Dropped != uint64(len(s.issued)) || stats.Level != 0 {
-			complain("%d of %d IDs given, but %+v", len(given), len(s.issued), stats)
+			complain("%d of %d IDs returned, but %+v", len(given), len(s.issued), stats)
 		}
 	})
 	return found, stats
@@ -143,6 +143,6 @@ func TestBufferHammer(t *testing.T) {
 		}
 	}
 	if stats := b.Stats(); stats.Taken != taken || stats.Taken+stats.Dropped != uint64(len(s.issued)) {
-		t.Errorf("%d of %d IDs given: %+v", taken, len(s.issued), stats)
+		t.Errorf("%d of %d IDs returned: %+v", taken, len(s.issued), stats)
 	}
 }

@@ -112,7 +112,7 @@ func TestBufferOptions(t *testing.T) {
 		WithBufferThreshold(-0.1), WithBufferThreshold(1), WithBufferInterval(0),
 	} {
 		if _, err := newBufferOptions([]BufferOption{o}); err == nil {
-			t.Errorf("option %d was taken", n)
+			t.Errorf("option %d was accepted", n)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func TestAnotherMemberIsCalled(t *testing.T) {
 			t.Errorf("%v %s: a call took %v", refusal.code, refusal.reason, slowest)
 		}
 		if f.members[0].asked.Load() == 0 {
-			t.Errorf("%v %s: the member was not asked", refusal.code, refusal.reason)
+			t.Errorf("%v %s: the member was not called", refusal.code, refusal.reason)
 		}
 	}
 }
@@ -55,7 +55,7 @@ func TestFinalRefusals(t *testing.T) {
 		asked += m.asked.Load()
 	}
 	if asked != 1 {
-		t.Errorf("%d members were asked", asked)
+		t.Errorf("%d members were called", asked)
 	}
 	if _, err := c.IDs("").Ranges(t.Context(), 0); !errors.Is(err, ErrInvalidArgument) {
 		t.Error(err)
@@ -139,7 +139,7 @@ func TestUnhealthyMembersReturnReason(t *testing.T) {
 	// A healthy member gets all calls.
 	f.members[0].does(nil)
 	f.members[0].serving(true)
-	until(t, "the healthy member is asked alone", func() bool {
+	until(t, "only the healthy member is called", func() bool {
 		before := f.members[1].asked.Load()
 		askAll(t, c, 1, 20)
 		return f.members[1].asked.Load() == before

@@ -109,7 +109,7 @@ func TestCallersLeave(t *testing.T) {
 			}
 		}
 		if a.cancelled.Load() != 1 {
-			t.Errorf("%d calls were cancelled, expected the one that nobody waits for", a.cancelled.Load())
+			t.Errorf("%d calls were canceled, want 1: the call without callers", a.cancelled.Load())
 		}
 		for _, done := range []<-chan error{other, stays} {
 			if err := <-done; err != nil {
@@ -125,7 +125,7 @@ func TestCallersLeave(t *testing.T) {
 		<-running
 		<-too
 		if a.calls.Load() != 5 {
-			t.Errorf("%d calls, expected none for a caller who left before", a.calls.Load())
+			t.Errorf("%d calls, want none for a caller that left before", a.calls.Load())
 		}
 	})
 }

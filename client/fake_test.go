@@ -159,7 +159,7 @@ func (f *fakes) client(addrs []string, opts ...Option) *Client {
 func (f *fakes) warm(c *Client) {
 	f.t.Helper()
 	for _, m := range f.members {
-		until(f.t, "the client asks "+m.addr, func() bool {
+		until(f.t, "the client calls "+m.addr, func() bool {
 			if _, err := c.NextID(f.t.Context()); err != nil {
 				f.t.Fatal(err)
 			}

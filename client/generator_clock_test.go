@@ -29,7 +29,7 @@ func bystander(t *testing.T, c *client.Client, all *issued) (done func()) {
 			}
 			id, err := g.Next(context.WithoutCancel(ctx))
 			if err != nil {
-				t.Errorf("one with a correct clock: %v", err)
+				t.Errorf("generator with a correct clock: %v", err)
 				return
 			}
 			all.add(t, "bystander", id)
@@ -70,7 +70,7 @@ func TestGeneratorStartsWithWrongClock(t *testing.T) {
 			hand := newHandClock()
 			hand.set(c.off)
 			g := embed(t, newApplication(t, apis(hosts...)), hand.option())
-			eventually(t, "it is refused for its clock", func() bool {
+			eventually(t, "the generator reports its clock", func() bool {
 				id, err := g.Next(t.Context())
 				if err == nil {
 					t.Fatalf("issued %d", id)
@@ -83,7 +83,7 @@ func TestGeneratorStartsWithWrongClock(t *testing.T) {
 					t.Fatalf("issued %d, %+v", id, g.Lanes())
 				}
 				if took := time.Since(began); took > 2*time.Second {
-					t.Errorf("refused after %v", took)
+					t.Errorf("failed after %v", took)
 				}
 			})
 			hand.set(0)
@@ -163,7 +163,7 @@ func TestGeneratorClockJumps(t *testing.T) {
 				}
 				next()
 				if now := g.Lanes()[0]; now.Worker != before.Worker && before.ServeUntil.After(time.Now()) {
-					t.Errorf("it had %+v and has %+v", before, now)
+					t.Errorf("lanes: had %+v, have %+v", before, now)
 				}
 			}
 			done()
@@ -212,7 +212,7 @@ func TestGeneratorClockMovedBackwardsUnderSwap(t *testing.T) {
 	issue()
 	before := g.Lanes()[0].Worker
 	// The generator knows the policy after its first request to a member.
-	eventually(t, "it goes on with another worker", func() bool {
+	eventually(t, "the generator issues with another worker", func() bool {
 		hand.set(-time.Hour)
 		defer hand.set(0)
 		_, err := g.Next(t.Context())
@@ -221,7 +221,7 @@ func TestGeneratorClockMovedBackwardsUnderSwap(t *testing.T) {
 	hand.set(-time.Hour)
 	issue()
 	hand.set(0)
-	eventually(t, "it goes on when the clock is correct", func() bool { _, err := g.Next(t.Context()); return err == nil })
+	eventually(t, "the generator issues with a correct clock", func() bool { _, err := g.Next(t.Context()); return err == nil })
 	issue()
 }
 

@@ -134,12 +134,12 @@ func TestJudgeQueriesMoreOftenWhileClockIsWrong(t *testing.T) {
 	inCourt(t, 0, func(c *court) {
 		c.pass(61 * time.Second)
 		if c.asked() != 4 {
-			c.Errorf("asked %d times in a minute", c.asked())
+			c.Errorf("%d requests within a minute", c.asked())
 		}
 		c.skew.Store(time.Hour.Milliseconds())
 		c.pass(10 * time.Second)
 		if c.asked() < 13 || c.asked() > 15 {
-			c.Errorf("asked %d times, of these 4 before", c.asked())
+			c.Errorf("%d requests, 4 of these before", c.asked())
 		}
 		wrong[*clock.SkewError](c)
 	})

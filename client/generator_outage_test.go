@@ -55,21 +55,21 @@ func TestGeneratorsWithoutQuorum(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	eventually(t, "one fails", func() bool { return next(failing, time.Second) != nil })
+	eventually(t, "the generator without waiting fails", func() bool { return next(failing, time.Second) != nil })
 	if early := time.Until(ends[1]); early > 0 {
-		t.Errorf("it failed %v before its window ended", early)
+		t.Errorf("the generator failed %v before its window ended", early)
 	}
 	eventually(t, "both windows have ended", func() bool { return time.Now().After(ends[0]) })
 	began := time.Now()
 	err := next(failing, time.Minute)
 	var e *client.Error
 	if took := time.Since(began); took > 30*time.Second || !errors.Is(err, client.ErrWindowEnded) || !errors.As(err, &e) || e.RetryAfter <= 0 {
-		t.Errorf("one who does not wait: after %v, %v", took, err)
+		t.Errorf("generator without waiting: after %v, %v", took, err)
 	}
 	began = time.Now()
 	err = next(waiting, 1500*time.Millisecond)
 	if took := time.Since(began); took < 1400*time.Millisecond || !errors.Is(err, client.ErrWindowEnded) {
-		t.Errorf("one who waits: after %v, %v", took, err)
+		t.Errorf("waiting generator: after %v, %v", took, err)
 	}
 
 	// Waiting callers get their IDs when the quorum is back.
@@ -85,7 +85,7 @@ func TestGeneratorsWithoutQuorum(t *testing.T) {
 		h.start()
 	}
 	wg.Wait()
-	eventually(t, "one who did not wait issues again", func() bool { return next(failing, time.Second) == nil })
+	eventually(t, "the generator without waiting issues again", func() bool { return next(failing, time.Second) == nil })
 }
 
 // A call that comes while the first window is being granted waits for it.
@@ -154,7 +154,7 @@ func TestGeneratorsCrashInLoop(t *testing.T) {
 	t.Logf("the slowest of %d starts took %v", crashes, slowest)
 
 	// A process that starts under the name of a process whose window has passed acquires the same worker.
-	eventually(t, "all windows but one have passed", func() bool {
+	eventually(t, "all windows except one have passed", func() bool {
 		held := 0
 		for _, w := range hosts[0].granted(layout) {
 			if w.GetState().String() == "WORKER_STATE_HELD" {
@@ -176,7 +176,7 @@ func TestGeneratorsCrashInLoop(t *testing.T) {
 	}
 	all.add(t, "again", id)
 	if got := again.Lanes()[0].Worker; got != worker {
-		t.Errorf("it got worker %d, and had %d", got, worker)
+		t.Errorf("worker %d, want %d", got, worker)
 	}
 }
 
@@ -218,7 +218,7 @@ func TestGeneratorsOfEqualContainers(t *testing.T) {
 	began := time.Now()
 	close(start)
 	wg.Wait()
-	t.Logf("all had IDs after %v", time.Since(began))
+	t.Logf("all generators had IDs after %v", time.Since(began))
 	// On a busy machine, a first window may end before it is extended. The next generator may then acquire the worker, from
 	// that tick on.
 	slices.SortFunc(held, func(a, b client.LaneStatus) int {
@@ -230,10 +230,10 @@ func TestGeneratorsOfEqualContainers(t *testing.T) {
 		case lane.Worker != before.Worker:
 			workers++
 		case lane.FromTick < before.UntilTick:
-			t.Errorf("two hold worker %d: %+v and %+v", lane.Worker, before, lane)
+			t.Errorf("two lanes hold worker %d: %+v and %+v", lane.Worker, before, lane)
 		}
 	}
-	t.Logf("they held %d workers", workers)
+	t.Logf("the generators held %d workers", workers)
 	for _, g := range generators {
 		wg.Go(func() {
 			if g != nil {
@@ -268,23 +268,23 @@ func TestGeneratorsWithoutFreeWorker(t *testing.T) {
 	eventually(t, "all workers are held for a while", func() bool { return held() == 1024 })
 	last := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorLayout(layout), client.WithGeneratorHolder("last"))
 	var e *client.Error
-	eventually(t, "the last one is refused", func() bool {
+	eventually(t, "the last generator is refused", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := last.Next(ctx)
 		if err == nil {
-			t.Fatal("it has a worker")
+			t.Fatal("the last generator has a worker")
 		}
 		return errors.Is(err, client.ErrWorkersExhausted) && errors.As(err, &e)
 	})
 	if e.RetryAfter < 500*time.Millisecond || e.RetryAfter > 10*time.Minute {
-		t.Errorf("told to try again in %v", e.RetryAfter)
+		t.Errorf("RetryAfter = %v", e.RetryAfter)
 	}
-	t.Logf("told: %v, in %v", e, e.RetryAfter)
+	t.Logf("error: %v; retry after %v", e, e.RetryAfter)
 	if err := holders[0].Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	eventually(t, "it has a worker that another returned", func() bool { _, err := last.Next(ctx); return err == nil })
+	eventually(t, "the last generator has a released worker", func() bool { _, err := last.Next(ctx); return err == nil })
 }

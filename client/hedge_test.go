@@ -25,7 +25,7 @@ func TestHedging(t *testing.T) {
 		t.Errorf("the slowest call took %v", slowest)
 	}
 	if f.members[0].asked.Load() == 0 {
-		t.Error("the slow member was not asked")
+		t.Error("the slow member was not called")
 	}
 	// Both members answer at about the same time.
 	for _, m := range f.members {

@@ -29,10 +29,10 @@ func TestLayoutsAreManaged(t *testing.T) {
 	other := spec
 	other.Spread = 0
 	if _, err := cl.CreateLayout(t.Context(), other); !errors.Is(err, client.ErrLayoutExists) {
-		t.Errorf("another one of that name: %v", err)
+		t.Errorf("another layout of that name: %v", err)
 	}
 	if _, err := cl.CreateLayout(t.Context(), snowflake.Spec{Name: "empty"}); !errors.Is(err, client.ErrInvalidArgument) {
-		t.Errorf("one without fields: %v", err)
+		t.Errorf("a layout without fields: %v", err)
 	}
 	if got, err := cl.GetLayout(t.Context(), "small"); err != nil || !reflect.DeepEqual(got.Spec(), spec) {
 		t.Errorf("got %+v, %v", got, err)

@@ -45,14 +45,14 @@ func TestMembershipIsFollowed(t *testing.T) {
 		})
 	}
 	come := f.add("127.0.0.1:0")
-	until(t, "the new member is asked", func() bool { return come.asked.Load() > 0 })
+	until(t, "the new member is called", func() bool { return come.asked.Load() > 0 })
 	gone := f.members[0] // the member whose address the client was given
 	f.remove(gone)
 	until(t, "connections to the removed member are gone", func() bool { return gone.conns.open.Load() == 0 })
 	died := f.members[0]
 	died.server.Stop() // without a graceful shutdown
 	before := come.asked.Load()
-	until(t, "the last member is asked", func() bool { return come.asked.Load() > before+100 })
+	until(t, "the last member is called", func() bool { return come.asked.Load() > before+100 })
 	f.remove(died)
 	until(t, "the client knows of the last member only", func() bool { return len(c.ids.caller.standing.known()) == 1 })
 	close(stop)
@@ -173,14 +173,14 @@ func TestMembershipIsRequestedRarelyWhileUnchanged(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if n := directory.asked.Load(); n < 20 || n > 45 {
-			t.Errorf("asked %d times in an hour, expected about once in 140 s", n)
+			t.Errorf("%d requests within an hour, want about one per 140 s", n)
 		}
 		directory.asked.Store(0)
 		m.changed()
 		time.Sleep(45 * time.Second)
 		synctest.Wait()
 		if n := directory.asked.Load(); n < 2 || n > 4 {
-			t.Errorf("asked %d times within 45 s after a connection broke, expected about 3", n)
+			t.Errorf("%d requests within 45 s after a connection broke, want about 3", n)
 		}
 		m.stop()
 	})

@@ -64,7 +64,7 @@ func TestTriesAreObserved(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	until(t, "the last call is told of", func() bool { return batches.Load() == 10 })
+	until(t, "the last call is reported", func() bool { return batches.Load() == 10 })
 	if served.Load() != 10 || failed.Load() == 0 || tries.Load() != 10+failed.Load() || seen.Load() != tries.Load() || spans.Load() != seen.Load() || unnamed.Load() != 0 {
 		t.Errorf("%d calls, %d served, %d tries, %d failed, %d seen, %d with the caller's values, %d without a member",
 			batches.Load(), served.Load(), tries.Load(), failed.Load(), seen.Load(), spans.Load(), unnamed.Load())
@@ -120,7 +120,7 @@ func TestCertificatesNameMembers(t *testing.T) {
 		other := map[string]string{"127.0.0.1": "localhost", "localhost": "127.0.0.1"}[host]
 		_, err = f.client([]string{net.JoinHostPort(other, port)}, secure).NextID(within(t, time.Second))
 		if err == nil {
-			t.Errorf("a certificate for %s was taken for one of %s", host, other)
+			t.Errorf("a certificate for %s was accepted for %s", host, other)
 		}
 		t.Log(err)
 		_, err = f.client([]string{net.JoinHostPort(host, port)}).NextID(within(t, time.Second))

@@ -48,7 +48,7 @@ func TestUnsuspiciousSilence(t *testing.T) {
 			defer cancel()
 			caller := &caller{opts: &options{}, standing: newStanding(nil), life: t.Context(), conn: new(silent)}
 			if err := caller.invoke(ctx, c.method, nil, nil); err == nil {
-				t.Error("somebody answered")
+				t.Error("a member answered")
 			}
 			if guilty := caller.standing.isSuspect("m"); guilty != c.guilty {
 				t.Errorf("%s in %v: suspected is %v", c.method, c.within, guilty)
@@ -66,7 +66,7 @@ func TestSingleTryGetsWholeTime(t *testing.T) {
 		caller := &caller{opts: &options{}, standing: newStanding(nil), life: t.Context(), conn: conn}
 		err := caller.invoke(ctx, snowraftv1.WorkerService_ReleaseWorker_FullMethodName, nil, nil)
 		if err == nil || conn.waited != 3*time.Second {
-			t.Errorf("given up after %v: %v", conn.waited, err)
+			t.Errorf("the call stopped after %v: %v", conn.waited, err)
 		}
 	})
 }

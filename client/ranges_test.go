@@ -103,7 +103,7 @@ func TestAcceptedAnswersHaveNoIDTwice(t *testing.T) {
 			single = append(single, at(answer, place))
 		}
 		if !slices.Equal(got, single) {
-			t.Fatalf("%v as parts, %v one by one", got, single)
+			t.Fatalf("%v as parts, %v as single IDs", got, single)
 		}
 		slices.Sort(got)
 		if !slices.Equal(got, want) {

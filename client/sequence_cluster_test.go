@@ -41,7 +41,7 @@ func TestSequencesInCluster(t *testing.T) {
 						return
 					}
 					if _, twice := given.LoadOrStore(n, true); twice || n <= floor {
-						t.Errorf("%d after %d, given before: %t", n, floor, twice)
+						t.Errorf("%d after %d, issued before: %t", n, floor, twice)
 					}
 					for last := done.Load(); n > last && !done.CompareAndSwap(last, n); last = done.Load() {
 					}
@@ -98,11 +98,11 @@ func TestSequencesInCluster(t *testing.T) {
 				return
 			}
 			if given.Load() > 9 {
-				t.Errorf("%d given of 10", given.Load())
+				t.Errorf("%d of 10 issued", given.Load())
 			}
-			t.Logf("%d given, then %d, %v", given.Load(), n, err)
+			t.Logf("%d issued, then %d, %v", given.Load(), n, err)
 		}
-		t.Error("no sequence gave 9 numbers to callers of 3, and then its last one")
+		t.Error("no sequence issued 9 numbers to callers of 3, and then its last number")
 	})
 	t.Run("errors", func(t *testing.T) {
 		if _, err := cl.Sequence("none").Next(t.Context()); !errors.Is(err, client.ErrUnknownSequence) {

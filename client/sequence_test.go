@@ -108,7 +108,7 @@ func walkSequence(t *testing.T) (found []string) {
 					mu.Lock()
 					for number := range n.All() {
 						if given[number] || number <= before {
-							found = append(found, fmt.Sprintf("%d after %d, given before: %t", number, before, given[number]))
+							found = append(found, fmt.Sprintf("%d after %d, issued before: %t", number, before, given[number]))
 						}
 						given[number] = true
 					}
@@ -148,7 +148,7 @@ func TestSequenceEnds(t *testing.T) {
 		all.Wait()
 		slices.Sort(given)
 		if len(given) != 98 || len(slices.Compact(given)) != 98 || refused != 40-98/7 {
-			t.Errorf("%d given, %d refused", len(given), refused)
+			t.Errorf("%d issued, %d refused", len(given), refused)
 		}
 		if n, err := s.Next(t.Context()); n != 99 || err != nil {
 			t.Error(n, err)
@@ -185,7 +185,7 @@ func TestSequenceTexts(t *testing.T) {
 				all.Wait()
 				for number := range 100 * each {
 					if text := fmt.Sprintf("1970-%06d", number+1); !given[text] {
-						t.Errorf("nobody got %s", text)
+						t.Errorf("no caller got %s", text)
 					}
 				}
 				if len(given) != 100*each {

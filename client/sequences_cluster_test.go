@@ -45,7 +45,7 @@ func TestSequencesAreManaged(t *testing.T) {
 			t.Errorf("created again as %+v, want %+v", again, info)
 		}
 		if _, err := cl.CreateSequence(t.Context(), client.SequenceSpec{Name: "plain", Mode: client.ModeRelaxed}); !errors.Is(err, client.ErrSequenceExists) {
-			t.Errorf("another one of that name: %v", err)
+			t.Errorf("another sequence of that name: %v", err)
 		}
 		full := client.SequenceSpec{
 			Name: "full", Mode: client.ModeRelaxed, Start: new(int64(90)), Increment: new(int64(-2)), Min: new(int64(-7)), Max: new(int64(99)),

@@ -25,7 +25,7 @@ func TestHangingMember(t *testing.T) {
 	}
 	hung := f.members[0].asked.Load()
 	if slowest := askAll(t, c, 8, 100); slowest > memoryPatience/2 || f.members[0].asked.Load() != hung {
-		t.Errorf("the slowest call took %v; it was asked %d times", slowest, f.members[0].asked.Load())
+		t.Errorf("the slowest call took %v; the member got %d calls", slowest, f.members[0].asked.Load())
 	}
 }
 
@@ -122,7 +122,7 @@ func TestInterruptedCalls(t *testing.T) {
 		for _, call := range all {
 			go func() { errs <- call(ctx) }()
 		}
-		until(t, "the calls are under way", func() bool {
+		until(t, "the calls are in progress", func() bool {
 			return f.members[0].asked.Load()+f.members[1].asked.Load() >= before+int64(len(all))
 		})
 	}
@@ -172,7 +172,7 @@ func TestHangingMemberGetsFewCalls(t *testing.T) {
 	}
 	wg.Wait()
 	if asked := f.members[0].asked.Load(); asked == 0 || asked > callers/2 {
-		t.Errorf("%d calls went to the member that hangs", asked)
+		t.Errorf("%d calls went to the hanging member", asked)
 	}
 }
 

@@ -230,7 +230,7 @@ func TestStreamOfSlowMember(t *testing.T) {
 	}
 	all = f.members[1].asked.Load() + f.members[2].asked.Load() - all
 	if n := slow.asked.Load() - asked; n < 1 || n > all/10 {
-		t.Errorf("%d requests to the slow member, %d to the others", n, all)
+		t.Errorf("%d requests to the slow member, %d to the other members", n, all)
 	}
 }
 

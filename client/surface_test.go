@@ -31,7 +31,7 @@ func TestPublicPackagesExposeNoTypesOfOthers(t *testing.T) {
 			}
 		}
 		if len(s.seen) < 10 {
-			t.Errorf("%s: only %d types were looked at", path, len(s.seen))
+			t.Errorf("%s: only %d types were examined", path, len(s.seen))
 		}
 		for _, fault := range s.faults {
 			t.Error(fault)
