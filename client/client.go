@@ -121,15 +121,15 @@ func distinct(addrs []string) (once []string) {
 func (c *Client) NextID(ctx context.Context) (int64, error) { return c.standard.Next(ctx) }
 
 // IDs returns the issuer of a layout's IDs; an empty name means "default". Calls with the same name return the same
-// IDs, so that its callers share calls. The client keeps a little memory for each name, so check names from untrusted
-// sources.
+// pointer, so that all users of a layout share calls. The client keeps a little memory for each name, so check names
+// from untrusted sources.
 func (c *Client) IDs(layout string) *IDs {
 	layout = cmp.Or(layout, defaultLayout)
 	return entry(c, c.layouts, layout, func() *IDs { return newIDs(c, layout) })
 }
 
 // Sequence returns the issuer of the numbers of a sequence. The sequence must exist when numbers are requested.
-// Calls with the same name return the same Sequence.
+// Calls with the same name return the same pointer.
 func (c *Client) Sequence(name string) *Sequence {
 	return entry(c, c.numbers, name, func() *Sequence {
 		return newSequence(name, c)
@@ -147,7 +147,8 @@ func entry[T any](c *Client, all map[string]*T, name string, create func() *T) *
 }
 
 // Close closes the connections. Calls in progress and later calls fail with ErrClosed; closing twice is
-// harmless. Close generators, buffers and blocks first, so that they can return what they hold to the cluster.
+// harmless. Close generators, buffers and blocks first, so that generators and blocks can return what they hold to
+// the cluster.
 func (c *Client) Close() (err error) {
 	c.closing.Do(func() {
 		c.members.stop()

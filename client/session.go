@@ -10,8 +10,9 @@ import (
 // members serve the calls, and also if the member that served the first call has failed. Concurrent calls are in no
 // order. Its methods are safe for concurrent use.
 //
-// A member whose clock is behind the last ID waits until its clock has passed that ID, for up to a second. If the
-// clock is further behind, the client calls another member. If all clocks are, calls fail with ErrClockBehind.
+// A member whose clock is behind the last ID waits until its clock has passed that ID, for up to the cluster's wait
+// threshold (1 s by default). If the clock is further behind, the client calls another member. If all clocks are
+// further behind, calls fail with ErrClockBehind.
 type Session struct {
 	ids  *IDs
 	last atomic.Int64
