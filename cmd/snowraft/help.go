@@ -27,7 +27,7 @@ func addCompletion(root *cobra.Command) {
 	}
 }
 
-// exitCodes is a help topic: a command that cannot be run.
+// exitCodes returns a help topic: a command that cannot be run.
 func exitCodes() *cobra.Command {
 	return &cobra.Command{
 		Use:   "exit-codes",
@@ -61,7 +61,7 @@ is 130 after Ctrl-C.`,
 	}
 }
 
-// helpCommand replaces the one of cobra, which succeeds for an unknown topic.
+// helpCommand returns the command help. It replaces cobra's, which succeeds for an unknown topic.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",

@@ -1,5 +1,5 @@
-// Command snowraft runs members of a Snowraft cluster, asks them for IDs, takes
-// IDs apart and operates the cluster.
+// Command snowraft runs members of a Snowraft cluster, requests IDs from them, decodes
+// IDs and operates the cluster.
 //
 // Results go to standard output, as text for people or, with -o json, as JSON for
 // programs. Errors, in the same form, and logs go to standard error. The exit codes
@@ -10,8 +10,8 @@ import (
 	"context"
 	"os"
 
-	// Sequences start over by the calendars of time zones. Many machines and most
-	// container images have no time zone database, so the program brings one.
+	// The periods of sequences follow the calendars of time zones. Many machines and most
+	// container images have no time zone database, so the program includes one.
 	_ "time/tzdata"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
@@ -26,6 +26,6 @@ func main() {
 func run(ctx context.Context, h *serve.Host, args []string) int {
 	h.JSONErrors = cli.WantsJSON(args)
 	root := newRoot(h)
-	root.SetArgs(append([]string{}, args...)) // never nil: cobra would take those of the process
+	root.SetArgs(append([]string{}, args...)) // never nil: for nil, cobra uses the arguments of the process
 	return h.Exit(root.ExecuteContext(ctx))
 }

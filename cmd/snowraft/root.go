@@ -90,7 +90,7 @@ JSON of the API; errors and logs go to standard error. Exit codes: 0 done,
 	return root
 }
 
-// unknownCommand returns the error of a name that no command has. A subcommand may have it, as "leave" of "member".
+// unknownCommand returns the error for a name that no command has. A subcommand may have that name, such as "leave" of "member".
 func unknownCommand(root *cobra.Command, name string) error {
 	var near []string
 	for _, group := range root.Commands() {

@@ -13,7 +13,7 @@ import (
 // version and commit are set when a release is built: -ldflags "-X main.version=v1.2.3 -X main.commit=...".
 var version, commit string
 
-// buildInfo is the source and the toolchain of this program.
+// buildInfo holds the source and the toolchain of this program.
 type buildInfo struct {
 	Version  string `json:"version"`
 	Commit   string `json:"commit"`
@@ -21,7 +21,7 @@ type buildInfo struct {
 	Platform string `json:"platform"`
 }
 
-// build returns what the Go tool has written into the binary.
+// build returns the build information that the Go tool has written into the binary.
 func build() buildInfo {
 	b := buildInfo{Version: version, Commit: commit, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()

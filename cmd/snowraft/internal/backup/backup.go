@@ -1,4 +1,4 @@
-// Package backup has the commands of backups.
+// Package backup has the commands for backups.
 package backup
 
 import (
@@ -84,8 +84,7 @@ the backup is (see "snowraft restore").`,
 
 const dirFlag = "data-dir"
 
-// download writes the backup that a member sends. It gives up on a member that sends nothing for as long as a call may
-// take.
+// download writes the backup that a member sends to f. It fails if the member sends nothing for the timeout of a call.
 func download(ctx context.Context, a *cli.App, r *cli.Remote, stale bool, f *os.File) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -117,10 +116,10 @@ func download(ctx context.Context, a *cli.App, r *cli.Remote, stale bool, f *os.
 	}
 }
 
-// progressEvery is the time between two lines of progress.
+// progressEvery is the interval between lines of progress.
 const progressEvery = 2 * time.Second
 
-// progress prints the size of a long download now and then.
+// progress prints the size of a long download, at most once per progressEvery.
 type progress struct {
 	app   *cli.App
 	bytes int64

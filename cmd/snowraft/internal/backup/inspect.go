@@ -49,7 +49,7 @@ byte, changes nothing and needs no cluster. It fails if a file is damaged.`,
 	})
 }
 
-// open reads a backup, or what a backup of a directory would hold.
+// open reads a backup file, or the state in a data directory as a backup.
 func open(path string, nowMillis int64) (*backup.Backup, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return backup.OpenDirectory(path, nowMillis)
@@ -57,7 +57,7 @@ func open(path string, nowMillis int64) (*backup.Backup, error) {
 	return backup.Open(path)
 }
 
-// markLatest marks the latest state of each cluster, all of them if several are equally late.
+// markLatest marks the latest state of each cluster. It marks all of them if several are equally late.
 func markLatest(all []Summary) {
 	later := func(a, b Summary) int { return cmp.Or(cmp.Compare(a.Term, b.Term), cmp.Compare(a.Index, b.Index)) }
 	for i := range all {

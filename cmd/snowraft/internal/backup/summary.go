@@ -27,10 +27,10 @@ type Summary struct {
 	FSMVersion       uint32   `json:"fsmVersion"`
 	Layouts          int      `json:"layouts"`
 	Sequences        int      `json:"sequences"`
-	Digest           string   `json:"digest"` // of the state
+	Digest           string   `json:"digest"` // SHA-256 of the state
 	Bytes            int64    `json:"bytes,string"`
 	SHA256           string   `json:"sha256"`
-	Latest           bool     `json:"latest"` // of its cluster, among those inspected
+	Latest           bool     `json:"latest"` // latest inspected backup of its cluster
 }
 
 // Member is a server of the cluster at the time of a backup.
@@ -57,7 +57,7 @@ func summarize(file string, b *backup.Backup) Summary {
 	}
 }
 
-// record shows everything about a backup.
+// record returns a block with all fields of the summary.
 func (s Summary) record() cli.Block {
 	from := s.MemberID
 	if s.Member != "" {

@@ -34,7 +34,7 @@ for --duration each, and prints a row, or a line of JSON, for each.`,
 	}, newIDs(a), newSeq(a), newEmbedded(a), newRedis(a), newHTTP(a))
 }
 
-// config is the settings of every bench command.
+// config holds the settings of every bench command.
 type config struct {
 	addresses         []string
 	clients           int
@@ -45,12 +45,12 @@ type config struct {
 	access            cli.Access
 }
 
-// target is the system under test of a bench command. The rest is the same for all commands.
+// target is the system under test of a bench command. Everything else is equal for all bench commands.
 type target struct {
-	noun      string // what it issues, in the plural
+	noun      string // issued things, in the plural: "IDs"
 	port      int
 	setting   bool // SNOWRAFT_ADDR names the addresses
-	batch     int  // the largest
+	batch     int  // largest batch
 	batchHelp string
 	// open makes the clients.
 	open func(ctx context.Context, cfg config, args []string) (*clients, error)
@@ -106,11 +106,11 @@ func command(a *cli.App, cmd *cobra.Command, target target) *cobra.Command {
 	})
 }
 
-// measure runs with each number of clients in turn, until a run is interrupted, and prints what comes out.
+// measure runs with each number of clients in turn, until a run is interrupted, and prints the results.
 func measure(a *cli.App, out *cli.Printer, counts []int, run func(clients int) (report, error)) error {
 	var (
 		all     reports
-		checked load.DuplicateReport // by the runs before
+		checked load.DuplicateReport // outcome of the runs before
 	)
 	for _, count := range counts {
 		r, err := run(count)
@@ -145,7 +145,7 @@ func measure(a *cli.App, out *cli.Printer, counts []int, run func(clients int) (
 	return nil
 }
 
-// since returns what one of several runs with the same check adds to the report of those before.
+// since returns the difference of two reports of the same check: the share of the runs between them.
 func since(before, now load.DuplicateReport) load.DuplicateReport {
 	return load.DuplicateReport{
 		Checked: now.Checked - before.Checked, Skipped: now.Skipped - before.Skipped, Duplicates: now.Duplicates - before.Duplicates,
@@ -153,7 +153,7 @@ func since(before, now load.DuplicateReport) load.DuplicateReport {
 	}
 }
 
-// showProgress has a run report its progress, on a terminal, and returns what hides it again.
+// showProgress makes a run report its progress if standard error is a terminal. The function hide clears the progress.
 func showProgress(a *cli.App, plan *load.Plan, noun string) (hide func()) {
 	if terminal, _ := a.Terminal(a.Stderr); !terminal {
 		return func() {}
@@ -166,7 +166,7 @@ func showProgress(a *cli.App, plan *load.Plan, noun string) (hide func()) {
 	return func() { fmt.Fprint(a.Stderr, "\r\x1b[K") }
 }
 
-// progressLine says what came since before.
+// progressLine formats the progress between before and p.
 func progressLine(before, p load.Progress, noun string) string {
 	since := (p.Elapsed - before.Elapsed).Seconds()
 	rate := func(now, then uint64) uint64 { return uint64(float64(now-then)/since + 0.5) }

@@ -12,8 +12,8 @@ import (
 	"github.com/snowraft/snowraft/internal/load"
 )
 
-// eachMember has ask call each member once, so that what can't succeed fails before
-// it is measured.
+// eachMember passes each member to ask once, so that a call that cannot succeed fails
+// before the measurement.
 func eachMember(cfg config, ask func(*cli.Remote) error) error {
 	for _, address := range cfg.addresses {
 		r, err := cli.Dial([]string{address}, cfg.timeout, cfg.access)
@@ -29,7 +29,7 @@ func eachMember(cfg config, ask func(*cli.Remote) error) error {
 	return nil
 }
 
-// dial makes one connection to each address, and the clients that share them.
+// dial opens one connection to each address, and makes the clients that share the connections.
 func (b *clients) dial(cfg config, caller func(*grpc.ClientConn) load.Caller) error {
 	access, err := cfg.load()
 	if err != nil {
@@ -38,7 +38,7 @@ func (b *clients) dial(cfg config, caller func(*grpc.ClientConn) load.Caller) er
 	var conns []*grpc.ClientConn
 	b.close = func() {
 		for _, conn := range conns {
-			_ = conn.Close() // only ever says that it was closed before
+			_ = conn.Close() // fails only if closed before
 		}
 	}
 	for _, address := range cfg.addresses {
@@ -65,7 +65,7 @@ func (c config) client() (*client.Client, error) {
 	return client.New(c.addresses, append(options, client.WithTimeout(c.timeout))...)
 }
 
-// load is the access of clients that are not the Go client.
+// load returns the credentials of clients other than the Go client.
 func (c config) load() (a load.Access, err error) {
 	a.Token = c.access.Token
 	a.TLS, err = c.access.Config()
@@ -78,13 +78,13 @@ func batchOf(cfg config) uint32 { return uint32(min(cfg.batch, math.MaxUint32)) 
 // clients are the clients of a run.
 type clients struct {
 	callers     []load.Caller
-	connections int    // 0: as many as the Go client makes
-	step        uint64 // from one number of a run to the next
+	connections int    // 0: chosen by the Go client
+	step        uint64 // distance between successive numbers of a run
 	signed      bool   // numbers may be negative
 	close       func()
 }
 
-// share makes clients that are callers of one Go client.
+// share makes clients that share one Go client.
 func (b *clients) share(cfg config, caller func(*client.Client) load.Caller) error {
 	c, err := cfg.client()
 	if err != nil {
@@ -97,7 +97,7 @@ func (b *clients) share(cfg config, caller func(*client.Client) load.Caller) err
 	return nil
 }
 
-// addCoalesceFlag adds the flag of clients that share a Go client.
+// addCoalesceFlag adds the flag that makes clients share one Go client.
 func addCoalesceFlag(cmd *cobra.Command, coalesce *bool) {
 	cmd.Flags().BoolVar(coalesce, "coalesce", false, "share one Go client, which joins concurrent requests")
 }
@@ -108,8 +108,8 @@ type closingCaller interface {
 	Close()
 }
 
-// ownConnections makes clients with a connection each, after one call to each address
-// that has to succeed.
+// ownConnections makes clients with one connection each. Before that, it calls each address once,
+// and fails if a call fails.
 func ownConnections(ctx context.Context, cfg config, open func(address string, batch int) closingCaller) (*clients, error) {
 	for _, address := range cfg.addresses {
 		c := open(address, 1)

@@ -40,7 +40,7 @@ throughput. At the end, bench releases the workers.`,
 		noun: "IDs", port: cli.APIPort, setting: true,
 		batch: limits.Count, batchHelp: "IDs per call",
 		open: func(ctx context.Context, cfg config, _ []string) (*clients, error) {
-			if err := eachMember(cfg, func(r *cli.Remote) error { // says at once what a generator would wait for
+			if err := eachMember(cfg, func(r *cli.Remote) error { // fails at once, where a generator would wait
 				_, err := r.Layouts.GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: layout})
 				return err
 			}); err != nil {
@@ -51,7 +51,7 @@ throughput. At the end, bench releases the workers.`,
 	})
 }
 
-// embed makes clients that share one generator, once that has a window.
+// embed makes clients that share one generator, after the generator was granted a window.
 func embed(ctx context.Context, a *cli.App, cfg config, layout string, lanes int) (*clients, error) {
 	c, err := cfg.client()
 	if err != nil {
@@ -59,7 +59,7 @@ func embed(ctx context.Context, a *cli.App, cfg config, layout string, lanes int
 	}
 	g, err := client.NewGenerator(c, client.WithGeneratorLayout(layout), client.WithGeneratorLanes(lanes), client.WithGeneratorHolder(Holder))
 	if err != nil {
-		_ = c.Close() // as below
+		_ = c.Close() // no call is in progress, either
 		return nil, err
 	}
 	b := &clients{close: func() {

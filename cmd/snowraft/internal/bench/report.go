@@ -16,7 +16,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// report is a run as it is printed.
+// report is the printed result of a run.
 type report struct {
 	command, noun string
 	cfg           config
@@ -26,14 +26,14 @@ type report struct {
 	result        *load.Result
 }
 
-// Report is a report as JSON, in the form of docs/json.md; latencies are in milliseconds.
+// Report is a report in JSON, by the conventions of docs/json.md. Latencies are in milliseconds.
 type Report struct {
 	Command          string    `json:"command"`
 	Addresses        []string  `json:"addresses"`
 	Clients          int       `json:"clients"`
-	Connections      int       `json:"connections"` // 0: as many as the Go client makes
+	Connections      int       `json:"connections"` // 0: chosen by the Go client
 	Batch            int       `json:"batch"`
-	Rate             uint64    `json:"rate,string"` // due a second; 0 in the closed loop
+	Rate             uint64    `json:"rate,string"` // calls due per second; 0 in the closed loop
 	ElapsedMillis    float64   `json:"elapsedMs"`
 	Interrupted      bool      `json:"interrupted"`
 	Calls            uint64    `json:"calls,string"`
@@ -64,7 +64,7 @@ type failure struct {
 
 type check struct {
 	Checked    uint64   `json:"checked,string"`
-	Skipped    uint64   `json:"skipped,string"` // beyond the memory of the check
+	Skipped    uint64   `json:"skipped,string"` // not checked because the memory of the check was full
 	Duplicates uint64   `json:"duplicates,string"`
 	Examples   []string `json:"examples"`
 }
@@ -81,7 +81,7 @@ func (r report) print(out *cli.Printer) error {
 	return out.Answer(d, blocks...)
 }
 
-// document returns the report as JSON has it.
+// document returns the report in its JSON form.
 func (r report) document() Report {
 	res := r.result
 	d := Report{
@@ -101,7 +101,7 @@ func (r report) document() Report {
 	return d
 }
 
-// record shows everything but the failures.
+// record returns a block with the whole report except the failures.
 func (r report) record(d Report) cli.Block {
 	return cli.Record(
 		"Clients", fmt.Sprintf("%d%s, %d per call", d.Clients, textIf(d.Connections > 0, ", %s", plural(d.Connections, "connection")), d.Batch),
@@ -116,7 +116,7 @@ func (r report) record(d Report) cli.Block {
 	)
 }
 
-// String says whether all is unique.
+// String returns the outcome of the check for people.
 func (c *check) String() string {
 	switch {
 	case c == nil:
@@ -130,7 +130,7 @@ func (c *check) String() string {
 	}
 }
 
-// textIf formats text if there is something to show; it is empty otherwise.
+// textIf returns the formatted text if tell is set, otherwise "".
 func textIf(tell bool, format string, args ...any) string {
 	if !tell {
 		return ""
@@ -138,7 +138,7 @@ func textIf(tell bool, format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// examples are some of the duplicates.
+// examples lists some of the duplicates.
 func (r report) examples() []string {
 	return cli.Map(func(n uint64) string {
 		if r.signed {
@@ -148,7 +148,7 @@ func (r report) examples() []string {
 	}, r.result.Report.Examples)
 }
 
-// inMillis is a duration in milliseconds: to the microsecond, one below a millisecond to the nanosecond.
+// inMillis returns a duration in milliseconds. It rounds durations from one millisecond on to whole microseconds.
 func inMillis(d time.Duration) float64 {
 	if d >= time.Millisecond {
 		d = d.Round(time.Microsecond)
@@ -156,7 +156,7 @@ func inMillis(d time.Duration) float64 {
 	return float64(d) / 1e6
 }
 
-// String has the unit in which most of it has digits that count.
+// String returns the percentiles, in microseconds if the 99th is below one millisecond, otherwise in milliseconds.
 func (l latency) String() string {
 	unit, scale := "ms", 1.0
 	if l.P99 < 1 {
@@ -166,10 +166,10 @@ func (l latency) String() string {
 	return fmt.Sprintf("p50 %s, p90 %s, p99 %s, p99.9 %s, max %s %s", in(l.P50), in(l.P90), in(l.P99), in(l.P999), in(l.Max), unit)
 }
 
-// rounded is a rate with one digit after the point.
+// rounded returns a rate with one digit after the point.
 func rounded(rate float64) float64 { return math.Round(rate*10) / 10 }
 
-// digits3 writes a number with three digits that count, or more before the point.
+// digits3 formats a number with three significant digits, or more if it has more before the point.
 func digits3(x float64) string {
 	digits := 3
 	for size := 1.0; digits > 0 && x >= size; size *= 10 {
@@ -185,7 +185,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// failed returns a failure as the error of the command, in the form that decides the exit code.
+// failed returns a failure as an error of the command. The type of the error determines the exit code.
 func failed(words string, f load.Failure) error {
 	e := &rpc.Error{Code: codes.Unknown, Message: words + f.Example}
 	if r, ok := rpc.ReasonOf(f.Reason); ok {

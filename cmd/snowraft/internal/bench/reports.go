@@ -7,10 +7,10 @@ import (
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 )
 
-// reports are runs one after the other that differ by the number of their clients.
+// reports are the results of successive runs that differ in the number of clients.
 type reports []report
 
-// print prints a row for each run, and the failures of all.
+// print prints a row for each run, and the failures of all runs.
 func (rs reports) print(out *cli.Printer) error {
 	type failures struct {
 		clients int
@@ -39,7 +39,7 @@ func (rs reports) print(out *cli.Printer) error {
 	return out.Answer(nil, blocks...)
 }
 
-// inUnit writes a latency, given in milliseconds, with the unit that fits.
+// inUnit formats a latency, given in milliseconds, in the unit that suits its size.
 func inUnit(ms float64) string {
 	if ms < 1 {
 		return digits3(1000*ms) + " µs"

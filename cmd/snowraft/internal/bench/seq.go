@@ -65,13 +65,13 @@ A sequence that restarts during the measurement repeats numbers as intended: use
 	})
 }
 
-// magnitude is the distance between numbers of a sequence.
+// magnitude returns the distance between successive numbers of a sequence.
 func magnitude(s *snowraftv1.Sequence) uint64 {
 	switch increment := s.GetIncrement(); {
 	case s.Increment == nil:
 		return 1
 	case increment < 0:
-		return -uint64(increment) //nolint:gosec // the same bits, and those of the least number are right too
+		return -uint64(increment) //nolint:gosec // the same bits; correct for the least number too
 	default:
 		return uint64(increment)
 	}

@@ -43,7 +43,7 @@ func AddTokenFlags(cmd *cobra.Command, group, help string) {
 	AddSetting(cmd, group, caFlag, FileValue(new(string)), "PEM file with CAs to verify members by, instead of the pin in the token")
 }
 
-// Access returns what the flags of a command say, and warns of a secret file that is not kept secret.
+// Access returns the credentials that the flags of a command give. It warns if other users can read the secret file.
 func (a *App) Access(flags *pflag.FlagSet) Access {
 	access := AccessOf(flags)
 	a.CheckSecretFile(access.SecretFile)
@@ -57,7 +57,7 @@ func (a *App) CheckSecretFile(path string) {
 	}
 }
 
-// AccessOf returns what the flags of a command say.
+// AccessOf returns the credentials that the flags of a command give.
 func AccessOf(flags *pflag.FlagSet) (a Access) {
 	a.CAFile = flags.Lookup(caFlag).Value.String()
 	if v, ok := flags.Lookup(tokenFlag).Value.(*Value); ok {
@@ -69,7 +69,7 @@ func AccessOf(flags *pflag.FlagSet) (a Access) {
 	return a
 }
 
-// TLS returns the files and the token as what trust takes.
+// TLS returns the files and the token in the form that package trust takes.
 func (a Access) TLS() (t trust.ClientTLS, err error) {
 	if a.Token != "" && a.SecretFile != "" {
 		return t, Usagef("--%s cannot be combined with --%s", tokenFlag, secretFlag)
@@ -127,7 +127,7 @@ func (a Access) Options() ([]client.Option, error) {
 	return options, nil
 }
 
-// tokenValue takes a token.
+// tokenValue returns a value that accepts a token.
 func tokenValue() *Value {
 	var token string
 	return &Value{
@@ -144,10 +144,10 @@ func tokenValue() *Value {
 // secretText is a token or a line of a secret file.
 var secretText = regexp.MustCompile(`snowraft_[0-9]+_\w+|snowraft-secret-[0-9]+:\w+`)
 
-// hide takes tokens and secrets out of a message that repeats what the user gave.
+// hide removes tokens and secrets from a message that repeats the user's input.
 func hide(text string) string { return secretText.ReplaceAllString(text, "(not shown)") }
 
-// transportHint returns what to do about a port that expects TLS, or that does not speak it.
+// transportHint returns advice about a port that expects TLS, or that does not speak it; empty for other errors.
 func transportHint(err error) string {
 	switch {
 	case errors.Is(err, rpc.ErrExpectsTLS):

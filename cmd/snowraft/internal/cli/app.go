@@ -1,7 +1,7 @@
 // Package cli is the kit of the commands: output, flags, errors, and calls to a cluster.
 //
-// A command is a function that returns a *cobra.Command. [App.Client] makes it one that
-// asks a cluster, [App.Command] one that does not; cmd/snowraft/internal/leader is one to copy.
+// A command is a function that returns a *cobra.Command. [App.Client] makes it a command that
+// calls a cluster, [App.Command] a command that does not; cmd/snowraft/internal/leader is an example to copy.
 package cli
 
 import (
@@ -19,19 +19,19 @@ import (
 type App struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	Env            func(name string) string // what is empty is not set
+	Env            func(name string) string // an empty value counts as not set
 	Now            func() time.Time
-	// Signals starts to deliver SIGINT and SIGTERM; commands that don't request
-	// them are ended by them, as any program is.
+	// Signals starts to deliver SIGINT and SIGTERM. The signals terminate the process
+	// of a command that does not call it.
 	Signals func() (arrived <-chan os.Signal, stop func())
-	// Hangups starts to deliver SIGHUP, for processes that read files again; it ends others.
+	// Hangups starts to deliver SIGHUP, for processes that reload files. SIGHUP terminates other processes.
 	Hangups func() (arrived <-chan os.Signal, stop func())
 	Version string // of this program
 	// JSONErrors makes Exit print errors as JSON.
 	JSONErrors bool
 }
 
-// System is the app of the real process, a program of this version.
+// System returns the app of the real process, a program of the given version.
 func System(version string) *App {
 	return &App{
 		Stdin:   os.Stdin,
@@ -45,7 +45,7 @@ func System(version string) *App {
 	}
 }
 
-// Terminal reports whether w is a terminal, where progress may be shown, and returns the
+// Terminal reports whether w is a terminal, where progress may be shown. It returns the
 // style of text there: with colours, unless NO_COLOR (https://no-color.org) is set.
 func (a *App) Terminal(w io.Writer) (terminal bool, s Style) {
 	f, ok := w.(*os.File)
@@ -74,7 +74,7 @@ func (a *App) Interruptible(ctx context.Context) (context.Context, <-chan os.Sig
 }
 
 func processSignals() (<-chan os.Signal, func()) {
-	arrived := make(chan os.Signal, 2) // the first asks to stop, the second to stop at once
+	arrived := make(chan os.Signal, 2) // the first requests a shutdown, the second an immediate exit
 	signal.Notify(arrived, os.Interrupt, syscall.SIGTERM)
 	return arrived, func() { signal.Stop(arrived) }
 }

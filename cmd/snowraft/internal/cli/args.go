@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Args checks that a command gets the arguments that its Use names; one in brackets is optional, and the last one may be
-// repeated if it ends in dots.
+// Args checks that a command gets the arguments that its Use names. An argument in brackets is optional. The last argument may
+// be repeated if its name ends in dots.
 func Args(cmd *cobra.Command, args []string) error {
 	names := strings.Fields(cmd.Use)[1:]
 	takes := Below(cmd) + " takes no arguments"
@@ -27,14 +27,14 @@ func Args(cmd *cobra.Command, args []string) error {
 		switch {
 		case i >= len(args) && !strings.HasPrefix(name, "["):
 			return Usagef("missing argument %s; %s", strings.TrimSuffix(name, "..."), takes)
-		case i < len(args) && !utf8.ValidString(args[i]): // no member could be sent it
+		case i < len(args) && !utf8.ValidString(args[i]): // cannot be sent to a member
 			return Usagef("%s: %s %q: expected UTF-8", Below(cmd), strings.Trim(name, "[]."), args[i])
 		}
 	}
 	return nil
 }
 
-// Below returns the path of a command below snowraft: "layout create".
+// Below returns the path of a command without "snowraft": "layout create".
 func Below(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
@@ -56,7 +56,7 @@ func Group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// Either lists choices for people: "a, b or c".
+// Either joins choices for people: "a, b or c".
 func Either(choices []string) string {
 	last := len(choices) - 1
 	if last < 1 {

@@ -17,8 +17,8 @@ const (
 	ExitRepeatable = 3
 )
 
-// usageError says that the command line, the environment or the configuration
-// file is wrong: nothing was tried.
+// usageError reports that the command line, the environment or the configuration
+// file is wrong. The command has done nothing.
 type usageError struct{ text string }
 
 func (e *usageError) Error() string { return e.text }
@@ -33,10 +33,10 @@ type forNow struct{ error }
 
 func (e forNow) Unwrap() error { return e.error }
 
-// ForNow returns err as one that makes the program exit with ExitRepeatable.
+// ForNow wraps err so that the program exits with ExitRepeatable.
 func ForNow(err error) error { return forNow{err} }
 
-// Warn prints a warning: something to know that does not make the command fail.
+// Warn prints a warning: a fact for the user that does not make the command fail.
 func (a *App) Warn(format string, args ...any) {
 	_, style := a.Terminal(a.Stderr)
 	fmt.Fprintf(a.Stderr, "%s %s\n", style.Red("snowraft: warning:"), fmt.Sprintf(format, args...))
@@ -49,7 +49,7 @@ func (a *App) WarnUnreached(members []string, consequence string) {
 	}
 }
 
-// printError prints an error as text or, if that was requested and can be, as a google.rpc.Status.
+// printError prints an error as text or, if JSON was requested and the status can be encoded, as a google.rpc.Status.
 func (a *App) printError(err error) {
 	if a.JSONErrors {
 		if line, e := apijson.Marshal(statusOf(err)); e == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// conn makes the calls of the command line, whose errors it words for people.
+// conn makes the calls of the command line, and words their errors for people.
 type conn struct{ grpc.ClientConnInterface }
 
 func (c conn) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
@@ -44,7 +44,7 @@ func worded(err error) error {
 	return err
 }
 
-// callError is the error of a call that no member answered, or that one refused for all.
+// callError is the error of a call that no member answered, or that one member refused on behalf of all.
 type callError struct{ failed *client.Error }
 
 func (e *callError) Unwrap() error { return e.failed }
@@ -61,7 +61,7 @@ func (e *callError) Error() string {
 	return reason(each[0])
 }
 
-// Cause returns the reason why a call to one member failed, without advice.
+// Cause returns why a call to one member failed, without advice.
 func Cause(err error) string {
 	if failed, ok := errors.AsType[*client.Error](err); ok {
 		return reason(failed.Each()[0])
@@ -69,7 +69,7 @@ func Cause(err error) string {
 	return err.Error()
 }
 
-// reason returns the error text of one member, or of gRPC about it.
+// reason returns the error text that one member sent, or gRPC's error text about that member.
 func reason(f *client.Error) string {
 	e := rpc.FromError(f)
 	switch {
@@ -90,7 +90,7 @@ func reason(f *client.Error) string {
 	}
 }
 
-// roundUp keeps what people need of a time to wait.
+// roundUp rounds a waiting time up to milliseconds, or to seconds if it is longer than 10 s.
 func roundUp(d time.Duration) time.Duration {
 	unit := time.Millisecond
 	if d > 10*time.Second {
@@ -99,8 +99,8 @@ func roundUp(d time.Duration) time.Duration {
 	return (d + unit - 1).Truncate(unit)
 }
 
-// statusOf returns an error as the status that HTTP answers with: that of the member, if a single one
-// answered; INVALID_ARGUMENT for wrong usage; without a reason for what went wrong in this program.
+// statusOf returns an error as the status that HTTP answers with. It is the member's status if a single member
+// answered, INVALID_ARGUMENT for wrong usage, and a status without a reason for a failure in this program.
 func statusOf(err error) *statuspb.Status {
 	var e rpc.Error
 	if failed, ok := errors.AsType[*client.Error](err); ok {

@@ -16,7 +16,7 @@ const helpColumns = 100
 // FlagGroup is the annotation of a flag that names its group in the help.
 const FlagGroup = "snowraft_group"
 
-// Usage prints how to use a command; unlike cobra's own it groups flags.
+// Usage prints the usage of a command. Unlike cobra's usage, it groups flags.
 func Usage(cmd *cobra.Command) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Usage:\n  %s\n", usageLine(cmd))
@@ -34,7 +34,7 @@ func Usage(cmd *cobra.Command) error {
 
 func usageLine(cmd *cobra.Command) string {
 	switch {
-	case cmd.HasAvailableSubCommands() && !strings.Contains(cmd.Use, " "): // its arguments, if it has any, go first
+	case cmd.HasAvailableSubCommands() && !strings.Contains(cmd.Use, " "): // the arguments, if any, come first
 		return cmd.CommandPath() + " COMMAND"
 	case cmd.HasAvailableFlags():
 		return cmd.CommandPath() + strings.TrimPrefix(cmd.Use, cmd.Name()) + " [flags]"
@@ -68,7 +68,7 @@ func writeFlags(b *strings.Builder, flags *pflag.FlagSet) {
 	const own = "Flags"
 	titles := []string{own}
 	groups := map[string]*pflag.FlagSet{own: newFlagSet(flags.SortFlags)}
-	lonely := true // there is no flag but --help and --version
+	lonely := true // no flags except --help and --version
 	flags.VisitAll(func(f *pflag.Flag) {
 		title := own
 		if in := f.Annotations[FlagGroup]; len(in) > 0 {
@@ -102,8 +102,8 @@ func newFlagSet(sorted bool) *pflag.FlagSet {
 	return set
 }
 
-// FlagError turns what pflag says about a flag into one line that names the
-// flag, the value and what was expected.
+// FlagError turns pflag's error about a flag into one line that names the
+// flag, the value and the expected values.
 func FlagError(cmd *cobra.Command, err error) error {
 	var (
 		invalid *pflag.InvalidValueError
@@ -126,7 +126,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	}
 }
 
-// badValue says that the value given to a flag, under whatever name, is wrong.
+// badValue returns the error for a wrong value of a flag. name is the flag, its variable or its place in a file.
 func badValue(name, text string, f *pflag.Flag) error {
 	if v, ok := f.Value.(*Value); ok && v.Hidden != nil {
 		return Usagef("%s: expected %s", name, Expected(f))
@@ -134,7 +134,7 @@ func badValue(name, text string, f *pflag.Flag) error {
 	return Usagef("%s %q: expected %s", name, text, Expected(f))
 }
 
-// Expected says what a flag takes.
+// Expected describes the values that a flag accepts.
 func Expected(f *pflag.Flag) string {
 	if v, ok := f.Value.(*Value); ok {
 		return v.Expects

@@ -50,7 +50,7 @@ func (a *App) Printer(output string) *Printer {
 }
 
 // Answer writes doc as one line of JSON, or blocks as text with an empty line between each two. doc is the
-// response of a call, or what keeps to the conventions of docs/json.md.
+// response of a call, or a document that follows the conventions of docs/json.md.
 func (p *Printer) Answer(doc any, blocks ...Block) error {
 	if p.JSON {
 		return p.json(doc)
@@ -90,16 +90,16 @@ func (p *Printer) Lines(texts iter.Seq[[]byte]) error {
 	return w.Flush()
 }
 
-// Block is a part of an answer in text. An error of its writing is
-// remembered by the printer's buffer.
+// Block writes a part of an answer as text. The printer's buffer
+// remembers an error of writing.
 type Block func(io.Writer, Style)
 
-// Line is a line of text.
+// Line returns a block with one line of text.
 func Line(format string, args ...any) Block {
 	return func(w io.Writer, _ Style) { fmt.Fprintf(w, format+"\n", args...) }
 }
 
-// Record lists labels, each followed by its value; it omits empty values.
+// Record returns a block of labels, each followed by its value. It omits empty values.
 func Record(labelsAndValues ...any) Block {
 	return func(w io.Writer, _ Style) {
 		t := newTable(w)
@@ -112,13 +112,13 @@ func Record(labelsAndValues ...any) Block {
 	}
 }
 
-// Style decorates text for a terminal; the zero style leaves it as it is.
+// Style decorates text for a terminal. The zero style leaves text unchanged.
 type Style struct{ Colours bool }
 
 // Bold returns text in bold.
 func (s Style) Bold(text string) string { return s.wrap("\x1b[1m", text) }
 
-// Faint returns text that stands back.
+// Faint returns dimmed text.
 func (s Style) Faint(text string) string { return s.wrap("\x1b[2m", text) }
 
 // Red returns red text.

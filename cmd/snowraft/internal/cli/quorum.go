@@ -6,7 +6,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Voters formats the state of the voters, with the number that may fail now; empty without voters.
+// Voters formats the state of the voters, with the number of voters that may fail now; empty without voters.
 func Voters(q *snowraftv1.Quorum) string {
 	voters, alive, needed := q.GetVoters(), q.GetAlive(), q.GetVoters()/2+1
 	if voters == 0 {

@@ -11,15 +11,15 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// AddrFlag is the flag that names the members to ask.
+// AddrFlag is the flag that names the members to call.
 const AddrFlag = "addr"
 
-// DefaultTimeout is the longest that a call may take by default.
+// DefaultTimeout is the default timeout of a call.
 const DefaultTimeout = 5 * time.Second
 
 const defaultAddress = Localhost + ":7700"
 
-// Remote is the cluster that a command asks, through the members at the given addresses.
+// Remote is the cluster that a command calls, through the members at the given addresses.
 type Remote struct {
 	IDs        snowraftv1.IdServiceClient
 	Layouts    snowraftv1.LayoutServiceClient
@@ -30,12 +30,12 @@ type Remote struct {
 	Operations snowraftv1.OperationsServiceClient
 	Views      snowraftv1.ViewServiceClient
 	Addresses  []string
-	Timeout    time.Duration // of one call, however many members it tries
+	Timeout    time.Duration // limit of one call to all the members that it tries
 	access     Access
 	client     *client.Client
 }
 
-// Dial returns the cluster that the members at these addresses belong to. It connects when it is asked.
+// Dial returns the cluster that the members at these addresses belong to. The first call connects.
 func Dial(addresses []string, timeout time.Duration, access Access) (*Remote, error) {
 	options, err := access.Options()
 	if err != nil {
@@ -55,7 +55,7 @@ func Dial(addresses []string, timeout time.Duration, access Access) (*Remote, er
 	}, nil
 }
 
-// At returns the cluster with one member's address only.
+// At returns the cluster with the address of one member only.
 func (r *Remote) At(address string) (*Remote, error) {
 	return Dial([]string{address}, r.Timeout, r.access)
 }
@@ -63,8 +63,8 @@ func (r *Remote) At(address string) (*Remote, error) {
 // Close ends the connections.
 func (r *Remote) Close() { _ = r.client.Close() } // no call is in progress
 
-// Client makes cmd a command that asks a cluster: it gets the flags for that,
-// and work does it.
+// Client makes cmd a command that calls a cluster: it adds the flags of a client
+// command and runs work.
 func (a *App) Client(cmd *cobra.Command, work func(ctx context.Context, r *Remote, out *Printer, args []string) error) *cobra.Command {
 	addresses, timeout := []string{defaultAddress}, DefaultTimeout
 	AddSetting(cmd, "Connection", AddrFlag, AddressesValue(&addresses, "10.0.0.1:7700,10.0.0.2:7700"),
@@ -82,8 +82,8 @@ func (a *App) Client(cmd *cobra.Command, work func(ctx context.Context, r *Remot
 	})
 }
 
-// Command makes cmd a command that prints an answer, and work does it. The arguments are
-// those that cmd.Use names, unless cmd.Args says more of them.
+// Command makes cmd a command that runs work and prints an answer. The arguments are
+// those that cmd.Use names, unless cmd.Args is set.
 func (a *App) Command(cmd *cobra.Command, work func(ctx context.Context, out *Printer, args []string) error) *cobra.Command {
 	output := OutputText
 	AddFlag(cmd, "", "output", "o", ChoiceValue(&output, OutputText, OutputJSON), "output format; json is the JSON of the API")
@@ -99,10 +99,10 @@ func (a *App) Command(cmd *cobra.Command, work func(ctx context.Context, out *Pr
 	return cmd
 }
 
-// Localhost is the host of members of this machine.
+// Localhost is the host of members on this machine.
 const Localhost = "127.0.0.1"
 
-// The ports of a member by default; those of each further member of dev are 10 higher.
+// The default ports of a member. The ports of each further member of dev are 10 higher.
 const (
 	APIPort = 7700 + iota
 	HTTPPort
@@ -113,7 +113,7 @@ const (
 	ThriftPort = 7609
 )
 
-// PageSize is the size of a requested page: the greatest that members allow.
+// PageSize is the size of a requested page: the greatest size that members allow.
 const PageSize = 1000
 
 // List calls page with the token of each page of a list, and returns the items of all pages.
@@ -132,7 +132,7 @@ func List[M any](page func(token string) (items []M, next string, err error)) ([
 	}
 }
 
-// InCalls requests count elements in calls for at most limit each.
+// InCalls requests count elements in calls for at most limit elements each.
 func InCalls(count, limit uint64, call func(n uint32) error) error {
 	for count > 0 {
 		n := min(count, limit)
@@ -144,7 +144,7 @@ func InCalls(count, limit uint64, call func(n uint32) error) error {
 	return nil
 }
 
-// Complete returns an error unless a member answered with as many elements as were requested.
+// Complete returns an error unless a member answered with the requested number of elements.
 func Complete(got uint64, want uint32, elements string) error {
 	if got != uint64(want) {
 		return fmt.Errorf("the member answered with %d %s, expected %d", got, elements, want)

@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// AddLayoutFlag adds the flag that names a layout; shells offer the suggestions.
+// AddLayoutFlag adds the flag that names a layout. Shells offer the suggestions.
 func AddLayoutFlag(cmd *cobra.Command, layout *string, suggestions ...string) *pflag.Flag {
 	*layout = snowflake.Default().Name()
 	v := WordsValue(layout, "NAME")
@@ -20,7 +20,7 @@ func AddLayoutFlag(cmd *cobra.Command, layout *string, suggestions ...string) *p
 	return AddFlag(cmd, "", "layout", "l", v, "name of the layout")
 }
 
-// Preset returns the preset of that name; hint says what else the user can do.
+// Preset returns the preset with the given name. The error ends with hint, an alternative for the user.
 func Preset(name, hint string) (*snowflake.Layout, error) {
 	layout, ok := snowflake.Preset(name)
 	if !ok {
@@ -35,7 +35,7 @@ func PresetNames() []string { return Map((*snowflake.Layout).Name, snowflake.Pre
 // EncodingNames lists the encodings of IDs.
 func EncodingNames() []string { return Map(snowflake.Encoding.String, snowflake.Encodings()) }
 
-// EncodingValue takes the name of an encoding of IDs.
+// EncodingValue returns a value that accepts the name of an encoding of IDs.
 func EncodingValue(p *snowflake.Encoding) *Value {
 	return &Value{
 		Kind: "NAME", Expects: Either(EncodingNames()), Among: EncodingNames(),
@@ -48,7 +48,7 @@ func EncodingValue(p *snowflake.Encoding) *Value {
 	}
 }
 
-// ParseTime reads an instant, and returns it in Unix milliseconds.
+// ParseTime parses an instant and returns it in Unix milliseconds.
 func ParseTime(s string) (int64, error) {
 	if ms, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return ms, nil

@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// Table lists rows, with what cells returns of each, under a heading. An empty cell is a dash.
+// Table returns a block with a heading and the cells of each row. An empty cell is a dash.
 func Table[R any](rows []R, heading []string, cells func(R) []any) Block {
 	return func(w io.Writer, s Style) {
 		var text bytes.Buffer

@@ -12,12 +12,12 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Stamp formats an instant as all of Snowraft does: RFC 3339, UTC, milliseconds.
+// Stamp formats an instant in the form that all of Snowraft uses: RFC 3339, UTC, milliseconds.
 func Stamp(unixMillis int64) string {
 	return time.UnixMilli(unixMillis).UTC().Format("2006-01-02T15:04:05.000Z07:00")
 }
 
-// StampKnown is stamp for instants that may not be known, which are 0.
+// StampKnown is [Stamp] for instants that may be unknown. It returns "" for 0, an unknown instant.
 func StampKnown(unixMillis int64) string {
 	if unixMillis == 0 {
 		return ""
@@ -25,7 +25,8 @@ func StampKnown(unixMillis int64) string {
 	return Stamp(unixMillis)
 }
 
-// Holder names the holder of a worker, and its API token by the ID too, because another token can have the name of a deleted one.
+// Holder names the holder of a worker and its API token. It includes the ID of the token, because another token can have the
+// name of a deleted token.
 func Holder(g *snowraftv1.WorkerGrant) string {
 	if id := g.GetHolderTokenId(); id != 0 {
 		return fmt.Sprintf("%s (API token %d)", g.GetHolder(), id)
@@ -33,7 +34,7 @@ func Holder(g *snowraftv1.WorkerGrant) string {
 	return g.GetHolder()
 }
 
-// human formats a duration without the parts that are zero: 10m, not 10m0s.
+// human formats a duration without zero parts at the end: 10m, not 10m0s.
 func human(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
@@ -51,10 +52,10 @@ func Milliseconds(ms int64) string { return human(time.Duration(ms) * time.Milli
 // Decimal formats a number.
 func Decimal(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// Offset formats how far a clock is from another: positive is ahead.
+// Offset formats the difference between two clocks: positive is ahead.
 func Offset(ms int64) string { return fmt.Sprintf("%+d ms", ms) }
 
-// Word returns the word of an enum value; it is empty for the value that is not specified.
+// Word returns the word of an enum value; empty for the unspecified value.
 func Word[E apijson.Enum](e E) string {
 	if e == 0 {
 		return ""
@@ -62,7 +63,7 @@ func Word[E apijson.Enum](e E) string {
 	return apijson.Word(e)
 }
 
-// Innermost returns the cause at the bottom of err: "permission denied" without path and call.
+// Innermost returns the innermost cause of err: "permission denied" without path and call.
 func Innermost(err error) error {
 	for {
 		next := errors.Unwrap(err)
@@ -73,7 +74,7 @@ func Innermost(err error) error {
 	}
 }
 
-// Unreadable returns what is wrong with a file that was given as an argument and cannot be read, and err if that is something else.
+// Unreadable returns a usage error if err reports that the file given as an argument cannot be read, and err otherwise.
 func Unreadable(argument string, err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return Usagef("%s %q: cannot be read (%v); choose another file", argument, path.Path, Innermost(err))
@@ -81,7 +82,7 @@ func Unreadable(argument string, err error) error {
 	return err
 }
 
-// Unwritable returns why a new file that was given as an argument cannot be written, and err if that is something else.
+// Unwritable returns a usage error if err reports that the new file given as an argument cannot be written, and err otherwise.
 func Unwritable(argument, file string, err error) error {
 	path, ok := errors.AsType[*fs.PathError](err)
 	switch {
@@ -94,10 +95,10 @@ func Unwritable(argument, file string, err error) error {
 	}
 }
 
-// OneLine returns text with all of its white space as single spaces.
+// OneLine returns text with each run of white space as a single space.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// Map returns what f makes of each item: a list that is never null in JSON.
+// Map returns the results of f for each item. The list is never nil, so it is never null in JSON.
 func Map[T, R any](f func(T) R, items []T) []R {
 	made := make([]R, len(items))
 	for i, item := range items {

@@ -27,7 +27,7 @@ func Upgrade(u *snowraftv1.Upgrade) string {
 	return `finalized by the leader; see "snowraft upgrade"`
 }
 
-// Role formats a member's part in the quorum.
+// Role formats a member's role in the cluster.
 func Role(m *snowraftv1.Member) string {
 	role := Word(m.GetRole())
 	if m.GetLeader() {
@@ -36,7 +36,7 @@ func Role(m *snowraftv1.Member) string {
 	return role
 }
 
-// Commands formats the versions of the log's commands that a member uses and knows.
+// Commands formats the versions of log commands that a member uses and knows.
 func Commands(s *snowraftv1.GetStatusResponse) string {
 	text := fmt.Sprintf("%d in use, %d known", s.GetFsmVersion(), s.GetFsmVersionSupported())
 	if u := s.GetUpgrade(); u.GetNextFsmVersion() > u.GetFsmVersion() {

@@ -15,17 +15,17 @@ import (
 // Value is the value of a setting: the same parser reads it from a flag, the
 // environment and the configuration file.
 type Value struct {
-	Kind    string            // what the help shows in the value's place
-	Expects string            // what errors say was expected
-	Parse   func(string) bool // stores what it accepts
+	Kind    string            // placeholder of the value in the help
+	Expects string            // expected values, for errors
+	Parse   func(string) bool // stores the value and returns true, or returns false
 	Text    func() string
-	List    bool     // a YAML list is accepted for it
-	Among   []string // what shells offer for it
+	List    bool     // a YAML list is accepted
+	Among   []string // values that shells offer
 	// Hidden returns the value of a secret, which Text, help and errors do not show; nil for other values.
 	Hidden func() string
 }
 
-// FileValue takes the path of a file.
+// FileValue returns a value that accepts the path of a file.
 func FileValue(p *string) *Value { return TextValue(p, "FILE") }
 
 // Set implements pflag.Value.
@@ -42,7 +42,7 @@ func (v *Value) String() string { return v.Text() }
 // Type implements pflag.Value.
 func (v *Value) Type() string { return v.Kind }
 
-// textValue takes the texts that are ok.
+// textValue returns a value that accepts the texts for which ok returns true.
 func textValue(p *string, kind, expects string, ok func(string) bool) *Value {
 	return &Value{Kind: kind, Expects: expects, Text: func() string { return *p }, Parse: func(s string) bool {
 		*p = s
@@ -50,14 +50,14 @@ func textValue(p *string, kind, expects string, ok func(string) bool) *Value {
 	}}
 }
 
-// TextValue takes text that is not empty, without control characters.
+// TextValue returns a value that accepts text that is not empty and has no control characters.
 func TextValue(p *string, kind string) *Value {
 	return textValue(p, kind, "text that is not empty, without control characters", func(s string) bool {
 		return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' })
 	})
 }
 
-// WordsValue takes text that is sent to a member, which takes nothing but UTF-8.
+// WordsValue returns a value that accepts text for a member. Members accept only UTF-8.
 func WordsValue(p *string, kind string) *Value {
 	v := TextValue(p, kind)
 	v.Expects = "text in UTF-8 that is not empty, without control characters"
@@ -66,7 +66,7 @@ func WordsValue(p *string, kind string) *Value {
 	return v
 }
 
-// FreeTextValue takes any text on one line that is sent to a member, also none.
+// FreeTextValue returns a value that accepts any text on one line for a member, also the empty text.
 func FreeTextValue(p *string, kind string) *Value {
 	v := WordsValue(p, kind)
 	v.Expects = "text in UTF-8 without control characters, which may be empty"
@@ -75,7 +75,7 @@ func FreeTextValue(p *string, kind string) *Value {
 	return v
 }
 
-// IntValue takes a whole number from lowest to highest.
+// IntValue returns a value that accepts a whole number from lowest to highest.
 func IntValue(p *int, lowest, highest int) *Value {
 	expects := fmt.Sprintf("a whole number from %d to %d", lowest, highest)
 	return &Value{Kind: "N", Expects: expects, Text: func() string { return strconv.Itoa(*p) }, Parse: func(s string) bool {
@@ -85,7 +85,7 @@ func IntValue(p *int, lowest, highest int) *Value {
 	}}
 }
 
-// IntsValue takes one or more whole numbers.
+// IntsValue returns a value that accepts one or more whole numbers from lowest to highest.
 func IntsValue(p *[]int, lowest, highest int) *Value {
 	expects := fmt.Sprintf("whole numbers from %d to %d, separated by commas", lowest, highest)
 	text := func() string { return strings.Join(Map(strconv.Itoa, *p), ",") }
@@ -102,7 +102,7 @@ func IntsValue(p *[]int, lowest, highest int) *Value {
 	}}
 }
 
-// SwitchValue takes true or false.
+// SwitchValue returns a value that accepts true or false.
 func SwitchValue(p *bool) *Value {
 	v := ChoiceValue(new(string), "true", "false")
 	v.Kind = "bool" // pflag shows a switch by that name without a value
@@ -115,7 +115,7 @@ func SwitchValue(p *bool) *Value {
 	return v
 }
 
-// UintValue takes a whole number from lowest.
+// UintValue returns a value that accepts a whole number that is at least lowest.
 func UintValue(p *uint64, lowest uint64) *Value {
 	expects := fmt.Sprintf("a whole number from %d", lowest)
 	return &Value{Kind: "N", Expects: expects, Text: func() string { return Decimal(*p) }, Parse: func(s string) bool {
@@ -128,7 +128,7 @@ func UintValue(p *uint64, lowest uint64) *Value {
 // WholeNumber describes any signed 64-bit number in errors.
 var WholeNumber = fmt.Sprintf("a whole number from %d to %d", math.MinInt64, math.MaxInt64)
 
-// NumberValue takes any signed 64-bit number, or the word default, which is nil.
+// NumberValue returns a value that accepts any signed 64-bit number, or the word default, which is nil.
 func NumberValue(p **int64) *Value {
 	text := func() string {
 		if *p == nil {
@@ -147,7 +147,7 @@ func NumberValue(p **int64) *Value {
 	}}
 }
 
-// DurationValue takes whole milliseconds: that is what is replicated.
+// DurationValue returns a value that accepts whole milliseconds, the unit of replicated durations.
 func DurationValue(p *time.Duration, lowest, highest time.Duration) *Value {
 	expects := fmt.Sprintf("a duration from %s to %s in whole milliseconds, such as %s", human(lowest), human(highest), human(*p))
 	return &Value{Kind: "DURATION", Expects: expects, Text: func() string { return human(*p) }, Parse: func(s string) bool {
@@ -157,19 +157,19 @@ func DurationValue(p *time.Duration, lowest, highest time.Duration) *Value {
 	}}
 }
 
-// ChoiceValue takes one of the choices.
+// ChoiceValue returns a value that accepts one of the choices.
 func ChoiceValue(p *string, choices ...string) *Value {
 	v := textValue(p, strings.Join(choices, "|"), Either(choices), func(s string) bool { return slices.Contains(choices, s) })
 	v.Among = choices
 	return v
 }
 
-// ListenValue takes an address to listen at: the host may be empty, the port 0.
+// ListenValue returns a value that accepts an address to listen at. The host may be empty, the port 0.
 func ListenValue(p *string) *Value {
 	return textValue(p, "HOST:PORT", "host:port, such as 127.0.0.1:7700 or :7700", func(s string) bool { return isAddress(s, 0) })
 }
 
-// OptionalListenValue takes an address to listen at, or none.
+// OptionalListenValue returns a value that accepts an address to listen at, or the empty text.
 func OptionalListenValue(p *string) *Value {
 	v := ListenValue(p)
 	v.Expects += ", or an empty value"
@@ -178,7 +178,7 @@ func OptionalListenValue(p *string) *Value {
 	return v
 }
 
-// AddressesValue takes addresses of others, separated by commas.
+// AddressesValue returns a value that accepts addresses of other processes, separated by commas.
 func AddressesValue(p *[]string, example string) *Value {
 	expects := "host:port, or several separated by commas, such as " + example
 	text := func() string { return strings.Join(*p, ",") }
@@ -195,12 +195,12 @@ func AddressesValue(p *[]string, example string) *Value {
 	}}
 }
 
-// HostValue takes a host name or IP address, without a port.
+// HostValue returns a value that accepts a host name or IP address, without a port.
 func HostValue(p *string) *Value {
 	return textValue(p, "HOST", "a host name or IP address that others reach, without a port", isHost)
 }
 
-// HostsValue takes host names and IP addresses, without ports.
+// HostsValue returns a value that accepts host names and IP addresses, without ports.
 func HostsValue(p *[]string) *Value {
 	const most = 50 // a certificate with many more is too long for clients
 	const expects = "host names or IP addresses without a port, at most 50, separated by commas"
@@ -218,7 +218,7 @@ func HostsValue(p *[]string) *Value {
 	}}
 }
 
-// isHost reports whether s is a host name or IP address that others can reach.
+// isHost reports whether s is a host name or IP address that other processes can reach.
 func isHost(s string) bool {
 	if ip := net.ParseIP(s); ip != nil {
 		return !ip.IsUnspecified()
@@ -226,7 +226,7 @@ func isHost(s string) bool {
 	return s != "" && !strings.ContainsAny(s, ":/[] ,")
 }
 
-// IsPeer reports whether s is an address that others can be reached at.
+// IsPeer reports whether s is an address at which another process can be reached.
 func IsPeer(s string) bool {
 	host, _, _ := net.SplitHostPort(s)
 	return host != "" && isAddress(s, 1)

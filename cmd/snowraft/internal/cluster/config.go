@@ -38,7 +38,7 @@ func showConfig(p *cli.Printer, resp interface{ GetConfig() *snowraftv1.Config }
 	))
 }
 
-// AddConfigFlags adds the flags of what all members of a cluster agree on, and sets c to their defaults.
+// AddConfigFlags adds the flags of the settings that all members of a cluster share, and sets c to the defaults.
 func AddConfigFlags(c *server.Config, add func(name string, v *cli.Value, help string)) {
 	c.MaxWindow, c.WaitThreshold, c.MaxClockOffset = limits.DefaultWindow, limits.DefaultThreshold, limits.DefaultOffset
 	c.Rollback, c.RedisCreate, c.Upgrades = "refuse", "off", "auto"
@@ -56,7 +56,7 @@ func AddConfigFlags(c *server.Config, add func(name string, v *cli.Value, help s
 		"finalization of upgrades: by the leader after an hour (auto), or by \"snowraft upgrade finalize\" (manual)")
 }
 
-// KeepGiven clears the settings that were not given.
+// KeepGiven clears the settings in c that were not given.
 func KeepGiven(c *server.Config, given func(name string) bool) {
 	for name, unset := range map[string]func(){
 		"max-window":       func() { c.MaxWindow = 0 },

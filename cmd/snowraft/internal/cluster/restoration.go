@@ -8,7 +8,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// restored returns how the cluster began; empty if it was not restored, as all below.
+// restored returns the origin of a restored cluster; empty for other clusters.
 func restored(r *snowraftv1.Restoration) string {
 	all := r.GetAncestors()
 	if len(all) == 0 {
@@ -17,7 +17,7 @@ func restored(r *snowraftv1.Restoration) string {
 	return fmt.Sprintf("%s, from cluster %s", cli.Stamp(r.GetRestoredAtMs()), all[len(all)-1])
 }
 
-// fenced returns why the cluster grants nothing yet.
+// fenced returns why the restored cluster does not grant or issue yet; empty otherwise.
 func fenced(s *snowraftv1.GetStatusResponse) string {
 	r := s.GetRestoration()
 	if old := r.GetOldClusterAlive(); old != "" {
@@ -30,7 +30,7 @@ func fenced(s *snowraftv1.GetStatusResponse) string {
 	return fmt.Sprintf("issues IDs from %s (in %v)", cli.Stamp(r.GetIssuesAtMs()), wait.Round(time.Second))
 }
 
-// frozen returns how many sequences wait to be resumed.
+// frozen returns the number of sequences that wait to be resumed; empty without such sequences.
 func frozen(r *snowraftv1.Restoration) string {
 	if r.GetFrozenSequences() == 0 {
 		return ""
@@ -38,7 +38,7 @@ func frozen(r *snowraftv1.Restoration) string {
 	return fmt.Sprintf(`%d; see "snowraft seq resume"`, r.GetFrozenSequences())
 }
 
-// newNames returns whether sequences of new names can be created.
+// newNames returns the condition under which sequences with new names can be created; empty if they can be created now.
 func newNames(r *snowraftv1.Restoration) string {
 	if !r.GetNamesClosed() {
 		return ""

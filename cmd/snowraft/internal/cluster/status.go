@@ -42,7 +42,7 @@ func statusRecord(s *snowraftv1.GetStatusResponse) cli.Block {
 	leader, issues := cmp.Or(s.GetNoLeader(), "none known"), "yes"
 	switch {
 	case s.GetClusterId() == "":
-		leader = "" // the problem says the same
+		leader = "" // the problem contains this fact
 	case s.GetLeaderId() != "":
 		leader = fmt.Sprintf("%s (%s)", s.GetLeaderName(), s.GetLeaderId())
 	}
@@ -91,7 +91,7 @@ func laneTable(lanes []*snowraftv1.Lane) cli.Block {
 	})
 }
 
-// foreignTable lists the peers that the member cannot understand.
+// foreignTable returns a table of the peers that the member cannot understand.
 func foreignTable(peers []*snowraftv1.ForeignPeer) cli.Block {
 	return cli.Table(peers, []string{"FOREIGN PEER", "HEARD AT", "PROBLEM"}, func(p *snowraftv1.ForeignPeer) []any {
 		return []any{p.GetAddress(), cli.StampKnown(p.GetHeardAtMs()), p.GetProblem()}

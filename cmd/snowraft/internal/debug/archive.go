@@ -27,7 +27,7 @@ func newArchive(w io.Writer, at time.Time) *archive {
 	return &archive{at: at, gz: gz, tar: tar.NewWriter(gz)}
 }
 
-// add adds a file, of which the path is within root.
+// add adds a file. Its path is relative to root.
 func (a *archive) add(path string, content []byte) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -39,7 +39,7 @@ func (a *archive) add(path string, content []byte) error {
 	return err
 }
 
-// addJSON adds a document.
+// addJSON adds a document as a JSON file. Its path is relative to root.
 func (a *archive) addJSON(path string, doc any) error {
 	raw, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {

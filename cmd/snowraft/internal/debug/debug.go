@@ -25,10 +25,10 @@ const (
 
 // Summary is the document of an archive: its last file, and the answer of the command.
 type Summary struct {
-	File      string   `json:"file,omitempty"` // of the archive; not in the archive
+	File      string   `json:"file,omitempty"` // path of the archive; omitted in the archive
 	Bytes     int64    `json:"bytes,string,omitempty"`
 	TakenAtMS int64    `json:"takenAtMs,string"`
-	Version   string   `json:"version"` // of the command
+	Version   string   `json:"version"` // version of the command
 	Seconds   int      `json:"seconds,omitempty"`
 	Names     bool     `json:"names"`
 	Members   []Member `json:"members"`
@@ -38,9 +38,9 @@ type Summary struct {
 type Member struct {
 	ID        string   `json:"id"`
 	Name      string   `json:"name"`
-	Directory string   `json:"directory,omitempty"` // in the archive
+	Directory string   `json:"directory,omitempty"` // directory in the archive
 	Files     []string `json:"files"`
-	Error     string   `json:"error,omitempty"` // why files are missing
+	Error     string   `json:"error,omitempty"` // reason for missing files
 	addresses []string
 	err       error
 }
@@ -94,7 +94,7 @@ log and snapshots, as far as they can be read.`,
 	})
 }
 
-// write writes an archive, ends it with the summary, and prints that.
+// write writes an archive that ends with the summary, and prints the summary.
 func write(a *cli.App, out *cli.Printer, path string, s *Summary, fill func(*archive) error) error {
 	err := backup.Create(path, func(f *os.File) error {
 		w := newArchive(f, a.Now())
@@ -116,9 +116,9 @@ func write(a *cli.App, out *cli.Printer, path string, s *Summary, fill func(*arc
 	return out.Answer(s, cli.Line("wrote debug archive %q%s; bytes: %d", path, s.extent(), s.Bytes))
 }
 
-// extent says how many members an archive is of.
+// extent describes the number of members in an archive.
 func (s *Summary) extent() string {
-	if len(s.Members) == 0 { // of a directory
+	if len(s.Members) == 0 { // archive of a directory
 		return ""
 	}
 	answered := 0

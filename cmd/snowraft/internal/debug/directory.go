@@ -18,7 +18,7 @@ type identityDocument struct {
 	MemberID  string `json:"memberId"`
 	ClusterID string `json:"clusterId"`
 	Starts    uint64 `json:"starts,string"`
-	HeldTerm  bool   `json:"heldTerm"` // the directory held a term, and log entries, once
+	HeldTerm  bool   `json:"heldTerm"` // the directory has ever held a term, or log entries
 	HeldLog   bool   `json:"heldLog"`
 	Secured   bool   `json:"secured"`
 }
@@ -30,11 +30,11 @@ type logDocument struct {
 	LastIndex          uint64         `json:"lastIndex,string"`
 	FirstTerm          uint64         `json:"firstTerm,string"`
 	LastTerm           uint64         `json:"lastTerm,string"`
-	Entries            map[string]int `json:"entries"` // by type
+	Entries            map[string]int `json:"entries"` // number of entries by type
 	CurrentTerm        uint64         `json:"currentTerm,string"`
 	VotedTerm          uint64         `json:"votedTerm,string"`
 	VotedFor           string         `json:"votedFor"`
-	ConfigurationIndex uint64         `json:"configurationIndex,string"` // of the last one in the log
+	ConfigurationIndex uint64         `json:"configurationIndex,string"` // index of the last configuration in the log
 	Configuration      []server       `json:"configuration"`
 }
 

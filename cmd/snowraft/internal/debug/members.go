@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// sending is the time that a member has for its files, apart from that of the CPU profile.
+	// sending is the time that a member has to send its files, without the duration of the CPU profile.
 	sending = 2 * time.Minute
 	// Limits of the files that a member sends.
 	maxFiles = 100
@@ -32,7 +32,7 @@ type gathering struct {
 	remote   *cli.Remote
 	archive  *archive
 	salt     []byte
-	duration time.Duration // of the CPU profile
+	duration time.Duration // duration of the CPU profile
 }
 
 // run calls all members at once. It fails if no member answers.
@@ -72,7 +72,7 @@ func (g *gathering) run(ctx context.Context) error {
 	return nil
 }
 
-// list finds the members: those that the cluster knows, and those at the given addresses.
+// list finds the members: the members that the cluster knows, and the members at the given addresses.
 func (g *gathering) list(ctx context.Context) error {
 	resp, err := g.remote.Cluster.ListMembers(ctx, &snowraftv1.ListMembersRequest{})
 	if err != nil {
@@ -88,7 +88,7 @@ func (g *gathering) list(ctx context.Context) error {
 		}
 		status, err := one.Cluster.GetStatus(ctx, &snowraftv1.GetStatusRequest{})
 		one.Close()
-		if err == nil { // else it counts as its API address does
+		if err == nil { // otherwise only the API address identifies the member
 			g.note(status.GetMemberId(), status.GetName(), address)
 		}
 	}
@@ -112,7 +112,7 @@ func (g *gathering) note(id, name, address string) {
 	}
 }
 
-// unsafe are the characters of a member's name that a directory's does not have.
+// unsafe matches the characters of a member's name that the name of its directory omits.
 var unsafe = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
 // collect adds the files of a member, from the first of its addresses that answers.
@@ -184,5 +184,5 @@ func (g *gathering) download(ctx context.Context, address string, m *Member) err
 	}
 }
 
-// fileName is the form of a file's name in the archive of a member.
+// fileName matches the names that a member may give to the files in its archive.
 var fileName = regexp.MustCompile(`^[a-z][a-z0-9-]*(\.[a-z]+)?$`)

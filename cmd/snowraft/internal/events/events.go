@@ -1,4 +1,4 @@
-// Package events has the command of events.
+// Package events has the command events.
 package events
 
 import (
@@ -13,7 +13,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// most is the most events of one call.
+// most is the greatest number of events in one call.
 const most = 1000
 
 // New returns the command events.
@@ -59,7 +59,7 @@ Kinds: ` + strings.Join(kinds, ", ") + `.`,
 	})
 }
 
-// table lists events, the latest last.
+// table returns a table of events, the latest last.
 func table(list []*snowraftv1.Event) cli.Block {
 	list = slices.Clone(list)
 	slices.Reverse(list)
@@ -68,7 +68,7 @@ func table(list []*snowraftv1.Event) cli.Block {
 	})
 }
 
-// text returns an event as one line, with what its text does not say.
+// text returns an event as one line: its text, followed by the fields that the text does not contain.
 func text(e *snowraftv1.Event) string {
 	line := e.GetText()
 	if e.GetReason() != "" && !strings.Contains(line, e.GetReason()) {

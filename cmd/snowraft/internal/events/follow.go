@@ -15,23 +15,23 @@ import (
 const (
 	// pause is the time between two calls.
 	pause = time.Second
-	// remembered bounds the events that a follower knows: more than all members of a usual cluster keep.
+	// remembered is the greatest number of events that a follower remembers: more than all members of a usual cluster keep.
 	remembered = 20_000
 )
 
-// follower prints events as they come.
+// follower prints events as they happen.
 type follower struct {
 	app     *cli.App
 	remote  *cli.Remote
 	out     *cli.Printer
-	known   map[key]uint64 // the count that was printed
-	missed  string         // members that did not answer the last call
+	known   map[key]uint64 // printed counts
+	missed  string         // names of the members that did not answer the last call
 	failing bool           // the last call failed
-	// repeatable reports whether a call that failed may succeed later.
+	// repeatable reports whether a failed call may succeed later.
 	repeatable func(error) bool
 }
 
-// key identifies an event while it repeats. A member that is restarted numbers from 1 again.
+// key identifies an event while the event repeats. A restarted member numbers its events from 1 again.
 type key struct {
 	member string
 	number uint64
@@ -45,8 +45,8 @@ func newFollower(a *cli.App, r *cli.Remote, out *cli.Printer) *follower {
 	}}
 }
 
-// run prints events until ctx ends. It outlives times in which no member answers, since those are what it is run for, but not
-// a first call that fails.
+// run prints events until ctx ends. It continues while no member answers, because users follow events through such failures.
+// It returns the error of a first call that fails.
 func (f *follower) run(ctx context.Context, req *snowraftv1.ListEventsRequest) error {
 	for {
 		resp, err := f.remote.Views.ListEvents(ctx, req)
@@ -62,7 +62,7 @@ func (f *follower) run(ctx context.Context, req *snowraftv1.ListEventsRequest) e
 			f.failing = true
 			f.app.Warn("no events: %v; retrying", err)
 		}
-		req.PageSize = most // a burst between two calls is printed whole
+		req.PageSize = most // for bursts between two calls
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -71,10 +71,10 @@ func (f *follower) run(ctx context.Context, req *snowraftv1.ListEventsRequest) e
 	}
 }
 
-// print prints the events that are new, or happened again, the latest last.
+// print prints the events that are new or have happened again, the latest last.
 func (f *follower) print(resp *snowraftv1.ListEventsResponse) error {
 	if len(f.known) > remembered {
-		clear(f.known) // all are printed again, once in a long while
+		clear(f.known) // bounds memory; all events are printed again, rarely
 	}
 	for _, e := range slices.Backward(resp.GetEvents()) {
 		k := key{e.GetMemberId(), e.GetNumber(), e.GetFirstAtMs()}
@@ -93,7 +93,7 @@ func (f *follower) print(resp *snowraftv1.ListEventsResponse) error {
 	return nil
 }
 
-// warnMissed names members whose events are missing.
+// warnMissed warns about the members whose events are missing.
 func warnMissed(a *cli.App, resp *snowraftv1.ListEventsResponse) {
 	if names := resp.GetUnreachedMembers(); len(names) > 0 {
 		a.Warn("events missing, because these members did not answer in time: %s", strings.Join(names, ", "))

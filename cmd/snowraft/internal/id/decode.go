@@ -80,8 +80,8 @@ For other layouts of a cluster, use --server.`,
 	})
 }
 
-// decodeAll prints a line per ID: as JSON at once, and as the row of a table at the end. An ID that is none ends it, after
-// the IDs before it.
+// decodeAll prints one line per ID: JSON immediately, and table rows at the end. It stops at the first invalid ID, after it has
+// printed the IDs before.
 func (g given) decodeAll(texts iter.Seq2[string, error], out *cli.Printer) (err error) {
 	var rows []Decoded
 	n := 0
@@ -111,7 +111,7 @@ func (g given) decodeAll(texts iter.Seq2[string, error], out *cli.Printer) (err 
 	})), err)
 }
 
-// decode takes apart what a user wrote.
+// decode decodes an ID as users write it.
 func (g given) decode(text string) (Decoded, error) {
 	id, uuid, err := g.id(text)
 	if err != nil {
@@ -126,7 +126,7 @@ func (g given) decode(text string) (Decoded, error) {
 	return d, err
 }
 
-// DecodeIn takes an ID of this layout apart.
+// DecodeIn decodes an ID of the given layout.
 func DecodeIn(layout *snowflake.Layout, id uint64) (Decoded, error) {
 	parts, err := layout.Unpack(id)
 	if err != nil {

@@ -17,7 +17,7 @@ type encoded struct {
 	Text     string `json:"text"`
 }
 
-// partFlags are the fields of an ID to put together.
+// partFlags are the flags with the fields of an ID to encode.
 type partFlags struct {
 	layout, time string
 	parts        snowflake.Parts
@@ -98,7 +98,7 @@ func (f *partFlags) known() (*snowflake.Layout, error) {
 	return cli.Preset(f.layout, "only a cluster knows its other layouts")
 }
 
-// pack puts the fields together.
+// pack returns the ID with the fields of the flags.
 func (f *partFlags) pack(tickGiven bool) (uint64, error) {
 	layout, err := f.known()
 	if err != nil {

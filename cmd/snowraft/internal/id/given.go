@@ -21,11 +21,11 @@ type given struct {
 	encoding snowflake.Encoding
 	// explicit is the flag that gave the encoding; empty if the user gave none.
 	explicit string
-	// layout returns the layout that UUIDs are of.
+	// layout returns the layout of the IDs, which UUIDs do not name.
 	layout func() (*snowflake.Layout, error)
 }
 
-// id returns the ID in a text, and the UUID if it is one.
+// id returns the ID in a text, and the UUID if the text is one.
 func (g given) id(text string) (id uint64, uuid string, err error) {
 	// No encoding of IDs has hyphens.
 	if !strings.Contains(text, "-") {
@@ -51,8 +51,8 @@ func (g given) id(text string) (id uint64, uuid string, err error) {
 	return id, u.String(), nil
 }
 
-// inCluster returns a function that fetches a layout of the cluster, once. A preset that the cluster does not have is
-// taken as it is, as the cluster does when it decodes.
+// inCluster returns a function that fetches a layout from the cluster once. For a preset that the cluster lacks, the function
+// returns the preset, as the cluster does when it decodes.
 func inCluster(ctx context.Context, r *cli.Remote, name string) func() (*snowflake.Layout, error) {
 	return sync.OnceValues(func() (*snowflake.Layout, error) {
 		resp, err := r.Layouts.GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: name})
@@ -66,8 +66,8 @@ func inCluster(ctx context.Context, r *cli.Remote, name string) func() (*snowfla
 	})
 }
 
-// each yields the arguments, and for the argument "-" the lines of standard input that are not empty. Errors of the input
-// are yielded with an empty text.
+// each yields the arguments. In place of the argument "-" it yields the lines of standard input that are not empty. It yields
+// errors of the input with an empty text.
 func each(args []string, stdin io.Reader) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for _, arg := range args {

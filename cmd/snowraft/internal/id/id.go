@@ -1,4 +1,4 @@
-// Package id has the commands that issue IDs and take them apart: id, decode, encode and whois.
+// Package id has the commands for IDs: id, decode, encode and whois.
 package id
 
 import (
@@ -69,7 +69,7 @@ then have at most 100,000 IDs.`,
 			}
 		}
 		limit := uint64(limits.Count)
-		if req.Packed = out.JSON; req.Packed { // for each ID to be in the JSON
+		if req.Packed = out.JSON; req.Packed { // the JSON lists each ID
 			limit = limits.Packed
 		}
 		return cli.InCalls(count, limit, func(n uint32) error {
@@ -92,7 +92,7 @@ then have at most 100,000 IDs.`,
 	})
 }
 
-// asked returns an ID as requests carry it.
+// asked returns an ID in the type that requests use.
 func asked(id uint64) (int64, error) {
 	if id > math.MaxInt64 {
 		return 0, cli.Usagef("ID %d has 64 bits; IDs of a cluster have at most 63", id)
@@ -109,7 +109,7 @@ func issued(resp *snowraftv1.GenerateIdsResponse) uint64 {
 	return n
 }
 
-// texts yields the IDs of ranges, each valid until the next.
+// texts yields the encoded IDs of ranges. Each text is valid until the next one.
 func texts(ranges []*snowraftv1.IdRange, encoding snowflake.Encoding) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		var text []byte
@@ -138,7 +138,7 @@ func newEncodedIDs(resp *snowraftv1.GenerateIdsResponse, encoding snowflake.Enco
 	}, resp.GetIds())}
 }
 
-// printUUIDs requests UUIDs and prints those of each call.
+// printUUIDs requests UUIDs in calls of limited size, and prints the UUIDs of each call.
 func printUUIDs(ctx context.Context, r *cli.Remote, out *cli.Printer, layout string, count uint64) error {
 	return cli.InCalls(count, limits.Texts, func(n uint32) error {
 		resp, err := r.IDs.GenerateUuids(ctx, &snowraftv1.GenerateUuidsRequest{Layout: layout, Count: n})

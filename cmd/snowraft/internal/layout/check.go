@@ -16,11 +16,11 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// meeting says whether a layout of the cluster can repeat IDs of the existing system, and when.
+// meeting is the comparison of a layout of the cluster with the existing system: whether and when the layout repeats IDs.
 type meeting struct {
 	Layout string `json:"layout"`
 	Meets  bool   `json:"meets"`
-	// The times of the first and the last shared ID, as the cluster issues them; 0 if there is none.
+	// The times at which the cluster issues the first and the last shared ID; 0 without shared IDs.
 	FirstAtMS int64 `json:"firstAtMs,string"`
 	LastAtMS  int64 `json:"lastAtMs,string"`
 	// The shared IDs at these times.
@@ -74,7 +74,7 @@ The command fails if a layout can repeat an ID.`,
 	})
 }
 
-// toCheck returns the layouts of the cluster, or the named one.
+// toCheck returns the layouts of the cluster, or the named layout only.
 func toCheck(ctx context.Context, r *cli.Remote, args []string) (layouts []*snowflake.Layout, err error) {
 	var all []*snowraftv1.Layout
 	if len(args) == 1 {
@@ -100,7 +100,7 @@ func toCheck(ctx context.Context, r *cli.Remote, args []string) (layouts []*snow
 	return layouts, nil
 }
 
-// meet compares a layout of the cluster, which issues IDs after the present tick, with the existing system.
+// meet compares a layout of the cluster with the existing system. It assumes that the cluster issues IDs after the present tick.
 func meet(system existingSystem, l *snowflake.Layout, now int64) meeting {
 	m := meeting{Layout: l.Name()}
 	if m.FirstID, m.LastID, m.Meets = collision.Meet(system.ids, collision.Issued(l, l.MillisAt(l.TickAt(now)+1))); m.Meets {
@@ -109,7 +109,7 @@ func meet(system existingSystem, l *snowflake.Layout, now int64) meeting {
 	return m
 }
 
-// report prints the comparison and a layout that is safe. Its error names the layouts that are not.
+// report prints the comparison and a safe layout. Its error names the unsafe layouts.
 func report(out *cli.Printer, system existingSystem, meetings []meeting, now int64) error {
 	var unsafe []string
 	for _, m := range meetings {
@@ -119,7 +119,7 @@ func report(out *cli.Printer, system existingSystem, meetings []meeting, now int
 	}
 	doc := struct {
 		Layouts []meeting `json:"layouts"`
-		Safe    string    `json:"create,omitempty"` // command that creates a layout which never repeats an ID
+		Safe    string    `json:"create,omitempty"` // command that creates a safe layout
 	}{Layouts: meetings}
 	if safe, ok := suggest(system, now); ok && len(unsafe) == len(meetings) {
 		doc.Safe = command(safe)

@@ -57,8 +57,8 @@ A name has 1 to 64 characters of a-z, 0-9, '.', '_' and '-'.`,
 	})
 }
 
-// spec returns the layout that the flags describe. All that can be known
-// without a clock is checked here.
+// spec returns the layout that the flags describe. It checks everything that can be
+// checked without a clock.
 func (f *specFlags) spec(name string, flags *pflag.FlagSet) (snowflake.Spec, error) {
 	spec, err := f.base(flags)
 	if err != nil {
@@ -82,7 +82,7 @@ func (f *specFlags) spec(name string, flags *pflag.FlagSet) (snowflake.Spec, err
 	return spec, nil
 }
 
-// base returns what --preset or --fields, --unit and --epoch give.
+// base returns the layout that --preset, or --fields with --unit and --epoch, describe.
 func (f *specFlags) base(flags *pflag.FlagSet) (snowflake.Spec, error) {
 	if f.preset != "" {
 		for _, other := range []string{"fields", "unit", "epoch"} {
@@ -107,7 +107,7 @@ func (f *specFlags) base(flags *pflag.FlagSet) (snowflake.Spec, error) {
 		}
 	}
 	for _, field := range spec.Fields {
-		if field.Field == snowflake.FieldSequence { // as wide as the default layout's, where it fits
+		if field.Field == snowflake.FieldSequence { // the spread of the default layout, if the field has room for it
 			spec.Spread = min(snowflake.Default().Spec().Spread, 1<<field.Bits)
 		}
 	}

@@ -93,7 +93,7 @@ func (e *existing) describe(stdin io.Reader, now int64) (existingSystem, error) 
 	return s, nil
 }
 
-// instant reads the value of a flag, if there is one.
+// instant parses the value of a flag into into, unless the value is empty.
 func instant(flag, text string, into *int64) (err error) {
 	if text == "" {
 		return nil
@@ -104,7 +104,7 @@ func instant(flag, text string, into *int64) (err error) {
 	return nil
 }
 
-// measure reads the sample. Of a system without a layout it is all that is known; otherwise it is a check of the layout.
+// measure reads the sample. For a system without a layout, the sample sets the IDs of s. Otherwise, it checks the layout.
 func (e *existing) measure(stdin io.Reader, s *existingSystem) error {
 	in := stdin
 	if e.sample != "-" {
@@ -148,7 +148,7 @@ func (e *existing) measure(stdin io.Reader, s *existingSystem) error {
 	return nil
 }
 
-// outside returns why an ID is not one of the described system.
+// outside returns why the described system did not issue an ID.
 func outside(s *existingSystem, id uint64) string {
 	parts, err := s.layout.Unpack(id)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package layout has the commands of layouts.
+// Package layout has the commands for layouts.
 package layout
 
 import (
@@ -25,7 +25,7 @@ cluster has the layout "default".`,
 	}, newCreate(a), newCheck(a), newGet(a), newList(a))
 }
 
-// fields returns the fields of a layout, as --fields takes them.
+// fields returns the fields of a layout in the form that --fields accepts.
 func fields(l *snowraftv1.Layout) string {
 	return strings.Join(cli.Map(func(f *snowraftv1.Field) string {
 		return fmt.Sprintf("%s:%d", cli.Word(f.GetKind()), f.GetBits())

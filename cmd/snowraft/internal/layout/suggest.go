@@ -11,8 +11,8 @@ import (
 // shortestLife is the least time for which a suggested layout issues IDs.
 const shortestLife = 10 * 365 * 24 * time.Hour
 
-// suggest returns a layout that never repeats an ID of the existing system, if one is known: the system's own layout, its
-// own layout with another datacenter, or one like the preset "default" whose IDs are all greater.
+// suggest returns a layout that never repeats an ID of the existing system, if it finds one. It tries the system's layout, that
+// layout with another datacenter, and the preset "default" with an epoch that makes all its IDs greater.
 func suggest(s existingSystem, now int64) (snowflake.Spec, bool) {
 	var candidates []snowflake.Spec
 	if s.layout != nil {
@@ -25,7 +25,7 @@ func suggest(s existingSystem, now int64) (snowflake.Spec, bool) {
 	if _, greatest, ok := collision.Meet(s.ids, collision.Set{}); ok {
 		spec := snowflake.Default().Spec()
 		if parts, err := snowflake.Default().Unpack(greatest); err == nil && parts.Tick < now {
-			// With this epoch the clock already shows a later tick than that of the greatest ID; whole days are readable.
+			// With this epoch, the present tick is later than the tick of the greatest ID. Whole days are readable.
 			const day = int64(24 * time.Hour / time.Millisecond)
 			spec.EpochMillis = (now - parts.Tick - 1) / day * day
 			candidates = append(candidates, spec)

@@ -1,4 +1,4 @@
-// Package leader has the commands of leadership.
+// Package leader has the commands for leadership.
 package leader
 
 import (
@@ -26,7 +26,7 @@ sequences pause until the new leader is ready.`,
 	}, newShow(a), newTransfer(a))
 }
 
-// show prints a response, as text the leader in it after some words.
+// show prints a response. The text is words, followed by the leader in the response.
 func show(p *cli.Printer, words string, resp interface {
 	GetLeaderId() string
 	GetLeaderName() string
@@ -35,7 +35,7 @@ func show(p *cli.Printer, words string, resp interface {
 }
 
 const (
-	patience = 2 * time.Second // with an election, which takes less
+	patience = 2 * time.Second // longest wait for an election, which takes less
 	pause    = 50 * time.Millisecond
 )
 

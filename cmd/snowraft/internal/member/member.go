@@ -1,4 +1,4 @@
-// Package member has the commands of members.
+// Package member has the commands for members.
 package member
 
 import (
@@ -24,10 +24,10 @@ it was healthy for --promote-after (30 s), unless it was started with --nonvoter
 	}, newList(a), newAdd(a), newRemove(a), newLeave(a))
 }
 
-// printChange prints the member in a response, and what was done to it.
+// printChange prints the member in a response after done, the change in the past tense.
 func printChange(p *cli.Printer, done string, resp interface{ GetMember() *snowraftv1.Member }) error {
 	m := resp.GetMember()
-	if m.GetName() == "" { // it was removed before
+	if m.GetName() == "" { // removed before
 		return p.Answer(resp, cli.Line("%s member %q", done, m.GetId()))
 	}
 	return p.Answer(resp, cli.Line("%s member %q (%s); ID: %s", done, m.GetName(), cli.Word(m.GetRole()), m.GetId()))

@@ -16,8 +16,8 @@ import (
 // probeTimeout is the time that a member of the old cluster has to answer.
 const probeTimeout = 2 * time.Second
 
-// probe fails while a member of the old cluster answers. It warns of what answers in a member's place and cannot be
-// told apart from it.
+// probe fails if a member of the old cluster answers. It warns about a program at the address of an old member that could be
+// the old member.
 func probe(ctx context.Context, a *cli.App, h *commandv1.BackupHeader) error {
 	var mu sync.Mutex
 	var wg sync.WaitGroup

@@ -119,11 +119,11 @@ func (s *settings) restore(ctx context.Context, a *cli.App, out *cli.Printer, fi
 	return s.answer(out, restored, ended, now)
 }
 
-// latest is the greatest time by which the end of the old cluster may be ahead of this host's clock: more is a mistake, and would
-// keep the new cluster from issuing. Clocks that were ahead by hours count.
+// latest is the greatest time by which the end of the old cluster may be ahead of both this host's clock and the observed clock
+// of the backup. It allows for clocks that were ahead by hours. More is a mistake that would keep the new cluster from issuing.
 const latest = 24 * time.Hour
 
-// endedAt returns the end of the old cluster.
+// endedAt returns the end of the old cluster that the flags give.
 func (s *settings) endedAt(b *backup.Backup, now time.Time) (time.Time, error) {
 	ended := now
 	if s.ended != "now" {
@@ -149,7 +149,7 @@ func (s *settings) endedAt(b *backup.Backup, now time.Time) (time.Time, error) {
 	return ended, nil
 }
 
-// Document is the document of a restored directory.
+// Document is the JSON document of a restored directory.
 type Document struct {
 	DataDir         string `json:"dataDir"`
 	MemberID        string `json:"memberId"`
@@ -162,7 +162,7 @@ type Document struct {
 	TokensDisabled  bool   `json:"tokensDisabled"`
 }
 
-// age formats the end of the old cluster with the time since, by which a wrong time zone is seen.
+// age formats the end of the old cluster and the time since then, which reveals a wrong time zone.
 func age(ended, now time.Time) string {
 	if since := now.Sub(ended).Round(time.Second); since >= 0 {
 		return fmt.Sprintf("%s (%v ago)", cli.Stamp(ended.UnixMilli()), since)

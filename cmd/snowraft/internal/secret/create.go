@@ -14,7 +14,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Created is the document of a new secret. The secret itself is in it only if no file has it.
+// Created is the JSON document of a new secret. It contains the secret itself only if no file was written.
 type Created struct {
 	Secret      string `json:"secret,omitempty"`
 	File        string `json:"file,omitempty"`
@@ -56,7 +56,7 @@ run at every start of a machine or container: it keeps the secret of an existing
 	})
 }
 
-// keep prints the secret that an existing file has, which must be a secret file.
+// keep prints the secret of an existing file, which must be a secret file.
 func keep(p *cli.Printer, path string) error {
 	keys, err := open(path)
 	if err != nil {

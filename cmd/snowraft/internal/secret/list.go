@@ -13,13 +13,13 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Known is a secret of the file or of the members.
+// Known is a secret that the file or a member has.
 type Known struct {
 	Fingerprint string   `json:"fingerprint"`
 	Pin         string   `json:"pin"` // empty if the file lacks the secret
 	InFile      bool     `json:"inFile"`
 	KnownBy     []string `json:"knownBy,omitempty"`    // names of members
-	NotKnownBy  []string `json:"notKnownBy,omitempty"` // members that answered only
+	NotKnownBy  []string `json:"notKnownBy,omitempty"` // names of the members that answered
 }
 
 func newList(a *cli.App) *cobra.Command {
@@ -74,7 +74,7 @@ type document struct {
 	Secrets []*Known `json:"secrets"`
 }
 
-// join adds to the secrets of the file those of members, and to each secret who knows it.
+// join adds the secrets of the members to the secrets of the file. It sets the members that know each secret.
 func join(secrets []*Known, members []*snowraftv1.Member) []*Known {
 	for _, m := range members {
 		for _, fingerprint := range m.GetSecretFingerprints() {

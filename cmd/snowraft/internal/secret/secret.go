@@ -1,4 +1,4 @@
-// Package secret has the commands of the cluster secret.
+// Package secret has the commands for cluster secrets.
 package secret
 
 import (

@@ -12,14 +12,14 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// changed is the answer to a change of a sequence.
+// changed is the response to a change of a sequence.
 type changed interface {
 	GetSequence() *snowraftv1.Sequence
 	GetUnreachedMembers() []string
 }
 
-// printChanged prints the sequence in the answer to a change, and what was done to it.
-// A warning names the members that were not reached, and what that means.
+// printChanged prints the sequence in the response to a change after done, the change in the past tense.
+// A warning names the members that were not reached, and meaning, the consequence.
 func printChanged(a *cli.App, p *cli.Printer, done string, resp changed, meaning string) error {
 	a.WarnUnreached(resp.GetUnreachedMembers(), meaning)
 	s := resp.GetSequence()
@@ -64,8 +64,8 @@ that they hold.`,
 	})
 }
 
-// negativeArgument is FlagError for commands whose arguments may be negative
-// numbers, which look like flags.
+// negativeArgument is FlagError for commands that accept negative numbers as
+// arguments, which look like flags.
 func negativeArgument(cmd *cobra.Command, err error) error {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {

@@ -57,7 +57,7 @@ last.`,
 	return cmd
 }
 
-// listViews lists sequences with what is left of them.
+// listViews lists sequences with their remaining numbers.
 func listViews(ctx context.Context, r *cli.Remote, out *cli.Printer, req *snowraftv1.ListSequenceViewsRequest) error {
 	all := &snowraftv1.ListSequenceViewsResponse{}
 	views, err := cli.List(func(token string) ([]*snowraftv1.SequenceView, string, error) {
@@ -79,7 +79,7 @@ func listViews(ctx context.Context, r *cli.Remote, out *cli.Printer, req *snowra
 	}))
 }
 
-// left is the part of the numbers of a period that is left, rounded down; empty without an end.
+// left returns the remaining percentage of the numbers of a period, rounded down; empty for a sequence without an end.
 func left(v *snowraftv1.SequenceView) string {
 	if v.RemainingRatio == nil {
 		return ""

@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// completionPatience is the time that a shell waits for names to offer.
+	// completionPatience is the longest time that completion waits for names.
 	completionPatience = time.Second
 	// mostCompletions is the greatest number of names offered.
 	mostCompletions = 100
 )
 
-// Args checks the arguments of a command whose first one is the name of a sequence. It uses no Unicode tables,
-// so that a name which a later version has created is not refused here.
+// Args checks the arguments of a command whose first argument is the name of a sequence. It uses no Unicode tables,
+// so that it accepts a name that a later version has created.
 func Args(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		if err := names.Check(cli.Below(cmd)+": NAME", args[0]); err != nil {
@@ -31,7 +31,7 @@ func Args(cmd *cobra.Command, args []string) error {
 	return cli.Args(cmd, args)
 }
 
-// newArgs is Args of a command that gives the name to a new sequence.
+// newArgs is Args for a command that gives the name to a new sequence.
 func newArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		if err := nfc.Check(cli.Below(cmd)+": NAME", args[0]); err != nil {
@@ -42,7 +42,7 @@ func newArgs(cmd *cobra.Command, args []string) error {
 }
 
 // client makes cmd a client command whose first argument is the name of
-// a sequence: shells offer those that there are.
+// a sequence. Shells offer the existing names.
 func client(a *cli.App, cmd *cobra.Command, work func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error) *cobra.Command {
 	cmd.Args, cmd.ValidArgsFunction = Args, Complete(a)
 	return a.Client(cmd, work)
@@ -60,14 +60,14 @@ func Complete(a *cli.App) cobra.CompletionFunc {
 
 // completeFlag makes shells offer the names of sequences for a flag.
 func completeFlag(a *cli.App, cmd *cobra.Command, flag string) {
-	// The one error there is: the flag does not exist or was registered before.
+	// The only possible error is that the flag does not exist or was registered before.
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, begin string) ([]string, cobra.ShellCompDirective) {
 		return existing(a, cmd, begin)
 	})
 }
 
-// existing returns the names that begin like that, with what they are for.
-// An error would not be read while a command line is completed: it offers nothing then.
+// existing returns the names with the prefix begin, with their descriptions.
+// It offers nothing after an error, because nothing shows errors during completion.
 func existing(a *cli.App, cmd *cobra.Command, begin string) ([]string, cobra.ShellCompDirective) {
 	if err := cli.Resolve(cmd.Flags(), a.Env, nil); err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp

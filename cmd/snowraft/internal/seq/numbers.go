@@ -55,8 +55,8 @@ request within 10 minutes returns the same numbers, from any member.`,
 	})
 }
 
-// printNumbers prints the numbers of one answer, in JSON among its texts. It fails when the answer
-// cannot be understood.
+// printNumbers prints the numbers of one response. The JSON has them among its texts. It fails if it does not
+// understand the response.
 func printNumbers(out *cli.Printer, resp *snowraftv1.NextNumbersResponse) error {
 	numbers, err := texts(resp)
 	if err != nil {
@@ -73,8 +73,8 @@ func printNumbers(out *cli.Printer, resp *snowraftv1.NextNumbersResponse) error 
 	return out.Answer(resp)
 }
 
-// texts yields the numbers of an answer as they are written, each valid until the next. Members write
-// up to 1,000 formatted numbers in an answer themselves.
+// texts yields the formatted numbers of a response. Each text is valid until the next one. Members format up to
+// 1,000 numbers of a response; texts formats the numbers of larger responses.
 func texts(resp *snowraftv1.NextNumbersResponse) (iter.Seq[[]byte], error) {
 	write := func(dst []byte, number int64) []byte { return strconv.AppendInt(dst, number, 10) }
 	switch {
@@ -106,7 +106,7 @@ func texts(resp *snowraftv1.NextNumbersResponse) (iter.Seq[[]byte], error) {
 			if text = write(text[:0], number); !yield(text) {
 				return
 			}
-			number += resp.GetIncrement() // after the last number this may wrap: it is not used then
+			number += resp.GetIncrement() // may wrap after the last number, when the value is not used
 		}
 	}, nil
 }

@@ -13,7 +13,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// resumption is the flags of resume.
+// resumption holds the flags of resume.
 type resumption struct {
 	cmd          *cobra.Command
 	after        *int64
@@ -63,7 +63,7 @@ until its next period, unless --after gives the last number of the present one.`
 	})
 }
 
-// printResumed prints the sequence in the answer, or that it is a deleted one.
+// printResumed prints the sequence in the response, or reports that the sequence is deleted.
 func printResumed(a *cli.App, out *cli.Printer, resp *snowraftv1.ResumeSequenceResponse) error {
 	if s := resp.GetSequence(); s.GetDeleted() {
 		return out.Answer(resp, cli.Line("resumed deleted sequence %q; a new sequence of this name does not repeat its numbers", s.GetName()))
@@ -71,7 +71,7 @@ func printResumed(a *cli.App, out *cli.Printer, resp *snowraftv1.ResumeSequenceR
 	return printChanged(a, out, "resumed", resp, "until they learn of the change, they refuse to issue its numbers")
 }
 
-// afterValue takes any signed 64-bit number.
+// afterValue returns a value that accepts any signed 64-bit number.
 func afterValue(p **int64) *cli.Value {
 	v := cli.NumberValue(p)
 	v.Expects = cli.WholeNumber
@@ -80,7 +80,7 @@ func afterValue(p **int64) *cli.Value {
 	return v
 }
 
-// requests returns a request per sequence.
+// requests returns one request per sequence.
 func (r *resumption) requests(ctx context.Context, remote *cli.Remote, args []string) ([]*snowraftv1.ResumeSequenceRequest, error) {
 	given := r.cmd.Flags().Changed
 	switch {
@@ -122,7 +122,7 @@ func (r *resumption) frozen(ctx context.Context, remote *cli.Remote) ([]*snowraf
 	}, all), err
 }
 
-// listed returns requests for the sequences in the file. It reads all of it before any sequence is resumed.
+// listed returns requests for the sequences in the file. It reads the whole file before the command resumes any sequence.
 func (r *resumption) listed() (all []*snowraftv1.ResumeSequenceRequest, err error) {
 	file, err := os.Open(r.file)
 	if err != nil {
@@ -130,7 +130,7 @@ func (r *resumption) listed() (all []*snowraftv1.ResumeSequenceRequest, err erro
 	}
 	defer func() { _ = file.Close() }()
 	lines := bufio.NewScanner(file)
-	seen := make(map[string]int) // line of each name
+	seen := make(map[string]int) // line number of each name
 	for n := 1; lines.Scan(); n++ {
 		words := strings.Fields(lines.Text())
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {

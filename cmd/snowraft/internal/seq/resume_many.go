@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// progressEvery is the time between two lines of progress.
+	// progressEvery is the interval between lines of progress.
 	progressEvery = 2 * time.Second
-	// resumedAtOnce is the number of calls in flight.
+	// resumedAtOnce is the greatest number of calls in flight.
 	resumedAtOnce = 64
 )
 
@@ -25,9 +25,9 @@ type resumed struct {
 	err  error
 }
 
-// resumeAll sends the requests, at most [resumedAtOnce] at a time, and prints the answers in the order of the requests.
-// A refusal does not keep it from sending the rest. Any other failure does, because the next calls would fail too. It
-// returns the first error.
+// resumeAll sends the requests, at most [resumedAtOnce] at a time, and prints the responses in the order of the requests.
+// After a refusal it sends the rest. After any other failure it stops, because the next calls would fail too. It returns the
+// first error.
 func resumeAll(ctx context.Context, a *cli.App, remote *cli.Remote, out *cli.Printer, requests []*snowraftv1.ResumeSequenceRequest) error {
 	sent := make(chan chan resumed, resumedAtOnce-1)
 	stop := make(chan struct{})
@@ -78,7 +78,7 @@ func resumeAll(ctx context.Context, a *cli.App, remote *cli.Remote, out *cli.Pri
 	return first
 }
 
-// refused reports whether an error is about one sequence.
+// refused reports whether an error concerns one sequence only.
 func refused(err error) bool {
 	switch rpc.FromError(err).Code {
 	case codes.InvalidArgument, codes.FailedPrecondition, codes.NotFound, codes.OutOfRange, codes.Aborted:

@@ -1,4 +1,4 @@
-// Package seq has the commands of sequences.
+// Package seq has the commands for sequences.
 package seq
 
 import (

@@ -12,7 +12,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// next is the first number that was not granted; empty when none is left.
+// next returns the first number that was not granted; empty if no number is left.
 func next(s *snowraftv1.Sequence) string {
 	if s.Next == nil {
 		return ""
@@ -20,7 +20,7 @@ func next(s *snowraftv1.Sequence) string {
 	return strconv.FormatInt(s.GetNext(), 10)
 }
 
-// frozen returns what to do about a frozen sequence; empty for others.
+// frozen returns advice about a frozen sequence; empty for other sequences.
 func frozen(s *snowraftv1.Sequence) string {
 	if !s.GetFrozen() {
 		return ""
@@ -28,7 +28,7 @@ func frozen(s *snowraftv1.Sequence) string {
 	return `yes, by a restore; see "snowraft seq resume"`
 }
 
-// record shows everything about a sequence.
+// record returns a block with all fields of a sequence.
 func record(s *snowraftv1.Sequence) cli.Block {
 	period, blocks := "", ""
 	if s.GetPeriod() != "" {

@@ -14,21 +14,21 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Defaults of a sequence; 0 and "" mean these in the API.
+// Defaults of a sequence. In the API, 0 and "" stand for them.
 const (
 	defaultMode     = "strict"
 	defaultReset    = "none"
 	defaultTimeZone = "UTC"
 )
 
-// someTimeZones are the names that shells offer; any other IANA name is valid too.
+// someTimeZones lists the names that shells offer. Every other IANA name is valid too.
 var someTimeZones = []string{
 	"UTC", "Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "America/Chicago", "America/Denver", "America/Los_Angeles",
 	"America/Mexico_City", "America/New_York", "America/Sao_Paulo", "Asia/Dubai", "Asia/Kolkata", "Asia/Shanghai", "Asia/Singapore",
 	"Asia/Tokyo", "Australia/Sydney", "Europe/Berlin", "Europe/Istanbul", "Europe/London", "Europe/Paris", "Pacific/Auckland",
 }
 
-// specFlags describe a sequence, or changes of one.
+// specFlags are the flags that describe a sequence or its changes.
 type specFlags struct {
 	start, increment, min, max    *int64 // nil is the default
 	mode, reset                   string
@@ -37,8 +37,8 @@ type specFlags struct {
 	timeZone, format, description string
 }
 
-// addSpecFlags adds the flags that describe a sequence. Those of an update
-// show no defaults, as what is not given stays as it is.
+// addSpecFlags adds the flags that describe a sequence. The flags of an update
+// show no defaults, because an update keeps the fields that are not given.
 func addSpecFlags(cmd *cobra.Command, update bool) *specFlags {
 	f := &specFlags{
 		mode: defaultMode, blockDuration: limits.DefaultBlockDuration, minBlock: limits.DefaultMinBlock, maxBlock: limits.DefaultMaxBlock,
@@ -67,8 +67,8 @@ func addSpecFlags(cmd *cobra.Command, update bool) *specFlags {
 	return f
 }
 
-// sequence returns the sequence with the fields that were given, and their
-// names for an update mask.
+// sequence returns a sequence with the given fields, and the names of these fields
+// for an update mask.
 func (f *specFlags) sequence(name string, flags *pflag.FlagSet) (s *snowraftv1.Sequence, mask []string) {
 	s = &snowraftv1.Sequence{Name: name}
 	for _, field := range []struct {

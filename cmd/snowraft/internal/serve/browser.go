@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// browser returns the command line that opens an address on a desktop, or why there is no desktop.
+// browser returns the command line that opens an address on a desktop. The error is the reason for a missing desktop.
 func browser(system string, env func(string) string) ([]string, error) {
 	switch system {
 	case "darwin":
@@ -22,7 +22,7 @@ func browser(system string, env func(string) string) ([]string, error) {
 	return []string{"xdg-open"}, nil
 }
 
-// openURL starts the browser of the desktop with an address. It calls failed with a later error.
+// openURL starts the browser of the desktop with an address. It calls failed with an error after the start.
 func (h *Host) openURL(ctx context.Context, url string, failed func(error)) error {
 	line, err := browser(runtime.GOOS, h.Env)
 	if err != nil {
@@ -32,7 +32,7 @@ func (h *Host) openURL(ctx context.Context, url string, failed func(error)) erro
 	if err != nil {
 		return fmt.Errorf("program %s not found", line[0])
 	}
-	// The browser stays when this process ends.
+	// The browser outlives this process.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, append(line[1:], url)...) //nolint:gosec // one of a few programs
 	if err := cmd.Start(); err != nil {
 		return err

@@ -15,23 +15,22 @@ import (
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 )
 
-// configFile holds the settings of a YAML file, a flat mapping of the names of
-// flags to their values.
+// configFile holds the settings of a YAML file: a flat mapping of flag names to values.
 type configFile map[string]fileEntry
 
-// fileEntry is a setting as it stands in a file.
+// fileEntry is a setting in a file.
 type fileEntry struct {
 	text  string
-	where string // file, line and key: what an error names
+	where string // file, line and key, for errors
 }
 
-// entry returns a setting's text, and where in the file it stands.
+// entry returns the text of a setting and its place in the file.
 func (f configFile) entry(name string) (text, where string, ok bool) {
 	e, ok := f[name]
 	return e.text, e.where, ok
 }
 
-// unknownKey returns the error of a key that is not a setting of the command, or nil to ignore the key.
+// unknownKey returns the error for a key that is not a setting of the command, or nil to ignore the key.
 type unknownKey func(at, key, text string, settings []string) error
 
 // refuse returns an error for every unknown key.
@@ -42,8 +41,8 @@ func refuse(at, key, text string, settings []string) error {
 // ignore returns nil.
 func ignore(string, string, string, []string) error { return nil }
 
-// readConfigFile reads the file at path, which the flag or variable of that name
-// gave. Its keys are settings among flags, or unknown.
+// readConfigFile reads the file at path. name is the flag or variable that gave the path, for errors. It passes
+// keys that are not settings among flags to unknown.
 func readConfigFile(name, path string, flags *pflag.FlagSet, unknown unknownKey) (configFile, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -53,7 +52,7 @@ func readConfigFile(name, path string, flags *pflag.FlagSet, unknown unknownKey)
 	var document yaml.Node
 	switch err := decoder.Decode(&document); {
 	case errors.Is(err, io.EOF):
-		return nil, nil // nothing but comments
+		return nil, nil // only comments
 	case err != nil:
 		return nil, cli.Usagef("%s: expected YAML: %s", path, cli.OneLine(strings.TrimPrefix(err.Error(), "yaml: ")))
 	}
@@ -97,7 +96,7 @@ func (f configFile) add(path string, key, node *yaml.Node, flags *pflag.FlagSet,
 	return nil
 }
 
-// scalarText returns the text of a value as it was written, that of a list joined by commas.
+// scalarText returns the text of a value as written, and the values of a list joined by commas.
 func scalarText(node *yaml.Node) (text string, scalar bool) {
 	switch node.Kind {
 	case yaml.AliasNode:

@@ -19,13 +19,13 @@ import (
 
 const (
 	devMembers = 3
-	// devPatience is the time that the members may take to be ready; they need a second or two.
+	// devPatience is the longest time that the members may take to become ready. They need about two seconds.
 	devPatience = 30 * time.Second
-	// silent is above all levels.
+	// silent is a level above all others.
 	silent = slog.LevelError + 1
 )
 
-// devConfig is the settings of dev.
+// devConfig holds the settings of dev.
 type devConfig struct {
 	dataDir             string
 	secure, open        bool
@@ -100,7 +100,7 @@ func (h *Host) dev(ctx context.Context, cfg devConfig) (err error) {
 		err = h.welcome(ctx, f, h.Now().Sub(start))
 	}
 	if ctx.Err() != nil {
-		return nil // ended by a signal while it started
+		return nil // a signal arrived during the start
 	}
 	if err != nil {
 		return err
@@ -118,7 +118,7 @@ type fleet struct {
 	cfg     devConfig
 	dir     string
 	members []devMember
-	level   slog.LevelVar // what the members log now
+	level   slog.LevelVar // current level of the members' logs
 	secured *secured      // nil for open members
 	access  cli.Access
 }
@@ -129,9 +129,9 @@ type devMember struct {
 	tracer *tracing.Tracer
 }
 
-// hush keeps back the warnings that a cluster gives while it comes and goes, as
-// long as no details were requested: they are normal then, and would drown
-// what dev has to say.
+// hush suppresses the warnings of the members while on is set, unless the user requested details.
+// During the start and the stop of a cluster, warnings are normal and would hide the output of
+// dev.
 func (f *fleet) hush(on bool) {
 	level := logLevels[f.cfg.logLevel]
 	if on && level >= slog.LevelWarn {
@@ -190,9 +190,9 @@ func (f *fleet) start(ctx context.Context) error {
 	return nil
 }
 
-// wait returns when ctx ends or no member is left; it reports members that end.
+// wait returns when ctx ends or no member is left. It reports members that stop.
 func (f *fleet) wait(ctx context.Context) error {
-	ended := make(chan devMember, len(f.members)) // so that no report waits
+	ended := make(chan devMember, len(f.members)) // buffered: no sender waits
 	for _, m := range f.members {
 		go func() {
 			select {
@@ -214,7 +214,7 @@ func (f *fleet) wait(ctx context.Context) error {
 			} else {
 				fmt.Fprintf(f.host.Stderr, "%s has left the cluster\n", m.name)
 			}
-			// A member that must end is not closed yet: it would go on listening.
+			// A member that must stop is not closed yet, and would keep listening.
 			if err := closeInOrder(nil, m.Close); err != nil {
 				fmt.Fprintf(f.host.Stderr, "%s did not close: %v\n", m.name, err)
 			}

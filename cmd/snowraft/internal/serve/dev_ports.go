@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// portStep is the difference between the ports of neighboring members of dev.
+	// portStep is the difference between the ports of successive members of dev.
 	portStep = 10
-	// thriftOffset puts Thrift after the other ports of a member: its conventional port is far from them, below the first.
+	// thriftOffset puts the Thrift port after the other ports of a member. The conventional Thrift port is far below them.
 	thriftOffset = cli.RedisPort - cli.APIPort + 1
-	// highestPortBase leaves room for the ports of the last member.
+	// highestPortBase is the highest base with room for the ports of the last member.
 	highestPortBase = 65535 - (devMembers-1)*portStep - thriftOffset
 )
 
-// devAddress returns the address of a listener of a member of dev, by the listener's default port.
+// devAddress returns the address of a member's listener. port is the default port of the listener.
 func devAddress(base, member, port int) string {
 	offset := port - cli.APIPort
 	if port == cli.ThriftPort {
@@ -27,8 +27,8 @@ func devAddress(base, member, port int) string {
 	return net.JoinHostPort(cli.Localhost, strconv.Itoa(base+member*portStep+offset))
 }
 
-// checkPorts reports which of the ports is taken, before anything is started,
-// and which base would do.
+// checkPorts returns an error if a port of the members cannot be used. The error names the port
+// and, if there is one among the offers, a base whose ports are free.
 func checkPorts(ctx context.Context, base int) error {
 	taken, why := firstTaken(ctx, base)
 	if why == nil {
@@ -42,8 +42,8 @@ func checkPorts(ctx context.Context, base int) error {
 	return fmt.Errorf("port %s cannot be used (%w); choose free ports with --port-base", taken, cli.Innermost(why))
 }
 
-// offers lists bases to offer instead of base: a hundred higher each, then from
-// below all of the ports that systems hand out by themselves.
+// offers lists alternatives to base: higher bases in steps of 100, then bases from
+// cli.APIPort, which is below the ephemeral ports of all systems.
 func offers(base int) (bases []int) {
 	for other := base + 100; other <= highestPortBase; other += 100 {
 		bases = append(bases, other)
@@ -54,8 +54,8 @@ func offers(base int) (bases []int) {
 	return bases
 }
 
-// firstTaken returns the first port of the members from base on that cannot be
-// listened at, and why.
+// firstTaken returns the first port of the members of base that cannot be
+// listened at, and the reason.
 func firstTaken(ctx context.Context, base int) (port string, err error) {
 	var lc net.ListenConfig
 	for i := range devMembers {

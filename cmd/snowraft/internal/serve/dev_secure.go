@@ -13,19 +13,19 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// devToken is the name of the token that dev makes at its first start with a directory.
+// devToken is the name of the token that dev creates at its first start with a directory.
 const devToken = "dev"
 
-// devScopes are those of an application that may use everything and administer nothing.
+// devScopes are the scopes of an application that may use everything and administer only sequences.
 var devScopes = []string{"ids:issue:*", "seq:next:*", "seq:read:*", "seq:admin:*", "worker:lease:*", "cluster:read", "metrics:read"}
 
-// secured is the files of a secured dev, and the text of its token if this start made it.
+// secured holds the files of a secured dev, and the text of its token if this start created it.
 type secured struct {
 	secret, ca string
 	token      string
 }
 
-// secure draws the secret of the cluster, or finds that of an earlier start.
+// secure creates the secret of the cluster, or reads the secret of an earlier start.
 func (f *fleet) secure() error {
 	s := &secured{secret: filepath.Join(f.dir, "secret"), ca: filepath.Join(f.dir, "ca.pem")}
 	secrets, err := trust.ReadSecrets(s.secret)
@@ -48,7 +48,7 @@ func (f *fleet) secure() error {
 	return nil
 }
 
-// firstToken makes the token of dev, unless an earlier start has made it.
+// firstToken creates the token of dev, unless an earlier start has created it.
 func (f *fleet) firstToken(ctx context.Context) error {
 	r, err := cli.Dial([]string{f.members[0].APIAddr()}, cli.DefaultTimeout, f.access)
 	if err != nil {
@@ -69,7 +69,7 @@ func (f *fleet) firstToken(ctx context.Context) error {
 	return err
 }
 
-// hints returns the lines that come before the commands to try. Program is what starts this program.
+// hints returns the lines that precede the commands to try. program is the command that starts this program.
 func (s *secured) hints(program string) string {
 	token := "# the token \"" + devToken + "\" as printed at the first start, or another one: " + program + " token create --secret-file " + s.secret
 	if s.token != "" {

@@ -12,13 +12,13 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// devID is an ID that a member of dev has issued.
+// devID is an ID that a member of dev issued.
 type devID struct {
 	id.Decoded
 	from string
 }
 
-// welcome prints where the members are, a few IDs and what to try next.
+// welcome prints the addresses of the members, a few IDs and commands to try.
 func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error {
 	var ids []devID
 	for _, m := range f.members {
@@ -86,7 +86,7 @@ func (f *fleet) scheme() string {
 // console returns the address of the console.
 func (f *fleet) console() string { return f.scheme() + f.members[0].HTTPAddr() + "/" }
 
-// open shows the console in the browser of this desktop. A cluster without a browser runs on.
+// open shows the console in the browser of this desktop. Without a browser, dev keeps running.
 func (f *fleet) open(ctx context.Context) {
 	failed := func(err error) {
 		f.host.Warn("--open: console not opened: %v; open %s in a browser", err, f.console())
@@ -96,7 +96,7 @@ func (f *fleet) open(ctx context.Context) {
 	}
 }
 
-// someIDs requests n IDs from a member, over the network as any client does.
+// someIDs requests n IDs from a member over the network, like any client.
 func someIDs(ctx context.Context, m devMember, access cli.Access, n uint32) ([]devID, error) {
 	r, err := cli.Dial([]string{m.APIAddr()}, cli.DefaultTimeout, access)
 	if err != nil {

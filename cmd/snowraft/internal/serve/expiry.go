@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// expiryNotice is the time before the end of a certificate from which on the log warns.
+	// expiryNotice is the remaining validity of a certificate below which the log warns.
 	expiryNotice = 14 * 24 * time.Hour
-	// expiryInterval is the time between two warnings.
+	// expiryInterval is the interval between warnings.
 	expiryInterval = 24 * time.Hour
 )
 
-// expiry warns of the end of an own certificate. The process uses the certificate until then and afterwards: clients
-// judge it.
+// expiry warns before and after the operator's own certificate expires. The process keeps using an expired certificate:
+// clients decide whether they accept it.
 type expiry struct {
 	own interface{ NotAfter() time.Time }
 	now func() time.Time
@@ -28,7 +28,7 @@ func (e expiry) loaded() {
 	}
 }
 
-// watch judges the certificate in use daily until ctx ends.
+// watch checks the certificate in use daily until ctx ends.
 func (e expiry) watch(ctx context.Context) {
 	tick := time.NewTicker(expiryInterval)
 	defer tick.Stop()
@@ -42,7 +42,7 @@ func (e expiry) watch(ctx context.Context) {
 	}
 }
 
-// warn reports whether there is reason to warn, and warns.
+// warn logs a warning if the certificate expires soon or has expired, and reports whether it did.
 func (e expiry) warn() bool {
 	switch left := e.own.NotAfter().Sub(e.now()); {
 	case left <= 0:

@@ -18,12 +18,12 @@ import (
 
 const (
 	configFlag = "config"
-	// initialPrefix begins the names of the settings that count once, for a new cluster.
+	// initialPrefix begins the names of the settings that apply only to a new cluster.
 	initialPrefix = "initial-"
 )
 
-// listeners are the flags of the addresses that a member listens at. An optional
-// one is off when it is empty, as it is by default.
+// listeners are the flags of the addresses that a member listens at. An empty address, the
+// default, disables an optional listener.
 var listeners = []struct {
 	flag     string
 	port     int
@@ -40,7 +40,7 @@ var listeners = []struct {
 	{"thrift-addr", cli.ThriftPort, "address for clients of Twitter's Snowflake server, conventionally port " + strconv.Itoa(cli.ThriftPort) + "; empty disables the listener", func(c *server.Config) *string { return &c.ThriftAddr }, true, true},
 }
 
-// config is a member's configuration with what the command itself needs.
+// config is a member's configuration with the settings of the command itself.
 type config struct {
 	server.Config
 	guard
@@ -94,7 +94,7 @@ func addFlags(cmd *cobra.Command, c *config) {
 	addTraceFlags(cmd, c)
 }
 
-// addNetworkFlags adds the flags of listeners, those of a member or those of a gateway.
+// addNetworkFlags adds the flags of the listeners of a member or of a gateway.
 func addNetworkFlags(cmd *cobra.Command, c *server.Config, gateway bool) {
 	for _, l := range listeners {
 		if gateway && !l.gateway {
@@ -119,8 +119,8 @@ func oddValue(p *int) *cli.Value {
 	return v
 }
 
-// finish fills in the defaults that depend on other settings and checks what
-// can only be checked together.
+// finish sets the defaults that depend on other settings, and checks the settings
+// that can only be checked together.
 func (c *config) finish(flags *pflag.FlagSet) error {
 	if c.Name == "" {
 		name, err := os.Hostname()
@@ -151,7 +151,7 @@ func (c *config) finish(flags *pflag.FlagSet) error {
 			*address = ":" + strconv.Itoa(l.port)
 		}
 		host, _, _ := net.SplitHostPort(*address) // ListenValue has checked it
-		// Others learn the host of the Raft address unless there is one to advertise.
+		// Other members learn the host of the Raft address, unless a host to advertise is set.
 		if ip := net.ParseIP(host); l.port == cli.RaftPort && c.AdvertiseHost == "" && (host == "" || ip.IsUnspecified()) {
 			return cli.Usagef("--%s %q: listens on all interfaces; set --advertise-host to the host name or IP address that others reach", l.flag, *address)
 		}

@@ -11,11 +11,11 @@ import (
 	"github.com/snowraft/snowraft/server/gateway"
 )
 
-// membersFlag names the members that a gateway forwards to. It is not that of the client commands,
-// cli.AddrFlag: on the host of a gateway the variable of that one names the gateway.
+// membersFlag names the members that a gateway forwards requests to. It differs from the flag of the client commands,
+// cli.AddrFlag, because on the host of a gateway the variable of cli.AddrFlag names the gateway.
 const membersFlag = "members"
 
-// gatewayConfig is a gateway's configuration. The settings that it shares with a member are kept as one's.
+// gatewayConfig is a gateway's configuration. It keeps the settings that members have too in a member's configuration.
 type gatewayConfig struct {
 	config
 	members []string
@@ -77,9 +77,9 @@ func addGatewayFlags(cmd *cobra.Command, c *gatewayConfig) {
 	addTraceFlags(cmd, &c.config)
 }
 
-// finish checks what can only be checked together.
+// finish checks the settings that can only be checked together.
 func (c *gatewayConfig) finish() error {
-	if c.Name != "" { // else the host's
+	if c.Name != "" { // default: the host's name
 		if err := nfc.CheckProcess("--name", c.Name); err != nil {
 			return cli.Usagef("%v", err)
 		}
@@ -99,7 +99,7 @@ func (c *gatewayConfig) finish() error {
 	return c.distinct()
 }
 
-// gateway runs a gateway until a signal arrives or it can't go on.
+// gateway runs a gateway until a signal arrives or the gateway cannot continue.
 func (h *Host) gateway(ctx context.Context, cfg gatewayConfig) error {
 	to, err := cfg.access.TLS()
 	if err != nil {

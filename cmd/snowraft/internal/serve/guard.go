@@ -23,13 +23,13 @@ const (
 	auditFlag    = "audit-log"
 )
 
-// guard is the settings that decide who gets into a process.
+// guard holds the settings that restrict access to a process.
 type guard struct {
-	secretFile        string // of members
+	secretFile        string // members only
 	auditLog          string
 	certFile, keyFile string
 
-	audit *auditFile // nil: the log
+	audit *auditFile // nil: the audit log goes to the log
 }
 
 const security = "Security" // group of the flags
@@ -107,7 +107,7 @@ func (c *config) openGuard() (err error) {
 	return err
 }
 
-// openAudit opens the file of the audit log, if there is one.
+// openAudit opens the file of the audit log, if one is set.
 func (g *guard) openAudit() (err error) {
 	if g.auditLog != "" {
 		g.audit, err = newAuditFile(g.auditLog)
@@ -123,7 +123,7 @@ func (g *guard) auditTo(logger *slog.Logger) *trust.AuditLog {
 	return trust.NewAuditLog(g.audit, logger)
 }
 
-// certificate reads the operator's own certificate, if there is one.
+// certificate reads the operator's own certificate, if one is set.
 func (g *guard) certificate() (*trust.OwnCertificate, error) {
 	if g.certFile == "" {
 		return nil, nil
@@ -135,8 +135,8 @@ func (g *guard) certificate() (*trust.OwnCertificate, error) {
 	return own, nil
 }
 
-// exposed returns the flag and the address of the first listener that other hosts reach; empty if there is none. A
-// gateway leaves the addresses that it lacks empty.
+// exposed returns the flag and the address of the first listener that other hosts reach; empty if only this host reaches the
+// listeners. The addresses of the listeners that a gateway lacks are empty.
 func exposed(c *server.Config) (flag, address string) {
 	for _, l := range listeners {
 		if address := *l.field(c); address != "" && !isLoopback(address) {
@@ -146,14 +146,14 @@ func exposed(c *server.Config) (flag, address string) {
 	return "", ""
 }
 
-// isLoopback reports whether only programs on this host reach an address.
+// isLoopback reports whether only programs on this host can reach an address.
 func isLoopback(address string) bool {
-	host, _, _ := net.SplitHostPort(address) // its flag has checked it
+	host, _, _ := net.SplitHostPort(address) // checked by its flag
 	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
-// admit refuses to start a new member that every process on the network could command. A member that has run before only
-// gets a warning, so that an upgrade does not stop it.
+// admit returns an error for a new member that every process on the network could command. For a member that has run before,
+// it returns warning instead, so that an upgrade does not stop the member.
 func (c *config) admit() (warning bool, err error) {
 	flag, address := exposed(&c.Config)
 	if c.Keys != nil || c.Insecure || flag == "" {

@@ -20,7 +20,7 @@ import (
 
 const (
 	httpFlag = "http-addr"
-	// maxHealth is the longest header and the longest body of an answer, in bytes, that a check reads.
+	// maxHealth is the greatest size of the header and of the body that a check reads, in bytes each.
 	maxHealth = 4 << 10
 )
 
@@ -73,7 +73,7 @@ no secret, and finds out whether the port speaks TLS.`,
 	return cmd
 }
 
-// localAddress returns the address by which this machine reaches a listener.
+// localAddress returns the address at which this machine reaches a listener.
 func localAddress(listener string) (string, error) {
 	host, port, _ := net.SplitHostPort(listener) // ListenValue has checked it
 	if port == "0" {
@@ -85,10 +85,10 @@ func localAddress(listener string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// check returns nil if the process at an address answers that it has the state.
+// check returns nil if the process at an address reports that it has the state.
 func check(ctx context.Context, address, path, state string) error {
-	// No secret, token or decision beyond this machine depends on who answers, so the certificate is not verified: the check
-	// must not fail because a certificate expired or the clock is off.
+	// The check does not verify the certificate, because it must not fail when a certificate expired or the clock is off.
+	// The request carries no secret or token, and no decision beyond this machine depends on the answer.
 	transport := &http.Transport{
 		DisableKeepAlives: true, MaxResponseHeaderBytes: maxHealth,
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
@@ -96,7 +96,7 @@ func check(ctx context.Context, address, path, state string) error {
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	code, text, err := get(ctx, client, "http://"+address+path)
 	if err == nil && code == http.StatusBadRequest {
-		code, text, err = get(ctx, client, "https://"+address+path) // a port that speaks TLS refuses plain requests so
+		code, text, err = get(ctx, client, "https://"+address+path) // the answer of a TLS port to a plain request
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

@@ -15,9 +15,9 @@ type Host struct {
 	*cli.App
 	// program is the command that starts this program in a shell.
 	program string
-	// collectAt sets by how many percent the heap grows between two collections of garbage.
+	// collectAt sets the growth of the heap between two garbage collections, in percent.
 	collectAt func(percent int)
-	// manager returns the service manager that started this process, nil if none did.
+	// manager returns the service manager that started this process, or nil.
 	manager func() (manager, error)
 	// open starts a member.
 	open func(context.Context, server.Config) (member, error)
@@ -43,18 +43,18 @@ func NewHost(a *cli.App) *Host {
 
 // process is a running member or gateway.
 type process interface {
-	// Done is closed when it must end by itself; Err returns why, nil after a member left.
+	// Done is closed when the process must shut down without a signal. Err returns the reason, nil after a member left.
 	Done() <-chan struct{}
 	Err() error
 	Close(context.Context) error
-	// Ready is nil when IDs can be issued now.
+	// Ready returns nil if the process can issue IDs now.
 	Ready() error
 	// Alive returns nil while the process makes progress. A service manager restarts a process that does not.
 	Alive() error
 	APIAddr() string
 	HTTPAddr() string
-	RedisAddr() string  // empty when it does not listen
-	ThriftAddr() string // empty when it does not listen
+	RedisAddr() string  // empty if it does not listen
+	ThriftAddr() string // empty if it does not listen
 }
 
 // member is a running cluster member.

@@ -18,7 +18,7 @@ var logLevels = map[string]slog.Level{
 	"error": slog.LevelError,
 }
 
-// addLogFlags adds the flags of logging; their present values are the defaults.
+// addLogFlags adds the flags of logging. The present values of level and format are the defaults.
 func addLogFlags(level, format *string, add func(name string, v *cli.Value, help string)) {
 	add("log-level", cli.ChoiceValue(level, "debug", "info", "warn", "error"), "lowest level of messages logged to standard error")
 	add("log-format", cli.ChoiceValue(format, "text", "json"), "format of log messages")
@@ -37,7 +37,7 @@ func (h *Host) logger(level slog.Leveler, format string) *slog.Logger {
 	return slog.New(slog.NewTextHandler(h.Stderr, options))
 }
 
-// levelLabel is the level as four letters, coloured by severity.
+// levelLabel returns a level as four letters, coloured by severity.
 func levelLabel(s cli.Style, level slog.Level) string {
 	label := strings.ToUpper(level.String() + "    ")[:4]
 	switch {

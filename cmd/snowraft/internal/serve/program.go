@@ -10,8 +10,8 @@ import (
 // source is the folder of this program in its repository.
 const source = "./cmd/snowraft"
 
-// programName returns the word or words that start this program in a shell. arg0 is what the process was started by. A program
-// that "go run" has built is started so again, if the working directory is the repository.
+// programName returns the word or words that start this program in a shell. arg0 is the first argument of the process. The words
+// are "go run ./cmd/snowraft" if "go run" has built the program and the working directory is the repository.
 func programName(arg0 string) string {
 	if filepath.Base(arg0) == arg0 {
 		return arg0 // found in the PATH
@@ -35,11 +35,11 @@ func sameFile(a, b string) bool {
 	if err != nil {
 		return false
 	}
-	second, err := os.Stat(b) //nolint:gosec // what this process was started by
+	second, err := os.Stat(b) //nolint:gosec // the first argument of this process
 	return err == nil && os.SameFile(first, second)
 }
 
-// shellWord returns text as one word of a shell, quoted if it must be.
+// shellWord returns text as one word of a shell, quoted if necessary.
 func shellWord(text string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+@%:,=~", r)

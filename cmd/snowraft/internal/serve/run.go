@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/internal/tracing"
 )
 
-// started is a process that has started, with what the log says of it then and when it is ready.
+// started is a process that has started, with the attributes of its log lines.
 type started struct {
 	process
 	tracer *tracing.Tracer // closed after the process
@@ -19,12 +19,12 @@ type started struct {
 	ready  func() []any
 }
 
-// gcPercent is by how much the heap of a server grows between two collections of garbage, unless
-// its environment says something of that: the heap is small, and every call leaves garbage, so that
-// by Go's default, 100, a sizable part of the time goes into collecting (docs/performance.md).
+// gcPercent is the growth of a server's heap between two garbage collections, in percent, unless the
+// environment sets it. The heap is small, and every call leaves garbage, so that with Go's default, 100,
+// garbage collection takes a sizable part of the time (docs/performance.md).
 const gcPercent = 400
 
-// Close closes the process gracefully, and then sends the spans that are left.
+// Close shuts the process down gracefully, and then sends the remaining spans.
 func (p started) Close(ctx context.Context) error {
 	err := p.process.Close(ctx)
 	p.tracer.Close(ctx)
@@ -40,10 +40,10 @@ func (h *Host) run(ctx context.Context, what string, cfg *config, open func(cont
 	}
 	cfg.Logger, cfg.Version = h.logger(logLevels[cfg.logLevel], cfg.logFormat), h.Version
 	p, err := open(ctx)
-	logger := cfg.Logger // with what open added
+	logger := cfg.Logger // the logger that open has set
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil // ended by a signal while it started
+			return nil // a signal arrived during the start
 		}
 		return err
 	}
@@ -81,7 +81,7 @@ func (h *Host) run(ctx context.Context, what string, cfg *config, open func(cont
 	return errors.Join(ended, stopErr)
 }
 
-// announceReady logs when it can issue IDs, and why it waits until then.
+// announceReady logs when the process can issue IDs, and why it cannot issue IDs before.
 func (p started) announceReady(ctx context.Context, what string, logger *slog.Logger) {
 	told := false
 	err := waitReady(ctx, p, func(problem error) {
@@ -98,14 +98,14 @@ func (p started) announceReady(ctx context.Context, what string, logger *slog.Lo
 const (
 	// shutdownLimit is the time that an orderly shutdown may take.
 	shutdownLimit = 10 * time.Second
-	// sameSignal is the time after the first signal in which another one counts as the same:
-	// tools such as timeout and some init programs send it to the process and to
+	// sameSignal is the time after the first signal in which a second one counts as the same
+	// signal: tools such as timeout and some init programs send a signal to the process and to
 	// its group.
 	sameSignal = 100 * time.Millisecond
 )
 
-// closeInOrder calls shut and waits for it, but not longer than shutdownLimit
-// and not after another signal has arrived.
+// closeInOrder calls shut and waits until it returns, shutdownLimit has passed or
+// another signal arrives.
 func closeInOrder(again <-chan os.Signal, shut func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownLimit)
 	defer cancel()

@@ -16,7 +16,7 @@ import (
 	"github.com/snowraft/snowraft/internal/logring"
 )
 
-// readyPoll is the interval at which readiness of a starting member is checked.
+// readyPoll is the interval between checks of a starting member's readiness.
 const readyPoll = 20 * time.Millisecond
 
 // New returns the command serve.
@@ -67,14 +67,14 @@ func (h *Host) loadServeConfig(cmd *cobra.Command, cfg *config) error {
 	return cfg.finish(cmd.Flags())
 }
 
-// loadSettings completes what the command line gives by the environment, the
-// file, whose path is a setting itself, and the defaults.
+// loadSettings sets the settings that the command line does not give: from the environment,
+// then from the file, whose path is a setting too.
 func (h *Host) loadSettings(flags *pflag.FlagSet, configPath *string) error {
 	return h.load(flags, configPath, refuse)
 }
 
-// loadSome is loadSettings for a command that has some of the settings of the process whose file it reads. It ignores
-// the other ones.
+// loadSome is loadSettings for a command that reads the file of another process and has only some of its settings. It ignores
+// the other settings.
 func (h *Host) loadSome(flags *pflag.FlagSet, configPath *string) error {
 	return h.load(flags, configPath, ignore)
 }
@@ -94,7 +94,7 @@ func (h *Host) load(flags *pflag.FlagSet, configPath *string, unknown unknownKey
 	return cli.Resolve(flags, h.Env, file.entry)
 }
 
-// serve runs a member until a signal arrives or the member ends by itself.
+// serve runs a member until a signal arrives or the member stops on its own.
 func (h *Host) serve(ctx context.Context, cfg config) error {
 	if err := cfg.openGuard(); err != nil {
 		return err
@@ -130,8 +130,8 @@ func (h *Host) serve(ctx context.Context, cfg config) error {
 	})
 }
 
-// waitReady returns when m can issue IDs, or with the reason why not when m or
-// ctx ends before. It calls waiting, if not nil, each time that m is not ready.
+// waitReady returns nil when m can issue IDs, or the reason why not when m stops or
+// ctx ends first. It calls waiting, if not nil, each time that m is not ready.
 func waitReady(ctx context.Context, m process, waiting func(problem error)) error {
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()

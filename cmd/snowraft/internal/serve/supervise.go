@@ -8,17 +8,17 @@ import (
 	"github.com/snowraft/snowraft/internal/sdnotify"
 )
 
-// superviseInterval is the longest time between two looks at a process.
+// superviseInterval is the longest interval between checks of a process.
 const superviseInterval = time.Second
 
 // manager is the service manager that started this process, such as systemd.
 type manager interface {
 	Notify(states ...sdnotify.State) error
-	// Watchdog is the time after which the manager restarts a process that gives no sign of life; 0: it never does.
+	// Watchdog returns the time after which the manager restarts a process that sends no sign of life; 0 means never.
 	Watchdog() time.Duration
 }
 
-// inherit returns the manager that the environment names, nil if it names none.
+// inherit returns the manager that the environment names, or nil.
 func inherit() (manager, error) {
 	m, err := sdnotify.Inherit()
 	if m == nil {
@@ -41,7 +41,7 @@ func (h *Host) supervisor(logger *slog.Logger) supervisor {
 	return supervisor{m, logger}
 }
 
-// serving reports that p serves its ports, and calls watch.
+// serving reports that p serves its ports, and starts watch.
 func (s supervisor) serving(ctx context.Context, p process) {
 	if s.manager != nil {
 		status := readiness(p)
@@ -50,8 +50,8 @@ func (s supervisor) serving(ctx context.Context, p process) {
 	}
 }
 
-// watch reports p until ctx or p ends: changes of its status, and a sign of life twice per interval of the manager's
-// watchdog while p makes progress. It may never return if p is stuck.
+// watch reports changes of p's status until ctx ends or p stops. While p makes progress, it also sends a sign of life twice per
+// interval of the manager's watchdog. It may never return if p is stuck.
 func (s supervisor) watch(ctx context.Context, p process, status sdnotify.State) {
 	interval, every := superviseInterval, s.manager.Watchdog()/2
 	if every > 0 {
@@ -87,7 +87,7 @@ func (s supervisor) watch(ctx context.Context, p process, status sdnotify.State)
 	}
 }
 
-// stopping reports that p stops: err is the reason, nil after a signal.
+// stopping reports that the process stops. err is the reason, nil after a signal.
 func (s supervisor) stopping(err error) {
 	if s.manager == nil {
 		return
@@ -105,7 +105,7 @@ func (s supervisor) tell(states ...sdnotify.State) {
 	}
 }
 
-// readiness returns what clients get from p, in a line that "systemctl status" shows.
+// readiness returns a status line for "systemctl status" that describes the service of p to clients.
 func readiness(p process) sdnotify.State {
 	if err := p.Ready(); err != nil {
 		return sdnotify.Status("serving at " + p.APIAddr() + ", cannot issue IDs yet: " + err.Error())

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// slowDefault is the time after which a request is traced although no caller requested it.
+	// slowDefault is the duration from which a request is traced although its caller did not request a trace.
 	slowDefault = 250 * time.Millisecond
 	slowMost    = time.Hour
 )
@@ -26,7 +26,7 @@ func addTraceFlags(cmd *cobra.Command, c *config) {
 		"duration from which requests are traced without a sampled trace context; 0 disables; needs OTEL_EXPORTER_OTLP_ENDPOINT")
 }
 
-// trace returns the tracer of a member or gateway; nil where the environment names no collector.
+// trace returns the tracer of a member or gateway; nil if the environment names no collector.
 func (h *Host) trace(ctx context.Context, service, name string, slowerThan time.Duration, logger *slog.Logger) (*tracing.Tracer, error) {
 	host, _ := os.Hostname()
 	t, err := otlp.Open(ctx, otlp.Config{
@@ -38,7 +38,7 @@ func (h *Host) trace(ctx context.Context, service, name string, slowerThan time.
 	return t, nil
 }
 
-// The names of the services, unless OTEL_SERVICE_NAME has another.
+// The default names of the services; OTEL_SERVICE_NAME overrides them.
 const (
 	memberService  = "snowraft"
 	gatewayService = "snowraft-gateway"

@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// watch follows the files of a guard until ctx ends: every two seconds, and at SIGHUP.
+// watch reloads the changed files of a guard every two seconds and at SIGHUP, until ctx ends.
 func (h *Host) watch(ctx context.Context, c *config) {
 	log := c.Logger
 	if c.Keys != nil {
@@ -55,7 +55,7 @@ func (h *Host) follow(ctx context.Context, r trust.Reloader, report func(error))
 	}()
 }
 
-// auditFile is the file of an audit log. Tools that rotate logs may move it away: Reload begins another one.
+// auditFile is the file of an audit log. After a log rotation has moved the file, Reload opens a new file.
 type auditFile struct {
 	path string
 	mu   sync.Mutex
@@ -77,7 +77,7 @@ func (a *auditFile) Write(line []byte) (int, error) {
 	return a.file.Write(line)
 }
 
-// Reload opens the file unless it is the open one, and reports whether it did.
+// Reload opens the file at the path unless that file is open already. It reports whether it opened a file.
 func (a *auditFile) Reload() (changed bool, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

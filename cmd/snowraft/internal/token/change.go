@@ -13,7 +13,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// grants are the flags with what a token allows.
+// grants are the flags that set the rights and limits of a token.
 type grants struct {
 	scopes      []string
 	expires     string
@@ -23,7 +23,7 @@ type grants struct {
 // never is the expiry of a token that does not expire.
 const never = "never"
 
-// flags are the fields of a token that each flag sets.
+// flags lists the flags with the field of a token that each one sets.
 var flags = []struct{ flag, field string }{
 	{"scope", "scopes"}, {"expires", "expires_at_ms"}, {"rate", "rate"}, {"burst", "burst"},
 }
@@ -44,7 +44,7 @@ func (g *grants) add(cmd *cobra.Command) {
 	cli.AddFlag(cmd, "", "burst", "", cli.UintValue(&g.burst, 0), "IDs and numbers at once (default: the number that --rate allows per second)")
 }
 
-// token returns what the flags say, and the fields that were given.
+// token returns a token with the values of the flags, and the names of the given fields.
 func (g *grants) token(a *cli.App, cmd *cobra.Command) (*snowraftv1.Token, []string, error) {
 	t := &snowraftv1.Token{Scopes: g.scopes, Rate: g.rate, Burst: g.burst}
 	if g.expires != "" && g.expires != never {

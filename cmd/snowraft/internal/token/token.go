@@ -1,4 +1,4 @@
-// Package token has the commands of API tokens.
+// Package token has the commands for API tokens.
 package token
 
 import (
@@ -37,7 +37,7 @@ A scope is a right, and for some rights a name, which may end in *:
 	}, newCreate(a), newList(a), newShow(a), newUpdate(a), newDelete(a))
 }
 
-// record shows everything about a token.
+// record returns a block with all fields of a token.
 func record(t *snowraftv1.Token) cli.Block {
 	return cli.Record(
 		"ID", t.GetId(),
@@ -51,7 +51,7 @@ func record(t *snowraftv1.Token) cli.Block {
 	)
 }
 
-// disabled returns what to do about a disabled token; empty for others.
+// disabled returns advice about a disabled token; empty for other tokens.
 func disabled(t *snowraftv1.Token) string {
 	if !t.GetDisabled() {
 		return ""
@@ -59,7 +59,7 @@ func disabled(t *snowraftv1.Token) string {
 	return `by a restore; see "snowraft token update --enable"`
 }
 
-// rate returns the rate of a token; empty if it has none.
+// rate returns the rate of a token; empty without a limit.
 func rate(t *snowraftv1.Token) string {
 	if t.GetRate() == 0 {
 		return ""

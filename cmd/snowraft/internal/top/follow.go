@@ -14,23 +14,23 @@ import (
 )
 
 const (
-	// silence is the time after which a member that sends nothing is given up; it promises an overview each second.
+	// silence is the time after which the follower leaves a member that sends nothing. Members send an overview every second.
 	silence = 3 * time.Second
-	// pause is the time between two rounds over all addresses.
+	// pause is the interval between rounds over all addresses.
 	pause = time.Second
 )
 
-// errDone says that all overviews that were requested are shown.
+// errDone reports that all requested overviews were shown.
 var errDone = errors.New("done")
 
 // display shows overviews.
 type display interface {
 	show(o *snowraftv1.Overview) error
-	// cut says that there is no overview after the last one, which may be shown further.
+	// cut reports why no overview follows the last one. The display may keep showing the last one.
 	cut(last *snowraftv1.Overview, why string) error
 }
 
-// follower shows what members send, one member after another.
+// follower shows the overviews that members send. It follows one member at a time.
 type follower struct {
 	remote  *cli.Remote
 	display display
@@ -38,7 +38,7 @@ type follower struct {
 	left    int // overviews to show; negative: no limit
 }
 
-// follow shows overviews until ctx ends, all are shown, or a member refuses.
+// follow shows overviews until ctx ends, all requested overviews were shown, or a member refuses.
 func (f *follower) follow(ctx context.Context) error {
 	for failed := 0; ; {
 		for i, address := range f.remote.Addresses {
@@ -67,10 +67,10 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// showError is the error of a display, which no other member mends.
+// showError is the error of a display. Another member cannot fix it.
 type showError struct{ error }
 
-// watch shows the overviews of one member until its stream breaks; answered is called with each.
+// watch shows the overviews of one member until its stream breaks. It calls answered after each message.
 func (f *follower) watch(ctx context.Context, address string, answered func()) error {
 	r, err := f.remote.At(address)
 	if err != nil {
@@ -91,7 +91,7 @@ func (f *follower) watch(ctx context.Context, address string, answered func()) e
 		answered()
 		o := resp.GetOverview()
 		if o.GetComposedBy() == f.last.GetComposedBy() && o.GetComposedAtMs() == f.last.GetComposedAtMs() {
-			continue // as shown
+			continue // shown already
 		}
 		f.last = o
 		if err := f.display.show(f.last); err != nil {
@@ -107,7 +107,7 @@ func (f *follower) watch(ctx context.Context, address string, answered func()) e
 	return err
 }
 
-// final reports whether no other member would answer better.
+// final reports whether all members would fail with the same error.
 func final(err error) bool {
 	if _, ok := errors.AsType[showError](err); ok {
 		return true

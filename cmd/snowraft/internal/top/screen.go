@@ -13,7 +13,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// lines prints each overview as a line of JSON.
+// lines prints each overview as one line of JSON.
 type lines struct {
 	out    *cli.Printer
 	errors io.Writer
@@ -55,7 +55,7 @@ func (b *blocks) print(all []line) error {
 	return err
 }
 
-// text returns lines, each with an end.
+// text returns lines as one text, each followed by end.
 func text(all []line, end string) string {
 	var b strings.Builder
 	for _, l := range all {
@@ -69,9 +69,10 @@ func text(all []line, end string) string {
 	return b.String()
 }
 
-// Sequences of the terminal. A line ends by clearing its rest, so that no view has to be cleared before the next.
+// Control sequences of the terminal. The end of each line clears the rest of the row, so that no view must be cleared
+// before the next one.
 const (
-	enter   = "\x1b[?1049h\x1b[?25l" // the other screen, no cursor
+	enter   = "\x1b[?1049h\x1b[?25l" // alternate screen, no cursor
 	leave   = "\x1b[?25h\x1b[?1049l"
 	home    = "\x1b[H"
 	endLine = "\x1b[K\r\n"
@@ -83,12 +84,12 @@ type screen struct {
 	out     *os.File
 	in      *os.File // nil: not a terminal
 	style   cli.Style
-	before  *term.State // of in
+	before  *term.State // state of in before open
 	stop    context.CancelFunc
 	closing sync.Once
 }
 
-// newScreen returns the terminal; nil if standard output is none that can be drawn on.
+// newScreen returns the terminal; nil if standard output is not a terminal that supports drawing.
 func newScreen(a *cli.App) *screen {
 	terminal, style := a.Terminal(a.Stdout)
 	if !terminal || a.Env("TERM") == "dumb" {
@@ -101,7 +102,7 @@ func newScreen(a *cli.App) *screen {
 	return s
 }
 
-// width returns the columns of the terminal; 0 is unknown.
+// width returns the number of columns of the terminal; 0 if unknown.
 func (s *screen) width() int {
 	if s == nil {
 		return 0
@@ -113,7 +114,7 @@ func (s *screen) width() int {
 	return width
 }
 
-// open takes the terminal. The context ends when q or Ctrl-C is pressed.
+// open takes over the terminal. The context ends when the user presses q or Ctrl-C.
 func (s *screen) open(ctx context.Context) (context.Context, error) {
 	ctx, stop := context.WithCancel(ctx)
 	s.stop = stop
@@ -124,7 +125,7 @@ func (s *screen) open(ctx context.Context) (context.Context, error) {
 			return nil, err
 		}
 		s.before = before
-		go func() { // ends with the process: a read cannot be given up
+		go func() { // lives as long as the process: a read cannot be canceled
 			defer stop()
 			key := make([]byte, 1)
 			for {
@@ -140,11 +141,11 @@ func (s *screen) open(ctx context.Context) (context.Context, error) {
 
 const ctrlC = 3
 
-// close leaves the terminal as it was.
+// close restores the terminal.
 func (s *screen) close() {
 	s.closing.Do(func() {
 		s.stop()
-		_, _ = s.out.WriteString(leave) // there is nothing to be done about a terminal that is gone
+		_, _ = s.out.WriteString(leave) // fails only if the terminal is gone
 		if s.before != nil {
 			_ = term.Restore(int(s.in.Fd()), s.before)
 		}
@@ -155,7 +156,7 @@ func (s *screen) show(o *snowraftv1.Overview) error { return s.draw(o, "") }
 
 func (s *screen) cut(last *snowraftv1.Overview, why string) error { return s.draw(last, why) }
 
-// draw writes a view over the one before, in one piece.
+// draw overwrites the previous view with a single write.
 func (s *screen) draw(o *snowraftv1.Overview, cut string) error {
 	width, height, err := term.GetSize(int(s.out.Fd()))
 	if err != nil {
@@ -165,7 +166,7 @@ func (s *screen) draw(o *snowraftv1.Overview, cut string) error {
 	return err
 }
 
-// frame returns what draws lines on a terminal of so many rows.
+// frame returns the text that draws lines on a terminal with height rows.
 func frame(all []line, height int) string {
 	if height > 1 && len(all) > height-1 {
 		all = append(all[:height-2:height-2], line{text: "… more with -n 1"})

@@ -10,7 +10,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// maxCount is the most overviews that --count may request.
+// maxCount is the greatest number of overviews that --count may request.
 const maxCount = 1 << 30
 
 // New returns the command top.

@@ -11,14 +11,14 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// line is a line of a view: its text, and how it looks on a terminal with colours; nil: plain.
+// line is a line of a view: its text, and its style on a terminal with colours; nil means plain.
 type line struct {
 	text string
 	look func(string) string
 }
 
-// view returns an overview as lines of at most width columns; 0 means no limit. The cut is why the overview is old; empty if
-// it is the newest.
+// view returns an overview as lines of at most width columns; 0 means no limit. cut is the reason why the overview is old; empty
+// for a current overview.
 func view(o *snowraftv1.Overview, cut string, width int, s cli.Style) (all []line) {
 	if cut != "" {
 		all = append(all, wrap("No view since "+clockOf(o.GetComposedAtMs())+" UTC: "+cut, width, s.Red)...)
@@ -51,7 +51,7 @@ func view(o *snowraftv1.Overview, cut string, width int, s cli.Style) (all []lin
 	return all
 }
 
-// finding returns the lines about something that is wrong.
+// finding returns the lines about a finding.
 func finding(f *snowraftv1.Finding, width int, s cli.Style) []line {
 	text := cli.Word(f.GetLevel()) + ": " + f.GetText()
 	if f.GetLevel() == snowraftv1.VerdictLevel_VERDICT_LEVEL_GOOD {
@@ -117,7 +117,7 @@ func laneTable(o *snowraftv1.Overview) table {
 	return t
 }
 
-// state says whether a member issues IDs.
+// state returns the word for a member's ability to issue IDs.
 func state(m *snowraftv1.MemberView) string {
 	switch {
 	case m.GetDown():
@@ -131,7 +131,7 @@ func state(m *snowraftv1.MemberView) string {
 	}
 }
 
-// untilOf returns a time, and how much is left until then.
+// untilOf returns a time, and the time left until then.
 func untilOf(at, now int64) (until, left string) {
 	switch {
 	case at == 0:
@@ -146,7 +146,7 @@ func untilOf(at, now int64) (until, left string) {
 func clockOf(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.TimeOnly) }
 
 func ago(ms int64) string {
-	if ms < 2000 { // a member is asked once per second
+	if ms < 2000 { // members are queried once per second
 		return "now"
 	}
 	return (time.Duration(ms) * time.Millisecond).Truncate(time.Second).String() + " ago"
@@ -159,7 +159,7 @@ func rate(perSecond *float64) string {
 	return fmt.Sprintf("%.0f", *perSecond)
 }
 
-// column is a column of a table. Of columns with a rank, that with the highest goes first when the table is too wide.
+// column is a column of a table. A table that is too wide drops the column with the highest rank first; rank 0 stays.
 type column struct {
 	title string
 	rank  int
@@ -215,7 +215,7 @@ func (t table) lines(width int, s cli.Style) []line {
 // gap is the space between columns.
 const gap = 2
 
-// wrap breaks a text at spaces; further lines are indented like the first.
+// wrap breaks a text at spaces. It indents further lines like the first.
 func wrap(text string, width int, look func(string) string) []line {
 	if width <= 0 {
 		return []line{{text, look}}

@@ -1,4 +1,4 @@
-// Package upgrade has the commands that finish an upgrade of all members.
+// Package upgrade has the commands that finalize an upgrade of all members.
 package upgrade
 
 import (

@@ -1,4 +1,4 @@
-// Package worker has the commands of workers.
+// Package worker has the commands for workers.
 package worker
 
 import (
