@@ -10,27 +10,27 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Marshal returns a message as one line, without its end. Equal messages give equal lines. Fields
-// without presence are included when they have their default value.
+// Marshal returns a message as one line, without a line break. Equal messages give equal lines. The line
+// includes fields without presence that have their default value.
 func Marshal(m proto.Message) ([]byte, error) {
 	raw, err := protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(m)
 	if err != nil {
 		return nil, err
 	}
-	var line bytes.Buffer // without the spaces that protojson adds at random
+	var line bytes.Buffer // removes the spaces that protojson adds at random
 	if err := json.Compact(&line, raw); err != nil {
 		return nil, err
 	}
 	return translate(line.Bytes(), m.ProtoReflect().Descriptor(), wordOf)
 }
 
-// Unmarshal reads a message from the one JSON value in raw, whose size the caller has limited. It
-// refuses fields, words and types that the message does not have. Names of fields and of enum values
-// may also be those of the protos. Errors quote short keys and values only: a long one may be a secret,
-// sent in the wrong field.
+// Unmarshal reads a message from the single JSON value in raw, whose size the caller has limited. It
+// refuses fields, words and types that the message does not have. It also accepts the names of fields and
+// enum values in the protos. Errors quote only short keys and values: a long one may be a secret
+// in the wrong field.
 func Unmarshal(raw []byte, m proto.Message) error {
 	if err := json.Unmarshal(raw, new(json.RawMessage)); err != nil {
-		return err // in clearer words than those of protojson
+		return err // clearer than the error of protojson
 	}
 	raw, err := translate(raw, m.ProtoReflect().Descriptor(), nameOf)
 	if err == nil {
@@ -48,7 +48,7 @@ const maxQuoted = 64
 // quoted matches a string with its quotes, and every other word.
 var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\S+`)
 
-// shorten omits what an error quotes if it is long.
+// shorten replaces a long quoted part of an error with dots.
 func shorten(part string) string {
 	if len(part) > maxQuoted {
 		return "..."

@@ -12,13 +12,13 @@ type translator struct {
 	in     []byte
 	at     int // next position to read
 	out    []byte
-	copied int // bytes of in that out covers
+	copied int // number of bytes of in that out covers
 	swap   func(f protoreflect.FieldDescriptor, text string) (string, error)
 }
 
-// translate returns JSON of a message with what swap makes of each string of an enum field. in must be
-// valid JSON. Whether it is JSON of such a message is left to protojson, which wrote it or reads it
-// next: values of other types stay as they are. So recursion is as deep as the message's type.
+// translate returns the JSON of a message with each string of an enum field replaced by the result of swap. in must be
+// valid JSON. translate copies values of types that the message does not have. protojson, which wrote
+// the JSON or reads it next, checks the types. So the recursion is as deep as the message's type.
 func translate(in []byte, m protoreflect.MessageDescriptor, swap func(protoreflect.FieldDescriptor, string) (string, error)) ([]byte, error) {
 	t := &translator{in: in, swap: swap}
 	if err := t.message(m); err != nil {
@@ -27,7 +27,7 @@ func translate(in []byte, m protoreflect.MessageDescriptor, swap func(protorefle
 	return append(t.out, in[t.copied:]...), nil
 }
 
-// message translates the next value, expected to be a message of this type.
+// message translates the next value, which should be a message of type m.
 func (t *translator) message(m protoreflect.MessageDescriptor) error {
 	return t.each('{', func(key string) error {
 		f := m.Fields().ByJSONName(key)
@@ -48,7 +48,7 @@ func (t *translator) message(m protoreflect.MessageDescriptor) error {
 	})
 }
 
-// value translates the next value, expected to be one of this field.
+// value translates the next value, which should be a value of the field f.
 func (t *translator) value(f protoreflect.FieldDescriptor) error {
 	if m := f.Message(); m != nil && m.ParentFile().Package() == Package {
 		return t.message(m)
@@ -67,8 +67,8 @@ func (t *translator) value(f protoreflect.FieldDescriptor) error {
 	return nil
 }
 
-// each calls do before each value of the next object, with its key, or of the next array. It skips
-// values that do not begin with open.
+// each calls do before each value of the next object or array, with the key of a value in an object. It skips
+// a next value that does not begin with open.
 func (t *translator) each(open byte, do func(key string) error) error {
 	if t.in[t.peek()] != open {
 		t.skip()
@@ -97,7 +97,7 @@ func (t *translator) peek() int {
 	return t.at
 }
 
-// skip moves behind the next value.
+// skip moves past the next value.
 func (t *translator) skip() {
 	t.peek()
 	for depth := 0; ; {
@@ -112,7 +112,7 @@ func (t *translator) skip() {
 			depth++
 		case '}', ']':
 			depth--
-		default: // a part of a number or a word, or what stands between values
+		default: // part of a number or a word, or a separator of values
 		}
 		t.at++
 		if depth == 0 && (t.at == len(t.in) || !inLiteral(t.in[t.at-1]) || !inLiteral(t.in[t.at])) {
@@ -121,7 +121,7 @@ func (t *translator) skip() {
 	}
 }
 
-// inLiteral reports whether numbers, true, false and null consist of such bytes.
+// inLiteral reports whether c can be a byte of a number, true, false or null.
 func inLiteral(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c == '-' || c == '+' || c == '.' || c == 'E'
 }
@@ -132,6 +132,6 @@ func unquote(quoted []byte) string {
 		return string(quoted[1 : len(quoted)-1])
 	}
 	var text string
-	_ = json.Unmarshal(quoted, &text) // it is valid
+	_ = json.Unmarshal(quoted, &text) // the input is valid JSON
 	return text
 }

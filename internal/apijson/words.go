@@ -8,10 +8,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Package is the proto package whose enum values are words.
+// Package is the proto package whose enum values this package writes as words.
 const Package = "snowraft.v1"
 
-// unspecified ends the name of the first value of every enum, after the prefix of all of its values.
+// unspecified is the name of the first value of every enum, without the prefix of the enum's values.
 const unspecified = "UNSPECIFIED"
 
 // Enum is the Go type of an enum.
@@ -38,7 +38,7 @@ func Parse[E Enum](word string) (e E, ok bool) {
 	return E(v.Number()), true
 }
 
-// Words lists the words of an enum, except "unspecified".
+// Words returns the words of an enum, except "unspecified".
 func Words[E Enum]() []string {
 	var e E
 	return words(e.Descriptor())
@@ -69,7 +69,7 @@ func byWord(d protoreflect.EnumDescriptor, word string) protoreflect.EnumValueDe
 	return nil
 }
 
-// wordOf translates what protojson wrote for a field.
+// wordOf translates the name of an enum value, as protojson wrote it for a field, to its word.
 func wordOf(f protoreflect.FieldDescriptor, name string) (string, error) {
 	if v := f.Enum().Values().ByName(protoreflect.Name(name)); v != nil {
 		return WordOf(v), nil
@@ -77,7 +77,7 @@ func wordOf(f protoreflect.FieldDescriptor, name string) (string, error) {
 	return name, nil
 }
 
-// nameOf translates a word for protojson. It leaves the name of a value as it is.
+// nameOf translates a word to the name that protojson reads. It leaves the name of a value unchanged.
 func nameOf(f protoreflect.FieldDescriptor, word string) (string, error) {
 	if v := byWord(f.Enum(), word); v != nil {
 		return string(v.Name()), nil

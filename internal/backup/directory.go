@@ -14,11 +14,11 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// OpenDirectory returns what the data directory of a stopped member holds, as a backup that was taken now, in Unix
-// milliseconds. The directory stays as it is.
+// OpenDirectory returns the state in the data directory of a stopped member as a backup taken at nowMillis, in Unix
+// milliseconds. It does not change the directory.
 //
-// The end of the log may never have been committed. Its grants count as granted, and what it released or returned
-// does not count, so the state covers what the cluster granted up to there in either case.
+// The last entries of the log may never have been committed. OpenDirectory applies their grants and ignores their releases
+// and returns. So the state covers all grants of the cluster up to the last entry, committed or not.
 func OpenDirectory(dir string, nowMillis int64) (_ *Backup, err error) {
 	s, err := storage.OpenStopped(dir, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -60,8 +60,8 @@ func OpenDirectory(dir string, nowMillis int64) (_ *Backup, err error) {
 	return &Backup{Header: h, State: state}, nil
 }
 
-// directoryError says what to do about a directory that cannot be read: the advice for a member that starts with it is
-// another.
+// directoryError adds advice about a directory that cannot be read. The advice differs from that for a member that starts with
+// the directory.
 func directoryError(err error) error {
 	if corrupt, ok := errors.AsType[*storage.CorruptError](err); ok {
 		return fmt.Errorf("%s is damaged (%s); use the data directory of another member, or a backup", corrupt.Path, corrupt.Reason)

@@ -1,6 +1,6 @@
 // Package backup is the format of backup files: the state of a cluster at one log index.
 //
-// A file is, all integers big endian:
+// The parts of a file are, with big-endian integers:
 //
 //	8 bytes   "SNOWBACK"
 //	4 bytes   version of the format
@@ -9,6 +9,6 @@
 //	          the state, as the state machine writes snapshots
 //	32 bytes  SHA-256 of all bytes before
 //
-// [Read] accepts a file only if every byte is as [Write] wrote it. A backup holds no secret: of tokens and nonces it has
-// hashes only.
+// [Read] accepts a file only if every byte is as [Write] wrote it. A backup holds no secret: it has only the hashes of tokens
+// and nonces.
 package backup

@@ -23,16 +23,16 @@ type Backup struct {
 	Header *commandv1.BackupHeader
 	State  *fsm.State
 	Bytes  int64
-	SHA256 [sumBytes]byte // the last bytes of the file
+	SHA256 [sumBytes]byte // last bytes of the file
 }
 
-// Errors of [Read], which say on one line what to do.
+// Errors of [Read]. Each one advises the user on one line.
 var (
-	// ErrForeign says that a file is not a backup.
+	// ErrForeign reports that a file is not a backup.
 	ErrForeign = errors.New("not a Snowraft backup; choose a file that \"snowraft backup\" wrote")
-	// ErrDamaged says that bytes of a backup changed or are missing.
+	// ErrDamaged reports that bytes of a backup changed or are missing.
 	ErrDamaged = errors.New("damaged backup; use another copy or another backup")
-	// ErrFuture says that a newer version of this program wrote the backup.
+	// ErrFuture reports that a newer version of this program wrote the backup.
 	ErrFuture = errors.New("backup of a newer version of Snowraft; use the version that wrote the backup, or a newer one")
 )
 
@@ -83,7 +83,7 @@ func Read(r io.ReaderAt, size int64, supported uint32) (*Backup, error) {
 	if err := b.verify(r); err != nil {
 		return nil, err
 	}
-	// All bytes are as they were written from here on, unless the sum was forged.
+	// From here on, all bytes are as they were written, unless the sum was forged.
 	end := size - int64(sumBytes)
 	at := int64(fixedBytes)
 	if version == 0 || length > maxHeaderBytes || at+length > end {
@@ -95,7 +95,7 @@ func Read(r io.ReaderAt, size int64, supported uint32) (*Backup, error) {
 	}
 	at += length
 	b.State, err = fsm.ReadState(io.NewSectionReader(r, at, end-at), supported)
-	if newer, ok := errors.AsType[*fsm.NewerError](err); ok { // its advice is for a data directory
+	if newer, ok := errors.AsType[*fsm.NewerError](err); ok { // advice for a data directory
 		return nil, fmt.Errorf("%w (fsm_version %d, known: %d)", ErrFuture, newer.Used, newer.Known)
 	}
 	switch {

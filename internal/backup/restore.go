@@ -16,16 +16,16 @@ import (
 // Restore holds the operator's statements about the cluster that a backup is from.
 type Restore struct {
 	NowMillis int64 // clock of this host; Unix ms
-	// OldEndedMillis is the latest time that a clock of the old cluster showed, in Unix ms: no member proposed anything after
-	// it.
+	// OldEndedMillis is the latest time that a clock of the old cluster showed, in Unix ms. No member proposed a command after
+	// that time.
 	OldEndedMillis int64
-	// OldMaxWindow is the largest maximum window after the backup; the one in the backup counts if it is larger.
+	// OldMaxWindow is the largest maximum window after the backup. The maximum window in the backup counts if it is larger.
 	OldMaxWindow time.Duration
-	// OldMaxClockOffset is the largest maximum clock offset after the backup, too.
+	// OldMaxClockOffset is the largest maximum clock offset after the backup. The offset in the backup counts if it is larger.
 	OldMaxClockOffset time.Duration
-	// ZonesKept says that no sequence got another time zone after the backup.
+	// ZonesKept states that no sequence got another time zone after the backup.
 	ZonesKept  bool
-	KeepTokens bool // leave API tokens and anonymous callers as they are
+	KeepTokens bool // keep the API tokens and the rights of anonymous callers
 }
 
 // Restored is a data directory that a new cluster begins with.
@@ -34,11 +34,11 @@ type Restored struct {
 	Old           string // ID of the old cluster
 	Index         uint64 // first index of the new cluster
 	FloorMillis   int64  // Unix ms; no window begins before it
-	IssuesMillis  int64  // Unix ms; from then on all layouts issue IDs, if the new cluster's clock is right
-	Frozen        int    // sequences, deleted ones included
+	IssuesMillis  int64  // Unix ms; from then on all layouts issue IDs, if the new cluster's clock is correct
+	Frozen        int    // number of frozen sequences, deleted sequences included
 }
 
-// unknownAddress stands for the Raft address of the new member, which is that of the flags it starts with. Nothing
+// unknownAddress stands for the Raft address of the new member, which the flags of its first start set. No process
 // listens there.
 const unknownAddress = "0.0.0.0:0"
 
@@ -68,7 +68,7 @@ func (r Restore) Into(dir string, b *Backup) (*Restored, error) {
 	}, nil
 }
 
-// periodAt returns the period that a time is in.
+// periodAt returns the period of a sequence that contains a time.
 func periodAt(zone string, reset commandv1.SequenceReset, atMillis int64) (int32, error) {
 	at, err := sequence.LoadLocation(zone)
 	if err != nil {

@@ -53,8 +53,8 @@ func marshalHeader(h *commandv1.BackupHeader) ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.Marshal(h)
 }
 
-// Create writes a new file, durably and all of it or nothing. An existing file stays as it is: the error is then
-// [os.ErrExist]. Only the owner can read the file. An [os.PathError] about the file names it by path.
+// Create writes a new file durably and atomically. It does not change an existing file: the error is then
+// [os.ErrExist]. Only the owner can read the file. An [os.PathError] about the file has the given path.
 func Create(path string, write func(*os.File) error) (err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return &os.PathError{Op: "create", Path: path, Err: os.ErrExist}
@@ -79,7 +79,7 @@ func Create(path string, write func(*os.File) error) (err error) {
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	// A link, unlike a renaming, replaces no file that came into being meanwhile.
+	// A link, unlike a rename, does not replace a file that another process has created meanwhile.
 	if err := os.Link(f.Name(), path); err != nil {
 		return &os.PathError{Op: "create", Path: path, Err: cause(err)}
 	}
@@ -93,9 +93,9 @@ func Create(path string, write func(*os.File) error) (err error) {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// cause returns what the system says of a file, without the name that the file has for now.
+// cause returns the system's error about a file, without the temporary name of the file.
 func cause(err error) error {
-	switch e := err.(type) { //nolint:errorlint // as the functions of os return them
+	switch e := err.(type) { //nolint:errorlint // the functions of os return these types
 	case *os.PathError:
 		return e.Err
 	case *os.LinkError:
@@ -104,7 +104,7 @@ func cause(err error) error {
 	return err
 }
 
-// ignore returns err unless it is fine.
+// ignore returns nil if err is fine, otherwise err.
 func ignore(err, fine error) error {
 	if errors.Is(err, fine) {
 		return nil

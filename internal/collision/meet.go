@@ -2,7 +2,7 @@ package collision
 
 import "slices"
 
-// Meet returns the least and the greatest ID that is in both sets, and reports whether there is any.
+// Meet returns the least and the greatest ID that are in both sets, and reports whether the sets share an ID.
 func Meet(a, b Set) (least, greatest uint64, ok bool) {
 	if a.empty || b.empty {
 		return 0, 0, false
@@ -15,15 +15,15 @@ func Meet(a, b Set) (least, greatest uint64, ok bool) {
 	return least, greatest, true
 }
 
-// search walks the bits of an ID from the highest to the lowest. Of each part it keeps whether the bits so far equal those
-// of its lower and of its upper bound: only then the next bit is bounded. The rest depends on no more than that, so a
-// place from which no ID was found is never entered again.
+// search walks the bits of an ID from the highest to the lowest. For each part it keeps whether the bits so far equal the bits
+// of the lower bound and of the upper bound: only then the bound restricts the next bit. The rest of the search depends only on
+// these flags and the bit, so search never enters a position again from which it found no ID.
 type search struct {
 	parts []part
 	dead  map[position]bool
 }
 
-// position is a bit, and two flags for each part: the bits so far equal its lower bound, and its upper bound.
+// position is a bit, and two flags for each part: the bits so far equal its lower bound, and they equal its upper bound.
 type position struct {
 	bit   int
 	tight uint64
@@ -32,7 +32,7 @@ type position struct {
 // start returns the flags before the first bit.
 func (s *search) start() uint64 { return 1<<(2*len(s.parts)) - 1 }
 
-// find returns the first ID from this place on, with each bit tried as prefer at first.
+// find returns the first ID that continues from a position. It tries the value prefer of each bit first.
 func (s *search) find(bit int, tight, id, prefer uint64) (uint64, bool) {
 	if bit < 0 {
 		return id, true
@@ -54,7 +54,7 @@ func (s *search) find(bit int, tight, id, prefer uint64) (uint64, bool) {
 	return 0, false
 }
 
-// step returns the flags after a bit has that value, unless a part forbids it.
+// step returns the flags after a bit with the given value, or false if a part forbids the value.
 func (s *search) step(bit int, tight, value uint64) (uint64, bool) {
 	for i, p := range s.parts {
 		if bit < int(p.shift) || bit >= int(p.shift)+int(p.bits) {

@@ -7,20 +7,20 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// Set is a set of IDs: those with each part in a range. The zero Set holds every ID.
+// Set is the set of IDs that have each part within its bounds. The zero Set holds every ID.
 type Set struct {
 	parts []part
 	empty bool
 }
 
-// part bounds the value of some neighboring bits.
+// part bounds the value of adjacent bits of an ID.
 type part struct {
 	shift, bits uint8
 	first, last uint64 // both included
 }
 
-// All returns the set of IDs that a layout can form in the ticks of the Unix milliseconds from and until, both included,
-// with any datacenter and worker.
+// All returns the set of IDs that a layout can form with any datacenter and worker, from the tick of the instant from to the
+// tick of until, both included, in Unix milliseconds.
 func All(l *snowflake.Layout, from, until int64) Set {
 	first, last := max(0, l.TickAt(from)), l.TickAt(until)
 	if last < first || uint64(first) >= l.Ticks() {
@@ -35,7 +35,7 @@ func All(l *snowflake.Layout, from, until int64) Set {
 	return s
 }
 
-// Issued returns the set of IDs that a cluster can issue from a layout of its own from that instant on.
+// Issued returns the set of IDs that a cluster can issue with one of its layouts after the instant from, in Unix milliseconds.
 func Issued(l *snowflake.Layout, from int64) Set {
 	return All(l, from, l.ExhaustsAt()-1).With(l, snowflake.FieldDatacenter, l.Spec().Datacenter)
 }
@@ -45,7 +45,7 @@ func Between(first, last uint64) Set {
 	return Set{parts: []part{{0, 64, first, last}}, empty: last < first}
 }
 
-// With returns the IDs of s that have this value in a field of the layout, or s if the layout has no such field.
+// With returns the IDs of s that have the value in the field f of the layout, or s if the layout has no such field.
 func (s Set) With(l *snowflake.Layout, f snowflake.Field, value uint64) Set {
 	shift, bits, ok := place(l, f)
 	if !ok {
@@ -54,13 +54,13 @@ func (s Set) With(l *snowflake.Layout, f snowflake.Field, value uint64) Set {
 	return Set{append(slices.Clip(s.parts), part{shift, bits, value, value}), s.empty || value>>bits != 0}
 }
 
-// Width returns the width of a field of a layout in bits, 0 if there is none.
+// Width returns the width of a field in bits, or 0 if the layout has no such field.
 func Width(l *snowflake.Layout, f snowflake.Field) uint8 {
 	_, bits, _ := place(l, f)
 	return bits
 }
 
-// place returns where a field lies within the IDs of a layout.
+// place returns the position of a field within the IDs of a layout: its lowest bit and its width.
 func place(l *snowflake.Layout, f snowflake.Field) (shift, bits uint8, ok bool) {
 	shift = uint8(l.Bits()) //nolint:gosec // at most 64
 	for _, have := range l.Spec().Fields {

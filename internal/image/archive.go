@@ -42,24 +42,24 @@ type index struct {
 	Manifests     []descriptor `json:"manifests"`
 }
 
-// loaded is what "docker load" reads of an archive before Docker 25, which does not know OCI's index.
+// loaded is the manifest that "docker load" reads before Docker 25, which does not know OCI's index.
 type loaded struct {
 	Config   string
 	RepoTags []string
 	Layers   []string
 }
 
-// blobs are the blobs of an archive, in order.
+// blobs holds the blobs of an archive, in order.
 type blobs []entry
 
-// add adds a blob and returns what refers to it.
+// add adds a blob and returns its descriptor.
 func (b *blobs) add(mediaType string, content []byte) descriptor {
 	digest := digestOf(content)
 	*b = append(*b, entry{name: pathOf(digest), mode: 0o644, content: content})
 	return descriptor{MediaType: mediaType, Digest: digest, Size: len(content)}
 }
 
-// addJSON is add for a document.
+// addJSON adds a document as JSON and returns its descriptor.
 func (b *blobs) addJSON(mediaType string, document any) (descriptor, error) {
 	content, err := json.Marshal(document)
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 )
 
 const (
-	user = 65532 // of no name, and of no user of common hosts
+	user = 65532 // has no name, and is not a user of common hosts
 	data = "/var/lib/snowraft"
 )
 
-// release is the build that an image is of.
+// release describes the build in an image.
 type release struct {
 	version  string
 	revision string    // commit
@@ -18,10 +18,10 @@ type release struct {
 	arch     string
 }
 
-// tag returns the tag of the image: the version without v, as charts name it.
+// tag returns the tag of the image: the version without v, the form that charts use.
 func (r release) tag() string { return strings.TrimPrefix(r.version, "v") }
 
-// image is the configuration of an image, as Docker and the OCI specification have it.
+// image is the configuration of an image in the form of Docker and the OCI specification.
 type image struct {
 	Created      time.Time `json:"created"`
 	Architecture string    `json:"architecture"`
@@ -31,7 +31,7 @@ type image struct {
 	History      []step    `json:"history"`
 }
 
-// settings is what containers of the image run with.
+// settings holds the settings of containers of the image.
 type settings struct {
 	User         string
 	Env          []string
@@ -40,7 +40,7 @@ type settings struct {
 	ExposedPorts map[string]struct{}
 	Volumes      map[string]struct{}
 	Labels       map[string]string
-	// Healthcheck is Docker's: the OCI specification has none. Podman ignores it in images of OCI's media types.
+	// Healthcheck is an addition of Docker that the OCI specification lacks. Podman ignores it in images of OCI's media types.
 	Healthcheck healthcheck
 }
 
@@ -73,7 +73,7 @@ func newImage(r release, diffID string) image {
 		Config: settings{
 			User: "65532:65532",
 			Env:  []string{"PATH=/", "SNOWRAFT_DATA_DIR=" + data},
-			// Without a shell in the image, both are lists of arguments.
+			// The image has no shell, so both are lists of arguments.
 			Entrypoint: []string{"/snowraft"}, Cmd: []string{"serve"},
 			ExposedPorts: ports,
 			Volumes:      map[string]struct{}{data: {}},

@@ -12,7 +12,7 @@ import (
 type entry struct {
 	name    string
 	mode    int64
-	owner   int // user and group
+	owner   int // ID of the user and the group
 	content []byte
 }
 
@@ -33,12 +33,12 @@ func files(c contents) []entry {
 		{name: "snowraft", mode: 0o755, content: c.program},
 		{name: "var/", mode: 0o755},
 		{name: "var/lib/", mode: 0o755},
-		// Owned by the user, so that a new volume is too.
+		// The user owns the directory, so that the user owns a new volume too.
 		{name: "var/lib/snowraft/", mode: 0o700, owner: user},
 	}
 }
 
-// archived returns a tar archive of entries, which depends on nothing but its arguments.
+// archived returns a tar archive of entries. The archive depends only on the arguments.
 func archived(entries []entry, at time.Time) ([]byte, error) {
 	var archive bytes.Buffer
 	w := tar.NewWriter(&archive)
@@ -63,7 +63,7 @@ func archived(entries []entry, at time.Time) ([]byte, error) {
 	return archive.Bytes(), nil
 }
 
-// compressed returns b compressed, without a time.
+// compressed returns b compressed, without a timestamp.
 func compressed(b []byte) ([]byte, error) {
 	var out bytes.Buffer
 	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)

@@ -19,7 +19,7 @@ func main() {
 	}
 }
 
-// tag matches what a registry takes as the tag of an image.
+// tag matches the texts that a registry accepts as the tag of an image.
 var tag = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 
 func run(args []string) error {
@@ -59,5 +59,5 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(*out, archive, 0o644) //nolint:gosec // a release, for all to read
+	return os.WriteFile(*out, archive, 0o644) //nolint:gosec // a release is readable by all
 }

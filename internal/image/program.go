@@ -7,10 +7,10 @@ import (
 	"fmt"
 )
 
-// machines are the architectures of images.
+// machines maps the architectures of images to ELF machines.
 var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 
-// checkProgram returns an error unless a program of an architecture can run in an image that holds nothing else.
+// checkProgram returns an error unless the program is for the architecture and can run in an image without other programs.
 func checkProgram(program []byte, arch string) error {
 	file, err := elf.NewFile(bytes.NewReader(program))
 	if err != nil {

@@ -1,10 +1,10 @@
-// Package lincheck checks that what clients of a sequence saw is linearizable: that the numbers
-// they got, and when, have one order that a single counter could have issued them in. It belongs to
-// tests, and knows nothing of how numbers come about.
+// Package lincheck checks that the answers to clients of a sequence are linearizable: that a single counter
+// could have issued the numbers in some order, each during its call. Only tests use the
+// package. It does not depend on the implementation of sequences.
 //
-// Only answers are in a history. A call that failed may have used numbers up all the
-// same, which leaves a gap, and gaps are allowed: so nothing need be known of it.
-// Numbers ascend; those of a sequence that counts down are to be negated.
+// A history contains only answered calls. A failed call may have used numbers,
+// which leaves a gap. Gaps are allowed, so a history need not contain failed calls.
+// Numbers ascend; negate the numbers of a sequence that counts down.
 package lincheck
 
 import (
@@ -19,12 +19,12 @@ import (
 type Call struct {
 	// By is the name of the member that answered, or of the caller, for messages and tests.
 	By string
-	// Began is before the request was sent, Ended after the answer was received, by
-	// one and the same clock.
+	// Began is a time before the request was sent, Ended a time after the answer was received, both
+	// on the same clock.
 	Began, Ended time.Time
-	// First and Last are the numbers that were issued: all from First to Last. Of
-	// a Read, Last is the number that was said to be the last one issued, or 0 if it
-	// was said that there is none, of a sequence that starts above 0.
+	// The call issued all numbers from First to Last. For a Read, Last is the number that
+	// the answer names as the last one issued. It is 0 if the answer names none, from
+	// a sequence that starts above 0.
 	First, Last int64
 	Read        bool
 }
@@ -38,35 +38,35 @@ func (c Call) String() string {
 	return fmt.Sprintf("%s to %s: %s: %s", c.Began.Format(clock), c.Ended.Format(clock), c.By, what)
 }
 
-// History collects calls. The zero value is empty and ready; its methods may be
-// called from any goroutine.
+// History collects calls. The zero value is an empty history. Its methods are safe for
+// concurrent use.
 type History struct {
 	mu    sync.Mutex
 	calls []Call
 }
 
-// Add notes a call.
+// Add adds a call.
 func (h *History) Add(c Call) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.calls = append(h.calls, c)
 }
 
-// Calls returns a copy of all calls so far, in no particular order.
+// Calls returns a copy of all calls so far, in unspecified order.
 func (h *History) Calls() []Call {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.calls)
 }
 
-// Numbers returns what was issued, in ascending order of the first numbers.
+// Numbers returns the calls that issued numbers, in ascending order of the first numbers.
 func Numbers(calls []Call) []Call {
 	given := slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return c.Read })
 	slices.SortFunc(given, func(a, b Call) int { return cmp.Compare(a.First, b.First) })
 	return given
 }
 
-// CheckUnique fails if a number was issued twice. It takes O(n log n).
+// CheckUnique returns an error if a number was issued twice. It takes O(n log n).
 func CheckUnique(calls []Call) error {
 	given := Numbers(calls)
 	for i, c := range given {
@@ -80,12 +80,12 @@ func CheckUnique(calls []Call) error {
 	return nil
 }
 
-// CheckOrder fails if the calls did not happen one after the other, each at some
-// moment between its beginning and its end, with ascending numbers: if a call that
-// began after another one's end got a lower number, a number was issued twice, or a
-// read got a number from inside a call, which is issued as a whole. It sees all
-// calls at once, however far apart they are: that judges all pairs, as only the highest
-// number that was answered before a call began counts for it. It takes O(n log n).
+// CheckOrder returns an error unless the calls can have happened one after the other with ascending
+// numbers, each at some moment between its beginning and its end. It fails in three cases: a call that
+// began after the end of another call got a lower number, a number was issued twice, or a
+// read got a number inside the range of a call, which is issued as a whole. It checks all pairs
+// of calls, because only the highest number that was answered before a call began
+// matters for that call. It takes O(n log n).
 func CheckOrder(calls []Call) error {
 	if err := CheckUnique(calls); err != nil {
 		return err
@@ -96,7 +96,7 @@ func CheckOrder(calls []Call) error {
 	byBegin, byEnd := slices.Clone(calls), slices.Clone(calls)
 	slices.SortFunc(byBegin, func(a, b Call) int { return a.Began.Compare(b.Began) })
 	slices.SortFunc(byEnd, func(a, b Call) int { return a.Ended.Compare(b.Ended) })
-	var highest *Call // of those that had ended
+	var highest *Call // highest call of those that had ended
 	done := 0
 	for _, c := range byBegin {
 		for ; done < len(byEnd) && byEnd[done].Ended.Before(c.Began); done++ {
@@ -114,7 +114,7 @@ func CheckOrder(calls []Call) error {
 	return nil
 }
 
-// checkReads fails if a read got a number of a call that is not its last one.
+// checkReads returns an error if a read got a number of a call other than the call's last number.
 func checkReads(calls []Call) error {
 	given := Numbers(calls)
 	for _, c := range calls {

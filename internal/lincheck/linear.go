@@ -12,16 +12,16 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// ErrUndecided says that there was not enough time to judge.
+// ErrUndecided reports that the time limit ended the check.
 var ErrUndecided = errors.New("not decided in time")
 
-// CheckLinear has porcupine look for an order in which the calls could have happened
-// one after the other. It decides what [CheckOrder] does by searching instead of by an
-// argument, and is slower: so the calls are cut into slices of at most size of them that
-// follow one another in time, and each is judged by itself for at most limit. History that is
-// not decided by then is an [ErrUndecided]. Each slice starts again, with no number issued yet:
-// what is wrong only between calls of two slices, such as a number that both issued,
-// CheckOrder sees and this does not. With a size of all calls, both decide the same.
+// CheckLinear lets porcupine search for an order in which the calls could have happened
+// one after the other. It checks the property of [CheckOrder] by a search instead of an
+// argument, and is slower. It therefore cuts the calls into slices of at most size calls that
+// follow one another in time, and checks each slice separately for at most limit. If a slice is
+// not decided by then, the error is [ErrUndecided]. Each slice starts with no number issued yet.
+// CheckLinear therefore misses errors between calls of two slices, such as a number that both
+// issued; CheckOrder finds them. If size covers all calls, both checks decide the same property.
 func CheckLinear(calls []Call, size int, limit time.Duration) error {
 	byBegin := slices.Clone(calls)
 	slices.SortFunc(byBegin, func(a, b Call) int { return a.Began.Compare(b.Began) })
@@ -37,27 +37,26 @@ func CheckLinear(calls []Call, size int, limit time.Duration) error {
 	return nil
 }
 
-// Draw writes an HTML page with a picture of the calls, and of the order that porcupine found
-// for them within limit, or how far it came. As porcupine's pictures are of what is looked at
-// by people, a few hundred calls are a good number.
+// Draw writes an HTML page with a picture of the calls, and of the order, possibly partial, that porcupine found
+// for them within limit. People can read pictures of a few hundred calls.
 func Draw(w io.Writer, calls []Call, limit time.Duration) error {
 	_, info := porcupine.CheckOperationsVerbose(model, operations(calls), limit)
 	return porcupine.Visualize(model, info, w)
 }
 
-// span says when calls began, which are in that order.
+// span describes the times at which calls began. The calls are in the order of these times.
 func span(calls []Call) string {
 	return fmt.Sprintf("%d calls that began from %s to %s", len(calls),
 		calls[0].Began.Format(time.TimeOnly), calls[len(calls)-1].Began.Format(time.TimeOnly))
 }
 
-// operations returns the calls in the form that porcupine reads. Those that overlap are of different
-// clients, which are the lines of its pictures.
+// operations returns the calls in the form that porcupine reads. Overlapping calls get different
+// clients, which are the lines of porcupine's pictures.
 func operations(calls []Call) []porcupine.Operation {
 	all := ranked(calls)
 	slices.SortStableFunc(all, func(a, b rankedCall) int { return a.Began.Compare(b.Began) })
 	operations := make([]porcupine.Operation, 0, len(all))
-	var free []time.Time // when the last call of each line ended
+	var free []time.Time // end of the last call of each line
 	for _, c := range all {
 		line := slices.IndexFunc(free, c.Began.After)
 		if line < 0 {
@@ -71,17 +70,17 @@ func operations(calls []Call) []porcupine.Operation {
 	return operations
 }
 
-// counter is the state of the model: the last number, and how many calls it took to get there.
+// counter is the state of the model: the last number, and the number of calls so far.
 type counter struct {
 	last  int64
 	calls int
 }
 
-// model is a counter that only goes up, by steps of any size. A call gets numbers above
-// the last one; a read gets the last one, or one above it that is lost.
+// model is a counter that only ascends, in steps of any size. A call gets numbers above
+// the last one. A read gets the last number, or a lost number above it.
 //
-// Nothing but the rank keeps the search from going past a number that is still to be
-// issued, and from trying in vain, in all ways that there are, what could come then.
+// The rank prevents the search from passing a number that must still be
+// issued, and then trying all orders of the remaining calls in vain.
 var model = porcupine.Model{
 	Init: func() any { return counter{last: math.MinInt64} },
 	Step: func(state, input, _ any) (bool, any) {
@@ -101,16 +100,16 @@ var model = porcupine.Model{
 	},
 }
 
-// rankedCall is a call, and how many come before it in the only order of the calls that
-// needs to be looked at.
+// rankedCall is a call with the number of calls before it in the only order of the calls that
+// must be checked.
 type rankedCall struct {
 	Call
 	rank int
 }
 
-// ranked ranks calls by their numbers, which is the order that they must have happened in
-// if in any. What was said to be the last number was issued before, and calls that got
-// the same may as well have happened in the order in which they began.
+// ranked ranks calls by their numbers. If the calls happened in some order, they happened in the
+// order of their numbers. A number was issued before a read returned it as the last one, and reads of
+// the same number can be ordered by their beginnings.
 func ranked(calls []Call) []rankedCall {
 	all := make([]rankedCall, len(calls))
 	for i, c := range calls {

@@ -1,4 +1,5 @@
-// Package lines bounds the lines in the log that a stranger can cause: without a bound, whoever reaches a port fills the disk.
+// Package lines bounds the log lines that unauthenticated peers can cause. Without a bound, any host that reaches a port could
+// fill the disk.
 package lines
 
 import (
@@ -6,7 +7,7 @@ import (
 	"time"
 )
 
-// Most is the most lines of one Limit per Window.
+// Most is the greatest number of lines of one Limit per Window.
 const (
 	Most   = 10
 	Window = time.Minute

@@ -16,10 +16,10 @@ import (
 // Access holds the credentials of clients; the zero value is plain TCP without a token.
 type Access struct {
 	TLS   *tls.Config // nil: plain TCP
-	Token string      // also sent in clear text, because who measures has decided on that
+	Token string      // also sent in clear text: the caller has decided that
 }
 
-// options are those of a gRPC connection.
+// options returns the dial options of a gRPC connection.
 func (a Access) options() []grpc.DialOption {
 	secure := insecure.NewCredentials()
 	if a.TLS != nil {
@@ -32,7 +32,7 @@ func (a Access) options() []grpc.DialOption {
 	return options
 }
 
-// bearer is a token as metadata, the same for each call.
+// bearer is a token as metadata for each call.
 type bearer map[string]string
 
 // GetRequestMetadata implements credentials.PerRPCCredentials.
@@ -43,7 +43,7 @@ func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]strin
 // RequireTransportSecurity implements credentials.PerRPCCredentials.
 func (bearer) RequireTransportSecurity() bool { return false }
 
-// secure begins TLS on a new connection, if that is asked for.
+// secure starts TLS on a new connection if a.TLS is set.
 func (a Access) secure(ctx context.Context, conn net.Conn, address string) (net.Conn, error) {
 	if a.TLS == nil {
 		return conn, nil

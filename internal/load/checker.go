@@ -1,15 +1,15 @@
 package load
 
-// checker is a Seen at work in a goroutine of its own, so that its sorting delays
-// no client as long as it keeps up.
+// checker runs a Seen in its own goroutine, so that sorting does not delay
+// clients as long as the goroutine keeps up.
 type checker struct {
 	seen  *Seen
-	full  chan []Span // from the clients
-	empty chan []Span // back to them
+	full  chan []Span // buffers from the clients
+	empty chan []Span // buffers for reuse by the clients
 	done  chan struct{}
 }
 
-// startChecker starts a check for so many clients.
+// startChecker starts a checker for the given number of clients.
 func startChecker(seen *Seen, clients int) *checker {
 	waiting := 4*clients + 64
 	c := &checker{seen: seen, full: make(chan []Span, waiting), empty: make(chan []Span, waiting), done: make(chan struct{})}
@@ -37,8 +37,8 @@ func (c *checker) swap(buffer []Span) []Span {
 	}
 }
 
-// end returns the report on all that was handed over; nothing may be handed over
-// anymore.
+// end stops the checker and returns the report on all buffers. swap must not be called after
+// end.
 func (c *checker) end() DuplicateReport {
 	close(c.full)
 	<-c.done

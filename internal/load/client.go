@@ -6,8 +6,8 @@ import (
 	"github.com/snowraft/snowraft/client"
 )
 
-// Coalesced requests IDs through the Go client, which puts requests that come at the
-// same time into one call. The client's timeout bounds a call.
+// Coalesced requests IDs through the Go client, which combines concurrent requests
+// in one call. The client's timeout bounds a call.
 type Coalesced struct {
 	IDs   *client.IDs
 	Count int // at least 1
@@ -40,7 +40,7 @@ func (c *CoalescedNumbers) Call(ctx context.Context, got *Receipt) error {
 	return got.run(numbers.First, uint64(numbers.Count), numbers.Increment, uint64(c.Count)) //nolint:gosec // both are at least 1
 }
 
-// Embedded takes IDs of a generator in this process.
+// Embedded takes IDs from a generator in this process.
 type Embedded struct {
 	Generator *client.Generator
 	Count     int // at least 1
@@ -58,7 +58,7 @@ func (c *Embedded) Call(ctx context.Context, got *Receipt) error {
 	return got.ranges(ranges, c.Count, err)
 }
 
-// one notes what next returns.
+// one records the number that next returns.
 func one(ctx context.Context, got *Receipt, next func(context.Context) (int64, error)) error {
 	id, err := next(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func one(ctx context.Context, got *Receipt, next func(context.Context) (int64, e
 	return nil
 }
 
-// ranges notes the answer of a call that requested so many IDs.
+// ranges records the answer to a call that requested count IDs.
 func (r *Receipt) ranges(ranges []client.Range, count int, err error) error {
 	if err != nil {
 		return refusal(err)

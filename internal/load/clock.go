@@ -2,5 +2,5 @@ package load
 
 import "time"
 
-// now reads the clock; nothing else in the package does.
+// now returns the time. It is the only function of the package that reads the clock.
 func now() time.Time { return time.Now() }

@@ -1,18 +1,18 @@
-// Package load requests IDs and numbers as fast as they come, or at a fixed rate,
-// and measures that: rate, latency percentiles, failures by reason, and whether
-// everything that came was different.
+// Package load requests IDs and numbers at the highest or at a fixed rate.
+// It measures the rate, latency percentiles, failures by reason, and
+// duplicates.
 //
 // # What the package guarantees
 //
-//   - In the open loop (Plan.Rate) calls are due at fixed times, whatever became of
-//     those before, and latency counts from when a call was due: a server that
-//     stalls is charged for every call that it held up, also those that no client
+//   - In the open loop (Plan.Rate) calls are due at fixed times, regardless of
+//     the calls before. The latency of a call counts from its due time. So a server that
+//     stalls is charged for every delayed call, including calls that no client
 //     was free to make.
-//   - A reported duplicate is one. A number reported as checked was
-//     compared with everything else that was checked, over all clients.
-//   - Memory is bounded: latencies take the same memory however many they are, and
-//     the check ends, and says so, where it would need more than it may have.
+//   - A reported duplicate is a duplicate. A number reported as checked was
+//     compared with all other checked numbers of all clients.
+//   - Memory is bounded. Latencies take constant memory. The check stops at its
+//     memory limit and counts the numbers that it skips.
 //
-// The package knows the interfaces of a cluster from outside (gRPC, HTTP, Redis protocol,
-// the Go client) and nothing of what is behind them.
+// The package depends only on the interfaces of a cluster (gRPC, HTTP, Redis protocol,
+// the Go client), not on their implementation.
 package load

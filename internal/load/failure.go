@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// The reasons of failures that no server gives.
+// The reasons of failures that do not come from a server.
 const (
 	reasonTimeout = "TIMEOUT"
 	reasonBroken  = "CONNECTION"
@@ -18,7 +18,7 @@ const (
 	reasonOther   = "OTHER"
 )
 
-// Refusal is an error with a reason that failures are counted by.
+// Refusal is an error with the reason by which failures are counted.
 type Refusal struct {
 	// Reason is a word in capitals, such as CLOCK_BEHIND or HTTP_500.
 	Reason string
@@ -32,7 +32,7 @@ func (e *Refusal) Error() string { return e.Text }
 type Failure struct {
 	Reason string
 	Count  uint64
-	// Example is the message of the first one.
+	// Example is the message of the first failure.
 	Example string
 }
 
@@ -41,25 +41,25 @@ func FailureOf(err error) Failure {
 	return Failure{Reason: reasonOf(err), Count: 1, Example: err.Error()}
 }
 
-// Repeatable reports whether the same call may succeed later. A call that is made twice does no
-// harm here. Redis servers send no reason, so their errors are known by their first words.
+// Repeatable reports whether the same call may succeed later. Repeating a call does no
+// harm here. Redis servers send no reason, so their first words identify their errors.
 func (f Failure) Repeatable() bool {
 	for _, r := range rpc.Reasons() {
 		if r.Repeat != rpc.RepeatNo && (f.Reason == r.Name || r.Redis != "" && strings.HasPrefix(f.Example, r.Redis)) {
 			return true
 		}
 	}
-	if strings.HasPrefix(f.Example, "ERR max number of clients") { // the connection was refused, and no command
+	if strings.HasPrefix(f.Example, "ERR max number of clients") { // refuses the connection, not a command
 		return true
 	}
 	switch f.Reason {
-	case reasonTimeout, reasonBroken, "HTTP_502", "HTTP_503", "HTTP_504": // those of a proxy without a member
+	case reasonTimeout, reasonBroken, "HTTP_502", "HTTP_503", "HTTP_504": // sent by a proxy without a reachable member
 		return true
 	}
 	return false
 }
 
-// reasonOf returns the reason by which a failure is counted.
+// reasonOf returns the reason by which an error is counted.
 func reasonOf(err error) string {
 	if r, ok := errors.AsType[*Refusal](err); ok {
 		return r.Reason
@@ -70,7 +70,7 @@ func reasonOf(err error) string {
 	return reasonOther
 }
 
-// ranked lists failures, the most frequent first.
+// ranked returns failures, the most frequent first.
 func ranked(byReason map[string]*Failure) []Failure {
 	var list []Failure
 	for _, f := range byReason {

@@ -14,13 +14,13 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Dial returns a connection to the API at host:port. It is made by the first call.
+// Dial returns a connection to the API at host:port. The first call connects.
 func Dial(address string, access Access) (*grpc.ClientConn, error) {
 	return grpc.NewClient("passthrough:///"+address,
 		append(access.options(), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(limits.AnswerBytes)))...)
 }
 
-// IDs calls GenerateIds, always with the same request.
+// IDs calls GenerateIds with the same request each time.
 type IDs struct {
 	Client  snowraftv1.IdServiceClient
 	Request *snowraftv1.GenerateIdsRequest
@@ -43,8 +43,8 @@ func (c *IDs) Call(ctx context.Context, got *Receipt) error {
 	return expected(got.numbers-before, max(uint64(c.Request.GetCount()), 1))
 }
 
-// Next calls SequenceService.NextNumbers, always with the same request. A number is noted
-// as the 64 bits that it is in two's complement.
+// Next calls SequenceService.NextNumbers with the same request each time. It records a number
+// as its 64 bits in two's complement.
 type Next struct {
 	Client  snowraftv1.SequenceServiceClient
 	Request *snowraftv1.NextNumbersRequest
@@ -62,10 +62,10 @@ func (c *Next) Call(ctx context.Context, got *Receipt) error {
 	return got.run(resp.GetFirst(), uint64(resp.GetCount()), resp.GetIncrement(), max(uint64(c.Request.GetCount()), 1))
 }
 
-// run notes the answer of a call that requested want numbers of a sequence.
+// run records the answer to a call that requested want numbers of a sequence.
 func (r *Receipt) run(from int64, count uint64, increment int64, want uint64) error {
 	first, step := uint64(from), uint64(increment) //nolint:gosec // the same bits
-	if increment < 0 && count > 0 {                // from the other end
+	if increment < 0 && count > 0 {                // recorded in ascending order
 		first += (count - 1) * step
 		step = -step
 	}
@@ -73,7 +73,7 @@ func (r *Receipt) run(from int64, count uint64, increment int64, want uint64) er
 	return expected(count, want)
 }
 
-// refusal is a failed call, with the member's reason, or gRPC's.
+// refusal returns the error of a failed call with the reason of the member, or of gRPC.
 func refusal(err error) error {
 	e := rpc.FromError(err)
 	reason := e.Reason
@@ -89,7 +89,7 @@ func refusal(err error) error {
 	return &Refusal{Reason: reason, Text: e.Message}
 }
 
-// expected fails when an answer does not have as many numbers as it should.
+// expected returns an error if an answer has a wrong number of numbers.
 func expected(got, want uint64) error {
 	if got == want {
 		return nil

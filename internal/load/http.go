@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// mostText is the number of bytes of an answer that are read: 100,000 numbers of 20 digits are less.
+// mostText is the greatest number of bytes that a client reads of an answer. 100,000 numbers of 20 digits are shorter.
 const mostText = 16 << 20
 
-// HTTP requests numbers as plain text, on a connection of its own that is kept. It
-// does no more than that takes, so that what is measured is the server. Close it.
+// HTTP requests numbers as plain text on its own persistent connection. It
+// does only the necessary work, so that the result measures the server. The caller must close it.
 type HTTP struct {
 	link
 	request []byte
@@ -55,7 +55,7 @@ func (c *HTTP) read(in *bufio.Reader, got *Receipt) error {
 	if err := resp.Body.Close(); err != nil {
 		return err
 	}
-	if resp.Close { // the server does not keep it
+	if resp.Close { // the server closes the connection
 		defer c.Close()
 	}
 	if resp.StatusCode != http.StatusOK {
@@ -64,7 +64,7 @@ func (c *HTTP) read(in *bufio.Reader, got *Receipt) error {
 	return c.numbers(got)
 }
 
-// numbers notes one number a line.
+// numbers records the number on each line.
 func (c *HTTP) numbers(got *Receipt) error {
 	text, before := c.body.Bytes(), got.numbers
 	if !got.Checked() {
@@ -83,7 +83,7 @@ func (c *HTTP) numbers(got *Receipt) error {
 	return expected(got.numbers-before, c.count)
 }
 
-// parseNumber reads an ID, or a number of a sequence as its bits.
+// parseNumber parses an ID, or a number of a sequence, as 64 bits.
 func parseNumber(text string) (uint64, error) {
 	if strings.HasPrefix(text, "-") {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -92,8 +92,8 @@ func parseNumber(text string) (uint64, error) {
 	return strconv.ParseUint(text, 10, 64)
 }
 
-// httpRefusal is counted by the reason that a member's answer begins with, or else
-// by the status.
+// httpRefusal returns the refusal of an answer. Its reason is the one that a member's answer begins with, otherwise
+// the HTTP status.
 func httpRefusal(status int, text string) error {
 	text = strings.TrimSpace(text)
 	reason, _, found := strings.Cut(text, ":")

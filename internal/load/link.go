@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// link is a client's own TCP connection, made when it is first needed and again
-// after it broke.
+// link is the TCP connection of one client. It connects at the first use, and again
+// after the connection broke.
 type link struct {
 	address string
 	timeout time.Duration
 	access  Access
-	greet   func(net.Conn, *bufio.Reader) error // begins a connection; may be nil
+	greet   func(net.Conn, *bufio.Reader) error // runs on a new connection; may be nil
 	conn    net.Conn
 	in      *bufio.Reader
 }
 
-// exchange sends a request and has read take the answer. An error of read that is
-// no *Refusal breaks the connection: what comes next on it is unknown.
+// exchange sends a request and calls read for the answer. If read returns an error other than a
+// *Refusal, exchange closes the connection, because the next bytes on it are unknown.
 func (l *link) exchange(ctx context.Context, request []byte, read func(*bufio.Reader) error) error {
 	err := l.send(ctx, request, read)
 	if err == nil {
@@ -55,7 +55,7 @@ func (l *link) send(ctx context.Context, request []byte, read func(*bufio.Reader
 	if err := conn.SetDeadline(now().Add(l.timeout)); err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // wakes it up
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // interrupts reads and writes
 	defer stop()
 	if fresh {
 		if err := l.begin(ctx); err != nil {
@@ -69,7 +69,7 @@ func (l *link) send(ctx context.Context, request []byte, read func(*bufio.Reader
 	return read(l.in)
 }
 
-// begin makes a new connection ready for requests.
+// begin prepares a new connection for requests.
 func (l *link) begin(ctx context.Context) (err error) {
 	if l.conn, err = l.access.secure(ctx, l.conn, l.address); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (l *link) begin(ctx context.Context) (err error) {
 // Close closes the connection, if there is one.
 func (l *link) Close() {
 	if l.conn != nil {
-		_ = l.conn.Close() // there is nothing left to be lost
+		_ = l.conn.Close() // no data is pending
 		l.conn = nil
 	}
 }

@@ -8,17 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// coarse is the greatest delay of Go's timers: an idle program waits for the network and
-// for timers with the same call, in whole milliseconds.
+// coarse is the greatest delay of Go's timers. An idle program waits for the network and
+// for timers with the same system call, in whole milliseconds.
 const coarse = 1500 * time.Microsecond
 
-// newPause returns what pauses about so long, or until ctx is done, within a tenth
-// of a millisecond: what is late here would count as the server's latency. The
-// kernel's timer is read like a connection, so that no processor waits for it.
+// newPause returns a function that pauses for d, or until ctx is done, with an error below a tenth
+// of a millisecond, because a delay here would count as latency of the server. The function
+// reads the kernel's timer like a connection, so that it does not occupy a processor.
 func newPause() (pause func(ctx context.Context, d time.Duration), done func()) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
-		return pauseByTimer, func() {} // there are too many files
+		return pauseByTimer, func() {} // too many open files
 	}
 	timer := os.NewFile(uintptr(fd), "timer")
 	var expired [8]byte

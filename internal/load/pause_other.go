@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// newPause returns what pauses about so long, or until ctx is done.
+// newPause returns a function that pauses for about d, or until ctx is done.
 func newPause() (pause func(ctx context.Context, d time.Duration), done func()) {
 	return pauseByTimer, func() {}
 }

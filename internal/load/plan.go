@@ -9,59 +9,59 @@ import (
 
 // Caller is one client. Its calls follow one another.
 type Caller interface {
-	// Call makes one call and notes what it got, also when it fails. An error that is
-	// a *Refusal is counted by its reason.
+	// Call makes one call and records the numbers that it got, also if it fails. A
+	// *Refusal is counted by its reason.
 	Call(ctx context.Context, got *Receipt) error
 }
 
-// CallerFunc is a function as a Caller.
+// CallerFunc is a function that implements Caller.
 type CallerFunc func(ctx context.Context, got *Receipt) error
 
 // Call calls the function.
 func (f CallerFunc) Call(ctx context.Context, got *Receipt) error { return f(ctx, got) }
 
-// Plan says what to run.
+// Plan describes a run.
 type Plan struct {
 	// Callers are the clients, at least one.
 	Callers []Caller
-	// Duration is for how long calls are begun, more than 0; those in progress then
-	// are waited for.
+	// Duration is the time during which calls begin, more than 0. Run waits for the calls in
+	// progress at its end.
 	Duration time.Duration
-	// Rate is the number of calls due per second, over all clients: the open loop.
-	// 0 is the closed loop, in which each client makes one call after the other.
+	// Rate is the number of calls due per second over all clients, in the open loop.
+	// 0 selects the closed loop, in which each client makes one call after the other.
 	Rate float64
-	// Check finds duplicates; nil does not look for them. Runs one after the other may share a check.
+	// Check finds duplicates; nil disables the check. Successive runs may share a check.
 	Check *Seen
-	// Progress, if not nil, is called about once per second, from one goroutine.
+	// Progress, if not nil, is called about once per second from one goroutine.
 	Progress func(Progress)
 }
 
 // Progress is the progress of a run.
 type Progress struct {
 	Elapsed                time.Duration
-	Calls, Numbers, Failed uint64 // so far; Calls are those that succeeded
+	Calls, Numbers, Failed uint64 // numbers so far; Calls counts successful calls
 }
 
 // Result is the result of a run.
 type Result struct {
-	// Elapsed is the time from the first call's beginning to the last one's end; in
-	// the open loop at least the plan's duration, unless it was interrupted.
+	// Elapsed is the time from the beginning of the first call to the end of the last one. In
+	// the open loop, it is at least the plan's duration, unless the run was interrupted.
 	Elapsed time.Duration
 	// Calls is the number of successful calls, Numbers the number of numbers that they returned.
 	Calls, Numbers uint64
-	// Overdue is the number of calls that were due in the open loop and not made before the
-	// end. Latency counts them with what they had waited by then, which is less
-	// than they would have taken.
+	// Overdue is the number of calls in the open loop that were due before the end and not made.
+	// Latency counts them with their waiting time until the end, which is less
+	// than their latency would have been.
 	Overdue uint64
-	// Latency of the calls that succeeded, in nanoseconds.
+	// Latency is the distribution of the latencies of successful and overdue calls, in nanoseconds.
 	Latency *hdrhistogram.Histogram
-	// Failures by reason, the most frequent first.
+	// Failures lists the failures by reason, the most frequent first.
 	Failures []Failure
-	// Report is the outcome of the check, of all its runs so far; zero without one.
+	// Report is the outcome of the check over all its runs so far; zero without a check.
 	Report DuplicateReport
 }
 
-// Rate is how many of n there were in a second.
+// Rate returns n per second of Elapsed.
 func (r *Result) Rate(n uint64) float64 {
 	if r.Elapsed <= 0 {
 		return 0
@@ -69,7 +69,7 @@ func (r *Result) Rate(n uint64) float64 {
 	return float64(n) / r.Elapsed.Seconds()
 }
 
-// Percentile returns the latency that so many percent of the calls had at most.
+// Percentile returns the latency that p percent of the calls did not exceed.
 func (r *Result) Percentile(p float64) time.Duration {
 	return time.Duration(r.Latency.ValueAtPercentile(p))
 }

@@ -2,26 +2,26 @@ package load
 
 import "math/bits"
 
-// bufferedSpans is the number of spans a client gathers before it hands them to the
-// check, so that clients seldom meet there.
+// bufferedSpans is the number of spans that a client gathers before it passes them to the
+// check. It is large enough that clients seldom contend for the check.
 const bufferedSpans = 256
 
-// Receipt holds the results of one client; its Caller writes it.
+// Receipt holds the results of one client. The Caller of the client writes it.
 type Receipt struct {
-	numbers uint64 // in this call
-	// The fields below are nil and 0 if nothing is checked.
+	numbers uint64 // count of this call
+	// The fields below are nil and 0 without a check.
 	check  *checker
 	step   uint64
 	buffer []Span
 }
 
-// Checked reports whether what is noted is looked at, rather than only counted.
+// Checked reports whether the numbers are checked for duplicates, rather than only counted.
 func (r *Receipt) Checked() bool { return r.check != nil }
 
-// Count notes numbers that are only counted.
+// Count counts n numbers without a check for duplicates.
 func (r *Receipt) Count(n uint64) { r.numbers += n }
 
-// Number notes one number.
+// Number records one number.
 func (r *Receipt) Number(n uint64) {
 	r.numbers++
 	if r.check != nil {
@@ -29,7 +29,7 @@ func (r *Receipt) Number(n uint64) {
 	}
 }
 
-// Range notes the numbers first, first + step, ..., count of them.
+// Range records count numbers: first, first + step, ...
 func (r *Receipt) Range(first, count, step uint64) {
 	r.numbers += count
 	if r.check == nil || count == 0 {
@@ -41,13 +41,13 @@ func (r *Receipt) Range(first, count, step uint64) {
 		r.note(first, last)
 		return
 	}
-	for range count { // it leaves 64 bits, which is a mistake, or is another run than usual
+	for range count { // the range exceeds 64 bits, which is an error of the server, or has another step
 		r.note(first, first)
 		first += step
 	}
 }
 
-// Numbers notes numbers; runs among them take as little as a Range.
+// Numbers records numbers. A run among them takes one span, like a Range.
 func (r *Receipt) Numbers(ns []int64) {
 	r.numbers += uint64(len(ns))
 	if r.check == nil {
@@ -58,7 +58,7 @@ func (r *Receipt) Numbers(ns []int64) {
 		last := first
 		for ; run < len(ns); run++ {
 			n := uint64(ns[run])              //nolint:gosec // the same bits
-			if n-last != r.step || n < last { // the latter wraps, which is a mistake
+			if n-last != r.step || n < last { // n < last: the run wraps, which is an error of the server
 				break
 			}
 			last = n
@@ -68,7 +68,7 @@ func (r *Receipt) Numbers(ns []int64) {
 	}
 }
 
-// note keeps a span, within the one before if it goes on there.
+// note records a span. It extends the span before if the new one continues it.
 func (r *Receipt) note(first, last uint64) {
 	if n := len(r.buffer); n > 0 {
 		before := &r.buffer[n-1]
@@ -83,7 +83,7 @@ func (r *Receipt) note(first, last uint64) {
 	}
 }
 
-// flush hands what was gathered to the check.
+// flush passes the gathered spans to the check.
 func (r *Receipt) flush() {
 	if r.check == nil || len(r.buffer) == 0 {
 		return

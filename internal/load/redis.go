@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// Redis sends INCR over the Redis protocol, on a connection of its own. Close it.
+// Redis sends INCR over the Redis protocol on its own connection. The caller must close it.
 type Redis struct {
 	link
 	request []byte
 	batch   int
 }
 
-// NewRedis returns a client that sends batch INCRs of a key at once, at least one,
-// as clients that pipeline do, and waits for all answers.
+// NewRedis returns a client that pipelines batch INCR commands for a key, at least one,
+// and waits for all answers.
 func NewRedis(address, key string, batch int, timeout time.Duration, access Access) *Redis {
 	l := link{address: address, timeout: timeout, access: access, greet: access.login}
 	return &Redis{link: l, request: bytes.Repeat(command("INCR", key), batch), batch: batch}
@@ -34,7 +34,7 @@ func (c *Redis) Call(ctx context.Context, got *Receipt) error {
 	return c.exchange(ctx, c.request, func(in *bufio.Reader) error { return c.read(in, got) })
 }
 
-// read reads the answers to all that was sent, also after a refusal.
+// read reads the answers to all sent commands, also after a refusal.
 func (c *Redis) read(in *bufio.Reader, got *Receipt) error {
 	var refused error
 	for range c.batch {

@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	// afterFailure is the time that a client of the closed loop waits after a call that
-	// failed: refusals come so fast that they would be all that a run has.
+	// afterFailure is the time that a client of the closed loop waits after a failed
+	// call. Refusals arrive so fast that without it they would outnumber all other calls.
 	afterFailure = 10 * time.Millisecond
 	// progressEvery is the interval between reports of progress.
 	progressEvery = time.Second
 )
 
 // Run makes calls until the plan's duration has passed or ctx is done, and returns
-// what it measured. Calls that ctx cuts off don't count.
+// the measurements. It does not count calls that ctx interrupts.
 func Run(ctx context.Context, p Plan) *Result { return run(ctx, p, newPause) }
 
-// pauses makes what a client pauses with, until done.
+// pauses returns the function with which a client pauses. The client calls done at the end.
 type pauses func() (pause func(context.Context, time.Duration), done func())
 
 func run(ctx context.Context, p Plan, pauses pauses) *Result {
@@ -42,7 +42,7 @@ func run(ctx context.Context, p Plan, pauses pauses) *Result {
 	var late uint64
 	if r.schedule != nil {
 		if ended.Before(r.end) && ctx.Err() == nil {
-			ended = r.end // nothing was due anymore
+			ended = r.end // no more calls were due
 		}
 		t := r.all.of(0)
 		late = r.schedule.overdue(ended, func(waited time.Duration) { t.waited(waited, 1) })
@@ -102,7 +102,7 @@ func (r *runner) client(ctx context.Context, i int) {
 	}
 }
 
-// closed begins each call when the one before has ended.
+// closed returns the start function of the closed loop: each call begins when the call before has ended.
 func (r *runner) closed() func(context.Context) (since time.Time, ok bool) {
 	return func(context.Context) (time.Time, bool) {
 		since := now()
@@ -110,8 +110,8 @@ func (r *runner) closed() func(context.Context) (since time.Time, ok bool) {
 	}
 }
 
-// open waits until the next call is due. One whose turn comes after the end is not
-// made.
+// open returns the start function of the open loop. It waits until the next call is due, and refuses a call that
+// would begin after the end.
 func (r *runner) open(pause func(context.Context, time.Duration)) func(context.Context) (since time.Time, ok bool) {
 	return func(ctx context.Context) (time.Time, bool) {
 		due, ok := r.schedule.take()

@@ -3,27 +3,26 @@ package load
 import "math/bits"
 
 const (
-	// DefaultSpans is the greatest number of spans that a check holds: 256 MiB, and while it sorts
-	// up to as much again. IDs that are requested in batches need one span for a
-	// tick or more; single ones from one member join as well, because those that others
-	// were given lie between them.
+	// DefaultSpans is the default limit of the spans that a check holds: 256 MiB, and up to as much
+	// again while it sorts. IDs in batches need one span for one tick or more. Single IDs from
+	// one member join too, because the IDs that other clients got lie between them.
 	DefaultSpans = 16 << 20
-	// slack is the part of those that must be free after all were joined, for the check
-	// to go on: joining all of them again and again would take all of the time.
+	// slack: one in slack spans must be free after the check has joined all spans, otherwise
+	// the check is full. Without slack, repeated joins would take all the time.
 	slack = 8
-	// examples is the greatest number of duplicates shown.
+	// examples is the greatest number of duplicates in a report.
 	examples = 10
 )
 
-// Seen finds out whether a number came twice. It keeps spans of numbers, in lists
-// that are each sorted and joined, and merges two when they are about as long, so that
-// each span is moved a logarithmic number of times. Numbers that clients got at the same time
-// joins in the first of those merges. It is not safe for concurrent use.
+// Seen checks whether a number was issued twice. It keeps spans of numbers in lists. Each list
+// is sorted, and its adjacent spans are joined. Seen merges two lists of about equal length, so that it
+// moves each span a logarithmic number of times. The first merges already join the numbers that
+// clients got at the same time. Seen is not safe for concurrent use.
 type Seen struct {
 	order order
 	limit int
-	lists []spans // the longest first, each at most half as long as the one before
-	// full reports whether no more is taken; report counts the numbers skipped.
+	lists []spans // longest first, each at most half as long as the one before
+	// full reports that the check takes no more spans; report counts the numbers skipped.
 	full   bool
 	report DuplicateReport
 }
@@ -36,18 +35,18 @@ type DuplicateReport struct {
 	Skipped uint64
 	// Duplicates is the number of repetitions of numbers.
 	Duplicates uint64
-	// Examples are some of those numbers.
+	// Examples holds some of the repeated numbers.
 	Examples []uint64
 }
 
-// NewSeen returns a check that holds at most limit spans. Step is how far the
-// numbers of a run are apart, at least 1; others are checked as well, but take a
+// NewSeen returns a check that holds at most limit spans. step is the distance between the
+// numbers of a run, at least 1. Numbers at other distances are checked too, but take one
 // span each.
 func NewSeen(step uint64, limit int) *Seen {
 	return &Seen{order: order{step: max(step, 1)}, limit: limit}
 }
 
-// Add adds spans of the check's step; it keeps nothing of the slice.
+// Add adds spans of the check's step. It does not retain the slice.
 func (s *Seen) Add(more []Span) {
 	if len(more) == 0 {
 		return
@@ -64,12 +63,12 @@ func (s *Seen) Add(more []Span) {
 	s.lists = append(s.lists, s.order.sort(append(spans(nil), more...), s.twice))
 	s.merge(func(longer, shorter int) bool { return bits.Len(uint(longer)) <= bits.Len(uint(shorter)) })
 	if s.held() >= s.limit {
-		s.merge(func(int, int) bool { return true }) // what is in different lists may join
+		s.merge(func(int, int) bool { return true }) // spans of different lists may join
 		s.full = s.held() > s.limit-s.limit/slack
 	}
 }
 
-// merge merges the last two lists for as long as needed says so of their lengths.
+// merge merges the last two lists while needed returns true for their lengths.
 func (s *Seen) merge(needed func(longer, shorter int) bool) {
 	for n := len(s.lists); n > 1 && needed(len(s.lists[n-2]), len(s.lists[n-1])); n = len(s.lists) {
 		s.lists[n-2] = s.order.merge(s.lists[n-2], s.lists[n-1], s.twice)

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Span stands for the numbers First, First + step, ..., up to Last; the step is
-// that of the Seen that holds it.
+// Span stands for the numbers First, First + step, ..., Last, with the step of
+// the Seen that holds it.
 type Span struct{ First, Last uint64 }
 
-// spans are in the order of compare.
+// spans is a list of spans in the order of compare.
 type spans []Span
 
-// order compares spans of one step: those that numbers of one may follow
-// in another stand together, so first by the remainder.
+// order compares spans with the given step. It compares the remainders first, so that spans
+// that can continue one another are adjacent.
 type order struct{ step uint64 }
 
 func (o order) compare(a, b Span) int {
@@ -28,13 +28,13 @@ func (o order) compare(a, b Span) int {
 // together reports whether two spans have the same remainder.
 func (o order) together(a, b Span) bool { return o.step == 1 || a.First%o.step == b.First%o.step }
 
-// count returns the number of numbers that a span stands for; none stands for all of 2^64.
+// count returns the number of numbers that a span stands for. A span never stands for all 2^64 numbers.
 func (o order) count(s Span) uint64 { return (s.Last-s.First)/o.step + 1 }
 
-// sort sorts spans, joins those that follow one another, in place, and tells twice
-// of numbers that are in two of them.
+// sort sorts spans in place, joins spans that continue one another, and calls twice
+// with the numbers that are in two spans.
 func (o order) sort(s spans, twice func(Span)) spans {
-	if !slices.IsSortedFunc(s, o.compare) { // those of one client usually are
+	if !slices.IsSortedFunc(s, o.compare) { // the spans of one client usually are
 		slices.SortFunc(s, o.compare)
 	}
 	joined := s[:0]
@@ -44,7 +44,7 @@ func (o order) sort(s spans, twice func(Span)) spans {
 	return joined
 }
 
-// merge is sort for two lists that are sorted and joined already.
+// merge is sort for two lists that are already sorted and joined.
 func (o order) merge(a, b spans, twice func(Span)) spans {
 	into := make(spans, 0, len(a)+len(b))
 	for len(a) > 0 && len(b) > 0 {
@@ -55,13 +55,13 @@ func (o order) merge(a, b spans, twice func(Span)) spans {
 		into = o.join(into, (*from)[0], twice)
 		*from = (*from)[1:]
 	}
-	for _, next := range append(a, b...) { // one of them is empty
+	for _, next := range append(a, b...) { // a or b is empty
 		into = o.join(into, next, twice)
 	}
 	return into
 }
 
-// join puts next after all of s, within the last one if it goes on there.
+// join appends next to s, or extends the last span of s if next overlaps or continues it.
 func (o order) join(s spans, next Span, twice func(Span)) spans {
 	if len(s) == 0 || !o.together(s[len(s)-1], next) {
 		return append(s, next)

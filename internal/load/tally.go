@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// longest is the longest latency that is distinguished from longer ones.
+	// longest is the longest latency of the histogram. Longer latencies count as longest.
 	longest = time.Hour
 	// digits is the number of significant decimal digits kept of a latency.
 	digits = 3
-	// mostTallies bounds their memory, about a third of a megabyte each.
+	// mostTallies bounds the number of tallies, which take about a third of a megabyte each.
 	mostTallies = 16
 )
 
@@ -40,12 +40,12 @@ func (t *tally) succeeded(took time.Duration, numbers uint64) {
 	t.waited(took, 1)
 }
 
-// waited records calls that took so long; whoever calls it holds the lock.
+// waited records calls with a latency. Requires t.mu held.
 func (t *tally) waited(took time.Duration, calls int64) {
-	_ = t.latency.RecordValues(min(max(took, 0), longest).Nanoseconds(), calls) // it is in range
+	_ = t.latency.RecordValues(min(max(took, 0), longest).Nanoseconds(), calls) // always in range
 }
 
-// refused counts a call that failed, and what it brought anyway.
+// refused counts a failed call, and the numbers that it got nevertheless.
 func (t *tally) refused(err error, numbers uint64) {
 	reason := reasonOf(err)
 	t.mu.Lock()
@@ -60,7 +60,7 @@ func (t *tally) refused(err error, numbers uint64) {
 	f.Count++
 }
 
-// tallies are those of all clients.
+// tallies holds the tallies of all clients.
 type tallies []*tally
 
 func newTallies(clients int) tallies {
@@ -74,7 +74,7 @@ func newTallies(clients int) tallies {
 // of returns the tally of a client.
 func (all tallies) of(client int) *tally { return all[client%len(all)] }
 
-// progress adds up what there is so far.
+// progress returns the sums so far.
 func (all tallies) progress() (p Progress) {
 	for _, t := range all {
 		t.mu.Lock()
@@ -86,7 +86,7 @@ func (all tallies) progress() (p Progress) {
 	return p
 }
 
-// result adds everything up, once no client calls anymore.
+// result returns the sums of all tallies. No client may make calls anymore.
 func (all tallies) result() *Result {
 	p := all.progress()
 	r := &Result{Calls: p.Calls, Numbers: p.Numbers, Latency: newHistogram()}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// appendText appends a text after its length, cut to maxText.
+// appendText appends a text, cut to maxText, after its length.
 func appendText(b []byte, text string) []byte {
 	if len(text) > maxText {
 		text = strings.ToValidUTF8(text[:maxText], "") + "..."
@@ -24,7 +24,7 @@ func appendHead(b []byte, r slog.Record) []byte {
 	return appendText(b, r.Message)
 }
 
-// appendAttr appends an attribute, unless the line would be too long. Attributes of groups follow one after another.
+// appendAttr appends an attribute, unless the line would be too long. It appends the attributes of a group one after another.
 func appendAttr(b []byte, group string, a slog.Attr) []byte {
 	v := a.Value.Resolve()
 	key := a.Key
@@ -73,7 +73,7 @@ func appendAttr(b []byte, group string, a slog.Attr) []byte {
 	return b
 }
 
-// textOf returns a value as text. Values that panic are none.
+// textOf returns a value as text. The text of a value that panics is empty.
 func textOf(v slog.Value) (text string) {
 	if v.Kind() == slog.KindString {
 		return v.String()
@@ -89,7 +89,7 @@ func textOf(v slog.Value) (text string) {
 	return fmt.Sprintf("%+v", v.Any())
 }
 
-// decode returns a line that the functions above made.
+// decode decodes a line that the functions above encoded.
 func decode(b []byte) (l Line) {
 	number := func() int64 {
 		v, n := binary.Varint(b)

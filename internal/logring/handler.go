@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Handler returns a handler that passes records on to next, and keeps those that next is enabled for in the ring.
+// Handler returns a handler that passes records to next, and keeps the records for which next is enabled in the ring.
 func (r *Ring) Handler(next slog.Handler) slog.Handler { return &handler{ring: r, next: next} }
 
 type handler struct {
@@ -17,7 +17,7 @@ type handler struct {
 	group string // with a dot at its end
 }
 
-// buffers are for lines that are being encoded.
+// buffers holds buffers for the encoding of lines.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // Enabled implements slog.Handler.
@@ -44,7 +44,7 @@ func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	derived := *h
 	derived.next, derived.attrs = h.next.WithAttrs(attrs), slices.Clip(h.attrs)
 	for _, a := range attrs {
-		if b := appendAttr(derived.attrs, h.group, a); len(b) < maxLine/2 { // the rest is for the records
+		if b := appendAttr(derived.attrs, h.group, a); len(b) < maxLine/2 { // the rest of the line is for the records
 			derived.attrs = slices.Clip(b)
 		}
 	}

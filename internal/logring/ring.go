@@ -1,5 +1,5 @@
-// Package logring keeps the last lines of a log in memory, with their attributes apart, so that a debug archive can
-// include the attributes that it knows and no others.
+// Package logring keeps the last lines of a log in memory. It keeps their attributes separately, so that a debug archive can
+// include only the attributes that it knows.
 package logring
 
 import (
@@ -17,7 +17,7 @@ const (
 
 const (
 	chunkBytes = 64 << 10
-	// maxLine bounds the bytes of a line, and maxText those of its message and of each value. A longer text is cut.
+	// maxLine bounds the bytes of a line, and maxText the bytes of its message and of each value. Longer texts are cut.
 	maxLine = chunkBytes / 2
 	maxText = 8 << 10
 )
@@ -30,22 +30,22 @@ type Line struct {
 	Attrs   []Attr
 }
 
-// Attr is an attribute of a line. The keys of groups precede its key, with dots.
+// Attr is an attribute of a line. Its key begins with the keys of its groups, separated by dots.
 type Attr struct {
 	Key   string
 	Value string
 	Plain bool // a number, a boolean value, a time or a duration
 }
 
-// Ring keeps the last MaxLines lines, fewer if they have more than MaxBytes. It takes memory in chunks as lines come,
-// and then uses the chunks again. Its methods may be called from any goroutine.
+// Ring keeps the last MaxLines lines, or fewer if these are longer than MaxBytes. It allocates memory in chunks as lines arrive,
+// and then reuses the chunks. Its methods are safe for concurrent use.
 type Ring struct {
 	mu     sync.Mutex
-	chunks []*chunk // the oldest first
+	chunks []*chunk // oldest first
 	lines  int
 }
 
-// chunk holds whole lines, each after its length.
+// chunk holds complete lines, each after its length.
 type chunk struct {
 	buf   []byte
 	lines int
@@ -71,7 +71,8 @@ func (r *Ring) add(line []byte) {
 	r.lines++
 }
 
-// next returns an empty last chunk: that of the oldest lines if those are more than the ring keeps. Requires r.mu.
+// next appends an empty chunk and returns it. It reuses the chunk of the oldest lines if the ring no longer needs them. Requires
+// r.mu.
 func (r *Ring) next() *chunk {
 	var c *chunk
 	for n := len(r.chunks); n > 0 && (r.lines-r.chunks[0].lines >= MaxLines || n >= MaxBytes/chunkBytes); n = len(r.chunks) {
@@ -87,7 +88,7 @@ func (r *Ring) next() *chunk {
 	return c
 }
 
-// Lines returns the last MaxLines lines, the oldest first. Logging waits only while they are copied.
+// Lines returns the last MaxLines lines, the oldest first. Logging waits only while Lines copies them.
 func (r *Ring) Lines() []Line {
 	r.mu.Lock()
 	var all []byte

@@ -4,7 +4,7 @@ import (
 	"net"
 )
 
-// listener gives each connection a place, which it has until it is closed.
+// listener gives each connection a place until the connection is closed.
 type listener struct {
 	net.Listener
 	places  *Places
@@ -12,7 +12,7 @@ type listener struct {
 }
 
 // Listen returns a listener that closes connections for which there is no place, and calls refused for each. Its
-// connections are [*Conn]s that make way for others until [Place.Spoke].
+// connections are [*Conn]s. Other connections can evict them until [Place.Spoke].
 func Listen(l net.Listener, p *Places, refused func(net.Addr)) net.Listener {
 	return &listener{l, p, refused}
 }
@@ -45,7 +45,8 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite ends what is sent, where the connection can: net/http does so to let an answer arrive before the end.
+// CloseWrite closes the sending side, if the connection supports that. net/http uses it so that an answer arrives before the
+// connection closes.
 func (c *Conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -1,7 +1,7 @@
-// Package places bounds connections: all of a port, those from one address and those of one token, so that neither a host nor
-// an application takes the places of all others. Where places are short, a connection that has not spoken yet makes way for
-// another, of the address that has the most such, and after those the one that has been idle for longest. Connections from favored
-// addresses do not make way for others.
+// Package places bounds the connections of a port, of one address and of one token, so that neither a host nor
+// an application takes the places of all others. When places are short, a new connection evicts a connection that has not spoken
+// yet, from the address with the most such connections. If there is none, it evicts the connection with the longest idle time.
+// Connections from other addresses do not evict silent connections from favored addresses.
 package places
 
 import (
@@ -16,33 +16,33 @@ import (
 )
 
 const (
-	// shares is the number of tokens that take all places together.
+	// shares is the number of tokens whose shares are all places together.
 	shares = 4
 	// IdleLimit is the time without a request after which a connection may make way.
 	IdleLimit = time.Minute
-	// lookInterval bounds how often the idle connections are looked for among all.
+	// lookInterval is the shortest interval between searches for idle connections.
 	lookInterval = time.Second
-	// maxFavored bounds the addresses that are favored.
+	// maxFavored is the greatest number of favored addresses.
 	maxFavored = 256
 )
 
-// Places are those of one kind of connections.
+// Places holds the places of one kind of connections.
 type Places struct {
 	all, each, share int
 
 	mu     sync.Mutex
 	taken  int
 	from   map[netip.Prefix]int
-	of     map[uint64]int // by token
-	silent silence        // the places that may be evicted until they speak
-	known  silence        // those of favored addresses
-	favors []netip.Prefix // the latest one last
-	served list.List      // of *Place that may be evicted when they are idle
-	idle   []*Place       // of served, the longest idle first, as of looked; or free since
+	of     map[uint64]int // number of places by token
+	silent silence        // places that may be evicted until they speak
+	known  silence        // silent places of favored addresses
+	favors []netip.Prefix // latest last
+	served list.List      // elements: *Place that may be evicted while idle
+	idle   []*Place       // idle places of served at looked, longest idle first; may be free since
 	looked time.Time
 }
 
-// New returns places for all connections, each for those from one address, and a quarter for those of one token.
+// New returns all places, of which one address can take each places and one token a quarter.
 func New(all, each int) *Places {
 	return &Places{
 		all: all, each: each, share: max(1, all/shares),
@@ -56,23 +56,24 @@ type Place struct {
 	places *Places
 	origin netip.Prefix
 	token  uint64 // 0: none
-	evict  func() // nil if it can't be evicted
+	evict  func() // nil if the place cannot be evicted
 	idler  Idler
-	among  *silence   // that it is in until it speaks
-	in     *list.List // that it is in; nil if it keeps its place
+	among  *silence   // silence that holds the place until it speaks
+	in     *list.List // list that holds the place; nil if it cannot be evicted
 	at     *list.Element
 	spoken atomic.Bool
 	free   bool
 }
 
-// Idler is a connection that can say how long it has been idle.
+// Idler is a connection that reports its idle time.
 type Idler interface {
-	// Idle is 0 while a request is served. It is called with a lock held.
+	// Idle returns the time for which the connection has been idle; 0 while a request is served. It is called with the lock of
+	// the Places held.
 	Idle() time.Duration
 }
 
-// Take takes a place for a connection from an address; false if there is none. The caller calls Release. If evict is not
-// nil, the place can be taken away until Spoke is called: evict then closes the connection, in a goroutine of its own.
+// Take takes a place for a connection from an address; false if there is none. The caller must call Release. If evict is not
+// nil, the place can be evicted until Spoke is called: evict then runs in its own goroutine and must close the connection.
 func (p *Places) Take(addr net.Addr, evict func()) (*Place, bool) {
 	from := Origin(addr)
 	p.mu.Lock()
@@ -82,7 +83,7 @@ func (p *Places) Take(addr net.Addr, evict func()) (*Place, bool) {
 		among = &p.known
 	}
 	if full || crowded {
-		// Eviction of another address's connection does not help an address that has its share.
+		// An address that has its share needs an eviction among its own connections.
 		silent := among.first(from, crowded)
 		if among == &p.known && !crowded {
 			silent = cmp.Or(p.silent.first(from, false), silent)
@@ -102,7 +103,7 @@ func (p *Places) Take(addr net.Addr, evict func()) (*Place, bool) {
 	return place, true
 }
 
-// idleMakesWay evicts the connection that has been idle for longest of those that fit.
+// idleMakesWay evicts the connection that has been idle for longest among the idle places that fit. It reports whether it did.
 func (p *Places) idleMakesWay(fits func(*Place) bool) bool {
 	p.look()
 	for _, place := range p.idle {
@@ -114,7 +115,7 @@ func (p *Places) idleMakesWay(fits func(*Place) bool) bool {
 	return false
 }
 
-// look finds the idle connections, unless it did just now.
+// look updates p.idle, at most once per lookInterval.
 func (p *Places) look() {
 	now := time.Now()
 	if now.Sub(p.looked) < lookInterval {
@@ -144,12 +145,12 @@ func (p *Places) drop(place *Place) {
 	p.release(place)
 }
 
-// Spoke keeps the place until Release. It may be called again, for next to nothing.
+// Spoke keeps the place until Release. Further calls are cheap and have no effect.
 func (place *Place) Spoke() { place.Serve(0, nil) }
 
-// Serve keeps the place of a connection whose caller has the token with an ID; 0 is none. It returns false if the token has
-// its share of places, and changes nothing then. The place can be taken away again while the connection is idle, unless idler
-// is nil. After true it may be called again, for next to nothing and without an effect.
+// Serve keeps the place of a connection whose caller has the token with the given ID; 0 means no token. It returns false and
+// changes nothing if the token has its share of places. The place can be evicted again while the connection is idle, unless idler
+// is nil. After Serve has returned true, further calls are cheap and have no effect.
 func (place *Place) Serve(token uint64, idler Idler) bool {
 	if place.spoken.Load() {
 		return true
@@ -175,7 +176,7 @@ func (place *Place) Serve(token uint64, idler Idler) bool {
 	return true
 }
 
-// leave takes the place from the list that it is in.
+// leave removes the place from its list.
 func (p *Places) leave(place *Place) {
 	switch place.in {
 	case nil:
@@ -186,16 +187,16 @@ func (p *Places) leave(place *Place) {
 	}
 }
 
-// enter requires that the place is in no list.
+// enter adds the place to a list. Requires that the place is not in a list.
 func (place *Place) enter(l *list.List) { place.in, place.at = l, l.PushBack(place) }
 
-// leave requires that it is in one.
+// leave removes the place from its list. Requires that the place is in a list.
 func (place *Place) leave() {
 	place.in.Remove(place.at)
 	place.in, place.at = nil, nil
 }
 
-// Heard makes the place the last one to be taken away of those of its address that have not spoken.
+// Heard makes the place the last one to be evicted among the silent places of its address.
 func (place *Place) Heard() {
 	p := place.places
 	p.mu.Lock()
@@ -205,8 +206,8 @@ func (place *Place) Heard() {
 	}
 }
 
-// Favor prefers later connections from the address of the place: none from another address evicts them before they speak, unless
-// that one is favored too. The latest addresses are favored.
+// Favor favors the address of the place: only connections from favored addresses can evict later connections from it before they
+// speak. The latest maxFavored addresses are favored.
 func (place *Place) Favor() {
 	p := place.places
 	p.mu.Lock()
@@ -221,7 +222,7 @@ func (place *Place) Favor() {
 	p.favors = append(p.favors, place.origin)
 }
 
-// Release returns the place. It may be called again.
+// Release returns the place. Further calls have no effect.
 func (place *Place) Release() {
 	p := place.places
 	p.mu.Lock()
@@ -235,7 +236,7 @@ func (p *Places) release(place *Place) {
 	}
 	place.free = true
 	p.leave(place)
-	place.evict, place.idler = nil, nil // p.idle may have the place for long
+	place.evict, place.idler = nil, nil // p.idle may hold the place for long
 	p.taken--
 	fewer(p.from, place.origin)
 	if place.token != 0 {
@@ -249,8 +250,8 @@ func fewer[K comparable](counts map[K]int, of K) {
 	}
 }
 
-// Origin is the address that a connection or a datagram counts for. Of IPv6 it is the network, because one host has all of a
-// /64. It is invalid for connections inside a process.
+// Origin returns the address that a connection or a datagram counts for. For IPv6 it is the /64 network, because one host has
+// all addresses of a /64. It is invalid for connections inside a process.
 func Origin(addr net.Addr) netip.Prefix {
 	var ip netip.Addr
 	switch addr := addr.(type) {

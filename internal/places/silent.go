@@ -5,16 +5,16 @@ import (
 	"net/netip"
 )
 
-// silence has the places of connections that have not spoken, by their origins. The origin that has the most makes way, so that a
-// host that opens any number of connections ends its own.
+// silence holds the places of connections that have not spoken, by origin. A connection of the origin with the most places is
+// evicted first, so that a host that opens many connections evicts its own.
 type silence struct {
 	of   map[netip.Prefix]*crowd
-	size []*list.List // of *crowd, by the number of its places; the last one is not empty
+	size []*list.List // lists of *crowd by the number of its places; the last list is not empty
 }
 
-// crowd is the silent places of one origin.
+// crowd holds the silent places of one origin.
 type crowd struct {
-	places list.List // of *Place, the oldest first
+	places list.List // elements: *Place, oldest first
 	at     *list.Element
 }
 
@@ -27,7 +27,7 @@ func (s *silence) add(place *Place) {
 	s.resize(c, func() { place.enter(&c.places) })
 }
 
-// remove requires that the place is here.
+// remove removes a place. Requires that s holds the place.
 func (s *silence) remove(place *Place) {
 	c := s.of[place.origin]
 	s.resize(c, place.leave)
@@ -36,7 +36,7 @@ func (s *silence) remove(place *Place) {
 	}
 }
 
-// resize changes the places of a crowd.
+// resize calls change, which changes the number of places of a crowd, and updates s.size.
 func (s *silence) resize(c *crowd, change func()) {
 	if c.at != nil {
 		s.size[c.places.Len()].Remove(c.at)
@@ -54,8 +54,8 @@ func (s *silence) resize(c *crowd, change func()) {
 	}
 }
 
-// first returns the place that makes way for a connection from an origin; nil if none does. It is the oldest one of the origin
-// that has the most, or of the one that asks if that has as many, or may have no more.
+// first returns the place to evict for a connection from an origin; nil if there is none. It is the oldest place of the origin
+// with the most places. If from has as many, or is crowded, which means that it may have no more, it is the oldest place of from.
 func (s *silence) first(from netip.Prefix, crowded bool) *Place {
 	c, most := s.of[from], len(s.size)-1
 	if !crowded && most > 0 && (c == nil || c.places.Len() < most) {

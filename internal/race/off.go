@@ -1,7 +1,7 @@
 //go:build !race
 
-// Package race reports to tests whether the race detector is on: with it they take about six
-// times as long, and keep the processors busy where they would wait.
+// Package race reports to tests whether the race detector is on. With the race detector, tests take about six
+// times as long, and keep the processors busy where they would otherwise wait.
 package race
 
 // Enabled reports whether the race detector is on.

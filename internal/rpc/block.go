@@ -38,7 +38,7 @@ func (g MemberGranter) ReturnBlock(ctx context.Context, name string, token, unus
 	return named(err)
 }
 
-// Block is a block as it travels.
+// Block returns a block in the form of the API.
 func Block(b allocator.Block) *snowraftv1.Block {
 	return &snowraftv1.Block{
 		Token: b.Token, First: b.First, Count: b.Count, Increment: b.Increment, Generation: b.Generation,

@@ -15,9 +15,9 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Classify is the table of the errors that members and embedded generators have in common:
-// those of lanes, clocks, layouts and contexts; the last alone have no reason. It returns nil for others, and leaves
-// the message empty; see [Message]. now is when it is asked.
+// Classify returns the Error for an error that members and embedded generators share: an error of
+// a lane, clock, layout or context. Only errors of contexts have no reason. It returns nil for other errors. It leaves
+// the message empty; see [Message]. now is the present time.
 func Classify(err error, now time.Time) *Error {
 	var (
 		behind    *clock.BehindError
@@ -85,7 +85,7 @@ func Classify(err error, now time.Time) *Error {
 	return nil
 }
 
-// Message returns the text of an error for users, who do not know the package that it comes from. The text has no secrets.
+// Message returns the text of an error for users, without package names. It masks secrets in the text.
 func Message(err error) string { return trust.Mask(Plain(err.Error())) }
 
 // nested matches the names of the public packages within the text of an error.

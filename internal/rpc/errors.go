@@ -18,7 +18,7 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// Error is an error as it travels: what happened, machine-readable.
+// Error is an error in the machine-readable form that the API sends.
 type Error struct {
 	Code    codes.Code
 	Reason  string
@@ -26,8 +26,8 @@ type Error struct {
 	// RetryAfter is the time after which a retry may succeed; 0 if waiting does not help.
 	RetryAfter time.Duration
 	Metadata   map[string]string
-	// Cause is the error of the domain that it stands for, for errors.Is and errors.As; nil
-	// without one.
+	// Cause is the Go error that the Error stands for, for errors.Is and errors.As; nil
+	// if there is none.
 	Cause error
 }
 
@@ -39,12 +39,12 @@ func (e *Error) Unwrap() error { return e.Cause }
 // Type returns the class of the error: its reason or, without one, the name of its code.
 func (e *Error) Type() string { return cmp.Or(e.Reason, CodeName(e.Code)) }
 
-// CodeName returns the name of a code as the documentation has it, such as NOT_FOUND.
+// CodeName returns the name of a code as in the documentation, such as NOT_FOUND.
 func CodeName(c codes.Code) string {
-	return code.Code(c).String() //nolint:gosec // there are 17
+	return code.Code(c).String() //nolint:gosec // 17 codes exist
 }
 
-// GRPCStatus makes gRPC send the error with its details.
+// GRPCStatus returns the status, with details, that gRPC sends for the error.
 func (e *Error) GRPCStatus() *status.Status {
 	s := status.New(e.Code, e.Message)
 	var details []protoadapt.MessageV1
@@ -60,8 +60,8 @@ func (e *Error) GRPCStatus() *status.Status {
 	return s
 }
 
-// FromError reads an error that came over gRPC. Errors without our details
-// become an Error with an empty reason. Errors of contexts, lanes and clocks are the cause.
+// FromError returns the Error that arrived over gRPC as err. An err without Snowraft's details
+// becomes an Error with an empty reason. The corresponding error of contexts, lanes and clocks becomes the Cause.
 func FromError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -83,7 +83,7 @@ func FromError(err error) *Error {
 	return e
 }
 
-// cause returns the error that lanes know for what came over gRPC, or nil.
+// cause returns the error of lanes or contexts that corresponds to e, or nil.
 func (e *Error) cause() error {
 	switch e.Reason {
 	case WindowMismatch:
@@ -113,7 +113,7 @@ func (e *Error) cause() error {
 	return nil
 }
 
-// named lets lanes find the cause of an error that came over gRPC.
+// named returns err as an *Error if that has a Cause, so that lanes can find the Cause.
 func named(err error) error {
 	if e := FromError(err); e.Cause != nil {
 		return e
@@ -121,7 +121,7 @@ func named(err error) error {
 	return err
 }
 
-// millis reads a metadata value in milliseconds.
+// millis returns a metadata value in milliseconds; 0 if it is missing or invalid.
 func (e *Error) millis(key string) int64 {
 	v, err := strconv.ParseInt(e.Metadata[key], 10, 64)
 	if err != nil {

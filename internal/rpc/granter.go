@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 )
 
-// MemberGranter asks a member for workers and windows, and for blocks, over gRPC.
+// MemberGranter requests workers, windows and blocks from a member over gRPC.
 type MemberGranter struct {
 	Workers   snowraftv1.WorkerServiceClient
 	Sequences snowraftv1.SequenceServiceClient

@@ -5,7 +5,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// Layout is a layout as the API has it, without its end.
+// Layout returns a layout in the form of the API, without the time of its end.
 func Layout(spec snowflake.Spec) *snowraftv1.Layout {
 	l := &snowraftv1.Layout{
 		Name: spec.Name, UnitMs: spec.UnitMillis, EpochAtMs: spec.EpochMillis,
@@ -13,15 +13,15 @@ func Layout(spec snowflake.Spec) *snowraftv1.Layout {
 	}
 	for _, f := range spec.Fields {
 		l.Fields = append(l.Fields, &snowraftv1.Field{
-			// The kinds have the same order; the tests of cmd/snowraft hold them to it.
+			// The kinds have the same order; a test of cmd/snowraft checks that.
 			Kind: snowraftv1.FieldKind(f.Field), Bits: uint32(f.Bits),
 		})
 	}
 	return l
 }
 
-// Spec returns the specification in a layout of the API. Of a field that the API does not have, or with too
-// many bits, it makes one that [snowflake.New] refuses.
+// Spec returns the specification of a layout of the API. It converts an unknown field, or a field with too
+// many bits, to a field that [snowflake.New] refuses.
 func Spec(l *snowraftv1.Layout) snowflake.Spec {
 	spec := snowflake.Spec{
 		Name: l.GetName(), UnitMillis: l.GetUnitMs(), EpochMillis: l.GetEpochAtMs(),

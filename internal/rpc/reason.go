@@ -3,7 +3,7 @@ package rpc
 // Domain is the domain of every google.rpc.ErrorInfo that Snowraft sends.
 const Domain = "snowraft"
 
-// The reasons that errors carry in their google.rpc.ErrorInfo; [Reasons] is their table.
+// The reasons in the google.rpc.ErrorInfo of errors; [Reasons] returns their table.
 const (
 	NoLeader        = "NO_LEADER"
 	NotLeader       = "NOT_LEADER"
@@ -66,26 +66,27 @@ const (
 	BrowserRequest   = "BROWSER_REQUEST"
 )
 
-// The metadata that some reasons come with; times are Unix milliseconds.
+// The metadata of some reasons. Times are Unix milliseconds.
 const (
-	MetadataBehind  = "behind_ms"   // CLOCK_BEHIND: by how much
-	MetadataAhead   = "ahead_ms"    // CLOCK_SKEW: by how much
-	MetadataLimit   = "limit_ms"    // CLOCK_BEHIND, CLOCK_SKEW: how much is allowed
-	MetadataUntil   = "until_at_ms" // WINDOW_ENDED: when
-	MetadataRetryAt = "retry_at_ms" // WORKERS_EXHAUSTED, FENCED: when a worker may be granted
+	MetadataBehind  = "behind_ms"   // CLOCK_BEHIND: offset
+	MetadataAhead   = "ahead_ms"    // CLOCK_SKEW: offset
+	MetadataLimit   = "limit_ms"    // CLOCK_BEHIND, CLOCK_SKEW: greatest allowed offset
+	MetadataUntil   = "until_at_ms" // WINDOW_ENDED: end of the window
+	MetadataRetryAt = "retry_at_ms" // WORKERS_EXHAUSTED, FENCED: time from which a worker may be granted
 	MetadataLayout  = "layout"      // WORKERS_EXHAUSTED, FENCED, UNKNOWN_LAYOUT
 
 	MetadataSequence   = "sequence"   // UNKNOWN_SEQUENCE
-	MetadataGeneration = "generation" // GENERATION_MISMATCH: the present one
+	MetadataGeneration = "generation" // GENERATION_MISMATCH: present generation
 )
 
 // The metadata of requests that one member forwards to another.
 const (
-	ForwardedBy   = "snowraft-forwarded-by" // the ID of the member that forwards
-	ForwardedInto = "snowraft-cluster-id"   // the cluster that the call is meant for
-	// ForwardedFor is the caller as trust.Principal.Forwarded returns it, and "open" in a cluster without a secret; absent if the member itself is the caller.
+	ForwardedBy   = "snowraft-forwarded-by" // ID of the forwarding member
+	ForwardedInto = "snowraft-cluster-id"   // ID of the cluster that must serve the call
+	// ForwardedFor is the caller as trust.Principal.Forwarded returns it, and "open" in a cluster without a secret; absent if the
+	// member itself is the caller.
 	ForwardedFor = "snowraft-forwarded-for"
-	// AuditIndex is the Raft index of an audited call's command, in the trailer of its answer to the member that forwarded it.
+	// AuditIndex is the Raft index of an audited call's command, in the trailer of the answer to the forwarding member.
 	AuditIndex = "snowraft-index"
-	Via        = "snowraft-via" // the IDs of the gateways that the call came through
+	Via        = "snowraft-via" // IDs of the gateways that forwarded the call
 )

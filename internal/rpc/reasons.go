@@ -10,35 +10,35 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Reason is the row of a reason in the table of errors: docs/errors.md shows it, and members, clients and the command
-// line act by it.
+// Reason is a row of the table of errors. docs/errors.md shows the table. Members, clients and the command
+// line use it.
 type Reason struct {
 	Name   string
 	Code   codes.Code
 	Repeat Repeat
-	// RetryAfter is the delay of the RetryInfo, unless the error has one of its own; 0 for none.
+	// RetryAfter is the delay in the RetryInfo, unless the error has its own delay; 0 means no RetryInfo.
 	RetryAfter time.Duration
-	// Redis is the beginning of the error that Redis clients get; empty if no command of theirs fails with the reason.
+	// Redis is the prefix of the error that Redis clients get; empty if no Redis command fails with the reason.
 	Redis   string
 	Meaning string // Markdown
 	Action  string // Markdown, with links as in docs
 }
 
-// Repeat says whether a request that failed may be sent again as it is.
+// Repeat is the rule for repeating a failed request unchanged.
 type Repeat string
 
 // The values of Repeat.
 const (
-	RepeatNo       Repeat = "no"        // fails again until something is changed
-	RepeatLater    Repeat = "later"     // may succeed later; clients leave the decision to their callers
+	RepeatNo       Repeat = "no"        // fails again until the cause is changed
+	RepeatLater    Repeat = "later"     // may succeed later; callers of a client decide
 	RepeatYes      Repeat = "yes"       // may succeed soon, or at another member
 	RepeatByMethod Repeat = "by method" // only if the rule of the method calls a repetition harmless
 )
 
-// RetrySoon is the time that an election or a returning majority takes.
+// RetrySoon is the usual duration of an election or of a return of quorum.
 const RetrySoon = 500 * time.Millisecond
 
-// The prefixes of errors that Redis clients get: LOADING makes their libraries try again.
+// The prefixes of errors that Redis clients get. LOADING makes Redis client libraries retry.
 const (
 	redisLoading = "LOADING"
 	redisErr     = "ERR"
@@ -55,16 +55,16 @@ var byName = func() map[string]Reason {
 // Reasons returns the table, in the order of the documentation.
 func Reasons() []Reason { return slices.Clone(reasons) }
 
-// ReasonOf returns the row of a reason; ok is false for no reason, and for those of later versions.
+// ReasonOf returns the row of a reason; ok is false for the empty reason and for reasons of later versions.
 func ReasonOf(name string) (r Reason, ok bool) {
 	r, ok = byName[name]
 	return r, ok
 }
 
-// MayBeDone reports whether the request may have been done; after all other reasons, nothing was done.
+// MayBeDone reports whether the request may have had an effect. After all other reasons, the request had no effect.
 func (r Reason) MayBeDone() bool { return r.Name == CommitUnknown || r.Name == Internal }
 
-// NewError returns an error with the code and the delay of its reason. Its message has no secrets.
+// NewError returns an error with the code and the delay of its reason. It masks secrets in the message.
 func NewError(reason, message string) *Error {
 	r := byName[reason]
 	return &Error{Code: cmp.Or(r.Code, codes.Internal), Reason: reason, Message: trust.Mask(message), RetryAfter: r.RetryAfter}

@@ -19,7 +19,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Rule is the rule of a method, from the option of its descriptor. The rule of an unknown method is nil.
+// Rule is the rule of a method, read from the option of its descriptor. The rule of an unknown method is nil.
 type Rule struct {
 	*snowraftv1.MethodRule
 	Method string // full name, as in "/snowraft.v1.IdService/GenerateIds"
@@ -34,7 +34,7 @@ var rules = readRules()
 // RuleOf returns the rule of a method, given its full name.
 func RuleOf(method string) *Rule { return rules[method] }
 
-// Rules returns the rules of all methods, those that only members call included.
+// Rules returns the rules of all methods, including methods that only members call.
 func Rules() iter.Seq[*Rule] { return maps.Values(rules) }
 
 func readRules() map[string]*Rule {
@@ -64,7 +64,7 @@ func readRule(m protoreflect.MethodDescriptor) *Rule {
 	return r
 }
 
-// path returns the fields on the way to a string, given their names with dots between; nil if there is no such string.
+// path returns the fields that lead to a string, given their names separated by dots; nil if there is no such string.
 func path(m protoreflect.MessageDescriptor, names string) (fields []protoreflect.FieldDescriptor) {
 	for name := range strings.SplitSeq(names, ".") {
 		if m == nil {
@@ -107,7 +107,8 @@ func (r *Rule) Never() bool {
 	return r != nil && r.GetRepeat() == snowraftv1.MethodRule_REPEAT_NEVER
 }
 
-// CheckKnown refuses a request of a call that changes what the cluster keeps if it says more than this program knows.
+// CheckKnown returns an error for a request that changes the cluster's state and has fields or values that this program does not
+// know.
 func (r *Rule) CheckKnown(req any) error {
 	m, ok := req.(proto.Message)
 	if r == nil || !r.GetChanges() || !ok {
@@ -120,8 +121,8 @@ func (r *Rule) CheckKnown(req any) error {
 	return nil
 }
 
-// CheckSecrets refuses a request of an audited call that has the text of a token or a cluster secret where something else belongs:
-// the members would write it to their disks.
+// CheckSecrets returns an error for a request of an audited call that contains the text of a token or a cluster secret. The
+// members would otherwise write the text to their disks.
 func (r *Rule) CheckSecrets(req any) error {
 	m, ok := req.(proto.Message)
 	if !r.Audited() || !ok {
@@ -133,7 +134,7 @@ func (r *Rule) CheckSecrets(req any) error {
 	return nil
 }
 
-// withSecret returns the name of a field that has the text of a token or a cluster secret; empty if there is none.
+// withSecret returns the name of a field that contains the text of a token or a cluster secret; empty without such a field.
 func withSecret(m protoreflect.Message) (name protoreflect.Name) {
 	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 		values := []protoreflect.Value{value}
@@ -157,8 +158,8 @@ func withSecret(m protoreflect.Message) (name protoreflect.Name) {
 	return name
 }
 
-// Resource returns what a request is about, by the field that the rule names; empty if the rule names none. A layout that
-// the request leaves out is the default one.
+// Resource returns the name of a request's resource, read from the field that the rule names; empty if the rule names none. If
+// the request omits the layout, the resource is the default layout.
 func (r *Rule) Resource(req any) string {
 	m, ok := req.(proto.Message)
 	if len(r.resource) == 0 || !ok {
@@ -175,10 +176,10 @@ func (r *Rule) Resource(req any) string {
 	return name
 }
 
-// Reply returns an empty reply.
+// Reply returns a new, empty reply of the method.
 func (r *Rule) Reply() proto.Message { return r.reply.New().Interface() }
 
-// Hold returns a function that sets the caller's clock in req to its present value, given the time since Hold.
+// Hold returns a function that adds the time since Hold, which the caller passes, to the requester's clock in req.
 func (r *Rule) Hold(req proto.Message) (aged func(time.Duration)) {
 	if r.clock == nil {
 		return func(time.Duration) {}

@@ -19,7 +19,7 @@ type bom struct {
 	Format       string       `json:"bomFormat"`
 	SpecVersion  string       `json:"specVersion"`
 	SerialNumber string       `json:"serialNumber"`
-	Version      int          `json:"version"` // of the document
+	Version      int          `json:"version"` // version of the document
 	Metadata     metadata     `json:"metadata"`
 	Components   []component  `json:"components"`
 	Dependencies []dependency `json:"dependencies"`
@@ -58,7 +58,7 @@ type dependency struct {
 	DependsOn []string `json:"dependsOn,omitempty"`
 }
 
-// newBOM describes a release. The same release has the same serial number.
+// newBOM returns the bill of materials of a release. Equal releases get equal serial numbers.
 func newBOM(version string, at time.Time, modules []*module) bom {
 	release := component{
 		Type: "application", Name: mainModule, Version: version, PURL: purl(mainModule, version), Ref: purl(mainModule, version),
@@ -76,7 +76,7 @@ func newBOM(version string, at time.Time, modules []*module) bom {
 			c.Licenses = append(c.Licenses, licenseChoice{license{id}})
 		}
 		if m.sum != "" {
-			c.Properties = append(c.Properties, property{"snowraft:go:sum", m.sum}) // of go.sum, the hash of a tree and not of a file
+			c.Properties = append(c.Properties, property{"snowraft:go:sum", m.sum}) // from go.sum; hash of a tree, not of a file
 		}
 		for _, p := range m.platforms {
 			c.Properties = append(c.Properties, property{"snowraft:platform", p})

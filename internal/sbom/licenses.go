@@ -14,10 +14,10 @@ import (
 // standardLibrary stands for the path of Go's standard library.
 const standardLibrary = "std"
 
-// licenseFile matches the names of files with a license or with notices that copies must keep.
+// licenseFile matches the names of files that contain a license, or notices that copies must keep.
 var licenseFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice)([.-].*)?$`)
 
-// licenses are the texts that identify a license, without commas.
+// licenses lists the phrases that identify a license, without commas.
 var licenses = []struct{ id, phrase, without string }{
 	{"Apache-2.0", "Apache License Version 2.0", ""},
 	{"BSD-2-Clause", "Redistribution and use in source and binary forms", "Neither the name"},
@@ -27,7 +27,7 @@ var licenses = []struct{ id, phrase, without string }{
 	{"MPL-2.0", "Mozilla Public License Version 2.0", ""},
 }
 
-// readLicenses reads the license files of the modules, from where Go keeps the modules.
+// readLicenses reads the license files of the modules from Go's module directories.
 func readLicenses(modules []*module) error {
 	dirs, err := directories()
 	if err != nil {
@@ -45,7 +45,7 @@ func readLicenses(modules []*module) error {
 	return nil
 }
 
-// directories returns where the sources of modules are, by path.
+// directories returns the source directories of modules by module path.
 func directories() (map[string]string, error) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -106,7 +106,7 @@ func contains(text, phrase string) bool {
 	return strings.Contains(strings.ToLower(text), strings.ToLower(phrase))
 }
 
-// licenseTexts returns the licenses of all modules as one text.
+// licenseTexts returns the license texts of all modules as one text.
 func licenseTexts(modules []*module) []byte {
 	var b bytes.Buffer
 	fmt.Fprint(&b, "Snowraft contains the Go modules below, under these licenses.\n")

@@ -1,5 +1,5 @@
-// Command sbom writes the software bill of materials of a release: the Go modules that are in its programs, with their
-// licenses. It reads them from the programs, so it lists what is in them and not what go.mod asks for.
+// Command sbom writes the software bill of materials of a release: the Go modules in its programs, with their
+// licenses. It reads the modules from the programs, so it lists the modules that they contain and not the requirements of go.mod.
 //
 //	sbom -version v1.2.3 -time UNIX -bom FILE -licenses FILE PROGRAM...
 package main

@@ -1,5 +1,5 @@
-// Package sdnotify reports the state of this process to the service manager that started it, by the protocol of
-// sd_notify(3), which systemd and some container runtimes speak: datagrams of variables to a Unix socket.
+// Package sdnotify reports the state of this process to the service manager that started it. It uses the protocol of
+// sd_notify(3), which systemd and some container runtimes support: datagrams of variables to a Unix socket.
 package sdnotify
 
 import (
@@ -18,7 +18,7 @@ const (
 	watchdogPIDVariable = "WATCHDOG_PID"
 )
 
-// State is a variable that the manager learns.
+// State is a variable that the manager receives.
 type State string
 
 // The states of a service.
@@ -28,10 +28,10 @@ const (
 	Watchdog State = "WATCHDOG=1"
 )
 
-// maxStatus bounds a status in bytes: a manager ignores datagrams of more than 4096.
+// maxStatus bounds a status in bytes. A manager ignores datagrams of more than 4096 bytes.
 const maxStatus = 1024
 
-// Status returns a line for people.
+// Status returns a state with a status line for people.
 func Status(text string) State {
 	text = strings.Join(strings.Fields(text), " ") // a line break would begin another variable
 	return State("STATUS=" + strings.ToValidUTF8(text[:min(len(text), maxStatus)], ""))
@@ -40,24 +40,24 @@ func Status(text string) State {
 // sendTimeout bounds the wait for a manager that does not read.
 const sendTimeout = 5 * time.Second
 
-// Manager is the service manager of this process. It is safe for concurrent use. The manager nil is none, which nothing
-// reaches.
+// Manager is the service manager of this process. It is safe for concurrent use. The methods of a nil Manager have no
+// effect.
 type Manager struct {
 	socket   net.UnixAddr
 	watchdog time.Duration
 }
 
-// Inherit returns the service manager that the environment names, nil if it names none. The variables leave the
+// Inherit returns the service manager that the environment names, or nil. It removes the variables from the
 // environment, so that a program that this process starts does not report in its place.
 func Inherit() (*Manager, error) {
 	m, err := Open(os.Getenv, os.Getpid())
 	for _, name := range []string{socketVariable, watchdogVariable, watchdogPIDVariable} {
-		_ = os.Unsetenv(name) // fails for names that cannot exist only
+		_ = os.Unsetenv(name) // fails only for impossible names
 	}
 	return m, err
 }
 
-// Open returns the service manager that an environment names to the process pid, nil if it names none.
+// Open returns the service manager that an environment names for the process pid, or nil.
 func Open(env func(name string) string, pid int) (*Manager, error) {
 	path := env(socketVariable)
 	if path == "" {
@@ -80,7 +80,7 @@ func Open(env func(name string) string, pid int) (*Manager, error) {
 	return m, nil
 }
 
-// Watchdog returns the time after which the manager restarts a process that does not send [Watchdog]; 0: it never does.
+// Watchdog returns the time after which the manager restarts a process that does not send [Watchdog]; 0 means never.
 func (m *Manager) Watchdog() time.Duration {
 	if m == nil {
 		return 0

@@ -1,4 +1,4 @@
-// Package testlog is the output of tests for goroutines that may outlive them. Only tests import it.
+// Package testlog is the log output of tests whose goroutines may outlive them. Only tests import it.
 package testlog
 
 import (
@@ -6,20 +6,20 @@ import (
 	"sync"
 )
 
-// Test is the part of a testing.TB that is needed here.
+// Test is the part of testing.TB that this package uses.
 type Test interface {
 	Output() io.Writer
 	Cleanup(end func())
 }
 
-// Output is the output of a test until the test ends; what is written later is dropped. Goroutines of memberlist, for example,
-// outlive a member by the length of a probe, and a test must not be written to after its end.
+// Output writes to a test until the test ends, and then discards writes. Writing to a test after its end is an error, and
+// goroutines of memberlist, for example, outlive a member by the length of a probe.
 type Output struct {
 	mu sync.Mutex
 	to io.Writer // nil after the test
 }
 
-// Of returns the output of a test. It closes after the cleanups that the test registers later.
+// Of returns the output of a test. It closes after the cleanups that the test registers after the call.
 func Of(t Test) *Output {
 	o := &Output{to: t.Output()}
 	t.Cleanup(func() {

@@ -38,7 +38,7 @@ func rewrite(w io.Writer, r io.Reader) error {
 	return err
 }
 
-// services is the order in which readers need the services: the generator sorts them by the names of their files.
+// services lists the services in the order in which readers need them. The generator sorts them by the names of their files.
 var services = []string{
 	"IdService", "SequenceService", "LayoutService", "TokenService", "ViewService", "ClusterService", "OperationsService", "WorkerService",
 }
@@ -51,7 +51,7 @@ type service struct {
 // tags matches the list of services, and its indented text.
 var tags = regexp.MustCompile(`(?ms)^  "tags": (\[\n.*?^  \])`)
 
-// inOrder sorts the list of services.
+// inOrder sorts the list of services by the order of services.
 func inOrder(document []byte) ([]byte, error) {
 	place := tags.FindSubmatchIndex(document)
 	if place == nil {
@@ -74,10 +74,10 @@ func inOrder(document []byte) ([]byte, error) {
 	return slices.Replace(slices.Clone(document), place[2], place[3], sorted...), nil
 }
 
-// upper matches what may be the name of an enum value.
+// upper matches words that may be names of enum values.
 var upper = regexp.MustCompile(`\b[A-Z][A-Z0-9_]*\b`)
 
-// inWords replaces the names of enum values, in descriptions and examples too.
+// inWords replaces the names of enum values with their words, in descriptions and examples too.
 func inWords(document []byte) []byte {
 	return upper.ReplaceAllFunc(document, func(name []byte) []byte {
 		d, err := protoregistry.GlobalFiles.FindDescriptorByName(apijson.Package + "." + protoreflect.FullName(name))
@@ -88,10 +88,10 @@ func inWords(document []byte) []byte {
 	})
 }
 
-// operationID matches the line with the ID of an operation, which names its method.
+// operationID matches the line with the ID of an operation. The ID names the method.
 var operationID = regexp.MustCompile(`(?m)^( +)"operationId": "(\w+)_(\w+)",\n`)
 
-// withRights adds the rights of the methods, by their rules.
+// withRights adds to each operation the right that the rule of its method requires.
 func withRights(document []byte) []byte {
 	return operationID.ReplaceAllFunc(document, func(line []byte) []byte {
 		m := operationID.FindSubmatch(line)
