@@ -18,13 +18,13 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// securedAPI is a fake of a secured member, and what its last caller proved.
+// securedAPI is a fake of a secured member. It records the credentials of its last caller.
 type securedAPI struct {
 	*fakeAPI
 	dir    string
 	secret trust.Secret
-	token  string // with the pin
-	bare   string // without
+	token  string // token with the pin
+	bare   string // token without the pin
 	caller atomic.Pointer[string]
 }
 
@@ -96,7 +96,7 @@ func TestCommandsProveThemselves(t *testing.T) {
 	}
 }
 
-// A command warns once, on standard error, of a secret file that other users can read.
+// A command warns once on standard error about a secret file that other users can read.
 func TestReadableSecretFileWarns(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "secret")
@@ -134,7 +134,7 @@ func TestWrongTransportIsExplained(t *testing.T) {
 	}
 }
 
-// A token and a secret that somebody put where they do not belong are not repeated on the terminal.
+// The terminal does not show a token or a secret in a wrong argument.
 func TestErrorsHideTokensAndSecrets(t *testing.T) {
 	t.Parallel()
 	token := trust.Token{ID: 17, Secret: trust.NewTokenSecret()}.Text()

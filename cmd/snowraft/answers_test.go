@@ -15,7 +15,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// TestAnswers holds the text and the JSON of every client command, and what it requests.
+// TestAnswers checks the text, the JSON and the requests of every client command.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -118,7 +118,7 @@ func TestAnswers(t *testing.T) {
 		}
 		out := succeeds(t, append([]string{"-o", "json"}, args...)...)
 		if response := documented(responses, c.line); response != nil {
-			// What the API's JSON can be read as is written the same again.
+			// The JSON is equal after it was read as the message and written again.
 			m := response.New().Interface()
 			err := apijson.Unmarshal([]byte(out), m)
 			if again, _ := apijson.Marshal(m); err != nil || string(again)+"\n" != out {
@@ -133,7 +133,7 @@ func TestAnswers(t *testing.T) {
 	golden(t, "json", documents.String())
 }
 
-// withoutEnd is a layout as a client requests it.
+// withoutEnd returns a layout as a client requests it, without the time of its end.
 func withoutEnd(l *snowraftv1.Layout) *snowraftv1.Layout {
 	l = proto.CloneOf(l)
 	l.ExhaustsAtMs = 0
@@ -183,7 +183,7 @@ func TestManyUUIDs(t *testing.T) {
 	}
 }
 
-// rpc.Layout counts on this.
+// rpc.Layout requires this order.
 func TestFieldKindsAreInTheSameOrder(t *testing.T) {
 	t.Parallel()
 	for _, field := range []snowflake.Field{snowflake.FieldTime, snowflake.FieldDatacenter, snowflake.FieldWorker, snowflake.FieldSequence} {

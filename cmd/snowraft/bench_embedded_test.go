@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-// startMember starts a real cluster of one member and returns its API address, once it issues IDs.
+// startMember starts a real cluster with one member, waits until it issues IDs, and returns its API address.
 func startMember(t *testing.T) string {
 	t.Helper()
 	cfg := server.Config{Name: "a", DataDir: t.TempDir(), BootstrapExpect: 1, Version: "v0.0.0"}
@@ -77,7 +77,7 @@ func TestBenchThroughTheGoClient(t *testing.T) {
 	}
 }
 
-// A generator that gets no window is an error that says why.
+// The error for a generator without a window contains the reason.
 func TestBenchEmbeddedWithoutAWindow(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t) // grants no workers

@@ -39,7 +39,7 @@ func TestBenchIDs(t *testing.T) {
 	}
 }
 
-// A server that repeats itself is found out.
+// The check finds duplicates of the server.
 func TestBenchFindsDuplicates(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -47,7 +47,7 @@ func TestBenchFindsDuplicates(t *testing.T) {
 	f.first(func(context.Context) error {
 		if calls.Add(1) == 4 { // early, because a busy machine makes few calls
 			f.mu.Lock()
-			f.next -= 2 * (1 + 7) // the last two again
+			f.next -= 2 * (1 + 7) // repeats the last two numbers
 			f.mu.Unlock()
 		}
 		return nil
@@ -69,7 +69,7 @@ func TestBenchSequence(t *testing.T) {
 	}
 }
 
-// With several numbers of clients there is a run for each, and a number that comes in two of them is found.
+// Each number of clients gets a run, and the check finds a number that two runs got.
 func TestBenchSeveralNumbersOfClients(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -109,7 +109,7 @@ func TestBenchSeveralNumbersOfClients(t *testing.T) {
 	}
 }
 
-// What fails from the start is an error, and so is a run in which nothing succeeded.
+// A failure before the run is an error, and so is a run without a successful call.
 func TestBenchFails(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -194,7 +194,7 @@ func TestBenchWithoutAServer(t *testing.T) {
 	}
 }
 
-// Failures of servers that a command cannot read by their reasons alone.
+// The exit code of some failures depends on more than their reasons.
 func TestBenchExitCodeOfFailures(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]int{

@@ -16,7 +16,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Debug sends the files that a test has prepared, in pieces of a byte.
+// Debug sends the files that a test has prepared, in pieces of one byte.
 func (f *fakeAPI) Debug(req *snowraftv1.DebugRequest, stream grpc.ServerStreamingServer[snowraftv1.DebugResponse]) error {
 	if req.GetSeconds() != 1 || len(req.GetSalt()) < 16 {
 		return errors.New("unexpected request")
@@ -31,7 +31,7 @@ func (f *fakeAPI) Debug(req *snowraftv1.DebugRequest, stream grpc.ServerStreamin
 	return nil
 }
 
-// debugFiles writes an archive of a fake and two members that do not answer, and returns the files in it.
+// debugFiles writes an archive of a fake and of two members that do not answer, and returns the files in the archive.
 func debugFiles(t *testing.T, sent [][2]string) (files map[string]string, stderr string, code int) {
 	t.Helper()
 	f := newFakeAPI(t)

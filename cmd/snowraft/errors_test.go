@@ -12,13 +12,13 @@ import (
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 )
 
-// Each usage error names the values that are valid, or a constraint, or what to do; and what it expects is a value.
+// Each usage error names the valid values, a constraint or an action. "expected" precedes a value.
 var (
 	constraint = regexp.MustCompile(`expected |; | must | cannot `)
 	noValue    = regexp.MustCompile(`(?m)expected (none$|without|only|another|one of those|no less|either|flags as|what)\b`)
 )
 
-// ascii returns a command line with what is not ASCII escaped.
+// ascii returns a command line with the characters outside ASCII escaped.
 func ascii(line string) string {
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(line, `\xff`) {
@@ -31,8 +31,8 @@ func ascii(line string) string {
 	return b.String()
 }
 
-// TestUsageErrors holds every way to be wrong to one line on standard error that
-// says what is wrong and what was expected, and to exit code 2.
+// TestUsageErrors checks that every usage error exits with code 2, and prints one line on standard
+// error with the wrong value and the expected values.
 func TestUsageErrors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

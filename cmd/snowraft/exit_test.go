@@ -14,15 +14,15 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// lasting returns an error of a member that does not expect to answer soon, so that the command fails at once.
+// lasting returns an error with a long retry delay, so that the command fails immediately.
 func lasting(reason string) *rpc.Error {
 	e := rpc.NewError(reason, "no")
 	e.RetryAfter = time.Hour
 	return e
 }
 
-// Every row of the table of reasons, for a command that may be repeated after an unknown outcome and for one that
-// may not.
+// The test covers every row of the table of reasons, for a command that may be repeated after an unknown outcome and for a
+// command that may not.
 func TestExitCodesFollowTheTableOfReasons(t *testing.T) {
 	t.Parallel()
 	for _, r := range rpc.Reasons() {
@@ -44,7 +44,7 @@ func TestExitCodesFollowTheTableOfReasons(t *testing.T) {
 	}
 }
 
-// Scripts have the numbers of docs/errors.md in them.
+// Scripts depend on the numbers in docs/errors.md.
 func TestExitCodesAreThoseOfThePage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/errors.md")
@@ -66,7 +66,7 @@ func TestExitCodeOfScripts(t *testing.T) {
 	leave := "member leave"
 	for _, tc := range []struct {
 		name, line string
-		err        error // of the member; nil: it does not answer
+		err        error // answer of the member; nil: no answer
 		want       int
 	}{
 		{"no leader", "seq set orders 5", lasting(rpc.NoLeader), cli.ExitRepeatable},
@@ -125,7 +125,7 @@ func TestExitCodeOfLeaderShowWithoutALeader(t *testing.T) {
 	}
 }
 
-// Tries that did nothing come before one whose answer is lost.
+// Attempts without an effect precede an attempt whose answer is lost.
 func TestExitCodeAfterALostAnswer(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]int{"seq set orders 5": cli.ExitFailed, "seq next orders": cli.ExitRepeatable} {

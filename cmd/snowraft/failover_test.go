@@ -20,7 +20,7 @@ const (
 	otherDeadAddress = cli.Localhost + ":2"
 )
 
-// refuseWith makes a fake answer every call with an error of ours.
+// refuseWith makes a fake answer every call with e.
 func refuseWith(f *fakeAPI, e *rpc.Error) {
 	f.first(func(context.Context) error { return e })
 }
@@ -107,7 +107,7 @@ func TestRetriesEndWithTheTimeout(t *testing.T) {
 	}
 }
 
-// The member's deadline may pass a moment before the client's: what it said before says more.
+// The member's deadline may pass a moment before the client's. The error that the member sent before is more specific.
 func TestDeadlinesOfMembersSayLittle(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -127,7 +127,8 @@ func TestDeadlinesOfMembersSayLittle(t *testing.T) {
 	}
 }
 
-// A member may accept connections and say nothing: stopped, or not a member at all. Each of two members has half of the time.
+// A stopped process, or a process that is not a member, may accept connections and never answer. Each of two addresses gets half
+// of the time.
 func TestSilentAddress(t *testing.T) {
 	t.Parallel()
 	var lc net.ListenConfig
@@ -180,7 +181,7 @@ func TestNotTheAPI(t *testing.T) {
 	}
 }
 
-// What may have had its effect is not done a second time, unless that is harmless.
+// The client does not repeat a call that may have had its effect, unless a repetition is harmless.
 func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for line, asked := range map[string]int{
@@ -227,7 +228,7 @@ func TestRemoveIfExistsTakesOnlyAnUnknownMemberForDone(t *testing.T) {
 	if out, want := succeeds(t, append(remove, "--if-exists")...), "no member \"c\"; nothing to remove\n"; out != want {
 		t.Errorf("output %q, want %q", out, want)
 	}
-	// A member that is not known by name yet may be the one.
+	// A member whose name is not known yet may have the name.
 	refuseWith(f, &rpc.Error{Code: codes.Unavailable, Reason: rpc.NamesIncomplete, Message: "any of two"})
 	if _, _, code := command(t, append(remove, "--if-exists", "--timeout", "100ms")...); code == cli.ExitDone {
 		t.Error("names incomplete: exit code 0, want a failure")

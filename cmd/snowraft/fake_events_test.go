@@ -21,7 +21,7 @@ var fakeEvents = []*snowraftv1.Event{
 	},
 }
 
-// ListEvents returns the same events whatever is requested, and names the unreached members.
+// ListEvents returns the same events for each request, and names the unreached members.
 func (f *fakeAPI) ListEvents(context.Context, *snowraftv1.ListEventsRequest) (*snowraftv1.ListEventsResponse, error) {
 	return &snowraftv1.ListEventsResponse{Events: fakeEvents, UnreachedMembers: f.unreached}, nil
 }

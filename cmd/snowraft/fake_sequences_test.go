@@ -12,7 +12,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// fakeSequences are in ascending order of their names. Members fill in the defaults.
+// fakeSequences holds sequences in ascending order of their names, with the defaults that members fill in.
 var fakeSequences = []*snowraftv1.Sequence{
 	{
 		Name: "countdown", Start: proto.Int64(10), Increment: proto.Int64(-1), Min: proto.Int64(0), Max: proto.Int64(10),
@@ -50,7 +50,7 @@ func (f *fakeAPI) GetSequence(_ context.Context, r *snowraftv1.GetSequenceReques
 	return &snowraftv1.GetSequenceResponse{Sequence: f.sequence(r.GetName())}, nil
 }
 
-// ListSequences has a page for each sequence.
+// ListSequences returns one sequence per page.
 func (f *fakeAPI) ListSequences(_ context.Context, r *snowraftv1.ListSequencesRequest) (*snowraftv1.ListSequencesResponse, error) {
 	resp := &snowraftv1.ListSequencesResponse{}
 	for _, s := range fakeSequences {
@@ -66,7 +66,7 @@ func (f *fakeAPI) ListSequences(_ context.Context, r *snowraftv1.ListSequencesRe
 	return resp, nil
 }
 
-// ListSequenceViews has two pages: what is left of a sequence with an end, and one without.
+// ListSequenceViews returns two pages: a sequence with an end, and one without.
 func (f *fakeAPI) ListSequenceViews(_ context.Context, r *snowraftv1.ListSequenceViewsRequest) (*snowraftv1.ListSequenceViewsResponse, error) {
 	resp := &snowraftv1.ListSequenceViewsResponse{TotalSize: uint64(len(fakeSequences))}
 	if r.GetPageToken() == "" {
@@ -102,7 +102,7 @@ func (f *fakeAPI) ResumeSequence(_ context.Context, r *snowraftv1.ResumeSequence
 	return &snowraftv1.ResumeSequenceResponse{Sequence: s, UnreachedMembers: f.unreached}, nil
 }
 
-// ListFrozenSequences has the sequences in two pages.
+// ListFrozenSequences returns the sequences in two pages.
 func (f *fakeAPI) ListFrozenSequences(_ context.Context, r *snowraftv1.ListFrozenSequencesRequest) (*snowraftv1.ListFrozenSequencesResponse, error) {
 	if r.GetPageToken() == "" {
 		return &snowraftv1.ListFrozenSequencesResponse{Sequences: []*snowraftv1.Sequence{f.sequence("countdown")}, NextPageToken: "countdown"}, nil
@@ -117,7 +117,7 @@ func (f *fakeAPI) AcknowledgeRestore(context.Context, *snowraftv1.AcknowledgeRes
 	}}, nil
 }
 
-// Next issues 7, 8, ... from orders, and from any other 10, 9, ...; those of
+// NextNumbers issues 7, 8, ... from orders, and 10, 9, ... from other sequences. The numbers of
 // invoices have a format.
 func (f *fakeAPI) NextNumbers(_ context.Context, r *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
 	resp := &snowraftv1.NextNumbersResponse{Sequence: r.GetSequence(), First: 7, Count: r.GetCount(), Increment: 1}

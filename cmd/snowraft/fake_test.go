@@ -17,7 +17,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// fakeAPI answers with what a test has prepared, and remembers what it was asked.
+// fakeAPI answers with the values that a test has prepared, and records the requests.
 type fakeAPI struct {
 	snowraftv1.UnimplementedIdServiceServer
 	snowraftv1.UnimplementedLayoutServiceServer
@@ -30,16 +30,16 @@ type fakeAPI struct {
 
 	address    string
 	stop       func()
-	unreached  []string // by changes of sequences and of the configuration
+	unreached  []string // members that changes of sequences and the configuration did not reach
 	leaderless bool
-	short      bool        // of the numbers requested
-	files      [][2]string // of a debug archive: name and content
+	short      bool        // answers with fewer numbers than requested
+	files      [][2]string // name and content of each file of a debug archive
 
 	mu     sync.Mutex
 	before func(context.Context) error
 	calls  []any // requests
 	next   int64
-	given  int64 // numbers of sequences
+	given  int64 // number of issued numbers of sequences
 }
 
 // newFakeAPI serves a fake on a free port of the loopback interface.
@@ -83,7 +83,7 @@ func newFakeAPI(t *testing.T, opts ...grpc.ServerOption) *fakeAPI {
 	return f
 }
 
-// first sets what is called before a call is answered; an error is the answer then.
+// first sets a function that runs before each answer. Its error becomes the answer.
 func (f *fakeAPI) first(before func(context.Context) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -148,7 +148,7 @@ func (f *fakeAPI) WhoIs(context.Context, *snowraftv1.WhoIsRequest) (*snowraftv1.
 	return &snowraftv1.WhoIsResponse{Grant: fakeGrant}, nil
 }
 
-// ListWorkers has two pages.
+// ListWorkers returns two pages.
 func (f *fakeAPI) ListWorkers(_ context.Context, r *snowraftv1.ListWorkersRequest) (*snowraftv1.ListWorkersResponse, error) {
 	resp := &snowraftv1.ListWorkersResponse{Capacity: 1024, Used: 2}
 	if r.GetPageToken() == "" {
@@ -260,5 +260,5 @@ func (f *fakeAPI) ResetObservedClock(context.Context, *snowraftv1.ResetObservedC
 	return &snowraftv1.ResetObservedClockResponse{ObservedClockAtMs: 1792419138000}, nil
 }
 
-// refuse is an answer without any detail.
+// refuse returns an error without details.
 func refuse(code codes.Code, message string) error { return status.Error(code, message) }

@@ -6,14 +6,14 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// fakeTokens are in ascending order of their IDs.
+// fakeTokens holds tokens in ascending order of their IDs.
 var fakeTokens = []*snowraftv1.Token{
 	{Name: "anonymous", Scopes: []string{"metrics:read"}},
 	{Id: 17, Name: "billing", Scopes: []string{"seq:next:orders/*", "seq:read:orders/*"}, Rate: 1000, Burst: 5000, CreatedAtMs: 1792418538000, Generation: 40},
 	{Id: 18, Name: "ids", Scopes: []string{"ids:issue:default"}, ExpiresAtMs: 1795010538000, CreatedAtMs: 1792418538000, Generation: 18},
 }
 
-// The text of a token, which no one made.
+// fakeTokenText is the text of a token that does not exist.
 const fakeTokenText = "snowraft_17_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
 func (*fakeAPI) CreateToken(context.Context, *snowraftv1.CreateTokenRequest) (*snowraftv1.CreateTokenResponse, error) {

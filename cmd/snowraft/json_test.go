@@ -40,7 +40,7 @@ func documentedResponses(t *testing.T) map[string]protoreflect.MessageType {
 	return responses
 }
 
-// documented returns the message that is documented for a command line; nil if there is none.
+// documented returns the message that docs/json.md names for a command line; nil if it names none.
 func documented(responses map[string]protoreflect.MessageType, line string) protoreflect.MessageType {
 	words := strings.Fields(line)
 	switch {
@@ -57,10 +57,10 @@ func documented(responses map[string]protoreflect.MessageType, line string) prot
 	}
 }
 
-// offline lists the commands that print JSON and make no call, and those whose JSON is a document of their own.
+// offline lists the commands that print JSON without a call, and the commands whose JSON is not the response of a call.
 var offline = []string{"decode", "encode", "version", "bench", "secret", "backup", "restore", "debug", "layout"}
 
-// online lists the commands below those of offline that print the response of a call.
+// online lists the subcommands of offline commands that print the response of a call.
 var online = []string{"restore acknowledge", "layout create", "layout get", "layout list"}
 
 // TestDocumentedResponses checks that docs/json.md names the response of each command that prints JSON.
@@ -88,7 +88,7 @@ func TestDocumentedResponses(t *testing.T) {
 	}
 }
 
-// TestEncodingsInJSON checks the one document in which IDs are not numbers.
+// TestEncodingsInJSON checks the only document in which IDs are not numbers.
 func TestEncodingsInJSON(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -97,7 +97,7 @@ func TestEncodingsInJSON(t *testing.T) {
 	}
 }
 
-// TestErrorsInJSON compares the errors of commands with -o json with the form of HTTP's.
+// TestErrorsInJSON checks that the errors of commands with -o json have the form of HTTP errors.
 func TestErrorsInJSON(t *testing.T) {
 	t.Parallel()
 	refusing, behind := newFakeAPI(t), newFakeAPI(t)

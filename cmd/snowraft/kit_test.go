@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// testApp is a host whose outside world is in memory, and which opens no server.
+// testApp is a host whose environment is in memory, and that opens no server.
 type testApp struct {
 	*serve.Host
 	*clitest.World
@@ -34,7 +34,7 @@ func command(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	return a.Out.String(), a.Err.String(), code
 }
 
-// succeeds runs a command line that must succeed, and returns what it prints.
+// succeeds runs a command line that must succeed, and returns its output.
 func succeeds(t *testing.T, args ...string) string {
 	t.Helper()
 	stdout, stderr, code := command(t, args...)

@@ -63,7 +63,7 @@ func TestDecodeVectors(t *testing.T) {
 	}
 }
 
-// A UUID is decoded as the ID in it, in every layout.
+// Decoding a UUID decodes the ID in it, in every layout.
 func TestDecodeUUIDs(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors(t) {
@@ -84,7 +84,7 @@ func TestDecodeUUIDs(t *testing.T) {
 			}
 		}
 	}
-	// As an ID of the layout, the UUID has a plain form too.
+	// The ID in the UUID has a plain form too.
 	if got, want := succeeds(t, "encode", "019b76da-a800-7806-8010-c885bc185cb8"), succeeds(t, "decode", "019b76da-a800-7806-8010-c885bc185cb8"); !strings.Contains(want, strings.TrimSpace(got)) {
 		t.Errorf("encode of a UUID prints %s, want the ID in %s", got, want)
 	}
@@ -97,7 +97,7 @@ func TestEncodeVectors(t *testing.T) {
 		for _, instant := range []string{v.Time, strconv.FormatInt(v.TickAtMillis, 10)} {
 			got := succeeds(t, "encode", "--layout", v.Layout, "--time", instant,
 				"--datacenter", cli.Decimal(v.Datacenter), "--worker", cli.Decimal(v.Worker), "--sequence", cli.Decimal(v.Sequence))
-			// A tick that is longer than a millisecond was cut off by the vector already.
+			// The time in the vector is already rounded down to a tick longer than a millisecond.
 			if got != v.ID+"\n" {
 				t.Errorf("%s: encode prints %s, expected %s", v.Layout, got, v.ID)
 			}

@@ -17,7 +17,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// writeBackup writes a backup of a cluster of one member, which listens at an address.
+// writeBackup writes a backup of a cluster with one member at a Raft address.
 func writeBackup(t *testing.T, raftAddress string) (path string) {
 	t.Helper()
 	state := fsm.NewState()
@@ -39,7 +39,7 @@ func writeBackup(t *testing.T, raftAddress string) (path string) {
 	return path
 }
 
-// restoredAt is the clock of the host in these tests, an hour after that of the backup.
+// restoredAt is the clock of the host in these tests, one hour after the clock of the backup.
 var restoredAt = time.UnixMilli(1_795_403_000_000).Add(time.Hour)
 
 // commandAt runs a command line at restoredAt.
@@ -51,7 +51,7 @@ func commandAt(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	return a.Out.String(), a.Err.String(), code
 }
 
-// closedAddress returns an address at which nothing listens.
+// closedAddress returns an address at which no process listens.
 func closedAddress(t *testing.T) string {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", cli.Localhost+":0")
@@ -125,7 +125,7 @@ func TestRestoreSaysWhenIDsAreIssued(t *testing.T) {
 	}
 }
 
-// Something that is not a member answers in the place of the old one.
+// Another program answers at the address of the old member.
 func TestRestoreWarnsOfOtherProgramsAtOldAddresses(t *testing.T) {
 	t.Parallel()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", cli.Localhost+":0")

@@ -70,14 +70,14 @@ func TestSecretCreateKeepsAnExistingSecret(t *testing.T) {
 	if err := os.WriteFile(path, []byte("no secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"--out", path}, {}} { // a file without a secret, and none
+	for _, args := range [][]string{{"--out", path}, {}} { // a file without a secret; no file
 		if _, _, code := command(t, append([]string{"secret", "create", "--if-missing"}, args...)...); code != cli.ExitUsage {
 			t.Errorf("secret create --if-missing %q: exit code %d, want %d", args, code, cli.ExitUsage)
 		}
 	}
 }
 
-// A file with the secrets of the golden test of package trust.
+// secretFile is a file with the secrets of the golden test of package trust.
 const secretFile = "testdata/secret-file"
 
 func TestGoldenSecret(t *testing.T) {
@@ -98,7 +98,7 @@ func TestGoldenSecret(t *testing.T) {
 	golden(t, "secret", text)
 }
 
-// The members that the list names are told apart by what they report, whether the file has it or not.
+// The list names the members that know each secret, and the members that do not, also for secrets that the file lacks.
 func TestSecretListAsksMembers(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)

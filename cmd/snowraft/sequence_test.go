@@ -55,8 +55,8 @@ func nextResponse(t *testing.T, line string) *snowraftv1.NextNumbersResponse {
 	return resp
 }
 
-// Members write a thousand numbers themselves and leave it to the program with more:
-// that must make no difference.
+// Members format up to a thousand numbers, and the program formats the numbers of larger responses.
+// The result must be equal.
 func TestManyFormattedNumbers(t *testing.T) {
 	t.Parallel()
 	for _, n := range []string{"1000", "1001"} {
@@ -72,7 +72,7 @@ func TestManyFormattedNumbers(t *testing.T) {
 	}
 }
 
-// A member that is wrong about how many numbers it issues is not believed.
+// The command refuses a response with a wrong number of numbers.
 func TestOtherCountThanAskedFor(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -150,7 +150,7 @@ func TestHarmlessCallsAreTriedAgainAfterAChange(t *testing.T) {
 	}
 }
 
-// The operator has to look at the change that another client made meanwhile.
+// The operator must review the change that another client made meanwhile.
 func TestChangesAreNotTriedAgainAfterAnother(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"seq delete orders", "seq create orders --force", "seq update orders --max 9", "seq set orders 5"} {

@@ -8,7 +8,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// When a stream is cut, top says so and since when, and continues with the next address.
+// When a stream breaks, top reports that with the time, and continues with the next address.
 func TestTopContinuesWithTheNextAddress(t *testing.T) {
 	t.Parallel()
 	first, second := newFakeAPI(t), newFakeAPI(t)
@@ -26,7 +26,7 @@ func TestTopContinuesWithTheNextAddress(t *testing.T) {
 	}
 }
 
-// In JSON, each overview is a line, and standard error says that a stream was cut.
+// In JSON, each overview is one line, and standard error reports a broken stream.
 func TestTopInJSON(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
@@ -39,7 +39,7 @@ func TestTopInJSON(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends top as requested, and a refusal at once.
+// Ctrl-C ends top successfully, and a refusal ends it immediately.
 func TestTopEnds(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)

@@ -21,7 +21,7 @@ func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
 	}
 }
 
-// clause begins the help of a flag that is no noun phrase.
+// clause matches the help of a flag that is not a noun phrase.
 var clause = regexp.MustCompile(`^(?i)(what|how|where|when|which|who|whether|for|if|the|an?|from) `)
 
 func TestEveryCommandIsExplained(t *testing.T) {
@@ -57,7 +57,7 @@ func TestEveryCommandIsExplained(t *testing.T) {
 	})
 }
 
-// Examples must stay true: their flags exist.
+// The flags in examples must exist.
 func TestExamplesParse(t *testing.T) {
 	t.Parallel()
 	root := newRoot(newTestApp().Host)
@@ -94,8 +94,8 @@ func TestExamplesParse(t *testing.T) {
 	}
 }
 
-// Commands, flags, variables and keys are a promise: testdata/flags.golden lists them all, so that a change of
-// one is an edit of that file. A flag, its variable and its key have one name.
+// Commands, flags, variables and keys are API: testdata/flags.golden lists all of them, so that each change
+// edits that file. A flag, its variable and its key have one name.
 func TestGoldenFlags(t *testing.T) {
 	t.Parallel()
 	var list strings.Builder

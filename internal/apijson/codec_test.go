@@ -99,7 +99,7 @@ func TestUnmarshal(t *testing.T) {
 	}
 }
 
-// Errors quote nothing long of what was sent, in no field and in no form.
+// Errors quote no long part of the input, in any field or form.
 func TestErrorsQuoteNothingLong(t *testing.T) {
 	long := strings.Repeat("se cr\\\"et", 9)
 	for _, text := range []string{
@@ -123,8 +123,8 @@ func TestErrorsQuoteNothingLong(t *testing.T) {
 	}
 }
 
-// FuzzUnmarshal checks that JSON of the API is proto JSON in all but the words: what protojson
-// reads, Unmarshal reads as the same message, and it reads every message that Marshal writes.
+// FuzzUnmarshal checks that JSON of the API is proto JSON except for the words. Unmarshal reads every input that protojson
+// reads as the same message, and every message that Marshal writes.
 func FuzzUnmarshal(f *testing.F) {
 	for _, text := range []string{
 		`{"sequence":{"name":"a","mode":"strict","reset":"daily","max":"9","next":null},"force":true}`,

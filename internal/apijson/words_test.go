@@ -39,7 +39,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// enums returns every enum of the package, of which those in messages are not part of any JSON.
+// enums returns every enum of the package. The enums in messages are not part of any JSON.
 func enums() (all, inMessages []protoreflect.EnumDescriptor) {
 	var nested func(messages protoreflect.MessageDescriptors)
 	nested = func(messages protoreflect.MessageDescriptors) {
@@ -60,7 +60,7 @@ func enums() (all, inMessages []protoreflect.EnumDescriptor) {
 	return append(all, inMessages...), inMessages
 }
 
-// TestWordsAreDistinct checks every enum of the package: its first value is the unspecified one, and its
+// TestWordsAreDistinct checks that the first value of every enum is the unspecified value, and that its
 // words differ from each other and from the names of its values.
 func TestWordsAreDistinct(t *testing.T) {
 	all, _ := enums()
@@ -87,7 +87,7 @@ func TestWordsAreDocumented(t *testing.T) {
 	}
 	all, inMessages := enums()
 	for _, d := range all {
-		if slices.Contains(inMessages, d) { // of options of the protos
+		if slices.Contains(inMessages, d) { // enums of proto options
 			continue
 		}
 		var words []string

@@ -69,7 +69,7 @@ func TestReadReturnsWhatWasWritten(t *testing.T) {
 	}
 }
 
-// oneLine fails unless the error is one of those that Read promises, on one line.
+// oneLine fails unless the error is one of the documented errors of Read, on one line.
 func oneLine(t *testing.T, what string, err error) {
 	t.Helper()
 	known := errors.Is(err, backup.ErrForeign) || errors.Is(err, backup.ErrDamaged) || errors.Is(err, backup.ErrFuture)
@@ -103,7 +103,7 @@ func TestReadRefusals(t *testing.T) {
 		return written(t, h)
 	}
 	future := written(t, header())
-	future[11]++ // the version of the format
+	future[11]++ // version of the format
 	for name, tc := range map[string]struct {
 		file []byte
 		want error
@@ -128,7 +128,7 @@ func TestReadRefusals(t *testing.T) {
 	}
 }
 
-// The advice for a data directory of a newer version is another.
+// The advice differs from the advice for a data directory of a newer version.
 func TestReadNamesTheVersionsOfAFutureState(t *testing.T) {
 	t.Parallel()
 	file := written(t, header())
@@ -138,7 +138,7 @@ func TestReadNamesTheVersionsOfAFutureState(t *testing.T) {
 	}
 }
 
-// A path of the file for now tells nothing to people.
+// The error does not contain the temporary name of the file.
 func TestCreateNamesTheFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -160,8 +160,8 @@ func TestCreateNamesTheFile(t *testing.T) {
 	}
 }
 
-// FuzzRead checks that Read ends, without a panic, and accepts only what Write writes. With forged, the sum is made to
-// fit, so that what the sum protects is read too.
+// FuzzRead checks that Read returns without a panic, and accepts only the output of Write. With forged, the test corrects the
+// sum, so that Read also reads the content that the sum protects.
 func FuzzRead(f *testing.F) {
 	file := written(f, header())
 	f.Add(file, false)

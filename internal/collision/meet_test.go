@@ -46,7 +46,7 @@ func small(t *rapid.T, label string) *snowflake.Layout {
 	return snowflake.MustNew(snowflake.Spec{Name: "small", Fields: fields, UnitMillis: 1})
 }
 
-// TestMeetEqualsEnumeration compares with all IDs of small layouts, one by one.
+// TestMeetEqualsEnumeration compares Meet with an enumeration of all IDs of small layouts.
 func TestMeetEqualsEnumeration(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		type half struct {

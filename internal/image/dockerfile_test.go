@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// commit is a release to test with.
+// commit is the release of these tests.
 var commit = release{version: "v1.2.3", revision: "4d2f", created: time.Unix(1_700_000_000, 0).UTC(), arch: "arm64"}
 
 // copied is a file or a directory that a Dockerfile copies from its stage "build".
@@ -35,8 +35,7 @@ var (
 	pair     = regexp.MustCompile(`([\w.]+)=("[^"]*"|\S*)`)
 )
 
-// lastStage reads the last stage of a Dockerfile, as built with the arguments. An instruction that it does not know fails
-// the test.
+// lastStage reads the last stage of a Dockerfile, as built with the arguments. An unknown instruction fails the test.
 func lastStage(t *testing.T, text string, args map[string]string) *dockerfile {
 	t.Helper()
 	text = regexp.MustCompile(`(?m)^\s*#.*\n`).ReplaceAllString(text, "")
@@ -148,7 +147,7 @@ func (d *dockerfile) health(rest string) {
 	}
 }
 
-// list reads a list of arguments in JSON: in its other form, a Dockerfile calls a shell, which the image does not have.
+// list reads a list of arguments in JSON. The other form of a command calls a shell, which the image does not have.
 func (d *dockerfile) list(text string) (words []string) {
 	d.t.Helper()
 	if err := json.Unmarshal([]byte(text), &words); err != nil {

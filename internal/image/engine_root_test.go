@@ -23,7 +23,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/network"
 )
 
-// composition is what the test runs of the compose file.
+// composition is the part of the compose file that the test runs.
 type composition struct{ Services map[string]service }
 
 type service struct {
@@ -33,19 +33,19 @@ type service struct {
 	Healthcheck struct{ Test []string }
 }
 
-// engine runs the services of the compose file as a container engine does: each in its own copy of the image's files, with
-// the user, the environment and the command of the image and the service, volumes, a network address and names of others.
+// engine runs the services of the compose file like a container engine. Each service has its own copy of the image's files, the
+// user, the environment and the command of the image and the service, volumes, a network address and the names of the others.
 type engine struct {
 	t       *testing.T
 	image   opened
 	compose composition
 	net     *network.Net
 	dir     string
-	names   []string // "address name" of the containers that run
+	names   []string // "address name" of each running container
 	running map[string]*container
 }
 
-// container is a service that was created.
+// container is a created container of a service.
 type container struct {
 	e    *engine
 	name string
@@ -81,7 +81,7 @@ func newEngine(t *testing.T, image opened) *engine {
 	return e
 }
 
-// create makes the container of a service, with its volumes and the number as part of its address.
+// create creates the container of a service with its volumes. The number is part of its address.
 func (e *engine) create(name string, number int) *container {
 	e.t.Helper()
 	c := &container{e: e, name: name, root: filepath.Join(e.dir, "root-"+name)}
@@ -124,7 +124,7 @@ func (e *engine) create(name string, number int) *container {
 	return c
 }
 
-// mount mounts a volume. A new one gets the owner and the mode of the directory of the image.
+// mount mounts a volume. A new volume gets the owner and the mode of the directory in the image.
 func (e *engine) mount(volume, at string, readOnly bool) {
 	e.t.Helper()
 	if _, err := os.Stat(volume); err != nil {
@@ -184,7 +184,7 @@ func (c *container) start() {
 	c.e.must(c.host.Do(c.cmd.Start))
 }
 
-// stop ends the container, and returns its exit code.
+// stop stops the container and returns its exit code.
 func (c *container) stop(signal syscall.Signal) int {
 	if c.cmd == nil {
 		return 0
@@ -196,7 +196,7 @@ func (c *container) stop(signal syscall.Signal) int {
 	return code
 }
 
-// output returns what the container wrote.
+// output returns the output of the container.
 func (c *container) output() string {
 	text, err := os.ReadFile(c.log.Name())
 	c.e.must(err)
@@ -216,7 +216,7 @@ func (c *container) exec(words ...string) (string, error) {
 	return out.String(), nil
 }
 
-// healthy runs the health check of the service, or that of the image.
+// healthy runs the health check of the service or of the image.
 func (c *container) healthy(ofService bool) error {
 	test := c.e.image.config.Config.Healthcheck.Test
 	if ofService {
@@ -229,7 +229,7 @@ func (c *container) healthy(ofService bool) error {
 	return err
 }
 
-// until waits for a check to succeed.
+// until waits until a check succeeds.
 func (e *engine) until(what string, check func() error) {
 	e.t.Helper()
 	deadline, poll := time.NewTimer(30*time.Second), time.NewTicker(100*time.Millisecond)

@@ -14,7 +14,7 @@ import (
 // inside is set in the environment of the process that runs the tests.
 const inside = "SNOWRAFT_IMAGE_TEST_INSIDE"
 
-// TestMain runs the tests in namespaces of their own: what they start and mount ends with them.
+// TestMain runs the tests in their own namespaces: their processes and mounts end with them.
 func TestMain(m *testing.M) {
 	if os.Getenv(inside) != "" {
 		if err := syscall.Mount("proc", "/proc", "proc", 0, ""); err != nil {

@@ -17,8 +17,7 @@ import (
 	"testing"
 )
 
-// built returns the image of the program for this machine, as container engines read it from the archive that "make image"
-// writes.
+// built returns the image for this machine, as container engines read it from the archive that "make image" writes.
 func built(t *testing.T) opened {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,7 +35,7 @@ func built(t *testing.T) opened {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Skopeo reads archives as Podman does, and checks each digest. It reads OCI's form and Docker's.
+	// Skopeo reads archives like Podman, and checks each digest. It reads the OCI form and the Docker form.
 	for _, form := range []string{"oci-archive:", "docker-archive:"} {
 		copied := exec.CommandContext(t.Context(), "skopeo", "copy", "--quiet", "--insecure-policy", "--override-arch", runtime.GOARCH, form+archive, "dir:"+t.TempDir())
 		if out, err := copied.CombinedOutput(); err != nil {
@@ -52,11 +51,11 @@ func built(t *testing.T) opened {
 	return open(t, r, content)
 }
 
-// TestComposeRunsTheImage runs the services of the compose file in the image. No container engine is involved.
+// TestComposeRunsTheImage runs the services of the compose file in the image, without a container engine.
 func TestComposeRunsTheImage(t *testing.T) {
 	e := newEngine(t, built(t))
 	secret := e.create("secret", 9)
-	for range 2 { // the second start keeps the secret of the first
+	for range 2 { // the second start keeps the secret
 		secret.start()
 		if code := secret.stop(0); code != 0 {
 			t.Fatalf("the service secret exits with code %d", code)
@@ -68,7 +67,7 @@ func TestComposeRunsTheImage(t *testing.T) {
 
 	members := []*container{e.create("a", 1), e.create("b", 2), e.create("c", 3)}
 	a, b, c := members[0], members[1], members[2]
-	c.start() // alone: it knows no address of the others yet
+	c.start() // alone: no address of another member is known yet
 	e.until("the first member is healthy before there is a cluster", func() error { return c.healthy(false) })
 	if c.healthy(true) == nil {
 		t.Error("the first member is ready before there is a cluster")
@@ -90,7 +89,7 @@ func TestComposeRunsTheImage(t *testing.T) {
 	e.play(a)
 	e.scrape()
 
-	// A gateway in the same image. Its HTTP port is plain, and it has no token yet.
+	// A gateway runs in the same image. Its HTTP port is plain, and it has no token yet.
 	e.compose.Services["gateway"] = service{Command: []string{"gateway", "--members", "a:7700"}}
 	gateway := e.create("gateway", 4)
 	gateway.start()
@@ -99,7 +98,7 @@ func TestComposeRunsTheImage(t *testing.T) {
 		t.Errorf("the gateway exits with code %d, or is healthy after that", code)
 	}
 
-	// Without quorum, a member cannot issue IDs for long, and must not be replaced for that.
+	// Without quorum, a member cannot issue IDs for long. Its health check must still succeed, so that it is not replaced.
 	for _, m := range []*container{a, b} {
 		if code := m.stop(syscall.SIGTERM); code != 0 {
 			t.Errorf("member %s exits with code %d", m.name, code)
@@ -115,7 +114,7 @@ func TestComposeRunsTheImage(t *testing.T) {
 	}
 }
 
-// play runs what docs/docker.md runs in the container of a member of the compose file.
+// play runs the commands of docs/docker.md in the container of a member of the compose file.
 func (e *engine) play(c *container) {
 	e.t.Helper()
 	page, err := os.ReadFile("../../docs/docker.md")
@@ -141,7 +140,7 @@ func (e *engine) scrape() {
 	log, err := os.Create(filepath.Join(e.dir, "prometheus.log"))
 	e.must(err)
 	defer func() { _ = log.Close() }()
-	const address = "127.0.0.1:9090" // of this network namespace
+	const address = "127.0.0.1:9090" // address in this network namespace
 	prometheus := exec.CommandContext(e.t.Context(), "prometheus", "--config.file=../../deploy/prometheus/prometheus.yaml",
 		"--storage.tsdb.path="+e.t.TempDir(), "--web.listen-address="+address)
 	prometheus.Stdout, prometheus.Stderr = log, log

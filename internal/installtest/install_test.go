@@ -17,18 +17,18 @@ import (
 // limit is the time from a bare machine to the first ID of three secured members.
 const limit = 5 * time.Minute
 
-// firstID is the section that ends with that ID.
+// firstID is the section that ends with the first ID.
 const firstID = "Three secured members on Debian"
 
-// sections are those that the page plays.
+// sections lists the sections with commands.
 var sections = []string{"Verify", firstID, "Archive", "Upgrade", "Remove"}
 
 // TestInstallPage runs all commands in console blocks of docs/install.md, from top to bottom, on the machines of their
-// prompts. They must succeed and print what the page says. Instead of what a reader does, the test
+// prompts. The commands must succeed and print the output on the page. Unlike a reader, the test
 //
 //   - copies the files of dist to the machines, because they come from a network that these machines do not have;
 //   - uses the version of these files instead of the page's;
-//   - copies files between the machines by itself where the page says scp, because the machines have no SSH server.
+//   - copies files between the machines without scp, because the machines have no SSH server.
 //
 // The machines are containers: they have the kernel of this machine, and each has its own systemd, users, files, processes
 // and network address.
@@ -50,7 +50,7 @@ func TestInstallPage(t *testing.T) {
 	}
 
 	var env, played []string
-	written := "no version" // on the page
+	written := "no version" // version on the page
 	began, took := time.Now(), time.Duration(0)
 	for _, s := range steps {
 		if shown, ok := strings.CutPrefix(s.command, "version="); ok {
@@ -99,7 +99,7 @@ func release(t *testing.T) (version string, paths []string) {
 	return version, paths
 }
 
-// do does what a line of the page says.
+// do runs a command line of the page.
 func (m *machine) do(t *testing.T, all map[string]*machine, env []string, command string) (string, error) {
 	t.Helper()
 	if c := copies.FindStringSubmatch(command); c != nil {

@@ -18,11 +18,11 @@ import (
 	"github.com/snowraft/snowraft/jepsen/network"
 )
 
-// domain is that of the machines on the page.
+// domain is the domain of the machines on the page.
 const domain = "example.net"
 
-// A machine is a bare Debian machine: a container with systemd as its first process, a network address and files of its
-// own over the files that Debian installs.
+// machine is a bare Debian machine: a container with systemd as its first process, its own network address, and its
+// own files over the files that Debian installs.
 type machine struct {
 	name string
 	root string // directory with its files
@@ -30,7 +30,7 @@ type machine struct {
 	init string // PID of its systemd here
 }
 
-// machines boots a machine per letter. Each knows the names of all.
+// machines boots one machine per letter. Each machine knows the names of all machines.
 func machines(t *testing.T, base, letters string) map[string]*machine {
 	t.Helper()
 	network, err := network.New(t.Context())
@@ -72,8 +72,8 @@ func machines(t *testing.T, base, letters string) map[string]*machine {
 	return all
 }
 
-// names returns the file with the names of all machines. As in a file that Debian's installer writes, the machine's own
-// name is that of a loopback address.
+// names returns the hosts file with the names of all machines. As in the file that Debian's installer writes, the machine's own
+// name belongs to a loopback address.
 func (m *machine) names(all map[string]*machine) string {
 	lines := "127.0.0.1 localhost\n"
 	for _, other := range all {
@@ -126,7 +126,7 @@ func (m *machine) boot(t *testing.T) {
 	})
 }
 
-// run runs a command as root's shell does and returns all that it prints.
+// run runs a command in a shell of root and returns its output.
 func (m *machine) run(ctx context.Context, env []string, command string) (string, error) {
 	cmd := exec.CommandContext(ctx, "nsenter", "--target", m.init, "--all", "--root", "--wd", "env", "-i", "-C", "/root", "HOME=/root", "TERM=dumb",
 		"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")

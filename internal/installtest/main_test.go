@@ -17,11 +17,11 @@ import (
 // runs the tests.
 const baseVariable = "SNOWRAFT_INSTALL_TEST_BASE"
 
-// packages are those that the files of a bare machine have in addition to Debian's required ones: its init system, which
+// packages lists the packages of a bare machine in addition to Debian's required packages: the init system, which
 // every installation of Debian has.
 const packages = "systemd-sysv"
 
-// TestMain runs the tests in namespaces of their own. When the tests end, in whatever way, the kernel removes their
+// TestMain runs the tests in their own namespaces. When the tests end, even by a crash, the kernel removes their
 // machines, mounts and networks.
 func TestMain(m *testing.M) {
 	if os.Getenv(baseVariable) != "" {

@@ -28,7 +28,7 @@ func parse(text string) ([]step, error) {
 		steps   []step
 		section string
 		inside  string // kind of block
-		indent  string // of the block
+		indent  string // indentation of the block
 		fresh   bool   // no command in this block yet
 	)
 	for line := range strings.Lines(text) {
@@ -71,7 +71,7 @@ func parse(text string) ([]step, error) {
 	return steps, nil
 }
 
-// matches reports whether a command printed the output that the page shows, where IDs differ and "…" stands for any text.
+// matches reports whether a command printed the output that the page shows. IDs may differ, and "…" stands for any text.
 func matches(shown, printed string) bool {
 	p := regexp.QuoteMeta(shown)
 	p = regexp.MustCompile(`\b[1-9][0-9]{17}\b`).ReplaceAllString(p, `[1-9][0-9]{17}`)

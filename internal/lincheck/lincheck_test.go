@@ -22,7 +22,7 @@ func read(began, ended int, last int64) lincheck.Call {
 	return lincheck.Call{By: "a", Began: at(began), Ended: at(ended), Last: last, Read: true}
 }
 
-// checkers are the two that decide the same.
+// checkers holds the two checkers of the same property.
 var checkers = map[string]func([]lincheck.Call) error{
 	"order":  lincheck.CheckOrder,
 	"linear": func(calls []lincheck.Call) error { return lincheck.CheckLinear(calls, 1000, time.Minute) },
@@ -33,7 +33,7 @@ func TestPlantedViolations(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		bad  bool
-		more []lincheck.Call // beside 1 to 3, 4 and 10 to 19, the last two of which overlap
+		more []lincheck.Call // in addition to 1 to 3, 4 and 10 to 19; the last two overlap
 	}{
 		{"nothing more", false, nil},
 		{"a gap", false, []lincheck.Call{next(70, 80, 100, 100)}},
@@ -77,7 +77,7 @@ func TestPlantedViolations(t *testing.T) {
 	}
 }
 
-// sound is a history of many clients, as a counter that skips some numbers makes it.
+// sound returns a history of many clients of a counter that skips some numbers.
 func sound(r *rand.Rand, calls int) []lincheck.Call {
 	var all []lincheck.Call
 	number, now := int64(0), 0
@@ -94,8 +94,8 @@ func sound(r *rand.Rand, calls int) []lincheck.Call {
 	return all
 }
 
-// TestBothCheckersAgree gives random histories to both, and the same ones with two
-// numbers exchanged, which may make them unsound.
+// TestBothCheckersAgree checks random histories with both checkers, also after an exchange of two
+// numbers, which may make a history unsound.
 func TestBothCheckersAgree(t *testing.T) {
 	t.Parallel()
 	unsound := 0
@@ -125,7 +125,7 @@ func TestBothCheckersAgree(t *testing.T) {
 	}
 }
 
-// TestSlices has a violation in the last slice.
+// TestSlices checks a history with a violation in the last slice.
 func TestSlices(t *testing.T) {
 	t.Parallel()
 	calls := sound(rand.New(rand.NewPCG(1, 1)), 10_000)
@@ -139,7 +139,7 @@ func TestSlices(t *testing.T) {
 	}
 }
 
-// TestSlicesStartAnew has a violation that lies between two slices: only who sees all
+// TestSlicesStartAnew checks a history with a violation between two slices: only a check of all
 // calls at once finds it.
 func TestSlicesStartAnew(t *testing.T) {
 	t.Parallel()

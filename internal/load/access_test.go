@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// serveTLS answers each connection by a function over TLS, and returns the address and what a client needs.
+// serveTLS calls serve for each TLS connection, and returns the address and the configuration for clients.
 func serveTLS(t *testing.T, serve func(net.Conn)) (string, *tls.Config) {
 	t.Helper()
 	s := httptest.NewTLSServer(nil) // for its certificate
@@ -47,7 +47,7 @@ func TestRedisSendsTokenFirstOverTLS(t *testing.T) {
 	address, config := serveTLS(t, func(conn net.Conn) {
 		in := bufio.NewReader(conn)
 		var words []string
-		for range 5 { // of AUTH and its argument
+		for range 5 { // lines of AUTH and its argument
 			line, err := in.ReadString('\n')
 			if err != nil {
 				return

@@ -2,8 +2,8 @@ package load
 
 import "testing"
 
-// BenchmarkReceipt is what the check costs for each number: of batches of packed IDs,
-// and of single numbers that many clients get in turns.
+// BenchmarkReceipt measures the cost of the check per number, for batches of packed IDs
+// and for single numbers that many clients get in turns.
 func BenchmarkReceipt(b *testing.B) {
 	b.Run("packed", func(b *testing.B) {
 		const batch, tick = 10_000, 1 << 22

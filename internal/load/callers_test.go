@@ -20,7 +20,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// outcome is what a call brought.
+// outcome returns the results of a call.
 func outcome(t *testing.T, c Caller) (numbers uint64, held []Span, reason string) {
 	t.Helper()
 	seen := NewSeen(1, DefaultSpans)
@@ -41,7 +41,7 @@ func expect(t *testing.T, name string, c Caller, want string) {
 	}
 }
 
-// fakeIDs answers with what a test has prepared.
+// fakeIDs answers with the ranges that a test has prepared.
 type fakeIDs struct {
 	snowraftv1.IdServiceClient
 	snowraftv1.SequenceServiceClient

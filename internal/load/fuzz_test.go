@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// FuzzAnswers holds the readers of answers to what servers may send: they end, and
-// count no more numbers than there is room for.
+// FuzzAnswers checks that the readers of answers return for any input, and
+// count no more numbers than the input can hold.
 func FuzzAnswers(f *testing.F) {
 	f.Add([]byte(":5\r\n:-6\r\n"))
 	f.Add([]byte("-CLOCK_BEHIND by 5 s\r\n:7\r\n"))

@@ -14,10 +14,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// timers are pauses within synthetic time.
+// timers returns pauses that work in synthetic time.
 func timers() (func(context.Context, time.Duration), func()) { return pauseByTimer, func() {} }
 
-// after is a client whose calls take that long and bring one number each.
+// after returns a client whose calls take d and get one number each.
 func after(d time.Duration, next *atomic.Uint64) Caller {
 	return CallerFunc(func(ctx context.Context, got *Receipt) error {
 		pauseByTimer(ctx, d)
@@ -54,7 +54,7 @@ func TestClosedLoop(t *testing.T) {
 	})
 }
 
-// A server that stalls for a second is charged for all calls that were due in it.
+// A server that stalls for one second is charged for all calls that were due in that second.
 func TestOpenLoopCountsFromWhenACallWasDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
@@ -81,7 +81,7 @@ func TestOpenLoopCountsFromWhenACallWasDue(t *testing.T) {
 	})
 }
 
-// Calls that nobody was free to make count with what they waited.
+// Calls that no client was free to make count with their waiting time.
 func TestOpenLoopBeyondWhatTheServerCan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var next atomic.Uint64
@@ -131,7 +131,7 @@ func TestFailuresAreCountedByReason(t *testing.T) {
 	})
 }
 
-// Whoever interrupts a run gets what was measured, without the calls that were cut off.
+// An interrupted run returns its measurements without the interrupted calls.
 func TestInterrupted(t *testing.T) {
 	for _, rate := range []float64{0, 10} {
 		synctest.Test(t, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// The pause of this system ends in time, and at once when nothing is to be waited for.
+// The pause of this system ends in time, and immediately for a duration of 0.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	pause, done := newPause()

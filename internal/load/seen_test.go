@@ -35,7 +35,7 @@ func TestDuplicatesAreFound(t *testing.T) {
 	}
 }
 
-// The check agrees with a set, however the spans come and wherever they are merged.
+// The check agrees with a set, regardless of the order and the merges of the spans.
 func TestDuplicatesAsInASet(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -69,7 +69,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	const limit = 1000
 	s := NewSeen(1, limit)
 	for i := range uint64(10 * limit) {
-		s.Add([]Span{{2 * i, 2 * i}}) // nothing joins
+		s.Add([]Span{{2 * i, 2 * i}}) // no spans join
 	}
 	if held := s.held(); held > limit {
 		t.Errorf("%d spans are held, expected at most %d", held, limit)
@@ -80,8 +80,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// Numbers that fill the gaps between those of others take no memory: those of many
-// clients do, in the end.
+// Numbers that fill the gaps between other numbers take no memory. The numbers of many
+// clients fill all gaps in the end.
 func TestNeighboursJoin(t *testing.T) {
 	t.Parallel()
 	const clients, each = 64, 10_000

@@ -15,7 +15,7 @@ import (
 	"github.com/snowraft/snowraft/internal/race"
 )
 
-// nowhere returns a handler that is enabled and writes nowhere.
+// nowhere returns an enabled handler that discards records.
 func nowhere() slog.Handler {
 	return slog.NewTextHandler(struct{ io.Writer }{io.Discard}, nil)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/snowraft/snowraft/internal/places"
 )
 
-// Connections that say nothing neither keep others out, nor does one more end those that spoke.
+// Silent connections do not exclude other connections, and another connection does not evict those that spoke.
 func TestListener(t *testing.T) {
 	t.Parallel()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
@@ -46,7 +46,7 @@ func TestListener(t *testing.T) {
 	silent := dial()
 	<-accepted
 	speak()
-	_, server := speak() // instead of the silent one
+	_, server := speak() // replaces the silent connection
 	if _, err := silent.Read(make([]byte, 1)); err == nil {
 		t.Error("the silent connection is open")
 	}
@@ -57,5 +57,5 @@ func TestListener(t *testing.T) {
 	if err := server.Close(); err != nil {
 		t.Error(err)
 	}
-	speak() // in the place of the one that was closed
+	speak() // takes the place of the closed connection
 }

@@ -42,10 +42,10 @@ func TestPlacesOfOneAddress(t *testing.T) {
 	p.none(at("192.0.2.1"))
 	p.take(at("2001:db8::1"), nil)
 	p.take(at("2001:db8::2:0:0:1"), nil)
-	p.none(at("192.0.2.2")) // all four are taken
+	p.none(at("192.0.2.2")) // all four places are taken
 	first.Release()
-	first.Release()           // which changes nothing
-	p.none(at("2001:db8::3")) // of the network that has two
+	first.Release()           // no effect
+	p.none(at("2001:db8::3")) // its network has two places
 	p.take(at("192.0.2.2"), nil)
 	p.none(at("192.0.2.3"))
 }
@@ -61,7 +61,7 @@ func TestPlacesInsideProcess(t *testing.T) {
 	p.none(b.RemoteAddr())
 }
 
-// A silent connection makes way: the oldest one of the address that has the most, but not for an address that has its share.
+// A new connection evicts the oldest silent connection of the address that has the most, unless its own address has its share.
 func TestSilentMakesWay(t *testing.T) {
 	t.Parallel()
 	p := kit{t, places.New(4, 2)}
@@ -85,7 +85,7 @@ func TestSilentMakesWay(t *testing.T) {
 	take("b3", "192.0.2.2")
 	expect("b1") // not a3: the address has its share
 	take("a4", "192.0.2.1")
-	expect("a3") // not b2, though that address has the most: this one has its share
+	expect("a3") // not b2, though its address has the most: 192.0.2.1 has its share
 	c1 := take("c1", "192.0.2.3")
 	expect("b2") // not a4
 	c1.Spoke()
@@ -104,9 +104,8 @@ func TestSilentMakesWay(t *testing.T) {
 	}
 }
 
-// Hosts that open silent connections without an end do not end the one of another host, nor does a network of IPv6 hosts.
-// However many addresses others come from, silent connections from a favored one stay and get places. Among themselves, they make
-// way as others do.
+// Silent connections from a favored address stay and get places, regardless of the number of other addresses. A connection from
+// a favored address can evict them.
 func TestFavoredStay(t *testing.T) {
 	t.Parallel()
 	p := kit{t, places.New(4, 2)}
@@ -120,7 +119,7 @@ func TestFavoredStay(t *testing.T) {
 		from(ip)
 	}
 	from("192.0.2.1")
-	from("192.0.2.1") // its share
+	from("192.0.2.1") // share of the address
 	for range 2 {
 		if ip := <-evicted; ip == "192.0.2.1" {
 			t.Error("a favored connection made way for another")
@@ -143,7 +142,7 @@ func TestFavoredStay(t *testing.T) {
 	first.Release()
 	kept := []*places.Place{from("192.0.2.1"), from("192.0.2.1")}
 	p.none(at("198.51.100.1"))
-	for i := range 300 { // later ones displace it
+	for i := range 300 { // later addresses displace it
 		kept[0].Release()
 		kept[0] = p.take(at(fmt.Sprintf("2001:db8:%x::1", i)), nil)
 		kept[0].Favor()
@@ -169,7 +168,7 @@ func TestFewSilentStay(t *testing.T) {
 			p.take(&net.TCPAddr{IP: append(net.ParseIP("2001:db8::")[:14:14], byte(i>>8), byte(i)), Port: i}, func() {})
 			heard.Heard()
 		}
-		synctest.Wait() // evictions have goroutines of their own
+		synctest.Wait() // evictions run in their own goroutines
 		slow.Spoke()
 		heard.Release()
 	})
@@ -183,7 +182,7 @@ func TestSpokenStays(t *testing.T) {
 	p.none(at("192.0.2.2"))
 }
 
-// idler has been idle since a time; the zero time is busy.
+// idler has been idle since a time; the zero time means busy.
 type idler struct{ since time.Time }
 
 func (i *idler) Idle() time.Duration {
@@ -193,7 +192,7 @@ func (i *idler) Idle() time.Duration {
 	return time.Since(i.since)
 }
 
-// crowd takes places with idlers, whose evictions it reports by name.
+// crowd takes places with idlers, and reports their evictions by name.
 type crowd struct {
 	kit
 	evicted chan string
@@ -225,7 +224,7 @@ func (c crowd) expect(name string) {
 	}
 }
 
-// A token has a quarter of the places. Of its own connections, one that is idle makes way for it.
+// A token has a quarter of the places. Beyond that share, a connection of the token evicts an idle connection of the token.
 func TestPlacesOfOneToken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -267,7 +266,7 @@ func TestReleaseReturnsShareOfToken(t *testing.T) {
 	}
 }
 
-// In full places the connection that has been idle for longest makes way, and none that is busy or was a minute ago.
+// If all places are taken, a new connection evicts the one with the longest idle time, but none that was busy within a minute.
 func TestIdleMakesWay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -286,7 +285,7 @@ func TestIdleMakesWay(t *testing.T) {
 		c.expect("older")
 		c.none(at("192.0.2.4"))
 		time.Sleep(time.Second)
-		younger.since = time.Now() // has had a request since
+		younger.since = time.Now() // had a request in the meantime
 		c.none(at("192.0.2.4"))
 		busy.since = time.Now()
 		time.Sleep(places.IdleLimit)

@@ -25,7 +25,7 @@ func TestClassify(t *testing.T) {
 		retry  time.Duration
 	}{
 		{&allocator.WindowEndedError{Until: now, Cause: errors.New("no quorum")}, codes.Unavailable, WindowEnded, RetrySoon},
-		// What a lane waits for in the background is not the caller's deadline.
+		// The deadline of a lane's background call is not the caller's deadline.
 		{&allocator.WindowEndedError{Cause: context.DeadlineExceeded}, codes.Unavailable, WindowEnded, RetrySoon},
 		{&allocator.WorkersExhaustedError{Layout: "l", RetryAt: now.Add(3 * time.Second)}, codes.ResourceExhausted, WorkersExhausted, 3 * time.Second},
 		{&allocator.WorkersExhaustedError{Layout: "l", RetryAt: now.Add(-time.Hour)}, codes.ResourceExhausted, WorkersExhausted, time.Millisecond},

@@ -14,7 +14,7 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// overTheWire is what the other end makes of an error.
+// overTheWire returns an error as the other end of a connection receives it.
 func overTheWire(e *Error) error { return status.FromProto(e.GRPCStatus().Proto()).Err() }
 
 func TestErrorSurvivesTheWire(t *testing.T) {

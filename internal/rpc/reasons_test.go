@@ -57,7 +57,7 @@ func TestMetadataIsDocumented(t *testing.T) {
 	}
 }
 
-// The table in docs/errors.md is the one of this package. "go test ./internal/rpc -update" rewrites it.
+// The table in docs/errors.md must equal the table of this package. "go test ./internal/rpc -update" rewrites it.
 func TestDocsHaveReasons(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("\n| reason | gRPC code | meaning | repeat | what to do | Redis prefix |\n|---|---|---|---|---|---|\n")
@@ -122,7 +122,7 @@ func TestEveryConstantHasRow(t *testing.T) {
 	}
 }
 
-// constantOf returns the name of the constant of a reason that an expression is, as seen from this package or another.
+// constantOf returns the name of the reason constant in an expression of this package or another; empty if there is none.
 func constantOf(e ast.Expr, names map[string]string) string {
 	name := ""
 	switch e := e.(type) {
@@ -139,7 +139,7 @@ func constantOf(e ast.Expr, names map[string]string) string {
 	return name
 }
 
-// A reason is produced by a call of NewError, or by a row that pairs it with an error.
+// A call of NewError, or a row that pairs the reason with an error, produces a reason.
 func TestEveryReasonIsProduced(t *testing.T) {
 	names := constants(t)
 	missing := maps.Clone(names)
@@ -176,15 +176,15 @@ func isNewError(call *ast.CallExpr) bool {
 	return false
 }
 
-// Errors that leave a process are made by NewError, whose reason is a constant, so they have a row. The few others
-// are listed: contexts, and what carries the code of another error on.
+// NewError, called with a constant reason, makes the errors that leave a process, so they have a row. The test lists the few
+// others: errors of contexts, and errors with the code of another error.
 func TestErrorsComeFromTheTable(t *testing.T) {
 	names := constants(t)
 	allowed := map[string]int{
-		"internal/rpc/classify.go":  3, // contexts; a row of the table there
-		"internal/rpc/errors.go":    2, // an error that came over gRPC; the status of an error
+		"internal/rpc/classify.go":  3, // contexts; a row of its table
+		"internal/rpc/errors.go":    2, // an error from gRPC; the status of an error
 		"internal/rpc/reasons.go":   1, // NewError itself
-		"server/wire/errors.go":     1, // a row of the table there
+		"server/wire/errors.go":     1, // a row of its table
 		"server/web/refuse.go":      2, // a context's error; a status without a reason
 		"server/web/gateway.go":     1, // becomes INVALID_ARGUMENT below
 		"server/frontend/health.go": 1, // a context's error
@@ -225,7 +225,7 @@ func TestErrorsComeFromTheTable(t *testing.T) {
 func TestErrorsOfTheDomainHaveReasons(t *testing.T) {
 	halts := []string{"fsm.ErrHalted", "fsm.ErrCorrupt", "fsm.ErrUnknownCommand", "cluster.ErrRemoved", "cluster.ErrSecured", "cluster.ErrDuplicate"} // the process exits, or does not start
 
-	parsed := []string{"snowflake.ErrSyntax", "sequence.ErrInvalidPeriod"} // of texts, which members do not parse
+	parsed := []string{"snowflake.ErrSyntax", "sequence.ErrInvalidPeriod"} // errors of texts that members do not parse
 	var rows strings.Builder
 	for path, file := range sources(t, "internal/rpc", "server/wire") {
 		if path == "internal/rpc/classify.go" || path == "server/wire/errors.go" {

@@ -57,11 +57,11 @@ func TestEveryMethodHasRule(t *testing.T) {
 
 var (
 	rights = []string{"any", "member", "ids:issue", "seq:next", "seq:read", "seq:admin", "worker:lease", "cluster:read", "cluster:admin", "tokens:admin", "tokens:verify"}
-	// audited are the rights of administrative calls.
+	// audited lists the rights of administrative calls.
 	audited = []string{"seq:admin", "cluster:admin", "tokens:admin"}
 )
 
-// check returns the mistake of a rule; empty if there is none.
+// check returns the mistake in a rule; empty for a correct rule.
 func (r *Rule) check() string {
 	switch {
 	case r.GetWhere() == snowraftv1.MethodRule_WHERE_UNSPECIFIED || r.GetRepeat() == snowraftv1.MethodRule_REPEAT_UNSPECIFIED:
@@ -161,8 +161,8 @@ func TestHeldRequestClockAdvances(t *testing.T) {
 	RuleOf(snowraftv1.WorkerService_ReleaseWorker_FullMethodName).Hold(&snowraftv1.ReleaseWorkerRequest{})(time.Second)
 }
 
-// Requests of changes are refused if they have a field that this build does not know, and no message that they consist
-// of contains itself, which would leave the depth of that search to the caller.
+// Change requests with a field that this build does not know are refused. No message in such a request contains itself,
+// otherwise the caller could choose the depth of the search for unknown fields.
 func TestChangesRefuseUnknownFields(t *testing.T) {
 	changes := 0
 	for r := range Rules() {
@@ -205,7 +205,7 @@ func TestChangesRefuseUnknownFields(t *testing.T) {
 	}
 }
 
-// bounded reports whether a message, which is part of others, contains none of them and no map.
+// bounded reports whether a message, which is part of the messages of, contains none of them and no map.
 func bounded(m protoreflect.MessageDescriptor, of []protoreflect.FullName) bool {
 	if slices.Contains(of, m.FullName()) || m.IsMapEntry() {
 		return false
@@ -219,7 +219,7 @@ func bounded(m protoreflect.MessageDescriptor, of []protoreflect.FullName) bool 
 	return true
 }
 
-// The text of a token or a secret in any field of an audited request is refused, and the error does not repeat it.
+// An audited request with the text of a token or a secret in any field is refused. The error does not repeat the text.
 func TestAuditedRequestsHaveNoSecrets(t *testing.T) {
 	text := trust.Token{ID: 7, Secret: trust.NewTokenSecret()}.Text()
 	for _, c := range []struct {
@@ -247,10 +247,10 @@ func TestReplyHasType(t *testing.T) {
 	}
 }
 
-// The table of rules in docs/grpc.md is the one of the protos. "go test ./internal/rpc -update" rewrites it.
+// The table of rules in docs/grpc.md must equal the rules in the protos. "go test ./internal/rpc -update" rewrites it.
 func TestDocsHaveRules(t *testing.T) { docsHave(t, "../../docs/grpc.md", "rules", ruleTable()) }
 
-// docsHave compares the table of a page, between its marks, with the one that the code has.
+// docsHave compares the table between the marks of a page with want.
 func docsHave(t *testing.T, path, mark, want string) {
 	t.Helper()
 	begin, end := "<!-- "+mark+" -->\n", "<!-- end of "+mark+" -->\n"
@@ -288,7 +288,7 @@ func ruleTable() string {
 	var rows []string
 	for r := range Rules() {
 		service, ok := strings.CutPrefix(r.Method, "/snowraft.v1.")
-		if !ok { // what only members call is not on the page
+		if !ok { // the page omits methods that only members call
 			continue
 		}
 		service, method, _ := strings.Cut(service, "/")

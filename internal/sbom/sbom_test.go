@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// write runs the program on this test's own program and returns what it writes.
+// write runs the program on the binary of this test and returns its output.
 func write(t *testing.T) (bom, licenses []byte) {
 	t.Helper()
 	self, err := os.Executable()
@@ -34,7 +34,7 @@ func write(t *testing.T) (bom, licenses []byte) {
 // object is a JSON object that the schema of CycloneDX 1.6 describes.
 type object map[string]any
 
-// has checks that an object has the required keys, and no others than these and the optional ones.
+// has checks that an object has all required keys, and only required and optional keys.
 func (o object) has(t *testing.T, required, optional string) {
 	t.Helper()
 	for key := range strings.FieldsSeq(required) {

@@ -6,7 +6,7 @@ import (
 	"github.com/snowraft/snowraft/internal/testlog"
 )
 
-// TestOutputOutlivesItsTest writes after the end of a test, which would panic on the test's own output.
+// TestOutputOutlivesItsTest writes after the end of a test. A write to the test's own output would panic.
 func TestOutputOutlivesItsTest(t *testing.T) {
 	t.Parallel()
 	var out *testlog.Output

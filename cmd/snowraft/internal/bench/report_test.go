@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file")
 
-// TestBenchReports holds what is printed of a run.
+// TestBenchReports checks the printed reports of runs.
 func TestBenchReports(t *testing.T) {
 	t.Parallel()
 	latency := hdrhistogram.New(1, time.Hour.Nanoseconds(), 3)
@@ -94,7 +94,7 @@ func TestProgressLine(t *testing.T) {
 	}
 }
 
-// What takes less than a microsecond is not written as nothing.
+// The text of a latency below a microsecond is not zero.
 func TestBenchLatencyHasDigits(t *testing.T) {
 	t.Parallel()
 	for want, l := range map[string]latency{

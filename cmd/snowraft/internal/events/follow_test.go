@@ -15,7 +15,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// script answers one call after another.
+// script holds the answers to successive calls.
 type script struct {
 	snowraftv1.ViewServiceClient
 	answers []func() (*snowraftv1.ListEventsResponse, error)

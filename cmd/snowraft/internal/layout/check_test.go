@@ -44,9 +44,9 @@ func TestMeet(t *testing.T) {
 	}{
 		{"--preset twitter --since 2019-06-01T00:00:00Z --until 2019-06-30T00:00:00Z", "default", "2033-07", "2033-08"},
 		{"--preset twitter", "default", "2026-11", "2041-01"},
-		{"--preset twitter", "twitter", "", ""}, // continues behind the last ID
+		{"--preset twitter", "twitter", "", ""}, // continues after the last ID
 		{"--preset twitter --until 2026-11-24T00:00:00Z", "twitter", "2026-11", "2026-11"},
-		{"--preset twitter --datacenter 1 --until 2080-01-01T00:00:00Z", "twitter", "", ""}, // the cluster's is 0
+		{"--preset twitter --datacenter 1 --until 2080-01-01T00:00:00Z", "twitter", "", ""}, // the cluster has datacenter 0
 		{"--preset twitter --until 2012-01-01T00:00:00Z", "default", "", ""},
 		{"--preset mastodon", "default", "", ""},
 		{"--preset sonyflake", "default", "2026-11", "2029-11"},
@@ -68,7 +68,7 @@ func TestSuggest(t *testing.T) {
 		"--preset twitter --datacenter 0 --until 2080-01-01T00:00:00Z": "snowraft layout create NAME --preset twitter --datacenter 1",
 		"--preset discord": "snowraft layout create NAME --fields time:41,worker:10,sequence:12 --epoch 2014-12-31T00:00:00Z",
 		"--fields time:40,sequence:4,worker:12 --unit 10ms --epoch 2020-01-01T00:00:00Z": "snowraft layout create NAME --fields time:40,sequence:4,worker:12 --unit 10ms --epoch 2020-01-01T00:00:00Z",
-		"--preset baidu": "", // its time field is exhausted, so its IDs are everywhere
+		"--preset baidu": "", // the time field is exhausted, so any number can be an ID
 		"--preset twitter --until 2080-01-01T00:00:00Z": "", // both systems in the same datacenter
 	} {
 		s := system(t, line)

@@ -7,7 +7,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// A format of a later version is not guessed at.
+// A format of a later version is an error.
 func TestFormatThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	for _, resp := range []*snowraftv1.NextNumbersResponse{

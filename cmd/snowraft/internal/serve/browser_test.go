@@ -29,7 +29,7 @@ func TestBrowserOfEachDesktop(t *testing.T) {
 	}
 }
 
-// The address goes to the desktop's program as one argument, and what that says in the end is reported.
+// openURL passes the address to the desktop's program as one argument, and reports the error of that program.
 func TestOpenURL(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the program of Linux")

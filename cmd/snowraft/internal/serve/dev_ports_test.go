@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Every port of dev is in the range that --port-base bounds, and no two members or listeners share one.
+// Every port of dev is in the range that --port-base bounds, and no two listeners share a port.
 func TestDevAddresses(t *testing.T) {
 	for _, base := range []int{1, 7700, highestPortBase} {
 		seen := make(map[string]bool)

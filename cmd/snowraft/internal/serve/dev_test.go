@@ -19,8 +19,8 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-// freeBase returns a base at which dev finds all of its ports free. It is below
-// the ports that the system hands out by itself.
+// freeBase returns a base at which all ports of dev are free. The ports are below
+// the ephemeral ports of the system.
 func freeBase(t *testing.T) int {
 	t.Helper()
 	for range 100 {
@@ -55,7 +55,7 @@ func TestDev(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	a, opened, members := devApp(t)
 	base := freeBase(t)
-	// The signal is there from the start: what is printed before the end is the welcome.
+	// The signal arrives before the start, so dev prints only the welcome before it stops.
 	started := make(chan struct{})
 	go func() {
 		<-started
@@ -202,7 +202,7 @@ func TestDevPortTaken(t *testing.T) {
 	}
 }
 
-// issuer issues IDs as the API of a member does.
+// issuer issues IDs like the API of a member.
 type issuer struct {
 	snowraftv1.UnimplementedIdServiceServer
 }

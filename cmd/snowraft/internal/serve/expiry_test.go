@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 )
 
-// fixedEnd is a certificate that ends at a time.
+// fixedEnd is a certificate that expires at a fixed time.
 type fixedEnd struct{ atomic.Pointer[time.Time] }
 
 func (f *fixedEnd) NotAfter() time.Time { return *f.Load() }
@@ -22,7 +22,7 @@ func (f *fixedEnd) in(d time.Duration) {
 	f.Store(&end)
 }
 
-// The log warns of an own certificate from 14 days before its end on, once per day, until another one is loaded.
+// From 14 days before the operator's certificate expires, the log warns once per day until a new certificate is loaded.
 func TestOwnCertificateExpiryIsJudgedDaily(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

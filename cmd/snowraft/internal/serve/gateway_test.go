@@ -24,7 +24,7 @@ func TestGatewayUntilSignal(t *testing.T) {
 		return g, nil
 	}
 	a.Environ["SNOWRAFT_MEMBERS"] = "a:1,b:2"
-	a.Environ["SNOWRAFT_ADDR"] = "127.0.0.1:7700" // of the gateway itself, for client commands
+	a.Environ["SNOWRAFT_ADDR"] = "127.0.0.1:7700" // address of the gateway, for client commands
 	a.Environ["SNOWRAFT_REDIS_ADDR"] = ":7704"
 	file := filepath.Join(t.TempDir(), "g.yaml")
 	if err := os.WriteFile(file, []byte("name: front\nhttp-addr: :80\nredis-addr: :1\nthrift-addr: :7609\ninsecure: true\n"), 0o600); err != nil {
@@ -54,7 +54,7 @@ func TestGatewayUntilSignal(t *testing.T) {
 	}
 }
 
-// Servers collect garbage less often than Go does by itself, unless configured otherwise.
+// Servers collect garbage less often than with Go's default, unless the environment configures the collector.
 func TestServersCollectSeldom(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -62,7 +62,7 @@ func TestServersCollectSeldom(t *testing.T) {
 		want     []int
 	}{{"", []int{gcPercent}}, {"GOGC", nil}, {"GOMEMLIMIT", nil}} {
 		for _, line := range []string{"serve --data-dir x", "gateway --members a:1"} {
-			a := newTestApp() // whose servers do not start
+			a := newTestApp() // its servers do not start
 			if c.variable != "" {
 				a.Environ[c.variable] = "1"
 			}
@@ -74,7 +74,7 @@ func TestServersCollectSeldom(t *testing.T) {
 	}
 }
 
-// The administrative calls of a gateway go to a file, if one is named.
+// A gateway writes administrative calls to the audit file, if one is set.
 func TestGatewayAuditsToItsFile(t *testing.T) {
 	t.Parallel()
 	a, g := newTestApp(), newFakeMember()

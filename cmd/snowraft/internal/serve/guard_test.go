@@ -26,7 +26,7 @@ func write(t *testing.T, dir, name, content string) string {
 	return path
 }
 
-// A new member that other hosts reach starts only with a secret, or with a word that it is to be open.
+// A new member that other hosts can reach starts only with a secret, or with the flag that allows an open member.
 func TestServeRefusesToBeOpenToTheNetwork(t *testing.T) {
 	t.Parallel()
 	secret := write(t, t.TempDir(), "secret", trust.NewSecret().Line()+"\n")
@@ -67,7 +67,7 @@ func TestServeRefusesToBeOpenToTheNetwork(t *testing.T) {
 	}
 }
 
-// A start without the secret that the data directory had is an error in the settings.
+// A start with the data directory of a secured member and without a secret is a usage error.
 func TestServeRefusesASecuredDirectory(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]string{
@@ -93,7 +93,7 @@ func TestServeRefusesASecuredDirectory(t *testing.T) {
 	}
 }
 
-// Other users of the host can read the secret file: the log says so.
+// The log warns if other users of the host can read the secret file.
 func TestServeWarnsOfAReadableSecretFile(t *testing.T) {
 	t.Parallel()
 	for mode, warns := range map[os.FileMode]bool{0o600: false, 0o640: false, 0o644: true} {
@@ -111,7 +111,7 @@ func TestServeWarnsOfAReadableSecretFile(t *testing.T) {
 	}
 }
 
-// The files are read again when they change, and at SIGHUP; the log names secrets by fingerprints.
+// The process reloads its files when they change and at SIGHUP. The log names secrets by their fingerprints.
 func TestServeFollowsItsFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -136,7 +136,7 @@ func TestServeFollowsItsFiles(t *testing.T) {
 		} else if time.Now().After(deadline) {
 			t.Fatal(err)
 		}
-		s.HungUp <- syscall.SIGHUP // whichever file follows it
+		s.HungUp <- syscall.SIGHUP // for one of the followed files
 	}
 	s.Sent <- interrupt
 	<-s.code
@@ -149,7 +149,7 @@ func TestServeFollowsItsFiles(t *testing.T) {
 
 const patience = 20 * time.Second
 
-// until waits for a line of the log with all of the words.
+// until waits for a line of the log that contains all words.
 func until(t *testing.T, s *serving, words ...string) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)

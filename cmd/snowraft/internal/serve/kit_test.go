@@ -13,11 +13,11 @@ import (
 	"github.com/snowraft/snowraft/server/gateway"
 )
 
-// testApp is a host whose outside world is in memory.
+// testApp is a host whose environment is in memory.
 type testApp struct {
 	*Host
 	*clitest.World
-	percents []int // that were set for the garbage collector
+	percents []int // values set for the garbage collector
 }
 
 func newTestApp() *testApp {
@@ -43,7 +43,7 @@ func (t *testApp) run(ctx context.Context, args ...string) int {
 	return t.Exit(root.ExecuteContext(ctx))
 }
 
-// fakeMember is a member without anything behind it.
+// fakeMember is a member without servers or state.
 type fakeMember struct {
 	api    string
 	ready  func() error // nil: always ready
@@ -69,7 +69,7 @@ func call(answer func() error) error {
 	return answer()
 }
 
-// end makes the member one that must end by itself.
+// end closes Done with err as the reason, as a member does that must shut down.
 func (m *fakeMember) end(err error) {
 	m.err = err
 	close(m.done)

@@ -19,7 +19,7 @@ import (
 type serving struct {
 	*testApp
 	member *fakeMember
-	opened chan struct{} // closed when the member is opened, or serve has ended without that
+	opened chan struct{} // closed when serve has opened the member, or has returned without it
 	code   chan int
 }
 
@@ -126,7 +126,7 @@ func TestShutdown(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		shut   func(stop chan struct{}) error
-		second time.Duration // when another signal arrives; 0: never
+		second time.Duration // time of another signal; 0: none
 		took   time.Duration
 		says   string
 	}{
@@ -139,7 +139,7 @@ func TestShutdown(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				stop := make(chan struct{}) // ends a shutdown that was given up
+				stop := make(chan struct{}) // stops an abandoned shutdown
 				defer close(stop)
 				again := make(chan os.Signal, 1)
 				if c.second > 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-// loaded returns the configuration that serve would start a member with.
+// loaded returns the configuration with which serve would start a member.
 func loaded(t *testing.T, environ map[string]string, file string, args ...string) config {
 	t.Helper()
 	a := newTestApp()
@@ -45,7 +45,7 @@ var settings = []struct {
 	name  string
 	texts [3]string
 	get   func(config) any
-	want  [4]any // the default, or 0 of what counts only if given; then those of texts
+	want  [4]any // the default, or 0 if the setting applies only if given; then the values of texts
 }{
 	{"name", [3]string{"a", "b", "c"}, func(c config) any { return c.Name }, [4]any{hostname(), "a", "b", "c"}},
 	{"data-dir", [3]string{"/a", "/b", "/c"}, func(c config) any { return c.DataDir }, [4]any{"./snowraft-data", "/a", "/b", "/c"}},

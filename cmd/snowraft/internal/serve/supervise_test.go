@@ -16,7 +16,7 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-// fakeManager is a service manager that remembers what it learns.
+// fakeManager is a service manager that records the states it receives.
 type fakeManager struct {
 	watchdog time.Duration
 	began    time.Time
@@ -121,7 +121,7 @@ func TestManagerSeesOnlyProgress(t *testing.T) {
 	})
 }
 
-// A process whose locks are all held cannot even report that.
+// A process whose locks are all held cannot report that.
 func TestManagerSeesDeadlock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -25,7 +25,7 @@ func overview(members int) *snowraftv1.Overview {
 	return o
 }
 
-// A view fits its width, and the columns that matter most stay.
+// A view fits its width, and the most important columns stay.
 func TestViewFitsTheWidth(t *testing.T) {
 	t.Parallel()
 	for _, width := range []int{1, 10, 30, 40, 60, 80, 120, 300} {
@@ -47,7 +47,7 @@ func TestViewFitsTheWidth(t *testing.T) {
 	}
 }
 
-// Of a member that is down, no lane counts down.
+// The lanes of a member that is down show no remaining time.
 func TestViewOfAMemberThatIsDown(t *testing.T) {
 	t.Parallel()
 	o := overview(2)
@@ -62,7 +62,7 @@ func TestViewOfAMemberThatIsDown(t *testing.T) {
 	}
 }
 
-// A frame clears what was there before, line by line, and is never higher than the terminal.
+// A frame clears the previous frame line by line, and is never higher than the terminal.
 func TestFrameFitsTheHeight(t *testing.T) {
 	t.Parallel()
 	for _, height := range []int{2, 10, 24, 1000} {
