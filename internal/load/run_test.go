@@ -146,7 +146,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// The pause of this system ends in time, and immediately for a duration of 0.
+// The pause of this system ends in time, and immediately when ctx is done.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	pause, done := newPause()

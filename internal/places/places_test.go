@@ -157,6 +157,7 @@ func TestFavoredStay(t *testing.T) {
 	}
 }
 
+// Hosts that open many silent connections do not evict the connection of another host, nor does a network of IPv6 hosts.
 func TestFewSilentStay(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,14 +14,14 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// watched is a cluster whose alerts a Prometheus evaluates.
+// watched is a cluster with a Prometheus that evaluates its alerts.
 type watched struct {
 	t       *testing.T
 	p       *prometheus
-	allowed []string // that fired in the phase before, and need time to resolve
+	allowed []string // alerts that fired in the phase before, and need time to resolve
 }
 
-// raised waits until each of some alerts fires, and fails if any other fires meanwhile that did not before. Some may fire as well.
+// raised waits until all alerts of want fire. It fails if another alert fires that did not fire before and is not in may.
 func (w *watched) raised(phase string, want []string, may ...string) {
 	w.t.Helper()
 	began, now := time.Now(), []string(nil)
@@ -46,7 +46,7 @@ func (w *watched) raised(phase string, want []string, may ...string) {
 	w.t.Logf("%s: after %v fire %s", phase, time.Since(began).Round(100*time.Millisecond), strings.Join(now, ", "))
 }
 
-// resolved waits until none of some alerts fires; without names, until no alert does.
+// resolved waits until none of the alerts fires; without names, until no alert fires.
 func (w *watched) resolved(phase string, alerts ...string) {
 	w.t.Helper()
 	var left []string
@@ -63,7 +63,7 @@ func (w *watched) resolved(phase string, alerts ...string) {
 	w.t.Logf("%s: resolved after %v", phase, took.Round(100*time.Millisecond))
 }
 
-// silent fails for each alert that fires within a time.
+// silent fails for each alert that fires within d.
 func (w *watched) silent(phase string, d time.Duration) {
 	w.t.Helper()
 	known := make(map[string]bool)
@@ -77,8 +77,8 @@ func (w *watched) silent(phase string, d time.Duration) {
 	}
 }
 
-// TestAlertsOfFailingCluster has three members, with callers, lose a clock, the leader, quorum and all of them, and come back. Alerts
-// fire for what happened, and no others.
+// TestAlertsOfFailingCluster runs three members with callers through a wrong clock, the loss of the leader, of quorum and of all
+// members, and the recovery. Only the alerts for these failures fire.
 func TestAlertsOfFailingCluster(t *testing.T) {
 	t.Parallel()
 	if err := skew.Check(); err != nil {
@@ -119,7 +119,7 @@ func TestAlertsOfFailingCluster(t *testing.T) {
 	first := leader(t, members)
 	rest := others(members, first)
 	first.kill()
-	// Probes of the dead member fail for the seconds that gossip takes to notice, which is much of a hastened range.
+	// Probes of the dead member fail for the seconds until gossip notices, a large part of a hastened range.
 	const probes = "SnowraftUdpBlocked"
 	w.raised("the leader killed", []string{"SnowraftMemberDown", "SnowraftQuorumAtRisk"}, probes)
 

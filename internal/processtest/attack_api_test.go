@@ -13,7 +13,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Answers that a client does not read do not pile up.
+// Answers that a client does not read do not accumulate.
 func TestAttackUnreadAnswers(t *testing.T) {
 	t.Parallel()
 	b := besiege(t, 1)
@@ -30,7 +30,7 @@ func TestAttackHugeHeaders(t *testing.T) {
 	b.well(t)
 }
 
-// Connections that say nothing keep neither members nor clients of another address away.
+// Silent connections exclude neither members nor clients of another address.
 func TestAttackSilence(t *testing.T) {
 	const stranger = "127.0.0.66"
 	t.Parallel()
@@ -41,7 +41,7 @@ func TestAttackSilence(t *testing.T) {
 	}
 	b := &besieged{members: members}
 	b.prepare(t)
-	made(t, attacks.Silence(attacks.From(t.Context(), stranger), redis, 10_000)) // as many as there are places
+	made(t, attacks.Silence(attacks.From(t.Context(), stranger), redis, 10_000)) // the number of places
 	for _, m := range members {
 		for _, address := range []string{m.api, m.http, m.raft, m.gossip} {
 			made(t, attacks.Silence(attacks.From(t.Context(), stranger), address, 200))
@@ -63,7 +63,7 @@ func TestAttackSilence(t *testing.T) {
 		}
 	}
 	led := leader(t, members)
-	led.kill() // its followers have no connection to each other yet
+	led.kill() // the followers have no connection to each other yet
 	survivors := others(members, led)
 	took := within(t, 10*time.Second, "the others elect a leader", func() bool {
 		_, err := survivors[0].numbers.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "strict", Count: 1})

@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/attacks"
 )
 
-// A stranger that gossips in the name of a member moves neither its address nor the clock that the others think it has.
+// A stranger that gossips in the name of a member changes neither its address nor the clock that other members attribute to it.
 func TestAttackImpersonation(t *testing.T) {
 	t.Parallel()
 	b := besiege(t, 3)

@@ -12,7 +12,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// The API shows too little of workers to extend or release one.
+// The API shows too little about workers for a caller to extend or release a worker of another holder.
 func TestAttackStolenWorkers(t *testing.T) {
 	t.Parallel()
 	b := besiege(t, 1)
@@ -29,7 +29,7 @@ func TestAttackStolenWorkers(t *testing.T) {
 	b.well(t)
 }
 
-// The block of a member that issues from it is not returned by a stranger who guesses its token.
+// A stranger that guesses the token of a block cannot return the block while a member issues from it.
 func TestAttackReturnedBlocks(t *testing.T) {
 	t.Parallel()
 	b := besiege(t, 3)
@@ -64,7 +64,7 @@ func TestAttackReturnedBlocks(t *testing.T) {
 	}
 }
 
-// A page of another site, whose name was made to lead to a member, is not served.
+// A member does not serve a page of another site whose host name resolves to the member.
 func TestAttackRebinding(t *testing.T) {
 	t.Parallel()
 	b := besiege(t, 1)
@@ -83,7 +83,7 @@ func TestAttackRebinding(t *testing.T) {
 	b.well(t)
 }
 
-// A Redis command that comes slower than a stalled one does not keep a place.
+// A Redis command that arrives byte by byte does not keep a place.
 func TestAttackDrippingCommand(t *testing.T) {
 	t.Parallel()
 	m := newCluster(t, 1)[0]

@@ -14,7 +14,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/attacks"
 )
 
-// A stranger at the ports of a secured cluster reaches nothing, not even where he knows all that only members know.
+// A stranger at the ports of a secured cluster reaches nothing, not even with the knowledge of a member.
 func TestAttackSecuredMembers(t *testing.T) {
 	t.Parallel()
 	b := &besieged{members: startCluster(t, 3, secretFile(t)...)}
@@ -37,7 +37,7 @@ func TestAttackSecuredMembers(t *testing.T) {
 	}
 }
 
-// everything is each attack on the ports for members, at one of them.
+// everything runs every attack on the ports for members at one member.
 func (b *besieged) everything(ctx context.Context, t *testing.T, i int, m *member) {
 	others := append(b.known[:i:i], b.known[i+1:]...)
 	for name, attack := range map[string]func() error{

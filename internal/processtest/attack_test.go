@@ -17,8 +17,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// The memory that a member may have had at most during an attack: resident, of which it has about 40 MiB at
-// rest, and allocated, untouched pages included, beyond what it had before.
+// The greatest memory of a member during an attack. Resident memory is about 40 MiB at rest. Allocated memory includes
+// untouched pages, and counts beyond the memory before the attack.
 const (
 	mostResident  = 400 << 20 // bytes
 	mostAllocated = 1 << 30
@@ -27,11 +27,11 @@ const (
 // besieged is a cluster that strangers attack.
 type besieged struct {
 	members []*member
-	known   []attacks.Meta // what a stranger knows of the members, in their order
-	had     []memory       // before the attack, in their order
+	known   []attacks.Meta // facts about the members that a stranger knows, in the order of members
+	had     []memory       // memory before the attack, in the order of members
 }
 
-// besiege starts a cluster with a strict sequence, and learns of its members what strangers can.
+// besiege starts a cluster with a strict sequence, and collects the facts about its members that strangers can learn.
 func besiege(t *testing.T, size int, flags ...string) *besieged {
 	t.Helper()
 	b := &besieged{members: startCluster(t, size, flags...)}
@@ -54,7 +54,7 @@ func besiege(t *testing.T, size int, flags ...string) *besieged {
 	return b
 }
 
-// prepare creates what well requests, and notes what memory the members have.
+// prepare creates the sequence that well uses, and records the memory of the members.
 func (b *besieged) prepare(t *testing.T) {
 	t.Helper()
 	_, err := leader(t, b.members).numbers.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "strict"}})
@@ -87,7 +87,7 @@ func (b *besieged) well(t *testing.T) {
 	}
 }
 
-// staysWell is well again and again for a while.
+// staysWell calls well repeatedly for d.
 func (b *besieged) staysWell(t *testing.T, d time.Duration) {
 	t.Helper()
 	for began := time.Now(); time.Since(began) < d && !t.Failed(); pass(t, 500*time.Millisecond) {
@@ -95,7 +95,7 @@ func (b *besieged) staysWell(t *testing.T, d time.Duration) {
 	}
 }
 
-// clocksAgree fails the test if a member takes its clock for one that is off.
+// clocksAgree fails the test if a member considers its clock wrong.
 func (b *besieged) clocksAgree(t *testing.T) {
 	t.Helper()
 	for _, m := range b.members {
@@ -105,7 +105,7 @@ func (b *besieged) clocksAgree(t *testing.T) {
 	}
 }
 
-// made fails the test if an attack could not be made. A member that does not let it in is how it should be.
+// made fails the test if an attack could not be made. A member may refuse the attack.
 func made(t *testing.T, err error) {
 	t.Helper()
 	if err != nil && !errors.Is(err, attacks.ErrShut) {
@@ -113,7 +113,7 @@ func made(t *testing.T, err error) {
 	}
 }
 
-// memory is the most that a process has had, in bytes; 0 where the system does not tell.
+// memory is the peak memory of a process in bytes; 0 if the system does not report it.
 type memory struct{ resident, allocated int }
 
 var (

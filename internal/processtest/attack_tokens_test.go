@@ -18,10 +18,12 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// mostLeased is the number of workers of the default layout one token gets: half of the 1,024 without the 16 that are kept for members.
+// mostLeased is the greatest number of workers of the default layout that one token gets: half of the 1,024 workers, without
+// the 16 reserved for members.
 const mostLeased = (1024 - 16) / 2
 
-// No caller makes layouts or takes workers without the right, and who may take workers leaves some to members.
+// A caller without the right can neither create layouts nor acquire workers. A caller with the right cannot acquire the workers
+// reserved for members.
 func TestAttackWithoutRights(t *testing.T) {
 	t.Parallel()
 	b := &besieged{members: startCluster(t, 1, secretFile(t)...)}

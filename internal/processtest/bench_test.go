@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// benchDoc is what bench prints, as far as the test looks at it.
+// benchDoc is the part of bench's JSON that the test checks.
 type benchDoc struct {
 	Calls   uint64 `json:"calls,string"`
 	Numbers uint64 `json:"numbers,string"`
@@ -19,7 +19,7 @@ type benchDoc struct {
 	} `json:"check"`
 }
 
-// Everything that bench measures works against members, and they issue nothing twice.
+// All bench commands work against members, and the members issue nothing twice.
 func TestBench(t *testing.T) {
 	t.Parallel()
 	m := newMember(t, "m1", "--bootstrap-expect", "1")

@@ -14,7 +14,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// A gateway shows each page as a member shows it.
+// A gateway shows each page like a member.
 func TestPagesOfAGateway(t *testing.T) {
 	members := startCluster(t, 3)
 	g := startGateway(t, "g1", members...)
@@ -45,7 +45,7 @@ func TestPagesOfAGateway(t *testing.T) {
 	}
 }
 
-// Through a gateway, the sentence follows a killed leader, and the end of all members, and says so in plain words.
+// Through a gateway, the sentence reports a killed leader, and the end of all members, in plain words.
 func TestSentenceOfAGateway(t *testing.T) {
 	members := startCluster(t, 3)
 	g := startGateway(t, "g1", members...)
@@ -60,7 +60,7 @@ func TestSentenceOfAGateway(t *testing.T) {
 		m.kill()
 	}
 	t.Logf("the end of all members shows behind a gateway after %v", b.says(2*current, sentence, "No member has answered gateway g1 since "))
-	pass(t, 2*current) // the words do not become others
+	pass(t, 2*current) // the words do not change
 	text := b.text(sentence)
 	t.Log(text)
 	for _, raw := range []string{"rpc error", "code =", "desc =", "transport", "context deadline"} {
@@ -72,7 +72,7 @@ func TestSentenceOfAGateway(t *testing.T) {
 	b.says(patience, sentence, "Quorum is lost")
 }
 
-// Through a gateway of secured members, a form takes the viewer's own token.
+// A gateway of secured members has a form for the viewer's own token.
 func TestSignInAtAGateway(t *testing.T) {
 	m := newCluster(t, 1)[0].secured(trust.NewSecret()).start()
 	m.untilIssues()

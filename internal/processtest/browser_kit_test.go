@@ -17,17 +17,17 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// current is the time for which the console may show what is no longer so.
+// current is the longest time for which the console may show outdated facts.
 const current = 2 * time.Second
 
-// tab is a page in a headless Chromium. It fails its test over every error in the browser's console, among which are reports of
+// tab is a page in a headless Chromium. It fails its test for every error in the browser's console, including reports of
 // the content security policy.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
 
 	mu       sync.Mutex
-	expected string // a part of errors that do not count; empty: all count
+	expected string // part of ignored errors; empty: no error is ignored
 }
 
 // newTab starts a browser, which is closed at the end of the test.
@@ -40,7 +40,7 @@ func newTab(t *testing.T) *tab {
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
 		chromedp.IgnoreCertErrors, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.DisableGPU)
 	if os.Geteuid() == 0 {
-		options = append(options, chromedp.NoSandbox) // which root cannot have
+		options = append(options, chromedp.NoSandbox) // root cannot use the sandbox
 	}
 	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(cancel)
@@ -77,7 +77,7 @@ func (b *tab) console(m chromedp.ConsoleMessage) {
 	}
 }
 
-// expect lets errors pass that have a text, such as those about a member that a test kills.
+// expect makes the tab ignore errors that contain a text, such as errors about a member that a test kills.
 func (b *tab) expect(text string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -105,7 +105,7 @@ func eval[T any](b *tab, expression string) T {
 	return v
 }
 
-// open shows a page, and waits until its stream has sent something.
+// open shows a page, and waits for the first event of its stream.
 func (b *tab) open(url string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(url))
@@ -126,13 +126,13 @@ func (b *tab) shape(width int64, theme string) {
 	b.do(chromedp.EmulateViewport(width, 900))
 }
 
-// text returns the text of an element; empty without one.
+// text returns the text of an element; empty if the element does not exist.
 func (b *tab) text(selector string) string {
 	b.t.Helper()
 	return eval[string](b, fmt.Sprintf("(document.querySelector(%s) || {}).innerText || ''", quote(selector)))
 }
 
-// says waits until an element has a text, and returns how long that took.
+// says waits until an element contains a text, and returns the duration.
 func (b *tab) says(limit time.Duration, selector, text string) time.Duration {
 	b.t.Helper()
 	last := ""
@@ -147,13 +147,13 @@ func (b *tab) says(limit time.Duration, selector, text string) time.Duration {
 	})
 }
 
-// quote returns a text as JavaScript has it.
+// quote returns a text as a JavaScript string literal.
 func quote(text string) string {
 	raw, _ := json.Marshal(text) // never fails
 	return string(raw)
 }
 
-// consoleOf is the address of a member's console.
+// consoleOf returns the address of a member's console.
 func (m *member) consoleOf() string {
 	if m.secret.Load() != nil {
 		return "https://" + m.http + "/"

@@ -19,7 +19,7 @@ import (
 // listWithin is the longest time that a member takes for a page of a list.
 const listWithin = 100 * time.Millisecond
 
-// Pages of 100,000 sequences are quick: the first, a later one, a search, and one that finds nothing.
+// Pages of 100,000 sequences are quick: the first page, a later page, a search, and a search without a result.
 func TestSequencesStayQuick(t *testing.T) {
 	const sequences, creators = 100_000, 64
 	m := startCluster(t, 1)[0]
@@ -57,7 +57,7 @@ func TestSequencesStayQuick(t *testing.T) {
 			if !strings.Contains(page, want) {
 				t.Fatalf("%s lacks %s", path, want)
 			}
-			<-time.After(time.Second) // so that the member works the list out again
+			<-time.After(time.Second) // so that the member computes the list again
 		}
 		slices.Sort(took)
 		t.Logf("%s: %v", path, took)
@@ -88,7 +88,7 @@ func pageOf(t *testing.T, url string) string {
 	return string(body)
 }
 
-// A stream carries a comment every 15 s, for proxies that close connections on which nothing is said, and is not buffered.
+// A stream is not buffered, and carries a comment every 15 s for proxies that close silent connections.
 func TestStreamsCarryComments(t *testing.T) {
 	m := startCluster(t, 1)[0]
 	began := time.Now()
@@ -114,7 +114,7 @@ func TestStreamsCarryComments(t *testing.T) {
 	t.Error("no comment came")
 }
 
-// The page of events tells of a leader that is killed, and of requests that fail, without a reload.
+// The page of events shows a killed leader and failed requests without a reload.
 func TestEventsFollowAFailover(t *testing.T) {
 	members := startCluster(t, 3)
 	first := leader(t, members)

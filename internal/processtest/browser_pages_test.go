@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// firstPaint is the longest time until a page shows something, on loopback.
+	// firstPaint is the longest time until the first paint of a page, on loopback.
 	firstPaint = 100 * time.Millisecond
-	// pageBytes is the most that a page loads, with its assets.
+	// pageBytes is the greatest size of a page with its assets.
 	pageBytes = 150_000
 )
 
-// paths are the pages of the console, the runbook last.
+// paths returns the paths of the console's pages, the runbook last.
 func (b *tab) paths(m *member) []string {
 	b.t.Helper()
 	b.open(m.consoleOf())
@@ -33,7 +33,7 @@ func (b *tab) paths(m *member) []string {
 	return append(all, "/console/runbook")
 }
 
-// Each page fits its screen, in both themes, and the browser has nothing to complain of.
+// Each page fits its screen, in both themes, without errors in the browser's console.
 func TestPagesFitTheirScreens(t *testing.T) {
 	m := startCluster(t, 3)[0]
 	b := newTab(t)
@@ -42,7 +42,7 @@ func TestPagesFitTheirScreens(t *testing.T) {
 			for _, theme := range []string{"light", "dark"} {
 				b.shape(width, theme)
 				b.open(m.consoleOf() + path[1:])
-				// Everything that is folded away is part of the page.
+				// Folded elements are part of the page.
 				eval[any](b, `document.querySelectorAll("details").forEach((d) => { d.open = true; })`)
 				if got := eval[int64](b, "document.documentElement.scrollWidth"); got > width {
 					wide := eval[string](b, `[...document.body.querySelectorAll("*")].filter((e) => e.getBoundingClientRect().right > innerWidth).slice(-1).map((e) => e.outerHTML)[0] || ""`)
@@ -57,7 +57,7 @@ func TestPagesFitTheirScreens(t *testing.T) {
 	}
 }
 
-// A page that is left leaves no line in the log above the level of information.
+// Leaving a page writes no line to the log above the level info.
 func TestPagesThatAreLeftAreNoTrouble(t *testing.T) {
 	m := startCluster(t, 1)[0]
 	b := newTab(t)
@@ -75,7 +75,7 @@ func TestPagesThatAreLeftAreNoTrouble(t *testing.T) {
 	}
 }
 
-// Every link, button, field and fold of a page is reached by the Tab key, the link to the content first, and shows the focus.
+// The Tab key reaches every link, button, field and fold of a page, the link to the content first. Each one shows the focus.
 func TestPagesAreUsedByKeyboard(t *testing.T) {
 	m := startCluster(t, 3)[0]
 	b := newTab(t)
@@ -104,7 +104,7 @@ func TestPagesAreUsedByKeyboard(t *testing.T) {
 	}
 }
 
-// The keyboard's focus stays where it is while the page changes.
+// The keyboard focus stays in place while the page changes.
 func TestFocusOutlivesUpdates(t *testing.T) {
 	m := startCluster(t, 3)[0]
 	b := newTab(t)
@@ -120,7 +120,7 @@ func TestFocusOutlivesUpdates(t *testing.T) {
 	}
 }
 
-// A page shows something soon, and is small.
+// A page paints quickly and is small.
 func TestPagesAreQuickAndSmall(t *testing.T) {
 	m := startCluster(t, 3)[0]
 	b := newTab(t)
@@ -147,7 +147,7 @@ func TestPagesAreQuickAndSmall(t *testing.T) {
 	}
 }
 
-// Without JavaScript, a page is whole, and loads itself again.
+// Without JavaScript, a page is complete and reloads periodically.
 func TestPagesWithoutJavaScript(t *testing.T) {
 	members := startCluster(t, 3)
 	first := leader(t, members)
@@ -168,7 +168,7 @@ func TestPagesWithoutJavaScript(t *testing.T) {
 	b.says(5*time.Second+current, sentence, first.name+" is down")
 }
 
-// In a secured cluster a form takes a token, and what the token may see goes with it.
+// In a secured cluster a form takes a token, and the pages show what the token's rights allow.
 func TestSignInToSecuredMembers(t *testing.T) {
 	members := newCluster(t, 3, secretFile(t)...)
 	for _, m := range members {

@@ -21,13 +21,13 @@ const (
 	picture     = "#windows-picture"
 )
 
-// bars returns how many bars have the classes.
+// bars returns the number of bars with the classes.
 func (b *tab) bars(classes string) int {
 	b.t.Helper()
 	return eval[int](b, fmt.Sprintf("document.querySelectorAll(%s).length", quote(".w-rows .w-bar"+classes)))
 }
 
-// draws waits until so many bars have the classes, and returns how long that took.
+// draws waits until n bars have the classes, and returns the duration.
 func (b *tab) draws(limit time.Duration, n int, classes string) time.Duration {
 	b.t.Helper()
 	return within(b.t, limit, fmt.Sprintf("%d bars are %s", n, classes), func() bool { return b.bars(classes) == n })
@@ -59,7 +59,7 @@ func TestPictureFollowsTheLeader(t *testing.T) {
 	b.says(current, picture, "4 of its 1,024 workers are held")
 	b.draws(current, 0, ".silent")
 
-	// Quorum is lost: the one that is left continues in its window, and the time of the others stays reserved.
+	// Quorum is lost: the remaining member continues in its window, and the windows of the others stay reserved.
 	rest := others(members, first)
 	rest[1].kill()
 	first.kill()
@@ -127,7 +127,7 @@ func TestPictureFollowsARemovedMember(t *testing.T) {
 	}
 }
 
-// A bar that has the focus shows its details, and keeps the focus while the picture moves. The table has what the bars have.
+// A focused bar shows its details, and keeps the focus while the picture moves. The table contains the data of the bars.
 func TestPictureShowsDetails(t *testing.T) {
 	m := startCluster(t, 3)[0]
 	b := newTab(t)
@@ -194,7 +194,7 @@ func TestPictureShowsDetails(t *testing.T) {
 	}
 }
 
-// An ID is taken apart, with the window of the member that issued it.
+// The page decodes an ID and shows the window of the member that issued it.
 func TestIDPageShowsTheWindow(t *testing.T) {
 	members := startCluster(t, 3)
 	m := members[1]

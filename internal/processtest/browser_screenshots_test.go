@@ -28,7 +28,7 @@ import (
 // screenshots is the folder that "make screenshots" writes to.
 var screenshots = flag.String("screenshots", "", "folder for pictures of the console; empty: make none")
 
-// TestScreenshots makes the pictures of the documentation, from a cluster that has been in use for a while.
+// TestScreenshots makes the pictures of the documentation from a cluster in use.
 func TestScreenshots(t *testing.T) {
 	if *screenshots == "" {
 		t.Skip("make screenshots runs it")
@@ -58,7 +58,7 @@ func TestScreenshots(t *testing.T) {
 	b.open(members[0].consoleOf())
 	b.picture(t, chromedp.CaptureScreenshot(), "console-now-phone")
 	first := leader(t, members)
-	b.expect("console/stream") // the page may be that of the leader
+	b.expect("console/stream") // the page may be a page of the leader
 	first.kill()
 	b.shape(1280, "dark")
 	rest := others(members, first)
@@ -118,7 +118,7 @@ func use(t *testing.T, members []*member) {
 // askAll takes an ID from each member.
 func askAll(ctx context.Context, members []*member) {
 	for _, m := range members {
-		_, _ = m.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: 1}) // a member that was killed issues none
+		_, _ = m.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: 1}) // fails for a killed member
 	}
 }
 
@@ -126,7 +126,7 @@ func askNumber(ctx context.Context, c *client.Client) {
 	_, _ = c.Sequence("orders").Next(ctx) // as above
 }
 
-// picture writes a picture of the page, with a palette to keep it small.
+// picture writes a picture of the page with a palette, which keeps the file small.
 func (b *tab) picture(t *testing.T, take chromedp.Action[[]byte], name string) {
 	t.Helper()
 	raw, err := chromedp.Run(b.ctx, take)
@@ -149,7 +149,7 @@ func (b *tab) picture(t *testing.T, take chromedp.Action[[]byte], name string) {
 	t.Logf("%s: %d bytes", path, small.Len())
 }
 
-// reduced returns a picture with the colors that it has most of, of which none is like another: a little red stays red.
+// reduced returns a picture with its most frequent colors, no two of which are alike. So small red areas stay red.
 func reduced(picture image.Image) *image.Paletted {
 	counts := make(map[color.RGBA]int)
 	box := picture.Bounds()
@@ -174,7 +174,7 @@ func reduced(picture image.Image) *image.Paletted {
 	return out
 }
 
-// alike reports whether people take two colors for one.
+// alike reports whether people cannot distinguish two colors.
 func alike(a, b color.RGBA) bool {
 	apart := func(x, y uint8) int { return max(int(x)-int(y), int(y)-int(x)) }
 	return apart(a.R, b.R)+apart(a.G, b.G)+apart(a.B, b.B) < 12

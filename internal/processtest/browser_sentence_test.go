@@ -28,7 +28,7 @@ func TestSentenceFollowsTheLeader(t *testing.T) {
 	t.Logf("a killed leader shows after %v", b.says(current, sentence, first.name+" is down"))
 	second := leader(t, rest)
 	b.says(current, sentence, second.name+" leads")
-	// Gossip does not know yet, and nothing of the page pretends that it reaches the member.
+	// Gossip has not noticed yet, and no part of the page shows the member as reachable.
 	b.says(current, "#member-"+first.name, first.api+" refuses connections")
 	if text := b.text("#member-" + first.name); !strings.Contains(text, "Down") || strings.Contains(text, " left") {
 		t.Errorf("the row of a member that is down says %q", text)
@@ -41,7 +41,7 @@ func TestSentenceFollowsTheLeader(t *testing.T) {
 	first.untilIssues()
 	b.says(current, sentence, "3 of 3 members issue")
 
-	// Two of three are gone.
+	// Two of three members are down.
 	for _, m := range others(members, rest[0]) {
 		m.kill()
 	}
@@ -103,7 +103,7 @@ func TestSentenceFollowsARemovedMember(t *testing.T) {
 	}
 }
 
-// Leadership that moves is neither an outage nor one of a member.
+// A transfer of leadership is not an outage of the cluster or of a member.
 func TestSentenceFollowsATransfer(t *testing.T) {
 	members := startCluster(t, 3)
 	first := leader(t, members)
@@ -128,7 +128,7 @@ func TestSentenceFollowsATransfer(t *testing.T) {
 	}
 }
 
-// The page says that it is cut off, since when, and connects again.
+// A disconnected page shows the time since the disconnection, and connects again.
 func TestPageSaysThatItIsCutOff(t *testing.T) {
 	members := startCluster(t, 1)
 	m := members[0]
@@ -161,7 +161,7 @@ func TestPageSaysThatItIsCutOff(t *testing.T) {
 	b.says(patience, sentence, m.name+" issues IDs")
 }
 
-// disconnectedSince returns the time of day that a page gives, on the day of another time.
+// disconnectedSince returns the time of day in a page's text, on the given day.
 func disconnectedSince(text string, day time.Time) (time.Time, bool) {
 	_, rest, ok := strings.Cut(text, "Disconnected since ")
 	if !ok || len(rest) < len(time.TimeOnly) {
@@ -171,7 +171,7 @@ func disconnectedSince(text string, day time.Time) (time.Time, bool) {
 	return at, err == nil
 }
 
-// connected waits until the page says nothing about its connection.
+// connected waits until the page shows no text about its connection.
 func (b *tab) connected() {
 	b.t.Helper()
 	last := ""

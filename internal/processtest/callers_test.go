@@ -21,10 +21,10 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// errRevoked marks the refusals that a caller with a revoked token expects.
+// errRevoked is the refusal that a caller with a revoked token expects.
 var errRevoked = errors.New("refused")
 
-// callersOf returns callers over each protocol with a token, at a process whose ports speak TLS.
+// callersOf returns callers with a token over each protocol of a process whose ports use TLS.
 func callersOf(t *testing.T, m *member, redisAddr string, config *tls.Config, token string) map[string]func() error {
 	t.Helper()
 	return map[string]func() error{
@@ -48,7 +48,7 @@ func streamCaller(t *testing.T, m *member, config *tls.Config, token string) fun
 		t.Fatal(err)
 	}
 	return func() error {
-		_ = stream.Send(&snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{Count: 1}}) // its error is told by Recv
+		_ = stream.Send(&snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{Count: 1}}) // Recv returns its error
 		resp, err := stream.Recv()
 		if resp.GetError().GetCode() == int32(codes.Unauthenticated) {
 			return fmt.Errorf("%w: %s", errRevoked, resp.GetError().GetMessage())
@@ -57,7 +57,7 @@ func streamCaller(t *testing.T, m *member, config *tls.Config, token string) fun
 	}
 }
 
-// httpCaller keeps a connection.
+// httpCaller requests IDs over one persistent HTTP connection.
 func httpCaller(t *testing.T, m *member, config *tls.Config, token string) func() error {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: config.Clone()}
@@ -84,7 +84,7 @@ func httpCaller(t *testing.T, m *member, config *tls.Config, token string) func(
 	}
 }
 
-// redisCaller authenticates one connection and keeps it.
+// redisCaller requests IDs over one connection that it authenticates once.
 func redisCaller(t *testing.T, address string, config *tls.Config, token string) func() error {
 	t.Helper()
 	c := redis.NewClient(&redis.Options{Addr: address, Password: token, TLSConfig: config, PoolSize: 1, MaxRetries: -1})

@@ -15,7 +15,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// callers request single IDs through one client, one after the other, until they are stopped.
+// callers request single IDs through one client until stop. Each caller sends one request after the other.
 type callers struct {
 	t       *testing.T
 	client  *client.Client
@@ -25,11 +25,11 @@ type callers struct {
 	mu      sync.Mutex
 	ids     []int64
 	failed  []error
-	slowest map[string]time.Duration // by what was happening
+	slowest map[string]time.Duration // slowest call by phase
 	phase   string
 }
 
-// startCallers starts callers of a client that knows one of the members, and learns the others.
+// startCallers starts callers of a client that knows one of the members and learns the others.
 func startCallers(t *testing.T, members []*member, n int, options ...client.Option) *callers {
 	t.Helper()
 	c, err := client.New([]string{members[0].api}, options...)
@@ -39,7 +39,7 @@ func startCallers(t *testing.T, members []*member, n int, options ...client.Opti
 	a := &callers{t: t, client: c, stopped: make(chan struct{}), slowest: make(map[string]time.Duration), phase: "at first"}
 	for range n {
 		a.wg.Go(func() {
-			var mine []int64 // for nobody to wait while it grows
+			var mine []int64 // so that no other caller waits while the slice grows
 			for a.ask(&mine) {
 			}
 			a.mu.Lock()
@@ -73,18 +73,18 @@ func (a *callers) ask(mine *[]int64) bool {
 	return true
 }
 
-// during names what happens from now on.
+// during sets the name of the phase that begins now.
 func (a *callers) during(phase string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.phase = phase
 }
 
-// slowestCall is the longest time that a call may take although another member could answer it. A client on a busy machine
-// may try several members in turn before one answers; a call that waits for one member only takes callTimeout.
+// slowestCall is the longest time of a call that another member could answer. A client on a busy machine
+// may try several members in turn. A call that waits for one member only takes callTimeout.
 const slowestCall = 3 * time.Second
 
-// stop ends the callers. No call may have failed, nor any ID have come twice, nor any call have taken longer
+// stop stops the callers. It fails the test if a call failed, an ID was issued twice, or a call took longer
 // than slowestCall.
 func (a *callers) stop() {
 	a.t.Helper()
@@ -106,8 +106,8 @@ func (a *callers) stop() {
 	a.t.Logf("%d IDs, all different", len(a.ids))
 }
 
-// Callers of the client do not notice that leaders are killed and start again; and strict sequences
-// go on soon.
+// Callers of the client do not notice that leaders are killed and restarted, and strict sequences
+// resume soon.
 func TestClientWhileLeadersAreKilled(t *testing.T) {
 	members := startCluster(t, 3)
 	for _, m := range members {
@@ -142,18 +142,18 @@ func TestClientWhileLeadersAreKilled(t *testing.T) {
 	a.stop()
 }
 
-// A member that hangs, so that its connections stay, delays some calls and lets none fail.
+// A member that hangs keeps its connections. It delays some calls, but no call fails.
 func TestClientWhileAMemberHangs(t *testing.T) {
 	members := startCluster(t, 3)
 	for _, m := range members {
-		m.untilWindow("default", 30*time.Second) // outlasts the test
+		m.untilWindow("default", 30*time.Second) // longer than the test
 	}
 	a := startCallers(t, members, 64)
 	pass(t, time.Second)
 	victim := others(members, leader(t, members))[0]
 	a.during("while a member hangs")
 	victim.signal(syscall.SIGSTOP)
-	pass(t, 15*time.Second) // the connection is given up after 13
+	pass(t, 15*time.Second) // the client closes the connection after 13
 	victim.signal(syscall.SIGCONT)
 	victim.untilIssues()
 	a.during("after it hung")

@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/internal/apijson"
 )
 
-// command runs a client command to its end.
+// command runs a client command and waits for its exit.
 func command(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	p := start(t, env, args...)
@@ -18,7 +18,7 @@ func command(t *testing.T, env []string, args ...string) (stdout, stderr string,
 	return p.stdout.String(), p.stderr.String(), code
 }
 
-// answer runs a client command that must succeed, and returns the response in its JSON.
+// answer runs a client command that must succeed, and returns the response from its JSON output.
 func answer[M any, P interface {
 	*M
 	proto.Message
@@ -35,5 +35,5 @@ func answer[M any, P interface {
 	return resp
 }
 
-// at is the environment of a command that asks this member.
+// at returns the environment of a command that calls this member.
 func at(m *member) []string { return []string{"SNOWRAFT_ADDR=" + m.api} }

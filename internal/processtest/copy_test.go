@@ -12,7 +12,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// copyOf describes a member that starts with a copy of another one's data directory, which is not running.
+// copyOf describes a member with a copy of the data directory of m, which must not be running.
 func copyOf(t *testing.T, m *member, name string) *member {
 	t.Helper()
 	twin := newMember(t, name, m.flags...)
@@ -22,8 +22,8 @@ func copyOf(t *testing.T, m *member, name string) *member {
 	return twin
 }
 
-// TestCopiedDataDirectory runs a copy of a follower's directory, and one of the leader's, while the original runs: the copy
-// halts, and says why; the original keeps issuing, in its place, and the others name both.
+// TestCopiedDataDirectory runs a copy of a follower's directory, and a copy of the leader's, while the original runs. The copy
+// halts and reports the reason. The original keeps its place and keeps issuing, and the other members name both.
 func TestCopiedDataDirectory(t *testing.T) {
 	t.Parallel()
 	for _, which := range []string{"follower", "leader"} {
@@ -46,7 +46,7 @@ func TestCopiedDataDirectory(t *testing.T) {
 			}
 			began, term := original.began, leader(t, members).status().GetTerm()
 			ledger := newLedger()
-			for range 3 { // as a supervisor restarts it
+			for range 3 { // like a supervisor
 				twin.start()
 				if code := twin.exit(10 * time.Second); code != 1 {
 					t.Errorf("exit code %d, expected 1", code)
@@ -82,8 +82,8 @@ func TestCopiedDataDirectory(t *testing.T) {
 	}
 }
 
-// TestMovedDataDirectory moves a member by copying its directory, and starts the original again by mistake: then that is the
-// later one. It comes back when the other one has ended.
+// TestMovedDataDirectory moves a member by copying its directory, and starts the original again by mistake. The original is then
+// the later process. It returns after the other process has stopped.
 func TestMovedDataDirectory(t *testing.T) {
 	t.Parallel()
 	members := startCluster(t, 3)
@@ -105,8 +105,8 @@ func TestMovedDataDirectory(t *testing.T) {
 	rest[0].untilVoters(3)
 }
 
-// TestRestartsAreNoCopies kills and restarts members at once, again and again, one also at other addresses, and pauses
-// them: none halts.
+// TestRestartsAreNoCopies repeatedly kills and restarts members immediately, one of them also at other addresses, and pauses
+// them. No member halts.
 func TestRestartsAreNoCopies(t *testing.T) {
 	t.Parallel()
 	members := startCluster(t, 3)

@@ -15,9 +15,9 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// damage flips one bit at each place in a file that holds these bytes, in the
-// middle when there are none to look for: pages that are not in use anymore
-// may hold a copy.
+// damage flips one bit at each occurrence of find in a file, because unused pages may
+// hold a copy. Without find, it flips a bit in the
+// middle of the file.
 func damage(t *testing.T, path string, find []byte) {
 	t.Helper()
 	raw, err := os.ReadFile(path)
@@ -43,7 +43,7 @@ func damage(t *testing.T, path string, find []byte) {
 	}
 }
 
-// replaced starts a damaged member, which must not go on, and then does what it says.
+// replaced starts a damaged member, which must halt, and then follows the advice in its error.
 func replaced(t *testing.T, ledger *ledger, members []*member, m *member, what string) {
 	t.Helper()
 	rest := others(members, m)
@@ -111,12 +111,12 @@ func TestDamagedSnapshot(t *testing.T) {
 	})
 	m.kill()
 	damage(t, state, nil)
-	// The one in its place gets its state from a snapshot, because the log begins later now.
+	// The replacement gets its state from a snapshot, because the log now begins later.
 	replaced(t, ledger, members, m, "snapshots")
 }
 
-// longLog makes the log at least that long. Changes that fail do not matter:
-// so many at once may cost a leader its leadership on a slow machine.
+// longLog makes the log at least entries long. It ignores failed changes, because
+// many concurrent changes may depose a leader on a slow machine.
 func longLog(t *testing.T, askAt *member, entries uint64) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -18,11 +18,11 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// scrapedFor is how long Prometheus scrapes the cluster before the dashboards are read.
+// scrapedFor is the time that Prometheus scrapes the cluster before the test reads the dashboards.
 const scrapedFor = time.Minute
 
-// TestDashboardsOfHealthyCluster scrapes three secured members and a gateway, which serve callers, for a minute. No alert fires, and
-// then each query of the dashboards has a value, whatever the variables select.
+// TestDashboardsOfHealthyCluster scrapes three secured members and a gateway, which serve callers, for one minute. No alert
+// fires. Then each query of the dashboards has a value for each selection of the variables.
 func TestDashboardsOfHealthyCluster(t *testing.T) {
 	t.Parallel()
 	cert, key := certificate(t)
@@ -52,7 +52,7 @@ func TestDashboardsOfHealthyCluster(t *testing.T) {
 	var jobs strings.Builder
 	for _, job := range [][3]string{
 		{"snowraft", "test", targets(members...)}, {"gateways", "test", targets(gateway)},
-		{"others", "copy", targets(members...)}, // the same as if they were another cluster
+		{"others", "copy", targets(members...)}, // the same members, as if they were another cluster
 	} {
 		fmt.Fprintf(&jobs, "  - {job_name: %s, scheme: https, authorization: {credentials_file: %q}, tls_config: {ca_file: %q}, static_configs: [{targets: %s, labels: {cluster: %s}}]}\n",
 			job[0], token, cert, job[2], job[1])
@@ -97,8 +97,8 @@ func TestDashboardsOfHealthyCluster(t *testing.T) {
 	}
 }
 
-// fault tells what is wrong with the values of a query: it has none, or some are NaN. A rate of a method that was not called lately
-// and its quantiles are NaN, so that one number is enough there.
+// fault describes the fault of a query's values: no value, or a NaN. For rates and quantiles of methods, which are NaN if
+// the method was not called recently, one number is enough.
 func fault(values []sample, expr string) string {
 	unknown := 0
 	for _, v := range values {
@@ -118,10 +118,10 @@ func fault(values []sample, expr string) string {
 	}
 }
 
-// selection is what the variables job, cluster and instance stand for.
+// selection holds the values of the variables job, cluster and instance.
 type selection struct{ job, cluster, instance string }
 
-// oneOf returns several values as Grafana puts them into a regular expression of a query.
+// oneOf returns the regular expression that Grafana forms of several values.
 func oneOf(values ...string) string {
 	var quoted []string
 	for _, v := range values {
@@ -130,13 +130,13 @@ func oneOf(values ...string) string {
 	return "(" + strings.Join(quoted, "|") + ")"
 }
 
-// apply returns a query as Grafana sends it. The interval of rates is that of a data source that is scraped each 5 s.
+// apply returns a query as Grafana sends it. The interval of rates suits a data source that is scraped every 5 s.
 func (s selection) apply(expr string) string {
 	return strings.NewReplacer("$job", s.job, "$cluster", s.cluster, "$instance", s.instance,
 		"$__rate_interval", "20s", "$__interval", "5s", "$__range", "1m").Replace(expr)
 }
 
-// offered returns the values that the variables of a dashboard offer, given what is selected.
+// offered returns the values that the variables of a dashboard offer for a selection.
 func offered(t *testing.T, p *prometheus, s selection) map[string][]string {
 	t.Helper()
 	values := make(map[string][]string)
@@ -157,7 +157,7 @@ func offered(t *testing.T, p *prometheus, s selection) map[string][]string {
 	return values
 }
 
-// board is what the test reads of a dashboard.
+// board is the part of a dashboard that the test reads.
 type board struct {
 	Title  string
 	Panels []struct {
@@ -201,7 +201,7 @@ func trusting(t *testing.T, cert string) *tls.Config {
 	return &tls.Config{RootCAs: pool}
 }
 
-// exercise makes some of everything that metrics of members count, until the test ends.
+// exercise produces events for all metrics of members until the test ends.
 func exercise(t *testing.T, members []*member) {
 	for _, s := range []*snowraftv1.Sequence{
 		{Name: "strict", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, Max: new(int64(1_000_000))},
@@ -225,7 +225,7 @@ func exercise(t *testing.T, members []*member) {
 	}
 }
 
-// repeat calls ten times per second until the test ends.
+// repeat runs call ten times per second until the test ends.
 func repeat(t *testing.T, call func()) {
 	for t.Context().Err() == nil {
 		call()

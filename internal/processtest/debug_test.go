@@ -58,7 +58,7 @@ func unpack(t *testing.T, path string) map[string]string {
 	}
 }
 
-// TestDebugArchive takes archives of a secured cluster of three members, one of which is dead, and of the dead member's
+// TestDebugArchive writes archives of a secured cluster of three members, one of which is dead, and of the dead member's
 // directory.
 func TestDebugArchive(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 
 var devToken = regexp.MustCompile(`export SNOWRAFT_TOKEN=(\S+)`)
 
-// The output of dev is all that an application needs, and the secret file lets the same cluster resume.
+// The output of dev is sufficient for an application, and the secret file lets the same cluster resume.
 func TestSecureDev(t *testing.T) {
 	t.Parallel()
 	base, data := portBase(t), filepath.Join(t.TempDir(), "data")

@@ -17,11 +17,11 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// issuedBy matches a line of what dev prints: an ID, its time, worker and
-// sequence, and who issued it.
+// issuedBy matches a line in the output of dev: an ID, its time, worker and
+// sequence, and the member that issued it.
 var issuedBy = regexp.MustCompile(`(?m)^(\d{15,})\s+\S+Z\s+\d+\s+\d+\s+dev-[123]$`)
 
-// portBase is a base at which dev finds all of its ports free.
+// portBase returns a base at which all ports of dev are free.
 func portBase(t *testing.T) string {
 	t.Helper()
 	_, port, err := net.SplitHostPort(freeAddresses(t, 26))
@@ -31,12 +31,12 @@ func portBase(t *testing.T) string {
 	return port
 }
 
-// dev is dev running, its temporary files in a directory of the test's.
+// dev is a running dev. Its temporary files are in a directory of the test.
 type dev struct {
 	*process
 	temp string
-	env  []string // of commands that ask it
-	ids  []string // that it has printed
+	env  []string // environment of commands that call dev
+	ids  []string // IDs in its output
 }
 
 // startDev starts dev and waits until it has printed IDs. It returns nil only without a base, if a default port is taken.
@@ -69,7 +69,7 @@ func startDev(t *testing.T, base string, args ...string) *dev {
 	return d
 }
 
-// interrupt ends dev as Ctrl-C does.
+// interrupt stops dev like Ctrl-C.
 func (d *dev) interrupt() {
 	d.t.Helper()
 	d.signal(syscall.SIGINT)
@@ -84,8 +84,8 @@ func (d *dev) interrupt() {
 	}
 }
 
-// TestDev runs dev at its default ports, so that commands need no flag; where
-// these are taken, at others.
+// TestDev runs dev at its default ports, so that commands need no flag, or at other
+// ports if the default ports are taken.
 func TestDev(t *testing.T) {
 	d := startDev(t, "")
 	if d == nil {
@@ -129,7 +129,7 @@ func TestDev(t *testing.T) {
 	d.interrupt()
 }
 
-// tryAll runs the commands that dev proposes, as they are printed.
+// tryAll runs the commands that dev proposes, as printed.
 func (d *dev) tryAll() {
 	d.t.Helper()
 	_, proposed, _ := strings.Cut(d.stdout.String(), "Try in a second terminal:\n")
@@ -139,7 +139,7 @@ func (d *dev) tryAll() {
 		if !command {
 			break
 		}
-		once := strings.NewReplacer("curl ", "curl -sSf ", "snowraft top", "snowraft top -n 1") // top goes on until Ctrl-C
+		once := strings.NewReplacer("curl ", "curl -sSf ", "snowraft top", "snowraft top -n 1") // top runs until Ctrl-C
 		cmd := exec.CommandContext(d.t.Context(), "sh", "-c", once.Replace(line))
 		cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"))
 		text, err := cmd.CombinedOutput()
@@ -175,7 +175,7 @@ func TestDevKeepsItsData(t *testing.T) {
 		if run == 0 {
 			ids = d.ids
 		}
-		// An ID of the first run is known in the second.
+		// The second run knows an ID of the first run.
 		if who := answer[snowraftv1.WhoIsResponse](t, d.env, "whois", ids[0]); who.GetGrant().GetHolder() != "dev-1/0" {
 			t.Errorf("whois %s in run %d: %v", ids[0], run+1, who)
 		}
@@ -188,7 +188,7 @@ func TestDevKeepsItsData(t *testing.T) {
 	}
 }
 
-// TestDevTakenPort has a port of dev's last member taken.
+// TestDevTakenPort occupies a port of dev's last member.
 func TestDevTakenPort(t *testing.T) {
 	base := portBase(t)
 	n, _ := strconv.Atoi(base)

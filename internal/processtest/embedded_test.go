@@ -18,13 +18,13 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// given is IDs that an application was given: all from first to last.
+// given is a range of IDs that an application got: all from first to last.
 type given struct {
 	first, last uint64
-	holder      string // its generator's; empty: a member issued them
+	holder      string // holder of its generator; empty: a member issued the IDs
 }
 
-// fleet is applications that take IDs until they are stopped.
+// fleet is a set of applications that take IDs until they are stopped.
 type fleet struct {
 	t       *testing.T
 	layout  *snowflake.Layout
@@ -40,7 +40,7 @@ type fleet struct {
 	all []given
 }
 
-// newFleet describes a fleet whose layout has workers for all and few more, so that many are used again.
+// newFleet describes a fleet whose layout has few more workers than the fleet needs, so that many workers are reused.
 func newFleet(t *testing.T, members []*member) *fleet {
 	t.Helper()
 	layout := snowflake.MustNew(snowflake.Spec{
@@ -73,7 +73,7 @@ func (f *fleet) add(g ...given) {
 	f.all = append(f.all, g...)
 }
 
-// every asks again and again, with a pause, until it is done.
+// every calls ask repeatedly, with a pause, until done is closed.
 func (f *fleet) every(pause time.Duration, done <-chan struct{}, ask func(context.Context) ([]given, error)) {
 	tick := time.NewTicker(pause)
 	defer tick.Stop()
@@ -96,7 +96,7 @@ func (f *fleet) every(pause time.Duration, done <-chan struct{}, ask func(contex
 	}
 }
 
-// direct adds a client that queries members.
+// direct adds a client that requests IDs from members.
 func (f *fleet) direct(pause time.Duration) {
 	c, err := client.New(f.addrs)
 	if err != nil {
@@ -114,8 +114,8 @@ func (f *fleet) direct(pause time.Duration) {
 	})
 }
 
-// embedded adds an application that starts again and again, by turns after it ended gracefully and
-// after it crashed, as long as lives says; 0 is to the end.
+// embedded adds an application that restarts repeatedly, alternately after a graceful shutdown and
+// after a crash. Each run takes lives; 0 means until the end of the test.
 func (f *fleet) embedded(name string, pause, lives time.Duration) {
 	f.wg.Go(func() {
 		for life := 0; f.ctx.Err() == nil; life++ {
@@ -161,8 +161,8 @@ func (f *fleet) live(name string, life int, pause, lives time.Duration) {
 	_ = c.Close()
 }
 
-// TestEmbeddedGenerators kills a member every 5 s while applications embed generators, and others ask the
-// members: all IDs differ, every worker has one holder at a time, and nobody issues but what was granted to it.
+// TestEmbeddedGenerators kills a member every 5 s while applications embed generators, and others call the
+// members. All IDs differ, every worker has one holder at a time, and each holder issues only IDs in its grants.
 func TestEmbeddedGenerators(t *testing.T) {
 	const (
 		generators, restarting, clients = 200, 50, 50
@@ -200,7 +200,7 @@ func TestEmbeddedGenerators(t *testing.T) {
 	t.Logf("%d kills; %d calls failed, the slowest took %v", killed, f.failed.Load(), time.Duration(f.slowest.Load()))
 }
 
-// checkUnique fails the test if any ID was given twice.
+// checkUnique fails the test if an ID was issued twice.
 func (f *fleet) checkUnique() {
 	slices.SortFunc(f.all, func(a, b given) int { return cmp.Compare(a.first, b.first) })
 	total := uint64(0)
@@ -216,11 +216,11 @@ func (f *fleet) checkUnique() {
 	f.t.Logf("%d IDs, all different", total)
 }
 
-// checkGrants fails the test if an ID was issued by another than its cell was granted to, as the holders
-// know it, and as the members do.
+// checkGrants fails the test if the issuer of an ID was not the holder of its cell, by the grants that the holders
+// and the members know.
 func (f *fleet) checkGrants(members []*member) {
 	workers := f.grants.byWorker()
-	asked := make(map[uint64]bool) // by token
+	asked := make(map[uint64]bool) // tokens already checked
 	for _, g := range f.all {
 		l, known, err := f.grants.of(g.first, f.layout, workers)
 		if err != nil || known != (g.holder != "") || l.holder != g.holder {

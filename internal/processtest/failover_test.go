@@ -12,10 +12,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// few is the number of IDs that a client in production requests.
+// few returns a number of IDs that a client in production requests.
 func few() uint32 { return 1 + rand.N[uint32](100) }
 
-// untilWindow waits until a member's window reaches that far, and returns its
+// untilWindow waits until a member's window reaches ahead, and returns the window's
 // end. The first windows after a start are short, so that a process that
 // crashes in a loop discards little.
 func (m *member) untilWindow(layout string, ahead time.Duration) (end time.Time) {
@@ -27,8 +27,8 @@ func (m *member) untilWindow(layout string, ahead time.Duration) (end time.Time)
 	return end
 }
 
-// serveUntil is until when a member can issue without a quorum, as it says; the
-// zero time while it can't.
+// serveUntil returns the time until which a member reports that it can issue without quorum; the
+// zero time if it cannot.
 func (m *member) serveUntil(layout string) (last time.Time) {
 	for _, l := range m.status().GetLanes() {
 		if end := time.UnixMilli(l.GetServeUntilAtMs()); l.GetLayout() == layout && l.GetServeUntilAtMs() > 0 && end.After(last) {
@@ -54,9 +54,9 @@ func TestKillEachMember(t *testing.T) {
 	ledOnce := false
 	for _, victim := range victims {
 		for _, m := range others(members, victim) {
-			m.untilWindow("default", 3*time.Second) // outlasts an election
+			m.untilWindow("default", 3*time.Second) // longer than an election
 		}
-		window := victim.untilWindow("default", 9*time.Second) // outlasts the restart
+		window := victim.untilWindow("default", 9*time.Second) // longer than the restart
 		leads := leader(t, members) == victim
 		ledOnce = ledOnce || leads
 		killed := time.Now()

@@ -14,8 +14,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// A gateway with a certificate serves clients that verify it, over every protocol, and no others. A token that was deleted gets
-// nothing from it after the 30 s for which the gateway remembers what members said.
+// A gateway with a certificate serves only clients that verify it, over every protocol. It serves a deleted token for at most
+// the 30 s for which it caches the answers of members.
 func TestGatewayOfSecuredMembers(t *testing.T) {
 	t.Parallel()
 	m := newCluster(t, 1)[0].secured(trust.NewSecret()).start()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// startGateway starts a gateway in front of members, and waits until it issues. To its clients
-// it is as one of them.
+// startGateway starts a gateway to members, and waits until it issues IDs. To its clients
+// it looks like a member.
 func startGateway(t *testing.T, name string, members ...*member) *member {
 	t.Helper()
 	g := newMember(t, name)

@@ -8,7 +8,7 @@ import (
 )
 
 // TestGatewaysHideKills kills the members one after the other behind two gateways. No request to
-// a gateway fails, and no ID comes twice.
+// a gateway fails, and no ID is issued twice.
 func TestGatewaysHideKills(t *testing.T) {
 	members := startCluster(t, 3)
 	ledger := newLedger()

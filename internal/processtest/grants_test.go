@@ -16,27 +16,27 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// lease is a worker as its holder knows it: what was granted to it under a token.
+// lease is the grant of a worker under a token, as its holder knows it.
 type lease struct {
-	holder        string // who asked
+	holder        string // holder that requested the worker
 	worker, token uint64
 	from, until   int64 // ticks
 }
 
-// grants is the history of grants as those see it who get them.
+// grants is the history of grants as the holders see it.
 type grants struct {
 	mu      sync.Mutex
 	byToken map[uint64]*lease
-	twice   []string // tokens that were granted twice
+	twice   []string // tokens granted twice
 }
 
 func newGrants() *grants { return &grants{byToken: make(map[uint64]*lease)} }
 
-// listen notes all that is granted over a connection.
+// listen records all grants over a connection.
 func (g *grants) listen(holder string) grpc.DialOption {
 	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		if r, ok := req.(*snowraftv1.ReleaseWorkerRequest); ok {
-			// Whether it gets there or not, nobody uses what comes after.
+			// The holder uses no later ticks, whether or not the release arrives.
 			g.change(r.GetToken(), func(l *lease) { l.until = r.GetNextTick() })
 		}
 		err := invoke(ctx, method, req, reply, cc, opts...)
@@ -109,7 +109,7 @@ func overlap(workers map[uint64][]lease) (a, b *lease) {
 	return nil, nil
 }
 
-// of returns the lease that an ID was issued under, if it is known here.
+// of returns the lease under which an ID was issued, if it is known.
 func (g *grants) of(id uint64, layout *snowflake.Layout, workers map[uint64][]lease) (l lease, ok bool, err error) {
 	parts, err := layout.Unpack(id)
 	if err != nil {
@@ -123,7 +123,7 @@ func (g *grants) of(id uint64, layout *snowflake.Layout, workers map[uint64][]le
 	return lease{}, false, nil
 }
 
-// TestOverlap shows that overlapping grants are found.
+// TestOverlap checks that overlap finds overlapping grants.
 func TestOverlap(t *testing.T) {
 	t.Parallel()
 	apart := []lease{{"a", 1, 5, 10, 20}, {"b", 1, 9, 20, 21}, {"c", 1, 11, 30, 40}}

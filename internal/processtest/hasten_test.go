@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// The rules of deploy take minutes or hours to fire. In tests, `for` is at most hastenedFor, and a range of less than an hour
-// is at most hastenedRange. Nothing else changes: labels, thresholds and longer ranges, which only remember, are those of
-// deploy. So an alert that does not fire here would not fire in a cluster that does the same for longer, but one that fires
-// here may not fire there.
+// The rules of deploy take minutes or hours to fire. In tests, `for` is at most hastenedFor, and a range of less than one hour
+// is at most hastenedRange. Labels, thresholds and longer ranges, which only remember, stay unchanged. So an alert that does not
+// fire here would not fire in a cluster with the same behavior over a longer time. An alert that fires here may not fire in
+// such a cluster.
 const (
 	hastenedFor   = 5 * time.Second
 	hastenedRange = 20 * time.Second

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// batch is the number of IDs that a client requests: one, or up to 10,000.
+// batch returns a number of IDs for a request: one, or up to 10,000.
 func batch() uint32 {
 	if rand.N(2) == 0 {
 		return 1
@@ -16,7 +16,7 @@ func batch() uint32 {
 	return 1 + rand.N[uint32](10_000)
 }
 
-// TestManyClients has 100 clients ask each member as fast as they can.
+// TestManyClients runs 100 clients that call each member as fast as they can.
 func TestManyClients(t *testing.T) {
 	const clients, duration = 100, 10 * time.Second
 	members := startCluster(t, 3)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// debug takes a debug archive.
+// debug writes a debug archive.
 func (s *secretive) debug(t *testing.T, where string, flags ...string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "debug")

@@ -13,7 +13,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// TestSecretsStayInsideDev searches what dev and bench print, and the files of dev. The token is printed once, for the user.
+// TestSecretsStayInsideDev searches the output of dev and bench, and the files of dev. dev prints the token once, for the user.
 func TestSecretsStayInsideDev(t *testing.T) {
 	t.Parallel()
 	base, data := portBase(t), filepath.Join(t.TempDir(), "data")
@@ -70,14 +70,14 @@ func (s *secretive) bench(t *testing.T, d *dev, where string, want int, flags ..
 	} {
 		args := append([]string{"bench", "-d", "100ms", "-o", "json"}, strings.Fields(line)...)
 		stdout, stderr, code := command(t, d.env, append(args, flags...)...)
-		if asAdmin := want == 0 && flags[0] == "--secret-file"; code != want && !(asAdmin && args[5] == "redis") { // which takes tokens only
+		if asAdmin := want == 0 && flags[0] == "--secret-file"; code != want && !(asAdmin && args[5] == "redis") { // tokens only
 			t.Errorf("bench %s %s: exit code %d, expected %d: %s", line, where, code, want, stderr)
 		}
 		s.add("bench "+line+" "+where, []byte(stdout+stderr))
 	}
 }
 
-// portOf returns the address of a port of dev, n ports after its first one.
+// portOf returns the address of the port n after the first port of dev.
 func portOf(t *testing.T, base string, n int) string {
 	t.Helper()
 	first, err := strconv.Atoi(base)

@@ -13,7 +13,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// gateway starts a gateway that has a token of its own, and does through it what members are asked for.
+// gateway starts a gateway with its own token, and sends the requests to members through it.
 func (s *secretive) gateway(t *testing.T) *member {
 	t.Helper()
 	own := s.members[0].firstToken("gateway", "tokens:verify", "ids:issue:*", "seq:next:*")
@@ -39,7 +39,7 @@ func (s *secretive) gateway(t *testing.T) *member {
 	})
 	s.web(t, "http://"+g.http, nil)
 	s.redis(t, redis, nil)
-	plain := s.token // a client with a pin speaks TLS
+	plain := s.token // a client with a pin uses TLS
 	plain.Pin = ""
 	for _, args := range [][]string{{"token", "list"}, {"token", "create", "by-gateway", "--scope", "ids:issue:*"}, {"seq", "next", "orders"}, {"status"}} {
 		stdout, stderr, code := command(t, append(at(g), "SNOWRAFT_TOKEN="+plain.Text()), args...)

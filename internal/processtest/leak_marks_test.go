@@ -20,10 +20,10 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// marked are secrets by what they are.
+// marked holds secrets by description.
 type marked map[string][]byte
 
-// forms are the ways in which a secret could be written down.
+// forms returns the forms in which a secret could appear.
 func forms(secret []byte) map[string][]byte {
 	return map[string][]byte{
 		"raw":        secret,
@@ -35,7 +35,7 @@ func forms(secret []byte) map[string][]byte {
 	}
 }
 
-// search fails the test if a secret is in what came out of somewhere.
+// search fails the test if out contains a secret.
 func (all marked) search(t *testing.T, where string, out []byte) {
 	t.Helper()
 	for what, secret := range all {
@@ -56,7 +56,7 @@ func random(t *testing.T, n int) []byte {
 	return b
 }
 
-// secret marks the secret in a file and what derives from it.
+// secret marks the secret in a file and the values derived from it.
 func (s *secretive) secret(t *testing.T, file string) {
 	t.Helper()
 	secrets, err := trust.ReadSecrets(file)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// refused sends calls that change tokens and that are refused, over HTTP.
+// refused sends calls over HTTP that change tokens and that members refuse.
 func (s *secretive) refused(t *testing.T) {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: s.config.Clone()}
@@ -25,7 +25,7 @@ func (s *secretive) refused(t *testing.T) {
 			{http.MethodPost, "/v1/tokens", `{"name":"x","scopes":["nothing"]}`},
 			{http.MethodPatch, "/v1/tokens/none", `{"scopes":["ids:issue:*"]}`},
 			{http.MethodPatch, "/v1/tokens/all", `{"scopes":["nothing"]}`},
-			// A token that was pasted where something else belongs.
+			// The user pasted a token into a wrong field.
 			{http.MethodPost, "/v1/tokens", `{"name":"` + pasted + `","scopes":["ids:issue:*"],"rate":"` + pasted + `"}`},
 			{http.MethodPost, "/v1/tokens", `{"token":{"name":"` + pasted + `","scopes":["` + pasted + `"]}}`},
 			{http.MethodPatch, "/v1/tokens/all", `{"expiresAtMs":"` + pasted + `"}`},

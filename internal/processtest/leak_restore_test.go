@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// restore begins a new cluster with a backup, and does what follows a restore, with tokens that are right and wrong.
+// restore begins a new cluster with a backup, and runs the commands that follow a restore, with correct and wrong tokens.
 func (s *secretive) restore(t *testing.T, file string, flags []string) {
 	t.Helper()
 	m := newMember(t, "restored", append(flags, "--log-level", "debug")...)

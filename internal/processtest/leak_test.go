@@ -23,19 +23,19 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// secretive is a secured cluster that logs all it can, and what came out of it.
+// secretive is a secured cluster that logs as much as possible, with all its output.
 type secretive struct {
 	members []*member
 	secrets marked
 	out     map[string][]byte
 	token   trust.Token
-	wrong   trust.Token // of the ID of the token, with another secret
+	wrong   trust.Token // token with the ID of token and another secret
 	config  *tls.Config
 }
 
 func (s *secretive) add(where string, out []byte) { s.out[where] = append(s.out[where], out...) }
 
-// TestSecretsStayInside does all that takes a secret, right and wrong, and searches what came out.
+// TestSecretsStayInside runs everything that takes a secret, with correct and wrong secrets, and searches the output.
 func TestSecretsStayInside(t *testing.T) {
 	t.Parallel()
 	flags := secretFile(t)
@@ -100,7 +100,7 @@ func TestSecretsStayInside(t *testing.T) {
 	s.search(t)
 }
 
-// search searches all that came out.
+// search searches all output.
 func (s *secretive) search(t *testing.T) {
 	t.Helper()
 	for where, out := range s.out {
@@ -108,7 +108,7 @@ func (s *secretive) search(t *testing.T) {
 	}
 }
 
-// backup takes a backup and returns its file.
+// backup writes a backup and returns its file.
 func (s *secretive) backup(t *testing.T, where string, flags ...string) (file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "backup")
@@ -121,7 +121,7 @@ func (s *secretive) backup(t *testing.T, where string, flags ...string) (file st
 	return file
 }
 
-// tokens makes a token, and uses a wrong one.
+// tokens creates a token, and uses a wrong one.
 func (s *secretive) tokens(t *testing.T, flags []string) {
 	t.Helper()
 	m := s.members[0]
@@ -152,7 +152,7 @@ func (s *secretive) tokens(t *testing.T, flags []string) {
 	s.secrets["half of the wrong token"] = []byte(s.wrong.Text()[14:40])
 }
 
-// holders acquires a worker and allocates a block, with keys that are right and wrong.
+// holders acquires a worker and allocates a block, with correct and wrong keys.
 func (s *secretive) holders(t *testing.T) {
 	t.Helper()
 	m := s.members[1]
@@ -184,7 +184,7 @@ func (s *secretive) holders(t *testing.T) {
 	s.add("the workers", fmt.Append(nil, list, err))
 }
 
-// web brings the token over HTTP, in each way that it is taken.
+// web sends the token over HTTP, in each accepted form.
 func (s *secretive) web(t *testing.T, address string, config *tls.Config) {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: config.Clone()}
@@ -225,7 +225,7 @@ func (s *secretive) web(t *testing.T, address string, config *tls.Config) {
 	}
 }
 
-// redis brings the token over the Redis protocol, with TLS if there is a configuration.
+// redis sends the token over the Redis protocol, with TLS if config is not nil.
 func (s *secretive) redis(t *testing.T, address string, config *tls.Config) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -252,7 +252,7 @@ func (s *secretive) redis(t *testing.T, address string, config *tls.Config) {
 	s.add("Redis", answers)
 }
 
-// look requests all that the cluster shows of itself.
+// look requests everything that the cluster shows about itself.
 func (s *secretive) look(t *testing.T, flags []string) {
 	t.Helper()
 	for _, args := range [][]string{{"status"}, {"token", "list"}, {"worker", "list"}, {"member", "list"}, {"config", "show"}, {"secret", "list"}, {"secret", "ca"}} {

@@ -13,14 +13,14 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// entry is a range of IDs that a client was given: all from first to last.
+// entry is a range of IDs that a client got: all from first to last.
 type entry struct {
 	first, last  uint64
 	member       *member
-	began, ended time.Time // of the request
+	began, ended time.Time // times of the request
 }
 
-// ledger keeps all that was issued, of one layout.
+// ledger records all issued IDs of one layout.
 type ledger struct {
 	layout *snowflake.Layout
 	mu     sync.Mutex
@@ -30,7 +30,7 @@ type ledger struct {
 
 func newLedger() *ledger { return &ledger{layout: snowflake.Default()} }
 
-// add notes an answer.
+// add records an answer.
 func (l *ledger) add(m *member, began time.Time, resp *snowraftv1.GenerateIdsResponse) {
 	ended := time.Now()
 	l.mu.Lock()
@@ -43,7 +43,7 @@ func (l *ledger) add(m *member, began time.Time, resp *snowraftv1.GenerateIdsRes
 	}
 }
 
-// ask asks a member for IDs and notes them.
+// ask requests IDs from a member and records them.
 func (l *ledger) ask(m *member, count uint32) error {
 	began := time.Now()
 	resp, err := m.generate(l.layout.Name(), count)
@@ -53,7 +53,7 @@ func (l *ledger) ask(m *member, count uint32) error {
 	return err
 }
 
-// mustAsk asks a member that must answer.
+// mustAsk is ask for a member that must answer.
 func (l *ledger) mustAsk(m *member, count uint32) {
 	m.t.Helper()
 	if err := l.ask(m, count); err != nil {
@@ -61,7 +61,7 @@ func (l *ledger) mustAsk(m *member, count uint32) {
 	}
 }
 
-// checkUnique fails the test if any ID was issued twice, or none at all.
+// checkUnique fails the test if an ID was issued twice, or if no ID was issued.
 func (l *ledger) checkUnique(t *testing.T) {
 	t.Helper()
 	l.mu.Lock()
@@ -78,9 +78,9 @@ func (l *ledger) checkUnique(t *testing.T) {
 	t.Logf("%d IDs of layout %s in %d ranges, all different", l.total, l.layout.Name(), len(l.all))
 }
 
-// twice sorts entries and returns two of them that have an ID in common, the
-// first of b; nil if there are none. Comparing ranges is complete where the
-// sequence is the lowest field of the layout: a range then has no gaps.
+// twice sorts entries and returns two entries that share the
+// first ID of b; nil if there are none. The comparison of ranges is complete if the
+// sequence is the lowest field of the layout, because a range then has no gaps.
 func twice(entries []entry) (a, b *entry) {
 	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.first, b.first) })
 	for i := 1; i < len(entries); i++ {
@@ -91,13 +91,13 @@ func twice(entries []entry) (a, b *entry) {
 	return nil, nil
 }
 
-// lanes sorts the entries by what issued them, as the members' grants tell: the
+// lanes groups the entries by the lane that issued them, according to the members' grants. The
 // token of a grant stands for one lane of one process. It fails the test if an
-// ID lies outside of the windows granted under its token, or was issued by
-// another member than they were granted to.
+// ID lies outside the windows granted under its token, or if a member other than
+// the holder issued the ID.
 func (l *ledger) lanes(t *testing.T, askAt *member) map[uint64][]entry {
 	t.Helper()
-	grants := make(map[uint64][]*snowraftv1.WorkerGrant) // by worker
+	grants := make(map[uint64][]*snowraftv1.WorkerGrant) // grants by worker
 	lanes := make(map[uint64][]entry)
 	for _, e := range l.all {
 		p, err := l.layout.Unpack(e.first)
@@ -131,8 +131,8 @@ func (l *ledger) lanes(t *testing.T, askAt *member) map[uint64][]entry {
 	return lanes
 }
 
-// checkOrder fails the test if a lane issued an ID that is not greater than all
-// those whose requests had ended before this one's began, whoever asked.
+// checkOrder fails the test if a lane issued an ID that is not greater than all IDs of
+// requests, of any client, that had ended before the request for the ID began.
 func checkOrder(t *testing.T, lane []entry) {
 	t.Helper()
 	if e, above := descent(lane); e != nil {
@@ -140,8 +140,8 @@ func checkOrder(t *testing.T, lane []entry) {
 	}
 }
 
-// descent returns an entry of a lane that is not above all that was answered
-// before it was requested, and the highest of these; nil if there is none.
+// descent returns an entry of a lane that is not above all IDs answered
+// before its request, and the highest of these IDs; nil if there is none.
 func descent(lane []entry) (e *entry, above uint64) {
 	byBegin, byEnd := slices.Clone(lane), slices.Clone(lane)
 	slices.SortFunc(byBegin, func(a, b entry) int { return a.began.Compare(b.began) })
@@ -159,7 +159,7 @@ func descent(lane []entry) (e *entry, above uint64) {
 	return nil, 0
 }
 
-// TestLedger shows that the ledger finds what it is there to find.
+// TestLedger checks that the ledger finds faults.
 func TestLedger(t *testing.T) {
 	t.Parallel()
 	at := func(second int64) time.Time { return time.Unix(second, 0) }

@@ -18,8 +18,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// lives is what all applications were given by a cluster and by the one that was restored from it. The applications
-// live on while the clusters come and go.
+// lives records the IDs and numbers that all applications got from a cluster and from the cluster restored from it. The
+// applications keep running while the clusters start and stop.
 type lives struct {
 	t       *testing.T
 	members []*member
@@ -28,9 +28,9 @@ type lives struct {
 	wg      sync.WaitGroup
 
 	mu      sync.Mutex
-	ids     map[int64]string            // by whom
-	numbers map[string]map[int64]string // by sequence
-	first   time.Time                   // of an ID that a member issued, since it was reset
+	ids     map[int64]string            // application that got each ID
+	numbers map[string]map[int64]string // application that got each number, by sequence
+	first   time.Time                   // time of the first ID from a member since the last reset
 }
 
 func newLives(t *testing.T, members []*member) *lives {
@@ -45,7 +45,7 @@ func (l *lives) stop() {
 	l.wg.Wait()
 }
 
-// id notes IDs from first on.
+// id records IDs from first on.
 func (l *lives) id(by string, first int64, count, step int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,7 +58,7 @@ func (l *lives) id(by string, first int64, count, step int64) {
 	}
 }
 
-// number notes numbers from first on.
+// number records numbers from first on.
 func (l *lives) number(by, sequence string, first, count int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +83,7 @@ func (l *lives) highest(sequence string) (highest int64) {
 	return highest
 }
 
-// count returns how many IDs and numbers there are.
+// count returns the numbers of recorded IDs and numbers.
 func (l *lives) count() (ids, numbers int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,7 +93,7 @@ func (l *lives) count() (ids, numbers int) {
 	return len(l.ids), numbers
 }
 
-// every does something again and again; it may fail, while there is no cluster say.
+// every calls do repeatedly. do may fail, for example while no cluster runs.
 func (l *lives) every(do func(ctx context.Context)) {
 	l.wg.Go(func() {
 		tick := time.NewTicker(10 * time.Millisecond)
@@ -147,7 +147,7 @@ func (l *lives) live(life string, redis []string) {
 	}
 }
 
-// embedded adds an application with a generator of its own.
+// embedded adds an application with its own generator.
 func (l *lives) embedded(name string, addrs []string) {
 	c, err := client.New(addrs)
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// pace is the pause between two requests of a client that leaves the
-// machine time to do something else, as production does.
+// pace is the pause between two requests of a client that, as in production, leaves
+// the machine time for other work.
 const pace = 5 * time.Millisecond
 
 // failure is a request that failed.
 type failure struct {
-	member       *member // nil: all members were asked
+	member       *member // nil: all members failed
 	began, ended time.Time
 	err          error
 }
@@ -35,7 +35,7 @@ func (f failure) String() string {
 	return fmt.Sprintf("%s after %v: %s: %v", f.ended.Format("15:04:05.000"), f.ended.Sub(f.began).Round(time.Millisecond), who, f.err)
 }
 
-// load is a number of clients that request IDs until they are stopped.
+// load is a set of clients that request IDs until they are stopped.
 type load struct {
 	ledger *ledger
 	ctx    context.Context
@@ -44,7 +44,7 @@ type load struct {
 
 	mu       sync.Mutex
 	failures []failure
-	asked    map[*member][]time.Time // when clients of this member alone got answers; nil: the pulse
+	asked    map[*member][]time.Time // times of answers to clients of this member only; key nil: the pulse
 }
 
 func newLoad(t *testing.T, l *ledger) *load {
@@ -52,7 +52,7 @@ func newLoad(t *testing.T, l *ledger) *load {
 	ctx, cancel := context.WithCancel(t.Context())
 	g := &load{ledger: l, ctx: ctx, cancel: cancel, asked: make(map[*member][]time.Time)}
 	t.Cleanup(g.stop)
-	g.client(pace, func() { // the pulse: how this process gets along on this machine
+	g.client(pace, func() { // the pulse: shows pauses of this process
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.asked[nil] = append(g.asked[nil], time.Now())
@@ -66,7 +66,7 @@ func (g *load) stop() {
 	g.wg.Wait()
 }
 
-// client is the life of one client: it asks again and again, with a pause.
+// client adds a client that calls ask repeatedly, with a pause.
 func (g *load) client(pause time.Duration, ask func()) {
 	g.wg.Go(func() {
 		timer := time.NewTimer(0)
@@ -101,9 +101,9 @@ func (g *load) loyal(m *member, clients int, pause time.Duration, count func() u
 	}
 }
 
-// roaming adds clients that know all members: each stays with the member that
-// answered last, and asks the next when that one is unavailable. A request has
-// failed when every member was asked once.
+// roaming adds clients that know all members. Each client stays with the member that
+// answered last, and calls the next one if that member is unavailable. A request has
+// failed if every member failed once.
 func (g *load) roaming(members []*member, clients int, count func() uint32) {
 	for i := range clients {
 		at := i
@@ -129,7 +129,7 @@ func (g *load) roaming(members []*member, clients int, count func() uint32) {
 }
 
 func (g *load) ask(m *member, began time.Time, count uint32) error {
-	// Requests in flight are waited for when the load is stopped.
+	// stop waits for requests in flight.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(g.ctx), callTimeout)
 	defer cancel()
 	resp, err := m.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Layout: g.ledger.layout.Name(), Count: count})
@@ -139,7 +139,7 @@ func (g *load) ask(m *member, began time.Time, count uint32) error {
 	return err
 }
 
-// failed are the requests that failed, chosen by a condition.
+// failed returns the failed requests for which choose returns true.
 func (g *load) failed(choose func(failure) bool) []failure {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -164,8 +164,8 @@ func report(t *testing.T, what string, failures []failure) {
 	}
 }
 
-// gap is the longest time in [from, to) in which no loyal client of a member got
-// an answer; of nil, in which this process itself did nothing.
+// gap returns the longest time in [from, to) in which no loyal client of a member got
+// an answer. For nil, it is the longest pause of this process itself.
 func (g *load) gap(m *member, from, to time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()

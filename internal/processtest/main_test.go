@@ -33,7 +33,7 @@ func run(m *testing.M) int {
 	}
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		// Those that run side by side usually wait, and not for the processors.
+		// Parallel tests usually wait for events other than the processors.
 		if err := parallel.Value.Set("4"); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1

@@ -25,15 +25,15 @@ import (
 // callTimeout is the time that a client waits for an answer.
 const callTimeout = 5 * time.Second
 
-// member is a cluster member: a data directory and ports, which stay the
-// same over restarts, and the process that runs on them now, if any.
+// member is a cluster member: a data directory and ports, which do not change
+// over restarts, and the current process, if any.
 type member struct {
 	*process
 	t                       *testing.T
 	name, dir               string
 	api, http, raft, gossip string
-	program                 string                 // that later starts run
-	flags                   []string               // beside those of name, directory and ports
+	program                 string                 // program of later starts
+	flags                   []string               // flags in addition to name, directory and ports
 	secret                  atomic.Pointer[string] // path of the secret file; nil for an open member
 	launch                  func(*exec.Cmd) error
 
@@ -54,7 +54,7 @@ func newMember(t *testing.T, name string, flags ...string) *member {
 	if i := slices.Index(flags, "--secret-file"); i >= 0 {
 		m.secret.Store(&flags[i+1])
 	}
-	// A restarted member is found again at once, not after gRPC's minutes.
+	// Connections to a restarted member resume immediately, not after gRPC's default of minutes.
 	reconnect := backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: 100 * time.Millisecond}
 	var err error
 	m.conn, err = grpc.NewClient("passthrough:///"+m.api,
@@ -100,13 +100,13 @@ func startCluster(t *testing.T, size int, flags ...string) []*member {
 	return members
 }
 
-// newcomer describes a new member that joins these.
+// newcomer describes a new member that joins members.
 func newcomer(t *testing.T, name string, members []*member, flags ...string) *member {
 	t.Helper()
 	return newMember(t, name, append(flags, "--join", seeds(members...))...)
 }
 
-// seeds is what --join takes.
+// seeds returns the value of --join.
 func seeds(members ...*member) string {
 	var addresses []string
 	for _, m := range members {
@@ -115,7 +115,7 @@ func seeds(members ...*member) string {
 	return strings.Join(addresses, ",")
 }
 
-// others are the members without one of them.
+// others returns the members except one.
 func others(members []*member, but *member) []*member {
 	var rest []*member
 	for _, m := range members {
@@ -137,7 +137,7 @@ func (m *member) startIn(env []string, extra ...string) *member {
 	m.t.Helper()
 	args := []string{"serve", "--name", m.name, "--data-dir", m.dir,
 		"--api-addr", m.api, "--http-addr", m.http, "--raft-addr", m.raft, "--gossip-addr", m.gossip}
-	args = append(args, "--promote-after", "3s") // before flags of the test's own
+	args = append(args, "--promote-after", "3s") // before the flags of the test
 	args = append(append(args, m.flags...), extra...)
 	p := startBy(m.t, m.launch, m.program, env, args...)
 	m.process = p
@@ -149,7 +149,7 @@ func (m *member) startIn(env []string, extra ...string) *member {
 	return m
 }
 
-// stop ends the process gracefully.
+// stop stops the process gracefully.
 func (m *member) stop() {
 	m.t.Helper()
 	m.signal(syscall.SIGTERM)
@@ -165,7 +165,7 @@ func (m *member) generate(layout string, count uint32) (*snowraftv1.GenerateIdsR
 	return m.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Layout: layout, Count: count})
 }
 
-// untilIssues waits until the member issues IDs; those go into no ledger.
+// untilIssues waits until the member issues IDs. These IDs go into no ledger.
 func (m *member) untilIssues() {
 	m.t.Helper()
 	until(m.t, m.name+" issues IDs", func() bool {
@@ -177,7 +177,7 @@ func (m *member) untilIssues() {
 	})
 }
 
-// status is what the member says of itself; nil without an answer.
+// status returns the status of the member; nil without an answer.
 func (m *member) status() *snowraftv1.GetStatusResponse {
 	ctx, cancel := context.WithTimeout(m.t.Context(), callTimeout)
 	defer cancel()
@@ -188,7 +188,7 @@ func (m *member) status() *snowraftv1.GetStatusResponse {
 	return resp
 }
 
-// list is the membership as the member sees it.
+// list returns the membership as the member sees it.
 func (m *member) list() []*snowraftv1.Member {
 	ctx, cancel := context.WithTimeout(m.t.Context(), callTimeout)
 	defer cancel()
@@ -199,7 +199,7 @@ func (m *member) list() []*snowraftv1.Member {
 	return resp.GetMembers()
 }
 
-// voters counts voters and nonvoters as the member sees them.
+// voters returns the numbers of voters and nonvoters as the member sees them.
 func (m *member) voters() (voters, nonvoters int) {
 	for _, s := range m.list() {
 		if s.GetRole() == snowraftv1.MemberRole_MEMBER_ROLE_VOTER {
@@ -219,7 +219,7 @@ func (m *member) untilVoters(want int) {
 	})
 }
 
-// leader waits until all members agree on who of them leads.
+// leader waits until all members agree on the leader.
 func leader(t *testing.T, members []*member) *member {
 	t.Helper()
 	var found *member

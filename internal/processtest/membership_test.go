@@ -11,7 +11,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// TestMembership takes members in and out, with the commands that people use,
+// TestMembership adds and removes members with the commands of operators
 // while clients that know all addresses request IDs.
 func TestMembership(t *testing.T) {
 	t.Parallel()
@@ -45,7 +45,7 @@ func TestMembership(t *testing.T) {
 	removed = leader(t, members)
 	comesBack(t, ledger, members, removed)
 
-	// Leaving, asked at the member itself: a follower and a leader.
+	// A follower and a leader leave at the request of "member leave".
 	for _, leads := range []bool{false, true} {
 		gone := leader(t, members)
 		if !leads {
@@ -69,13 +69,13 @@ func TestMembership(t *testing.T) {
 	ledger.lanes(t, members[0])
 }
 
-// comesBack removes a member, asked at another one, and starts it again: with
-// its data, which it is told not to, and without, as a new one.
+// comesBack removes a member through another one, and starts it again: with
+// its data, which the member refuses, and without data, as a new member.
 func comesBack(t *testing.T, ledger *ledger, members []*member, gone *member) {
 	t.Helper()
 	rest := others(members, gone)
 	old := listed(t, rest[0], gone.name).GetId()
-	// One that does not lead, so that the call is forwarded.
+	// The member does not lead, so it forwards the call.
 	asked := rest[0]
 	if asked == leader(t, members) {
 		asked = rest[1]
@@ -97,7 +97,7 @@ func comesBack(t *testing.T, ledger *ledger, members []*member, gone *member) {
 	if err := os.RemoveAll(gone.dir); err != nil {
 		t.Fatal(err)
 	}
-	// It may have started the cluster once; now it joins one.
+	// The member may have started the cluster before; now it joins.
 	gone.flags = []string{"--join", seeds(rest...)}
 	gone.start().untilIssues()
 	ledger.mustAsk(gone, 100)
@@ -109,7 +109,7 @@ func comesBack(t *testing.T, ledger *ledger, members []*member, gone *member) {
 	}
 }
 
-// toldWhy checks the end of a member that was removed.
+// toldWhy checks the exit and the error of a removed member.
 func toldWhy(t *testing.T, m *member) {
 	t.Helper()
 	code := m.exit(15 * time.Second)
@@ -119,7 +119,7 @@ func toldWhy(t *testing.T, m *member) {
 	}
 }
 
-// listed is a member as "member list" shows it.
+// listed returns a member as "member list" shows it.
 func listed(t *testing.T, askAt *member, name string) *snowraftv1.Member {
 	t.Helper()
 	for _, m := range answer[snowraftv1.ListMembersResponse](t, at(askAt), "member", "list").GetMembers() {
@@ -131,8 +131,8 @@ func listed(t *testing.T, askAt *member, name string) *snowraftv1.Member {
 	return nil
 }
 
-// TestMemberOfAnotherCluster points members of other clusters at ours: the only member of its cluster refuses to start, and one
-// of ours stays where it is.
+// TestMemberOfAnotherCluster points members at the members of another cluster. The only member of a cluster refuses to start, and
+// a member of a larger cluster stays in its cluster.
 func TestMemberOfAnotherCluster(t *testing.T) {
 	t.Parallel()
 	ours, theirs := startCluster(t, 3), newMember(t, "stranger").start()
@@ -160,7 +160,7 @@ func TestMemberOfAnotherCluster(t *testing.T) {
 		}
 	}
 
-	// Without the mistake, it is what it was. Asked outright, neither takes the other in.
+	// Without the mistake, the member works as before. Neither cluster adds a member of the other on request.
 	theirs.start().untilIssues()
 	term := leader(t, ours).status().GetTerm()
 	const refusal = "belongs to another cluster"
@@ -173,7 +173,7 @@ func TestMemberOfAnotherCluster(t *testing.T) {
 		t.Errorf("the term went from %d to %d", term, now)
 	}
 
-	// A member of a larger cluster says that its seed is wrong.
+	// A member of a larger cluster reports that its seed is wrong.
 	wrong := others(ours, leader(t, ours))[0]
 	wrong.stop()
 	wrong.flags = []string{"--join", theirs.gossip}
@@ -183,7 +183,7 @@ func TestMemberOfAnotherCluster(t *testing.T) {
 		return strings.Contains(text, "join address belongs to another cluster") && strings.Contains(text, "other_cluster="+ids[theirs])
 	})
 
-	ledger, others := newLedger(), newLedger() // two clusters may well issue the same
+	ledger, others := newLedger(), newLedger() // two clusters may issue equal IDs
 	for m, id := range ids {
 		if now := m.status().GetClusterId(); now != id {
 			t.Errorf("%s is of cluster %s, was of %s", m.name, now, id)

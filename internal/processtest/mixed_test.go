@@ -22,7 +22,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// nextFSMVersion is the version of the log's commands that only the next version of the program knows.
+// nextFSMVersion is the version of log commands that only the next version of the program knows.
 const nextFSMVersion = fsm.Version + 1
 
 // buildNext builds the next version of the program, once.
@@ -34,7 +34,7 @@ var buildNext = sync.OnceValues(func() (string, error) {
 // mixed is a cluster whose members run two versions of the program, under load.
 type mixed struct {
 	t       *testing.T
-	next    string // the path of the next version of the program
+	next    string // path of the next version of the program
 	members []*member
 	ledger  *ledger
 	ids     *load
@@ -55,7 +55,7 @@ func startMixed(t *testing.T) *mixed {
 	return x
 }
 
-// swap stops a member and starts it with another program, and waits until the others know which commands that one knows.
+// swap restarts a member with another program, and waits until the others know the version of commands that it knows.
 func (x *mixed) swap(m *member, program string, knows uint32) {
 	x.t.Helper()
 	m.stop()
@@ -70,7 +70,7 @@ func (x *mixed) swap(m *member, program string, knows uint32) {
 	}
 }
 
-// lead has each member lead in turn; all members issue IDs and numbers under each.
+// lead makes each member the leader in turn. All members issue IDs and numbers under each leader.
 func (x *mixed) lead(version uint32) {
 	x.t.Helper()
 	for _, m := range x.members {
@@ -104,7 +104,7 @@ func (x *mixed) snapshots() {
 	})
 }
 
-// refused starts a member with the version under test, which must exit and say why in its last line.
+// refused starts a member with the version under test, which must exit with the reason in its last line.
 func (x *mixed) refused(m *member, why string) {
 	x.t.Helper()
 	m.program = program
@@ -118,7 +118,7 @@ func (x *mixed) refused(m *member, why string) {
 	}
 }
 
-// tooOld is what the version under test says of a directory of the next version.
+// tooOld is the error of the version under test for a directory of the next version.
 var tooOld = (&fsm.NewerError{Used: nextFSMVersion, Known: fsm.Version}).Error()
 
 // run runs a command of a version of the program.
@@ -129,8 +129,8 @@ func (x *mixed) run(program string, args ...string) (stdout, stderr string, code
 	return p.stdout.String(), p.stderr.String(), code
 }
 
-// TestMixedVersions upgrades members under load one by one and back, lets each member of each mix lead, and finalizes the
-// upgrade: from then on the old version refuses to start, wherever it finds the new one, and the others do not notice.
+// TestMixedVersions upgrades members under load one by one and back, makes each member of each mix the leader, and finalizes the
+// upgrade. From then on the old version refuses to start where it finds the new one, without an effect on the other members.
 func TestMixedVersions(t *testing.T) {
 	t.Parallel()
 	x := startMixed(t)
@@ -138,9 +138,9 @@ func TestMixedVersions(t *testing.T) {
 	x.lead(old)
 	for _, m := range x.members {
 		x.swap(m, x.next, nextFSMVersion)
-		x.lead(old) // also by members that know more, and over members that know more
+		x.lead(old) // includes leaders and followers that know the next version
 	}
-	x.snapshots() // by the next version, which the old one has to read
+	x.snapshots() // written by the next version, read by the old one
 	for _, m := range x.members[:2] {
 		x.swap(m, program, old)
 		x.lead(old)
@@ -196,8 +196,8 @@ func TestMixedVersions(t *testing.T) {
 	}
 }
 
-// refusesBackup makes backups with the next version, of a running cluster and of a directory, which the old version must
-// refuse in one line.
+// refusesBackup writes backups of a running cluster and of a directory with the next version. The old version must
+// refuse them in one line.
 func (x *mixed) refusesBackup() {
 	x.t.Helper()
 	dir := x.t.TempDir()

@@ -10,7 +10,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// refusedName checks what a new member says whose name is taken.
+// refusedName checks the error of a new member whose name is taken.
 func refusedName(t *testing.T, m *member, taken *snowraftv1.Member) {
 	t.Helper()
 	if code := m.exit(15 * time.Second); code != 1 {
@@ -43,7 +43,7 @@ func TestTakenName(t *testing.T) {
 		t.Errorf("%d lines in the logs about the refusal", logged)
 	}
 
-	// The member itself, with another data directory than before. With its own, it is back.
+	// The member itself starts with another data directory. With its own directory, it returns.
 	victim.stop()
 	dir := victim.dir
 	victim.dir += ".wrong"
@@ -53,7 +53,7 @@ func TestTakenName(t *testing.T) {
 	victim.start().untilIssues()
 	members[0].untilVoters(3)
 
-	// A newcomer that waits to be added is named to whoever requests it.
+	// A waiting newcomer is named in the answer to every request for it.
 	waits := newMember(t, victim.name, "--bootstrap-expect", "0").start()
 	until(t, "the newcomer listens", func() bool { return strings.Contains(waits.stderr.String(), "member started") })
 	_, stderr, code := command(t, at(members[0]), "member", "add", waits.gossip)
@@ -62,7 +62,7 @@ func TestTakenName(t *testing.T) {
 	}
 	refusedName(t, waits, taken)
 
-	// Replacements: one that joins first, and one that joins after the removal.
+	// One replacement joins before the removal, and one after it.
 	rest := others(members, victim)
 	victim.kill()
 	early := newcomer(t, victim.name, members, "--force-name").start()
@@ -81,7 +81,7 @@ func TestTakenName(t *testing.T) {
 	rest[0].untilVoters(3)
 }
 
-// TestNewMembersOfOneName starts three members that are to start a cluster together, two with one name.
+// TestNewMembersOfOneName starts three members of a new cluster, two of which have the same name.
 func TestNewMembersOfOneName(t *testing.T) {
 	t.Parallel()
 	members := newCluster(t, 3)
@@ -110,8 +110,8 @@ func TestNewMembersOfOneName(t *testing.T) {
 	}
 }
 
-// TestRestartUnderTakenName restarts a member with the name of another one by mistake: all members name both, and commands
-// by name do nothing until it has its own name again.
+// TestRestartUnderTakenName restarts a member with the name of another one by mistake. All members name both, and commands
+// by name have no effect until the member has its own name again.
 func TestRestartUnderTakenName(t *testing.T) {
 	t.Parallel()
 	members := startCluster(t, 3)

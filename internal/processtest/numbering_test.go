@@ -17,7 +17,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// mostNumbers is the number of numbers that some calls request. Half of all request one.
+// mostNumbers is the greatest number of numbers per call. Half of all calls request one.
 const mostNumbers = 200
 
 func someNumbers() uint32 {
@@ -27,8 +27,8 @@ func someNumbers() uint32 {
 	return 1 + rand.N[uint32](mostNumbers)
 }
 
-// numbering is load on a sequence, and what its clients saw. The calls in its
-// history are by the members that answered.
+// numbering is load on a sequence, with the history of its clients. By of a call in the
+// history is the member that answered.
 type numbering struct {
 	*load
 	name    string
@@ -36,8 +36,8 @@ type numbering struct {
 	history lincheck.History
 
 	mu     sync.Mutex
-	failed int    // calls
-	lost   uint64 // numbers that they may have used up
+	failed int    // number of failed calls
+	lost   uint64 // numbers that failed calls may have used
 }
 
 // newNumbering creates a sequence.
@@ -50,7 +50,7 @@ func newNumbering(t *testing.T, members []*member, s *snowraftv1.Sequence) *numb
 	return &numbering{load: newLoad(t, nil), name: s.GetName(), members: members}
 }
 
-// next asks a member for numbers.
+// next requests numbers from a member.
 func (n *numbering) next(m *member, count uint32) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.ctx), callTimeout)
 	defer cancel()
@@ -75,8 +75,8 @@ func (n *numbering) next(m *member, count uint32) error {
 	return nil
 }
 
-// last asks a member for the last number, of a strict sequence that starts at 1. That
-// there is none yet is an answer too, 0: a member must not say so once there is one.
+// last requests the last number of a strict sequence that starts at 1 from a member. It returns
+// 0 if no number was issued yet; a member must not answer so after the first number.
 func (n *numbering) last(m *member) (int64, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.ctx), callTimeout)
 	defer cancel()
@@ -97,8 +97,8 @@ func (n *numbering) untilNext(t *testing.T, members ...*member) {
 	}
 }
 
-// clients adds clients that request numbers, or some of them for the last one. As many of
-// them begin at each member; they stay there until it fails, and go on at the next one.
+// clients adds clients that request numbers, and readers that request the last number. Equally many
+// begin at each member. Each one stays there until the member fails, and then changes to the next one.
 func (n *numbering) clients(count, readers int) {
 	for i := range count + readers {
 		at := i

@@ -8,14 +8,14 @@ import (
 	"syscall"
 )
 
-// attributes put a process into a group of its own, and have the kernel kill it
-// when this one ends in a way that runs no cleanup, such as go test's timeout.
+// attributes puts a process into its own group, and makes the kernel kill it
+// if this process ends without cleanup, for example after go test's timeout.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// spawning hands commands to a thread that lives as long as this process: what
-// the kernel takes for the parent is the thread that started a child.
+// spawning passes commands to a thread that lives as long as this process, because
+// the kernel considers the thread that started a child its parent.
 var spawning = sync.OnceValue(func() chan<- func() {
 	jobs := make(chan func())
 	go func() {

@@ -11,21 +11,21 @@ import (
 	"testing"
 )
 
-// page is what of a page of the documentation is run.
+// page is the part of a documentation page that the test runs.
 type page struct {
 	steps []step
-	// program is its Go program, if it has one.
+	// program is the Go program of the page; empty if it has none.
 	program string
 }
 
-// step is a command, what it prints, and which kinds of values vary in that.
+// step is a command, its output, and the kinds of values that vary in the output.
 type step struct {
 	command, output string
 	varies          []string
 }
 
-// parsePage finds the console blocks of a page, and its program. A block may
-// have a comment above it that says what varies: <!-- varies: id uuid -->.
+// parsePage finds the console blocks of a page, and its program. A comment above a block
+// may name the kinds of values that vary: <!-- varies: id uuid -->.
 func parsePage(text string) (page, error) {
 	var (
 		p             page
@@ -41,7 +41,7 @@ func parsePage(text string) (page, error) {
 			inside, empty = strings.TrimPrefix(line, "```"), true
 			varies, above = above, nil
 			if inside == "go" && p.program != "" {
-				inside = "another program" // the first one is the page's
+				inside = "another program" // the first program is the page's
 			}
 			if inside == "" {
 				inside = "text"
@@ -71,7 +71,7 @@ func parsePage(text string) (page, error) {
 	return p, nil
 }
 
-// kinds are the values that may vary.
+// kinds matches the values that may vary.
 var kinds = map[string]*regexp.Regexp{
 	"id":         regexp.MustCompile(`\b[1-9][0-9]{17}\b`),
 	"generation": regexp.MustCompile(`"generation":"[1-9][0-9]*"`),
@@ -79,18 +79,18 @@ var kinds = map[string]*regexp.Regexp{
 	"uuid":       regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b`),
 }
 
-// variables is which value stood for which in the outputs of a page so far. What
-// varies still has to have its form, to be in its place, and to be to the other values
-// of its kind as the page says: equal, less or greater.
+// variables maps the values on a page to the values in the outputs so far. A varying
+// value must have its form and its place. It must compare to the other values
+// of its kind as on the page: equal, less or greater.
 type variables struct {
-	shown, printed map[string][]string // by kind; those of the same index belong together
+	shown, printed map[string][]string // values by kind; equal indices belong together
 }
 
 func newVariables() *variables {
 	return &variables{make(map[string][]string), make(map[string][]string)}
 }
 
-// compare compares what a page shows with what was printed.
+// compare compares the output on a page with the printed output.
 func (v *variables) compare(varies []string, shown, printed string) error {
 	wrong := fmt.Errorf("prints\n%s\nexpected\n%s", printed, shown)
 	for _, kind := range varies {

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// ports hands out ports below those that systems give to outgoing connections,
-// so that nobody gets a member's ports while it is down. It begins at random
-// for the sake of other test runs on this machine.
+// ports assigns ports below the ports that systems use for outgoing connections,
+// so that no other process gets a member's ports while it is down. It begins at a random port
+// because of other test runs on this machine.
 var ports struct {
 	sync.Mutex
 	next int
@@ -20,14 +20,14 @@ var ports struct {
 
 const firstPort, lastPort = 12000, 31000
 
-// freeAddress returns an address of 127.0.0.1 whose port is free, and that no
+// freeAddress returns an address of 127.0.0.1 with a free port that no
 // other test gets.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	return freeAddresses(t, 1)
 }
 
-// freeAddresses is freeAddress for n ports one after the other, and returns the first.
+// freeAddresses is freeAddress for n successive ports. It returns the first address.
 func freeAddresses(t *testing.T, n int) (first string) {
 	t.Helper()
 	ports.Lock()
@@ -47,7 +47,7 @@ func freeAddresses(t *testing.T, n int) (first string) {
 		if ports.next = base + free; free == n {
 			return localAddress(base)
 		}
-		ports.next++ // the one that is taken
+		ports.next++ // taken port
 	}
 	t.Fatal("no port is free")
 	return ""
@@ -55,7 +55,7 @@ func freeAddresses(t *testing.T, n int) (first string) {
 
 func localAddress(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// isFree reports whether both TCP and UDP can be listened for at an address.
+// isFree reports whether TCP and UDP can both listen at an address.
 func isFree(address string) bool {
 	l, err := net.Listen("tcp", address)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// patience is the time that a condition may take that the product sets no limit to.
+// patience is the longest wait for a condition to which the product sets no limit.
 const patience = 30 * time.Second
 
 // until polls for a condition.
@@ -24,8 +24,8 @@ func until(t *testing.T, what string, ok func() bool) {
 	within(t, patience, what, ok)
 }
 
-// within polls for a condition that must hold after at most limit; it returns
-// how long that took.
+// within polls for a condition that must hold after at most limit. It returns
+// the duration.
 func within(t *testing.T, limit time.Duration, what string, ok func() bool) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -40,7 +40,7 @@ func within(t *testing.T, limit time.Duration, what string, ok func() bool) time
 	return time.Since(began)
 }
 
-// pass lets time pass, where time passing is what is tested.
+// pass waits for d, in tests that depend on the passing of time.
 func pass(t *testing.T, d time.Duration) {
 	t.Helper()
 	select {
@@ -67,7 +67,7 @@ func (o *output) String() string {
 	return o.buf.String()
 }
 
-// tail is the end of it, for people to read.
+// tail returns the last lines of the output, for people.
 func (o *output) tail(lines int) string {
 	all := strings.Split(strings.TrimRight(o.String(), "\n"), "\n")
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
@@ -79,7 +79,7 @@ type process struct {
 	cmd            *exec.Cmd
 	began          time.Time
 	stdout, stderr output
-	ended          chan struct{} // closed when it has ended
+	ended          chan struct{} // closed when the process has ended
 }
 
 // start starts the program under test.
@@ -94,8 +94,8 @@ func startProgram(t *testing.T, path string, env []string, args ...string) *proc
 	return startBy(t, (*exec.Cmd).Start, path, env, args...)
 }
 
-// startBy starts any program by a launcher. Nothing of the environment is handed down that
-// the one under test could take for a setting; env is added.
+// startBy starts any program by a launcher. It removes the variables from the environment that
+// the program under test could read as settings, and adds env.
 func startBy(t *testing.T, launch func(*exec.Cmd) error, path string, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, cmd: exec.Command(path, args...), ended: make(chan struct{})}
@@ -122,7 +122,7 @@ func (p *process) signal(s syscall.Signal) {
 	}
 }
 
-// kill ends it as a power cut would, and waits until it is gone.
+// kill kills the process, like a power failure, and waits until it has ended.
 func (p *process) kill() {
 	p.signal(syscall.SIGKILL)
 	<-p.ended
@@ -137,8 +137,8 @@ func (p *process) running() bool {
 	}
 }
 
-// exit waits for the end of the process and returns its exit code; -1 after a
-// signal has killed it.
+// exit waits for the end of the process and returns its exit code; -1 if a
+// signal killed it.
 func (p *process) exit(limit time.Duration) int {
 	p.t.Helper()
 	select {
@@ -149,7 +149,7 @@ func (p *process) exit(limit time.Duration) int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// alone reports whether nothing is left of the process and of what it may have started.
+// alone reports whether no process of the process's group is left.
 func (p *process) alone() bool {
 	return errors.Is(syscall.Kill(-p.cmd.Process.Pid, 0), syscall.ESRCH)
 }

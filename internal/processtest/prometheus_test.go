@@ -23,8 +23,8 @@ type prometheus struct {
 	address string
 }
 
-// startPrometheus starts one that scrapes at an interval, and waits until it has scraped all targets of the jobs, which are those
-// of a configuration file.
+// startPrometheus starts a Prometheus that scrapes at an interval, and waits until it has scraped all targets. jobs holds scrape
+// jobs in the form of a configuration file.
 func startPrometheus(t *testing.T, interval time.Duration, targets int, jobs string) *prometheus {
 	t.Helper()
 	path, err := exec.LookPath("prometheus")
@@ -71,7 +71,7 @@ func startPrometheus(t *testing.T, interval time.Duration, targets int, jobs str
 	return p
 }
 
-// targets are the HTTP addresses of members as a list of YAML.
+// targets returns the HTTP addresses of members as a YAML list.
 func targets(members ...*member) string {
 	var quoted []string
 	for _, m := range members {
@@ -100,15 +100,15 @@ func (p *prometheus) get(path string, query url.Values, data any) {
 	}
 }
 
-// sample is a value of a series; NaN is text, as JSON has no such number.
+// sample is a value of a series. NaN is text, because JSON has no such number.
 type sample struct {
 	Metric map[string]string
-	Value  [2]any // the time and the number
+	Value  [2]any // time and number
 }
 
 func (s sample) text() string { v, _ := s.Value[1].(string); return v }
 
-// query returns the value that each series of a query has now.
+// query returns the present value of each series of a query.
 func (p *prometheus) query(expr string) []sample {
 	p.t.Helper()
 	var data struct{ Result []sample }

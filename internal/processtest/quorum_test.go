@@ -13,8 +13,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// TestLostQuorum kills two of three members: the third goes on until its window
-// ends, as it said that it would, and by itself when one of the two is back.
+// TestLostQuorum kills two of three members. The third keeps issuing until its window
+// ends, as it reported, and resumes automatically when one of the two is back.
 func TestLostQuorum(t *testing.T) {
 	t.Parallel()
 	members := startCluster(t, 3, "--initial-max-window", "4s")
@@ -45,7 +45,7 @@ func TestLostQuorum(t *testing.T) {
 	})
 	load.stop()
 
-	// It went on to the end that it had told, and not beyond.
+	// The member issued until the reported end, and not beyond.
 	refused := load.failed(func(failure) bool { return true })
 	for _, f := range refused {
 		if e := rpc.FromError(f.err); e.Code != codes.Unavailable || e.Reason != rpc.WindowEnded ||

@@ -21,17 +21,17 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// retryable begins the errors of the Redis protocol that pass when a client tries again.
+// retryable begins the errors of the Redis protocol after which a retry succeeds.
 const retryable = "LOADING "
 
-// listenRedis has members that were not started yet listen for Redis clients.
+// listenRedis makes a member, which must not be started yet, listen for Redis clients.
 func (m *member) listenRedis() string {
 	address := freeAddress(m.t)
 	m.flags = append(m.flags, "--redis-addr", address, "--initial-redis-create", "strict")
 	return address
 }
 
-// installed finds a program that a test can't do without.
+// installed returns the path of a program that a test requires.
 func installed(t *testing.T, name, from string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -41,7 +41,7 @@ func installed(t *testing.T, name, from string) string {
 	return path
 }
 
-// pythonWithRedis finds a Python that has the client library: Debian's may not be
+// pythonWithRedis returns the path of a Python that has the client library. Debian's Python may not be
 // the first one in the path.
 func pythonWithRedis(t *testing.T) string {
 	t.Helper()
@@ -54,16 +54,16 @@ func pythonWithRedis(t *testing.T) string {
 	return ""
 }
 
-// redisClient is a program, or a goroutine, that increments a key of its own.
+// redisClient is a program or a goroutine that increments its own key.
 type redisClient struct {
 	key string
-	// gaveUp reports whether it ended because of an error that passes; nil: it never does.
+	// gaveUp reports whether the client stopped after a retryable error; nil: it never does.
 	gaveUp func() bool
-	// check looks at what it did up to now, which at the end is all.
+	// check checks the client's results so far.
 	check func(t *testing.T)
 }
 
-// startClient starts a client's program, whose last words are of interest when the test fails.
+// startClient starts a client's program, and logs its last lines if the test fails.
 func startClient(t *testing.T, path string, args ...string) *process {
 	t.Helper()
 	p := startProgram(t, path, nil, args...)
@@ -75,7 +75,7 @@ func startClient(t *testing.T, path string, args ...string) *process {
 	return p
 }
 
-// TestRedisClients has four clients increment keys at a member that does not lead,
+// TestRedisClients runs four clients that increment keys at a follower
 // while the leader is killed.
 func TestRedisClients(t *testing.T) {
 	members := newCluster(t, 3)
@@ -113,7 +113,7 @@ func TestRedisClients(t *testing.T) {
 	t.Logf("killed %s: all clients of %s had numbers after %v", lead.name, asked.name, took.Round(time.Millisecond))
 }
 
-// lastNumber is the last number of a sequence, 0 if there is none.
+// lastNumber returns the last number of a sequence, or 0 if there is none.
 func (m *member) lastNumber(name string) int64 {
 	ctx, cancel := context.WithTimeout(m.t.Context(), callTimeout)
 	defer cancel()
@@ -132,7 +132,7 @@ func goRedis(t *testing.T, address string) redisClient {
 	t.Cleanup(func() { _ = client.Close() })
 	ctx := t.Context()
 
-	// In quiet times the values are exactly Redis's.
+	// Without faults the values equal the values of Redis.
 	if exists, err := client.Exists(ctx, key).Result(); err != nil || exists != 0 {
 		t.Errorf("EXISTS before the first INCR: %d, %v", exists, err)
 	}
@@ -185,7 +185,7 @@ func goRedis(t *testing.T, address string) redisClient {
 	}}
 }
 
-// redisCLI is Redis's command line, which repeats nothing by itself.
+// redisCLI is Redis's command line, which does not retry.
 func redisCLI(t *testing.T, address string) redisClient {
 	t.Helper()
 	const key = "cli:orders"
@@ -202,7 +202,7 @@ func redisCLI(t *testing.T, address string) redisClient {
 	}}
 }
 
-// redisPy is Python's client library, told to try again as its users do.
+// redisPy is Python's client library, configured to retry as its users do.
 func redisPy(t *testing.T, address string) redisClient {
 	t.Helper()
 	const key = "py:orders"
@@ -224,8 +224,8 @@ func redisPy(t *testing.T, address string) redisClient {
 	}}
 }
 
-// ascending fails the test if the lines that a client printed are not numbers that ascend
-// from 1, or errors that pass, which it counts. What it prints last may be cut off.
+// ascending fails the test unless the lines that a client printed are ascending numbers
+// from 1 or retryable errors. It returns the number of these errors. The last line may be incomplete.
 func ascending(t *testing.T, who string, p *process) (refused int) {
 	t.Helper()
 	text := p.stdout.String()
@@ -258,10 +258,10 @@ func ascending(t *testing.T, who string, p *process) (refused int) {
 	return refused
 }
 
-// redisBenchmark is Redis's benchmark, which ends when it gets an error.
+// redisBenchmark is Redis's benchmark, which stops after an error.
 func redisBenchmark(t *testing.T, address string) redisClient {
 	t.Helper()
-	const key = "counter:__rand_int__" // that of its own test of INCR
+	const key = "counter:__rand_int__" // key of the benchmark's INCR test
 	host, port, _ := net.SplitHostPort(address)
 	program := installed(t, "redis-benchmark", "redis-tools")
 	run := func(args ...string) *process {

@@ -13,8 +13,8 @@ import (
 // TestRelaxedSequence kills the members one after the other, the leader first, while
 // clients number with a relaxed sequence.
 func TestRelaxedSequence(t *testing.T) {
-	// Blocks have one size, more than the clients request together: so it is known what one
-	// that is lost costs.
+	// All blocks have one size, which exceeds the sum of the clients' requests. So the cost of a lost
+	// block is known.
 	const clients, block = 64, 20_000
 	members := startCluster(t, 3)
 	n := newNumbering(t, members, &snowraftv1.Sequence{Name: "relaxed", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, MinBlock: block, MaxBlock: block})
@@ -36,15 +36,15 @@ func TestRelaxedSequence(t *testing.T) {
 	checkGaps(t, n, calls, kills, block)
 }
 
-// gap is numbers that no client was given, from first to last.
+// gap is a range of numbers, from first to last, that no client got.
 type gap struct {
 	first, last int64
-	inside      bool // of what one member answered, not between two
+	inside      bool // within the numbers of one member, not between two members
 }
 
 func (g gap) size() uint64 { return uint64(g.last - g.first + 1) }
 
-// gaps are the gaps before end, which was not granted yet.
+// gaps returns the gaps before end, the first number that was not granted.
 func gaps(calls []lincheck.Call, end int64) []gap {
 	var all []gap
 	next, by := int64(1), ""
@@ -60,18 +60,18 @@ func gaps(calls []lincheck.Call, end int64) []gap {
 	return all
 }
 
-// checkGaps fails the test if there are gaps that are not the ends of blocks.
+// checkGaps fails the test if there are gaps other than the ends of blocks.
 //
-// Whole blocks, or much of them, are lost
-//   - with a process that was killed: its current block, the next one, and one that it had
-//     requested;
-//   - when the answer of a leader that was killed is lost, for which members ask again:
-//     one by each of the two others;
-//   - at the end, because the test stops before the blocks are used up: those three, by each.
+// Whole blocks, or large parts of them, are lost
+//   - with a killed process: its current block, the next one, and a requested
+//     block;
+//   - with the lost answers of a killed leader, because members repeat their requests:
+//     one block by each of the two other members;
+//   - at the end, because the test stops before the blocks are used up: these three blocks, by each member.
 //
-// Beside that a block may end with fewer numbers than a call wanted, if what follows it is
-// another member's, and calls that failed may have used numbers up. Only these, and a
-// block lost between two of the same member, leave a gap inside of what one answered.
+// In addition, a block may end with fewer numbers than a call requested, if the next block belongs to
+// another member, and failed calls may have used numbers. Only these cases, and a
+// block lost between two blocks of the same member, leave a gap inside the numbers of one member.
 func checkGaps(t *testing.T, n *numbering, calls []lincheck.Call, kills int, block uint64) {
 	t.Helper()
 	resp, err := leader(t, n.members).numbers.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: n.name})

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A member that was killed issues again within a second of its start: the leader and the followers, whether they were gone for a
-// moment or for longer than the others wait for a message.
+// A killed member issues IDs again within one second after its start. This holds for the leader and the followers, after a short
+// downtime and after a downtime longer than the other members wait for a message.
 func TestKilledMemberIssuesWithinASecond(t *testing.T) {
 	// Not parallel: other tests would take the processors.
 	const limit = time.Second
@@ -44,8 +44,8 @@ func TestKilledMemberIssuesWithinASecond(t *testing.T) {
 	t.Logf("first IDs of %d starts: median %v, longest %v", len(all), all[len(all)/2], all[len(all)-1])
 }
 
-// untilID returns the time from the start of the process to its first ID, over a new connection for each try, because a gRPC
-// connection waits for longer before it tries again.
+// untilID returns the time from the start of the process to its first ID. It opens a new connection for each attempt, because a
+// gRPC connection waits longer between attempts.
 func (m *member) untilID() time.Duration {
 	m.t.Helper()
 	web := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

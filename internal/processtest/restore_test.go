@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// mustRun runs a command that must succeed, and returns what it prints.
+// mustRun runs a command that must succeed, and returns its output.
 func mustRun(t *testing.T, args ...string) string {
 	t.Helper()
 	stdout, stderr, code := command(t, nil, args...)
@@ -24,12 +24,12 @@ func mustRun(t *testing.T, args ...string) string {
 }
 
 // lapse is the time from a backup to the end of its cluster. It is longer than a window (3 s), so members and applications
-// have granted themselves new windows and blocks since the backup; more time repeats that. The scenario restored-cluster
-// of package jepsen, in its nightly runs, has a full minute.
+// have acquired new windows and blocks since the backup. More time only repeats that. In nightly runs, the scenario
+// restored-cluster of package jepsen uses one minute.
 const lapse = 4 * time.Second
 
-// TestRestore has applications go on while a cluster is backed up, destroyed for good, and restored onto new
-// directories: they never get an ID or a number twice, and no ID is issued before the time that restore said.
+// TestRestore keeps applications running while a cluster is backed up, destroyed permanently, and restored to new
+// directories. They never get an ID or a number twice, and no ID is issued before the time that restore printed.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	restoreFrom(t, func(l *lives, addrs string) string {
@@ -48,7 +48,7 @@ func TestRestore(t *testing.T) {
 	})
 }
 
-// TestRecover has two of three directories destroyed, and the cluster restored from the third.
+// TestRecover destroys two of three directories, and restores the cluster from the third.
 func TestRecover(t *testing.T) {
 	t.Parallel()
 	restoreFrom(t, func(l *lives, addrs string) string {
@@ -74,11 +74,11 @@ func TestRecover(t *testing.T) {
 	})
 }
 
-// early is how far ahead of the clock lanes issue, rounded up.
+// early is the greatest time by which lanes issue ahead of the clock, rounded up.
 const early = 20 * time.Millisecond
 
-// restoreFrom runs a cluster under load until destroy ends it for good and returns a backup, restores that, and checks
-// all that was issued.
+// restoreFrom runs a cluster under load until destroy stops it permanently and returns a backup. It restores the backup, and
+// checks all issued IDs and numbers.
 func restoreFrom(t *testing.T, destroy func(l *lives, addrs string) (file string)) {
 	members := newCluster(t, 3, "--initial-max-window", "3s", "--initial-redis-create", "relaxed")
 	var addrs, redis []string
@@ -142,7 +142,7 @@ func restoreFrom(t *testing.T, destroy func(l *lives, addrs string) (file string
 	if !strings.Contains(stderr, "[SEQUENCE_FROZEN]") {
 		t.Errorf("next of a frozen sequence: %s", stderr)
 	}
-	// The last numbers that the applications got may be from a member that died before it could say so.
+	// The last numbers of the applications may come from a member that died before it reported them.
 	mustRun(t, "seq", "resume", "strict", "--after", fmt.Sprint(l.highest("strict")+100_000), "--holders-stopped", "--addr", all)
 	mustRun(t, "seq", "resume", "--all", "--skip", "1000000", "--addr", all)
 	highest := l.highest("later")

@@ -12,8 +12,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Within a second after a token was deleted, a connected follower issues nothing more for it from its memory, over any
-// protocol, also on connections that were authenticated before.
+// Within one second after the deletion of a token, a connected follower stops issuing for it from its memory, over every
+// protocol, also on connections that authenticated before.
 func TestRevocationStopsIssuing(t *testing.T) {
 	t.Parallel()
 	secret := trust.NewSecret()
@@ -41,8 +41,8 @@ func (m *member) deleteToken(name string) {
 	}
 }
 
-// stopsIssuing checks that callers get IDs, with a pause between their calls, and none later than a limit after their token was
-// deleted.
+// stopsIssuing checks that callers, with a pause between their calls, get IDs, and get none later than limit after the deletion
+// of their token.
 func stopsIssuing(t *testing.T, callers map[string]func() error, pause, limit time.Duration, remove func()) {
 	t.Helper()
 	for what, call := range callers {
@@ -52,7 +52,7 @@ func stopsIssuing(t *testing.T, callers map[string]func() error, pause, limit ti
 	}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
-	ended := make(map[string]time.Time) // of the last call that was answered
+	ended := make(map[string]time.Time) // end of the last answered call
 	for what, call := range callers {
 		wg.Go(func() {
 			answered := 0

@@ -14,8 +14,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// While the secret is replaced, on one host after the other in any order, and while it is put back, no call of the Go
-// client fails.
+// No call of the Go client fails while the secret is replaced on one host after the other in any order, and while the
+// replacement is reverted.
 func TestSecretRotationUnderLoad(t *testing.T) {
 	first, second := trust.NewSecret(), trust.NewSecret()
 	members := newCluster(t, 3)
@@ -40,7 +40,7 @@ func TestSecretRotationUnderLoad(t *testing.T) {
 	}{
 		{[]int{2, 0, 1}, []trust.Secret{second, first}},
 		{[]int{1, 2, 0}, []trust.Secret{second}},
-		{[]int{0, 2, 1}, []trust.Secret{first, second}}, // and the way back
+		{[]int{0, 2, 1}, []trust.Secret{first, second}}, // revert
 		{[]int{2, 1, 0}, []trust.Secret{first}},
 	} {
 		a.during(fmt.Sprintf("in step %d of the rotation", round+1))

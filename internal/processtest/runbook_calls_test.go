@@ -11,10 +11,10 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// drillRestored restores a cluster while a member of the old one runs.
+// drillRestored restores a cluster while a member of the old cluster runs.
 func drillRestored(d *drill) {
 	old := d.started(1, "--initial-max-window", "2s")[0]
-	d.sh("snowraft seq create orders --start 5600 && snowraft seq next orders --count 50") // up to 5649, of a block up to 5699
+	d.sh("snowraft seq create orders --start 5600 && snowraft seq next orders --count 50") // up to 5649; block up to 5699
 	d.sh("snowraft backup today.backup")
 	old.stop()
 	fresh := d.on("b", newMember(d.t, "b"))
@@ -42,7 +42,7 @@ func drillRepeat(d *drill) {
 	d.run()
 }
 
-// secured starts a secured cluster of one member, whose commands are an admin's unless they have a token.
+// secured starts a secured cluster of one member. Commands run as admin unless they have a token.
 func (d *drill) secured() *member {
 	d.t.Helper()
 	a := d.cluster(1)[0].secured(trust.NewSecret())
@@ -70,7 +70,7 @@ func drillRate(d *drill) {
 	d.run()
 }
 
-// drillOverloaded opens as many connections as one address may have, and more.
+// drillOverloaded opens more connections than one address may have.
 func drillOverloaded(d *drill) {
 	redis := freeAddress(d.t)
 	d.text[redis] = "a.example.net:7704"
@@ -80,7 +80,7 @@ func drillOverloaded(d *drill) {
 	for refused := false; !refused; {
 		conn, err := net.Dial("tcp", redis)
 		if err != nil {
-			d.t.Skip(err) // too few files may be open here
+			d.t.Skip(err) // the limit of open files is too low
 		}
 		defer conn.Close()
 		clients = append(clients, conn)

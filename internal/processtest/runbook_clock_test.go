@@ -13,7 +13,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// skewed gives a member that is not started yet a clock of its own.
+// skewed gives a member, which must not be started yet, its own clock.
 func (d *drill) skewed(m *member, offset time.Duration) {
 	d.t.Helper()
 	if err := skew.Check(); err != nil {
@@ -68,7 +68,7 @@ func drillClockAhead(d *drill) {
 	d.run()
 }
 
-// drillFuture starts a cluster of one member with a clock that is an hour ahead, and corrects the clock.
+// drillFuture starts a cluster of one member with a clock that is one hour ahead, and corrects the clock.
 func drillFuture(d *drill) {
 	a := d.cluster(1)[0]
 	d.skewed(a, time.Hour)
@@ -79,8 +79,8 @@ func drillFuture(d *drill) {
 	d.run()
 }
 
-// drillNoOtherClock restarts a under a loopback address at which TCP reaches it and UDP does not, and makes it lead. Gossip
-// listens at a third address, because the others may send to the first one until they know the advertised one.
+// drillNoOtherClock restarts a at a loopback address at which TCP reaches it and UDP does not, and makes it the leader. Gossip
+// listens at a third address, because the other members may send to the first address until they know the advertised one.
 func drillNoOtherClock(d *drill) {
 	const advertised, hidden = "127.0.0.7", "127.0.0.8"
 	members := d.started(3)
@@ -108,7 +108,7 @@ func drillNoOtherClock(d *drill) {
 	d.run()
 }
 
-// relay accepts TCP connections at an address until the end of the test, and joins each to one to another address.
+// relay forwards TCP connections from one address to another until the end of the test.
 func relay(t *testing.T, from, to string) {
 	t.Helper()
 	l, err := net.Listen("tcp", from)

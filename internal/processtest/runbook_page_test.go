@@ -12,16 +12,16 @@ import (
 	"testing"
 )
 
-// chapter is a section of the runbook: a symptom, the lines that show it, and the commands against it.
+// chapter is a section of the runbook: a symptom, the lines that show it, and the commands that fix it.
 type chapter struct {
 	title  string
 	blocks []block
 }
 
-// block is a block of "text", which a member prints, or of "console".
+// block is a block of "text", the output of a member, or of "console".
 type block struct {
 	kind  string
-	lines []string // of text
+	lines []string // lines of a text block
 	steps []hostStep
 }
 
