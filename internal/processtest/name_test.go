@@ -53,7 +53,7 @@ func TestTakenName(t *testing.T) {
 	victim.start().untilIssues()
 	members[0].untilVoters(3)
 
-	// A waiting newcomer is named in the answer to every request for it.
+	// A request to add a waiting newcomer fails and names the member that has the newcomer's name.
 	waits := newMember(t, victim.name, "--bootstrap-expect", "0").start()
 	until(t, "the newcomer listens", func() bool { return strings.Contains(waits.stderr.String(), "member started") })
 	_, stderr, code := command(t, at(members[0]), "member", "add", waits.gossip)

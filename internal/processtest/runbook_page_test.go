@@ -83,7 +83,7 @@ func anchorOf(title string) string {
 	return strings.ReplaceAll(drop.ReplaceAllString(strings.ToLower(title), ""), " ", "-")
 }
 
-// Values that differ each time: member IDs, times, durations, numbers from 10 on, the width of columns; … stands for anything.
+// Values that differ each time: member IDs, times, durations, numbers from 10 on, the width of columns. … stands for any text.
 const (
 	uuidForm     = `[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`
 	timeForm     = `\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z`
@@ -92,8 +92,8 @@ const (
 
 var varying = regexp.MustCompile(uuidForm + `|` + timeForm + `|\b` + durationForm + `\b|[+-]?\d[\d,.]*\d\b|  +|…`)
 
-// pattern matches what is printed with what the page shows. The groups are the values of ids, the IDs on the page that
-// bound does not have yet.
+// pattern returns an expression that matches output as the page shows it. The groups are the values of ids, the IDs on the page
+// that bound does not have yet.
 func pattern(shown string, bound map[string]string) (p *regexp.Regexp, ids []string) {
 	var s strings.Builder
 	s.WriteString(`(?m)^`)
@@ -124,12 +124,12 @@ func pattern(shown string, bound map[string]string) (p *regexp.Regexp, ids []str
 	if !strings.HasSuffix(shown, "\n…") {
 		s.WriteString("$")
 	}
-	// A line of its own stands for any lines.
+	// A line with only … stands for any lines.
 	form := strings.ReplaceAll(s.String()+"\n", "\n.*\n", "\n(?:.*\n)*?")
 	return regexp.MustCompile(strings.TrimSuffix(form, "\n")), ids
 }
 
-// match finds what the page shows in what was printed, and remembers which ID stands for which.
+// match reports whether the printed text contains the shown text, and records in bound the ID that each shown ID stands for.
 func match(shown, printed string, bound map[string]string) bool {
 	p, ids := pattern(shown, bound)
 	found := p.FindStringSubmatch(printed)
@@ -173,7 +173,7 @@ func TestRunbookIsRead(t *testing.T) {
 		{"term 12", "term 3", true},
 		{"behind 5,000 ms", "behind 4,990 ms", true},
 		{a + " " + a, b + " " + b, true},
-		{a + " " + b, b + " " + b, true}, // one ID by two names is for the reader to see
+		{a + " " + b, b + " " + b, true}, // an ID under two names is not checked
 		{a + " " + a, a + " " + b, false},
 		{"a … z", "a b c z", true},
 		{"NAME  ROLE", "NAME      ROLE", true},

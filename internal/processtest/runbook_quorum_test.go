@@ -10,7 +10,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// sh runs a command line of no block, which must succeed.
+// sh runs a command line that is not on the page, and must succeed.
 func (d *drill) sh(line string) {
 	d.t.Helper()
 	if printed := d.shell(hostStep{command: line + " && echo done"}); printed[max(0, len(printed)-4):] != "done" {
@@ -29,7 +29,7 @@ func drillNoLeader(d *drill) {
 	members[2].signal(syscall.SIGCONT)
 }
 
-// drillLostMajority has two of three directories destroyed. The page alone brings a cluster back, in less than a minute.
+// drillLostMajority destroys two of three directories. The commands of the page restore a cluster in less than one minute.
 func drillLostMajority(d *drill) {
 	members := d.started(3, "--initial-max-window", "3s")
 	d.sh("snowraft seq create orders")
@@ -39,7 +39,7 @@ func drillLostMajority(d *drill) {
 		for _, m := range members {
 			resp, err := m.generate("", 100)
 			if err != nil {
-				continue // of another one
+				continue // name of another member
 			}
 			for _, r := range resp.GetRanges() {
 				for i := range int64(r.GetCount()) {
@@ -64,7 +64,7 @@ func drillLostMajority(d *drill) {
 	issue()
 	began := time.Now()
 	d.run()
-	noted := time.Now().Add(2 * time.Second) // at the latest
+	noted := time.Now().Add(2 * time.Second) // latest possible time
 	until(d.t, "the time that the operator noted has passed, as it has when a person types the next command", func() bool { return time.Now().After(noted) })
 	d.run()
 	d.run()
@@ -95,12 +95,12 @@ func drillWaits(d *drill) {
 	d.run()
 }
 
-// drillUnreached has a member that hangs while a sequence is changed.
+// drillUnreached changes a sequence while a member hangs.
 func drillUnreached(d *drill) {
 	members := d.started(3)
 	d.sh("snowraft seq create orders --mode relaxed")
 	hangs := others(members, leader(d.t, members))[0]
-	if hangs != members[2] { // the page's host is c
+	if hangs != members[2] { // the page names host c
 		until(d.t, "c does not lead", func() bool {
 			_, _ = members[0].cluster.TransferLeadership(d.t.Context(), &snowraftv1.TransferLeadershipRequest{Member: members[0].name})
 			return leader(d.t, members) != members[2]

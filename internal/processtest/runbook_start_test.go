@@ -26,7 +26,7 @@ func drillCopy(d *drill) {
 	members[2].untilIssues()
 }
 
-// anyPrints is prints for a line that one of several members prints.
+// anyPrints is prints for lines that one of several members prints.
 func (d *drill) anyPrints(members []*member) {
 	d.t.Helper()
 	for _, line := range d.block("text").lines {
@@ -116,7 +116,7 @@ func drillPort(d *drill) {
 	d.run()
 }
 
-// drillDiskFull needs root for a disk of its own.
+// drillDiskFull needs root for its own disk.
 func drillDiskFull(d *drill) {
 	if os.Geteuid() != 0 {
 		d.t.Skip("a small disk takes root")
@@ -159,7 +159,7 @@ func drillOtherSecret(d *drill) {
 	d.run()
 }
 
-// drillNewer starts the version under test in a cluster that uses the commands of the next one.
+// drillNewer starts the version under test in a cluster that uses the commands of the next version.
 func drillNewer(d *drill) {
 	next, err := buildNext()
 	if err != nil {

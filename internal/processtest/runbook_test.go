@@ -19,7 +19,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/skew"
 )
 
-// drills play the chapters of the runbook, by anchor.
+// drills holds the drill of each chapter of the runbook, by anchor.
 var drills = map[string]func(d *drill){
 	"no-leader":                                 drillNoLeader,
 	"leader-without-another-clock":              drillNoOtherClock,
@@ -50,11 +50,11 @@ var drills = map[string]func(d *drill){
 	"overloaded-member":                         drillOverloaded,
 }
 
-// slow are the drills to begin with, by their seconds.
+// slow holds the durations in seconds of the drills that start first.
 var slow = map[string]int{"restored-and-frozen": 32, "no-leader": 16, "disk-slow-or-full": 15, "lost-majority": 13, "name-taken": 12}
 
-// TestRunbook plays each chapter of the runbook in the situation that it is for: the members print the lines of the page,
-// its commands print what it shows, and the trouble is over when all have run. A chapter with a block and without a drill
+// TestRunbook runs each chapter of the runbook in its situation. The members print the lines of the page, its
+// commands print the output on the page, and the fault is fixed after all commands. A chapter with a block and without a drill
 // fails.
 func TestRunbook(t *testing.T) {
 	t.Parallel()
@@ -90,7 +90,7 @@ func TestRunbook(t *testing.T) {
 			}
 		})
 	}
-	// A command in the prose is one that a block of the page has.
+	// A command in the prose must also be in a block of the page.
 	for _, m := range regexp.MustCompile("`(snowraft [a-z]+ [^`]*)`").FindAllStringSubmatch(text, -1) {
 		if !slices.ContainsFunc(ran, func(command string) bool { return strings.HasPrefix(command, m[1]) }) {
 			t.Errorf("no block has the command of the prose %q", m[1])
@@ -106,12 +106,12 @@ type drill struct {
 	dir     string
 	hosts   map[string]*member
 	clocks  map[*member]*skew.Clock
-	bound   map[string]string // IDs and other values on the page to what they are here
-	text    map[string]string // what is here to what it is on the page
-	env     []string          // of commands
+	bound   map[string]string // values here by IDs and other values on the page
+	text    map[string]string // texts on the page by texts here
+	env     []string          // environment of commands
 }
 
-// on puts a member on a host of the page, and names it so.
+// on puts a member on a host of the page, and names the member like the host.
 func (d *drill) on(host string, m *member) *member {
 	m.name = host
 	return d.at(host, m)
@@ -153,7 +153,7 @@ func (d *drill) started(size int, flags ...string) []*member {
 	return members
 }
 
-// asShown is a text with the addresses and paths of the page.
+// asShown returns a text with the addresses and paths of the page.
 func (d *drill) asShown(text string) string {
 	var pairs []string
 	for here, shown := range d.text {
@@ -170,7 +170,7 @@ func (d *drill) asShown(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// block is the next block of the chapter.
+// block returns the next block of the chapter, which must be of the given kind.
 func (d *drill) block(kind string) block {
 	d.t.Helper()
 	if d.next == len(d.chapter.blocks) {
@@ -198,7 +198,7 @@ func (d *drill) prints(m *member) {
 	}
 }
 
-// lastPrints is prints for a member that exits, with one line as its last.
+// lastPrints is prints for a member that exits after the line.
 func (d *drill) lastPrints(m *member, code int) {
 	d.t.Helper()
 	if got := m.exit(patience); got != code {
@@ -210,10 +210,10 @@ func (d *drill) lastPrints(m *member, code int) {
 	}
 }
 
-// looking are the commands that a reader repeats until they show what the page shows.
+// looking matches the commands that a reader repeats until their output is as on the page.
 var looking = regexp.MustCompile(`^(snowraft (member list|status|worker list|leader show|seq get|seq list|config get|id|token list|secret list|backup inspect)|curl|redis-cli|env -u [A-Z_]+ [A-Z_]+=[^ ]+ [^ ]+ snowraft id)\b`)
 
-// run runs the commands of the next block and compares what they print.
+// run runs the commands of the next block and compares their output.
 func (d *drill) run() {
 	d.t.Helper()
 	for _, s := range d.block("console").steps {
@@ -226,7 +226,7 @@ func (d *drill) run() {
 			shown := strings.TrimRight(s.output, "\n")
 			if match(shown, printed, d.bound) {
 				if strings.HasPrefix(s.command, "date ") {
-					d.bound[shown] = printed // the reader notes it
+					d.bound[shown] = printed // known to the reader from here on
 				}
 				break
 			}
@@ -238,7 +238,7 @@ func (d *drill) run() {
 	}
 }
 
-// shell runs a command on a host and returns what it prints, as on the page.
+// shell runs a command on a host and returns its output with the values of the page.
 func (d *drill) shell(s hostStep) string {
 	d.t.Helper()
 	line := s.command
@@ -272,8 +272,8 @@ func (d *drill) shell(s hostStep) string {
 	return printed
 }
 
-// supervise does what a supervisor, an editor of its unit, or a daemon for the clock does; it reports whether the command is
-// one of theirs.
+// supervise runs a command of a supervisor, an editor of its unit, or a clock daemon. It reports whether the command is
+// such a command.
 func (d *drill) supervise(s hostStep) bool {
 	d.t.Helper()
 	command, comment, _ := strings.Cut(s.command, "#")
@@ -296,11 +296,11 @@ func (d *drill) supervise(s hostStep) bool {
 	return true
 }
 
-// end shuts a member down that may have ended.
+// end stops a member that may have stopped already.
 func (d *drill) end(m *member) {
 	d.t.Helper()
 	if m.process != nil && m.running() {
-		m.signal(syscall.SIGCONT) // of one that hangs
+		m.signal(syscall.SIGCONT) // resumes a member that hangs
 		m.stop()
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// secretFile makes a secret and returns the flags of the members that share it.
+// secretFile creates a secret and returns the flags of the members that share it.
 func secretFile(t *testing.T) (flags []string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "secret")
@@ -27,7 +27,8 @@ func secretFile(t *testing.T) (flags []string) {
 	return []string{"--secret-file", path}
 }
 
-// adminCredentials is how a test reaches a member: as an admin if the member has a secret file when it connects.
+// adminCredentials are the credentials of a test for a member: an admin's if the member has a secret file at the time of the
+// connection.
 type adminCredentials struct {
 	credentials.TransportCredentials // for plain TCP
 	m                                *member
@@ -51,7 +52,7 @@ func (a adminCredentials) ClientHandshake(ctx context.Context, authority string,
 
 func (a adminCredentials) Clone() credentials.TransportCredentials { return a }
 
-// secured gives a member a secret file of its own, as on another host, and returns the member.
+// secured gives a member its own secret file, as on another host, and returns the member.
 func (m *member) secured(secrets ...trust.Secret) *member {
 	m.t.Helper()
 	path := filepath.Join(m.t.TempDir(), "secret")
@@ -88,7 +89,7 @@ func (m *member) firstToken(name string, scopes ...string) string {
 	return answer[snowraftv1.CreateTokenResponse](m.t, at(m), args...).GetText()
 }
 
-// apis are the API addresses of members.
+// apis returns the API addresses of members.
 func apis(members []*member) (addresses []string) {
 	for _, m := range members {
 		addresses = append(addresses, m.api)

@@ -16,8 +16,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Three members with one secret start a cluster in any order. A fourth with another secret changes nothing, and reads
-// why in one line of its own log. The secret makes the first token, and that is all that a client needs.
+// Three members with one secret start a cluster in any order. A fourth with another secret has no effect, and logs
+// the reason in one line. The secret file creates the first token, and a client needs only this token.
 func TestSecuredCluster(t *testing.T) {
 	t.Parallel()
 	secret := trust.NewSecret()

@@ -11,8 +11,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// An open cluster is secured by stopping all members and starting them with the secret. An embedded generator issues
-// from its window all the while, until the application starts again with its token.
+// Stopping all members and starting them with a secret secures an open cluster. Meanwhile an embedded generator issues
+// from its window, until the application restarts with its token.
 func TestSecureOpenCluster(t *testing.T) {
 	members := startCluster(t, 3)
 	seen := make(map[int64]bool)

@@ -10,8 +10,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// TestNumbersWaitForTheNextLeader kills the leader when the others have no block
-// of a relaxed sequence yet: who asks them for a number waits, and gets one.
+// TestNumbersWaitForTheNextLeader kills the leader while the other members have no block
+// of a relaxed sequence yet. Callers that request a number from them wait, and get one.
 func TestNumbersWaitForTheNextLeader(t *testing.T) {
 	t.Parallel()
 	members := startCluster(t, 3)

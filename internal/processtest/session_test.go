@@ -14,16 +14,16 @@ import (
 	"testing"
 )
 
-// sessions is the number of commands each page has at least: a page whose sessions
-// are not found anymore is not checked anymore.
+// sessions is the least number of commands on each page. It detects a page whose sessions
+// the test no longer finds.
 var sessions = map[string]int{
 	"README.md": 6, "docs/backup.md": 2, "docs/debug.md": 2, "docs/grpc.md": 8, "docs/http.md": 15, "docs/json.md": 12, "docs/layouts.md": 4, "docs/redis.md": 6, "docs/scale.md": 6, "docs/security.md": 10, "docs/sequences.md": 25, "docs/tutorial.md": 1, "docs/upgrade.md": 3, "docs/uuids.md": 3,
 }
 
-// TestDocumentedSessions holds the documentation to what a new cluster answers.
-// All commands in "console" blocks of a page are run, from top to bottom, and
-// must print what the page says, to the byte except for values that
-// the page says vary (see [variables]). What is not to be run is "text".
+// TestDocumentedSessions compares the documentation with the output of a new cluster.
+// It runs all commands in "console" blocks of a page, from top to bottom. They
+// must print the output on the page byte for byte, except for the values that vary
+// according to the page (see [variables]). The test does not run blocks of "text".
 func TestDocumentedSessions(t *testing.T) {
 	t.Parallel()
 	installed(t, "curl", "curl")
@@ -43,10 +43,10 @@ func TestDocumentedSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		if page == "docs/runbook.md" {
-			continue // TestRunbook plays it
+			continue // TestRunbook runs it
 		}
 		if page == "docs/install.md" {
-			continue // internal/installtest plays it
+			continue // internal/installtest runs it
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -77,7 +77,7 @@ func TestDocumentedSessions(t *testing.T) {
 	}
 }
 
-// rehearse does what a page says.
+// rehearse runs the commands of a page.
 func rehearse(t *testing.T, p page, r *reader) {
 	t.Helper()
 	if p.program != "" {
@@ -93,13 +93,13 @@ func rehearse(t *testing.T, p page, r *reader) {
 	}
 }
 
-// reader is somebody who copies what a page says, beside a member that has been
-// started again. Its ports are others than those in the text, which may be in
-// use; they are replaced both ways.
+// reader copies the commands of a page, on the host of a member that has been
+// restarted. The ports of the text may be in use, so the member has other ports. The
+// reader replaces them in commands and in outputs.
 type reader struct {
 	member *member
 	dir    string
-	// The text's ports to those of the member, and back.
+	// Ports of the member by ports of the text, and the reverse.
 	toMember, toText map[string]string
 }
 
@@ -113,7 +113,7 @@ func newReader(t *testing.T, root string) *reader {
 		written := strconv.Itoa(7700 + i)
 		r.toMember[written], r.toText[actual] = actual, written
 	}
-	for i := range 24 { // of members that a page starts itself
+	for i := range 24 { // ports of members that a page starts
 		_, actual, _ := strings.Cut(freeAddress(t), ":")
 		written := strconv.Itoa(7710 + i)
 		r.toMember[written], r.toText[actual] = actual, written
@@ -150,7 +150,7 @@ func goVersion(t *testing.T, root string) string {
 	return string(line[1])
 }
 
-// run runs a line as people do who copy it, and returns all that it prints.
+// run runs a copied line in a shell, and returns its output.
 func (r *reader) run(t *testing.T, line string) string {
 	t.Helper()
 	here := strings.NewReplacer("go run ./cmd/snowraft", "snowraft", "./snowraft", "snowraft").Replace(line)
@@ -163,6 +163,6 @@ func (r *reader) run(t *testing.T, line string) string {
 	if err != nil {
 		t.Errorf("%s: %v", line, err)
 	}
-	t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }) // what goes on in the background
+	t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }) // background processes
 	return replacePorts(string(output), r.toText)
 }

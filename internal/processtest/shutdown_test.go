@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestShutdownUnderLoad stops the leader gracefully while clients ask it for
-// so many IDs that each request takes about a second.
+// TestShutdownUnderLoad stops the leader gracefully while clients request
+// so many IDs from it that each request takes about one second.
 func TestShutdownUnderLoad(t *testing.T) {
 	members := startCluster(t, 3)
 	ledger := newLedger()
@@ -38,7 +38,7 @@ func TestShutdownUnderLoad(t *testing.T) {
 
 	inFlight := 0
 	for _, e := range ledger.all {
-		// The clock is read a little before a request is on its way.
+		// The client reads the clock shortly before it sends a request.
 		if e.member == lead && e.began.Before(signalled.Add(-50*time.Millisecond)) && e.ended.After(signalled) {
 			inFlight++
 		}

@@ -31,7 +31,7 @@ next:
 	return false
 }
 
-// TestTrialMemberGetsNoVote starts a fourth member for some seconds: it must get no vote, and a member that stays must.
+// TestTrialMemberGetsNoVote starts a fourth member for some seconds. It must not become a voter, and a member that stays must.
 func TestTrialMemberGetsNoVote(t *testing.T) {
 	t.Parallel()
 	members := startCluster(t, 3, "--promote-after", "5s")
@@ -67,7 +67,7 @@ func TestTrialMemberGetsNoVote(t *testing.T) {
 	}
 	lead.logs("level=INFO", `msg="member removed"`, "peer=trial", "actor=open")
 
-	// A member that stays becomes the fourth voter, and everyone who looks learns that four are no better than three.
+	// A member that stays becomes the fourth voter, and all views show that four voters are no better than three.
 	stays := newcomer(t, "stays", members).start()
 	stays.untilVoters(4)
 	lead.logs("level=INFO", `msg="member promoted to voter"`, "peer=stays", "actor=leader", "healthy_for=5s")
@@ -98,7 +98,7 @@ func TestIgnoredSettingIsNamed(t *testing.T) {
 	}
 }
 
-// readyz is the answer of a member's /readyz.
+// readyz returns the answer of a member's /readyz.
 func (m *member) readyz() (status int, body string) {
 	resp, err := http.Get("http://" + m.http + "/readyz") //nolint:noctx // a test's own member
 	if err != nil {
@@ -148,7 +148,7 @@ func TestWaitingMembersSayWhatTheyWaitFor(t *testing.T) {
 	}
 }
 
-// TestLostQuorumIsExplained kills one of three members and stops another one: the third names both, with the reasons.
+// TestLostQuorumIsExplained kills one of three members and stops another one. The third member names both, with the reasons.
 func TestLostQuorumIsExplained(t *testing.T) {
 	t.Parallel()
 	members := startCluster(t, 3)

@@ -15,7 +15,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// fails starts a member that must not start, and returns what it says.
+// fails starts a member that must fail with an exit code, and returns its error.
 func fails(t *testing.T, m *member, wantCode int, extra ...string) string {
 	t.Helper()
 	m.start(extra...)
@@ -46,7 +46,7 @@ func TestOccupiedPort(t *testing.T) {
 
 func TestUnwritableDataDirectory(t *testing.T) {
 	t.Parallel()
-	// Below a file no directory can be made, not even by root.
+	// Even root cannot create a directory below a file.
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, []byte("content"), 0o600); err != nil {
 		t.Fatal(err)
@@ -74,7 +74,7 @@ func TestDataDirectoryInUse(t *testing.T) {
 	first.untilIssues()
 }
 
-// A secured member that is started without its secret by mistake does not start; on purpose, it does.
+// A secured member does not start without its secret by mistake, but it starts with a flag that confirms the intent.
 func TestSecuredDirectoryWithoutSecret(t *testing.T) {
 	t.Parallel()
 	m := newMember(t, "m1")
@@ -119,8 +119,8 @@ func TestWrongCommandLine(t *testing.T) {
 	}
 }
 
-// TestFailedStartAmongOthers has a member that must not start while the others,
-// which still look for it, send to its gossip port: it must end anyway.
+// TestFailedStartAmongOthers starts a member that must fail, while the other members,
+// which still try to reach it, send to its gossip port. The member must exit nevertheless.
 func TestFailedStartAmongOthers(t *testing.T) {
 	t.Parallel()
 	m := newMember(t, "m1")

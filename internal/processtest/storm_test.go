@@ -21,8 +21,8 @@ func used(t *testing.T, askAt *member, layout string) int {
 	return int(answer[snowraftv1.ListWorkersResponse](t, at(askAt), "worker", "list", "--layout", layout).GetUsed())
 }
 
-// TestRestartStorm restarts one member again and again: gracefully, and then
-// as a crash loop does.
+// TestRestartStorm restarts one member repeatedly: first gracefully, and then
+// like a crash loop.
 func TestRestartStorm(t *testing.T) {
 	t.Parallel()
 	const graceful, crashes, most = 20, 50, 60 // workers
@@ -44,12 +44,12 @@ func TestRestartStorm(t *testing.T) {
 	var slowest time.Duration
 	for i := range crashes {
 		m.kill()
-		// A crash loop is no faster than this: that is what the number of workers depends on.
+		// A crash loop is not faster than this pace, and the number of workers depends on the pace.
 		if wait := time.Until(began.Add(time.Duration(i) * time.Minute / crashes)); wait > 0 {
 			pass(t, wait)
 		}
 		m.start()
-		if i%5 == 4 { // a crash more, while it starts
+		if i%5 == 4 { // another crash, during the start
 			pass(t, rand.N(200*time.Millisecond))
 			m.kill()
 			m.start()
@@ -70,8 +70,8 @@ func TestRestartStorm(t *testing.T) {
 		crashes, storm.Round(time.Second), after, before, slowest.Round(time.Millisecond))
 }
 
-// TestRestartStormWithFewWorkers does so where there are 8 workers only, of which
-// the members that stay hold 4.
+// TestRestartStormWithFewWorkers is TestRestartStorm with only 8 workers, of which
+// the other members hold 4.
 func TestRestartStormWithFewWorkers(t *testing.T) {
 	t.Parallel()
 	const name, duration, enough = "few", 20 * time.Second, 3
@@ -86,7 +86,7 @@ func TestRestartStormWithFewWorkers(t *testing.T) {
 		until(t, o.name+" issues in the new layout", func() bool { return ledger.ask(o, 1) == nil })
 	}
 	for _, o := range others(members, m) {
-		// Long enough for the windows left behind to be those that end first.
+		// With windows this long, the abandoned windows end first.
 		o.untilWindow(name, 8*time.Second)
 	}
 
@@ -119,8 +119,8 @@ func TestRestartStormWithFewWorkers(t *testing.T) {
 	t.Logf("%d restarts, the workers were exhausted %d times", restarts, exhausted)
 }
 
-// checkRetry compares when to try again, as a refusal says, with when the first
-// worker is free, and tries again then.
+// checkRetry compares the retry time in a refusal with the time at which the first
+// worker becomes free, and retries then.
 func checkRetry(t *testing.T, ledger *ledger, m *member, refused *rpc.Error) {
 	t.Helper()
 	millis, err := strconv.ParseInt(refused.Metadata[rpc.MetadataRetryAt], 10, 64)
@@ -154,7 +154,7 @@ func checkRetry(t *testing.T, ledger *ledger, m *member, refused *rpc.Error) {
 	}
 }
 
-// fewWorkers is a layout with 8 workers, as the command line makes it.
+// fewWorkers creates a layout with 8 workers by the command line, and returns it.
 func fewWorkers(t *testing.T, name string) *snowflake.Layout {
 	t.Helper()
 	spec := snowflake.Default().Spec()

@@ -13,8 +13,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// TestStrictSequence has the leader killed, stopped for a while and replaced while
-// clients number with a strict sequence and request its last number.
+// TestStrictSequence kills, pauses and replaces the leader while clients
+// request numbers of a strict sequence and its last number.
 func TestStrictSequence(t *testing.T) {
 	const clients, readers = 64, 6
 	members := startCluster(t, 3)
@@ -43,8 +43,8 @@ func TestStrictSequence(t *testing.T) {
 	}
 }
 
-// quiet shows that without faults there are no gaps, and that any member knows the
-// last number that any other issued.
+// quiet checks that without faults there are no gaps, and that every member knows the
+// last number that another member issued.
 func quiet(t *testing.T, n *numbering) {
 	t.Helper()
 	if last, err := n.last(n.members[1]); err != nil || last != 0 {
@@ -54,7 +54,7 @@ func quiet(t *testing.T, n *numbering) {
 		term := leader(t, n.members).status().GetTerm()
 		wrong := n.gaps()
 		if n.members[0].status().GetTerm() != term {
-			return false // there was a fault: on a machine this busy, members miss heartbeats
+			return false // a fault: on a busy machine, members miss heartbeats
 		}
 		for _, w := range wrong {
 			t.Error(w)
@@ -63,7 +63,7 @@ func quiet(t *testing.T, n *numbering) {
 	})
 }
 
-// gaps has each member in turn issue numbers, asks another for the last one each time, and returns what was wrong.
+// gaps lets each member in turn issue numbers, requests the last number from another member each time, and returns the faults.
 func (n *numbering) gaps() (wrong []string) {
 	first, err := n.last(n.members[0])
 	if err != nil {
@@ -82,8 +82,8 @@ func (n *numbering) gaps() (wrong []string) {
 	return wrong
 }
 
-// paused stops the leader's process for a time, and for more than a second, at least until all
-// others issue numbers. After that the leader finds the requests that were sent to it meanwhile.
+// paused pauses the leader's process for a time; for a pause of more than one second, at least until all
+// other members issue numbers. After the pause, the leader finds the requests that arrived meanwhile.
 func (n *numbering) paused(t *testing.T, pause time.Duration) {
 	t.Helper()
 	lead := leader(t, n.members)
@@ -106,7 +106,7 @@ func (n *numbering) paused(t *testing.T, pause time.Duration) {
 	n.untilNext(t, n.members...)
 }
 
-// transferred has the leader transfer leadership.
+// transferred makes the leader transfer leadership.
 func (n *numbering) transferred(t *testing.T) {
 	t.Helper()
 	until(t, "the leader transfers leadership", func() bool {

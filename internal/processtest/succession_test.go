@@ -20,8 +20,8 @@ var failovers = flag.Int("failovers", 5, "failovers of each kind in TestSuccessi
 
 const strictSequence = "strict"
 
-// outages measures how long callers of strict numbers wait while something happens: one at each member, one at a time, and one through a
-// client of all members.
+// outages measures how long callers of strict numbers wait during an event. There is one caller at each member, and one with a
+// client of all members. Each caller sends one request after the other.
 type outages struct {
 	t       *testing.T
 	members []*member
@@ -41,7 +41,7 @@ func newOutages(t *testing.T, members []*member) *outages {
 	return &outages{t, members, dialCluster(t, members, options...)}
 }
 
-// during returns the longest time between two numbers of one caller. Those at the member that goes away do not count.
+// during returns the longest time between two numbers of one caller. The caller at the member that goes away does not count.
 func (o *outages) during(goes *member, event func()) (longest time.Duration) {
 	o.t.Helper()
 	var mu sync.Mutex
@@ -92,7 +92,7 @@ func (o *outages) during(goes *member, event func()) (longest time.Duration) {
 	return longest
 }
 
-// called counts the elections that members called without a timeout, by their logs.
+// called returns the number of elections without a timeout in the logs of members.
 func called(members []*member) (count int) {
 	for _, m := range members {
 		count += strings.Count(m.stderr.String(), "calling an election")
@@ -100,7 +100,7 @@ func called(members []*member) (count int) {
 	return count
 }
 
-// TestSuccession ends leaders in all ways.
+// TestSuccession stops leaders in all ways.
 func TestSuccession(t *testing.T) {
 	for name, secured := range map[string]bool{"open": false, "secured": true} {
 		t.Run(name, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestSuccession(t *testing.T) {
 					}
 					slices.Sort(took)
 					t.Logf("leader %s: no strict number for %v (median), %v", kind.name, took[len(took)/2], took)
-					// A machine that stalls for longer than the timeouts may have an election begin by one of them.
+					// On a machine that stalls for longer than the timeouts, an election may begin by a timeout.
 					if want := *failovers; kind.calls && elections < want-1 || !kind.calls && elections > 0 {
 						t.Errorf("leader %s: %d elections were called in %d rounds", kind.name, elections, want)
 					}

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// serviceManager is the socket of a service manager, and what it learned.
+// serviceManager is the socket of a service manager, with the variables that it received.
 type serviceManager struct {
-	env    []string // of the process that it starts
-	learns output   // a line per variable
+	env    []string // environment of the process that it starts
+	learns output   // one line per variable
 }
 
 func newServiceManager(t *testing.T, watchdog string) *serviceManager {
@@ -39,13 +39,13 @@ func newServiceManager(t *testing.T, watchdog string) *serviceManager {
 	return m
 }
 
-// count returns how often the manager learned of a state that begins so.
+// count returns the number of received states with the prefix state.
 func (m *serviceManager) count(state string) int {
 	return strings.Count("\n"+m.learns.String(), "\n"+state)
 }
 
-// TestServiceManagerLearnsOfAMember starts one member of three, which is ready for the manager although it has no quorum,
-// then the others, then stops it in the way of a process that hangs.
+// TestServiceManagerLearnsOfAMember starts one member of three, which is ready for the manager although it has no quorum.
+// The test then starts the others, and then makes the member hang.
 func TestServiceManagerLearnsOfAMember(t *testing.T) {
 	t.Parallel()
 	members := newCluster(t, 3)

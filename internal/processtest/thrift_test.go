@@ -19,7 +19,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// listenThrift has a process that was not started yet listen for clients of Twitter's Snowflake server.
+// listenThrift makes a process, which must not be started yet, listen for clients of Twitter's Snowflake server.
 func (m *member) listenThrift() string {
 	address := freeAddress(m.t)
 	m.flags = append(m.flags, "--thrift-addr", address)
@@ -44,7 +44,7 @@ func thriftClient(t *testing.T, address, framing string, agent ...string) *proce
 // taken returns the IDs that a client printed, and its other lines.
 func taken(p *process) (ids []uint64, others []string) {
 	text := p.stdout.String()
-	text = text[:strings.LastIndexByte(text, '\n')+1] // the last line may be cut off
+	text = text[:strings.LastIndexByte(text, '\n')+1] // the last line may be incomplete
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
 		if id, err := strconv.ParseUint(line, 10, 64); err == nil {
@@ -56,8 +56,8 @@ func taken(p *process) (ids []uint64, others []string) {
 	return ids, others
 }
 
-// TestThriftClients has clients of Twitter's server take IDs at a member and at a gateway, while the member is killed and
-// started again.
+// TestThriftClients runs clients of Twitter's server that take IDs from a member and from a gateway, while the member is killed
+// and restarted.
 func TestThriftClients(t *testing.T) {
 	t.Parallel()
 	members := newCluster(t, 3)
@@ -143,8 +143,8 @@ func scraped(t *testing.T, m *member) string {
 	return string(text)
 }
 
-// TestThriftClockBehind sets the clock of a member back: clients get the exception of Twitter's server, and no ID until the
-// clock is right again.
+// TestThriftClockBehind moves the clock of a member backwards. Clients get the exception of Twitter's server, and no ID until
+// the clock is correct again.
 func TestThriftClockBehind(t *testing.T) {
 	t.Parallel()
 	if err := skew.Check(); err != nil {
@@ -193,7 +193,7 @@ func TestThriftClockBehind(t *testing.T) {
 	c.signal(syscall.SIGKILL)
 }
 
-// TestThriftSecured serves Thrift clients of a secured cluster by the rights of the token "anonymous".
+// TestThriftSecured checks that the rights of the token "anonymous" apply to Thrift clients of a secured cluster.
 func TestThriftSecured(t *testing.T) {
 	t.Parallel()
 	secret := secretFile(t)

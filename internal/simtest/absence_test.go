@@ -11,13 +11,13 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// Whatever a member's replica lacks, no caller learns that something does not exist that does.
+// No member reports an existing layout or sequence as unknown, even if its replica lacks it.
 func TestAbsenceIsNeverGuessed(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{idle: true}, (*world).absences)
 }
 
-// absences asks members that lack something for it.
+// absences requests layouts and sequences from members that lack them.
 func (w *world) absences() {
 	w.Helper()
 	w.Log("a member that the log does not reach")
@@ -30,7 +30,7 @@ func (w *world) absences() {
 	if here, _ := w.look(behind, "a"); here {
 		w.audit.fault("it has what it can't have")
 	}
-	w.pass(time.Second) // it no longer knows a leader
+	w.pass(time.Second) // long enough to lose the leader
 	if _, absent := w.look(behind, "none"); absent {
 		w.audit.fault("it can ask nobody, and knows")
 	}
@@ -86,7 +86,7 @@ func (w *world) create(name string) {
 	})
 }
 
-// look asks a member for a strict sequence, in all ways, and for a layout; it may say that there is none only of the name "none".
+// look requests a strict sequence, in all ways, and a layout from a member. Only the name "none" may be unknown to the member.
 func (w *world) look(n *node, name string) (here, absent bool) {
 	w.Helper()
 	m := n.proc().member

@@ -10,17 +10,17 @@ import (
 	"github.com/snowraft/snowraft/internal/member"
 )
 
-// callTimeout is the time that a member works for a caller that set no deadline.
+// callTimeout is the time that a member works for a caller without a deadline.
 const callTimeout = 10 * time.Second
 
-// apiPort is how a process asks the member that leads: what gRPC is to the product.
+// apiPort is the connection of a process to the leader. It takes the place of gRPC.
 type apiPort struct {
 	net  *network
 	from *process
 	to   *node
 }
 
-// port reaches another member.
+// port returns a connection to another member.
 func (p *process) port(leader cluster.Member) (*apiPort, error) {
 	if leader.API == "" {
 		return nil, fmt.Errorf("%w: its API address is not known yet", member.ErrNoLeader)
@@ -40,7 +40,7 @@ func there[T any](ctx context.Context, p *process, leader cluster.Member, do fun
 	return call(ctx, a, do)
 }
 
-// atLeader calls whoever leads, once.
+// atLeader calls the leader once.
 func atLeader[T any](ctx context.Context, p *process, do func(context.Context, *member.Member) (T, error)) (answer T, err error) {
 	err = p.router.AtLeader(ctx, false, func(ctx context.Context) (err error) {
 		answer, err = do(ctx, p.member)
@@ -72,8 +72,8 @@ func (p *process) LastAtLeader(ctx context.Context, leader cluster.Member, name 
 	return answer.number, answer.ok, err
 }
 
-// call carries a request and its answer. When either is lost the caller waits
-// until its context ends, and the member may have done what was requested.
+// call carries a request and its answer. If one of them is lost, the caller waits
+// until its context ends, and the member may have served the request.
 func call[T any](ctx context.Context, a *apiPort, do func(context.Context, *member.Member) (T, error)) (answer T, err error) {
 	type reply struct {
 		answer T
@@ -84,13 +84,13 @@ func call[T any](ctx context.Context, a *apiPort, do func(context.Context, *memb
 		time.Sleep(a.net.latency(apiPlane))
 		to := a.to.proc()
 		if to == nil || to.opened() == nil {
-			replies <- reply{err: fmt.Errorf("%w: %w", member.ErrNoLeader, errRefused)} // nothing was sent
+			replies <- reply{err: fmt.Errorf("%w: %w", member.ErrNoLeader, errRefused)} // request not sent
 			return
 		}
 		if !a.net.passes(apiPlane, a.from, to) {
 			return
 		}
-		// Of the caller only the deadline arrives for sure.
+		// Only the deadline of the caller's context reaches the member for certain.
 		deadline, ok := ctx.Deadline()
 		if !ok {
 			deadline = time.Now().Add(callTimeout)

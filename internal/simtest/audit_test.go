@@ -11,21 +11,21 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// audit sees every ID that any process issued. It knows nothing of how IDs come
-// about but how a layout packs them.
+// audit records every ID that a process issued. It depends on no part of the implementation
+// except the packing of IDs by a layout.
 type audit struct {
 	layout *snowflake.Layout
-	// mayBeAhead is how far ahead of the true time IDs and the observed clock
-	// may be, a time.Duration.
+	// mayBeAhead is the greatest time by which IDs and the observed clock may be ahead
+	// of the true time, a time.Duration.
 	mayBeAhead atomic.Int64
 
 	mu      sync.Mutex
-	starts  []string     // the names of all processes
-	taken   []taken      // in the order in which they were issued
-	cells   map[cell]int // the last of taken in that cell, plus one
-	high    uint64       // the greatest ID
+	starts  []string     // names of all processes
+	taken   []taken      // in order of issue
+	cells   map[cell]int // index of the cell's last entry in taken, plus one
+	high    uint64       // greatest ID
 	ids     uint64
-	refused int // requests
+	refused int // number of refused requests
 	faults  []string
 }
 
@@ -35,12 +35,12 @@ type cell struct {
 	tick   int64
 }
 
-// taken are the sequences [from, until) of a cell that a process issued.
+// taken is a range of sequences, [from, until), of a cell that a process issued.
 type taken struct {
 	cell
 	from, until uint64
 	start       int
-	before      int // the one issued before it in the same cell, plus one
+	before      int // index of the previous entry of the cell, plus one
 }
 
 func newAudit(l *snowflake.Layout) *audit {
@@ -51,7 +51,7 @@ func newAudit(l *snowflake.Layout) *audit {
 
 func (a *audit) ahead() time.Duration { return time.Duration(a.mayBeAhead.Load()) }
 
-// begin gives a start of a process its number.
+// begin returns the number of a new start of a process.
 func (a *audit) begin(name string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -61,7 +61,7 @@ func (a *audit) begin(name string) int {
 
 func (a *audit) name(start int) string { return fmt.Sprintf("%s (start %d)", a.starts[start], start) }
 
-// fault notes that something happened that never should.
+// fault records a fault.
 func (a *audit) fault(format string, args ...any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -74,21 +74,21 @@ func (a *audit) note(format string, args ...any) {
 	}
 }
 
-// newest is the greatest ID that anybody issued.
+// newest returns the greatest issued ID.
 func (a *audit) newest() uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.high
 }
 
-// refuse notes that a request was refused.
+// refuse counts a refused request.
 func (a *audit) refuse() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.refused++
 }
 
-// add takes what a process answered to a request with a floor.
+// add records the answer of a process to a request with a floor.
 func (a *audit) add(p *process, ranges []allocator.Range, after uint64) {
 	latest := time.Now().Add(a.ahead()).UnixMilli()
 	a.mu.Lock()
@@ -114,7 +114,7 @@ func (a *audit) add(p *process, ranges []allocator.Range, after uint64) {
 	}
 }
 
-// take checks whether any of these was issued before.
+// take records a range, and a fault if a part of it was issued before.
 func (a *audit) take(t taken) {
 	t.before = a.cells[t.cell]
 	for i := t.before; i > 0; i = a.taken[i-1].before {
@@ -128,12 +128,12 @@ func (a *audit) take(t taken) {
 	a.cells[t.cell] = len(a.taken)
 }
 
-// granted checks that each ID lies in a window of this state, and that each
-// process's windows were granted to it alone: to one nonce, which is nobody else's.
+// granted checks that each ID lies in a window of the state s, and that each
+// process's windows were granted to that process only: to one nonce that no other process has.
 func (a *audit) granted(s *fsm.State) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	nonces := make(map[int]fsm.GrantRecord) // by start
+	nonces := make(map[int]fsm.GrantRecord) // nonces by start
 	owners := make(map[[32]byte]int)        // starts by nonce hash
 	last := make([]fsm.GrantRecord, len(a.starts))
 	for _, t := range a.taken {

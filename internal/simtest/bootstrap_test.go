@@ -8,7 +8,7 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 )
 
-// Members that start together, in any order, are one cluster soon.
+// Members that start together, in any order, soon form one cluster.
 func TestBootstrapTogether(t *testing.T) {
 	t.Parallel()
 	slowest := time.Duration(0)
@@ -35,7 +35,7 @@ func TestBootstrapTogether(t *testing.T) {
 	t.Logf("at most %v from the start of the last to a leader", slowest)
 }
 
-// A new cluster, and a cluster of one member that starts again, elect a leader without the wait for one.
+// A new cluster, and a cluster of one restarted member, elect a leader without an election timeout.
 func TestFirstElectionNeedsNoTimeout(t *testing.T) {
 	t.Parallel()
 	for _, members := range []int{1, 3, 5} {

@@ -21,11 +21,11 @@ const (
 	yearly  = commandv1.SequenceReset_SEQUENCE_RESET_YEARLY
 )
 
-// zones of the calendar. Berlin and Beirut end daylight saving time on 25 October 2026, Beirut
-// at a midnight that so does not come; New York does on 1 November; India is half an hour off.
+// zones lists the time zones of the calendar. Berlin and Beirut end daylight saving time on 25 October 2026, Beirut at a
+// midnight, which therefore does not occur. New York ends it on 1 November. India's offset has half an hour.
 var zones = []string{"Europe/Berlin", "America/New_York", "Asia/Kolkata", "Asia/Beirut"}
 
-// resetting are a relaxed and a strict daily sequence in each zone, and some of longer periods.
+// resetting returns a relaxed and a strict daily sequence in each zone, and some sequences with longer periods.
 func resetting() (all []rules) {
 	add := func(mode commandv1.SequenceMode, reset commandv1.SequenceReset, zone, format string) {
 		spec := plain(strings.ToLower(zone+"/"+reset.String()+"/"+mode.String()), mode)
@@ -42,17 +42,17 @@ func resetting() (all []rules) {
 	return all
 }
 
-// calendar is the right time of a simulation whose clocks are set, and what is checked by it.
+// calendar is the true time of a simulation with set clocks. It checks periods.
 type calendar struct {
-	ahead atomic.Int64 // of the bubble's time
-	lag   atomic.Int64 // how late a period may begin; both are a time.Duration
+	ahead atomic.Int64 // offset from the bubble's time
+	lag   atomic.Int64 // greatest delay of a period's beginning; both are a time.Duration
 }
 
 func (c *calendar) of(t time.Time) time.Time { return t.Add(time.Duration(c.ahead.Load())) }
 
 var resets = map[commandv1.SequenceReset]sequence.Reset{daily: sequence.ResetDaily, monthly: sequence.ResetMonthly, yearly: sequence.ResetYearly}
 
-// period of a resetting sequence at a right time.
+// period returns the period of a resetting sequence at a true time.
 func (r *rules) period(t time.Time) int32 {
 	location, err := time.LoadLocation(r.spec.GetTimeZone())
 	if err != nil {
@@ -61,7 +61,7 @@ func (r *rules) period(t time.Time) int32 {
 	return int32(sequence.PeriodAt(resets[r.spec.GetReset_()], t.In(location)))
 }
 
-// timely checks whether an answer is of the right period, and its text of the same.
+// timely checks that an answer belongs to the correct period, and its text to the same period.
 func (s *series) timely(by string, a asked, n member.Numbering) {
 	if _, resets := resets[s.spec.GetReset_()]; !resets {
 		return
@@ -81,8 +81,8 @@ func (s *series) timely(by string, a asked, n member.Numbering) {
 	}
 }
 
-// moments are the midnights of all zones in a week and a day, those of the next New Year, and when clocks
-// change in between, in order.
+// moments returns, in order, the midnights of all zones in eight days, those of the next New Year, and the clock changes
+// in between.
 func moments(t *testing.T) (all []time.Time) {
 	for _, zone := range zones {
 		location, err := time.LoadLocation(zone)
@@ -99,13 +99,13 @@ func moments(t *testing.T) (all []time.Time) {
 	return slices.CompactFunc(all, time.Time.Equal)
 }
 
-// A week of midnights, with something going wrong at most of them.
+// The simulation has a week of midnights, with a fault at most of them.
 func TestPeriodsBeginAnew(t *testing.T) {
 	t.Parallel()
 	simulate(t, autumn, func(w *world) { w.midnights() })
 }
 
-// autumn is a cluster with resetting sequences, and the day before clocks change.
+// autumn is a cluster with resetting sequences. It begins on the day before a clock change.
 var autumn = options{
 	idle: true, sequences: resetting(), day: time.Date(2026, 10, 24, 12, 0, 0, 0, time.UTC),
 }
@@ -130,7 +130,7 @@ func (w *world) midnights() {
 			if lowest == 0 {
 				exact++
 			}
-			// Answers that got lost may have had the first ones.
+			// Lost answers may have contained the first numbers.
 			if lowest < 0 || lowest > lost || kind == quiet && lowest > 0 {
 				w.audit.fault("period %d of %s begins %d after the start", period, r.spec.GetName(), lowest)
 			}
@@ -145,20 +145,20 @@ func (w *world) midnights() {
 
 const (
 	quiet = 0
-	// lost is the number of numbers that may be lost when a period begins.
+	// lost is the greatest number of numbers that may be lost at the beginning of a period.
 	lost = 3000
 )
 
-// skipTo lets time pass quickly: the members are down, or all clocks are set at once.
+// skipTo lets time pass quickly: it stops the members, or sets all clocks at once.
 func (w *world) skipTo(t time.Time) {
 	w.Helper()
 	c := &w.numbers.calendar
-	const settle = 15 * time.Second // to be all up and well again
+	const settle = 15 * time.Second // until all members issue again
 	if gap := t.Sub(c.of(time.Now())) - settle; gap > 0 {
 		switch w.rng.IntN(3) {
 		case 0:
 			for _, n := range w.live() {
-				_ = n.stop() // the last ones cannot return anything
+				_ = n.stop() // the last members cannot return blocks
 			}
 			w.sleep(gap)
 		case 1:
@@ -176,14 +176,14 @@ func (w *world) skipTo(t time.Time) {
 	w.pass(t.Sub(c.of(time.Now())))
 }
 
-// sleep lets time pass when no member runs, which costs nothing.
+// sleep lets time pass while no member runs, which takes no real time.
 func (w *world) sleep(d time.Duration) {
 	w.stopWatching()
 	w.pass(d)
 	w.stopWatching = w.watchClocks()
 }
 
-// midnight is a moment at which something goes wrong, and the recovery.
+// midnight causes a fault at a moment, and waits for the recovery.
 func (w *world) midnight(kind int, moment time.Time) {
 	w.Helper()
 	c := &w.numbers.calendar
@@ -205,15 +205,15 @@ func (w *world) midnight(kind int, moment time.Time) {
 	case 2:
 		at(-300*time.Millisecond, 300*time.Millisecond)
 		w.leader().crash()
-	case 3, 4: // it stays the leader
+	case 3, 4: // the leader stays the leader
 		at(0, 400*time.Millisecond)
 		set(w.leader(), -w.between(100*time.Millisecond, 400*time.Millisecond))
-	case 5, 6: // it does not stay the leader
+	case 5, 6: // the leader changes
 		c.lag.Store(int64(10 * time.Second))
 		at(0, 2*time.Second)
 		set(w.leader(), hours)
 		until = 20 * time.Second
-	case 7: // it has yesterday's numbers, and hears from the others that they are
+	case 7: // it has yesterday's numbers, and learns that from the others
 		c.lag.Store(int64(10 * time.Second))
 		at(-time.Second, time.Second)
 		set(w.follower(), hours)
@@ -249,8 +249,8 @@ func (w *world) midnight(kind int, moment time.Time) {
 	c.lag.Store(int64(2 * time.Second))
 }
 
-// exceed issues so many numbers of each sequence whose period began that the next period's
-// would show if they went on.
+// exceed issues so many numbers of each sequence whose period began that numbers of the next period
+// would reveal a missing reset.
 func (w *world) exceed(moment time.Time) {
 	w.Helper()
 	for _, r := range w.sequences {
@@ -272,8 +272,8 @@ func (w *world) exceed(moment time.Time) {
 	}
 }
 
-// begun reports whether numbers of a period were given, and lowestOf how far after the start the
-// first of them is.
+// begun reports whether numbers of a period were issued. lowestOf returns the distance of the lowest one from
+// the start.
 func (s *series) begun(period int32) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -287,7 +287,7 @@ func (s *series) lowestOf(period int32) int64 {
 	return s.lowest[period]
 }
 
-// forget keeps answers from being compared with what requests with an ID were answered before.
+// forget excludes the earlier answers to requests with an ID from comparisons.
 func (n *numbers) forget() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -14,10 +14,10 @@ import (
 	"github.com/snowraft/snowraft/internal/member"
 )
 
-// spreadTimeout is the time that a change waits for the other members to have applied it.
+// spreadTimeout is the longest time that a change waits until the other members have applied it.
 const spreadTimeout = 2 * time.Second
 
-// change is what an operator does now and then, until the world ends.
+// change makes an operator's changes at random intervals until stop is called or the world ends.
 func (w *world) change() (stop func()) {
 	var changing []*series
 	for _, r := range w.sequences {
@@ -70,7 +70,7 @@ func (p *process) change(s *series) {
 	edit := describe
 	kind, expected := rand.N(changeKinds), p.seen(name)
 	switch {
-	case kind == changesNext: // forward, or back if it is forced
+	case kind == changesNext: // forward, or backward if forced
 		next = new(max(1, highest+rand.Int64N(1000)-500))
 		edit = func(spec *commandv1.SequenceSpec) { include(spec, *next) }
 	case kind == changesSteps:
@@ -98,7 +98,7 @@ func (p *process) change(s *series) {
 		s.spread(p, changed)
 		again := like(s.spec, func(spec *commandv1.SequenceSpec) {
 			if !s.forced {
-				spec.Start = s.highest() + 10_000 // beyond what was granted and not given
+				spec.Start = s.highest() + 10_000 // beyond numbers granted and not issued
 			}
 		})
 		s.define(again)
@@ -119,7 +119,7 @@ func (p *process) change(s *series) {
 	}
 }
 
-// seen returns, half of the time, the generation of a sequence as this member's replica has it: what a change expects.
+// seen returns, half of the time, the generation of a sequence in this member's replica, for a change to expect.
 func (p *process) seen(name string) *uint64 {
 	if q, ok := p.member.State().Sequence(name); ok && rand.N(2) == 0 {
 		return &q.Generation
@@ -127,7 +127,7 @@ func (p *process) seen(name string) *uint64 {
 	return nil
 }
 
-// follows checks that no other change is known between the generation that a change expected and the change.
+// follows checks that no other change lies between the generation that a change expected and the change.
 func (s *series) follows(expected *uint64, generation uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +138,7 @@ func (s *series) follows(expected *uint64, generation uint64) {
 	}
 }
 
-// describe changes nothing about numbers.
+// describe makes a change without an effect on numbers.
 func describe(spec *commandv1.SequenceSpec) {
 	spec.Description += "."
 	if len(spec.GetDescription()) > 100 {
@@ -146,21 +146,21 @@ func describe(spec *commandv1.SequenceSpec) {
 	}
 }
 
-// include widens the bounds where a number lies outside them.
+// include widens the bounds if a number lies outside.
 func include(spec *commandv1.SequenceSpec, number int64) {
 	if number < spec.GetMin() || number > spec.GetMax() {
 		unbind(spec)
 	}
 }
 
-// step takes another increment of the same sign, which meets no number that was given.
+// step sets another increment of the same sign, with which no issued number repeats.
 func step(spec *commandv1.SequenceSpec) {
 	for before := spec.GetIncrement(); spec.GetIncrement() == before; {
 		spec.Increment = []int64{1, 2, 3, 7, 10}[rand.N(5)]
 	}
 }
 
-// confine ends a sequence a little after the highest number, or opens it again.
+// confine sets the end of a sequence a little after the highest number, or removes it.
 func confine(spec *commandv1.SequenceSpec, highest int64) {
 	if spec.GetMax() != math.MaxInt64 {
 		unbind(spec)
@@ -177,15 +177,15 @@ func isUnknown(err error) bool {
 	return is
 }
 
-// spread waits until all members that are alive have applied a change, as the server
-// does, and notes it if all have. The leader has, and alone issues strict numbers.
+// spread waits, like the server, until all live members have applied a change, and records whether all
+// have. The leader has applied it, and only the leader issues strict numbers.
 func (s *series) spread(p *process, c member.Changed) {
 	if p.dead.Load() || c.Index == 0 {
 		return
 	}
 	generation := c.Sequence.Generation
 	if generation == 0 {
-		generation = c.Index // it was deleted
+		generation = c.Index // deleted
 	}
 	if s.strict() {
 		s.done(generation)

@@ -7,15 +7,15 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// wrist is a machine's wall clock: it goes with the bubble's time, and a test
-// can set it or make it go wrong. The monotonic clock is always right.
+// wrist is a machine's wall clock. It follows the bubble's time, and a test
+// can set it or make it drift. The monotonic clock is always correct.
 type wrist struct{ error atomic.Pointer[clockError] }
 
-// clockError is how far a clock is from the bubble's time.
+// clockError is the offset of a clock from the bubble's time.
 type clockError struct {
 	at    time.Time
-	ahead time.Duration // at that time
-	rate  float64       // gained since then, in seconds a second
+	ahead time.Duration // offset at that time
+	rate  float64       // drift since then, in seconds per second
 }
 
 func (e *clockError) now(now time.Time) time.Duration {
@@ -28,21 +28,21 @@ func newWrist() *wrist {
 	return w
 }
 
-// set makes the clock jump, to so far ahead of the bubble's time.
+// set sets the clock to be ahead of the bubble's time.
 func (w *wrist) set(ahead time.Duration) {
 	w.error.Store(&clockError{at: time.Now(), ahead: ahead, rate: w.error.Load().rate})
 }
 
-// drift makes the clock gain so many seconds a second from now on.
+// drift makes the clock gain rate seconds per second from now on.
 func (w *wrist) drift(rate float64) {
 	now := time.Now()
 	w.error.Store(&clockError{at: now, ahead: w.error.Load().now(now), rate: rate})
 }
 
-// ahead is the time by which the clock is ahead of the bubble's time.
+// ahead returns the time by which the clock is ahead of the bubble's time.
 func (w *wrist) ahead() time.Duration { return w.error.Load().now(time.Now()) }
 
-// source is the clock of a process that starts now.
+// source returns the clock of a process that starts now.
 func (w *wrist) source() clock.Source {
 	start := time.Now()
 	return func() clock.Reading {

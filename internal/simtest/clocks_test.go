@@ -14,14 +14,14 @@ func roles(t *testing.T, o options, test func(*world, *node)) {
 	for name, pick := range map[string]func(*world) *node{"follower": (*world).follower, "leader": (*world).leader} {
 		t.Run(name, func(t *testing.T) {
 			simulate(t, o, func(w *world) {
-				w.pass(2 * time.Minute) // clocks were compared, and the first windows are over
+				w.pass(2 * time.Minute) // until clocks were compared and the first windows have ended
 				test(w, pick(w))
 			})
 		})
 	}
 }
 
-// refusals checks that a node refuses all the time, in one way, for so long.
+// refusals checks that a node refuses all requests with errors of type E during d.
 func refusals[E error](n *node, d time.Duration) (last E) {
 	n.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); n.pass(100 * time.Millisecond) {
@@ -32,7 +32,7 @@ func refusals[E error](n *node, d time.Duration) (last E) {
 	return last
 }
 
-// undisturbed checks that nodes issue all the time for so long.
+// undisturbed checks that nodes issue without interruption during d.
 func undisturbed(nodes []*node, d time.Duration) {
 	for end := time.Now().Add(d); time.Now().Before(end); nodes[0].pass(100 * time.Millisecond) {
 		for _, n := range nodes {
@@ -112,8 +112,8 @@ func TestClockForwardRefuses(t *testing.T) {
 	})
 }
 
-// A leader that is cut off and then loses its time as well must not bring the
-// wrong one back to the others.
+// A leader that is cut off, and whose clock then becomes wrong, must not bring the
+// wrong time back to the other members.
 func TestClockForwardOnALeaderThatIsCutOff(t *testing.T) {
 	t.Parallel()
 	for _, planes := range [][]plane{allPlanes, {gossipPlane}, {raftPlane, apiPlane}} {
@@ -143,16 +143,16 @@ func TestAllClocksBack(t *testing.T) {
 		for _, n := range w.live() {
 			refusals[*clock.BehindError](n, time.Second)
 		}
-		// Three seconds later they have caught up with what was observed.
+		// After three seconds, the clocks have caught up with the observed clock.
 		w.pass(3 * time.Second)
 		undisturbed(w.live(), time.Minute)
 		w.setClocks(0)
-		w.untilAllIssue(5 * time.Second) // they look ahead of each other until they have asked
+		w.untilAllIssue(5 * time.Second) // clocks seem ahead of each other until they were compared
 		undisturbed(w.live(), time.Minute)
 	})
 }
 
-// When all clocks jump together it was the time that was wrong before.
+// If all clocks jump together, the time before was wrong.
 func TestAllClocksForward(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{}, func(w *world) {
@@ -165,7 +165,7 @@ func TestAllClocksForward(t *testing.T) {
 			t.Errorf("leadership moved %d times", now-term)
 		}
 		undisturbed(w.live(), time.Minute)
-		// If it was not, an operator sets the observed clock right.
+		// If the time before was correct, an operator corrects the observed clock.
 		w.setClocks(0)
 		for _, n := range w.live() {
 			refusals[*clock.BehindError](n, time.Minute)
@@ -174,7 +174,7 @@ func TestAllClocksForward(t *testing.T) {
 			_, err := w.leader().proc().member.ObserveClock(w.Context(), true)
 			return err == nil
 		})
-		// Lanes do not go below what they issued; new ones may.
+		// Lanes do not issue below their last IDs; new lanes may.
 		for _, n := range w.nodes {
 			if err := n.stop(); err != nil {
 				t.Error(err)
@@ -248,8 +248,8 @@ func (w *world) startAll() {
 	}
 }
 
-// A clock that gains a second in 100 is refused once it is too far ahead; the
-// others do not follow it.
+// The members refuse a clock that gains one second in 100 when it is too far ahead, and
+// do not follow it.
 func TestClockDrifts(t *testing.T) {
 	roles(t, options{}, func(w *world, n *node) {
 		n.clock.drift(0.01)
@@ -267,7 +267,7 @@ func TestClockDrifts(t *testing.T) {
 	})
 }
 
-// Corrections by NTP of clocks that are a little wrong disturb no member.
+// NTP corrections of slightly wrong clocks disturb no member.
 func TestClocksAreSlewed(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{}, func(w *world) {
@@ -285,8 +285,8 @@ func TestClocksAreSlewed(t *testing.T) {
 	})
 }
 
-// A process that starts with a clock that is far ahead has no past to compare
-// it with, and may be the one that is elected.
+// A process that starts with a clock far ahead has no earlier time to compare
+// the clock with, and may become the leader.
 func TestClockForwardAcrossACrash(t *testing.T) {
 	roles(t, options{}, func(w *world, n *node) {
 		n.crash()

@@ -7,31 +7,31 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// definitions judge the numbers of a sequence by how it was defined when they were issued,
-// which their generation tells. What somebody requested and got no answer to may be in force.
+// definitions checks the numbers of a sequence against its definition in their generation.
+// A requested definition without an answer may be in force.
 type definitions struct {
 	asked    map[terms]struct{}
 	known    map[uint64]terms // by generation
 	editions map[edition]*extent
 }
 
-// terms are what a definition says about numbers.
+// terms are the constraints of a definition on numbers.
 type terms struct {
 	increment, least, most int64
 	strict                 bool
 }
 
-// edition is numbers that are in the steps of one series: of a generation, in a period.
+// edition identifies the numbers of one generation in one period, which are in the steps of one series.
 type edition struct {
 	generation uint64
 	period     int32
 }
 
-// extent is what was issued of an edition.
+// extent describes the issued numbers of an edition.
 type extent struct {
-	by                           string // the last who issued some
+	by                           string // last issuer
 	some, lowest, highest, steps int64
-	own                          bool // by a member from blocks of its own
+	own                          bool // issued by a member from its own blocks
 }
 
 func newDefinitions() definitions {
@@ -42,7 +42,7 @@ func termsOf(spec *commandv1.SequenceSpec) terms {
 	return terms{spec.GetIncrement(), spec.GetMin(), spec.GetMax(), spec.GetMode() == strict}
 }
 
-// breaks says what numbers have that the terms do not allow; "" if nothing.
+// breaks describes how numbers violate the terms; "" if they do not.
 func (t terms) breaks(e *extent) string {
 	switch {
 	case e.steps != t.increment:
@@ -55,14 +55,14 @@ func (t terms) breaks(e *extent) string {
 	return ""
 }
 
-// define notes that somebody requests a definition, before it can come into force.
+// define records a requested definition before it can come into force.
 func (s *series) define(spec *commandv1.SequenceSpec) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked[termsOf(spec)] = struct{}{}
 }
 
-// defined notes what a generation of the sequence is.
+// defined records the definition of a generation of the sequence.
 func (s *series) defined(generation uint64, spec *commandv1.SequenceSpec) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,8 +81,8 @@ func (s *series) defined(generation uint64, spec *commandv1.SequenceSpec) {
 	}
 }
 
-// judge checks whether an answer is as the sequence was defined. own says that the member that was
-// asked had the numbers, whoever leads.
+// judge checks an answer against the definition of the sequence. own reports that the called member
+// issued the numbers itself, whether or not it leads.
 func (s *series) judge(by string, own bool, n member.Numbering) {
 	first, last := n.First, n.Number(n.Count-1)
 	answer := &extent{by, first, min(first, last), max(first, last), n.Increment, own}
@@ -112,10 +112,10 @@ func (s *series) judge(by string, own bool, n member.Numbering) {
 	all.lowest, all.highest = min(all.lowest, answer.lowest), max(all.highest, answer.highest)
 }
 
-// idle says what did not happen although so much else did that it had to; "" if nothing. What is
-// not tried is not shown.
+// idle names a kind of event that did not happen although it should have by the number of other events; "" if there is
+// none. A simulation shows nothing about events that do not happen.
 func (n *numbers) idle() string {
-	const some, many = 500, 300 // of answers, of changes
+	const some, many = 500, 300 // numbers of answers and of changes
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var answers, repeated uint64

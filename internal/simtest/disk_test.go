@@ -14,16 +14,16 @@ import (
 	"github.com/snowraft/snowraft/cluster/storage"
 )
 
-// disk keeps a node's log, vote and snapshots. Whatever was written is there
-// after a crash. Unlike raft's own stores in memory it can be copied as it is
-// at one moment, and a snapshot that was begun is not one yet.
+// disk keeps a node's log, vote and snapshots. Everything written survives
+// a crash. Unlike raft's own in-memory stores, a disk can be copied at
+// one moment, and an unfinished snapshot does not count.
 type disk struct {
 	mu        sync.Mutex
 	logs      map[uint64]*raft.Log
 	low, high uint64
 	values    map[string][]byte
-	snapshots []snapshot // the newest first
-	size      int        // of the logs' data
+	snapshots []snapshot // newest first
+	size      int        // size of the logs' data
 }
 
 type snapshot struct {
@@ -35,7 +35,7 @@ func newDisk() *disk {
 	return &disk{logs: make(map[uint64]*raft.Log), values: make(map[string][]byte)}
 }
 
-// clone copies a disk; what is on it is never changed in place.
+// clone copies a disk. The content is never changed in place.
 func (d *disk) clone() *disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -49,7 +49,7 @@ func (d *disk) storage() *storage.Stores {
 	return &storage.Stores{Logs: d, Stable: d, Snapshots: d}
 }
 
-// usage is how much a disk holds.
+// usage returns the sizes of a disk's content.
 func (d *disk) usage() (entries, logBytes, snapshotBytes int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -136,7 +136,7 @@ func (d *disk) Get(key []byte) ([]byte, error) {
 	defer d.mu.Unlock()
 	value, ok := d.values[string(key)]
 	if !ok {
-		return nil, errors.New("not found") // the text that raft looks for
+		return nil, errors.New("not found") // the text that raft expects
 	}
 	return value, nil
 }
@@ -179,7 +179,7 @@ func (d *disk) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
 	return nil, nil, fmt.Errorf("no snapshot %s", id)
 }
 
-// sink is a snapshot that is being written.
+// sink is an unfinished snapshot.
 type sink struct {
 	bytes.Buffer
 	disk *disk
@@ -189,7 +189,7 @@ type sink struct {
 func (s *sink) ID() string    { return s.meta.ID }
 func (s *sink) Cancel() error { return nil }
 
-// Close makes the snapshot one; the last two are kept.
+// Close finishes the snapshot. The disk keeps the last two snapshots.
 func (s *sink) Close() error {
 	s.disk.mu.Lock()
 	defer s.disk.mu.Unlock()
