@@ -4,9 +4,9 @@
 //
 // The simulation is the world around the members: the network, which loses
 // messages of some kinds in some directions (network), disks that outlive a
-// process (disk), clocks that are wrong (wrist), processes that end without a
-// word (process), and clients that request IDs all the time (process.client) and
-// for numbers of sequences (client).
+// process (disk), wrong clocks (wrist), processes that crash (process), and
+// clients that continuously request IDs (process.run) and
+// numbers of sequences (client).
 //
 // Every simulation ends with an audit: no ID was issued twice, each lies in a
 // window that the replicated state machine granted to the very process that

@@ -40,7 +40,7 @@ func (g *gossipPort) WriteTo(b []byte, addr string) (time.Time, error) {
 	return g.WriteToAddress(b, memberlist.Address{Addr: addr})
 }
 
-// WriteToAddress sends a packet. One that is lost looks as if it were not.
+// WriteToAddress sends a packet. It does not report a lost packet.
 func (g *gossipPort) WriteToAddress(b []byte, a memberlist.Address) (time.Time, error) {
 	to := g.net.at(a.Addr).proc()
 	if to != nil {
@@ -86,8 +86,8 @@ func (g *gossipPort) PacketCh() <-chan *memberlist.Packet { return g.packets }
 func (g *gossipPort) StreamCh() <-chan net.Conn           { return g.streams }
 func (g *gossipPort) Shutdown() error                     { return nil }
 
-// gossipConn is one end of a stream. As with TCP a write does not wait for the
-// reader. Once something was lost on the way nothing arrives anymore, not even
+// gossipConn is one end of a stream. As with TCP, a write does not wait for the
+// reader. After a loss nothing arrives anymore, not even
 // the end, and readers wait for their deadlines.
 type gossipConn struct {
 	net.Conn
@@ -108,7 +108,7 @@ func newGossipConn(pipe net.Conn, n *network, from, to *process, broken *atomic.
 }
 
 func (c *gossipConn) pump() {
-	idle := time.NewTimer(2 * streamTimeout) // for one that nobody ever took
+	idle := time.NewTimer(2 * streamTimeout) // for a stream that no member accepted
 	defer idle.Stop()
 	for {
 		select {

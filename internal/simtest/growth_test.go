@@ -9,7 +9,7 @@ import (
 	"github.com/snowraft/snowraft/internal/race"
 )
 
-// Whatever happened before, disks hold a bounded number of entries and two snapshots.
+// Disks hold a bounded number of entries and two snapshots, regardless of the history.
 func TestLogAndSnapshotsStayBounded(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{idle: true}, func(w *world) {
@@ -28,7 +28,7 @@ func TestLogAndSnapshotsStayBounded(t *testing.T) {
 				})
 			}
 			running.Wait()
-			w.pass(500 * time.Millisecond) // 200 a second
+			w.pass(500 * time.Millisecond) // 200 per second
 			entries, _, _ := w.nodes[0].disk.usage()
 			most = max(most, entries)
 		}
@@ -36,7 +36,7 @@ func TestLogAndSnapshotsStayBounded(t *testing.T) {
 		for _, n := range w.nodes {
 			entries, log, snapshots := n.disk.usage()
 			t.Logf("%s after %d commands: %d entries of %d bytes, snapshots of %d bytes", n.name, n.proc().member.Node().CommitIndex(), entries, log, snapshots)
-			// What stays behind a snapshot, and what may come until the next.
+			// The limit includes the entries kept behind a snapshot, and the entries until the next one.
 			if entries > 2048+4096 || log > 1<<20 || snapshots > 1<<20 {
 				t.Errorf("%s holds too much", n.name)
 			}
@@ -48,7 +48,7 @@ func TestLogAndSnapshotsStayBounded(t *testing.T) {
 	})
 }
 
-// The grants that are remembered are bounded too, and with them snapshots.
+// The number of remembered grants is bounded, and so is the size of snapshots.
 func TestSnapshotOfManyGrantsStaysBounded(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{idle: true}, func(w *world) {
@@ -64,7 +64,7 @@ func TestSnapshotOfManyGrantsStaysBounded(t *testing.T) {
 				})
 			}
 			running.Wait()
-			w.pass(2 * time.Second) // the windows are over
+			w.pass(2 * time.Second) // until the windows have ended
 		}
 		if err := p.proc().member.Node().Snapshot(); err != nil {
 			t.Fatal(err)

@@ -7,8 +7,8 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 )
 
-// scarce is a cluster in which everything that can go wrong with a worker soon
-// does: four workers for four members, short windows, and many snapshots.
+// scarce is a cluster in which all faults with workers happen
+// soon: four workers for four members, short windows, and many snapshots.
 var scarce = options{
 	layout: few(2), maxWindow: 3 * time.Second,
 	timing: cluster.Timing{SnapshotThreshold: 16}, sequences: ofAllKinds(),
@@ -19,8 +19,8 @@ func TestHavoc(t *testing.T) {
 	simulate(t, scarce, func(w *world) { w.havoc(60) })
 }
 
-// One clock at a time is very wrong as well. Between two of them the members
-// forget what the first one told: answers count for 30 s.
+// In addition, one clock at a time is very wrong. Between two wrong clocks the members
+// forget the time of the first one: answers count for 30 s.
 func TestHavocWithAWrongClock(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{members: 5, maxWindow: 5 * time.Second, sequences: ofAllKinds(), pace: 300 * time.Millisecond}, func(w *world) {
@@ -29,7 +29,7 @@ func TestHavocWithAWrongClock(t *testing.T) {
 			wrong := w.nodes[w.rng.IntN(len(w.nodes))]
 			wrong.clock.set([]time.Duration{-time.Hour, -5 * time.Second, -2 * time.Second, 2 * time.Second, time.Hour}[w.rng.IntN(5)])
 			for range w.rng.IntN(4) {
-				w.mishap(4) // of those that leave clocks alone
+				w.mishap(4) // the kinds without an effect on clocks
 				w.pass(w.between(0, 5*time.Second))
 			}
 			w.net.heal()
@@ -43,7 +43,7 @@ func TestHavocWithAWrongClock(t *testing.T) {
 	})
 }
 
-// havoc makes everything go wrong at once, again and again.
+// havoc causes several faults at once, repeatedly.
 func (w *world) havoc(rounds int) {
 	w.Helper()
 	w.addNode(0).start()
@@ -57,14 +57,14 @@ func (w *world) havoc(rounds int) {
 		w.net.heal()
 		w.startAll()
 		if w.rng.IntN(3) == 0 {
-			slowest = max(slowest, w.untilAllIssue(recovery+w.maxWindow)) // workers may have run out
+			slowest = max(slowest, w.untilAllIssue(recovery+w.maxWindow)) // no worker may be free
 		}
 	}
 	slowest = max(slowest, w.untilAllIssue(recovery+w.maxWindow))
 	w.Logf("all issued again within %v", slowest)
 }
 
-// mishap is one thing that goes wrong, of the first so many kinds.
+// mishap causes one fault of the first kinds.
 func (w *world) mishap(kinds int) {
 	n := w.nodes[w.rng.IntN(len(w.nodes))]
 	running := n.proc() != nil
@@ -74,15 +74,15 @@ func (w *world) mishap(kinds int) {
 	case kind == 2:
 		n.crash()
 	case kind == 3 && running:
-		_ = n.stop() // without a leader it fails to give its workers back
+		_ = n.stop() // without a leader, it cannot release its workers
 	case kind == 4 && !running:
 		n.start()
-	case kind == 5: // not more than clocks may be wrong
+	case kind == 5: // within the allowed offset
 		n.clock.set(w.between(-240*time.Millisecond, 240*time.Millisecond))
-	case kind == 6 && running: // one that is busy says no
+	case kind == 6 && running: // a busy node refuses
 		_ = n.proc().member.Node().Snapshot()
 	case kind > 6:
-		// Its lane loses touch, and another process takes its worker once the window ended.
+		// Its lane loses the leader, and another process acquires its worker after the window has ended.
 		w.net.part([]*node{n}, w.nodes, apiPlane)
 		if other := w.nodes[w.rng.IntN(len(w.nodes))]; other != n && other.proc() != nil {
 			w.pass(w.between(0, w.maxWindow))

@@ -13,13 +13,13 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// holders are programs that lease workers for themselves: lanes without a member.
+// holders are programs that lease workers: lanes without a member.
 type holders struct {
 	*world
 	issuers []*allocator.Issuer
 }
 
-// leaderGranter asks whoever leads, over the network.
+// leaderGranter calls the leader over the network.
 type leaderGranter struct{ p *process }
 
 func (g leaderGranter) leader() (allocator.Granter, error) {
@@ -99,7 +99,7 @@ func (h *holders) close() error {
 	return errors.Join(all...)
 }
 
-// TestAThousandHolders is about holders that start at one instant.
+// TestAThousandHolders starts a thousand holders at one instant.
 func TestAThousandHolders(t *testing.T) {
 	t.Parallel()
 	const count = 1000
@@ -130,5 +130,5 @@ func TestAThousandHolders(t *testing.T) {
 	})
 }
 
-// commands is the index of the last entry that was committed.
+// commands returns the index of the last committed entry.
 func (w *world) commands() uint64 { return w.leader().proc().member.Node().CommitIndex() }

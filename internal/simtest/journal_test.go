@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// journalLines is how many of the last lines are shown when a test fails.
+// journalLines is the number of last lines that a failed test shows.
 const journalLines = 200
 
-// journal keeps the last that the members logged, for the case of a failure.
+// journal keeps the last lines that the members logged, for failed tests.
 type journal struct {
 	out   io.Writer
 	level slog.Level
@@ -50,7 +50,7 @@ func (j *journal) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// dump shows what was kept, and keeps no more.
+// dump shows the kept lines, and stops the journal.
 func (j *journal) dump(t *testing.T) {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// The audit of sequences finds what does not keep to the definition of its generation.
+// The audit of sequences finds numbers that violate the definition of their generation.
 func TestDefinitionsAreJudged(t *testing.T) {
 	t.Parallel()
 	threes := like(plain("s", relaxed), func(s *commandv1.SequenceSpec) { s.Increment, s.Min, s.Max = 3, 1, 100 })
@@ -21,7 +21,7 @@ func TestDefinitionsAreJudged(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		do   func(s *series)
-		want string // "" is no fault
+		want string // "": no fault
 	}{
 		"as defined": {func(s *series) { s.give("m", asked{own: true}, answer(2, 10, 3, 31)) }, ""},
 		"above":      {func(s *series) { s.give("m", asked{}, answer(2, 10, 3, 32)) }, "defined was 1 to 100"},

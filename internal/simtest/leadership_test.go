@@ -42,7 +42,7 @@ func TestTransfersUnderLoad(t *testing.T) {
 	})
 }
 
-// ask is one request for a worker by a holder that asks once in its life.
+// ask is the only request of a holder, for a worker.
 type ask struct {
 	holder string
 	grant  allocator.Grant
@@ -79,7 +79,7 @@ func TestStaleLeaderCannotGrant(t *testing.T) {
 			stale := w.leader()
 			term := stale.proc().member.Node().LeadingTerm()
 			w.net.part([]*node{stale}, w.others(stale), raftPlane)
-			w.pass(w.between(0, 500*time.Millisecond)) // it may not have noticed yet
+			w.pass(w.between(0, 500*time.Millisecond)) // the stale leader may not have noticed yet
 			if err := stale.proc().member.Node().Verify(w.Context(), term); err == nil {
 				t.Error("a leader that is cut off was confirmed")
 			}
@@ -98,8 +98,8 @@ func TestStaleLeaderCannotGrant(t *testing.T) {
 	})
 }
 
-// A leader that was replaced and does not know it still has numbers of a strict sequence in memory.
-// The lease alone does not keep it from issuing them: a transfer waits for no lease.
+// A replaced leader that does not know of its successor still has numbers of a strict sequence in memory.
+// The lease alone does not prevent it from issuing them, because a transfer waits for no lease.
 func TestStaleLeaderGivesNoNumbers(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{idle: true, sequences: []rules{{spec: plain("s", strict)}}}, func(w *world) {
@@ -107,14 +107,14 @@ func TestStaleLeaderGivesNoNumbers(t *testing.T) {
 	})
 }
 
-// staleLeaders makes leaders hand leadership on without learning that somebody took it.
+// staleLeaders makes leaders transfer leadership without learning that another member has taken it.
 func (w *world) staleLeaders(rounds int) {
 	w.Helper()
 	var refused atomic.Int64
 	for range rounds {
 		stale := w.leader()
 		others := w.others(stale)
-		for range 5 { // it has some in memory
+		for range 5 { // fills its memory with numbers
 			_ = stale.proc().askOne("s")
 		}
 		w.net.block(others, []*node{stale}, raftPlane)
@@ -132,9 +132,9 @@ func (w *world) staleLeaders(rounds int) {
 		}
 		w.net.heal()
 		w.untilAllIssue(recovery)
-		// While raft waits for an answer that was lost, one transfer after the other to that member fails.
+		// While raft waits for a lost answer, all transfers to that member fail.
 		w.pass(transportTimeout + time.Second)
-		w.until(recovery, "it leads again", func() bool { // and goes on after what others issued
+		w.until(recovery, "it leads again", func() bool { // resumes after the numbers of other leaders
 			if l := w.leader(); l != stale {
 				_, _ = l.proc().member.Node().TransferLeadership(w.Context(), stale.name)
 			}
@@ -147,8 +147,8 @@ func (w *world) staleLeaders(rounds int) {
 	}
 }
 
-// A leader that has just been elected has not applied all that earlier ones committed, and must not
-// answer from that.
+// A new leader may not have applied all commands that earlier leaders committed, and must not
+// answer from such a state.
 func TestFreshLeadersKnowTheLastNumber(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{idle: true, sequences: []rules{{spec: plain("s", strict)}}}, func(w *world) {
@@ -156,7 +156,7 @@ func TestFreshLeadersKnowTheLastNumber(t *testing.T) {
 	})
 }
 
-// freshLeaders asks leaders for the last number in the moment in which they take leadership over.
+// freshLeaders requests the last number from leaders at the moment in which they acquire leadership.
 func (w *world) freshLeaders(rounds int) {
 	w.Helper()
 	answered := 0
@@ -164,7 +164,7 @@ func (w *world) freshLeaders(rounds int) {
 	for i := range rounds {
 		from := w.leader()
 		to := w.others(from)[0]
-		r := s.open(fmt.Sprint("request-", i), 10) // it goes through the log, and nothing does after it
+		r := s.open(fmt.Sprint("request-", i), 10) // the last request that goes through the log
 		w.until(recovery, "it gives more than it had in memory", func() bool {
 			n, err := from.proc().member.NextAtLeader(w.Context(), "s", r.count, r.id)
 			if err == nil {
@@ -191,7 +191,7 @@ func (w *world) freshLeaders(rounds int) {
 	}
 }
 
-// What a proposal's error says must be true: nothing was appended, or nobody knows.
+// The error of a proposal must be correct: nothing was appended, or the outcome is unknown.
 func TestOutcomesUnderPartitions(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{}, func(w *world) {
@@ -240,7 +240,7 @@ func TestOutcomesUnderPartitions(t *testing.T) {
 	})
 }
 
-// judge compares what askers were told with what was granted.
+// judge compares the answers to requests with the grants.
 func (w *world) judge(asks []ask) {
 	w.Helper()
 	granted := make(map[string]fsm.WorkerRecord)
@@ -282,7 +282,7 @@ func (w *world) judge(asks []ask) {
 	}
 }
 
-// TestReplicasAreComparedSoonAfterAnElection has leaders that do not last until the
+// TestReplicasAreComparedSoonAfterAnElection replaces leaders before the
 // next regular comparison.
 func TestReplicasAreComparedSoonAfterAnElection(t *testing.T) {
 	t.Parallel()
@@ -304,7 +304,7 @@ func TestReplicasAreComparedSoonAfterAnElection(t *testing.T) {
 	})
 }
 
-// A transfer that fails says whether leadership may change hands anyway.
+// The error of a failed transfer reports whether leadership may still change.
 func TestTransfersThatFail(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{members: 5, idle: true}, func(w *world) {

@@ -9,10 +9,10 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 )
 
-// voters counts voters and nonvoters as the leader sees them.
+// voters returns the numbers of voters and nonvoters as the leader sees them.
 func (w *world) voters() (voters, nonvoters int) { return w.leader().voters() }
 
-// voters counts voters and nonvoters as this node sees them.
+// voters returns the numbers of voters and nonvoters as this node sees them.
 func (n *node) voters() (voters, nonvoters int) {
 	for _, m := range n.proc().member.Node().Members() {
 		if m.Voter {
@@ -24,8 +24,8 @@ func (n *node) voters() (voters, nonvoters int) {
 	return voters, nonvoters
 }
 
-// untilVoters waits until all members agree on so many voters: what only the
-// leader knows may be lost with it.
+// untilVoters waits until all members agree on the number of voters, because a change that only the
+// leader knows may be lost with the leader.
 func (w *world) untilVoters(want int) {
 	w.Helper()
 	w.until(30*time.Second, "the voters are as many as expected", func() bool {
@@ -81,8 +81,8 @@ func TestNonvoterThatRaftDoesNotReachIsNotPromoted(t *testing.T) {
 	})
 }
 
-// The leader can't remove itself: it transfers leadership first, as the server
-// makes it do.
+// The leader cannot remove itself. It transfers leadership first, as the server
+// requires.
 func TestRemovalOfTheLeader(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{}, func(w *world) {
@@ -99,14 +99,14 @@ func TestRemovalOfTheLeader(t *testing.T) {
 			}
 			return err == nil
 		})
-		// It looks for members at intervals of 10 s, and asks when it learns of no leader.
+		// The removed member searches members every 10 s, and queries them while it knows no leader.
 		w.until(2*recovery, "it notices", func() bool { return gone.failed() != nil })
 		if err := gone.failed(); !errors.Is(err, cluster.ErrRemoved) {
 			t.Errorf("it failed with %v", err)
 		}
 		undisturbed(w.live(), time.Minute)
 
-		// It comes back with its data and changes nothing.
+		// The removed member returns with its data, without an effect.
 		term := w.leader().proc().member.Node().Term()
 		gone.failure = nil
 		gone.start()

@@ -36,15 +36,15 @@ var (
 	errTimeout       = errors.New("i/o timeout")
 )
 
-// network decides which messages arrive, and when.
+// network decides whether and when messages arrive.
 type network struct {
 	mu    sync.Mutex
 	rng   *rand.Rand
 	cut   map[link]bool
 	walls map[link]bool         // new connections on the Raft plane are refused
-	loss  [planes]float64       // the share of messages that is lost at random
-	delay [planes]time.Duration // the longest way from one node to another
-	nodes map[string]*node      // by any of their addresses
+	loss  [planes]float64       // share of messages lost at random
+	delay [planes]time.Duration // greatest latency between two nodes
+	nodes map[string]*node      // nodes by each of their addresses
 }
 
 func newNetwork(seed uint64) *network {
@@ -73,7 +73,7 @@ func (n *network) part(a, b []*node, on ...plane) {
 	n.block(b, a, on...)
 }
 
-// lose makes messages of a kind get lost at random.
+// lose makes a share of messages get lost at random.
 func (n *network) lose(share float64, on ...plane) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -82,7 +82,7 @@ func (n *network) lose(share float64, on ...plane) {
 	}
 }
 
-// wall makes a middlebox refuse new connections between two groups of nodes, in this direction only. Those that are open stay.
+// wall makes a middlebox refuse new connections between two groups of nodes, in this direction only. Open connections stay.
 func (n *network) wall(from, to []*node) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -107,7 +107,7 @@ func (n *network) connects(from, to *node) bool {
 	return !n.cut[link{raftPlane, from, to}] && !n.cut[link{raftPlane, to, from}]
 }
 
-// heal makes everything arrive again.
+// heal makes all messages arrive again.
 func (n *network) heal() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -116,8 +116,8 @@ func (n *network) heal() {
 	n.loss = [planes]float64{}
 }
 
-// passes reports whether a message from a process to another arrives. What a
-// process sends after its end never does.
+// passes reports whether a message from a process to another arrives. Messages that a
+// process sends after its end never arrive.
 func (n *network) passes(p plane, from, to *process) bool {
 	if from.dead.Load() || to.dead.Load() {
 		return false
@@ -127,7 +127,7 @@ func (n *network) passes(p plane, from, to *process) bool {
 	return !n.cut[link{p, from.node, to.node}] && (n.loss[p] == 0 || n.rng.Float64() >= n.loss[p])
 }
 
-// latency is the time that a message takes.
+// latency returns the time that a message takes.
 func (n *network) latency(p plane) time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -29,7 +29,7 @@ type node struct {
 	mu      sync.Mutex // guards what follows, and starting against ending
 	disk    *disk
 	dir     string // of the node's identity
-	failure error  // why the last process that failed did
+	failure error  // reason of the last failed process
 }
 
 func (w *world) addNode(expect int) *node {
@@ -82,7 +82,7 @@ func (n *node) start() *node {
 	return n
 }
 
-// stop ends the process politely.
+// stop stops the process gracefully.
 func (n *node) stop() error {
 	p := n.proc()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -93,15 +93,15 @@ func (n *node) stop() error {
 	return err
 }
 
-// crash ends the process without a word: nothing of what it still does reaches
-// anybody, and the next one finds the disk as it is now. The machine closes its connections.
+// crash kills the process: no later action of the process has an effect on others,
+// and the next process finds the disk as it is now. The machine closes its connections.
 func (n *node) crash() {
 	if p := n.proc(); p != nil {
 		n.kill(p)
 	}
 }
 
-// unplug crashes the machine, which closes no connection and refuses none.
+// unplug cuts the machine's power: it neither closes nor refuses connections.
 func (n *node) unplug() {
 	n.dark.Store(true)
 	n.crash()
@@ -149,7 +149,7 @@ func (n *node) newDir() string {
 	return dir
 }
 
-// failed is why the last process that had to stop did.
+// failed returns the reason of the last process that had to stop.
 func (n *node) failed() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

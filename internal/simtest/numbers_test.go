@@ -13,8 +13,8 @@ import (
 	"github.com/snowraft/snowraft/internal/member"
 )
 
-// numbers is the audit of sequences: it sees every number that anybody was given.
-// It knows nothing of blocks and leaders.
+// numbers is the audit of sequences. It records every issued number, and depends on
+// neither blocks nor leaders.
 type numbers struct {
 	fault func(format string, args ...any)
 
@@ -25,7 +25,7 @@ type numbers struct {
 	count  uint64 // numbers
 }
 
-// series is what was issued of one sequence.
+// series records the issued numbers of one sequence.
 type series struct {
 	*numbers
 	rules
@@ -43,7 +43,7 @@ type series struct {
 	repeated uint64 // answers to requests that had been answered before
 }
 
-// rules are a sequence, and what its audit relies on.
+// rules are the specification of a sequence and the assumptions of its audit.
 type rules struct {
 	spec    *commandv1.SequenceSpec
 	changes bool // it is changed now and then
@@ -146,7 +146,7 @@ func (s *series) askModal() asked {
 	return a
 }
 
-// give notes an answer. It returns its last number's position.
+// give records an answer. It returns the position of its last number.
 func (s *series) give(by string, a asked, n member.Numbering) position {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -179,7 +179,7 @@ func (s *series) give(by string, a asked, n member.Numbering) position {
 	return last
 }
 
-// take checks whether a number was given before.
+// take records a number, and a fault if it was issued before.
 func (s *series) take(by string, era uint64, period int32, number int64) {
 	at, bit := stretch{era, period, number >> 6}, uint64(1)<<(number&63)
 	if s.given[at]&bit != 0 {
@@ -224,7 +224,7 @@ func (s *series) text(by string, n member.Numbering) {
 	s.texts[text] = struct{}{}
 }
 
-// told notes what somebody was told to be the last number.
+// told records the answer to a request for the last number.
 func (s *series) told(by string, a asked, last int64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -292,7 +292,7 @@ func (s *series) repeatable(draw func(int) int) *request {
 	return nil
 }
 
-// answered notes an answer to a request with an ID.
+// answered records an answer to a request with an ID.
 func (s *series) answered(by string, r *request, n member.Numbering) {
 	s.mu.Lock()
 	before := r.answer

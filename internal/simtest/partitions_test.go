@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/internal/race"
 )
 
-// recovery is how soon after the last fault every member issues again.
+// recovery is the time after the last fault within which every member issues again.
 const recovery = 10 * time.Second
 
 func TestHourOfPartitions(t *testing.T) {
@@ -29,7 +29,7 @@ func TestHourOfPartitions(t *testing.T) {
 	t.Run("long windows", func(t *testing.T) {
 		simulate(t, options{sequences: ofAllKinds(), pace: 300 * time.Millisecond}, func(w *world) { w.partitions(span) })
 	})
-	// Here nobody can go on for long without the leader.
+	// With short windows, no member can issue for long without the leader.
 	t.Run("short windows", func(t *testing.T) {
 		simulate(t, options{members: 5, maxWindow: 3 * time.Second, sequences: ofAllKinds(), pace: 300 * time.Millisecond}, func(w *world) { w.partitions(span / 2) })
 	})

@@ -17,7 +17,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// process is one start of a member, with a client that asks it for IDs all the time.
+// process is one start of a member, with a client that continuously requests IDs from it.
 type process struct {
 	*node
 	start  int // counts the starts of all nodes
@@ -78,7 +78,7 @@ func newProcess(n *node) (*process, error) {
 	return p, nil
 }
 
-// opened is the member once it is open; a port answers nothing before.
+// opened returns the member after it has opened, and nil before.
 func (p *process) opened() *member.Member { return p.up.Load() }
 
 // end stops the client; the member is somebody else's.
@@ -180,7 +180,7 @@ func expected(err error) bool {
 		errors.Is(err, allocator.ErrClosed) || errors.Is(err, member.ErrNoLeader) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// lastError is the last refusal.
+// lastError returns the last refusal.
 func (p *process) lastError() error {
 	if err := p.refused.Load(); err != nil {
 		return *err

@@ -57,7 +57,7 @@ func TestLostQuorum(t *testing.T) {
 	}
 }
 
-// goesOnUntil checks that a node issues all the time until its window ends, and
+// goesOnUntil checks that a node issues without interruption until its window ends, and
 // refuses from then on.
 func (w *world) goesOnUntil(n *node, end time.Time) {
 	w.Helper()

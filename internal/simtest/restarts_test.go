@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// workersUsed is the number of workers that were ever granted.
+// workersUsed returns the number of workers ever granted.
 func (w *world) workersUsed() (used int) {
 	w.leader().proc().member.State().View(func(s *fsm.State) {
 		used = len(s.Workers(w.layout.Name, 0, 1<<20))
@@ -93,7 +93,7 @@ func TestCrashStormOfAllMembers(t *testing.T) {
 	})
 }
 
-// With a polite end nothing is discarded: a lane goes on with the worker it had.
+// A graceful shutdown discards nothing: a lane resumes with its worker.
 func TestGracefulRestarts(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{lanes: 2, sequences: ofAllKinds()}, func(w *world) {

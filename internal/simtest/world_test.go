@@ -111,7 +111,7 @@ func newWorld(t *testing.T, o options) *world {
 	return w
 }
 
-// seed is what the faults are drawn from.
+// seed returns the seed of the faults.
 func seed(t *testing.T) uint64 {
 	s := uint64(1)
 	if text := os.Getenv("SNOWRAFT_SIM_SEED"); text != "" {
@@ -141,8 +141,8 @@ func (w *world) config() *commandv1.Config {
 	return c
 }
 
-// end heals everything, audits, and clears all processes away: a bubble ends
-// only when all of its goroutines have.
+// end heals all faults, audits, and stops all processes, because a bubble ends
+// only after all of its goroutines.
 func (w *world) end() {
 	w.net.heal()
 	w.stopWatching()
@@ -211,7 +211,7 @@ func (w *world) others(n *node) []*node {
 // pass lets time pass.
 func (w *world) pass(d time.Duration) { time.Sleep(d) }
 
-// until lets time pass until something is so.
+// until lets time pass until a condition holds.
 func (w *world) until(limit time.Duration, what string, ok func() bool) time.Duration {
 	w.Helper()
 	start := time.Now()
