@@ -81,7 +81,7 @@ func newProcess(n *node) (*process, error) {
 // opened returns the member after it has opened, and nil before.
 func (p *process) opened() *member.Member { return p.up.Load() }
 
-// end stops the client; the member is somebody else's.
+// end stops the clients. The caller stops the member.
 func (p *process) end() {
 	close(p.stop)
 	<-p.done
@@ -89,7 +89,7 @@ func (p *process) end() {
 	p.dead.Store(true)
 }
 
-// run is the client, and the process's end when the member says it must not go on.
+// run sends the requests of the client, and kills the process when the member reports that it must halt.
 func (p *process) run() {
 	defer close(p.done)
 	tick := time.NewTicker(20*time.Millisecond + rand.N(160*time.Millisecond))
@@ -116,8 +116,8 @@ func (p *process) fail(err error) {
 	go p.kill(p)
 }
 
-// request is one request of the client, like real ones: usually for one ID,
-// sometimes for many, sometimes for one above one that it has seen.
+// request sends one request like a real client: usually for one ID,
+// sometimes for many, sometimes for one above a known ID.
 func (p *process) request() {
 	count, after := uint32(1), uint64(0)
 	switch rand.N(20) {
@@ -131,7 +131,7 @@ func (p *process) request() {
 	_ = p.issue(count, after)
 }
 
-// issue requests IDs and puts them to the audit.
+// issue requests IDs and adds them to the audit.
 func (p *process) issue(count uint32, after uint64) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()

@@ -24,7 +24,7 @@ func (w *world) removed(id string) bool {
 	return true
 }
 
-// remove removes a member. The first call has so much patience.
+// remove removes a member. patience is the timeout of the first call.
 func (w *world) remove(id string, patience time.Duration) {
 	w.Helper()
 	w.until(recovery, "it is removed", func() bool {
@@ -36,8 +36,8 @@ func (w *world) remove(id string, patience time.Duration) {
 	})
 }
 
-// A nonvoter is removed while its promotion comes due. It never becomes a voter afterwards, and
-// the three others still stand the loss of one.
+// A nonvoter is removed while its promotion becomes due. It never becomes a voter afterwards, and
+// the three others still tolerate the loss of one.
 func TestRemovalOfFreshNonvoters(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{idle: true}, func(w *world) {
@@ -69,8 +69,8 @@ func TestRemovalOfFreshNonvoters(t *testing.T) {
 	})
 }
 
-// A leader ends between the two steps of a removal, so that a voter that was removed remains. The
-// next leader removes it, with no voter to spare.
+// A leader crashes between the two steps of a removal, so that a removed voter remains. The
+// next leader removes it, although it needs the vote of every voter.
 func TestRemovedVoterIsTakenOut(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{idle: true}, func(w *world) {

@@ -24,7 +24,7 @@ const (
 	strict  = commandv1.SequenceMode_SEQUENCE_MODE_STRICT
 )
 
-// plain is a sequence that counts from 1, in small blocks.
+// plain returns a sequence that counts from 1, with small blocks.
 func plain(name string, mode commandv1.SequenceMode) *commandv1.SequenceSpec {
 	return &commandv1.SequenceSpec{
 		Name: name, Mode: mode, Start: 1, Increment: 1, Min: 1, Max: math.MaxInt64,
@@ -32,14 +32,14 @@ func plain(name string, mode commandv1.SequenceMode) *commandv1.SequenceSpec {
 	}
 }
 
-// like is a specification with something else about it.
+// like returns a copy of a specification with a change.
 func like(spec *commandv1.SequenceSpec, set func(*commandv1.SequenceSpec)) *commandv1.SequenceSpec {
 	spec = proto.CloneOf(spec)
 	set(spec)
 	return spec
 }
 
-// ofAllKinds are sequences for simulations that are about something else.
+// ofAllKinds returns sequences for simulations that do not test sequences.
 func ofAllKinds() []rules {
 	descending := func(s *commandv1.SequenceSpec) {
 		s.Start, s.Increment, s.Min, s.Max = -5, -3, math.MinInt64, 0
@@ -179,7 +179,7 @@ func (c *client) strict() {
 	}
 }
 
-// identified sends a request with an ID, or one again that anybody has sent.
+// identified sends a request with an ID, or repeats a request of any client.
 func (c *client) identified(s *series, count uint64) {
 	ctx, cancel := c.timeout()
 	defer cancel()
@@ -199,7 +199,7 @@ func (p *process) next(ctx context.Context, s *series, count uint64, requestID s
 	return p.router.Next(ctx, s.spec.GetName(), count, requestID)
 }
 
-// timeout bounds one request, which ends with the process.
+// timeout returns the context of one request, which ends with the process.
 func (p *process) timeout() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	go func() {
@@ -284,7 +284,7 @@ func (p *process) askOne(name string) error {
 	return errors.Join(err, lastErr)
 }
 
-// gives reports whether it has given numbers of all kinds since a moment.
+// gives reports whether the process has issued numbers of all kinds since a moment.
 func (p *process) gives(since time.Time) bool {
 	return len(p.sequences) == 0 || !p.counted.Load() ||
 		p.gave[0].Load() > since.UnixNano() && p.gave[1].Load() > since.UnixNano()

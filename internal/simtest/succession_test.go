@@ -7,7 +7,7 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 )
 
-// called counts the elections that live members won without a timeout or a transfer.
+// called returns the number of elections that live members won without a timeout or a transfer.
 func (w *world) called() (count uint64) {
 	for _, n := range w.live() {
 		count += n.proc().member.Node().ElectionsWon()[cluster.ElectionRefused]
@@ -26,7 +26,7 @@ func (w *world) follow() *node {
 	return leader
 }
 
-// replaced returns how long the others take to have a leader that is ready.
+// replaced returns the time until the other members have a ready leader.
 func (w *world) replaced(old *node) time.Duration {
 	w.Helper()
 	began := time.Now()
@@ -96,7 +96,7 @@ func TestUnpluggedLeaderIsReplacedAfterTimeout(t *testing.T) {
 	})
 }
 
-// No disturbance of the network deposes a leader that lives, and that a majority hears at least once in 100 ms.
+// No disturbance of the network deposes a live leader from which a majority hears at least once per 100 ms.
 func TestLivingLeaderIsKept(t *testing.T) {
 	t.Parallel()
 	for name, disturb := range map[string]func(w *world, leader *node){
@@ -164,7 +164,7 @@ func TestPausedLeaderIsReplacedAfterTimeout(t *testing.T) {
 	})
 }
 
-// Where messages get lost, elections are Raft's alone.
+// While messages get lost, only Raft's timeouts start elections.
 func TestLostMessagesCallNoElection(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{idle: true}, func(w *world) {

@@ -7,7 +7,7 @@ import (
 	"github.com/snowraft/snowraft/fsm"
 )
 
-// watchClocks looks all the time whether an observed clock is too far ahead.
+// watchClocks continuously checks whether an observed clock is too far ahead.
 func (w *world) watchClocks() (stop func()) {
 	end := make(chan struct{})
 	done := make(chan struct{})
@@ -36,7 +36,7 @@ func (w *world) watchClocks() (stop func()) {
 	return func() { close(end); <-done }
 }
 
-// verify is the audit at the end, on the state that the live members agree on.
+// verify runs the final audit on the state that the live members agree on.
 func (w *world) verify() {
 	w.Helper()
 	if state := w.agreed(); state != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/fsm"
 )
 
-// next is a version that this build's successor would support.
+// next is the version that the successor of this build would support.
 const next = fsm.Version + 1
 
 func (n *node) version() (version uint32) {
@@ -103,7 +103,7 @@ func TestVersionIsRaisedWhenTheLastOldMemberIsRemoved(t *testing.T) {
 	})
 }
 
-// A member that meets what it does not know halts and says so; the others go on.
+// A member that finds an unknown command halts with the reason; the others continue.
 func TestOldMemberHalts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -155,7 +155,7 @@ func TestOldMemberHalts(t *testing.T) {
 	}
 }
 
-// A member that was away while the others went past its program gets a snapshot that it can't read.
+// A member that was away during an upgrade of the others gets a snapshot that it cannot read.
 func TestOldMemberHaltsAtASnapshot(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{supported: []uint32{next, next, fsm.Version}, finalize: 3 * time.Second, timing: eager}, func(w *world) {
