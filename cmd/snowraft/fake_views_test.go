@@ -9,7 +9,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// fakeOverview returns the overview of a cluster of two members, one of which does not answer.
+// fakeOverview returns the overview of two members, one of which does not answer.
 func fakeOverview(by string, at int64) *snowraftv1.Overview {
 	return &snowraftv1.Overview{
 		ClusterId: "c-1", ComposedBy: by, ComposedAtMs: at, LeaderId: "n-1", LeaderName: "a", Term: 7, Quorum: fakeQuorum,

@@ -97,7 +97,7 @@ func TestEncodeVectors(t *testing.T) {
 		for _, instant := range []string{v.Time, strconv.FormatInt(v.TickAtMillis, 10)} {
 			got := succeeds(t, "encode", "--layout", v.Layout, "--time", instant,
 				"--datacenter", cli.Decimal(v.Datacenter), "--worker", cli.Decimal(v.Worker), "--sequence", cli.Decimal(v.Sequence))
-			// The time in the vector is already rounded down to a tick longer than a millisecond.
+			// The time in the vector is already rounded down to a tick longer than 1 ms.
 			if got != v.ID+"\n" {
 				t.Errorf("%s: encode prints %s, expected %s", v.Layout, got, v.ID)
 			}

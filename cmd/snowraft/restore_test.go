@@ -17,7 +17,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// writeBackup writes a backup of a cluster with one member at a Raft address.
+// writeBackup writes a backup of a single-member cluster with a Raft address.
 func writeBackup(t *testing.T, raftAddress string) (path string) {
 	t.Helper()
 	state := fsm.NewState()

@@ -20,7 +20,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// outcome returns the results of a call.
+// outcome makes one call and returns its results.
 func outcome(t *testing.T, c Caller) (numbers uint64, held []Span, reason string) {
 	t.Helper()
 	seen := NewSeen(1, DefaultSpans)

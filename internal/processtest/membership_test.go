@@ -131,7 +131,7 @@ func listed(t *testing.T, askAt *member, name string) *snowraftv1.Member {
 	return nil
 }
 
-// TestMemberOfAnotherCluster points members at the members of another cluster. The only member of a cluster refuses to start, and
+// TestMemberOfAnotherCluster points members at a foreign cluster. The only member of a cluster refuses to start, and
 // a member of a larger cluster stays in its cluster.
 func TestMemberOfAnotherCluster(t *testing.T) {
 	t.Parallel()

@@ -25,7 +25,7 @@ func mustRun(t *testing.T, args ...string) string {
 
 // lapse is the time from a backup to the end of its cluster. It is longer than a window (3 s), so members and applications
 // have acquired new windows and blocks since the backup. More time only repeats that. In nightly runs, the scenario
-// restored-cluster of package jepsen uses one minute.
+// restored-cluster of package jepsen uses 1 min.
 const lapse = 4 * time.Second
 
 // TestRestore keeps applications running while a cluster is backed up, destroyed permanently, and restored to new

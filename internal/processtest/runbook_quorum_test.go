@@ -29,7 +29,7 @@ func drillNoLeader(d *drill) {
 	members[2].signal(syscall.SIGCONT)
 }
 
-// drillLostMajority destroys two of three directories. The commands of the page restore a cluster in less than one minute.
+// drillLostMajority destroys two of three directories. The commands of the page restore a cluster in less than 1 min.
 func drillLostMajority(d *drill) {
 	members := d.started(3, "--initial-max-window", "3s")
 	d.sh("snowraft seq create orders")

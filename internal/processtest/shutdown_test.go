@@ -12,7 +12,7 @@ import (
 )
 
 // TestShutdownUnderLoad stops the leader gracefully while clients request
-// so many IDs from it that each request takes about one second.
+// so many IDs from it that each request takes about 1 s.
 func TestShutdownUnderLoad(t *testing.T) {
 	members := startCluster(t, 3)
 	ledger := newLedger()

@@ -84,7 +84,7 @@ the backup is (see "snowraft restore").`,
 
 const dirFlag = "data-dir"
 
-// download writes the backup that a member sends to f. It fails if the member sends nothing for the timeout of a call.
+// download writes the backup that a member sends to f. It fails if the member sends nothing for the timeout of calls.
 func download(ctx context.Context, a *cli.App, r *cli.Remote, stale bool, f *os.File) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

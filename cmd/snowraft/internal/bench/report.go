@@ -156,7 +156,7 @@ func inMillis(d time.Duration) float64 {
 	return float64(d) / 1e6
 }
 
-// String returns the percentiles, in microseconds if the 99th is below one millisecond, otherwise in milliseconds.
+// String returns the percentiles, in microseconds if the 99th is below 1 ms, otherwise in milliseconds.
 func (l latency) String() string {
 	unit, scale := "ms", 1.0
 	if l.P99 < 1 {

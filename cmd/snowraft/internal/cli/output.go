@@ -50,7 +50,7 @@ func (a *App) Printer(output string) *Printer {
 }
 
 // Answer writes doc as one line of JSON, or blocks as text with an empty line between each two. doc is the
-// response of a call, or a document that follows the conventions of docs/json.md.
+// response of the API, or a document that follows the conventions of docs/json.md.
 func (p *Printer) Answer(doc any, blocks ...Block) error {
 	if p.JSON {
 		return p.json(doc)

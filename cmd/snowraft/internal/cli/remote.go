@@ -14,7 +14,7 @@ import (
 // AddrFlag is the flag that names the members to call.
 const AddrFlag = "addr"
 
-// DefaultTimeout is the default timeout of a call.
+// DefaultTimeout is the default timeout of calls.
 const DefaultTimeout = 5 * time.Second
 
 const defaultAddress = Localhost + ":7700"

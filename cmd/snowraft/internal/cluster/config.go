@@ -38,7 +38,7 @@ func showConfig(p *cli.Printer, resp interface{ GetConfig() *snowraftv1.Config }
 	))
 }
 
-// AddConfigFlags adds the flags of the settings that all members of a cluster share, and sets c to the defaults.
+// AddConfigFlags adds the flags of the settings that all members share, and sets c to the defaults.
 func AddConfigFlags(c *server.Config, add func(name string, v *cli.Value, help string)) {
 	c.MaxWindow, c.WaitThreshold, c.MaxClockOffset = limits.DefaultWindow, limits.DefaultThreshold, limits.DefaultOffset
 	c.Rollback, c.RedisCreate, c.Upgrades = "refuse", "off", "auto"

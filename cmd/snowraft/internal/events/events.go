@@ -13,7 +13,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// most is the greatest number of events in one call.
+// most is the greatest number of events per call.
 const most = 1000
 
 // New returns the command events.

@@ -130,7 +130,7 @@ type devMember struct {
 }
 
 // hush suppresses the warnings of the members while on is set, unless the user requested details.
-// During the start and the stop of a cluster, warnings are normal and would hide the output of
+// During the start and the stop, warnings are normal and would hide the output of
 // dev.
 func (f *fleet) hush(on bool) {
 	level := logLevels[f.cfg.logLevel]
