@@ -65,7 +65,7 @@ type stretch struct {
 // position is a place in a series; what comes later is greater.
 type position struct {
 	known  bool
-	era    uint64 // within which no number may come again, but in another period
+	era    uint64 // no number may repeat within an era, except in another period
 	period int32
 	number int64 // negative when the series descends
 }
@@ -82,7 +82,7 @@ func (p position) compare(q position) int {
 	return cmp.Or(cmp.Compare(p.era, q.era), cmp.Compare(p.period, q.period), cmp.Compare(p.number, q.number))
 }
 
-// request is one with an ID, which is sent again and again.
+// request is a request with an ID, which clients send repeatedly.
 type request struct {
 	id        string
 	count     uint64
@@ -91,7 +91,7 @@ type request struct {
 	forgotten bool // the clocks were set: the cluster may have forgotten the answer
 }
 
-// asked is what was known when a request was sent.
+// asked is the state of the audit at the time of a request.
 type asked struct {
 	begun   time.Time
 	after   position // what it is answered comes later
@@ -117,7 +117,7 @@ func (n *numbers) add(r rules) *series {
 	return s
 }
 
-// ask notes that a request is sent, by somebody who has seen a number before.
+// ask records the sending of a request by a client that has seen a number before.
 func (s *series) ask(seen position) asked {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +128,7 @@ func (s *series) ask(seen position) asked {
 	return a
 }
 
-// askOwn requests numbers of a member's own blocks, by somebody who has seen one of its.
+// askOwn is ask for numbers of a member's own blocks, by a client that has seen one of them.
 func (s *series) askOwn(seen position) asked {
 	a := s.ask(seen)
 	a.own = true
@@ -200,7 +200,7 @@ func (s *series) position(n member.Numbering, index uint64) position {
 	return p
 }
 
-// direct makes later numbers greater.
+// direct returns a value that is greater for later numbers.
 func (s *series) direct(number int64) int64 {
 	if s.spec.GetIncrement() < 0 {
 		return -number
@@ -212,7 +212,7 @@ func (s *series) afterStart(number int64) int64 {
 	return s.direct(number) - s.direct(s.spec.GetStart())
 }
 
-// text checks whether the text of an answer's first number was given before.
+// text checks whether the text of an answer's first number was issued before.
 func (s *series) text(by string, n member.Numbering) {
 	if s.spec.GetFormat() == "" {
 		return
@@ -230,7 +230,7 @@ func (s *series) told(by string, a asked, last int64, ok bool) {
 	defer s.mu.Unlock()
 	p := position{known: ok, period: a.after.period, number: s.direct(last)}
 	if !ok && a.changes > 0 {
-		return // a changed sequence may have no last number
+		return // a changed sequence can lack a last number
 	}
 	if p.compare(a.after) < 0 {
 		s.fault("%s was told that the last number of %s is %v, and %v had been given", by, s.spec.GetName(), p, a.after)
@@ -259,7 +259,7 @@ func (s *series) done(generation uint64) {
 	s.changed = max(s.changed, generation)
 }
 
-// highest is a number that lies after all that were given.
+// highest returns a number that lies after all issued numbers.
 func (s *series) highest() (highest int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -269,7 +269,7 @@ func (s *series) highest() (highest int64) {
 	return highest
 }
 
-// open makes a request with an ID, which others may send again from now on.
+// open creates a request with an ID, which other clients may repeat from now on.
 func (s *series) open(id string, count uint64) *request {
 	r := &request{id: id, count: count, first: s.ask(position{})}
 	s.mu.Lock()

@@ -57,7 +57,7 @@ func ofAllKinds() []rules {
 	}
 }
 
-// createSequences creates what the clients request.
+// createSequences creates the sequences that the clients use.
 func (w *world) createSequences() {
 	w.Helper()
 	for _, r := range w.sequences {
@@ -135,7 +135,7 @@ func (c *client) draw() (s *series, count uint64) {
 	return c.all[rand.N(len(c.all))], count
 }
 
-// relaxed asks the member itself, or, for a request with an ID, who leads.
+// relaxed sends a request to the member itself or, with an ID, to the leader.
 func (c *client) relaxed() {
 	s, count := c.draw()
 	if rand.N(10) == 0 && !s.changes {
@@ -155,7 +155,7 @@ func (c *client) relaxed() {
 	}
 }
 
-// strict asks who leads, sometimes for the last number.
+// strict sends a request to the leader, sometimes for the last number.
 func (c *client) strict() {
 	s, count := c.draw()
 	what := rand.N(10)
@@ -266,7 +266,7 @@ func expectedOfSequences(err error) bool {
 	return errors.As(err, &skew)
 }
 
-// askOne asks a member that may lead for one number of a strict sequence, and for the last one.
+// askOne requests one number of a strict sequence, and the last number, from a member that may lead.
 func (p *process) askOne(name string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
