@@ -157,7 +157,7 @@ func installed(m *machine, p manager) {
 		"stat -c '%A %U:%G' /usr/bin/snowraft":                                             "-rwxr-xr-x root:root",
 		"ls -d /var/lib/snowraft 2>/dev/null":                                              "",
 		"grep -c snowraft /usr/share/bash-completion/completions/snowraft | grep -cv '^0'": "1",
-		"cat /usr/share/doc/snowraft/copyright /usr/share/licenses/snowraft/LICENSE 2>/dev/null | grep -c 'Version 2.0, January 2004'": "1",
+		"cat /usr/share/doc/snowraft/copyright /usr/share/licenses/snowraft/LICENSE 2>/dev/null | grep -c 'Version 2.0, January 2004'":           "1",
 		"cat /usr/share/doc/snowraft/licenses.txt /usr/share/licenses/snowraft/licenses.txt 2>/dev/null | grep -c '^github.com/hashicorp/raft '": "1",
 	})
 	says, err := m.try("systemctl start snowraft")
