@@ -17,7 +17,7 @@ func (m *Machine) Anonymous() *TokenRecord { return m.tokens.Load().anonymous }
 // TokenCount returns the number of tokens, without the anonymous record. It takes no lock.
 func (m *Machine) TokenCount() int { return len(m.tokens.Load().byID) }
 
-// TokenNames returns the names of the oldest tokens, oldest first, at most most of them, without the anonymous record. It
+// TokenNames returns the names of the oldest tokens, oldest first, limited to most, without the anonymous record. It
 // takes no lock.
 func (m *Machine) TokenNames(most int) (names []string) {
 	byID := m.tokens.Load().byID

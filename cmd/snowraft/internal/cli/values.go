@@ -202,8 +202,8 @@ func HostValue(p *string) *Value {
 
 // HostsValue returns a value that accepts host names and IP addresses, without ports.
 func HostsValue(p *[]string) *Value {
-	const most = 50 // a certificate with many more is too long for clients
-	const expects = "host names or IP addresses without a port, at most 50, separated by commas"
+	const most = 100 // a certificate with many more is too long for clients
+	const expects = "host names or IP addresses without a port, at most 100, separated by commas"
 	text := func() string { return strings.Join(*p, ",") }
 	return &Value{Kind: "HOST,...", Expects: expects, List: true, Text: text, Parse: func(s string) bool {
 		*p = nil
