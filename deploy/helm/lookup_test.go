@@ -76,16 +76,26 @@ func TestSecretIsMadeOnceAndKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	made := only[corev1.Secret](t, objects)
-	equal(t, "resource policy", made.Annotations["helm.sh/resource-policy"], "keep")
+	for annotation, want := range map[string]string{
+		"hook":               "pre-install,pre-upgrade", // not among the objects that a rollback writes
+		"hook-delete-policy": "hook-failed",             // the default deletes an object of this name first
+		"hook-weight":        "-1",
+		"resource-policy":    "keep",
+	} {
+		equal(t, annotation, made.Annotations["helm.sh/"+annotation], want)
+	}
 	if !strings.Contains(notes, made.Name) {
 		t.Errorf("the notes do not name the Secret %s:\n%s", made.Name, notes)
+	}
+	if !strings.Contains(notes, "(umask 077; kubectl get secret ") {
+		t.Errorf("other users can read the copy of the secret that the notes make:\n%s", notes)
 	}
 	for _, upgrade := range []bool{true, false} { // an upgrade, and another installation after the release was removed
 		again, _, err := seen(t, newAPIServer(made), upgrade, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		equal(t, "secret afterwards", string(only[corev1.Secret](t, again).Data["secret"]), string(made.Data["secret"]))
+		equal(t, "Secrets afterwards", len(all[corev1.Secret](again)), 0)
 	}
 	set := only[appsv1.StatefulSet](t, objects)
 	if _, _, err := seen(t, newAPIServer(set), true, ""); err == nil || !strings.Contains(err.Error(), `Secret "ids-snowraft-secret" is gone, and members use it`) {
