@@ -12,7 +12,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
@@ -143,21 +142,20 @@ func TestSecretsAreValidAndDiffer(t *testing.T) {
 
 func TestUpgradeRemovesMembersAboveTheNewNumber(t *testing.T) {
 	t.Parallel()
-	replicas := int32(5)
-	before := &appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{Name: fullname, Namespace: namespace},
-		Spec:       appsv1.StatefulSetSpec{Replicas: &replicas},
-	}
 	const values = named + "replicas: "
-	objects, notes, err := seen(t, newAPIServer(before), true, values+"3")
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec := only[batchv1.Job](t, objects).Spec.Template.Spec
-	equal(t, "first removal", spec.InitContainers[0].Args[len(spec.InitContainers[0].Args)-1], fullname+"-4")
-	equal(t, "last removal", spec.Containers[0].Args[len(spec.Containers[0].Args)-1], fullname+"-3")
-	if want := "kubectl delete pvc -n prod data-ids-snowraft-3 data-ids-snowraft-4\n"; !strings.Contains(notes, want) {
-		t.Errorf("notes:\n%s\nwant %q in them", notes, want)
+	before := only[appsv1.StatefulSet](t, render(t, values+"5"))
+	for _, pods := range []int32{5, 3, 0} { // also after "kubectl scale", which removes no member
+		before.Spec.Replicas = &pods
+		objects, notes, err := seen(t, newAPIServer(before), true, values+"3")
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec := only[batchv1.Job](t, objects).Spec.Template.Spec
+		equal(t, "first removal", spec.InitContainers[0].Args[len(spec.InitContainers[0].Args)-1], fullname+"-4")
+		equal(t, "last removal", spec.Containers[0].Args[len(spec.Containers[0].Args)-1], fullname+"-3")
+		if want := "kubectl delete pvc -n prod data-ids-snowraft-3 data-ids-snowraft-4\n"; !strings.Contains(notes, want) {
+			t.Errorf("notes:\n%s\nwant %q in them", notes, want)
+		}
 	}
 	for _, more := range []string{"5", "7"} {
 		objects, _, err := seen(t, newAPIServer(before), true, values+more)
@@ -166,4 +164,11 @@ func TestUpgradeRemovesMembersAboveTheNewNumber(t *testing.T) {
 		}
 		equal(t, "jobs for "+more+" replicas", len(all[batchv1.Job](objects)), 0)
 	}
+	seven := int32(7) // after "kubectl scale" to more
+	before.Spec.Replicas = &seven
+	objects, _, err := seen(t, newAPIServer(before), true, values+"5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "removals from seven", len(only[batchv1.Job](t, objects).Spec.Template.Spec.InitContainers)+1, 2)
 }

@@ -157,13 +157,24 @@ volumeMounts:
       - {key: secret, path: secret}
 {{- end -}}
 
-{{- /* The number of replicas before this upgrade; 0 if it is unknown. */ -}}
+{{- /*
+The number of replicas before this upgrade; 0 if it is unknown. "kubectl scale" changes the number of pods, but not the number in
+the pod template, so the larger one counts the members.
+*/ -}}
 {{- define "snowraft.replicasBefore" -}}
 {{- if .Values.scaleDown.from -}}
 {{- .Values.scaleDown.from -}}
 {{- else -}}
 {{- with lookup "apps/v1" "StatefulSet" .Release.Namespace (include "snowraft.fullname" .) -}}
-{{- .spec.replicas -}}
+{{- $before := int .spec.replicas -}}
+{{- range .spec.template.spec.containers -}}
+{{- range .env -}}
+{{- if eq .name "SNOWRAFT_BOOTSTRAP_EXPECT" -}}
+{{- $before = max $before (int .value) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $before -}}
 {{- else -}}
 0
 {{- end -}}
