@@ -39,14 +39,15 @@ type serviceMonitor struct {
 
 // newObject returns an empty object by API version and kind.
 var newObject = map[string]func() any{
-	"apps/v1 StatefulSet":                func() any { return new(appsv1.StatefulSet) },
-	"batch/v1 Job":                       func() any { return new(batchv1.Job) },
-	"v1 ConfigMap":                       func() any { return new(corev1.ConfigMap) },
-	"v1 Pod":                             func() any { return new(corev1.Pod) },
-	"v1 Secret":                          func() any { return new(corev1.Secret) },
-	"v1 Service":                         func() any { return new(corev1.Service) },
-	"networking.k8s.io/v1 NetworkPolicy": func() any { return new(networkingv1.NetworkPolicy) },
-	"policy/v1 PodDisruptionBudget":      func() any { return new(policyv1.PodDisruptionBudget) },
+	"apps/v1 StatefulSet":                     func() any { return new(appsv1.StatefulSet) },
+	"batch/v1 Job":                            func() any { return new(batchv1.Job) },
+	"v1 ConfigMap":                            func() any { return new(corev1.ConfigMap) },
+	"v1 PersistentVolumeClaim":                func() any { return new(corev1.PersistentVolumeClaim) },
+	"v1 Pod":                                  func() any { return new(corev1.Pod) },
+	"v1 Secret":                               func() any { return new(corev1.Secret) },
+	"v1 Service":                              func() any { return new(corev1.Service) },
+	"networking.k8s.io/v1 NetworkPolicy":      func() any { return new(networkingv1.NetworkPolicy) },
+	"policy/v1 PodDisruptionBudget":           func() any { return new(policyv1.PodDisruptionBudget) },
 	"monitoring.coreos.com/v1 ServiceMonitor": func() any { return new(serviceMonitor) },
 }
 
