@@ -39,6 +39,7 @@ func TestRefusedValues(t *testing.T) {
 		{"plain with a certificate", "security: {existingSecret: s, clientTLS: false, certificateSecret: s}", []string{"cannot be combined with security.clientTLS false"}},
 		{"host of an own certificate", "security: {existingSecret: s, certificateSecret: s, hosts: [a]}", []string{"security.hosts: cannot be combined"}},
 		{"host with a scheme", "security: {existingSecret: s, hosts: ['https://a']}", []string{"security", "hosts"}},
+		{"too many hosts", "security: {existingSecret: s, hosts: [" + strings.Repeat("a,", 51) + "]}", []string{"security", "hosts", "50"}},
 		{"variable of Snowraft", named + "extraEnv: [{name: SNOWRAFT_JOIN, value: x}]", []string{`extraEnv "SNOWRAFT_JOIN"`}},
 		{"label of the chart", named + "podLabels: {app.kubernetes.io/name: x}", []string{`podLabels "app.kubernetes.io/name"`}},
 		{"scale-down upwards", named + "replicas: 5\nscaleDown: {from: 3}", []string{"scaleDown.from 3: must not be less than replicas (5)"}},
