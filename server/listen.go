@@ -1,8 +1,8 @@
 package server
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -71,7 +71,7 @@ func gossipIP(ctx context.Context, cfg Config, host string) (net.IP, error) {
 			cfg.Logger.Info("host name leads to this machine only; gossip uses another address", "host", host, "address", from)
 			return from, nil
 		}
-		unknown = errors.Join(unknown, err)
+		unknown = cmp.Or(unknown, err) // one of them is enough for an error in one line
 	}
 	if unknown != nil && len(cfg.Join) > 0 {
 		return nil, fmt.Errorf("advertise-host %q: leads to %s, which other machines cannot reach, and join has members whose route is unknown; "+
