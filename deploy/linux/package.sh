@@ -20,8 +20,10 @@ export SOURCE_DATE_EPOCH
 
 internal/tools/static.sh linux "$arch" "$stage/snowraft"
 go run ./internal/sbom -licenses "$stage/licenses.txt" "$stage/snowraft"
+# Completions are printed by the program, so by one that runs here.
+internal/tools/static.sh "$(go env GOHOSTOS)" "$(go env GOHOSTARCH)" "$stage/here"
 for shell in bash fish zsh; do
-	go run ./cmd/snowraft completion "$shell" >"$stage/snowraft.$shell"
+	"$stage/here" completion "$shell" >"$stage/snowraft.$shell"
 done
 
 mkdir -p "$out"
