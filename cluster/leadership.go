@@ -94,10 +94,10 @@ func (n *Node) lead(ctx context.Context) {
 		case <-time.After(time.Second): // no voter took leadership
 		}
 	}
-	n.logger.Info("leadership acquired", "term", term)
 	if n.awaitSeeds(ctx); ctx.Err() != nil || n.Failure() != nil {
 		return
 	}
+	n.logger.Info("leadership acquired", "term", term)
 	n.fitSince, n.refusedNames, n.ledSince = nil, make(map[string]refusedName), n.gossip.mono()
 	n.leads.Store(term)
 	n.leader.send()
