@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// actors are the processes that use a disk in tests, by their role.
+// actors maps roles to the main functions of the processes that use a disk in tests.
 var actors = map[string]func(args []string) error{
 	"commit": commitForever,
 	"hold":   holdOpen,
@@ -28,8 +28,9 @@ var actors = map[string]func(args []string) error{
 	"do":     do,
 }
 
-// commitForever commits the numbers from 1 on to a database, each in a transaction
-// of its own with some ballast, and prints each when its commit has returned.
+// commitForever commits the numbers from 1 upward to a database, each with 3000
+// bytes of ballast in a separate transaction. It prints each number after its
+// commit has returned.
 func commitForever(args []string) error {
 	db, err := bbolt.Open(args[0], 0o600, &bbolt.Options{Timeout: 1, NoFreelistSync: true})
 	if err != nil {
@@ -52,7 +53,7 @@ func commitForever(args []string) error {
 	}
 }
 
-// holdOpen opens a database, says so and keeps it until it is killed.
+// holdOpen opens a database, prints "open" and keeps the database open until the process is killed.
 func holdOpen(args []string) error {
 	if _, err := bbolt.Open(args[0], 0o600, nil); err != nil {
 		return err
@@ -70,15 +71,15 @@ func openOnce(args []string) error {
 	return db.Close()
 }
 
-// do does one thing after the other and prints what became of each: "write PATH
-// OFFSET SIZE LETTER", "sync PATH", "cut PATH SIZE", "read PATH".
+// do runs one command per argument and prints each result: "write PATH OFFSET SIZE
+// LETTER", "sync PATH", "cut PATH SIZE", "read PATH".
 func do(args []string) error {
 	for _, arg := range args {
-		said, err := one(strings.Fields(arg))
+		result, err := one(strings.Fields(arg))
 		if err != nil {
-			said = err.Error()
+			result = err.Error()
 		}
-		if _, err := fmt.Fprintln(os.Stdout, said); err != nil {
+		if _, err := fmt.Fprintln(os.Stdout, result); err != nil {
 			return err
 		}
 	}
@@ -116,7 +117,7 @@ func one(words []string) (_ string, err error) {
 
 var numbers = []byte("numbers")
 
-// actor is a process of a role that has been started.
+// actor is a started process that uses a disk.
 type actor struct {
 	cmd   *exec.Cmd
 	lines *bufio.Scanner
@@ -139,7 +140,7 @@ func start(t *testing.T, role string, args ...string) *actor {
 	return a
 }
 
-// line is the next line that the process prints, "" at its end.
+// line returns the next line that the process prints, "" after its last line.
 func (a *actor) line() string {
 	if !a.lines.Scan() {
 		return ""
@@ -152,7 +153,7 @@ func (a *actor) kill() {
 	_ = a.cmd.Wait()
 }
 
-// committed is the last of the numbers from 1 on that a database holds without a gap.
+// committed returns the last number of a database that must hold the numbers from 1 without a gap.
 func committed(t *testing.T, path string) uint64 {
 	t.Helper()
 	db, err := bbolt.Open(filepath.Clean(path), 0o600, &bbolt.Options{ReadOnly: true, Timeout: 1})

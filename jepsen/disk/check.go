@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Check tries whether this machine and this process can do what a [Disk] needs. Its
-// error is one line that names what is missing.
+// Check returns an error if this machine or this process lacks a requirement of a
+// [Disk]. The error is one line that names every missing requirement.
 func Check(ctx context.Context) error {
 	var missing []string
 	for _, device := range []string{loopControl, fuseDevice} {
@@ -28,15 +28,15 @@ func Check(ctx context.Context) error {
 		missing = append(missing, "mkfs.ext4 (Debian: e2fsprogs)")
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("disks need what is missing here: %s", strings.Join(missing, ", "))
+		return fmt.Errorf("disks need missing requirements: %s", strings.Join(missing, ", "))
 	}
 	if err := try(ctx); err != nil {
-		return fmt.Errorf("disks do not work here: %s", oneLine(err))
+		return fmt.Errorf("disks do not work on this machine: %s", oneLine(err))
 	}
 	return nil
 }
 
-// try does once what tests do with disks.
+// try makes a small disk, cuts and restores its power, interposes FUSE and closes the disk.
 func try(ctx context.Context) (err error) {
 	dir, err := os.MkdirTemp("", "disk")
 	if err != nil {
@@ -57,10 +57,10 @@ func try(ctx context.Context) (err error) {
 	return d.Interpose(ctx)
 }
 
-// oneLine is an error's text without line ends.
+// oneLine returns the error's text with "; " in place of line breaks.
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
-// firstLine is the first line of what a program printed.
+// firstLine returns the first line of a program's output.
 func firstLine(out []byte) string {
 	line, _, _ := bytes.Cut(bytes.TrimSpace(out), []byte("\n"))
 	return string(line)

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// CopyDir copies a directory with its files and directories, durably. What is at
-// the destination is replaced as a whole.
+// CopyDir copies a directory tree and syncs the copy. It removes the destination
+// first. A symbolic link or a special file in the tree is an error.
 func CopyDir(from, to string) error {
 	if _, err := os.ReadDir(from); err != nil {
 		return fmt.Errorf("copy a directory: %w", err)
@@ -59,7 +59,7 @@ func copyFile(from, to string, mode fs.FileMode) (err error) {
 	return errors.Join(err, out.Sync(), out.Close())
 }
 
-// Wipe removes a directory with all that is in it, durably. There need not be one.
+// Wipe removes a directory tree and syncs its parent. A missing directory is not an error.
 func Wipe(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return fmt.Errorf("wipe %s: %w", dir, err)
@@ -70,7 +70,7 @@ func Wipe(dir string) error {
 	return nil
 }
 
-// syncTree makes the directories in a tree durable, and that the tree is there.
+// syncTree syncs the directories of a tree and the parent of the tree.
 func syncTree(dir string) error {
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !entry.IsDir() {
@@ -81,7 +81,7 @@ func syncTree(dir string) error {
 	return errors.Join(err, syncPath(filepath.Dir(dir)))
 }
 
-// syncPath makes a file or a directory durable.
+// syncPath syncs a file or a directory.
 func syncPath(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -11,45 +11,45 @@ import (
 	"strings"
 )
 
-// Part is a part of what a member keeps in its data directory.
+// Part is a kind of file in a member's data directory.
 type Part string
 
 // The parts of a data directory.
 const (
 	Log          Part = "log"           // raft.db: the log, the term and the vote
-	Snapshot     Part = "snapshot"      // the state.bin of one of the snapshots
-	SnapshotMeta Part = "snapshot-meta" // the meta.json of one of them
+	Snapshot     Part = "snapshot"      // state.bin of a random snapshot
+	SnapshotMeta Part = "snapshot-meta" // meta.json of a random snapshot
 	Identity     Part = "identity"      // member.json
 )
 
-// Parts are all parts, in a fixed order.
+// Parts returns all parts, in a fixed order.
 func Parts() []Part { return []Part{Log, Snapshot, SnapshotMeta, Identity} }
 
-// Damage is exactly what was done to a file.
+// Damage describes one change to a file.
 type Damage struct {
-	File   string `json:"file"`            // in the data directory
-	Offset int64  `json:"offset"`          // of the byte, or the size that the file has now
-	Bit    int    `json:"bit"`             // 0 to 7, the lowest being 0; -1 if the file was cut
-	Size   int64  `json:"size"`            // of the file before, in bytes
-	Place  string `json:"place,omitempty"` // what was there, as far as it is known
+	File   string `json:"file"`            // path relative to the data directory
+	Offset int64  `json:"offset"`          // offset of the changed byte, or the new size of a cut file
+	Bit    int    `json:"bit"`             // 0 (lowest) to 7; -1 if the file was cut
+	Size   int64  `json:"size"`            // bytes before the change
+	Place  string `json:"place,omitempty"` // former content at the offset; empty if unknown
 }
 
-// String says it in a line.
+// String returns a description in one line.
 func (d Damage) String() string {
-	said := fmt.Sprintf("%s: bit %d of byte %d turned", d.File, d.Bit, d.Offset)
+	text := fmt.Sprintf("%s: bit %d of byte %d flipped", d.File, d.Bit, d.Offset)
 	if d.Bit < 0 {
-		said = fmt.Sprintf("%s: cut from %d to %d bytes", d.File, d.Size, d.Offset)
+		text = fmt.Sprintf("%s: cut from %d to %d bytes", d.File, d.Size, d.Offset)
 	}
 	if d.Place != "" {
-		said += " (" + d.Place + ")"
+		text += " (" + d.Place + ")"
 	}
-	return said
+	return text
 }
 
-// FlipBit turns one bit of a part, durably. The member must be down. In the log it
-// is usually one of an entry, seldom one anywhere, where it may mean nothing. The
-// error is fs.ErrNotExist if the directory has no such part, which a member without
-// a snapshot has not.
+// FlipBit flips one bit of a part and syncs the file. The member must be down. In
+// the log, the bit usually belongs to an entry. Rarely it is any bit of the file,
+// possibly of an unused page. FlipBit returns fs.ErrNotExist if the directory lacks
+// the part, for example the snapshot.
 func FlipBit(r *rand.Rand, dir string, what Part) (Damage, error) {
 	d, content, err := victim(r, dir, what)
 	if err != nil {
@@ -65,8 +65,9 @@ func FlipBit(r *rand.Rand, dir string, what Part) (Damage, error) {
 	})
 }
 
-// Truncate cuts a part at a random byte, durably; the log usually where something
-// is lost by it. The member must be down. Errors are those of [FlipBit].
+// Truncate cuts a part at a random byte and syncs the file. It usually cuts the
+// log before the end of the last page in use. The member must be down. Errors are
+// those of [FlipBit].
 func Truncate(r *rand.Rand, dir string, what Part) (Damage, error) {
 	d, content, err := victim(r, dir, what)
 	if err != nil {
@@ -75,12 +76,12 @@ func Truncate(r *rand.Rand, dir string, what Part) (Damage, error) {
 	d.Bit, d.Offset = -1, r.Int64N(d.Size)
 	if used := usedBytes(content); what == Log && used > 0 && r.IntN(8) > 0 {
 		d.Offset = r.Int64N(used)
-		d.Place = fmt.Sprintf("%d were in use", used)
+		d.Place = fmt.Sprintf("%d bytes were in use", used)
 	}
 	return d, change(dir, d, func(f *os.File) error { return f.Truncate(d.Offset) })
 }
 
-// victim chooses a file and reads it.
+// victim chooses a file of a part and reads the file.
 func victim(r *rand.Rand, dir string, what Part) (Damage, []byte, error) {
 	name, err := fileOf(r, dir, what)
 	if err != nil {
@@ -96,7 +97,7 @@ func victim(r *rand.Rand, dir string, what Part) (Damage, []byte, error) {
 	return Damage{File: name, Size: int64(len(content))}, content, nil
 }
 
-// fileOf is the path of a part in the data directory.
+// fileOf returns the path of a part relative to the data directory; for the parts of snapshots, it chooses one at random.
 func fileOf(r *rand.Rand, dir string, what Part) (string, error) {
 	var snapshot string
 	switch what {
@@ -109,14 +110,14 @@ func fileOf(r *rand.Rand, dir string, what Part) (string, error) {
 	case SnapshotMeta:
 		snapshot = "meta.json"
 	default:
-		return "", errors.New("there is no such part")
+		return "", errors.New("unknown part")
 	}
 	entries, err := os.ReadDir(filepath.Join(dir, "snapshots"))
 	if err != nil {
 		return "", err
 	}
 	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
-		return !e.IsDir() || strings.HasSuffix(e.Name(), ".tmp") // one that was never finished
+		return !e.IsDir() || strings.HasSuffix(e.Name(), ".tmp") // unfinished snapshot
 	})
 	if len(entries) == 0 {
 		return "", fmt.Errorf("no snapshot in %s: %w", dir, fs.ErrNotExist)
@@ -124,7 +125,7 @@ func fileOf(r *rand.Rand, dir string, what Part) (string, error) {
 	return filepath.Join("snapshots", entries[r.IntN(len(entries))].Name(), snapshot), nil
 }
 
-// change does something to the damaged file, durably.
+// change opens the file for writing, calls do and syncs the file.
 func change(dir string, d Damage, do func(*os.File) error) error {
 	f, err := os.OpenFile(filepath.Join(dir, d.File), os.O_WRONLY, 0)
 	if err != nil {

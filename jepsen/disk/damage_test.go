@@ -15,8 +15,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// dataDir makes a directory like a member's, whose log has the entries [100, 400)
-// after those before were deleted.
+// dataDir makes a directory like a member's. Its log holds the entries [100, 400);
+// the earlier entries were deleted.
 func dataDir(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -75,8 +75,7 @@ func read(t *testing.T, path string) []byte {
 	return content
 }
 
-// Exactly the bit is turned that is named, again turned back, and the same seed
-// chooses the same.
+// FlipBit flips exactly the bit that it returns, and the same seed selects the same bit.
 func TestFlipBit(t *testing.T) {
 	dir := dataDir(t)
 	for seed := range uint64(50) {
@@ -88,18 +87,18 @@ func TestFlipBit(t *testing.T) {
 			damaged := read(t, filepath.Join(dir, d.File))
 			damaged[d.Offset] ^= 1 << d.Bit
 			if int64(len(damaged)) != d.Size || d.Bit < 0 || d.Bit > 7 || strings.Contains(d.File, ".tmp") {
-				t.Errorf("%+v", d)
+				t.Errorf("FlipBit() = %+v, want a bit of a finished part of %d bytes", d, len(damaged))
 			}
 			if err := os.WriteFile(filepath.Join(dir, d.File), damaged, 0o600); err != nil {
 				t.Fatal(err)
 			}
 			again, err := FlipBit(rand.New(rand.NewPCG(seed, 1)), dir, part)
 			if err != nil || again != d {
-				t.Fatalf("%v, then %v, %v", d, again, err)
+				t.Fatalf("second FlipBit() = %v, %v, want %v", again, err, d)
 			}
-			turned := read(t, filepath.Join(dir, d.File))
-			if different(turned, damaged) != 1 {
-				t.Fatalf("%v: %d bits", d, different(turned, damaged))
+			flipped := read(t, filepath.Join(dir, d.File))
+			if different(flipped, damaged) != 1 {
+				t.Fatalf("%v: %d bits differ, want 1", d, different(flipped, damaged))
 			}
 			if err := os.WriteFile(filepath.Join(dir, d.File), damaged, 0o600); err != nil {
 				t.Fatal(err)
@@ -116,13 +115,13 @@ func different(a, b []byte) (n int) {
 	return n
 }
 
-// Of the bits turned in a log most are of entries that are read again.
-func TestFlippedBitsMatter(t *testing.T) {
+// Most flipped bits of a log belong to entries that members read.
+func TestFlipBitMostlyHitsEntries(t *testing.T) {
 	dir := dataDir(t)
 	path := filepath.Join(dir, "raft.db")
 	whole := read(t, path)
 	if d := readDatabase(whole); len(d.entries) != 301 {
-		t.Errorf("%d entries", len(d.entries))
+		t.Errorf("readDatabase() found %d entries, want 301", len(d.entries))
 	}
 	want := contents(t, path)
 	matters := 0
@@ -143,11 +142,11 @@ func TestFlippedBitsMatter(t *testing.T) {
 		}
 	}
 	if matters < tries/2 || matters == tries {
-		t.Errorf("%d of %d", matters, tries)
+		t.Errorf("%d of %d flipped bits belong to entries, want more than half but not all", matters, tries)
 	}
 }
 
-// contents is all that a database says.
+// contents returns the names, keys and values of all buckets of a database.
 func contents(t *testing.T, path string) string {
 	t.Helper()
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true})
@@ -172,8 +171,8 @@ func contents(t *testing.T, path string) string {
 	return b.String()
 }
 
-// Of an entry as Raft's store encodes it the time is left alone.
-func TestFlipsNoTime(t *testing.T) {
+// No flipped bit belongs to the append time of an entry.
+func TestLogByteSkipsAppendTime(t *testing.T) {
 	dir := dataDir(t)
 	path := filepath.Join(dir, "raft.db")
 	whole := read(t, path)
@@ -184,7 +183,7 @@ func TestFlipsNoTime(t *testing.T) {
 		at, place := logByte(rand.New(rand.NewPCG(seed, 5)), whole)
 		before := bytes.LastIndex(whole[:at+12], []byte(appended))
 		if strings.HasPrefix(place, "entry") && before >= 0 && int(at) >= before && int(at) < before+27 {
-			t.Errorf("%d of %s is in the time at %d", at, place, before)
+			t.Errorf("logByte() = %d in %s, inside of the time at %d", at, place, before)
 		}
 	}
 }
@@ -198,12 +197,12 @@ func TestTruncate(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := int64(len(read(t, filepath.Join(dir, d.File)))); got != d.Offset || got >= d.Size || d.Bit != -1 {
-			t.Errorf("%v: %d bytes", d, got)
+			t.Errorf("Truncate() = %v, but the file has %d bytes", d, got)
 		}
 		if !strings.Contains(d.String(), "cut from") {
-			t.Error(d)
+			t.Errorf("String() = %q, want \"cut from\" in it", d)
 		}
-		for err == nil { // until there is nothing left of it, whatever is left makes sense or not
+		for err == nil { // until the part is empty; its remains need not be valid
 			if part == Log {
 				if _, err := FlipBit(r, dir, part); err != nil {
 					break
@@ -217,14 +216,14 @@ func TestTruncate(t *testing.T) {
 	}
 }
 
-func TestNothingToDamage(t *testing.T) {
+func TestFlipBitRejectsMissingPart(t *testing.T) {
 	for _, part := range Parts() {
 		if _, err := FlipBit(rand.New(rand.NewPCG(1, 1)), t.TempDir(), part); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%s: %v", part, err)
+			t.Errorf("FlipBit() of a missing %s: %v, want ErrNotExist", part, err)
 		}
 	}
 	if _, err := FlipBit(rand.New(rand.NewPCG(1, 1)), t.TempDir(), "nothing"); err == nil {
-		t.Error("damaged nothing")
+		t.Error("FlipBit() of an unknown part = nil error, want an error")
 	}
 }
 
@@ -240,7 +239,7 @@ func FuzzReadDatabase(f *testing.F) {
 		d := readDatabase(content)
 		for _, s := range append(d.entries, d.pages...) {
 			if s.from < 0 || s.from >= s.to || s.to > int64(len(content)) {
-				t.Errorf("%+v of %d bytes", s, len(content))
+				t.Errorf("span %+v is not inside the %d bytes", s, len(content))
 			}
 		}
 	})
@@ -267,7 +266,7 @@ func TestCopyAndWipe(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "later")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("what came later is there: %v", err)
+		t.Errorf("the later file exists after CopyDir: %v", err)
 	}
 	for range 2 {
 		if err := Wipe(dir); err != nil {
@@ -275,10 +274,10 @@ func TestCopyAndWipe(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("it is there: %v", err)
+		t.Errorf("the directory exists after Wipe: %v", err)
 	}
 	if err := CopyDir(dir, saved); err == nil {
-		t.Error("nothing was copied")
+		t.Error("CopyDir() of a missing directory = nil error, want an error")
 	}
 	read(t, filepath.Join(saved, "raft.db"))
 }

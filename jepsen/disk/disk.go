@@ -16,36 +16,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// minSize is the smallest disk, in bytes: below it ext4 has no room for its journal.
+// minSize is the smallest disk, in bytes: a smaller ext4 file system has no room for a journal.
 const minSize = 16 << 20
 
-// Disk is an ext4 file system in an image file, mounted through a loop device of
-// its own. Its methods may be called at the same time; those that mount and
-// unmount wait for each other.
+// Disk is an ext4 file system in an image file, mounted through its own loop
+// device. Its methods may be called concurrently; mounts and unmounts are
+// serialized.
 type Disk struct {
-	image string // the file that holds the file system
-	under string // where ext4 is mounted
-	over  string // where FUSE is mounted, if it is
+	image string // path of the file that holds the file system
+	under string // mount point of ext4
+	over  string // mount point of FUSE
 
-	faulty faulty      // outlives what is mounted
-	toFree atomic.Bool // Free failed for want of power
+	faulty faulty      // survives remounts
+	toFree atomic.Bool // Free failed because the power was off
 
-	mu      sync.Mutex // held while something is mounted or unmounted
+	mu      sync.Mutex // held during mounts and unmounts
 	mounted bool
-	fuse    *passthrough // nil if there is none
+	fuse    *passthrough // nil if FUSE is not mounted
 
 	interposed atomic.Bool
 	closing    chan struct{} // closed when Close begins
-	close      func()
+	close      func()        // closes closing
 }
 
-// New makes a disk of so many bytes, at least 16 MiB, and mounts it: the image is
-// dir/name.img, which takes only the room that is written to, the file system is
-// at dir/name. What was there under these names is overwritten. ctx bounds making
-// the file system.
+// New creates a disk of size bytes, at least 16 MiB, and mounts it. The image is
+// the sparse file dir/name.img, and the file system is mounted at dir/name. New
+// overwrites an existing image. ctx bounds the creation of the file system.
 func New(ctx context.Context, dir, name string, size int64) (_ *Disk, err error) {
 	if size < minSize {
-		return nil, fmt.Errorf("disk %s: %d bytes are too few for ext4; give it at least %d", name, size, minSize)
+		return nil, fmt.Errorf("disk %s: %d bytes are too few for ext4; use at least %d", name, size, minSize)
 	}
 	dir, err = filepath.Abs(dir)
 	if err != nil {
@@ -68,7 +67,7 @@ func New(ctx context.Context, dir, name string, size int64) (_ *Disk, err error)
 	return d, d.mount()
 }
 
-// format makes an image with an ext4 file system.
+// format creates an image with an ext4 file system.
 func format(ctx context.Context, image string, size int64) error {
 	f, err := os.OpenFile(image, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -77,10 +76,10 @@ func format(ctx context.Context, image string, size int64) error {
 	if err := errors.Join(f.Truncate(size), f.Close()); err != nil {
 		return err
 	}
-	// No threads that go on initializing in the background, which would write at
-	// moments that nobody chose; no blocks that only root may use, since members
-	// run as root and must find the disk full too; few inodes and a small journal,
-	// since there are few files.
+	// lazy_*=0: background initialization would write at moments that no test
+	// chose. -m 0: no blocks are reserved for root, because members run as root
+	// and a full disk must be full for them. There are few files, so few inodes
+	// and a small journal are enough.
 	out, err := exec.CommandContext(ctx, "mkfs.ext4", "-q", "-F", "-b", "4096", "-m", "0", "-N", "4096", //nolint:gosec // our own image
 		"-J", "size=4", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", image).CombinedOutput()
 	if err != nil {
@@ -89,18 +88,18 @@ func format(ctx context.Context, image string, size int64) error {
 	return nil
 }
 
-// mount attaches the image and mounts it. mu is held, or nobody knows d yet.
+// mount attaches the image to a loop device and mounts it. Requires d.mu, unless d is not shared yet.
 func (d *Disk) mount() error {
 	loop, err := attach(d.image)
 	if err != nil {
 		return err
 	}
-	// The kernel frees the device when it is neither open nor mounted anymore.
+	// The kernel frees the device once it is neither open nor mounted.
 	defer func() { _ = loop.Close() }()
 	// nobarrier: the platter is the machine's page cache and the machine does not
-	// fail, so flushing it to the machine's own disk would only make members wait
-	// for each other. noauto_da_alloc: a rename must not make a file durable that
-	// nobody synced. commit: nor may five seconds.
+	// fail, so a flush to the machine's own disk would only make members wait for
+	// each other. noauto_da_alloc: a rename must not make an unsynced file durable.
+	// commit=3600: neither may the default commit every five seconds.
 	const options = "nobarrier,noauto_da_alloc,commit=3600,errors=remount-ro"
 	if err := unix.Mount(loop.Name(), d.under, "ext4", unix.MS_NOATIME|unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return fmt.Errorf("mount %s at %s: %w", loop.Name(), d.under, err)
@@ -112,10 +111,10 @@ func (d *Disk) mount() error {
 	return nil
 }
 
-// Path is the directory in which a member keeps its data directory. It leads
-// through FUSE once the disk is interposed. The process that made the disk serves
-// it there, so it does not go there itself, not even for a look, but uses
-// [Disk.Under]; nor does it start a process with that as its working directory.
+// Path returns the directory for a member's data directory. Once the disk is
+// interposed, the path leads through FUSE, which the process that made the disk
+// serves. That process must not access the path, not even by stat, and must not
+// start a process whose working directory is the path; it uses [Disk.Under].
 func (d *Disk) Path() string {
 	if d.interposed.Load() {
 		return d.over
@@ -123,13 +122,13 @@ func (d *Disk) Path() string {
 	return d.under
 }
 
-// Under is the same directory as Path, but never through FUSE: for reading and
-// damaging the files of a member that is down.
+// Under returns the same directory as Path, but never through FUSE. It serves to
+// read and damage the files of a member that is down.
 func (d *Disk) Under() string { return d.under }
 
 // Close unmounts the disk, frees its loop device and removes the image. It does
-// not wait for processes that still use it: for them it stays until they end. It
-// may be called again, and ends a PowerOn that goes on.
+// not wait for processes that use the disk: for them the disk stays until they
+// exit. Close may be called again. It makes a concurrent PowerOn return.
 func (d *Disk) Close() error {
 	d.close()
 	d.mu.Lock()
@@ -157,5 +156,5 @@ func (d *Disk) Close() error {
 	return errors.Join(errs...)
 }
 
-// loopDevice is the path of a loop device.
+// loopDevice returns the path of a loop device.
 func loopDevice(n int) string { return "/dev/loop" + strconv.Itoa(n) }

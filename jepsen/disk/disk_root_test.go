@@ -29,7 +29,7 @@ func newDisk(t *testing.T) *Disk {
 	return d
 }
 
-// write makes a file, and syncs it and its directory if asked to.
+// write writes a file and, if sync is set, syncs the file and its directory.
 func write(t *testing.T, path string, content []byte, sync bool) {
 	t.Helper()
 	if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -57,11 +57,11 @@ func TestCheck(t *testing.T) {
 	}
 	t.Setenv("PATH", "/nowhere")
 	if err := Check(t.Context()); err == nil || !bytes.Contains([]byte(err.Error()), []byte("mkfs.ext4")) {
-		t.Errorf("without mkfs.ext4: %v", err)
+		t.Errorf("Check() without mkfs.ext4 = %v, want an error that names mkfs.ext4", err)
 	}
 }
 
-func TestPowerLossKeepsWhatWasSynced(t *testing.T) {
+func TestPowerLossKeepsSyncedData(t *testing.T) {
 	d := newDisk(t)
 	synced, overwritten, fresh := filepath.Join(d.Path(), "synced"), filepath.Join(d.Path(), "overwritten"), filepath.Join(d.Path(), "fresh")
 	old, changed := bytes.Repeat([]byte("old "), 5000), bytes.Repeat([]byte("new "), 5000)
@@ -79,29 +79,29 @@ func TestPowerLossKeepsWhatWasSynced(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := f.Write(changed); !errors.Is(err, unix.EIO) {
-		t.Errorf("a write after the power loss: %v", err)
+		t.Errorf("write after the power loss: %v, want EIO", err)
 	}
 	if err := f.Sync(); !errors.Is(err, unix.EIO) {
-		t.Errorf("a sync after the power loss: %v", err)
+		t.Errorf("sync after the power loss: %v, want EIO", err)
 	}
 	if err := d.PowerOff(); err != nil {
-		t.Errorf("again: %v", err)
+		t.Errorf("second PowerOff: %v", err)
 	}
 
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := d.PowerOn(short); !errors.Is(err, unix.EBUSY) || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("power on while a file is open: %v", err)
+		t.Errorf("PowerOn while a file is open: %v, want EBUSY and DeadlineExceeded", err)
 	}
 	f.Close()
 	restorePower(t, d)
 	for _, path := range []string{synced, overwritten} {
 		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, old) {
-			t.Errorf("%s: %v, %.20q", path, err, got)
+			t.Errorf("%s after the power loss: %.20q, %v, want the synced content", path, got, err)
 		}
 	}
 	if _, err := os.Stat(fresh); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a file that was never synced is there: %v", err)
+		t.Errorf("the unsynced file exists after the power loss: %v", err)
 	}
 	write(t, fresh, changed, true)
 }
@@ -118,13 +118,13 @@ func TestPowerLossKeepsCommits(t *testing.T) {
 		if err := d.PowerOff(); err != nil {
 			t.Fatal(err)
 		}
-		for a.lines.Scan() { // until it fails
+		for a.lines.Scan() { // until a commit fails
 			last++
 		}
 		a.kill()
 		restorePower(t, d)
 		if got := committed(t, path); got < last || got > last+1 {
-			t.Fatalf("commits up to %d had returned; those up to %d are there", last, got)
+			t.Fatalf("database has the commits up to %d; the commits up to %d had returned", got, last)
 		}
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
@@ -132,7 +132,7 @@ func TestPowerLossKeepsCommits(t *testing.T) {
 	}
 }
 
-// number is the next number that a process prints.
+// number returns the next number that a process prints.
 func number(t *testing.T, a *actor) uint64 {
 	t.Helper()
 	n, err := strconv.ParseUint(a.line(), 10, 64)
@@ -142,7 +142,7 @@ func number(t *testing.T, a *actor) uint64 {
 	return n
 }
 
-func TestFull(t *testing.T) {
+func TestFillLeavesSpace(t *testing.T) {
 	d := newDisk(t)
 	path := filepath.Join(d.Path(), "file")
 	for _, leave := range []int64{0, 1 << 20, 64 << 10, 4 << 20, 0} {
@@ -159,7 +159,7 @@ func TestFull(t *testing.T) {
 			n += 4096
 		}
 		if n -= 4096; !errors.Is(err, unix.ENOSPC) || n != leave {
-			t.Errorf("leaving %d: %d written, %v", leave, n, err)
+			t.Errorf("after Fill(%d): %d bytes written, then %v; want ENOSPC after %d bytes", leave, n, err, leave)
 		}
 		f.Close()
 		os.Remove(path)
@@ -169,7 +169,7 @@ func TestFull(t *testing.T) {
 	}
 	restorePower(t, d)
 	if err := os.WriteFile(path, make([]byte, 1<<20), 0o600); !errors.Is(err, unix.ENOSPC) {
-		t.Errorf("after a power loss: %v", err)
+		t.Errorf("write to a full disk after a power loss: %v, want ENOSPC", err)
 	}
 	for range 2 {
 		if err := d.Free(); err != nil {
@@ -179,7 +179,7 @@ func TestFull(t *testing.T) {
 	write(t, path, make([]byte, 8<<20), true)
 }
 
-// A disk that is freed while it has no power is free once it has.
+// A disk that was freed while its power was off is free after PowerOn.
 func TestFreeWithoutPower(t *testing.T) {
 	d := newDisk(t)
 	if err := errors.Join(d.Fill(0), d.PowerOff(), d.Free()); err != nil {
@@ -197,7 +197,7 @@ func TestCloseFreesTheDevice(t *testing.T) {
 	}
 	a := start(t, "hold", filepath.Join(d.Path(), "db"))
 	if got := a.line(); got != "open" {
-		t.Fatalf("%q", got)
+		t.Fatalf("process printed %q, want %q", got, "open")
 	}
 	for range 2 {
 		if err := d.Close(); err != nil {
@@ -206,7 +206,7 @@ func TestCloseFreesTheDevice(t *testing.T) {
 	}
 	a.kill()
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
+		t.Errorf("files after Close: %v, %v; want none", left, err)
 	}
 	backing, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
 	if err != nil {
@@ -214,17 +214,17 @@ func TestCloseFreesTheDevice(t *testing.T) {
 	}
 	for _, path := range backing {
 		if file, err := os.ReadFile(path); err == nil && bytes.HasPrefix(file, []byte(dir)) {
-			t.Errorf("%s is in use: %s", path, file)
+			t.Errorf("loop device still in use after Close: %s has %s", path, file)
 		}
 	}
 	if err := d.PowerOn(t.Context()); err == nil {
-		t.Error("a closed disk was mounted")
+		t.Error("PowerOn() of a closed disk = nil, want an error")
 	}
 }
 
-func TestTooSmall(t *testing.T) {
+func TestNewRejectsSmallDisk(t *testing.T) {
 	if _, err := New(t.Context(), t.TempDir(), "n1", minSize-1); err == nil {
-		t.Error("made")
+		t.Error("New() below the smallest size = nil error, want an error")
 	}
 	d, err := New(t.Context(), t.TempDir(), "n1", minSize)
 	if err != nil {

@@ -1,16 +1,17 @@
-// Package disk gives each member a disk of its own, and everything that can go
-// wrong with one: the power fails, it is full, it is slow, it lies about what it
-// has stored, it tears a write, it refuses one, it forgets or turns bits.
+// Package disk gives each member its own disk and makes the disk fail: by a power
+// loss, a full or slow disk, syncs that lie, failed or torn writes, lost data and
+// flipped bits.
 //
-// A [Disk] is an ext4 file system in an image file, and the image is the platter:
-// what ext4 has written there survives a power failure, what it still holds in
-// memory does not. [Disk.Interpose] puts a FUSE file system before it that passes
-// everything on except for the [Faults] that it was told to make.
+// A [Disk] is an ext4 file system in an image file. The image stands for the
+// platter: data that ext4 has written to the image survives a power loss, and data
+// that ext4 holds only in memory does not. [Disk.Interpose] mounts a FUSE file
+// system in front of ext4. FUSE forwards every call, except for the injected
+// [Faults].
 //
-// Damage to the files of a member that is down is done by [FlipBit], [Truncate],
-// [CopyDir] and [Wipe], which need neither root nor a Disk.
+// [FlipBit], [Truncate], [CopyDir] and [Wipe] damage the files of a member that is
+// down. They need neither root nor a Disk.
 //
 // The mounts are made in the mount namespace of the calling process, which should
-// be one of its own: then they, and the loop devices, are gone when it ends,
-// whatever ends it.
+// have its own namespace: then the kernel removes the mounts and the loop devices
+// when the process exits for any reason.
 package disk

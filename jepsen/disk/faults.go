@@ -11,36 +11,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sector is what a disk writes as a whole or not at all, in bytes.
+// sector is the unit of an atomic disk write, in bytes.
 const sector = 512
 
-// Faults are what an interposed disk does wrong. The kernel hands a write on in
-// requests of at most 1 MiB, and each is a write here; those that a failed disk
-// refuses count too. Syncs are fsync and fdatasync, of files and directories.
+// Faults configures the faults of an interposed disk. The kernel splits a write
+// into requests of at most 1 MiB, and each request counts as one write. Writes that
+// a failed disk rejects count too. Syncs are fsync and fdatasync, of files and
+// directories.
 type Faults struct {
-	// SyncDelay is how much longer each sync takes. A process that is killed
-	// meanwhile is gone only after it: the kernel lets nobody leave earlier.
+	// SyncDelay is the additional duration of each sync. A process that is killed
+	// during a sync exits only after the sync: the kernel waits for the answer.
 	SyncDelay time.Duration
-	// SyncLies answers syncs without doing anything: what was written is lost when
-	// the power is.
+	// SyncLies answers syncs without syncing: a power loss loses the writes.
 	SyncLies bool
-	// FailWrite, if positive, fails the n-th write from now on with EIO. The disk
-	// has failed then: it refuses all later writes, syncs and changes of a file's
-	// size as well until the faults are replaced.
+	// FailWrite, if positive, fails the n-th write from the injection with EIO.
+	// Then the disk has failed: it also rejects all later writes, syncs and
+	// changes of a file's size until the faults are replaced.
 	FailWrite int
-	// TornWrite, if positive, stores of the n-th write from now on only what is
-	// before a random one of the file's 512-byte boundaries inside of it, durably,
-	// and nothing if there is none inside. Then it calls OnTorn; the disk has
-	// failed like after FailWrite.
+	// TornWrite, if positive, tears the n-th write from the injection: only the
+	// bytes before a random 512-byte boundary of the file inside the write are
+	// stored and synced; without such a boundary, no byte is stored. Then the disk
+	// calls OnTorn, and has failed as after FailWrite.
 	TornWrite int
-	// OnTorn kills the process, if it is set. Before it returns no answer is given,
-	// so that a process killed by it never learns of the failure. It must not wait
-	// for the end of the process, which waits for this answer.
+	// OnTorn, if set, kills the process. The write is answered after OnTorn
+	// returns, so the killed process never learns of the failure. OnTorn must not
+	// wait for the exit of the process, which waits for the answer.
 	OnTorn func()
 }
 
-// faulty is the faults of a disk and what has become of them. Its zero value has
-// none.
+// faulty holds a disk's faults and their effects. The zero value has no faults.
 type faulty struct {
 	writes, syncs, failed atomic.Uint64
 
@@ -48,10 +47,11 @@ type faulty struct {
 	faults  Faults
 	since   int           // writes since these faults were injected
 	dead    bool          // the disk has failed
-	hit     bool          // one of these faults came about
+	hit     bool          // one of these faults took effect
 	changed chan struct{} // closed when other faults are injected; may be nil
 }
 
+// inject replaces the faults and resets their effects. Delayed syncs continue at once.
 func (f *faulty) inject(faults Faults) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,14 +62,14 @@ func (f *faulty) inject(faults Faults) {
 	f.changed = make(chan struct{})
 }
 
-// writeFault is how a write fails; zero if it does not.
+// writeFault is the fault of one write; the zero value is none.
 type writeFault struct {
 	fails  bool
-	stored int    // so many bytes of it are stored nevertheless
-	onTorn func() // called before it is answered; may be nil
+	stored int    // bytes of a failed write to store
+	onTorn func() // called before the answer; may be nil
 }
 
-// write decides about a write of so many bytes at an offset.
+// write counts a write of size bytes at an offset and returns its fault.
 func (f *faulty) write(offset int64, size int) writeFault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -87,7 +87,7 @@ func (f *faulty) write(offset int64, size int) writeFault {
 	return writeFault{}
 }
 
-// tear returns the number of bytes of a write that are before a random sector's end inside of it.
+// tear returns the number of bytes of a write before a random sector boundary inside the write, 0 if no boundary is inside.
 func tear(offset int64, size int) int {
 	first := sector - int(offset%sector) // bytes before the first boundary
 	inside := (size - first + sector - 1) / sector
@@ -97,7 +97,7 @@ func tear(offset int64, size int) int {
 	return first + sector*rand.IntN(inside)
 }
 
-// came reports whether any of these faults came about.
+// came reports whether any of the present faults took effect.
 func (f *faulty) came() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -111,7 +111,8 @@ func (f *faulty) has() bool {
 	return f.dead
 }
 
-// sync does what becomes of a sync. gone is closed when FUSE ends.
+// sync delays a sync as injected and then fails it, answers it without syncing, or calls really. A closed gone ends the delay;
+// passthrough closes gone when FUSE is unmounted.
 func (f *faulty) sync(gone <-chan struct{}, really func() error) error {
 	f.syncs.Add(1)
 	f.mu.Lock()
@@ -119,8 +120,8 @@ func (f *faulty) sync(gone <-chan struct{}, really func() error) error {
 	f.hit = f.hit || delay > 0 || f.faults.SyncLies
 	f.mu.Unlock()
 	if delay > 0 {
-		// An interruption is not looked at: Go programs interrupt their own calls
-		// all the time, and expect no error for it from a file.
+		// The delay ignores FUSE interrupts: the Go runtime often interrupts the
+		// calls of its own program, which does not expect EINTR from a file.
 		timer := time.NewTimer(delay)
 		select {
 		case <-timer.C:
@@ -141,7 +142,7 @@ func (f *faulty) sync(gone <-chan struct{}, really func() error) error {
 	return f.count(really())
 }
 
-// count counts an error, if it is one.
+// count counts a non-nil error and returns its argument.
 func (f *faulty) count(err error) error {
 	if err != nil {
 		f.failed.Add(1)

@@ -10,7 +10,7 @@ import (
 func TestFaultsHit(t *testing.T) {
 	t.Parallel()
 	gone := make(chan struct{})
-	close(gone) // nothing is delayed
+	close(gone) // no sync is delayed
 	sync := func(f *faulty) { _ = f.sync(gone, func() error { return nil }) }
 	write := func(f *faulty) { f.write(0, sector) }
 	for _, c := range []struct {
@@ -20,13 +20,13 @@ func TestFaultsHit(t *testing.T) {
 		hit    bool
 	}{
 		{"none", Faults{}, []func(*faulty){write, sync}, false},
-		{"the second write fails, and there is one", Faults{FailWrite: 2}, []func(*faulty){write, sync}, false},
+		{"the second write fails, one write", Faults{FailWrite: 2}, []func(*faulty){write, sync}, false},
 		{"the second write fails", Faults{FailWrite: 2}, []func(*faulty){write, write}, true},
-		{"the second write is torn, and there is one", Faults{TornWrite: 2}, []func(*faulty){write, sync}, false},
+		{"the second write is torn, one write", Faults{TornWrite: 2}, []func(*faulty){write, sync}, false},
 		{"the second write is torn", Faults{TornWrite: 2}, []func(*faulty){write, write}, true},
-		{"syncs are slow, and there is none", Faults{SyncDelay: time.Hour}, []func(*faulty){write}, false},
+		{"syncs are slow, no sync", Faults{SyncDelay: time.Hour}, []func(*faulty){write}, false},
 		{"syncs are slow", Faults{SyncDelay: time.Hour}, []func(*faulty){sync}, true},
-		{"syncs lie, and there is none", Faults{SyncLies: true}, []func(*faulty){write}, false},
+		{"syncs lie, no sync", Faults{SyncLies: true}, []func(*faulty){write}, false},
 		{"syncs lie", Faults{SyncLies: true}, []func(*faulty){sync}, true},
 	} {
 		var f faulty
@@ -35,11 +35,11 @@ func TestFaultsHit(t *testing.T) {
 			do(&f)
 		}
 		if f.came() != c.hit {
-			t.Errorf("%s: %t", c.name, f.came())
+			t.Errorf("%s: came() = %t, want %t", c.name, f.came(), c.hit)
 		}
 		f.inject(Faults{})
 		if f.came() {
-			t.Errorf("%s: it came about after it was healed", c.name)
+			t.Errorf("%s: came() = true after healing, want false", c.name)
 		}
 	}
 }

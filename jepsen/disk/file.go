@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// file is a file that a client has opened.
+// file is an open file of a client.
 type file struct {
 	*fs.LoopbackFile
 	p *passthrough
@@ -23,10 +23,10 @@ var (
 	_ fs.FileReleaser = (*file)(nil)
 )
 
-// errHandle is for a handle of go-fuse's that is not of the kind that it was.
+// errHandle answers an open if go-fuse returns a handle of an unexpected type.
 const errHandle = syscall.ENOTSUP
 
-// file makes go-fuse's handle one of this kind.
+// file wraps go-fuse's handle of a file.
 func (p *passthrough) file(h fs.FileHandle) (fs.FileHandle, uint32, syscall.Errno) {
 	loopback, ok := h.(*fs.LoopbackFile)
 	if !ok {
@@ -40,18 +40,18 @@ func (p *passthrough) file(h fs.FileHandle) (fs.FileHandle, uint32, syscall.Errn
 // Close closes the file below.
 func (f *file) Close() error { return failure(f.LoopbackFile.Release(context.Background())) }
 
-// Release is called when no client has the file open anymore.
+// Release closes the file after its last client has closed it.
 func (f *file) Release(context.Context) syscall.Errno { return fs.ToErrno(f.p.released(f)) }
 
-// Flush would be called for each close(2). It says that there is no such call, so
-// that closing a file waits for nothing: when a process starts another one, its
-// files are closed where Go's runtime cannot answer.
+// Flush returns ENOSYS, so that the kernel sends no more flushes and close(2) does
+// not wait for an answer. When a process starts another one, the kernel closes files
+// at a moment when the Go runtime cannot answer.
 func (*file) Flush(context.Context) syscall.Errno { return syscall.ENOSYS }
 
-// PassthroughFd keeps the kernel from writing to the file below by itself.
+// PassthroughFd reports no descriptor, so the kernel does not bypass FUSE and write to the file below.
 func (*file) PassthroughFd() (int, bool) { return 0, false }
 
-// Write stores all of the data, a part or nothing.
+// Write stores the data unless a fault fails the write. Of a torn write, it stores and syncs a prefix.
 func (f *file) Write(ctx context.Context, data []byte, off int64) (uint32, syscall.Errno) {
 	faulty := f.p.faulty
 	faulty.writes.Add(1)
@@ -61,7 +61,7 @@ func (f *file) Write(ctx context.Context, data []byte, off int64) (uint32, sysca
 		return n, fs.ToErrno(faulty.count(failure(errno)))
 	}
 	if v.stored > 0 {
-		// If this fails nothing is stored, which is a torn write too.
+		// If these calls fail, the write is torn at another place.
 		_, _ = f.LoopbackFile.Write(ctx, data[:v.stored], off)
 		_ = f.LoopbackFile.Fsync(ctx, 0)
 	}
@@ -71,7 +71,7 @@ func (f *file) Write(ctx context.Context, data []byte, off int64) (uint32, sysca
 	return 0, fs.ToErrno(faulty.count(syscall.EIO))
 }
 
-// Fsync is fsync and fdatasync.
+// Fsync syncs the file as fsync or fdatasync does, subject to the faults.
 func (f *file) Fsync(ctx context.Context, flags uint32) syscall.Errno {
 	return fs.ToErrno(f.p.faulty.sync(f.p.gone, func() error {
 		fd, ok := f.LoopbackFile.PassthroughFd()
@@ -82,7 +82,7 @@ func (f *file) Fsync(ctx context.Context, flags uint32) syscall.Errno {
 	}))
 }
 
-// Allocate is fallocate.
+// Allocate performs fallocate, unless the disk has failed.
 func (f *file) Allocate(ctx context.Context, off, size uint64, mode uint32) syscall.Errno {
 	if f.p.faulty.has() {
 		return syscall.EIO
@@ -90,7 +90,7 @@ func (f *file) Allocate(ctx context.Context, off, size uint64, mode uint32) sysc
 	return f.LoopbackFile.Allocate(ctx, off, size, mode)
 }
 
-// handle is what go-fuse makes of an open directory.
+// handle is go-fuse's handle of an open directory.
 type handle interface {
 	fs.FileReaddirenter
 	fs.FileSeekdirer
@@ -98,7 +98,7 @@ type handle interface {
 	fs.FileReleasedirer
 }
 
-// directory is a directory that a client has opened.
+// directory is an open directory of a client.
 type directory struct {
 	handle
 	p *passthrough
@@ -109,7 +109,7 @@ var (
 	_ fs.FileReleasedirer = (*directory)(nil)
 )
 
-// directory makes go-fuse's handle one of this kind.
+// directory wraps go-fuse's handle of a directory.
 func (p *passthrough) directory(h fs.FileHandle) (fs.FileHandle, uint32, syscall.Errno) {
 	opened, ok := h.(handle)
 	if !ok {
@@ -126,15 +126,15 @@ func (d *directory) Close() error {
 	return nil
 }
 
-// Releasedir is called when no client has the directory open anymore.
+// Releasedir closes the directory after its last client has closed it.
 func (d *directory) Releasedir(context.Context, uint32) { _ = d.p.released(d) }
 
-// Fsyncdir is fsync of a directory.
+// Fsyncdir syncs the directory, subject to the faults.
 func (d *directory) Fsyncdir(ctx context.Context, flags uint32) syscall.Errno {
 	return fs.ToErrno(d.p.faulty.sync(d.p.gone, func() error { return failure(d.handle.Fsyncdir(ctx, flags)) }))
 }
 
-// failure is an error number as an error, nil if it is none.
+// failure converts an error number to an error; 0 becomes nil.
 func failure(errno syscall.Errno) error {
 	if errno == 0 {
 		return nil

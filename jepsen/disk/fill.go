@@ -13,15 +13,13 @@ import (
 
 const (
 	ballastFile = "ballast"
-	// fillTries bounds how often what is free is looked up again: a member that
-	// writes meanwhile changes it.
-	fillTries = 100
+	fillTries   = 100 // bounds the adjustments to writes of a running member
 )
 
-// Fill takes all of the disk but about so many bytes, with a file beside the
-// member's data directory, so that writes beyond them fail with ENOSPC. It can be
-// called again, also with more to leave. The disk is full for everybody, root too,
-// and stays so over a loss of power.
+// Fill fills the disk except for about leave bytes: further writes fail with
+// ENOSPC, those of root too. The space is taken by a file next to the member's data
+// directory, which survives a power loss. Fill can be called again, with more or
+// fewer bytes to leave.
 func (d *Disk) Fill(leave int64) error {
 	if err := d.fill(max(leave, 0)); err != nil {
 		return fmt.Errorf("fill %s: %w", d.under, err)
@@ -55,17 +53,17 @@ func (d *Disk) fill(leave int64) (err error) {
 		case more < 0:
 			err = f.Truncate(max(size+more, 0))
 			if size == 0 {
-				return f.Sync() // there is less than that, without us
+				return f.Sync() // less than leave is free without the ballast
 			}
 		default:
 			err = unix.Fallocate(fd, 0, size, more)
-			// The file's own index takes blocks as well, so that the rest is
-			// taken in smaller pieces.
+			// The file's own index takes blocks too, so smaller pieces
+			// take the rest.
 			for more /= 2; errors.Is(err, unix.ENOSPC) && more >= fs.Bsize; more /= 2 {
 				err = unix.Fallocate(fd, 0, size, more/fs.Bsize*fs.Bsize)
 			}
 			if errors.Is(err, unix.ENOSPC) {
-				return f.Sync() // not one block more
+				return f.Sync() // no block is free
 			}
 		}
 		if err != nil {
@@ -75,7 +73,8 @@ func (d *Disk) fill(leave int64) (err error) {
 	return f.Sync()
 }
 
-// Free returns what Fill took; that of a disk without power at the next [Disk.PowerOn]. Without a Fill before it does nothing.
+// Free returns the space that Fill took. If the power is off, the next [Disk.PowerOn] returns it. Without a previous Fill, Free
+// does nothing.
 func (d *Disk) Free() error {
 	err := d.free()
 	if errors.Is(err, unix.EIO) {

@@ -10,9 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Interpose puts FUSE before the disk: from now on [Disk.Path] leads through it,
-// and what [Disk.Inject] says happens there. It is called before a member starts,
-// and lasts until Close, over PowerOn too. Again, it does nothing.
+// Interpose mounts FUSE in front of the disk: [Disk.Path] then leads through FUSE,
+// which applies the faults of [Disk.Inject]. It must be called before a member
+// starts. Its effect lasts until Close, also across PowerOn. A second call does
+// nothing.
 func (d *Disk) Interpose(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -32,7 +33,7 @@ func (d *Disk) Interpose(ctx context.Context) error {
 	return nil
 }
 
-// interpose mounts FUSE over the file system that is mounted. mu is held.
+// interpose mounts FUSE in front of the mounted file system. Requires d.mu.
 func (d *Disk) interpose() error {
 	if err := os.MkdirAll(d.over, 0o700); err != nil {
 		return fmt.Errorf("interpose: %w", err)
@@ -45,21 +46,21 @@ func (d *Disk) interpose() error {
 	return nil
 }
 
-// Inject replaces the faults that an interposed disk has; the zero value heals it.
-// Writes are counted from now on, and syncs that are being delayed go on at once.
+// Inject replaces the faults of an interposed disk; the zero value heals the disk.
+// The count of writes starts again, and delayed syncs continue at once.
 func (d *Disk) Inject(f Faults) { d.faulty.inject(f) }
 
-// Hit reports whether any of the faults that were injected last came about: a sync was delayed or
-// answered with a lie, a write failed or was torn. Without writes and syncs there is none.
+// Hit reports whether any of the last injected faults took effect: a sync was delayed or answered without syncing, or a write
+// failed or was torn. Without writes and syncs, no fault takes effect.
 func (d *Disk) Hit() bool { return d.faulty.came() }
 
-// Stats counts the writes and the syncs that reached FUSE since it was interposed,
-// and how many of both failed, for whatever reason.
+// Stats returns the numbers of writes and syncs that reached FUSE since Interpose,
+// and of those that failed for any reason.
 func (d *Disk) Stats() (writes, syncs, failed uint64) {
 	return d.faulty.writes.Load(), d.faulty.syncs.Load(), d.faulty.failed.Load()
 }
 
-// forceDetach unmounts what may be in use or hang.
+// forceDetach unmounts a file system that may be in use or hang.
 func forceDetach(path string) error {
 	return unix.Unmount(path, unix.MNT_FORCE|unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
 }

@@ -23,17 +23,17 @@ func newInterposed(t *testing.T) *Disk {
 		t.Fatal(err)
 	}
 	if d.Path() == before {
-		t.Fatal("the path does not lead through FUSE")
+		t.Fatal("Path() is the same after Interpose, want a path through FUSE")
 	}
 	return d
 }
 
-// done does something through FUSE, in another process, and compares what it says.
+// done runs a command of do in another process, through FUSE, and compares the result.
 func done(t *testing.T, what, want string) {
 	t.Helper()
 	a := start(t, "do", what)
 	if got := a.line(); got != want && (want == "" || !strings.HasSuffix(got, want)) {
-		t.Errorf("%s: %q, not %q", what, got, want)
+		t.Errorf("%s: got %q, want %q", what, got, want)
 	}
 	a.kill()
 }
@@ -49,25 +49,25 @@ func TestDatabaseThroughFUSE(t *testing.T) {
 		last = number(t, a)
 	}
 	if got := openFUSE(t, a); got != "" {
-		t.Errorf("the client has %s open", got)
+		t.Errorf("the process has %s open", got)
 	}
 	second := start(t, "open", filepath.Join(d.Path(), name))
 	if err := second.cmd.Wait(); err == nil {
-		t.Error("two processes have opened one database")
+		t.Error("two processes opened the same database")
 	}
 	a.kill()
 	if err := start(t, "open", filepath.Join(d.Path(), name)).cmd.Wait(); err != nil {
 		t.Errorf("open after a kill: %v", err)
 	}
 	if got := committed(t, filepath.Join(d.Under(), name)); got < last {
-		t.Errorf("commits up to %d had returned; those up to %d are there", last, got)
+		t.Errorf("database has the commits up to %d; the commits up to %d had returned", got, last)
 	}
 	if writes, syncs, failed := d.Stats(); writes < 600 || syncs < 300 || failed != 0 {
-		t.Errorf("%d writes, %d syncs, %d failed", writes, syncs, failed)
+		t.Errorf("Stats() = %d, %d, %d, want at least 600 writes, at least 300 syncs, 0 failed", writes, syncs, failed)
 	}
 }
 
-// openFUSE is the FUSE device if a process has it open.
+// openFUSE returns the path of the FUSE device if a process has the device open, else "".
 func openFUSE(t *testing.T, a *actor) string {
 	t.Helper()
 	links, err := filepath.Glob(filepath.Join("/proc", pid(a), "fd", "*"))
@@ -101,10 +101,10 @@ func TestPowerLossThroughFUSE(t *testing.T) {
 		restorePower(t, d)
 		if !lies {
 			if got := committed(t, filepath.Join(d.Under(), "db")); got < last || got > last+1 {
-				t.Errorf("commits up to %d had returned; those up to %d are there", last, got)
+				t.Errorf("database has the commits up to %d; the commits up to %d had returned", got, last)
 			}
 		} else if _, err := os.Stat(filepath.Join(d.Under(), "db")); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("although syncs lied there is a database: %v", err)
+			t.Errorf("the database exists although the syncs lied: %v", err)
 		}
 		d.Inject(Faults{})
 		done(t, "write "+d.Path()+"/file 0 100 x", "ok")
@@ -116,7 +116,7 @@ func TestPowerOnWaitsForProcesses(t *testing.T) {
 	d := newInterposed(t)
 	a := start(t, "hold", filepath.Join(d.Path(), "db"))
 	if got := a.line(); got != "open" {
-		t.Fatalf("%q", got)
+		t.Fatalf("process printed %q, want %q", got, "open")
 	}
 	if err := d.PowerOff(); err != nil {
 		t.Fatal(err)
@@ -124,13 +124,13 @@ func TestPowerOnWaitsForProcesses(t *testing.T) {
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := d.PowerOn(short); !errors.Is(err, unix.EBUSY) {
-		t.Errorf("power on while a process runs: %v", err)
+		t.Errorf("PowerOn while a process runs: %v, want EBUSY", err)
 	}
 	a.kill()
 	restorePower(t, d)
 }
 
-// What is changed below, while nobody has it open, is what is read.
+// A file that changed below FUSE while no process had it open is read with its new content.
 func TestChangesBelowAreSeen(t *testing.T) {
 	d := newInterposed(t)
 	done(t, "write "+d.Path()+"/file 0 5000 x", "ok")
@@ -157,7 +157,7 @@ func TestFailedWrites(t *testing.T) {
 	done(t, sync, "ok")
 	done(t, cut, "ok")
 	if writes, syncs, failed := d.Stats(); writes != 4 || syncs != 5 || failed != 5 {
-		t.Errorf("%d writes, %d syncs, %d failed", writes, syncs, failed)
+		t.Errorf("Stats() = %d, %d, %d, want 4 writes, 5 syncs, 5 failed", writes, syncs, failed)
 	}
 
 	d.Inject(Faults{FailWrite: 50})
@@ -167,10 +167,10 @@ func TestFailedWrites(t *testing.T) {
 		last++
 	}
 	if err := a.cmd.Wait(); err == nil || last < 10 || last > 50 {
-		t.Errorf("after %d commits: %v", last, err)
+		t.Errorf("process stopped after %d commits: %v; want an error after 10 to 50 commits", last, err)
 	}
 	if got := committed(t, filepath.Join(d.Under(), "db")); got != last {
-		t.Errorf("commits up to %d had returned; those up to %d are there", last, got)
+		t.Errorf("database has the commits up to %d; the commits up to %d had returned", got, last)
 	}
 }
 
@@ -187,7 +187,7 @@ func TestTornWrite(t *testing.T) {
 		a := start(t, "do", "write "+file+" 300 20000 n", "write "+file+" 0 1 z")
 		ready <- func() { _ = a.cmd.Process.Kill() }
 		if said := a.line(); said != "" {
-			t.Errorf("the process lives on and says %q", said)
+			t.Errorf("killed process printed %q, want nothing", said)
 		}
 		a.kill()
 		if err := d.PowerOff(); err != nil {
@@ -201,12 +201,12 @@ func TestTornWrite(t *testing.T) {
 		torn := bytes.LastIndexByte(got, 'n') + 1
 		if len(got) != offset+size || torn%sector != 0 || torn <= offset || torn >= offset+size ||
 			bytes.Count(got, []byte("n")) != torn-offset {
-			t.Errorf("torn at %d of %d", torn, len(got))
+			t.Errorf("write torn at byte %d of %d, want a sector boundary inside the write", torn, len(got))
 		}
 		seen[torn] = true
 	}
 	if len(seen) < 3 {
-		t.Errorf("always torn at %v", seen)
+		t.Errorf("8 writes were torn at %v, want at least 3 places", seen)
 	}
 	done(t, "sync "+file, ioError)
 	d.Inject(Faults{})
@@ -221,17 +221,17 @@ func TestSyncDelay(t *testing.T) {
 	began := time.Now()
 	done(t, "sync "+file, "ok")
 	if took := time.Since(began); took < delay {
-		t.Errorf("%s", took)
+		t.Errorf("sync took %s, want at least %s", took, delay)
 	}
 	d.Inject(Faults{SyncDelay: time.Hour})
 	a := delayed(t, d, file)
 	d.Inject(Faults{})
 	if got := a.line(); got != "ok" {
-		t.Errorf("%q", got)
+		t.Errorf("delayed sync after healing: %q, want %q", got, "ok")
 	}
 }
 
-// delayed starts a process that syncs, and returns when that is being delayed.
+// delayed starts a process that syncs a file, and returns when the sync is delayed.
 func delayed(t *testing.T, d *Disk, file string) *actor {
 	t.Helper()
 	_, before, _ := d.Stats()
@@ -240,7 +240,7 @@ func delayed(t *testing.T, d *Disk, file string) *actor {
 	return a
 }
 
-// within waits until something is so.
+// within waits until so returns true, at most for limit.
 func within(t *testing.T, limit time.Duration, so func() bool) {
 	t.Helper()
 	ticker := time.NewTicker(5 * time.Millisecond)
@@ -250,12 +250,12 @@ func within(t *testing.T, limit time.Duration, so func() bool) {
 		select {
 		case <-ticker.C:
 		case <-deadline:
-			t.Fatal("it takes too long")
+			t.Fatalf("condition not met within %s", limit)
 		}
 	}
 }
 
-// Close neither waits for a sync that is delayed for an hour, nor for one who never answers.
+// Close waits neither for a sync that is delayed for an hour nor for an OnTorn that does not return.
 func TestCloseDoesNotHang(t *testing.T) {
 	d := newInterposed(t)
 	d.Inject(Faults{SyncDelay: time.Hour})
@@ -265,7 +265,7 @@ func TestCloseDoesNotHang(t *testing.T) {
 		t.Error(err)
 	}
 	if took := time.Since(began); took > endPatience {
-		t.Errorf("%s", took)
+		t.Errorf("Close during a delayed sync took %s, want at most %s", took, endPatience)
 	}
 	_ = a.cmd.Wait()
 
@@ -289,10 +289,10 @@ func TestCloseDoesNotHang(t *testing.T) {
 	})
 	began = time.Now()
 	if err := d.Close(); err == nil {
-		t.Error("nothing hung")
+		t.Error("Close() while OnTorn hangs = nil, want an error")
 	}
 	if took := time.Since(began); took > 2*endPatience {
-		t.Errorf("%s", took)
+		t.Errorf("Close while OnTorn hangs took %s, want at most %s", took, 2*endPatience)
 	}
 	close(goOn)
 	_ = a.cmd.Wait()

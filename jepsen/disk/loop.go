@@ -12,19 +12,17 @@ import (
 
 const (
 	loopControl = "/dev/loop-control"
-	// loopTries is how often another device is requested, when somebody else took
-	// the one that was free.
-	loopTries = 100
+	loopTries   = 100 // bounds the attempts while other processes take the free devices
 )
 
-// attach puts an image behind a free loop device. The kernel frees the device as
-// soon as nobody has it open or mounted, which is why it is returned open.
+// attach attaches an image to a free loop device and returns the open device. The
+// kernel frees the device once it is neither open nor mounted.
 func attach(image string) (_ *os.File, err error) {
 	f, err := os.OpenFile(image, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = f.Close() }() // the device has it open by itself
+	defer func() { _ = f.Close() }() // the device keeps its own reference to the image
 	control, err := os.OpenFile(loopControl, os.O_RDWR, 0)
 	if err != nil {
 		return nil, fmt.Errorf("loop devices are not available: %w", err)
@@ -42,7 +40,8 @@ func attach(image string) (_ *os.File, err error) {
 	return nil, err
 }
 
-// attachTo puts a file behind the device that is free now. EBUSY: it is not anymore.
+// attachTo attaches a file to the first free device and returns the open device. It returns EBUSY if another process took the
+// device first.
 func attachTo(control, f *os.File) (_ *os.File, err error) {
 	n, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// role is the environment variable that says what this program is for: to run the
-// tests in a mount namespace of their own, or to be a process that uses a disk.
+// role is the environment variable with the role of this process: "tests" runs the
+// tests in a separate mount namespace, and a key of actors uses a disk.
 const role = "DISK_TEST_ROLE"
 
-// TestMain runs the tests where their mounts are seen by nobody else, and go away
-// with the process.
+// TestMain runs the tests in separate namespaces, so that no other process sees
+// their mounts and the kernel removes the mounts when the tests exit.
 func TestMain(m *testing.M) {
 	var code int
 	var err error
@@ -64,6 +64,6 @@ func isolate() error {
 	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
 		return fmt.Errorf("/proc: %w", err)
 	}
-	// A network namespace begins without even this.
+	// The loopback interface of a new network namespace is down.
 	return exec.Command("ip", "link", "set", "lo", "up").Run()
 }

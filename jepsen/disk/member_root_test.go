@@ -14,18 +14,18 @@ import (
 	"time"
 )
 
-// member is the real program with its data on a disk.
+// member is the real program with its data directory on a disk.
 type member struct {
 	t   *testing.T
 	d   *Disk
 	bin string
 
 	process *os.Process
-	ended   <-chan struct{} // closed when it has
+	ended   <-chan struct{} // closed when process has exited
 	said    *output
 }
 
-// output is what a process has said so far.
+// output is the output of a process so far.
 type output struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -79,7 +79,7 @@ func (m *member) kill() {
 	<-m.ended
 }
 
-// gone reports whether the process has ended.
+// gone reports whether the process has exited.
 func (m *member) gone() bool {
 	select {
 	case <-m.ended:
@@ -95,7 +95,7 @@ func (m *member) id() (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// issues waits for an ID, and reports false if the member ends before.
+// issues waits for an ID and returns false if the member exits first.
 func (m *member) issues() (issued bool) {
 	m.t.Helper()
 	within(m.t, 30*time.Second, func() bool {
@@ -106,7 +106,7 @@ func (m *member) issues() (issued bool) {
 	return issued
 }
 
-// ends keeps the member busy until it has ended.
+// ends sends requests to the member until it has exited.
 func (m *member) ends() {
 	m.t.Helper()
 	within(m.t, 30*time.Second, func() bool {
@@ -117,7 +117,7 @@ func (m *member) ends() {
 	})
 }
 
-// powerLoss cuts the power, which ends the process, and restores it.
+// powerLoss cuts the power, kills the process and restores the power.
 func (m *member) powerLoss() {
 	m.t.Helper()
 	if err := m.d.PowerOff(); err != nil {
@@ -127,14 +127,14 @@ func (m *member) powerLoss() {
 	restorePower(m.t, m.d)
 }
 
-// The real program lives with all of this, or ends and says why.
+// After each fault the real program either keeps working or halts with a reason, and it restarts afterwards.
 func TestMember(t *testing.T) {
 	m := newMember(t)
 	mustIssue := func(after string) {
 		t.Helper()
 		m.start()
 		if !m.issues() {
-			t.Fatalf("after %s the member does not start: %s", after, m.said)
+			t.Fatalf("the member does not start after %s: %s", after, m.said)
 		}
 	}
 	mustIssue("nothing")
@@ -146,7 +146,7 @@ func TestMember(t *testing.T) {
 	m.d.Inject(Faults{FailWrite: 1})
 	m.ends()
 	if said := m.said.String(); !strings.Contains(said, "member halted") || !strings.Contains(said, ioError) {
-		t.Errorf("after a failed write it says: %s", said)
+		t.Errorf("output after a failed write: %s\nwant \"member halted\" and %q", said, ioError)
 	}
 	m.d.Inject(Faults{})
 	mustIssue("a failed write")
@@ -156,7 +156,7 @@ func TestMember(t *testing.T) {
 	}
 	m.ends()
 	restorePower(t, m.d)
-	mustIssue("the disk was dead")
+	mustIssue("a dead disk")
 
 	for n := 1; n <= 4; n++ {
 		m.d.Inject(Faults{TornWrite: n, OnTorn: func() { _ = m.process.Kill() }})
@@ -173,11 +173,11 @@ func TestMember(t *testing.T) {
 	m.d.Inject(Faults{})
 	m.start()
 	if !m.issues() && !strings.Contains(m.said.String(), "snowraft: ") {
-		t.Errorf("after lying syncs it ends and says: %s", m.said)
+		t.Errorf("the member halts after lying syncs without a reason: %s", m.said)
 	}
 }
 
-// A bit that is turned in what a member needs keeps it from starting.
+// A member with a flipped bit in its log or identity does not start.
 func TestMemberDetectsDamage(t *testing.T) {
 	m := newMember(t)
 	m.start()
@@ -199,10 +199,10 @@ func TestMemberDetectsDamage(t *testing.T) {
 			if !m.issues() {
 				refused[part]++
 				if said := m.said.String(); !strings.Contains(said, "is damaged") {
-					t.Errorf("%v: it ends and says: %s", d, said)
+					t.Errorf("%v: output %s, want \"is damaged\" in it", d, said)
 				}
 			} else {
-				t.Logf("%v: not noticed", d)
+				t.Logf("%v: not detected", d)
 			}
 			m.kill()
 			if err := CopyDir(saved, m.data()); err != nil {
@@ -211,6 +211,6 @@ func TestMemberDetectsDamage(t *testing.T) {
 		}
 	}
 	if refused[Log] < tries/2 || refused[Identity] < tries/2 {
-		t.Errorf("of %d each: %v", tries, refused)
+		t.Errorf("detected damages by part: %v, want at least half of %d each", refused, tries)
 	}
 }

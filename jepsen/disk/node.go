@@ -10,8 +10,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// node is a file or a directory as go-fuse passes it on, but that what is opened
-// has the disk's faults.
+// node is go-fuse's loopback node of a file or a directory. Its open files and directories have the disk's faults.
 type node struct {
 	*fs.LoopbackNode
 	p *passthrough
@@ -25,7 +24,7 @@ var (
 	_ fs.NodeSetattrer      = (*node)(nil)
 )
 
-// WrapChild makes what is found in a directory nodes of this kind.
+// WrapChild wraps go-fuse's nodes of directory entries.
 func (n *node) WrapChild(_ context.Context, ops fs.InodeEmbedder) fs.InodeEmbedder {
 	if child, ok := ops.(*fs.LoopbackNode); ok {
 		return &node{LoopbackNode: child, p: n.p}
@@ -42,7 +41,7 @@ func (n *node) Open(ctx context.Context, flags uint32) (fs.FileHandle, uint32, s
 	return n.p.file(h)
 }
 
-// Create makes a file and opens it.
+// Create creates and opens a file.
 func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
 	inode, h, _, errno := n.LoopbackNode.Create(ctx, name, flags, mode, out)
 	if errno != 0 {
@@ -61,7 +60,7 @@ func (n *node) OpendirHandle(ctx context.Context, flags uint32) (fs.FileHandle, 
 	return n.p.directory(h)
 }
 
-// Setattr changes, among others, the size of a file, which a failed disk refuses.
+// Setattr changes the attributes of a file. A failed disk rejects a change of the size.
 func (n *node) Setattr(ctx context.Context, h fs.FileHandle, in *fuse.SetAttrIn, out *fuse.AttrOut) syscall.Errno {
 	if _, resized := in.GetSize(); resized && n.p.faulty.has() {
 		return syscall.EIO

@@ -7,27 +7,28 @@ import (
 	"math/rand/v2"
 )
 
-// What a bbolt file looks like: pages, of which the first two hold the older and
-// the newer root of a tree of buckets. See go.etcd.io/bbolt/internal/common.
+// Format of a bbolt file. It consists of pages. The first two are the metadata
+// pages with the older and the newer root of a tree of buckets. See
+// go.etcd.io/bbolt/internal/common.
 const (
-	pageHeader   = 16 // number 8, kind 2, elements 2, further pages 4
+	pageHeader   = 16 // bytes: number 8, kind 2, count of elements 2, count of overflow pages 4
 	pageBranch   = 1
 	pageLeaf     = 2
 	metaSize     = 64
 	metaMagic    = 0xED0CDAED
 	elementSize  = 16
-	bucketFlag   = 1  // of a leaf's element: its value is a bucket
-	bucketHeader = 16 // page of its root 8, 0 if a page follows right here; sequence 8
+	bucketFlag   = 1  // flag of a leaf's element whose value is a bucket
+	bucketHeader = 16 // bytes: page of the root 8, 0 if the root page follows inline; sequence 8
 )
 
-// span is some bytes of a database that mean something: content[from:to].
+// span is a range of used bytes of a database: content[from:to].
 type span struct {
 	from, to int64
-	place    string // what it is, or whose bucket it is in
-	key      int64  // of an entry, where its key ends; else 0
+	place    string // kind of the span; for an entry, the name of its bucket
+	key      int64  // offset of the end of an entry's key; 0 if the span is not an entry
 }
 
-// describe says what a span is.
+// describe returns a text for a span.
 func (d *database) describe(s span) string {
 	if s.key == 0 {
 		return s.place
@@ -38,18 +39,18 @@ func (d *database) describe(s span) string {
 	return fmt.Sprintf("key %q in bucket %s", d.content[s.from:s.key], s.place)
 }
 
-// database is the pages of a bbolt file that are in use now. What makes no sense
-// in it, from earlier damage, is left out.
+// database lists the used pages of a bbolt file. It omits content that earlier
+// damage made implausible.
 type database struct {
 	content []byte
-	size    int64          // of a page
-	pages   []span         // in use
+	size    int64          // bytes per page
+	pages   []span         // pages in use
 	entries []span         // keys with their values
-	left    int64          // elements that can still come: each takes room, but damage makes them overlap
-	seen    map[int64]bool // offsets of pages that were visited: damage makes circles
+	left    int64          // elements that may still be visited: a bound, because damage can make elements overlap
+	seen    map[int64]bool // offsets of visited pages, because damage can make cycles
 }
 
-// readDatabase finds what of a bbolt file is in use.
+// readDatabase returns the used pages and entries of a bbolt file.
 func readDatabase(content []byte) database {
 	d := database{content: content, left: int64(len(content) / elementSize), seen: map[int64]bool{}}
 	var newest uint64
@@ -73,7 +74,7 @@ func readDatabase(content []byte) database {
 	return d
 }
 
-// page is a page's offset, or -1 if there is no such page.
+// page returns the offset of a page, or -1 if the file has no such page.
 func (d *database) page(number uint64) int64 {
 	if size := max(d.size, 4096); number < uint64(len(d.content))/uint64(size) {
 		return int64(number) * size //nolint:gosec // less than the length
@@ -88,7 +89,7 @@ func (d *database) walk(at int64, bucket string) {
 	}
 	d.seen[at] = true
 	kind, count := d.u16(at+8), int64(d.u16(at+10))
-	if at%d.size == 0 { // not one inside of another page
+	if at%d.size == 0 { // not an inline page
 		to := at + d.size*(1+int64(d.u32(at+12)))
 		d.pages = append(d.pages, span{from: at, to: min(to, int64(len(d.content))), place: "page"})
 	}
@@ -106,7 +107,7 @@ func (d *database) walk(at int64, bucket string) {
 	}
 }
 
-// element visits an element of a leaf: a bucket or an entry of one.
+// element visits an element of a leaf: a bucket, or an entry of a bucket.
 func (d *database) element(at int64, bucket string) {
 	key := at + int64(d.u32(at+4))
 	value := key + int64(d.u32(at+8))
@@ -126,15 +127,15 @@ func (d *database) element(at int64, bucket string) {
 	}
 }
 
-// appended begins, in an encoded entry, the time at which the leader appended it,
-// which nobody reads: name and value have 27 bytes.
+// An encoded entry contains the time at which the leader appended the entry. Members never read that time.
 const (
-	appended     = "\xaaAppendedAt\xaf"
-	appendedSize = 27
+	appended     = "\xaaAppendedAt\xaf" // start of the encoded time
+	appendedSize = 27                   // bytes of the name and the value
 )
 
-// logByte chooses a byte of a log: of ten, seven in an entry, two anywhere in what
-// is in use and one anywhere at all.
+// logByte chooses a byte of a log and describes its place: with probability 0.7 a
+// byte of an entry, with 0.2 a byte of a page in use, otherwise any byte. It avoids
+// the append time of entries.
 func logByte(r *rand.Rand, content []byte) (int64, string) {
 	d := readDatabase(content)
 	s := span{to: int64(len(content)), place: "anywhere"}
@@ -154,7 +155,7 @@ func logByte(r *rand.Rand, content []byte) (int64, string) {
 	return at, d.describe(s)
 }
 
-// usedBytes is where the last page in use ends; 0 if nothing is known.
+// usedBytes returns the offset of the end of the last page in use, 0 if no page is recognized.
 func usedBytes(content []byte) (used int64) {
 	d := readDatabase(content)
 	for _, p := range d.pages {
@@ -163,11 +164,12 @@ func usedBytes(content []byte) (used int64) {
 	return used
 }
 
-// u16, u32 and u64 are numbers in the file, 0 beyond its end.
+// u16, u32 and u64 return integers of the file, 0 outside of it.
 func (d *database) u16(at int64) uint16 { return binary.NativeEndian.Uint16(d.bytes(at, 2)) }
 func (d *database) u32(at int64) uint32 { return binary.NativeEndian.Uint32(d.bytes(at, 4)) }
 func (d *database) u64(at int64) uint64 { return binary.NativeEndian.Uint64(d.bytes(at, 8)) }
 
+// bytes returns n bytes at an offset, all zero if the range is not inside the file.
 func (d *database) bytes(at, n int64) []byte {
 	if at < 0 || at+n > int64(len(d.content)) {
 		return make([]byte, n)

@@ -20,26 +20,24 @@ import (
 
 const (
 	fuseDevice = "/dev/fuse"
-	// maxRequest is the most that the kernel writes or reads at once, in bytes; it
-	// allows no more.
-	maxRequest = 1 << 20
-	// endPatience is the wait for FUSE to end that was unmounted.
+	maxRequest = 1 << 20 // bytes per read or write request; the kernel's own maximum
+	// endPatience bounds the wait until the FUSE server stops after the unmount.
 	endPatience = 2 * time.Second
 )
 
 // passthrough is a FUSE file system that this process serves.
 type passthrough struct {
-	point  string
+	point  string // mount point
 	faulty *faulty
-	served chan struct{} // closed when the kernel asks no more and all is answered
-	gone   chan struct{} // closed when it is being unmounted: nothing is delayed anymore
+	served chan struct{} // closed when the server has answered its last request
+	gone   chan struct{} // closed after the unmount, to end all delays
 	end    func()        // closes gone
 
 	mu   sync.Mutex
-	open map[io.Closer]struct{} // what clients hold open below
+	open map[io.Closer]struct{} // files and directories of the directory below that clients have open; guarded by mu
 }
 
-// pass mounts at a point what leads to a directory.
+// pass mounts a FUSE file system at point that leads to directory.
 func pass(directory, point string, faulty *faulty) (*passthrough, error) {
 	p := &passthrough{
 		point: point, faulty: faulty, open: map[io.Closer]struct{}{},
@@ -52,10 +50,10 @@ func pass(directory, point string, faulty *faulty) (*passthrough, error) {
 	}
 	loopback, ok := root.(*fs.LoopbackNode)
 	if !ok {
-		return nil, fmt.Errorf("go-fuse gives a %T as a loopback's root", root)
+		return nil, fmt.Errorf("loopback root %T of go-fuse: expected *fs.LoopbackNode", root)
 	}
-	// Mounted here and not by go-fuse, whose descriptor is inherited by the
-	// processes that this one starts: FUSE would outlive it.
+	// go-fuse could mount, but child processes would inherit its descriptor, and
+	// FUSE would outlive this process.
 	fd, err := unix.Open(fuseDevice, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", fuseDevice, err)
@@ -65,14 +63,15 @@ func pass(directory, point string, faulty *faulty) (*passthrough, error) {
 	if err := unix.Mount("disk", point, "fuse", unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return nil, errors.Join(fmt.Errorf("mount: %w", err), unix.Close(fd))
 	}
-	// The kernel requests names and attributes each time and forgets a file's
-	// contents when it is opened, since files are changed from below as well, but not
-	// while it is open: a database that has failed still reads what it has mapped.
-	// Locks are the kernel's own business, which is enough for one machine.
+	// Files also change below FUSE, so the kernel requests names and attributes
+	// each time and drops its cache of a file when the file is opened. It keeps
+	// the cache while the file is open: after a failure, a database still reads
+	// the pages that it has mapped. The kernel itself keeps the file locks, which
+	// suffices on one machine.
 	server, err := fuse.NewServer(fs.NewNodeFS(&node{LoopbackNode: loopback, p: p}, &fs.Options{}), "/dev/fd/"+strconv.Itoa(fd),
 		&fuse.MountOptions{
 			MaxWrite: maxRequest, DisableXAttrs: true, ExplicitDataCacheControl: true,
-			Logger: log.New(io.Discard, "", 0), // it logs what the kernel said when it was aborted
+			Logger: log.New(io.Discard, "", 0), // discards the kernel's errors after an abort
 		})
 	if err != nil {
 		return nil, errors.Join(err, forceDetach(point))
@@ -87,9 +86,10 @@ func pass(directory, point string, faulty *faulty) (*passthrough, error) {
 	return p, nil
 }
 
-// refusePoll makes the kernel learn that these files cannot be polled. Otherwise
-// it would ask when this process opens one, at a moment when Go's runtime waits
-// for the answer and lets nobody give it. go-fuse answers for this name itself.
+// refusePoll polls a file once, so that the kernel learns that the server does not
+// support polling. Otherwise the kernel would send a poll request when this process
+// opens a file: the Go runtime would wait for an answer and keep the server from
+// sending it. go-fuse itself handles this file name.
 func refusePoll(point string) error {
 	fd, err := unix.Open(filepath.Join(point, ".go-fuse-epoll-hack"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -102,7 +102,7 @@ func refusePoll(point string) error {
 	return errors.Join(err, unix.Close(fd))
 }
 
-// unmount ends what nobody uses anymore. It is EBUSY while somebody does.
+// unmount unmounts FUSE and stops the server. It returns EBUSY while a process uses the file system.
 func (p *passthrough) unmount() error {
 	if err := unix.Unmount(p.point, unix.UMOUNT_NOFOLLOW); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (p *passthrough) unmount() error {
 	return p.finish()
 }
 
-// abort ends what may be in use: all that is waiting for an answer fails.
+// abort unmounts FUSE even if a process uses it, and stops the server. Unanswered requests fail.
 func (p *passthrough) abort() error {
 	if err := forceDetach(p.point); err != nil {
 		return fmt.Errorf("unmount %s: %w", p.point, err)
@@ -118,8 +118,8 @@ func (p *passthrough) abort() error {
 	return p.finish()
 }
 
-// finish waits until everything has been answered, and closes what clients had no
-// time to.
+// finish waits until the server has answered all requests. Then it closes the files
+// that clients had open.
 func (p *passthrough) finish() error {
 	p.end()
 	timer := time.NewTimer(endPatience)
@@ -127,23 +127,25 @@ func (p *passthrough) finish() error {
 	select {
 	case <-p.served:
 	case <-timer.C:
-		return fmt.Errorf("FUSE at %s has not ended after %s: something below hangs", p.point, endPatience)
+		return fmt.Errorf("FUSE server of %s has not stopped within %s of the unmount", p.point, endPatience)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for c := range p.open {
-		_ = c.Close() // as at the end of a process, there is nobody to tell
+		_ = c.Close() // no client is left to receive the error
 	}
 	clear(p.open)
 	return nil
 }
 
+// opened records an open file or directory.
 func (p *passthrough) opened(c io.Closer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.open[c] = struct{}{}
 }
 
+// released closes a file or directory and removes its record.
 func (p *passthrough) released(c io.Closer) error {
 	p.mu.Lock()
 	delete(p.open, c)

@@ -14,16 +14,16 @@ import (
 
 const (
 	extShutdown = 0x8004587d // EXT4_IOC_SHUTDOWN
-	noLogFlush  = 2          // EXT4_GOING_FLAGS_NOLOGFLUSH: not even the journal is written
-	// busyPause is the wait before another attempt to unmount a disk in use.
+	noLogFlush  = 2          // EXT4_GOING_FLAGS_NOLOGFLUSH: ext4 does not write its journal
+	// busyPause is the pause between attempts to unmount a disk that is in use.
 	busyPause = 10 * time.Millisecond
 )
 
-// PowerOff cuts the disk's power: from now on every write and every sync fails,
-// and what was not synced is gone at the next [Disk.PowerOn]. Reads fail too, but
-// of mapped files only where nothing is in memory: a SIGBUS, likelier if the disk is
-// interposed. Without PowerOn this is a disk that has died. Doing it again changes
-// nothing.
+// PowerOff cuts the disk's power: every later write and sync fails, and unsynced
+// data is lost at the next [Disk.PowerOn]. Reads fail too. A read of a mapped file
+// fails with SIGBUS only if the page is not in memory, which is more likely if the
+// disk is interposed. Without a PowerOn, the disk acts like a dead one. A second
+// PowerOff changes nothing.
 func (d *Disk) PowerOff() error {
 	root, err := os.Open(d.under)
 	if err != nil {
@@ -36,9 +36,9 @@ func (d *Disk) PowerOff() error {
 	return nil
 }
 
-// PowerOn mounts the disk again, for which ext4 replays its journal. The processes
-// that used it must have ended; while one has not, PowerOn tries again until ctx
-// ends. If it fails, it can be called again.
+// PowerOn mounts the disk again; ext4 replays its journal. While a process uses
+// the disk, PowerOn retries until ctx is done. If PowerOn fails, it can be called
+// again.
 func (d *Disk) PowerOn(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -48,7 +48,7 @@ func (d *Disk) PowerOn(ctx context.Context) error {
 	default:
 	}
 	if d.fuse != nil {
-		// Its caches hold what the disk has lost.
+		// The kernel's caches of FUSE hold data that the disk has lost.
 		if err := d.whileBusy(ctx, d.fuse.unmount); err != nil {
 			return fmt.Errorf("power on %s: unmount %s: %w", d.under, d.over, err)
 		}
@@ -70,7 +70,7 @@ func (d *Disk) PowerOn(ctx context.Context) error {
 	return nil
 }
 
-// whileBusy repeats what fails with EBUSY until ctx ends or the disk is closed.
+// whileBusy repeats try while it returns EBUSY, until ctx is done or the disk is closed.
 func (d *Disk) whileBusy(ctx context.Context, try func() error) error {
 	ticker := time.NewTicker(busyPause)
 	defer ticker.Stop()
@@ -82,9 +82,9 @@ func (d *Disk) whileBusy(ctx context.Context, try func() error) error {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("a process still uses it: %w", err), ctx.Err())
+			return errors.Join(fmt.Errorf("a process still uses the disk: %w", err), ctx.Err())
 		case <-d.closing:
-			return fmt.Errorf("the disk was closed meanwhile: %w", err)
+			return fmt.Errorf("disk closed during the wait: %w", err)
 		}
 	}
 }
