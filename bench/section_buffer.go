@@ -23,7 +23,7 @@ func buffer() section {
 		one   = "`Buffer.Next`, 1 goroutine"
 		eight = "`Buffer.Next`, 8 goroutines"
 	)
-	return section{name: "buffer", title: "IDs fetched ahead", measure: func(ctx context.Context, e *env) (t *table, err error) {
+	return section{name: "buffer", title: "IDs fetched in advance", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
 		defer started.close(&err)
 		member, err := e.startWide(ctx, &started)

@@ -21,7 +21,7 @@ const (
 
 // failover removes leadership from successive leaders, in all ways, while callers request IDs and numbers.
 func failover() section {
-	return section{name: "failover", title: "Another leader", measure: func(ctx context.Context, e *env) (t *table, err error) {
+	return section{name: "failover", title: "Changes of the leader", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
 		defer started.close(&err)
 		members, err := e.startCluster(ctx, 3, &started)
