@@ -59,6 +59,19 @@ func TestIndexListsEveryPage(t *testing.T) {
 	}
 }
 
+// The reference of the Go client has a row for each option that the package exports.
+func TestClientPageHasEveryOption(t *testing.T) {
+	api, page := read(t, "testdata/go-api.txt"), read(t, "client.md")
+	exported, documented := make(map[string]bool), make(map[string]bool)
+	for _, m := range regexp.MustCompile(`(?m)^func (With\w+)\(`).FindAllStringSubmatch(api, -1) {
+		exported[m[1]] = true
+	}
+	for _, m := range regexp.MustCompile("(?m)^\\| `(With\\w+)` \\|").FindAllStringSubmatch(page, -1) {
+		documented[m[1]] = true
+	}
+	same(t, "options of the client", exported, documented)
+}
+
 // The index in CONTRIBUTING.md names files that exist and identifiers that they contain.
 func TestContributingIndexIsCurrent(t *testing.T) {
 	_, index, ok := strings.Cut(read(t, "../CONTRIBUTING.md"), "\n## Where to find it\n")
