@@ -54,10 +54,23 @@ func TestExitCodesAreThoseOfThePage(t *testing.T) {
 	for code, meaning := range map[int]string{
 		cli.ExitDone: "The command is done.", cli.ExitFailed: "The command failed, or nothing is known of its outcome.",
 		cli.ExitUsage: "The command line, the environment or the configuration file is wrong.", cli.ExitRepeatable: "The command failed for now:",
+		cli.ExitRemoved: "Of `snowraft serve`: the member was removed from its cluster.",
 	} {
 		if row := fmt.Sprintf("\n| %d | %s", code, meaning); !strings.Contains(string(page), row) {
 			t.Errorf("docs/errors.md has no row %q", row)
 		}
+	}
+}
+
+// systemd must not start a removed member again.
+func TestUnitKnowsTheExitCodeOfRemovedMembers(t *testing.T) {
+	t.Parallel()
+	unit, err := os.ReadFile("../../deploy/linux/snowraft.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line := fmt.Sprintf("\nRestartPreventExitStatus=%d\n", cli.ExitRemoved); !strings.Contains(string(unit), line) {
+		t.Errorf("deploy/linux/snowraft.service has no line %q", line)
 	}
 }
 

@@ -82,5 +82,14 @@ func TestThreeMembersStartOneByOne(t *testing.T) {
 	if after != "0\ninactive" {
 		t.Errorf("3 s after a member left: %q", after)
 	}
+	// Once removed, the member fails if it is started, and systemd does not start it again.
+	third.run("systemctl start snowraft || true")
+	third.until("the removed member has failed", func() bool {
+		return third.run("systemctl is-active snowraft || true") == "failed"
+	})
+	after = third.run("sleep 3; systemctl show --property=ExecMainStatus,NRestarts snowraft; systemctl is-active snowraft || true")
+	if after != "NRestarts=0\nExecMainStatus=10\nfailed" {
+		t.Errorf("3 s after a removed member was started: %q", after)
+	}
 	first.id()
 }

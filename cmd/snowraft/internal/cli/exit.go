@@ -15,6 +15,9 @@ const (
 	ExitFailed     = 1
 	ExitUsage      = 2
 	ExitRepeatable = 3
+	// ExitRemoved is neither 2, with which the Go runtime exits after a panic and SIGABRT, nor a code that systemd names after
+	// another cause, such as 4 (NOPERMISSION).
+	ExitRemoved = 10
 )
 
 // usageError reports that the command line, the environment or the configuration
@@ -35,6 +38,14 @@ func (e forNow) Unwrap() error { return e.error }
 
 // ForNow wraps err so that the program exits with ExitRepeatable.
 func ForNow(err error) error { return forNow{err} }
+
+// removed is the error of a member that was removed from its cluster.
+type removed struct{ error }
+
+func (e removed) Unwrap() error { return e.error }
+
+// Removed wraps err so that the program exits with ExitRemoved.
+func Removed(err error) error { return removed{err} }
 
 // Warn prints a warning: a fact for the user that does not make the command fail.
 func (a *App) Warn(format string, args ...any) {
@@ -69,6 +80,9 @@ func (a *App) Exit(err error) int {
 	a.printError(err)
 	if _, usage := errors.AsType[*usageError](err); usage {
 		return ExitUsage
+	}
+	if _, gone := errors.AsType[removed](err); gone {
+		return ExitRemoved
 	}
 	if _, repeatable := errors.AsType[forNow](err); repeatable {
 		return ExitRepeatable

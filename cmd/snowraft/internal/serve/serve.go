@@ -103,7 +103,7 @@ func (h *Host) serve(ctx context.Context, cfg config) error {
 	if err != nil {
 		return err
 	}
-	return h.run(ctx, "member", &cfg, func(ctx context.Context) (started, error) {
+	err = h.run(ctx, "member", &cfg, func(ctx context.Context) (started, error) {
 		cfg.LogRing = logring.New()
 		cfg.Logger = slog.New(cfg.LogRing.Handler(cfg.Logger.Handler()))
 		h.watch(ctx, &cfg)
@@ -128,6 +128,10 @@ func (h *Host) serve(ctx context.Context, cfg config) error {
 			"api", m.APIAddr(), "http", m.HTTPAddr(), "raft", m.RaftAddr(), "gossip", m.GossipAddr()}
 		return started{m, cfg.Tracer, about, func() []any { return []any{"cluster", m.ClusterID(), "api", m.APIAddr()} }}, nil
 	})
+	if errors.Is(err, cluster.ErrRemoved) {
+		return cli.Removed(err)
+	}
+	return err
 }
 
 // waitReady returns nil when m can issue IDs, or the reason why not when m stops or

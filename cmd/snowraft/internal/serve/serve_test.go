@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/server"
 )
@@ -88,7 +90,8 @@ func TestServeEndsWithItsMember(t *testing.T) {
 		says string
 	}{
 		{nil, cli.ExitDone, "member left the cluster"},
-		{errors.New("this member was removed from the cluster"), cli.ExitFailed, "\nsnowraft: this member was removed from the cluster\n"},
+		{errors.New("the disk is full"), cli.ExitFailed, "\nsnowraft: the disk is full\n"},
+		{fmt.Errorf("halted: %w", cluster.ErrRemoved), cli.ExitRemoved, "\nsnowraft: halted: this member was removed from the cluster"},
 	} {
 		m := newFakeMember()
 		s := serve(t.Context(), m)
