@@ -62,7 +62,7 @@ func suites() []section {
 		of("commands", "Commands", suite{
 			runs: []goTest{
 				{pkg: "internal/simtest", run: "TestAThousandHolders", logs: map[string]*regexp.Regexp{
-					"average": regexp.MustCompile(`holders: ([0-9.]+) commands a second`),
+					"average": regexp.MustCompile(`holders: ([0-9.]+) commands per second`),
 					"busiest": regexp.MustCompile(`, ([0-9.]+) in the busiest minute`),
 				}},
 				{pkg: "internal/member", bench: "Commands", benchtime: "100000x"},

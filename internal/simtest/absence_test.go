@@ -20,24 +20,24 @@ func TestAbsenceIsNeverGuessed(t *testing.T) {
 // absences requests layouts and sequences from members that lack them.
 func (w *world) absences() {
 	w.Helper()
-	w.Log("a member that the log does not reach")
+	w.Log("a member without replication")
 	behind := w.follower()
 	w.net.part([]*node{behind}, w.others(behind), raftPlane)
 	w.create("a")
 	if _, absent := w.look(behind, "none"); !absent {
-		w.audit.fault("it can ask the leader, and says nothing")
+		w.audit.fault("%s can reach the leader, and did not report \"none\" as unknown", behind.name)
 	}
 	if here, _ := w.look(behind, "a"); here {
-		w.audit.fault("it has what it can't have")
+		w.audit.fault("%s found \"a\", which its replica lacks", behind.name)
 	}
-	w.pass(time.Second) // long enough to lose the leader
+	w.pass(time.Second) // longer than a follower waits for its leader
 	if _, absent := w.look(behind, "none"); absent {
-		w.audit.fault("it can ask nobody, and knows")
+		w.audit.fault("%s reported \"none\" as unknown without a leader", behind.name)
 	}
 	w.net.heal()
 	w.untilKnown(behind, "a")
 
-	w.Log("a member that has just started")
+	w.Log("a restarted member")
 	behind.crash()
 	w.net.part([]*node{behind}, w.others(behind))
 	behind.start()
@@ -47,7 +47,7 @@ func (w *world) absences() {
 	w.net.heal()
 	w.untilKnown(behind, "a")
 
-	w.Log("a new one")
+	w.Log("a new member")
 	nodes := w.live()
 	added := w.addNode(0)
 	w.net.part([]*node{added}, nodes)
@@ -57,7 +57,7 @@ func (w *world) absences() {
 	w.net.heal()
 	w.untilKnown(added, "a")
 
-	w.Log("a leader that was replaced")
+	w.Log("a replaced leader")
 	stale := w.leader()
 	w.net.part([]*node{stale}, w.others(stale), raftPlane, gossipPlane)
 	w.until(recovery, "there is another leader", func() bool { return w.leaderNow() != stale && w.leaderNow() != nil })
@@ -107,7 +107,7 @@ func (w *world) look(n *node, name string) (here, absent bool) {
 			here = true
 		case errors.Is(err, member.ErrNoLeader), errors.Is(err, cluster.ErrNotLeader):
 		case !isAbsent(err):
-			w.audit.fault("%s at %s refused in a way that it never should: %v", what, n.name, err)
+			w.audit.fault("%s at %s: unexpected error: %v", what, n.name, err)
 		case name == "none":
 			absent = true
 		case what != "DeleteSequence":

@@ -23,7 +23,7 @@ type apiPort struct {
 // port returns a connection to another member.
 func (p *process) port(leader cluster.Member) (*apiPort, error) {
 	if leader.API == "" {
-		return nil, fmt.Errorf("%w: its API address is not known yet", member.ErrNoLeader)
+		return nil, fmt.Errorf("%w: its API address is unknown", member.ErrNoLeader)
 	}
 	return &apiPort{p.net, p, p.net.at(leader.API)}, nil
 }

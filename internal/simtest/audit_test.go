@@ -15,7 +15,7 @@ import (
 // except the packing of IDs by a layout.
 type audit struct {
 	layout *snowflake.Layout
-	// mayBeAhead is the greatest time by which IDs and the observed clock may be ahead
+	// mayBeAhead is the limit of the time by which IDs and the observed clock are ahead
 	// of the true time, a time.Duration.
 	mayBeAhead atomic.Int64
 
@@ -25,7 +25,7 @@ type audit struct {
 	cells   map[cell]int // index of the cell's last entry in taken, plus one
 	high    uint64       // greatest ID
 	ids     uint64
-	refused int // number of refused requests
+	refused int // refused requests
 	faults  []string
 }
 
@@ -96,14 +96,14 @@ func (a *audit) add(p *process, ranges []allocator.Range, after uint64) {
 	for _, r := range ranges {
 		parts, err := a.layout.Unpack(r.First)
 		if err != nil {
-			a.note("%s issued %d, which is no ID: %v", a.name(p.start), r.First, err)
+			a.note("%s issued %d, which is not an ID: %v", a.name(p.start), r.First, err)
 			continue
 		}
 		if r.First <= after {
 			a.note("%s issued %d, which is not above %d", a.name(p.start), r.First, after)
 		}
 		if ms := a.layout.MillisAt(parts.Tick); ms > latest {
-			a.note("%s issued %d, which is more than %d ms ahead of the time", a.name(p.start), r.First, ms-latest)
+			a.note("%s issued %d, which is %d ms beyond the allowed offset", a.name(p.start), r.First, ms-latest)
 		}
 		a.ids += uint64(r.Count)
 		a.high = max(a.high, r.First+uint64(r.Count-1)*r.Step)
@@ -141,7 +141,7 @@ func (a *audit) granted(s *fsm.State) {
 		if g.Token == 0 || g.Worker != t.worker || t.tick < g.From || t.tick >= g.Until {
 			var ok bool
 			if g, ok = s.WhoIs(a.layout.Name(), t.worker, t.tick); !ok {
-				a.note("%s issued at tick %d of worker %d, which was granted to nobody", a.name(t.start), t.tick, t.worker)
+				a.note("%s issued at tick %d of worker %d, outside of every window", a.name(t.start), t.tick, t.worker)
 				continue
 			}
 			last[t.start] = g
@@ -155,7 +155,7 @@ func (a *audit) granted(s *fsm.State) {
 			owners[g.NonceHash], owner = t.start, t.start
 		}
 		if g.NonceHash != first.NonceHash || owner != t.start {
-			a.note("%s issued at tick %d of worker %d, which was granted to %s of %s",
+			a.note("%s issued at tick %d of worker %d, in a window of %s of %s",
 				a.name(t.start), t.tick, t.worker, g.Holder, a.name(owner))
 		}
 	}

@@ -27,12 +27,12 @@ func TestBootstrapTogether(t *testing.T) {
 			took := w.until(2*time.Minute, "there is a leader", func() bool { return w.leaderNow() != nil })
 			slowest = max(slowest, took)
 			if took > 10*time.Second {
-				t.Logf("took %v", took)
+				t.Logf("bootstrap took %v", took)
 			}
 			w.untilAllIssue(recovery)
 		})
 	}
-	t.Logf("at most %v from the start of the last to a leader", slowest)
+	t.Logf("at most %v from the last start to a leader", slowest)
 }
 
 // A new cluster, and a cluster of one restarted member, elect a leader without an election timeout.

@@ -70,13 +70,13 @@ func (s *series) timely(by string, a asked, n member.Numbering) {
 	oldest := s.period(s.calendar.of(a.begun).Add(-time.Duration(s.calendar.lag.Load())))
 	newest := s.period(s.calendar.of(time.Now()).Add(mayBeAhead))
 	if n.Period < oldest || n.Period > newest {
-		s.fault("%s gave %d of %s in period %d, expected %d to %d", by, n.First, s.spec.GetName(), n.Period, oldest, newest)
+		s.fault("%s issued %d of %s in period %d, want %d to %d", by, n.First, s.spec.GetName(), n.Period, oldest, newest)
 	}
 	date := strconv.Itoa(int(n.Period))
 	significant := map[commandv1.SequenceReset]int{daily: 8, monthly: 6, yearly: 4}[s.spec.GetReset_()]
 	for _, index := range []uint64{0, n.Count - 1} {
 		if text := string(n.Append(nil, index)); text[:significant] != date[:significant] {
-			s.fault("%s gave the text %s of %s in period %d", by, text, s.spec.GetName(), n.Period)
+			s.fault("%s issued the text %s of %s in period %d", by, text, s.spec.GetName(), n.Period)
 		}
 	}
 }
@@ -132,20 +132,20 @@ func (w *world) midnights() {
 			}
 			// Lost answers may have contained the first numbers.
 			if lowest < 0 || lowest > lost || kind == quiet && lowest > 0 {
-				w.audit.fault("period %d of %s begins %d after the start", period, r.spec.GetName(), lowest)
+				w.audit.fault("period %d of %s began %d after the start", period, r.spec.GetName(), lowest)
 			}
 		}
 		w.exceed(moment)
 	}
-	w.Logf("%d periods began, %d of them with an answer from their start", begun, exact)
+	w.Logf("%d periods began, %d of them with their first number", begun, exact)
 	if exact < begun*2/3 {
-		w.Errorf("%d of %d periods began with an answer from their start", exact, begun)
+		w.Errorf("%d of %d periods began with their first number, want at least two thirds", exact, begun)
 	}
 }
 
 const (
 	quiet = 0
-	// lost is the greatest number of numbers that may be lost at the beginning of a period.
+	// lost is the limit of the numbers that are lost at the beginning of a period.
 	lost = 3000
 )
 
@@ -213,7 +213,7 @@ func (w *world) midnight(kind int, moment time.Time) {
 		at(0, 2*time.Second)
 		set(w.leader(), hours)
 		until = 20 * time.Second
-	case 7: // it has yesterday's numbers, and learns that from the others
+	case 7: // a follower issues yesterday's numbers until the others correct it
 		c.lag.Store(int64(10 * time.Second))
 		at(-time.Second, time.Second)
 		set(w.follower(), hours)
@@ -258,7 +258,7 @@ func (w *world) exceed(moment time.Time) {
 			continue
 		}
 		s := w.numbers.of(r.spec.GetName())
-		w.until(recovery, "many numbers are given", func() bool {
+		w.until(recovery, "many numbers are issued", func() bool {
 			p := w.leader().proc()
 			ctx, cancel := context.WithTimeout(w.Context(), 3*time.Second)
 			defer cancel()

@@ -115,7 +115,7 @@ func (p *process) change(s *series) {
 	case is && (refused.Reason == commandv1.Refusal_REFUSAL_WOULD_REPEAT || refused.Reason == commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS):
 	case expected != nil && errors.As(err, &other) && other.Present != *expected:
 	case !expectedOfSequences(err) && !p.dead.Load():
-		p.audit.fault("%s refused a change of %s in a way that it never should: %v", p.name, name, err)
+		p.audit.fault("%s refused a change of %s with an unexpected error: %v", p.name, name, err)
 	}
 }
 
@@ -133,7 +133,7 @@ func (s *series) follows(expected *uint64, generation uint64) {
 	defer s.mu.Unlock()
 	for g := range s.known {
 		if expected != nil && g > *expected && g < generation {
-			s.fault("a change of %s that expected generation %d was made at %d, after that of %d", s.spec.GetName(), *expected, generation, g)
+			s.fault("a change of %s expected generation %d, and was made at %d after another one at %d", s.spec.GetName(), *expected, generation, g)
 		}
 	}
 }

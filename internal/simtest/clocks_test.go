@@ -26,7 +26,7 @@ func refusals[E error](n *node, d time.Duration) (last E) {
 	n.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); n.pass(100 * time.Millisecond) {
 		if err := n.proc().issue(1, 0); !errors.As(err, &last) {
-			n.Fatalf("%s answers %v\n%s", n.name, err, n.status())
+			n.Fatalf("%s: issue() = %v, want a %T\n%s", n.name, err, last, n.status())
 		}
 	}
 	return last
@@ -53,7 +53,7 @@ func TestClockBackALittleWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		if took := time.Since(began); took < 300*time.Millisecond || took > time.Second {
-			t.Errorf("waited for %v", took)
+			t.Errorf("issue() took %v, want 300 ms to 1 s", took)
 		}
 		undisturbed(w.live(), time.Minute)
 	})
@@ -65,7 +65,7 @@ func TestClockBackRefuses(t *testing.T) {
 		n.clock.set(-5 * time.Second)
 		last := refusals[*clock.BehindError](n, 3*time.Second)
 		if last.Behind < 3*time.Second || last.Behind > 6*time.Second || last.Limit != time.Second {
-			t.Errorf("behind by %v, limit %v", last.Behind, last.Limit)
+			t.Errorf("behind by %v, limit %v; want 3 s to 6 s, limit 1 s", last.Behind, last.Limit)
 		}
 		refusals[*clock.BehindError](n, time.Minute)
 		undisturbed(others, time.Minute)
@@ -77,17 +77,17 @@ func TestClockBackRefuses(t *testing.T) {
 	})
 }
 
-func TestClockBackUnderSwapGoesOn(t *testing.T) {
+func TestClockBackUnderSwapChangesWorker(t *testing.T) {
 	roles(t, options{swap: true}, func(w *world, n *node) {
 		worker := func() uint64 { return n.proc().member.Lanes()[0].Lanes[0].Worker }
 		before := worker()
 		n.clock.set(-5 * time.Second)
 		took := w.untilIssue(2*time.Second, n)
 		if worker() == before {
-			t.Errorf("goes on with worker %d", before)
+			t.Errorf("still issues with worker %d", before)
 		}
-		t.Logf("went on after %v", took)
-		undisturbed(w.live(), 10*time.Minute) // its windows are short and long
+		t.Logf("issued again after %v", took)
+		undisturbed(w.live(), 10*time.Minute) // while its windows grow from short to long
 		n.clock.set(0)
 		undisturbed(w.live(), time.Minute)
 	})
@@ -98,7 +98,7 @@ func TestClockForwardRefuses(t *testing.T) {
 		n.clock.set(time.Hour)
 		last := refusals[*clock.SkewError](n, time.Second)
 		if last.Ahead < 59*time.Minute || last.Ahead > 61*time.Minute {
-			t.Errorf("ahead by %v", last.Ahead)
+			t.Errorf("ahead by %v, want 59 min to 61 min", last.Ahead)
 		}
 		undisturbed(w.others(n), 10*time.Second)
 		if w.leader() == n {
@@ -112,9 +112,9 @@ func TestClockForwardRefuses(t *testing.T) {
 	})
 }
 
-// A leader that is cut off, and whose clock then becomes wrong, must not bring the
-// wrong time back to the other members.
-func TestClockForwardOnALeaderThatIsCutOff(t *testing.T) {
+// An isolated leader whose clock then becomes wrong must not bring the wrong time to the
+// other members when the network heals.
+func TestClockForwardOnIsolatedLeader(t *testing.T) {
 	t.Parallel()
 	for _, planes := range [][]plane{allPlanes, {gossipPlane}, {raftPlane, apiPlane}} {
 		simulate(t, options{maxWindow: time.Minute}, func(w *world) {
@@ -143,11 +143,11 @@ func TestAllClocksBack(t *testing.T) {
 		for _, n := range w.live() {
 			refusals[*clock.BehindError](n, time.Second)
 		}
-		// After three seconds, the clocks have caught up with the observed clock.
+		// After 3 more seconds, the clocks have caught up with the observed clock.
 		w.pass(3 * time.Second)
 		undisturbed(w.live(), time.Minute)
 		w.setClocks(0)
-		w.untilAllIssue(5 * time.Second) // clocks seem ahead of each other until they were compared
+		w.untilAllIssue(5 * time.Second) // until the clocks are compared again
 		undisturbed(w.live(), time.Minute)
 	})
 }
@@ -162,7 +162,7 @@ func TestAllClocksForward(t *testing.T) {
 		w.setClocks(time.Hour)
 		w.untilAllIssue(recovery)
 		if now := w.leader().proc().member.Node().Term(); now > term+10 {
-			t.Errorf("leadership moved %d times", now-term)
+			t.Errorf("the term rose by %d, want at most 10", now-term)
 		}
 		undisturbed(w.live(), time.Minute)
 		// If the time before was correct, an operator corrects the observed clock.
@@ -248,17 +248,17 @@ func (w *world) startAll() {
 	}
 }
 
-// The members refuse a clock that gains one second in 100 when it is too far ahead, and
-// do not follow it.
+// A member whose clock gains 1 s in 100 s refuses requests when its clock is too far ahead. The
+// other members do not follow that clock.
 func TestClockDrifts(t *testing.T) {
 	roles(t, options{}, func(w *world, n *node) {
 		n.clock.drift(0.01)
-		w.until(2*time.Minute, "it is refused", func() bool {
+		w.until(2*time.Minute, "the clock is refused", func() bool {
 			var skew *clock.SkewError
 			return errors.As(n.proc().issue(1, 0), &skew)
 		})
 		if ahead := n.clock.ahead(); ahead < 400*time.Millisecond || ahead > 600*time.Millisecond {
-			t.Errorf("refused at %v", ahead)
+			t.Errorf("refused at an offset of %v, want 400 ms to 600 ms", ahead)
 		}
 		undisturbed(w.others(n), 10*time.Minute)
 		n.clock.drift(0)

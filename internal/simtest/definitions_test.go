@@ -46,11 +46,11 @@ func termsOf(spec *commandv1.SequenceSpec) terms {
 func (t terms) breaks(e *extent) string {
 	switch {
 	case e.steps != t.increment:
-		return fmt.Sprintf("in steps of %d, defined was %d", e.steps, t.increment)
+		return fmt.Sprintf("in steps of %d, want %d", e.steps, t.increment)
 	case e.lowest < t.least || e.highest > t.most:
-		return fmt.Sprintf("from %d to %d, defined was %d to %d", e.lowest, e.highest, t.least, t.most)
+		return fmt.Sprintf("from %d to %d, want %d to %d", e.lowest, e.highest, t.least, t.most)
 	case e.own && t.strict:
-		return "from a block of its own, and it was strict"
+		return "from its own block, although the sequence was strict"
 	}
 	return ""
 }
@@ -68,15 +68,15 @@ func (s *series) defined(generation uint64, spec *commandv1.SequenceSpec) {
 	defer s.mu.Unlock()
 	t := termsOf(spec)
 	if _, ok := s.asked[t]; !ok {
-		s.fault("%s became %+v, which nobody asked for", s.spec.GetName(), t)
+		s.fault("%s became %+v, which no client requested", s.spec.GetName(), t)
 	}
 	if before, ok := s.known[generation]; ok && before != t {
-		s.fault("%s was %+v in generation %d, and now is %+v", s.spec.GetName(), before, generation, t)
+		s.fault("%s was defined as %+v in generation %d, and then as %+v", s.spec.GetName(), before, generation, t)
 	}
 	s.known[generation] = t
 	for d, e := range s.editions {
 		if what := t.breaks(e); d.generation == generation && what != "" {
-			s.fault("%s gave numbers of %s in generation %d %s", e.by, s.spec.GetName(), generation, what)
+			s.fault("%s issued numbers of %s in generation %d %s", e.by, s.spec.GetName(), generation, what)
 		}
 	}
 }
@@ -86,7 +86,7 @@ func (s *series) defined(generation uint64, spec *commandv1.SequenceSpec) {
 func (s *series) judge(by string, own bool, n member.Numbering) {
 	first, last := n.First, n.Number(n.Count-1)
 	answer := &extent{by, first, min(first, last), max(first, last), n.Increment, own}
-	what := "as nobody asked for"
+	what := "that no client requested"
 	if t, ok := s.known[n.Generation]; ok {
 		what = t.breaks(answer)
 	} else {
@@ -102,7 +102,7 @@ func (s *series) judge(by string, own bool, n member.Numbering) {
 		what = fmt.Sprintf("out of step: %d and %d", all.some, first)
 	}
 	if what != "" {
-		s.fault("%s gave %+v of %s in generation %d %s", by, *answer, s.spec.GetName(), n.Generation, what)
+		s.fault("%s issued %+v of %s in generation %d %s", by, *answer, s.spec.GetName(), n.Generation, what)
 	}
 	if !ok {
 		s.editions[of] = answer
@@ -112,10 +112,10 @@ func (s *series) judge(by string, own bool, n member.Numbering) {
 	all.lowest, all.highest = min(all.lowest, answer.lowest), max(all.highest, answer.highest)
 }
 
-// idle names a kind of event that did not happen although it should have by the number of other events; "" if there is
-// none. A simulation shows nothing about events that do not happen.
+// idle names a kind of event that is missing although enough other events happened; "" if there is none. A simulation
+// shows nothing about missing events.
 func (n *numbers) idle() string {
-	const some, many = 500, 300 // numbers of answers and of changes
+	const some, many = 500, 300 // least answers and changes for a judgment
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var answers, repeated uint64
@@ -140,11 +140,11 @@ func (n *numbers) idle() string {
 	case changes < many:
 		return ""
 	case spent == 0:
-		return "no sequence came to its end"
+		return "no sequence was exhausted"
 	}
 	for kind, count := range made {
 		if count == 0 && (kind != changesMode || modal) {
-			return fmt.Sprintf("of all kinds of changes there were %v", made)
+			return fmt.Sprintf("the changes by kind are %v, want at least one of each", made)
 		}
 	}
 	return ""

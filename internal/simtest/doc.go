@@ -11,14 +11,14 @@
 // Every simulation ends with an audit: no ID was issued twice, each lies in a
 // window that the replicated state machine granted to the very process that
 // issued it, each process's IDs increased, and the observed clock was never
-// further ahead than a clock may be wrong. No number of a sequence was issued
-// twice in a period, strict ones grew in real time over all members, repeated
+// further ahead than the allowed clock offset. No number of a sequence was issued
+// twice in a period, strict numbers grew in real time over all members, repeated
 // requests got the same answer, and after a change no member issued numbers of
-// before (numbers). Each number kept to the steps, the bounds and the mode that the
-// sequence had in its generation, which are changed under load (definitions). A
-// simulation in which too little of that happened fails as well.
+// an earlier generation (numbers). Each number kept to the steps, the bounds and
+// the mode of the sequence in its generation; clients change them under load
+// (definitions). A simulation with too few of these events fails as well.
 //
 // Faults are drawn from a seed. SNOWRAFT_SIM_SEED sets it, SNOWRAFT_SIM_HOURS
 // makes the hour of partitions longer, and SNOWRAFT_SIM_LOG=debug, info or warn
-// prints what the members log.
+// prints the members' logs.
 package simtest

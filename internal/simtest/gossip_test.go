@@ -87,8 +87,8 @@ func (g *gossipPort) StreamCh() <-chan net.Conn           { return g.streams }
 func (g *gossipPort) Shutdown() error                     { return nil }
 
 // gossipConn is one end of a stream. As with TCP, a write does not wait for the
-// reader. After a loss nothing arrives anymore, not even
-// the end, and readers wait for their deadlines.
+// reader. After a loss, nothing more arrives, not even the end of the stream, and
+// readers wait for their deadlines.
 type gossipConn struct {
 	net.Conn
 	net      *network

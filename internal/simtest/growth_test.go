@@ -38,12 +38,12 @@ func TestLogAndSnapshotsStayBounded(t *testing.T) {
 			t.Logf("%s after %d commands: %d entries of %d bytes, snapshots of %d bytes", n.name, n.proc().member.Node().CommitIndex(), entries, log, snapshots)
 			// The limit includes the entries kept behind a snapshot, and the entries until the next one.
 			if entries > 2048+4096 || log > 1<<20 || snapshots > 1<<20 {
-				t.Errorf("%s holds too much", n.name)
+				t.Errorf("%s holds %d entries of %d bytes and snapshots of %d bytes, above a limit", n.name, entries, log, snapshots)
 			}
 		}
 		t.Logf("at most %d entries at any time", most)
 		if most > 3*4096 {
-			t.Errorf("%d entries", most)
+			t.Errorf("at most %d entries at any time, want at most %d", most, 3*4096)
 		}
 	})
 }
@@ -74,7 +74,7 @@ func TestSnapshotOfManyGrantsStaysBounded(t *testing.T) {
 		p.proc().member.State().View(func(s *fsm.State) { used = len(s.Workers(w.layout.Name, 0, 1<<20)) })
 		t.Logf("after %d grants on %d workers: snapshots of %d bytes", total, used, size)
 		if size > 4<<20 {
-			t.Errorf("snapshots of %d bytes", size)
+			t.Errorf("snapshots of %d bytes, want at most %d", size, 4<<20)
 		}
 	})
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 )
 
-// scarce is a cluster in which all faults with workers happen
-// soon: four workers for four members, short windows, and many snapshots.
+// scarce is a cluster in which all faults of workers happen soon. It has four
+// workers for four members, short windows, and many snapshots.
 var scarce = options{
 	layout: few(2), maxWindow: 3 * time.Second,
 	timing: cluster.Timing{SnapshotThreshold: 16}, sequences: ofAllKinds(),
@@ -19,8 +19,8 @@ func TestHavoc(t *testing.T) {
 	simulate(t, scarce, func(w *world) { w.havoc(60) })
 }
 
-// In addition, one clock at a time is very wrong. Between two wrong clocks the members
-// forget the time of the first one: answers count for 30 s.
+// In addition to other faults, one clock at a time is off by seconds or an hour. Between two such
+// clocks, the members forget the readings of the first, because a reading counts for 30 s.
 func TestHavocWithAWrongClock(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{members: 5, maxWindow: 5 * time.Second, sequences: ofAllKinds(), pace: 300 * time.Millisecond}, func(w *world) {
@@ -64,7 +64,7 @@ func (w *world) havoc(rounds int) {
 	w.Logf("all issued again within %v", slowest)
 }
 
-// mishap causes one fault of the first kinds.
+// mishap causes one fault. kinds limits the choice to the first kinds.
 func (w *world) mishap(kinds int) {
 	n := w.nodes[w.rng.IntN(len(w.nodes))]
 	running := n.proc() != nil

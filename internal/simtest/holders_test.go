@@ -105,7 +105,7 @@ func TestAThousandHolders(t *testing.T) {
 	const count = 1000
 	simulate(t, options{idle: true}, func(w *world) {
 		h := w.open(count)
-		w.until(recovery, "all hold a worker", func() bool { return h.ready() == count })
+		w.until(recovery, "all holders have a worker", func() bool { return h.ready() == count })
 		w.pass(warm)
 
 		const minutes = 20
@@ -117,12 +117,12 @@ func TestAThousandHolders(t *testing.T) {
 			busiest = max(busiest, w.commands()-before)
 		}
 		rate := float64(w.commands()-committed) / (minutes * 60)
-		t.Logf("%d holders: %.2f commands a second, %.2f in the busiest minute", count, rate, float64(busiest)/60)
+		t.Logf("%d holders: %.2f commands per second, %.2f in the busiest minute", count, rate, float64(busiest)/60)
 		if rate > 5 || busiest > 5*60 {
-			t.Errorf("%.2f commands a second, %d in the busiest minute", rate, busiest)
+			t.Errorf("%.2f commands per second, %d in the busiest minute; want at most 5 per second", rate, busiest)
 		}
 		if ready := h.ready(); ready != count {
-			t.Errorf("%d of %d are ready", ready, count)
+			t.Errorf("%d of %d holders are ready", ready, count)
 		}
 		if err := h.close(); err != nil {
 			t.Error(err)

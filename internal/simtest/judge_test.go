@@ -24,22 +24,22 @@ func TestDefinitionsAreJudged(t *testing.T) {
 		want string // "": no fault
 	}{
 		"as defined": {func(s *series) { s.give("m", asked{own: true}, answer(2, 10, 3, 31)) }, ""},
-		"above":      {func(s *series) { s.give("m", asked{}, answer(2, 10, 3, 32)) }, "defined was 1 to 100"},
-		"below":      {func(s *series) { s.give("m", asked{}, answer(2, -2, 3, 2)) }, "defined was 1 to 100"},
-		"steps":      {func(s *series) { s.give("m", asked{}, answer(2, 10, 1, 2)) }, "in steps of 1, defined was 3"},
+		"above":      {func(s *series) { s.give("m", asked{}, answer(2, 10, 3, 32)) }, "want 1 to 100"},
+		"below":      {func(s *series) { s.give("m", asked{}, answer(2, -2, 3, 2)) }, "want 1 to 100"},
+		"steps":      {func(s *series) { s.give("m", asked{}, answer(2, 10, 1, 2)) }, "in steps of 1, want 3"},
 		"step":       {func(s *series) { s.give("m", asked{}, answer(2, 10, 3, 2)); s.give("m", asked{}, answer(2, 17, 3, 1)) }, "out of step"},
-		"own":        {func(s *series) { s.give("m", asked{own: true}, answer(3, 10, 3, 1)) }, "it was strict"},
+		"own":        {func(s *series) { s.give("m", asked{own: true}, answer(3, 10, 3, 1)) }, "the sequence was strict"},
 		"strict": {func(s *series) {
 			s.give("m", asked{own: true}, answer(2, 10, 3, 2))
 			s.give("m", s.askModal(), answer(3, 7, 3, 1))
 		}, "which is strict"},
-		"not asked for": {func(s *series) { s.give("m", asked{}, answer(4, 10, 2, 1)) }, "as nobody asked for"},
+		"not requested": {func(s *series) { s.give("m", asked{}, answer(4, 10, 2, 1)) }, "that no client requested"},
 		"in doubt":      {func(s *series) { s.give("m", asked{}, answer(4, 10, 3, 1)) }, ""},
-		"no doubt left": {func(s *series) { s.give("m", asked{}, answer(4, 500, 1, 1)); s.defined(4, threes) }, "defined was 3"},
+		"no doubt left": {func(s *series) { s.give("m", asked{}, answer(4, 500, 1, 1)); s.defined(4, threes) }, "want 3"},
 		"defined otherwise": {func(s *series) {
 			s.defined(4, like(threes, func(s *commandv1.SequenceSpec) { s.Max = math.MaxInt64 }))
-		}, "which nobody asked for"},
-		"defined again": {func(s *series) { s.defined(2, toStrict) }, "and now is"},
+		}, "which no client requested"},
+		"defined again": {func(s *series) { s.defined(2, toStrict) }, "and then as"},
 	} {
 		var faults []string
 		s := newNumbers(func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }).
@@ -51,7 +51,7 @@ func TestDefinitionsAreJudged(t *testing.T) {
 		s.defined(3, toStrict)
 		c.do(s)
 		if all := strings.Join(faults, "; "); (c.want == "") != (all == "") || !strings.Contains(all, c.want) {
-			t.Errorf("%s: %q, expected %q", name, all, c.want)
+			t.Errorf("%s: faults = %q, want %q", name, all, c.want)
 		}
 	}
 }

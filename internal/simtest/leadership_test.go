@@ -28,7 +28,7 @@ func TestTransfersUnderLoad(t *testing.T) {
 			leader, err := from.proc().member.Node().TransferLeadership(ctx, to.name)
 			cancel()
 			if err == nil && leader.Name != to.name {
-				t.Errorf("%s leads, not %s", leader.Name, to.name)
+				t.Errorf("%s leads, want %s", leader.Name, to.name)
 			}
 			if err == nil && to != from {
 				moved++
@@ -37,12 +37,12 @@ func TestTransfersUnderLoad(t *testing.T) {
 		}
 		t.Logf("leadership moved %d times", moved)
 		if moved < 50 {
-			t.Errorf("leadership moved %d times only", moved)
+			t.Errorf("leadership moved %d times, want at least 50", moved)
 		}
 	})
 }
 
-// ask is the only request of a holder, for a worker.
+// ask is a holder's only request, which is for a worker, and the answer.
 type ask struct {
 	holder string
 	grant  allocator.Grant
@@ -66,7 +66,7 @@ func (w *world) acquire(n *node, holder string, limit time.Duration) ask {
 	return a
 }
 
-// hasGrant looks for a holder among the workers' last grants.
+// hasGrant reports whether a holder has one of the workers' last grants.
 func hasGrant(s *fsm.State, layout, holder string) bool {
 	return slices.ContainsFunc(s.Workers(layout, 0, 1<<20), func(r fsm.WorkerRecord) bool { return r.Holder == holder })
 }
@@ -81,17 +81,17 @@ func TestStaleLeaderCannotGrant(t *testing.T) {
 			w.net.part([]*node{stale}, w.others(stale), raftPlane)
 			w.pass(w.between(0, 500*time.Millisecond)) // the stale leader may not have noticed yet
 			if err := stale.proc().member.Node().Verify(w.Context(), term); err == nil {
-				t.Error("a leader that is cut off was confirmed")
+				t.Error("Verify() confirmed an isolated leader")
 			}
 			a := w.acquire(stale, fmt.Sprintf("stale-%d", i), 3*time.Second)
 			if a.err == nil {
-				t.Fatalf("a leader that is cut off granted %+v", a.grant)
+				t.Fatalf("an isolated leader granted %+v", a.grant)
 			}
 			w.net.heal()
 			w.untilAllIssue(recovery)
 			w.leader().proc().member.State().View(func(s *fsm.State) {
 				if hasGrant(s, w.layout.Name, a.holder) {
-					t.Errorf("what a leader that was cut off was asked for is granted now (%v)", a.err)
+					t.Errorf("the state has a grant that an isolated leader refused with %v", a.err)
 				}
 			})
 		}
@@ -134,16 +134,16 @@ func (w *world) staleLeaders(rounds int) {
 		w.untilAllIssue(recovery)
 		// While raft waits for a lost answer, all transfers to that member fail.
 		w.pass(transportTimeout + time.Second)
-		w.until(recovery, "it leads again", func() bool { // resumes after the numbers of other leaders
+		w.until(recovery, "the stale leader leads again", func() bool { // resumes after the numbers of other leaders
 			if l := w.leader(); l != stale {
 				_, _ = l.proc().member.Node().TransferLeadership(w.Context(), stale.name)
 			}
 			return stale.proc().askOne("s") == nil
 		})
 	}
-	w.Logf("%d requests were refused by leaders that had been replaced", refused.Load())
+	w.Logf("replaced leaders refused %d requests", refused.Load())
 	if refused.Load() < int64(rounds) {
-		w.Errorf("only %d requests came to leaders that had been replaced", refused.Load())
+		w.Errorf("replaced leaders refused %d requests, want at least %d", refused.Load(), rounds)
 	}
 }
 
@@ -165,7 +165,7 @@ func (w *world) freshLeaders(rounds int) {
 		from := w.leader()
 		to := w.others(from)[0]
 		r := s.open(fmt.Sprint("request-", i), 10) // the last request that goes through the log
-		w.until(recovery, "it gives more than it had in memory", func() bool {
+		w.until(recovery, "the leader issues more numbers than it had in memory", func() bool {
 			n, err := from.proc().member.NextAtLeader(w.Context(), "s", r.count, r.id)
 			if err == nil {
 				s.answered(from.name, r, n)
@@ -187,7 +187,7 @@ func (w *world) freshLeaders(rounds int) {
 	}
 	w.Logf("%d of %d leaders answered", answered, rounds)
 	if answered < rounds/2 {
-		w.Errorf("only %d leaders answered", answered)
+		w.Errorf("%d of %d leaders answered, want at least half", answered, rounds)
 	}
 }
 
@@ -209,7 +209,7 @@ func TestOutcomesUnderPartitions(t *testing.T) {
 					}
 					running.Go(func() {
 						a := w.acquire(n, fmt.Sprintf("%s-%d", n.name, i), 2*time.Second)
-						if !errors.Is(a.err, cluster.ErrNotLeader) || i%20 == 0 { // most followers' answers
+						if !errors.Is(a.err, cluster.ErrNotLeader) || i%20 == 0 { // 1 in 20 of the followers' refusals is enough
 							mu.Lock()
 							asks = append(asks, a)
 							mu.Unlock()
@@ -259,12 +259,12 @@ func (w *world) judge(asks []ask) {
 		case a.err == nil:
 			yes++
 			if !is || r.Token != a.grant.Token {
-				w.Errorf("%s was told %+v, the state has %+v", a.holder, a.grant, r)
+				w.Errorf("%s got %+v, the state has %+v", a.holder, a.grant, r)
 			}
 		case errors.Is(a.err, cluster.ErrNotLeader), errors.Is(a.err, cluster.ErrClosed), errors.As(a.err, &skew):
 			no++
 			if is {
-				w.Errorf("%s was told that nothing was done (%v), the state has %+v", a.holder, a.err, r)
+				w.Errorf("%s was refused with %v, the state has %+v", a.holder, a.err, r)
 			}
 		case errors.Is(a.err, cluster.ErrUnknownOutcome):
 			if is {
@@ -273,12 +273,12 @@ func (w *world) judge(asks []ask) {
 				lost++
 			}
 		default:
-			w.Errorf("%s was told %v", a.holder, a.err)
+			w.Errorf("%s got an unexpected error: %v", a.holder, a.err)
 		}
 	}
 	w.Logf("granted %d, refused %d, unknown and committed %d, unknown and lost %d, workers used %d", yes, no, committed, lost, all)
 	if yes == 0 || no == 0 || committed == 0 || lost == 0 {
-		w.Error("not all outcomes came up")
+		w.Error("an outcome did not occur")
 	}
 }
 
@@ -305,7 +305,7 @@ func TestReplicasAreComparedSoonAfterAnElection(t *testing.T) {
 }
 
 // The error of a failed transfer reports whether leadership may still change.
-func TestTransfersThatFail(t *testing.T) {
+func TestFailedTransferErrors(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{members: 5, idle: true}, func(w *world) {
 		leader := w.leader()
@@ -321,10 +321,10 @@ func TestTransfersThatFail(t *testing.T) {
 		go func() { began <- transfer(deaf.name) }()
 		w.pass(50 * time.Millisecond)
 		if err := transfer(w.others(leader)[1].name); !errors.Is(err, cluster.ErrNotLeader) {
-			t.Errorf("while another one goes on: %v", err)
+			t.Errorf("transfer during another one = %v, want an ErrNotLeader", err)
 		}
 		if err := <-began; !errors.Is(err, cluster.ErrUnknownOutcome) {
-			t.Errorf("to a member that does not learn of it: %v", err)
+			t.Errorf("transfer to an unreachable member = %v, want an ErrUnknownOutcome", err)
 		}
 		w.net.heal()
 		w.untilAllIssue(recovery)
@@ -337,7 +337,7 @@ func TestTransfersThatFail(t *testing.T) {
 			return slices.ContainsFunc(leader.proc().member.Node().Members(), func(m cluster.Member) bool { return !m.Alive })
 		})
 		if err := transfer(dead.name); !errors.Is(err, cluster.ErrNotAlive) {
-			t.Errorf("to a member that is down: %v", err)
+			t.Errorf("transfer to a stopped member = %v, want an ErrNotAlive", err)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package simtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ func (n *node) voters() (voters, nonvoters int) {
 // leader knows may be lost with the leader.
 func (w *world) untilVoters(want int) {
 	w.Helper()
-	w.until(30*time.Second, "the voters are as many as expected", func() bool {
+	w.until(30*time.Second, fmt.Sprintf("all members have %d voters", want), func() bool {
 		for _, n := range w.live() {
 			if voters, nonvoters := n.voters(); voters != want || nonvoters != 0 {
 				return false
@@ -41,21 +42,21 @@ func (w *world) untilVoters(want int) {
 func TestMembersAreAddedUnderLoad(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{timing: eager}, func(w *world) {
-		w.commit(4000) // so that a new member needs a snapshot
+		w.commit(4000) // more than the log keeps, which makes a new member need a snapshot
 		w.pass(time.Minute)
 		for size := 4; size <= 5; size++ {
 			n := w.addNode(0).start()
-			w.until(recovery, "it is a nonvoter", func() bool { _, nonvoters := w.voters(); return nonvoters == 1 })
+			w.until(recovery, "the new member is a nonvoter", func() bool { _, nonvoters := w.voters(); return nonvoters == 1 })
 			w.untilIssue(recovery, n)
 			if _, voter := n.proc().member.Node().IsMember(); voter {
-				t.Error("it votes before it was stable for a while")
+				t.Error("the new member votes before it was stable for a while")
 			}
 			w.untilVoters(size)
 			if n.installed.Load() == 0 {
-				t.Error("it did not get a snapshot")
+				t.Error("the new member got no snapshot")
 			}
 		}
-		// Five voters stand the loss of two.
+		// Five voters tolerate the loss of two.
 		w.leader().crash()
 		w.leader().crash()
 		undisturbed(w.live(), time.Minute)
@@ -64,16 +65,16 @@ func TestMembersAreAddedUnderLoad(t *testing.T) {
 	})
 }
 
-func TestNonvoterThatRaftDoesNotReachIsNotPromoted(t *testing.T) {
+func TestNonvoterWithoutReplicationIsNotPromoted(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{}, func(w *world) {
 		n := w.addNode(0)
 		w.net.part([]*node{n}, w.live(), raftPlane)
 		n.start()
-		w.until(recovery, "it is a nonvoter", func() bool { _, nonvoters := w.voters(); return nonvoters == 1 })
+		w.until(recovery, "the new member is a nonvoter", func() bool { _, nonvoters := w.voters(); return nonvoters == 1 })
 		w.pass(5 * time.Minute)
 		if voters, _ := w.voters(); voters != 3 {
-			t.Errorf("%d voters", voters)
+			t.Errorf("%d voters, want 3", voters)
 		}
 		w.net.heal()
 		w.untilVoters(4)
@@ -89,7 +90,7 @@ func TestRemovalOfTheLeader(t *testing.T) {
 		w.pass(time.Minute)
 		gone := w.leader()
 		id := gone.proc().member.Node().ID()
-		w.until(recovery, "it is removed", func() bool {
+		w.until(recovery, "the leader is removed", func() bool {
 			ctx, cancel := context.WithTimeout(w.Context(), 5*time.Second)
 			defer cancel()
 			raft := w.leader().proc().member.Node()
@@ -99,10 +100,10 @@ func TestRemovalOfTheLeader(t *testing.T) {
 			}
 			return err == nil
 		})
-		// The removed member searches members every 10 s, and queries them while it knows no leader.
-		w.until(2*recovery, "it notices", func() bool { return gone.failed() != nil })
+		// The removed member searches for members every 10 s, and queries them while it knows no leader.
+		w.until(2*recovery, "the removed member notices", func() bool { return gone.failed() != nil })
 		if err := gone.failed(); !errors.Is(err, cluster.ErrRemoved) {
-			t.Errorf("it failed with %v", err)
+			t.Errorf("the removed member failed with %v, want an ErrRemoved", err)
 		}
 		undisturbed(w.live(), time.Minute)
 
@@ -112,11 +113,11 @@ func TestRemovalOfTheLeader(t *testing.T) {
 		gone.start()
 		undisturbed(w.others(gone), time.Minute)
 		if now := w.leader().proc().member.Node().Term(); now != term {
-			t.Errorf("the term went from %d to %d", term, now)
+			t.Errorf("the term changed from %d to %d", term, now)
 		}
 		w.untilVoters(2)
 		if gone.proc() != nil {
-			t.Errorf("it still runs: %v", gone.proc().member.Ready())
+			t.Errorf("the removed member still runs: %v", gone.proc().member.Ready())
 		}
 	})
 }

@@ -73,7 +73,7 @@ func (n *network) part(a, b []*node, on ...plane) {
 	n.block(b, a, on...)
 }
 
-// lose makes a share of messages get lost at random.
+// lose drops a share of messages at random.
 func (n *network) lose(share float64, on ...plane) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -100,7 +100,7 @@ func (n *network) refuses(from, to *process) bool {
 	return n.walls[link{raftPlane, from.node, to.node}]
 }
 
-// connects reports whether the way from one node to another is open on the Raft plane.
+// connects reports whether the Raft plane is open between two nodes in both directions.
 func (n *network) connects(from, to *node) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -117,7 +117,7 @@ func (n *network) heal() {
 }
 
 // passes reports whether a message from a process to another arrives. Messages that a
-// process sends after its end never arrive.
+// process sends after it ended never arrive.
 func (n *network) passes(p plane, from, to *process) bool {
 	if from.dead.Load() || to.dead.Load() {
 		return false
@@ -134,7 +134,7 @@ func (n *network) latency(p plane) time.Duration {
 	return 1 + rand.N(n.delay[p])
 }
 
-// at finds the node with an address.
+// at returns the node with an address.
 func (n *network) at(address string) *node {
 	n.mu.Lock()
 	defer n.mu.Unlock()

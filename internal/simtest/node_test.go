@@ -26,9 +26,9 @@ type node struct {
 	current atomic.Pointer[process] // nil while no process runs
 	dark    atomic.Bool             // the machine has no power
 
-	mu      sync.Mutex // guards what follows, and starting against ending
+	mu      sync.Mutex // guards the fields below, and the start of a process against its end
 	disk    *disk
-	dir     string // of the node's identity
+	dir     string // directory of the node's identity
 	failure error  // reason of the last failed process
 }
 
@@ -59,7 +59,7 @@ func (n *node) apiAddress() string    { return n.ip().String() + ":7700" }
 func (n *node) raftAddress() string   { return n.ip().String() + ":7702" }
 func (n *node) gossipAddress() string { return fmt.Sprintf("%v:%d", n.ip(), gossipPortNumber) }
 
-// proc is the process that runs on a node; nil if none does.
+// proc returns the process that runs on a node, or nil.
 func (n *node) proc() *process {
 	if n == nil {
 		return nil
@@ -67,13 +67,13 @@ func (n *node) proc() *process {
 	return n.current.Load()
 }
 
-// start starts a process with what is on the disk.
+// start starts a process on the content of the disk.
 func (n *node) start() *node {
 	n.Helper()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.proc() != nil {
-		n.Fatalf("%s runs already", n.name)
+		n.Fatalf("%s is already running", n.name)
 	}
 	n.dark.Store(false)
 	if _, err := newProcess(n); err != nil {
@@ -113,7 +113,7 @@ func (n *node) kill(p *process) {
 	if !n.current.CompareAndSwap(p, nil) {
 		return
 	}
-	p.dead.Store(true) // before the copies: what is written from here on is not acknowledged
+	p.dead.Store(true) // before the copies; later writes are not acknowledged
 	n.disk = n.disk.clone()
 	n.dir = n.copyDir()
 	n.ending.Go(func() {
@@ -128,7 +128,7 @@ func (n *node) kill(p *process) {
 	})
 }
 
-// copyDir copies the identity; the dying process still holds the lock on its own.
+// copyDir copies the identity, because the dying process still holds the lock on its own directory.
 func (n *node) copyDir() string {
 	dir := n.newDir()
 	raw, err := os.ReadFile(filepath.Join(n.dir, "member.json"))
@@ -149,7 +149,7 @@ func (n *node) newDir() string {
 	return dir
 }
 
-// failed returns the reason of the last process that had to stop.
+// failed returns the reason for which the last process halted, or nil.
 func (n *node) failed() error {
 	n.mu.Lock()
 	defer n.mu.Unlock()

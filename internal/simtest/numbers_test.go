@@ -22,7 +22,7 @@ type numbers struct {
 
 	mu     sync.Mutex
 	series map[string]*series
-	count  uint64 // numbers
+	count  uint64 // issued numbers
 }
 
 // series records the issued numbers of one sequence.
@@ -30,15 +30,15 @@ type series struct {
 	*numbers
 	rules
 	definitions
-	given    map[stretch]uint64  // which numbers, 64 to a word
-	lowest   map[int32]int64     // by period: how far after its start the first number is
-	texts    map[string]struct{} // of the first numbers of answers
-	newest   position            // of a strict one: the latest that an answer which has arrived has
-	changing int                 // changes that were begun
-	made     [changeKinds]int    // that were made
-	spent    int                 // requests that there were too few numbers for
-	changed  uint64              // the generation that everybody issues at least
-	requests []*request          // those with an ID, by age
+	given    map[stretch]uint64  // issued numbers, one bit per number
+	lowest   map[int32]int64     // distance of the lowest number from the start, by period
+	texts    map[string]struct{} // texts of the answers' first numbers
+	newest   position            // latest position in an answer; only for strict sequences and changing modes
+	changing int                 // changes begun
+	made     [changeKinds]int    // changes made
+	spent    int                 // requests refused for lack of numbers
+	changed  uint64              // lowest generation that a member may still issue
+	requests []*request          // requests with an ID, oldest first
 	answers  uint64
 	repeated uint64 // answers to requests that had been answered before
 }
@@ -46,23 +46,23 @@ type series struct {
 // rules are the specification of a sequence and the assumptions of its audit.
 type rules struct {
 	spec    *commandv1.SequenceSpec
-	changes bool // it is changed now and then
-	forced  bool // and then forced to repeat numbers
-	modes   bool // and then in its mode as well
+	changes bool // clients change the sequence now and then
+	forced  bool // changes are forced and may repeat numbers
+	modes   bool // changes include the mode
 }
 
 func (r *rules) strict() bool {
 	return r.spec.GetMode() == commandv1.SequenceMode_SEQUENCE_MODE_STRICT
 }
 
-// stretch is 64 numbers: those with one quotient by 64.
+// stretch identifies 64 numbers by their quotient by 64.
 type stretch struct {
 	era    uint64
 	period int32
 	at     int64
 }
 
-// position is a place in a series; what comes later is greater.
+// position is a place in a series. A later place compares greater.
 type position struct {
 	known  bool
 	era    uint64 // no number may repeat within an era, except in another period
@@ -86,7 +86,7 @@ func (p position) compare(q position) int {
 type request struct {
 	id        string
 	count     uint64
-	first     asked // when it was sent first
+	first     asked // state at the first attempt
 	answer    *member.Numbering
 	forgotten bool // the clocks were set: the cluster may have forgotten the answer
 }
@@ -94,12 +94,12 @@ type request struct {
 // asked is the state of the audit at the time of a request.
 type asked struct {
 	begun   time.Time
-	after   position // what it is answered comes later
-	changed uint64   // and is of this generation at least
-	changes int
-	own     bool // the member itself is asked, whoever leads
+	after   position // position before every valid answer
+	changed uint64   // lowest generation of a valid answer
+	changes int      // changes begun
+	own     bool     // the called member issues the numbers, whether or not it leads
 
-	strictly position // it comes later than this if it is strict
+	strictly position // position before every valid answer with strict numbers
 }
 
 func newNumbers(fault func(string, ...any)) *numbers {
@@ -135,9 +135,9 @@ func (s *series) askOwn(seen position) asked {
 	return a
 }
 
-// askModal requests numbers of a sequence that was said to be strict, and may not be anymore.
-// All numbers of later generations come after those of earlier ones, and strict ones after all
-// that were given before they were requested.
+// askModal is ask for numbers of a sequence whose mode changes. All numbers of a later generation
+// come after those of an earlier one. Strict numbers come after all numbers that were issued
+// before the request.
 func (s *series) askModal() asked {
 	a := s.ask(position{})
 	s.mu.Lock()
@@ -153,14 +153,14 @@ func (s *series) give(by string, a asked, n member.Numbering) position {
 	first, last := s.position(n, 0), s.position(n, n.Count-1)
 	name := s.spec.GetName()
 	if first.compare(a.after) <= 0 || last.compare(first) < 0 {
-		s.fault("%s gave %v to %v of %s to who asked after %v was given", by, first, last, name, a.after)
+		s.fault("%s issued %v to %v of %s, requested after %v was issued", by, first, last, name, a.after)
 	}
 	if t, ok := s.known[n.Generation]; ok && t.strict && first.compare(a.strictly) <= 0 {
-		s.fault("%s gave %v to %v of %s, which is strict, to who asked after %v was given", by, first, last, name, a.strictly)
+		s.fault("%s issued %v to %v of %s, which is strict, requested after %v was issued", by, first, last, name, a.strictly)
 	}
 	s.judge(by, a.own, n)
 	if n.Generation < a.changed {
-		s.fault("%s gave %v of %s of generation %d, and it had been changed to %d", by, first, name, n.Generation, a.changed)
+		s.fault("%s issued %v of %s of generation %d after the change to %d", by, first, name, n.Generation, a.changed)
 	}
 	for i := range n.Count {
 		s.take(by, s.position(n, i).era, n.Period, n.Number(i))
@@ -183,15 +183,15 @@ func (s *series) give(by string, a asked, n member.Numbering) position {
 func (s *series) take(by string, era uint64, period int32, number int64) {
 	at, bit := stretch{era, period, number >> 6}, uint64(1)<<(number&63)
 	if s.given[at]&bit != 0 {
-		s.fault("%s gave %d of %s in period %d, which was given before", by, number, s.spec.GetName(), period)
+		s.fault("%s issued %d of %s in period %d, which was issued before", by, number, s.spec.GetName(), period)
 	}
 	s.given[at] |= bit
 	if increment := s.spec.GetIncrement(); (number-s.spec.GetStart())%increment != 0 && !s.changes {
-		s.fault("%s gave %d of %s, which is not in steps of %d from %d", by, number, s.spec.GetName(), increment, s.spec.GetStart())
+		s.fault("%s issued %d of %s, which is not in steps of %d from %d", by, number, s.spec.GetName(), increment, s.spec.GetStart())
 	}
 }
 
-// position of an answer's number with an index.
+// position returns the position of an answer's number with an index.
 func (s *series) position(n member.Numbering, index uint64) position {
 	p := position{known: true, period: n.Period, number: s.direct(n.Number(index))}
 	if s.forced {
@@ -219,7 +219,7 @@ func (s *series) text(by string, n member.Numbering) {
 	}
 	text := string(n.Append(nil, 0))
 	if _, again := s.texts[text]; again {
-		s.fault("%s gave the text %s of %s, which was given before", by, text, s.spec.GetName())
+		s.fault("%s issued the text %s of %s, which was issued before", by, text, s.spec.GetName())
 	}
 	s.texts[text] = struct{}{}
 }
@@ -233,26 +233,28 @@ func (s *series) told(by string, a asked, last int64, ok bool) {
 		return // a changed sequence can lack a last number
 	}
 	if p.compare(a.after) < 0 {
-		s.fault("%s was told that the last number of %s is %v, and %v had been given", by, s.spec.GetName(), p, a.after)
+		s.fault("%s got %v as the last number of %s after %v was issued", by, p, s.spec.GetName(), a.after)
 	}
 	if p.compare(s.newest) > 0 {
 		s.newest = p
 	}
 }
 
-// change notes that a change begins, make that it was made, and done that everybody knows of it.
+// change records that a change begins.
 func (s *series) change() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changing++
 }
 
+// make records that a change of a kind was made.
 func (s *series) make(kind int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.made[kind]++
 }
 
+// done records that all members know a generation.
 func (s *series) done(generation uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -312,7 +314,7 @@ func (s *series) answered(by string, r *request, n member.Numbering) {
 	}
 	if before.First != n.First || before.Count != n.Count || before.Increment != n.Increment || before.Period != n.Period ||
 		string(before.Append(nil, 0)) != string(n.Append(nil, 0)) {
-		s.fault("%s answered request %s with %+v, before it was %+v", by, r.id, n, *before)
+		s.fault("%s answered request %s with %+v, and earlier with %+v", by, r.id, n, *before)
 	}
 }
 

@@ -38,7 +38,7 @@ func TestHourOfPartitions(t *testing.T) {
 func (w *world) partitions(span time.Duration) {
 	faults, slowest := 0, time.Duration(0)
 	for end := time.Now().Add(span); time.Now().Before(end); {
-		for range 1 + w.rng.IntN(3) { // one after the other or on top of each other
+		for range 1 + w.rng.IntN(3) { // one after the other or at the same time
 			w.partition()
 			faults++
 			w.pass(w.between(time.Second, 40*time.Second))
@@ -55,7 +55,7 @@ func (w *world) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(w.rng.Int64N(int64(high-low)+1))
 }
 
-// partition makes one fault of the network, drawn at random.
+// partition causes a random fault of the network.
 func (w *world) partition() {
 	nodes := w.live()
 	w.rng.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
@@ -70,10 +70,10 @@ func (w *world) partition() {
 		what = "part all traffic"
 		w.net.part(few, rest, allPlanes...)
 	case 2:
-		what = "block all traffic one way"
+		what = "block all traffic from them"
 		w.net.block(few, rest, allPlanes...)
 	case 3:
-		what = "block all traffic one way, to them"
+		what = "block all traffic to them"
 		w.net.block(rest, few, allPlanes...)
 	case 4:
 		what = "part Raft only"
@@ -85,7 +85,7 @@ func (w *world) partition() {
 		what = "part calls only"
 		w.net.part(few, rest, apiPlane)
 	case 7:
-		what = "lose a part of everything"
+		what = "lose a share of the traffic of one kind"
 		w.net.lose(0.05+0.4*w.rng.Float64(), allPlanes[w.rng.IntN(3)])
 	}
 	names := ""

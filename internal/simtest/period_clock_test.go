@@ -11,8 +11,8 @@ import (
 	"github.com/snowraft/snowraft/internal/member"
 )
 
-// All members restart, and one whose clock is 36 h ahead leads before the others have told it the
-// time. It begins no period, neither for waiting callers nor for a new sequence.
+// All members restart. A member whose clock is 36 h ahead leads before it can compare its clock with
+// another. It begins no period, neither for waiting callers nor for a new sequence.
 func TestClockThatWasNotComparedBeginsNoPeriod(t *testing.T) {
 	t.Parallel()
 	o := autumn

@@ -20,28 +20,28 @@ import (
 // process is one start of a member, with a client that continuously requests IDs from it.
 type process struct {
 	*node
-	start  int // counts the starts of all nodes
+	start  int // number of this start among those of all nodes
 	member *member.Member
 	router *route.Router
 	raft   *raftPort
 	gossip *gossipPort
 
 	up   atomic.Pointer[member.Member] // member, once it is open
-	dead atomic.Bool                   // nothing that it sends arrives anymore
+	dead atomic.Bool                   // messages of the process no longer arrive
 	stop chan struct{}
-	done chan struct{} // client and watcher have ended
+	done chan struct{} // closed when run returns
 
-	issued  atomic.Int64 // when it last issued, in Unix nanoseconds
+	issued  atomic.Int64 // time of the last issue, Unix ns
 	last    atomic.Uint64
 	refused atomic.Pointer[error]
 
 	counting       atomic.Bool // clients of sequences run
 	clients        sync.WaitGroup
-	gave           [2]atomic.Int64 // as issued: when it gave numbers of relaxed and of strict sequences
+	gave           [2]atomic.Int64 // times of the last relaxed and the last strict numbers, Unix ns
 	refusedNumbers atomic.Pointer[error]
 }
 
-// newProcess starts a member; the node's lock is held.
+// newProcess starts a member. Requires n.mu.
 func newProcess(n *node) (*process, error) {
 	p := &process{node: n, stop: make(chan struct{}), done: make(chan struct{})}
 	p.start = n.audit.begin(n.name)
@@ -142,9 +142,9 @@ func (p *process) issue(count uint32, after uint64) error {
 		ranges, err = issuer.Take(ctx, nil, count, after)
 	}
 	if p.dead.Load() {
-		return errRefused // nobody got them
+		return errRefused // no client got the IDs
 	}
-	if !p.swap && p.lanes <= 1 { // lanes are in no order
+	if !p.swap && p.lanes <= 1 { // lanes issue without a common order
 		after = max(after, before)
 	}
 	p.audit.add(p, ranges, after)
@@ -156,7 +156,7 @@ func (p *process) issue(count uint32, after uint64) error {
 		p.refused.Store(&err)
 		p.audit.refuse()
 		if !expected(err) && !(errors.Is(err, allocator.ErrInvalidArgument) && ofWrongClock(floor)) {
-			p.audit.fault("%s refused in a way that it never should: %v", p.name, err)
+			p.audit.fault("%s refused with an unexpected error: %v", p.name, err)
 		}
 		return err
 	}

@@ -32,21 +32,21 @@ func TestLostQuorum(t *testing.T) {
 				began := time.Now()
 				w.goesOnUntil(survivor, lane.ServeUntil)
 				served := time.Since(began)
-				t.Logf("went on for %v", served.Round(time.Second))
-				// It was extended at half of 10 min, at the latest.
+				t.Logf("issued for %v", served.Round(time.Second))
+				// A lane extends a window of 10 min after 5 min at the latest.
 				if served < 4*time.Minute || served > 10*time.Minute {
-					t.Errorf("went on for %v", served)
+					t.Errorf("issued for %v, want 4 min to 10 min", served)
 				}
 
 				var ended *allocator.WindowEndedError
 				if err := survivor.proc().issue(1, 0); !errors.As(err, &ended) {
-					t.Errorf("refused with %T: %v", err, err)
+					t.Errorf("issue() = %T: %v, want a WindowEndedError", err, err)
 				} else if ended.Until.Sub(lane.ServeUntil).Abs() > time.Millisecond || ended.Cause == nil {
 					t.Errorf("refused with %+v, window until %v", ended, lane.ServeUntil)
 				}
 				w.pass(10 * time.Minute)
 				if err := survivor.proc().issue(1, 0); !errors.As(err, &ended) {
-					t.Errorf("10 min later refused with %v", err)
+					t.Errorf("issue() 10 min later = %v, want a WindowEndedError", err)
 				}
 
 				others[0].start()
@@ -87,7 +87,7 @@ func TestSoleVoterServesBesideDeadNonvoter(t *testing.T) {
 		w.addNode(0).start()
 		w.until(recovery, "there is a nonvoter", func() bool { _, nonvoters := w.voters(); return nonvoters == 1 })
 		w.crashAll()
-		voter.expect = 0 // other addresses are known now
+		voter.expect = 0 // 1 cannot be combined with seeds
 		voter.start()
 		w.untilIssue(recovery, voter)
 		if voters, nonvoters := voter.voters(); voters != 1 || nonvoters != 1 {

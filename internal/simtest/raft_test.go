@@ -14,19 +14,19 @@ import (
 // transportTimeout is the time that a message waits for an answer that does not come.
 const transportTimeout = 5 * time.Second
 
-// raftPort is a process's Raft transport: raft's own one in memory, behind
-// which the network decides. Requests and answers get lost separately.
+// raftPort is a process's Raft transport: Raft's own in-memory transport with
+// the faults of the network. Requests and answers get lost separately.
 type raftPort struct {
 	*raft.InmemTransport
 	net  *network
 	self *process
 
 	mu    sync.Mutex
-	known map[*process]func() // those that we shook hands with, and what closes the connection there
+	known map[*process]func() // functions that close the connection, by the process that answered the handshake
 }
 
 func newRaftPort(net *network, self *process) *raftPort {
-	// It waits ten times as long for some answers.
+	// The in-memory transport waits ten times as long for some answers.
 	_, inmem := raft.NewInmemTransportWithTimeout(raft.ServerAddress(self.node.raftAddress()), transportTimeout/10)
 	return &raftPort{InmemTransport: inmem, net: net, self: self, known: make(map[*process]func())}
 }
@@ -47,7 +47,7 @@ func (r *raftPort) call(target raft.ServerAddress, request func() error) error {
 	return r.carry(to, r.self)
 }
 
-// reach brings something to a process.
+// reach carries a request to a process.
 func (r *raftPort) reach(to *process) error {
 	if to == nil || to.opened() == nil || r.self.opened() == nil {
 		return errRefused
@@ -57,7 +57,7 @@ func (r *raftPort) reach(to *process) error {
 
 func (r *raftPort) carry(from, to *process) error {
 	if r.self.dead.Load() {
-		return errRefused // it wants to end, not to wait
+		return errRefused // an ending process must not wait
 	}
 	time.Sleep(r.net.latency(raftPlane))
 	if !r.net.passes(raftPlane, from, to) {
@@ -84,7 +84,7 @@ func (r *raftPort) greet(to *process) error {
 	return nil
 }
 
-// hangUp closes the connections to other processes, which learn of it unless the network is cut.
+// hangUp closes the connections to other processes. The others notice unless the network is cut.
 func (r *raftPort) hangUp() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,7 +172,7 @@ func (r *raftPort) AskTerm(ctx context.Context, _ raft.ServerID, address raft.Se
 	}
 }
 
-// AppendEntriesPipeline is what the product's transport answers too.
+// AppendEntriesPipeline returns the same error as the product's transport.
 func (r *raftPort) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.AppendPipeline, error) {
 	return nil, raft.ErrPipelineReplicationNotSupported
 }

@@ -27,7 +27,7 @@ func (w *world) removed(id string) bool {
 // remove removes a member. patience is the timeout of the first call.
 func (w *world) remove(id string, patience time.Duration) {
 	w.Helper()
-	w.until(recovery, "it is removed", func() bool {
+	w.until(recovery, "the member is removed", func() bool {
 		ctx, cancel := context.WithTimeout(w.Context(), patience)
 		defer cancel()
 		err := w.leader().proc().member.Node().Remove(ctx, id, false)
@@ -43,7 +43,7 @@ func TestRemovalOfFreshNonvoters(t *testing.T) {
 	simulate(t, options{idle: true}, func(w *world) {
 		for round := range 40 {
 			n := w.addNode(0).start()
-			w.until(recovery, "it is a nonvoter", func() bool { _, nonvoters := w.voters(); return nonvoters == 1 })
+			w.until(recovery, "the new member is a nonvoter", func() bool { _, nonvoters := w.voters(); return nonvoters == 1 })
 			id := n.proc().member.Node().ID()
 			w.pass(2*time.Second + time.Duration(w.rng.Int64N(int64(4*time.Second))))
 			patience := 5 * time.Second
@@ -55,7 +55,7 @@ func TestRemovalOfFreshNonvoters(t *testing.T) {
 				go func() { _, _ = leader.proc().member.Node().TransferLeadership(w.Context(), "") }()
 			}
 			w.remove(id, patience)
-			w.until(2*recovery, "all members know", func() bool { return n.proc() == nil && w.removed(id) })
+			w.until(2*recovery, "all members know of the removal", func() bool { return n.proc() == nil && w.removed(id) })
 			for range 100 { // longer than a promotion takes
 				w.pass(100 * time.Millisecond)
 				if !w.removed(id) {
@@ -87,7 +87,7 @@ func TestRemovedVoterIsTakenOut(t *testing.T) {
 		if _, err := leader.proc().member.Node().Propose(w.Context(), data); err != nil {
 			t.Fatal(err)
 		}
-		leader.crash() // the removed one has to vote for the other
+		leader.crash() // the removed voter has to vote for the new leader
 		w.until(recovery, "the removed voter is taken out", func() bool { return gone.proc() == nil })
 		leader.start()
 		w.untilVoters(2)

@@ -19,7 +19,7 @@ func (w *world) workersUsed() (used int) {
 	return used
 }
 
-// workersBounded checks that no start of a process used more workers than it has lanes.
+// workersBounded checks that the processes used at most one worker per lane and start.
 func (w *world) workersBounded() {
 	w.Helper()
 	used, lanes := w.workersUsed(), len(w.audit.starts)*max(1, w.lanes)
@@ -46,8 +46,8 @@ func TestCrashLoopOfOneMember(t *testing.T) {
 	})
 }
 
-// TestKilledMemberIssuesSoonAfterStart kills members for longer than a message to them is waited for, because the network of the
-// simulation is silent about a process that ends.
+// TestKilledMemberIssuesSoonAfterStart keeps killed members down for longer than a message waits for its answer, because the
+// simulated network does not report the end of a process.
 func TestKilledMemberIssuesSoonAfterStart(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{}, func(w *world) {
@@ -81,7 +81,7 @@ func TestCrashStormOfAllMembers(t *testing.T) {
 			}
 			w.pass(w.between(0, 3*time.Second))
 			w.startAll()
-			if w.rng.IntN(2) == 0 { // else they are struck again before they are well
+			if w.rng.IntN(2) == 0 { // otherwise the next crashes come before the recovery
 				slowest = max(slowest, w.untilAllIssue(recovery))
 			}
 			w.pass(w.between(0, 10*time.Second))
@@ -107,7 +107,7 @@ func TestGracefulRestarts(t *testing.T) {
 			}
 			w.pass(w.between(0, time.Second))
 			n.start()
-			// What was on the way to the process that ended is waited for, and nothing else sent.
+			// The others wait for answers of the stopped process, and send nothing else to the new one meanwhile.
 			w.untilIssue(transportTimeout+2*time.Second, n)
 			w.pass(w.between(0, 5*time.Second))
 		}
@@ -117,7 +117,7 @@ func TestGracefulRestarts(t *testing.T) {
 	})
 }
 
-// few is the default layout with so few workers that they run out.
+// few returns the default layout with a smaller worker field.
 func few(workerBits uint8) snowflake.Spec {
 	spec := snowflake.Default().Spec()
 	for i := range spec.Fields {
@@ -149,7 +149,7 @@ func TestWorkersRunOut(t *testing.T) {
 			wait := time.Until(out.RetryAt)
 			t.Logf("a worker is free in %v", wait.Round(time.Millisecond))
 			if wait < 0 || wait > 10*time.Minute {
-				t.Errorf("retry in %v", wait)
+				t.Errorf("RetryAt is in %v, want 0 to 10 min", wait)
 			}
 			w.untilIssue(wait+2*time.Second, n)
 		}
@@ -160,7 +160,7 @@ func TestWorkersRunOut(t *testing.T) {
 	})
 }
 
-// When all are shut down at once, whoever should take leadership over may be gone before it does.
+// When all members shut down at once, the next leader may be gone before it takes over leadership.
 func TestAllShutDownAtOnce(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{}, func(w *world) {
@@ -177,10 +177,10 @@ func TestAllShutDownAtOnce(t *testing.T) {
 			w.startAll()
 			w.untilAllIssue(recovery)
 		}
-		t.Logf("the slowest took %v", slowest)
-		// 5 s when the answer to giving a worker back is lost, 1 s for handing leadership over.
+		t.Logf("the slowest shutdown took %v", slowest)
+		// A lost answer to the release of a worker takes 5 s, the transfer of leadership 1 s.
 		if slowest > 6500*time.Millisecond {
-			t.Errorf("a shutdown took %v", slowest)
+			t.Errorf("the slowest shutdown took %v, want at most 6.5 s", slowest)
 		}
 	})
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/snowraft/snowraft/internal/member"
 )
 
-// A member whose replica is late in learning that a sequence became strict has its callers' numbers
-// issued by the leader.
+// A member whose replica does not show yet that a sequence became strict routes its callers' requests
+// to the leader.
 func TestLateReplicaRoutesStrictSequenceToLeader(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{idle: true}, func(w *world) {
@@ -42,7 +42,7 @@ func TestLateReplicaRoutesStrictSequenceToLeader(t *testing.T) {
 	})
 }
 
-// flip changes the mode of a sequence; only the leader can.
+// flip changes the mode of a sequence. p must lead.
 func (p *process) flip(ctx context.Context, name string, mode commandv1.SequenceMode) error {
 	_, err := p.member.UpdateSequence(ctx, name, member.Update{Edit: func(spec *commandv1.SequenceSpec) error {
 		spec.Mode = mode
@@ -51,7 +51,7 @@ func (p *process) flip(ctx context.Context, name string, mode commandv1.Sequence
 	return err
 }
 
-// No call at the leader is refused because a sequence became strict between the look at it and the
+// The leader refuses no call because a sequence became strict between the check of its mode and the
 // request for a block.
 func TestLeaderLooksAgainWhenSequenceBecomesStrict(t *testing.T) {
 	t.Parallel()
@@ -84,7 +84,7 @@ func TestLeaderLooksAgainWhenSequenceBecomesStrict(t *testing.T) {
 	})
 }
 
-// A caller that comes while no member leads is answered by the next leader.
+// The next leader answers a call that came while no member led.
 func TestCallsWaitForNextLeader(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{idle: true}, func(w *world) {

@@ -39,7 +39,7 @@ func like(spec *commandv1.SequenceSpec, set func(*commandv1.SequenceSpec)) *comm
 	return spec
 }
 
-// ofAllKinds returns sequences for simulations that do not test sequences.
+// ofAllKinds returns sequences for simulations of other faults than those of sequences.
 func ofAllKinds() []rules {
 	descending := func(s *commandv1.SequenceSpec) {
 		s.Start, s.Increment, s.Min, s.Max = -5, -3, math.MinInt64, 0
@@ -79,7 +79,7 @@ func (w *world) createSequences() {
 	w.stopChanging = w.change()
 }
 
-// count starts the clients of sequences: one each for relaxed and for strict ones.
+// count starts the clients of sequences: one for the relaxed sequences and one for the strict ones.
 func (p *process) count() {
 	if !p.counting.CompareAndSwap(false, true) {
 		return
@@ -199,7 +199,7 @@ func (p *process) next(ctx context.Context, s *series, count uint64, requestID s
 	return p.router.Next(ctx, s.spec.GetName(), count, requestID)
 }
 
-// timeout returns the context of one request, which ends with the process.
+// timeout returns a request's context, which ends with the process.
 func (p *process) timeout() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	go func() {
@@ -212,11 +212,11 @@ func (p *process) timeout() (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// answers reports whether a request was answered, to somebody who is there.
+// answers reports whether a request was answered to a client that still runs.
 func (p *process) answers(kind int, s *series, err error) bool {
 	switch {
 	case p.dead.Load():
-		return false // nobody got it
+		return false // no client got the answer
 	case err == nil:
 		if kind >= 0 {
 			p.gave[kind].Store(time.Now().UnixNano())
@@ -224,14 +224,14 @@ func (p *process) answers(kind int, s *series, err error) bool {
 		return true
 	}
 	p.refusedNumbers.Store(&err)
-	if !expectedOfSequences(err) || isUnknown(err) && !s.changes { // what is not changed exists all the time
-		p.audit.fault("%s refused numbers in a way that it never should: %v", p.name, err)
+	if !expectedOfSequences(err) || isUnknown(err) && !s.changes { // an unchanged sequence always exists
+		p.audit.fault("%s refused numbers with an unexpected error: %v", p.name, err)
 	}
 	return false
 }
 
-// isSpent reports whether a request was refused for want of numbers, which may be as bounds are
-// changed, and notes it. It takes a leader to say so, so it is an answer as any.
+// isSpent reports whether a request was refused for lack of numbers, which happens when changes move the
+// bounds, and counts it. Only a leader refuses for that reason, so the refusal counts as an answer.
 func (p *process) isSpent(kind int, s *series, err error) bool {
 	refused, ok := errors.AsType[*fsm.Refused](err)
 	if !ok || !s.changes || refused.Reason != commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED {
@@ -257,7 +257,7 @@ func expectedOfSequences(err error) bool {
 		}
 	}
 	if isUnknown(err) {
-		return true // it was deleted
+		return true // a change deleted the sequence
 	}
 	if refused, ok := errors.AsType[*fsm.Refused](err); ok {
 		return refused.Reason == commandv1.Refusal_REFUSAL_GENERATION_MISMATCH

@@ -10,7 +10,7 @@ import (
 // eager takes snapshots often.
 var eager = cluster.Timing{SnapshotThreshold: 64}
 
-// commit makes the leader commit so many commands.
+// commit makes the leader commit a number of commands.
 func (w *world) commit(commands int) {
 	w.Helper()
 	for done := 0; done < commands; {
@@ -26,7 +26,7 @@ func TestRestartFromSnapshots(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{timing: eager}, func(w *world) {
 		for range 3 {
-			w.commit(3000) // more than stay behind a snapshot
+			w.commit(3000) // more than the log keeps behind a snapshot
 			w.pass(time.Minute)
 			for _, n := range w.nodes {
 				first, _ := n.disk.FirstIndex()
@@ -38,7 +38,7 @@ func TestRestartFromSnapshots(t *testing.T) {
 			w.startAll()
 			w.untilAllIssue(20 * time.Second)
 		}
-		// And one by one, politely.
+		// The members also restart one by one, gracefully.
 		for _, n := range w.nodes {
 			if err := n.stop(); err != nil {
 				t.Error(err)

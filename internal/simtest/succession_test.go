@@ -52,7 +52,7 @@ func TestKilledLeaderIsReplacedWithoutTimeout(t *testing.T) {
 				leader.crash()
 				took := w.replaced(leader)
 				if took > 300*time.Millisecond || w.called() != before+1 || w.leader().proc().member.Node().Term() != term+1 {
-					w.Errorf("of %d members the leader of term %d was replaced after %v in term %d, by %d elections that were called; want one within 300 ms",
+					w.Errorf("%d members: the leader of term %d was replaced after %v in term %d by %d called elections; want 1 within 300 ms",
 						members, term, took, w.leader().proc().member.Node().Term(), w.called()-before)
 				}
 				leader.start()
@@ -62,7 +62,7 @@ func TestKilledLeaderIsReplacedWithoutTimeout(t *testing.T) {
 	}
 }
 
-// A restarted process answers at the address of the leader before the others look.
+// A restarted process answers at the leader's address before the others check the address.
 func TestRestartedLeaderIsReplacedWithoutTimeout(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{idle: true}, func(w *world) {
@@ -77,7 +77,7 @@ func TestRestartedLeaderIsReplacedWithoutTimeout(t *testing.T) {
 	})
 }
 
-// Silence is no evidence: a machine without power closes no connection and refuses none.
+// Silence is not evidence: a machine without power closes no connection and refuses none.
 func TestUnpluggedLeaderIsReplacedAfterTimeout(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{idle: true}, func(w *world) {
@@ -91,7 +91,7 @@ func TestUnpluggedLeaderIsReplacedAfterTimeout(t *testing.T) {
 			w.untilAllIssue(recovery)
 		}
 		if n := w.called(); n > 0 {
-			w.Errorf("%d elections were called", n)
+			w.Errorf("%d elections were called, want 0", n)
 		}
 	})
 }
@@ -144,7 +144,7 @@ func TestLivingLeaderIsKept(t *testing.T) {
 	}
 }
 
-// A leader that is paused accepts connections and does not answer on them.
+// A paused leader accepts connections and does not answer on them.
 func TestPausedLeaderIsReplacedAfterTimeout(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{idle: true}, func(w *world) {
@@ -159,7 +159,7 @@ func TestPausedLeaderIsReplacedAfterTimeout(t *testing.T) {
 			w.untilAllIssue(recovery)
 		}
 		if n := w.called(); n > 0 {
-			w.Errorf("%d elections were called", n)
+			w.Errorf("%d elections were called, want 0", n)
 		}
 	})
 }
@@ -178,7 +178,7 @@ func TestLostMessagesCallNoElection(t *testing.T) {
 			w.untilAllIssue(recovery)
 		}
 		if n := w.called(); n > 0 {
-			w.Errorf("%d elections were called", n)
+			w.Errorf("%d elections were called, want 0", n)
 		}
 	})
 }

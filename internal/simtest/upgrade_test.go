@@ -13,10 +13,10 @@ import (
 	"github.com/snowraft/snowraft/internal/member"
 )
 
-// soon is a shorter hour, because an hour of a cluster takes seconds.
+// soon replaces the hour before an upgrade is finalized, because the simulation of an hour takes seconds.
 const soon = 6 * time.Minute
 
-// almost is less than the time after which the leader finalizes an upgrade; the rest is enough for it to notice all members.
+// almost returns the time after which the leader finalizes an upgrade, less a minute, in which it notices all members.
 func (w *world) almost() time.Duration { return cmp.Or(w.finalize, time.Hour) - time.Minute }
 
 // upgrade restarts nodes with a program that knows the next version.
@@ -32,7 +32,7 @@ func (w *world) upgrade(nodes ...*node) {
 	}
 }
 
-// finalizes checks that the leader raises the version when the time is over, and not before.
+// finalizes checks that the leader raises the version after the waiting time, and not before.
 func (w *world) finalizes() {
 	w.Helper()
 	w.versionStays(fsm.Version, w.almost())
@@ -67,7 +67,7 @@ func TestUpgradeIsFinalizedAfterAnHour(t *testing.T) {
 			lost := w.follower()
 			w.net.part([]*node{lost}, w.others(lost), allPlanes...)
 			w.until(time.Minute, "the leader notices", func() bool { return len(w.leader().proc().member.Upgrade().Blockers) > 0 })
-			w.pass(2 * time.Second) // the leader looks every second
+			w.pass(2 * time.Second) // the leader checks every second
 			w.net.heal()
 		}},
 		{"another leader", func(w *world) {
@@ -96,10 +96,10 @@ func TestUpgradeIsFinalizedAfterAnHour(t *testing.T) {
 				if c.disturb != nil {
 					w.versionStays(fsm.Version, soon/2)
 					c.disturb(w)
-					w.pass(2 * time.Second) // the leader looks every second
+					w.pass(2 * time.Second) // the leader checks every second
 				}
 				var u member.Upgrade
-				w.until(time.Minute, "the time runs", func() bool {
+				w.until(time.Minute, "the waiting time begins", func() bool {
 					u = w.leader().proc().member.Upgrade()
 					return u.DueAtMillis != 0
 				})
@@ -137,7 +137,7 @@ func TestManualUpgradeIsNotFinalized(t *testing.T) {
 		w.upgrade(w.nodes...)
 		w.versionStays(fsm.Version, 2*soon)
 		if u := w.leader().proc().member.Upgrade(); u.DueAtMillis != 0 || u.Next != next || len(u.Blockers) > 0 {
-			t.Errorf("Upgrade() = %+v", u)
+			t.Errorf("Upgrade() = %+v, want %d without a due time and blockers", u, next)
 		}
 		if err := w.finalizeNow(); err != nil {
 			t.Fatal(err)
@@ -145,7 +145,7 @@ func TestManualUpgradeIsNotFinalized(t *testing.T) {
 		w.untilVersion(next)
 		from, to, err := w.leader().proc().member.FinalizeUpgrade(w.Context(), nil)
 		if from != next || to != next || err != nil {
-			t.Errorf("FinalizeUpgrade() again = %d, %d, %v, want that nothing is done", from, to, err)
+			t.Errorf("FinalizeUpgrade() again = %d, %d, %v, want %d, %d, nil", from, to, err, next, next)
 		}
 	})
 }
@@ -177,13 +177,13 @@ func TestUpgradeIsFinalizedWithoutMembers(t *testing.T) {
 			t.Errorf("FinalizeUpgrade() = %v, want that m3 blocks", err)
 		}
 		if err := w.finalizeNow("m3", leader.name); !errors.Is(err, member.ErrUpgradeBlocked) || !strings.Contains(err.Error(), "transfer leadership first") {
-			t.Errorf("FinalizeUpgrade() without the leader = %v", err)
+			t.Errorf("FinalizeUpgrade() without the leader = %v, want an ErrUpgradeBlocked", err)
 		}
 		if err := w.finalizeNow("m3", other.name); !errors.Is(err, cluster.ErrQuorum) {
-			t.Errorf("FinalizeUpgrade() without a majority = %v", err)
+			t.Errorf("FinalizeUpgrade() without a majority = %v, want an ErrQuorum", err)
 		}
 		if err := w.finalizeNow("m7"); !errors.Is(err, cluster.ErrUnknownMember) {
-			t.Errorf("FinalizeUpgrade() without an unknown member = %v", err)
+			t.Errorf("FinalizeUpgrade() without an unknown member = %v, want an ErrUnknownMember", err)
 		}
 		w.versionStays(fsm.Version, time.Minute)
 		if err := w.finalizeNow("m3"); err != nil {
@@ -191,9 +191,9 @@ func TestUpgradeIsFinalizedWithoutMembers(t *testing.T) {
 		}
 		w.untilVersion(next)
 		old.start()
-		w.until(recovery, "it halts", func() bool { return old.failed() != nil })
+		w.until(recovery, "the old member halts", func() bool { return old.failed() != nil })
 		if newer, ok := errors.AsType[*fsm.NewerError](old.failed()); !ok || *newer != (fsm.NewerError{Used: next, Known: fsm.Version}) {
-			t.Errorf("it failed with %v", old.failed())
+			t.Errorf("the old member failed with %v, want a NewerError", old.failed())
 		}
 		old.supported = next
 		old.start()

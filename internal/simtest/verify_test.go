@@ -52,7 +52,7 @@ func (w *world) verify() {
 		w.Log(w.numbers)
 	}
 	if idle := w.numbers.idle(); idle != "" {
-		w.Errorf("the audit of sequences shows little: %s", idle)
+		w.Errorf("the audit of sequences lacks events: %s", idle)
 	}
 	w.Logf("%d IDs in %d ranges, %d requests refused, %d processes, %v", w.audit.ids, len(w.audit.taken), w.audit.refused, len(w.audit.starts), time.Since(someDay).Round(time.Second))
 }
@@ -71,7 +71,7 @@ func (w *world) agreed() *fsm.Machine {
 	for {
 		all, live = nil, nil
 		same := true
-		synctest.Wait() // nobody is applying anything now
+		synctest.Wait() // until no member applies a command
 		for _, n := range w.nodes {
 			p := n.proc()
 			if p == nil {
@@ -83,21 +83,21 @@ func (w *world) agreed() *fsm.Machine {
 			same = same && all[len(all)-1].index == all[0].index
 		}
 		if len(live) == 0 {
-			w.audit.fault("nobody is left to tell what was granted")
+			w.audit.fault("no member is left with the grants")
 			return nil
 		}
 		if same {
 			break
 		}
 		if time.Now().After(deadline) {
-			w.audit.fault("the members do not come to the same index: %+v\n%s", all, w.status())
+			w.audit.fault("the members do not reach the same index: %+v\n%s", all, w.status())
 			break
 		}
 		time.Sleep(7 * time.Millisecond)
 	}
 	for i, p := range all {
 		if p.index == all[0].index && p != all[0] {
-			w.audit.fault("%s and %s are both at index %d and differ", live[0].name, live[i].name, p.index)
+			w.audit.fault("%s and %s have different states at index %d", live[0].name, live[i].name, p.index)
 		}
 	}
 	return live[0].member.State()

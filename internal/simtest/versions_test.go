@@ -34,7 +34,7 @@ func (w *world) versionStays(want uint32, d time.Duration) {
 	w.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); w.pass(time.Second) {
 		for _, n := range w.live() {
-			if v := n.version(); v > want { // one that was started again may be behind
+			if v := n.version(); v > want { // a restarted member may be behind
 				w.Fatalf("fsm_version of %s is %d", n.name, v)
 			}
 		}
@@ -47,11 +47,11 @@ func TestVersionIsRaisedWhenTheLastMemberIsUpgraded(t *testing.T) {
 		w.untilVersion(fsm.Version)
 		w.versionStays(fsm.Version, time.Minute)
 		old := w.nodes[2]
-		// Not while it is only away, and not under any leader.
+		// The version stays while the old member is down, and under every leader.
 		old.crash()
 		w.versionStays(fsm.Version, 2*time.Minute)
 		old.start()
-		w.untilVersion(fsm.Version) // it reads its log again
+		w.untilVersion(fsm.Version) // the old member replays its log
 		for _, to := range w.nodes {
 			_, _ = w.leader().proc().member.Node().TransferLeadership(w.Context(), to.name)
 			w.versionStays(fsm.Version, 30*time.Second)
@@ -66,7 +66,7 @@ func TestVersionIsRaisedWhenTheLastMemberIsUpgraded(t *testing.T) {
 	})
 }
 
-// A leader that never saw an old member does not know what it supports.
+// A leader that never saw an old member does not know the versions that the old member supports.
 func TestVersionIsNotRaisedOverAMemberThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{supported: []uint32{next, next, fsm.Version}, finalize: 3 * time.Second}, func(w *world) {
@@ -97,7 +97,7 @@ func TestVersionIsRaisedWhenTheLastOldMemberIsRemoved(t *testing.T) {
 		if err := w.leader().proc().member.Node().Remove(w.Context(), old.proc().member.Node().ID(), false); err != nil {
 			t.Fatal(err)
 		}
-		w.until(recovery, "it stopped", func() bool { return old.failed() != nil })
+		w.until(recovery, "the removed member stopped", func() bool { return old.failed() != nil })
 		w.untilVersion(next)
 		undisturbed(w.live(), time.Minute)
 	})
@@ -124,7 +124,7 @@ func TestOldMemberHalts(t *testing.T) {
 					_, _ = old.proc().member.Node().TransferLeadership(w.Context(), "")
 					w.pass(time.Second)
 				}
-				// No leader proposes this; a broken one might.
+				// No correct leader proposes this command.
 				c.cmd.ClockAtMs = time.Now().UnixMilli()
 				data, err := fsm.Encode(c.cmd)
 				if err != nil {
@@ -133,20 +133,20 @@ func TestOldMemberHalts(t *testing.T) {
 				if _, err := w.leader().proc().member.Node().Propose(w.Context(), data); err != nil {
 					t.Fatal(err)
 				}
-				w.until(recovery, "it halts", func() bool { return old.failed() != nil })
+				w.until(recovery, "the old member halts", func() bool { return old.failed() != nil })
 				if err := old.failed(); !errors.Is(err, fsm.ErrHalted) {
-					t.Errorf("it failed with %v", err)
+					t.Errorf("the old member failed with %v", err)
 				}
 				undisturbed(w.others(old), time.Minute)
-				// It halts again after a restart.
+				// The old member halts again after a restart.
 				old.failure = nil
 				old.start()
-				w.until(recovery, "it halts again", func() bool { return old.failed() != nil })
+				w.until(recovery, "the old member halts again", func() bool { return old.failed() != nil })
 				if err := old.failed(); !errors.Is(err, fsm.ErrHalted) {
-					t.Errorf("it failed with %v", err)
+					t.Errorf("the old member failed with %v", err)
 				}
 				undisturbed(w.live(), time.Minute)
-				// Upgraded, it goes on.
+				// The member issues again after its upgrade.
 				old.supported = next
 				old.start()
 				w.untilAllIssue(recovery)
@@ -176,9 +176,9 @@ func TestOldMemberHaltsAtASnapshot(t *testing.T) {
 		w.commit(4000)
 		w.pass(time.Minute)
 		old.start()
-		w.until(time.Minute, "it halts", func() bool { return old.failed() != nil })
+		w.until(time.Minute, "the old member halts", func() bool { return old.failed() != nil })
 		if err := old.failed(); !errors.Is(err, fsm.ErrHalted) && !errors.Is(err, fsm.ErrUnknownCommand) {
-			t.Errorf("it failed with %v", err)
+			t.Errorf("the old member failed with %v", err)
 		}
 		undisturbed(w.live(), time.Minute)
 	})

@@ -17,48 +17,48 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// someDay is where simulations begin; synctest's own day is before the
-// layouts' epochs.
+// someDay is the time at which simulations begin. The first day of a bubble is
+// before the layouts' epochs.
 var someDay = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
-// options are what a cluster is like. The zero value of a field is a usual choice.
+// options describes a cluster. The zero value of a field means the default.
 type options struct {
-	day       time.Time      // someDay
-	members   int            // 3
-	swap      bool           // the rollback policy; else refuse
-	maxWindow time.Duration  // 10 min
-	layout    snowflake.Spec // the default layout
-	lanes     int            // 1
-	timing    cluster.Timing // the product's, but promotions after 3 s
-	supported []uint32       // by member: the newest fsm_version it supports; the build's
-	finalize  time.Duration  // time after which a leader finalizes an upgrade; an hour
+	day       time.Time      // begin of the simulation; default someDay
+	members   int            // default 3
+	swap      bool           // rollback policy swap instead of refuse
+	maxWindow time.Duration  // default 10 min
+	layout    snowflake.Spec // default snowflake.Default
+	lanes     int            // lanes per member; default 1
+	timing    cluster.Timing // default the product's, with promotions after 3 s
+	supported []uint32       // newest supported fsm_version, by member; default the build's
+	finalize  time.Duration  // time after which a leader finalizes an upgrade; default 1 h
 	manual    bool           // operators finalize upgrades
-	idle      bool           // no clients that want IDs
-	sequences []rules        // what other clients want numbers of; none
-	pace      time.Duration  // between their requests, at least; 100 ms
-	prefix    string         // of the members' names; m
+	idle      bool           // no clients request IDs
+	sequences []rules        // sequences of the other clients; default none
+	pace      time.Duration  // least time between requests of those clients; default 100 ms
+	prefix    string         // prefix of the members' names; default "m"
 }
 
-// world is one simulated cluster and all around it.
+// world is a simulated cluster with its machines, network and clients.
 type world struct {
 	*testing.T
 	options
-	rng     *rand.Rand // of the test's goroutine: what happens when
+	rng     *rand.Rand // source of the faults; only for the test's goroutine
 	net     *network
 	audit   *audit
 	numbers *numbers
 	log     *journal
 	base    string     // directory of the identities
-	roster  sync.Mutex // held to change nodes, or to read them elsewhere than in the test's goroutine
+	roster  sync.Mutex // guards nodes; the test's goroutine, the only writer, reads without it
 	nodes   []*node
-	ending  sync.WaitGroup // processes that were killed and are being cleared away
+	ending  sync.WaitGroup // cleanups of killed processes
 
 	stopWatching func()
 	stopChanging func()
 	counted      atomic.Bool // the sequences exist
 }
 
-// simulate runs a test with a cluster that is up and issues.
+// simulate runs a test with a cluster that issues IDs.
 func simulate(t *testing.T, o options, test func(*world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -124,7 +124,7 @@ func seed(t *testing.T) uint64 {
 	return s
 }
 
-// config is the configuration that members give a new cluster.
+// config returns the configuration of a new cluster.
 func (w *world) config() *commandv1.Config {
 	c := &commandv1.Config{
 		MaxWindowMs: w.maxWindow.Milliseconds(), WaitThresholdMs: 1000, MaxClockOffsetMs: 500,
@@ -160,14 +160,14 @@ func (w *world) end() {
 	time.Sleep(3 * streamTimeout) // memberlist does not wait for its own probes
 }
 
-// live lists the nodes that run.
+// live returns the running nodes.
 func (w *world) live() []*node {
 	w.roster.Lock()
 	defer w.roster.Unlock()
 	return slices.DeleteFunc(slices.Clone(w.nodes), func(n *node) bool { return n.proc() == nil })
 }
 
-// leader returns the node that leads and is ready to.
+// leader waits for a leader that is ready, and returns its node.
 func (w *world) leader() *node {
 	w.Helper()
 	var leader *node
@@ -178,8 +178,8 @@ func (w *world) leader() *node {
 	return leader
 }
 
-// leaderNow returns the leader of the highest term: one that was cut off may
-// not know yet that there is another.
+// leaderNow returns the leader of the highest term, or nil. An isolated leader of
+// an earlier term may not know of its successor yet.
 func (w *world) leaderNow() (leader *node) {
 	var term uint64
 	for _, n := range w.live() {
@@ -203,7 +203,7 @@ func (w *world) follower() *node {
 	return nil
 }
 
-// others lists the nodes that run, without one.
+// others returns the running nodes without n.
 func (w *world) others(n *node) []*node {
 	return slices.DeleteFunc(w.live(), func(o *node) bool { return o == n })
 }
@@ -233,7 +233,7 @@ func (w *world) untilAllIssue(limit time.Duration) time.Duration {
 func (w *world) untilIssue(limit time.Duration, nodes ...*node) time.Duration {
 	w.Helper()
 	since := time.Now()
-	took := w.until(limit, "all of them issue", func() bool {
+	took := w.until(limit, "all nodes issue IDs", func() bool {
 		for _, n := range nodes {
 			p := n.proc()
 			if p == nil || p.issued.Load() <= since.UnixNano() && (!w.idle || p.issue(1, 0) != nil) {
@@ -242,9 +242,9 @@ func (w *world) untilIssue(limit time.Duration, nodes ...*node) time.Duration {
 		}
 		return true
 	})
-	// Clients of sequences ask less often, and wait for calls that got lost.
+	// Clients of sequences send requests less often, and wait for lost calls.
 	const longer = 6 * time.Second
-	w.until(limit+longer-took, "all of them give numbers", func() bool {
+	w.until(limit+longer-took, "all nodes issue numbers", func() bool {
 		for _, n := range nodes {
 			if p := n.proc(); p == nil || !p.gives(since) {
 				return false
@@ -255,7 +255,7 @@ func (w *world) untilIssue(limit time.Duration, nodes ...*node) time.Duration {
 	return took
 }
 
-// status describes all members for a failure's message.
+// status describes all members for a failure message.
 func (w *world) status() string {
 	text := fmt.Sprintf("at %v\n", time.Since(someDay))
 	for _, n := range w.nodes {
