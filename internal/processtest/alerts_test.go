@@ -36,7 +36,7 @@ func (w *watched) raised(phase string, want []string, may ...string) {
 		for _, name := range now {
 			if !slices.Contains(known, name) {
 				w.t.Errorf("%s: %s fires after %v", phase, name, time.Since(began).Round(time.Second))
-				known = append(known, name) // once
+				known = append(known, name) // one error per alert
 			}
 		}
 		pass(w.t, 200*time.Millisecond)

@@ -41,7 +41,7 @@ func TestAttackSilence(t *testing.T) {
 	}
 	b := &besieged{members: members}
 	b.prepare(t)
-	made(t, attacks.Silence(attacks.From(t.Context(), stranger), redis, 10_000)) // the number of places
+	made(t, attacks.Silence(attacks.From(t.Context(), stranger), redis, 10_000)) // limit of Redis connections
 	for _, m := range members {
 		for _, address := range []string{m.api, m.http, m.raft, m.gossip} {
 			made(t, attacks.Silence(attacks.From(t.Context(), stranger), address, 200))
@@ -65,7 +65,7 @@ func TestAttackSilence(t *testing.T) {
 	led := leader(t, members)
 	led.kill() // the followers have no connection to each other yet
 	survivors := others(members, led)
-	took := within(t, 10*time.Second, "the others elect a leader", func() bool {
+	took := within(t, 10*time.Second, "the survivors elect a leader", func() bool {
 		_, err := survivors[0].numbers.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "strict", Count: 1})
 		return err == nil
 	})

@@ -41,7 +41,7 @@ func TestAttackForgedNodes(t *testing.T) {
 	for began := time.Now(); time.Since(began) < 15*time.Second && !t.Failed(); pass(t, time.Second) {
 		b.well(t)
 		if voters, _ := b.members[0].voters(); voters != 3 {
-			t.Fatalf("%d voters", voters)
+			t.Fatalf("%d voters, want 3", voters)
 		}
 		b.clocksAgree(t)
 		told = told || slices.ContainsFunc(b.members[0].list(), func(m *snowraftv1.Member) bool {
@@ -49,6 +49,6 @@ func TestAttackForgedNodes(t *testing.T) {
 		})
 	}
 	if !told {
-		t.Error("no forged node told its clock")
+		t.Error("no member reports the clock of a forged node")
 	}
 }

@@ -24,7 +24,7 @@ func TestAttackStolenWorkers(t *testing.T) {
 	stolen, err := attacks.StealWorkers(t.Context(), m.conn, "default", resp.GetRanges()[0].GetFirst())
 	made(t, err)
 	if len(stolen) > 0 {
-		t.Errorf("stolen: %v", stolen)
+		t.Errorf("StealWorkers() = %v, want none", stolen)
 	}
 	b.well(t)
 }
@@ -47,7 +47,7 @@ func TestAttackReturnedBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if by := seen[resp.GetFirst()]; by != "" {
-			t.Errorf("%d from %s and %s", resp.GetFirst(), by, m.name)
+			t.Errorf("%d issued by %s and %s", resp.GetFirst(), by, m.name)
 		}
 		seen[resp.GetFirst()] = m.name
 	}
@@ -55,7 +55,7 @@ func TestAttackReturnedBlocks(t *testing.T) {
 	taken, err := attacks.ReturnBlocks(t.Context(), b.members[0].conn, "relaxed", leader(t, b.members).status().GetCommitIndex(), 1)
 	made(t, err)
 	if taken > 0 {
-		t.Errorf("%d blocks were returned", taken)
+		t.Errorf("%d blocks were returned, want 0", taken)
 	}
 	for range 3 {
 		for _, m := range b.members {
@@ -77,7 +77,7 @@ func TestAttackRebinding(t *testing.T) {
 		status, err := attacks.Rebind(t.Context(), b.members[0].http, request[0], request[1], request[2])
 		made(t, err)
 		if status < 400 || status >= 500 {
-			t.Errorf("%s %s: %d", request[0], request[1], status)
+			t.Errorf("%s %s: status %d, want 4xx", request[0], request[1], status)
 		}
 	}
 	b.well(t)
@@ -92,6 +92,6 @@ func TestAttackDrippingCommand(t *testing.T) {
 	lasted, err := attacks.Drip(t.Context(), redis, "INCRBY a 1000000000000\r\n", 4*time.Second)
 	made(t, err)
 	if lasted > 60*time.Second {
-		t.Errorf("a command was awaited for %v", lasted)
+		t.Errorf("the member waited for a command for %v, want at most 60 s", lasted)
 	}
 }

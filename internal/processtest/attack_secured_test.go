@@ -14,7 +14,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/attacks"
 )
 
-// A stranger at the ports of a secured cluster reaches nothing, not even with the knowledge of a member.
+// A stranger at the ports of a secured cluster reaches nothing, not even with all facts about a member.
 func TestAttackSecuredMembers(t *testing.T) {
 	t.Parallel()
 	b := &besieged{members: startCluster(t, 3, secretFile(t)...)}
@@ -33,7 +33,7 @@ func TestAttackSecuredMembers(t *testing.T) {
 	all.Wait()
 	b.staysWell(t, 5*time.Second)
 	if voters, nonvoters := b.members[0].voters(); voters != 3 || nonvoters != 0 {
-		t.Errorf("%d voters, %d nonvoters", voters, nonvoters)
+		t.Errorf("%d voters, %d nonvoters; want 3, 0", voters, nonvoters)
 	}
 }
 
@@ -50,7 +50,7 @@ func (b *besieged) everything(ctx context.Context, t *testing.T, i int, m *membe
 		"moved":       func() error { return attacks.MoveByHandshake(ctx, m.raft, b.known[i], others) },
 	} {
 		if err := attack(); !errors.Is(err, attacks.ErrShut) {
-			t.Errorf("%s: %s: %v", m.name, name, err)
+			t.Errorf("%s: %s: %v, want an ErrShut", m.name, name, err)
 		}
 	}
 	made(t, attacks.MoveByGossip(ctx, m.gossip, others))

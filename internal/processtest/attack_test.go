@@ -17,7 +17,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// The greatest memory of a member during an attack. Resident memory is about 40 MiB at rest. Allocated memory includes
+// The limits of a member's memory during an attack. Resident memory is about 40 MiB at rest. Allocated memory includes
 // untouched pages, and counts beyond the memory before the attack.
 const (
 	mostResident  = 400 << 20 // bytes
@@ -71,7 +71,7 @@ func (b *besieged) well(t *testing.T) {
 	t.Helper()
 	for i, m := range b.members {
 		if !m.running() {
-			t.Fatalf("%s has ended:\n%s", m.name, m.stderr.tail(20))
+			t.Fatalf("%s exited:\n%s", m.name, m.stderr.tail(20))
 		}
 		if _, err := m.generate("", 1); err != nil {
 			t.Errorf("%s issues no IDs: %v", m.name, err)
@@ -82,7 +82,7 @@ func (b *besieged) well(t *testing.T) {
 		}
 		cancel()
 		if has := m.memory(); has.resident > mostResident || has.allocated > b.had[i].allocated+mostAllocated {
-			t.Errorf("%s took %d MiB, and allocated %d MiB", m.name, has.resident>>20, (has.allocated-b.had[i].allocated)>>20)
+			t.Errorf("%s used %d MiB, and allocated %d MiB more", m.name, has.resident>>20, (has.allocated-b.had[i].allocated)>>20)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func (b *besieged) clocksAgree(t *testing.T) {
 	t.Helper()
 	for _, m := range b.members {
 		if off := m.status().GetClockOffsetMs(); max(off, -off) > time.Minute.Milliseconds() {
-			t.Errorf("%s takes its clock to be %d ms ahead of the majority's", m.name, off)
+			t.Errorf("%s reports its clock as %d ms ahead of the majority's", m.name, off)
 		}
 	}
 }
@@ -109,7 +109,7 @@ func (b *besieged) clocksAgree(t *testing.T) {
 func made(t *testing.T, err error) {
 	t.Helper()
 	if err != nil && !errors.Is(err, attacks.ErrShut) {
-		t.Errorf("the attack was not made: %v", err)
+		t.Errorf("the attack did not run: %v", err)
 	}
 }
 

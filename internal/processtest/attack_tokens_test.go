@@ -38,18 +38,18 @@ func TestAttackWithoutRights(t *testing.T) {
 	defer lessee.Close()
 	for name, conn := range map[string]*grpc.ClientConn{"a stranger": stranger, "a token without the right": lessee} {
 		if n, err := attacks.MakeLayouts(t.Context(), conn, 999); n > 0 || err != nil {
-			t.Errorf("%s made %d layouts, %v", name, n, err)
+			t.Errorf("%s made %d layouts, %v; want 0", name, n, err)
 		}
 		_, err := attacks.StealWorkers(t.Context(), conn, "default", 1)
 		if code := status.Code(err); code != codes.Unauthenticated && code != codes.PermissionDenied {
-			t.Errorf("%s was shown the workers: %v", name, err)
+			t.Errorf("%s could list the workers: %v", name, err)
 		}
 	}
 	if n, err := attacks.MakeLayouts(t.Context(), m.conn, 3); n != 3 || err != nil {
 		t.Errorf("an admin made %d layouts, %v; want 3", n, err)
 	}
 	if n, err := attacks.TakeWorkers(t.Context(), stranger, "default", 20); n > 0 || err != nil {
-		t.Errorf("a stranger took %d workers, %v", n, err)
+		t.Errorf("a stranger took %d workers, %v; want 0", n, err)
 	}
 	if n, err := attacks.TakeWorkers(t.Context(), lessee, "default", 1100); n != mostLeased || err != nil {
 		t.Errorf("a token took %d workers, %v; want %d", n, err, mostLeased)

@@ -30,7 +30,7 @@ func TestBootstrapInAnyOrder(t *testing.T) {
 			id := members[0].status().GetClusterId()
 			for _, m := range members {
 				if s := m.status(); id == "" || s.GetClusterId() != id {
-					t.Errorf("%s is of cluster %q, not %q", m.name, s.GetClusterId(), id)
+					t.Errorf("%s has joined cluster %q, want %q", m.name, s.GetClusterId(), id)
 				}
 			}
 			ledger.checkUnique(t)

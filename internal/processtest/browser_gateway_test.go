@@ -45,7 +45,7 @@ func TestPagesOfAGateway(t *testing.T) {
 	}
 }
 
-// Through a gateway, the sentence reports a killed leader, and the end of all members, in plain words.
+// Through a gateway, the sentence reports a killed leader, and the loss of all members, in plain words.
 func TestSentenceOfAGateway(t *testing.T) {
 	members := startCluster(t, 3)
 	g := startGateway(t, "g1", members...)
@@ -59,13 +59,13 @@ func TestSentenceOfAGateway(t *testing.T) {
 	for _, m := range others(members, first) {
 		m.kill()
 	}
-	t.Logf("the end of all members shows behind a gateway after %v", b.says(2*current, sentence, "No member has answered gateway g1 since "))
-	pass(t, 2*current) // the words do not change
+	t.Logf("the loss of all members shows behind a gateway after %v", b.says(2*current, sentence, "No member has answered gateway g1 since "))
+	pass(t, 2*current) // time for further updates
 	text := b.text(sentence)
 	t.Log(text)
 	for _, raw := range []string{"rpc error", "code =", "desc =", "transport", "context deadline"} {
 		if strings.Contains(text, raw) {
-			t.Errorf("the page says %q, which is for those who know gRPC", text)
+			t.Errorf("the page says %q, want a text without %q", text, raw)
 		}
 	}
 	first.start()

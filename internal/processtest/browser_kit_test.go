@@ -73,7 +73,7 @@ func (b *tab) console(m chromedp.ConsoleMessage) {
 	defer b.mu.Unlock()
 	bad := m.Type == chromedp.ConsoleError || m.Type == chromedp.ConsoleWarning || m.IsException()
 	if bad && (b.expected == "" || !strings.Contains(m.Text+m.URL, b.expected)) {
-		b.t.Errorf("console of the browser: %v (%s)", m, m.URL)
+		b.t.Errorf("browser console: %v (%s)", m, m.URL)
 	}
 }
 
@@ -110,7 +110,7 @@ func (b *tab) open(url string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(url))
 	if eval[bool](b, "!!document.body.dataset.stream") {
-		within(b.t, patience, "the page hears its stream", func() bool { return eval[bool](b, "!!document.body.dataset.heard") })
+		within(b.t, patience, "the page receives its stream", func() bool { return eval[bool](b, "!!document.body.dataset.heard") })
 	}
 }
 

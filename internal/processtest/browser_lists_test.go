@@ -57,7 +57,7 @@ func TestSequencesStayQuick(t *testing.T) {
 			if !strings.Contains(page, want) {
 				t.Fatalf("%s lacks %s", path, want)
 			}
-			<-time.After(time.Second) // so that the member computes the list again
+			<-time.After(time.Second) // until the member computes the list again
 		}
 		slices.Sort(took)
 		t.Logf("%s: %v", path, took)
@@ -123,7 +123,7 @@ func TestEventsFollowAFailover(t *testing.T) {
 	b.open(rest[0].consoleOf() + "console/events")
 	b.says(patience, "#events-list", first.name+" was elected leader")
 	if _, err := rest[0].numbers.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "none"}); err == nil {
-		t.Fatal("there is a sequence")
+		t.Fatal("the sequence exists")
 	}
 	b.says(2*current, "#events-list", "UNKNOWN_SEQUENCE")
 

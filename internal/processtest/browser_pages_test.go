@@ -58,14 +58,14 @@ func TestPagesFitTheirScreens(t *testing.T) {
 }
 
 // Leaving a page writes no line to the log above the level info.
-func TestPagesThatAreLeftAreNoTrouble(t *testing.T) {
+func TestLeftPagesLogNoError(t *testing.T) {
 	m := startCluster(t, 1)[0]
 	b := newTab(t)
 	for _, path := range b.paths(m) {
 		b.open(m.consoleOf() + path[1:])
 	}
 	b.do(chromedp.Navigate("about:blank"))
-	within(t, patience, "the member knows that nobody looks", func() bool {
+	within(t, patience, "the member counts no viewers", func() bool {
 		return strings.Contains(pageOf(t, m.consoleOf()+"metrics"), "\nsnowraft_console_viewers 0\n")
 	})
 	for line := range strings.Lines(m.stderr.String()) {
@@ -159,7 +159,7 @@ func TestPagesWithoutJavaScript(t *testing.T) {
 	b.do(chromedp.Navigate(m.consoleOf()))
 	b.says(patience, sentence, "3 of 3 members issue")
 	if got := eval[int](b, `document.querySelectorAll("#now-members tbody tr").length`); got != 3 {
-		t.Errorf("the table has %d members", got)
+		t.Errorf("the table has %d members, want 3", got)
 	}
 	if eval[bool](b, `[...document.querySelectorAll(".copy")].some((e) => e.checkVisibility())`) {
 		t.Error("the page has buttons that do nothing")
@@ -192,7 +192,7 @@ func TestSignInToSecuredMembers(t *testing.T) {
 		t.Error("the page has the token")
 	}
 	if url := eval[string](b, "location.href"); url != m.consoleOf() {
-		t.Errorf("the page is at %s", url)
+		t.Errorf("the page is at %s, want %s", url, m.consoleOf())
 	}
 	if seen := eval[string](b, "document.cookie"); seen != "" {
 		t.Errorf("scripts see the cookie %s", seen)
@@ -207,7 +207,7 @@ func TestSignInToSecuredMembers(t *testing.T) {
 	if _, stderr, code := command(t, at(m), "token", "delete", "viewer", "--secret-file", *m.secret.Load()); code != 0 {
 		t.Fatal(stderr)
 	}
-	t.Logf("a deleted token shows nothing after %v", b.says(current, "main", "Sign in to see this page"))
+	t.Logf("the pages reject a deleted token after %v", b.says(current, "main", "Sign in to see this page"))
 	for _, m := range members {
 		if strings.Contains(m.stderr.String(), token[14:40]) {
 			t.Errorf("%s logs the token", m.name)

@@ -53,7 +53,7 @@ func TestPictureFollowsTheLeader(t *testing.T) {
 	if n := eval[int](b, `document.querySelectorAll(".w-lines .w-clock").length`); n != 2 {
 		t.Errorf("%d clocks, want those of the 2 members that answer", n)
 	}
-	// Its time stays reserved, and the member takes another worker.
+	// The window of the killed process stays reserved, and the new process acquires another worker.
 	first.start()
 	first.untilIssues()
 	b.says(current, picture, "4 of its 1,024 workers are held")
@@ -66,7 +66,7 @@ func TestPictureFollowsTheLeader(t *testing.T) {
 	t.Logf("a lost quorum shows after %v", b.draws(current, 1, ".member:not(.silent)"))
 	b.says(current, sentence, "Quorum is lost: ")
 	if text := eval[string](b, `document.querySelector(".w-bar.member:not(.silent)").closest(".w-row").innerText`); !strings.Contains(text, "member "+rest[0].name) {
-		t.Errorf("the row of the member that is left is %q", text)
+		t.Errorf("the row of the remaining member is %q", text)
 	}
 }
 
@@ -108,7 +108,7 @@ func TestPictureFollowsAClock(t *testing.T) {
 	if err := clock.Set(0); err != nil {
 		t.Fatal(err)
 	}
-	within(t, 10*time.Second, "all clocks are right", func() bool { return eval[string](b, label) == "" })
+	within(t, 10*time.Second, "all clocks are correct", func() bool { return eval[string](b, label) == "" })
 }
 
 func TestPictureFollowsARemovedMember(t *testing.T) {
@@ -148,7 +148,7 @@ func TestPictureShowsDetails(t *testing.T) {
 	}
 	within(t, patience, "the bar moves", func() bool { return eval[bool](b, `had.querySelector(".cap").getAttribute("x1") !== x`) })
 	if !eval[bool](b, `document.activeElement === had && had.isConnected`) || eval[string](b, tip) == "" {
-		t.Error("an update took the focus from the bar, or its details")
+		t.Error("an update took the focus or the details from the bar")
 	}
 	b.do(chromedp.KeyEvent(kb.Escape))
 	if text := eval[string](b, tip); text != "" || !eval[bool](b, `document.activeElement === had`) {
@@ -188,7 +188,7 @@ func TestPictureShowsDetails(t *testing.T) {
 		return bars.filter((label) => !table.some(([w, holder, token, state, from, until]) =>
 			label === w.toLowerCase() + ", " + holder + ", token " + token + ", from " + from + " until " + until + ", " + state)).join("\n");
 	})()`
-	within(t, patience, "the table has what the bars have", func() bool { return eval[string](b, differ) == "" })
+	within(t, patience, "the table has the data of the bars", func() bool { return eval[string](b, differ) == "" })
 	if rows := eval[int](b, `document.querySelectorAll("#windows-table table:first-of-type tbody tr").length`); rows < 3 {
 		t.Errorf("the table has %d rows, want at least 3", rows)
 	}

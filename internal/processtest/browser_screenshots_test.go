@@ -26,7 +26,7 @@ import (
 )
 
 // screenshots is the folder that "make screenshots" writes to.
-var screenshots = flag.String("screenshots", "", "folder for pictures of the console; empty: make none")
+var screenshots = flag.String("screenshots", "", "folder for screenshots of the console; empty makes none")
 
 // TestScreenshots makes the pictures of the documentation from a cluster in use.
 func TestScreenshots(t *testing.T) {
@@ -69,7 +69,7 @@ func TestScreenshots(t *testing.T) {
 	b.picture(t, chromedp.FullScreenshot(100), "console-now-failover")
 }
 
-// use lets clients take IDs and numbers until the end of the test.
+// use requests IDs and numbers until the test ends.
 func use(t *testing.T, members []*member) {
 	t.Helper()
 	c := dialCluster(t, members)
@@ -115,7 +115,7 @@ func use(t *testing.T, members []*member) {
 	})
 }
 
-// askAll takes an ID from each member.
+// askAll requests an ID from each member.
 func askAll(ctx context.Context, members []*member) {
 	for _, m := range members {
 		_, _ = m.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: 1}) // fails for a killed member
@@ -123,7 +123,7 @@ func askAll(ctx context.Context, members []*member) {
 }
 
 func askNumber(ctx context.Context, c *client.Client) {
-	_, _ = c.Sequence("orders").Next(ctx) // as above
+	_, _ = c.Sequence("orders").Next(ctx) // may fail after the leader is killed
 }
 
 // picture writes a picture of the page with a palette, which keeps the file small.

@@ -47,7 +47,7 @@ func TestSentenceFollowsTheLeader(t *testing.T) {
 	}
 	t.Logf("a lost quorum shows after %v", b.says(current, sentence, "Quorum is lost: "))
 	if !eval[bool](b, `document.querySelector("#verdict").classList.contains("bad") && !!document.querySelector('#verdict a[href^="/console/runbook#"]')`) {
-		t.Error("the page does not lead to the runbook")
+		t.Error("the page does not link to the runbook")
 	}
 }
 
@@ -78,7 +78,7 @@ func TestSentenceFollowsAClock(t *testing.T) {
 	t.Logf("a clock that was set back shows after %v", b.says(current, sentence, "2 of 3 members issue"))
 	b.says(current, "#member-"+c.name, "Issues no IDs")
 	if !eval[bool](b, `!!document.querySelector('#verdict a[href^="/console/runbook#clock-"]')`) {
-		t.Errorf("the page does not lead to the runbook: %s", eval[string](b, "document.getElementById('verdict').outerHTML"))
+		t.Errorf("the page does not link to the runbook: %s", eval[string](b, "document.getElementById('verdict').outerHTML"))
 	}
 	if err := clock.Set(0); err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func TestSentenceFollowsATransfer(t *testing.T) {
 }
 
 // A disconnected page shows the time since the disconnection, and connects again.
-func TestPageSaysThatItIsCutOff(t *testing.T) {
+func TestPageShowsDisconnection(t *testing.T) {
 	members := startCluster(t, 1)
 	m := members[0]
 	b := newTab(t)

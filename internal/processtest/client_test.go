@@ -15,7 +15,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// callers request single IDs through one client until stop. Each caller sends one request after the other.
+// callers is a group of callers that request single IDs through one client until stop. Each sends one request after the other.
 type callers struct {
 	t       *testing.T
 	client  *client.Client
@@ -39,7 +39,7 @@ func startCallers(t *testing.T, members []*member, n int, options ...client.Opti
 	a := &callers{t: t, client: c, stopped: make(chan struct{}), slowest: make(map[string]time.Duration), phase: "at first"}
 	for range n {
 		a.wg.Go(func() {
-			var mine []int64 // so that no other caller waits while the slice grows
+			var mine []int64 // separate slice; its growth delays no other caller
 			for a.ask(&mine) {
 			}
 			a.mu.Lock()
@@ -100,7 +100,7 @@ func (a *callers) stop() {
 	for _, phase := range slices.Sorted(maps.Keys(a.slowest)) {
 		a.t.Logf("the slowest call %s took %v", phase, a.slowest[phase].Round(time.Microsecond))
 		if a.slowest[phase] > slowestCall {
-			a.t.Errorf("the slowest call %s took %v, expected at most %v", phase, a.slowest[phase], slowestCall)
+			a.t.Errorf("the slowest call %s took %v, want at most %v", phase, a.slowest[phase], slowestCall)
 		}
 	}
 	a.t.Logf("%d IDs, all different", len(a.ids))
@@ -124,13 +124,13 @@ func TestClientWhileLeadersAreKilled(t *testing.T) {
 		other := others(members, victim)[0]
 		a.during("while a leader is killed")
 		victim.kill()
-		back := within(t, 5*time.Second, "strict sequences go on", func() bool {
+		back := within(t, 5*time.Second, "strict sequences resume", func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), callTimeout)
 			defer cancel()
 			_, err := other.numbers.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: "strict", Count: 1})
 			return err == nil
 		})
-		t.Logf("strict sequences went on after %v", back.Round(time.Millisecond))
+		t.Logf("strict sequences resumed after %v", back.Round(time.Millisecond))
 		pass(t, 500*time.Millisecond)
 		a.during("while a member starts")
 		victim.start()
@@ -153,10 +153,10 @@ func TestClientWhileAMemberHangs(t *testing.T) {
 	victim := others(members, leader(t, members))[0]
 	a.during("while a member hangs")
 	victim.signal(syscall.SIGSTOP)
-	pass(t, 15*time.Second) // the client closes the connection after 13
+	pass(t, 15*time.Second) // the client closes the connection after 13 s
 	victim.signal(syscall.SIGCONT)
 	victim.untilIssues()
-	a.during("after it hung")
+	a.during("after the member hung")
 	pass(t, time.Second)
 	a.stop()
 }

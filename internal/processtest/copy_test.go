@@ -23,7 +23,7 @@ func copyOf(t *testing.T, m *member, name string) *member {
 }
 
 // TestCopiedDataDirectory runs a copy of a follower's directory, and a copy of the leader's, while the original runs. The copy
-// halts and reports the reason. The original keeps its place and keeps issuing, and the other members name both.
+// halts and reports the reason. The original remains a member and keeps issuing, and another member logs the refused copy.
 func TestCopiedDataDirectory(t *testing.T) {
 	t.Parallel()
 	for _, which := range []string{"follower", "leader"} {
@@ -49,7 +49,7 @@ func TestCopiedDataDirectory(t *testing.T) {
 			for range 3 { // like a supervisor
 				twin.start()
 				if code := twin.exit(10 * time.Second); code != 1 {
-					t.Errorf("exit code %d, expected 1", code)
+					t.Errorf("exit code %d, want 1", code)
 				}
 				text := twin.stderr.tail(1)
 				for _, want := range []string{"another process has the identity of this member", original.raft, twin.dir, "was copied", "Delete the copy"} {
@@ -69,11 +69,11 @@ func TestCopiedDataDirectory(t *testing.T) {
 				t.Error("no member logs that it refused the copy")
 			}
 			if now := leader(t, members).status().GetTerm(); now != term || original.began != began || !original.running() {
-				t.Errorf("the term went from %d to %d; the original runs: %t", term, now, original.running())
+				t.Errorf("the term changed from %d to %d; the original runs: %t", term, now, original.running())
 			}
 			for _, m := range members[0].list() {
 				if m.GetName() == original.name && m.GetRaftAddress() != original.raft {
-					t.Errorf("the original is listed at %s, was at %s", m.GetRaftAddress(), original.raft)
+					t.Errorf("the original is listed at %s, want %s", m.GetRaftAddress(), original.raft)
 				}
 			}
 			ledger.checkUnique(t)
@@ -93,7 +93,7 @@ func TestMovedDataDirectory(t *testing.T) {
 	moved := copyOf(t, original, original.name)
 	moved.start().untilIssues()
 	if address := listed(t, rest[0], original.name).GetRaftAddress(); address != moved.raft {
-		t.Errorf("the member is listed at %s, is at %s", address, moved.raft)
+		t.Errorf("the member is listed at %s, want %s", address, moved.raft)
 	}
 	original.start()
 	if code, text := original.exit(10*time.Second), original.stderr.tail(1); code != 1 || !strings.Contains(text, moved.raft) || !strings.Contains(text, "was copied") {

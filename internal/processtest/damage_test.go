@@ -15,9 +15,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// damage flips one bit at each occurrence of find in a file, because unused pages may
-// hold a copy. Without find, it flips a bit in the
-// middle of the file.
+// damage flips one bit at each occurrence of find in a file, because unused pages may hold a copy. Without find, it flips
+// a bit in the middle of the file.
 func damage(t *testing.T, path string, find []byte) {
 	t.Helper()
 	raw, err := os.ReadFile(path)
@@ -36,7 +35,7 @@ func damage(t *testing.T, path string, find []byte) {
 	if len(find) == 0 {
 		raw[len(raw)/2] ^= 0x40
 	} else if flipped == 0 {
-		t.Fatalf("%s does not hold %s", path, find)
+		t.Fatalf("%s does not contain %s", path, find)
 	}
 	if err := os.WriteFile(path, raw, 0o600); err != nil {
 		t.Fatal(err)
@@ -53,7 +52,7 @@ func replaced(t *testing.T, ledger *ledger, members []*member, m *member, what s
 	text := m.stderr.tail(1)
 	for _, want := range []string{what, "is damaged", "start again with an empty one", "snowraft member remove"} {
 		if code != 1 || !strings.Contains(text, want) {
-			t.Errorf("the damaged member ended with exit code %d, and does not say %q: %s", code, want, text)
+			t.Errorf("the damaged member exited with code %d, want code 1 and %q: %s", code, want, text)
 		}
 	}
 	for _, o := range rest {

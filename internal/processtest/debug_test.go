@@ -23,7 +23,7 @@ func unpack(t *testing.T, path string) map[string]string {
 		t.Fatal(err)
 	}
 	if mode := info.Mode().Perm(); mode != 0o600 {
-		t.Errorf("the mode of %s is %v", path, mode)
+		t.Errorf("the mode of %s is %v, want 0600", path, mode)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -128,7 +128,7 @@ func TestDebugArchive(t *testing.T) {
 	}
 	for path, content := range files {
 		if strings.Contains(content, "of-a-customer") || strings.Contains(content, strings.TrimSpace(string(secret))) {
-			t.Errorf("%s has a name or the secret", path)
+			t.Errorf("%s contains a name or the secret", path)
 		}
 	}
 	mustRun(t, append([]string{"debug", file + ".names", "--seconds", "1", "--names"}, admin...)...)
@@ -142,7 +142,7 @@ func TestDebugArchive(t *testing.T) {
 
 	stopped := filepath.Join(t.TempDir(), "stopped.tar.gz")
 	if _, stderr, code := command(t, nil, "debug", stopped, "--data-dir", m.dir); code != 1 || !strings.Contains(stderr, "in use by another process") {
-		t.Errorf("the directory of a running member: exit code %d: %s", code, stderr)
+		t.Errorf("debug of a running member's directory: exit code %d, want 1: %s", code, stderr)
 	}
 	mustRun(t, "debug", stopped, "--data-dir", dead.dir)
 	files = unpack(t, stopped)
@@ -155,7 +155,7 @@ func TestDebugArchive(t *testing.T) {
 	}
 	for path, content := range files {
 		if strings.Contains(content, "of-a-customer") {
-			t.Errorf("%s has a name", path)
+			t.Errorf("%s contains a name", path)
 		}
 	}
 	if files["directory/problems.txt"] != "" {
@@ -174,6 +174,6 @@ func TestDebugArchive(t *testing.T) {
 	}
 	mustRun(t, "debug", stopped+".damaged", "--data-dir", dead.dir)
 	if files := unpack(t, stopped+".damaged"); !strings.Contains(files["directory/problems.txt"], "raft.db") || !strings.Contains(files["directory/identity.json"], m.status().GetClusterId()) {
-		t.Errorf("of a damaged directory: %v", files)
+		t.Errorf("debug of a damaged directory wrote %v", files)
 	}
 }

@@ -31,7 +31,7 @@ func portBase(t *testing.T) string {
 	return port
 }
 
-// dev is a running dev. Its temporary files are in a directory of the test.
+// dev is a running "snowraft dev". Its temporary files are in a directory of the test.
 type dev struct {
 	*process
 	temp string
@@ -61,7 +61,7 @@ func startDev(t *testing.T, base string, args ...string) *dev {
 	})
 	if !d.running() {
 		if base != "" || !strings.Contains(d.stderr.String(), "cannot be used") {
-			t.Fatalf("dev has ended:\n%s", d.stderr.tail(20))
+			t.Fatalf("dev exited:\n%s", d.stderr.tail(20))
 		}
 		return nil
 	}
@@ -89,7 +89,7 @@ func (d *dev) interrupt() {
 func TestDev(t *testing.T) {
 	d := startDev(t, "")
 	if d == nil {
-		t.Log("the default ports are taken on this machine, going on with others")
+		t.Log("the default ports are taken on this machine, continuing with others")
 		d = startDev(t, portBase(t))
 	}
 	seen := map[string]bool{}
@@ -102,12 +102,12 @@ func TestDev(t *testing.T) {
 	for _, id := range answer[snowraftv1.GenerateIdsResponse](t, d.env, "id", "-n", "5").GetIds() {
 		id := strconv.FormatInt(id, 10)
 		if seen[id] {
-			t.Errorf("ID %s twice", id)
+			t.Errorf("ID %s was issued twice", id)
 		}
 		seen[id] = true
 	}
 	if len(seen) != len(d.ids)+5 {
-		t.Errorf("%d IDs, expected %d", len(seen), len(d.ids)+5)
+		t.Errorf("%d IDs, want %d", len(seen), len(d.ids)+5)
 	}
 	status := answer[snowraftv1.GetStatusResponse](t, d.env, "status")
 	if status.GetClusterId() == "" || status.GetLeaderId() == "" || status.GetProblem() != "" || len(status.GetLanes()) != 1 {
@@ -120,7 +120,7 @@ func TestDev(t *testing.T) {
 		}
 	}
 	if voters != 3 {
-		t.Errorf("%d voters", voters)
+		t.Errorf("%d voters, want 3", voters)
 	}
 	if who := answer[snowraftv1.WhoIsResponse](t, d.env, "whois", d.ids[0]); who.GetGrant().GetHolder() != "dev-1/0" {
 		t.Errorf("whois %s: %v", d.ids[0], who)
@@ -149,7 +149,7 @@ func (d *dev) tryAll() {
 		tried++
 	}
 	if tried < 8 {
-		d.t.Errorf("dev proposes %d commands: %s", tried, proposed)
+		d.t.Errorf("dev proposes %d commands, want at least 8: %s", tried, proposed)
 	}
 }
 
@@ -201,7 +201,7 @@ func TestDevTakenPort(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	if left, _ := os.ReadDir(temp); len(left) > 0 {
-		t.Errorf("files are left: %v", left)
+		t.Errorf("dev left files behind: %v", left)
 	}
 	startDev(t, offer[1]).interrupt()
 }

@@ -24,7 +24,7 @@ type given struct {
 	holder      string // holder of its generator; empty: a member issued the IDs
 }
 
-// fleet is a set of applications that take IDs until they are stopped.
+// fleet is a set of applications that request IDs until stop.
 type fleet struct {
 	t       *testing.T
 	layout  *snowflake.Layout
@@ -40,7 +40,7 @@ type fleet struct {
 	all []given
 }
 
-// newFleet describes a fleet whose layout has few more workers than the fleet needs, so that many workers are reused.
+// newFleet creates the layout of a fleet. It has few more workers than the fleet needs, so that many workers are reused.
 func newFleet(t *testing.T, members []*member) *fleet {
 	t.Helper()
 	layout := snowflake.MustNew(snowflake.Spec{
@@ -84,7 +84,7 @@ func (f *fleet) every(pause time.Duration, done <-chan struct{}, ask func(contex
 			return
 		}
 		began := time.Now()
-		got, err := ask(context.Background()) // the client's timeout bounds it
+		got, err := ask(context.Background()) // bounded by the client's timeout
 		if took := int64(time.Since(began)); took > f.slowest.Load() {
 			f.slowest.Store(took)
 		}
@@ -115,7 +115,7 @@ func (f *fleet) direct(pause time.Duration) {
 }
 
 // embedded adds an application that restarts repeatedly, alternately after a graceful shutdown and
-// after a crash. Each run takes lives; 0 means until the end of the test.
+// after a crash. Each run lasts for lives; 0 means until the end of the test.
 func (f *fleet) embedded(name string, pause, lives time.Duration) {
 	f.wg.Go(func() {
 		for life := 0; f.ctx.Err() == nil; life++ {
@@ -153,7 +153,7 @@ func (f *fleet) live(name string, life int, pause, lives time.Duration) {
 		return got, nil
 	})
 	if life%2 == 1 {
-		_ = c.Close() // so that nothing is returned
+		_ = c.Close() // like a crash: the generator cannot release its workers
 	}
 	bounded, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -206,7 +206,7 @@ func (f *fleet) checkUnique() {
 	total := uint64(0)
 	for i, g := range f.all {
 		if i > 0 && g.first <= f.all[i-1].last {
-			f.t.Fatalf("ID %d twice: to %q and to %q", g.first, f.all[i-1].holder, g.holder)
+			f.t.Fatalf("ID %d was issued twice: to %q and to %q", g.first, f.all[i-1].holder, g.holder)
 		}
 		total += g.last - g.first + 1
 	}
@@ -224,7 +224,7 @@ func (f *fleet) checkGrants(members []*member) {
 	for _, g := range f.all {
 		l, known, err := f.grants.of(g.first, f.layout, workers)
 		if err != nil || known != (g.holder != "") || l.holder != g.holder {
-			f.t.Fatalf("ID %d was issued by %q, and its cell is %q's: %v", g.first, g.holder, l.holder, err)
+			f.t.Fatalf("ID %d was issued by %q, and its cell was granted to %q: %v", g.first, g.holder, l.holder, err)
 		}
 		if !known || asked[l.token] {
 			continue
@@ -232,10 +232,10 @@ func (f *fleet) checkGrants(members []*member) {
 		asked[l.token] = true
 		resp, err := members[0].ids.WhoIs(f.t.Context(), &snowraftv1.WhoIsRequest{Id: int64(g.first), Layout: f.layout.Name()})
 		if err != nil {
-			f.t.Fatalf("whose ID %d is: %v", g.first, err)
+			f.t.Fatalf("WhoIs(%d): %v", g.first, err)
 		}
 		if resp.GetGrant().GetToken() != l.token {
-			f.t.Errorf("ID %d was issued under token %d, and the members say %v", g.first, l.token, resp.GetGrant())
+			f.t.Errorf("ID %d was issued under token %d, and the members report %v", g.first, l.token, resp.GetGrant())
 		}
 	}
 	f.t.Logf("the members know of %d grants in use", len(asked))

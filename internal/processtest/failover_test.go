@@ -75,9 +75,9 @@ func TestKillEachMember(t *testing.T) {
 			if gap > time.Second+stalled {
 				t.Errorf("%s issued nothing for %v when %s was killed, while this machine stalled for %v", m.name, gap, victim.name, stalled)
 			}
-			report(t, "a member that lives refused", load.failed(func(f failure) bool { return f.member == m && f.ended.After(killed) }))
+			report(t, "a running member refused", load.failed(func(f failure) bool { return f.member == m && f.ended.After(killed) }))
 		}
-		report(t, "a member that was killed answered strangely", load.failed(func(f failure) bool {
+		report(t, "a killed member answered with another code than Unavailable", load.failed(func(f failure) bool {
 			return f.member == victim && f.ended.After(killed) && status.Code(f.err) != codes.Unavailable
 		}))
 		t.Logf("killed %s (leader: %v) and restarted it %v later: it issued after %v; the longest gap of the others was %v, of this test %v",

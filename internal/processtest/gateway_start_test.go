@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// startGateway starts a gateway to members, and waits until it issues IDs. To its clients
-// it looks like a member.
+// startGateway starts a gateway to members, and waits until it issues IDs. Its clients see the
+// gateway like a member.
 func startGateway(t *testing.T, name string, members ...*member) *member {
 	t.Helper()
 	g := newMember(t, name)

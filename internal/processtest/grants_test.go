@@ -128,9 +128,9 @@ func TestOverlap(t *testing.T) {
 	t.Parallel()
 	apart := []lease{{"a", 1, 5, 10, 20}, {"b", 1, 9, 20, 21}, {"c", 1, 11, 30, 40}}
 	if a, _ := overlap(map[uint64][]lease{1: apart, 2: apart[:1]}); a != nil {
-		t.Errorf("found %v", a)
+		t.Errorf("overlap() = %v, want none", a)
 	}
 	if a, _ := overlap(map[uint64][]lease{1: append(apart, lease{"d", 1, 12, 39, 50})}); a == nil {
-		t.Error("not found")
+		t.Error("overlap() = none, want leases of c and d")
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // The rules of deploy take minutes or hours to fire. In tests, `for` is at most hastenedFor, and a range of less than one hour
-// is at most hastenedRange. Labels, thresholds and longer ranges, which only remember, stay unchanged. So an alert that does not
+// is at most hastenedRange. Labels, thresholds and longer ranges, which keep past events, stay unchanged. So an alert that does not
 // fire here would not fire in a cluster with the same behavior over a longer time. An alert that fires here may not fire in
 // such a cluster.
 const (

@@ -50,7 +50,7 @@ func TestSecretsStayInsideDev(t *testing.T) {
 	s.add("the log of dev", []byte(d.stderr.String()+again.stderr.String()))
 	for _, want := range []string{"DEBUG", "CreateToken"} {
 		if !bytes.Contains(s.out["the log of dev"], []byte(want)) {
-			t.Errorf("dev logged no %q", want)
+			t.Errorf("the log of dev lacks %q", want)
 		}
 	}
 	if err := os.Remove(file); err != nil {
@@ -71,7 +71,7 @@ func (s *secretive) bench(t *testing.T, d *dev, where string, want int, flags ..
 		args := append([]string{"bench", "-d", "100ms", "-o", "json"}, strings.Fields(line)...)
 		stdout, stderr, code := command(t, d.env, append(args, flags...)...)
 		if asAdmin := want == 0 && flags[0] == "--secret-file"; code != want && !(asAdmin && args[5] == "redis") { // tokens only
-			t.Errorf("bench %s %s: exit code %d, expected %d: %s", line, where, code, want, stderr)
+			t.Errorf("bench %s %s: exit code %d, want %d: %s", line, where, code, want, stderr)
 		}
 		s.add("bench "+line+" "+where, []byte(stdout+stderr))
 	}

@@ -55,7 +55,7 @@ func (s *secretive) refused(t *testing.T) {
 				t.Fatal(err)
 			}
 			if resp.StatusCode/100 != 4 {
-				t.Errorf("%s %s: %s", c.method, c.path, resp.Status)
+				t.Errorf("%s %s: status %s, want 4xx", c.method, c.path, resp.Status)
 			}
 			s.add("refusals of "+c.method+" "+c.path, fmt.Appendf(body, "%v", resp.Header))
 		}

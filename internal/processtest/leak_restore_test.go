@@ -16,7 +16,7 @@ func (s *secretive) restore(t *testing.T, file string, flags []string) {
 		t.Helper()
 		stdout, stderr, code := command(t, env, args...)
 		if code != want {
-			t.Errorf("%s: exit code %d, expected %d: %s", where, code, want, stderr)
+			t.Errorf("%s: exit code %d, want %d: %s", where, code, want, stderr)
 		}
 		s.add(where, []byte(stdout+stderr))
 	}

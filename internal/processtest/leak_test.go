@@ -35,7 +35,7 @@ type secretive struct {
 
 func (s *secretive) add(where string, out []byte) { s.out[where] = append(s.out[where], out...) }
 
-// TestSecretsStayInside runs everything that takes a secret, with correct and wrong secrets, and searches the output.
+// TestSecretsStayInside uses each command and protocol that takes a secret, with correct and wrong secrets, and searches the output.
 func TestSecretsStayInside(t *testing.T) {
 	t.Parallel()
 	flags := secretFile(t)
@@ -247,12 +247,12 @@ func (s *secretive) redis(t *testing.T, address string, config *tls.Config) {
 		t.Fatal(err)
 	}
 	if !bytes.Contains(answers, []byte("+OK")) {
-		t.Errorf("the token was not taken: %q", answers)
+		t.Errorf("the token was not accepted: %q", answers)
 	}
 	s.add("Redis", answers)
 }
 
-// look requests everything that the cluster shows about itself.
+// look requests the state, the lists and the settings of the cluster.
 func (s *secretive) look(t *testing.T, flags []string) {
 	t.Helper()
 	for _, args := range [][]string{{"status"}, {"token", "list"}, {"worker", "list"}, {"member", "list"}, {"config", "show"}, {"secret", "list"}, {"secret", "ca"}} {

@@ -70,7 +70,7 @@ func (l *ledger) checkUnique(t *testing.T) {
 		t.Fatalf("IDs of layout %s are %d apart", l.layout.Name(), l.layout.Step())
 	}
 	if a, b := twice(l.all); a != nil {
-		t.Fatalf("ID %d twice: from %s at %v and from %s at %v", b.first, a.member.name, a.ended, b.member.name, b.ended)
+		t.Fatalf("ID %d was issued twice: by %s at %v and by %s at %v", b.first, a.member.name, a.ended, b.member.name, b.ended)
 	}
 	if l.total == 0 {
 		t.Fatal("no ID was issued")
@@ -92,7 +92,7 @@ func twice(entries []entry) (a, b *entry) {
 }
 
 // lanes groups the entries by the lane that issued them, according to the members' grants. The
-// token of a grant stands for one lane of one process. It fails the test if an
+// token of a grant stands for one lane of one process. lanes fails the test if an
 // ID lies outside the windows granted under its token, or if a member other than
 // the holder issued the ID.
 func (l *ledger) lanes(t *testing.T, askAt *member) map[uint64][]entry {
@@ -165,17 +165,17 @@ func TestLedger(t *testing.T) {
 	at := func(second int64) time.Time { return time.Unix(second, 0) }
 	ascending := []entry{{10, 19, nil, at(1), at(3)}, {20, 20, nil, at(2), at(4)}, {21, 40, nil, at(5), at(6)}}
 	if a, b := twice(slices.Clone(ascending)); a != nil {
-		t.Errorf("found %v and %v", a, b)
+		t.Errorf("twice() = %v, %v; want none", a, b)
 	}
 	if e, above := descent(ascending); e != nil {
-		t.Errorf("%v is not above %d", e, above)
+		t.Errorf("descent() = %v, %d; want none", e, above)
 	}
 	for _, more := range []entry{{first: 40, last: 41}, {first: 9, last: 10}, {first: 15, last: 15}, {first: 1, last: 99}} {
 		if a, _ := twice(append(slices.Clone(ascending), more)); a == nil {
-			t.Errorf("%d to %d is not found to be there already", more.first, more.last)
+			t.Errorf("twice() did not find the repeated IDs from %d to %d", more.first, more.last)
 		}
 	}
 	if e, _ := descent(append(ascending, entry{30, 30, nil, at(7), at(8)})); e == nil || e.first != 30 {
-		t.Errorf("the descent to 30 was not found, but %v", e)
+		t.Errorf("descent() = %v, want the entry of ID 30", e)
 	}
 }

@@ -52,7 +52,7 @@ func (l *lives) id(by string, first int64, count, step int64) {
 	for n := range count {
 		id := first + n*step
 		if before, ok := l.ids[id]; ok {
-			l.t.Errorf("ID %d from %s, and before from %s", id, by, before)
+			l.t.Errorf("ID %d was issued by %s, and before by %s", id, by, before)
 		}
 		l.ids[id] = by
 	}
@@ -67,7 +67,7 @@ func (l *lives) number(by, sequence string, first, count int64) {
 	}
 	for n := first; n < first+count; n++ {
 		if before, ok := l.numbers[sequence][n]; ok {
-			l.t.Errorf("number %d of %s from %s, and before from %s", n, sequence, by, before)
+			l.t.Errorf("number %d of %s was issued by %s, and before by %s", n, sequence, by, before)
 		}
 		l.numbers[sequence][n] = by
 	}
