@@ -29,33 +29,33 @@ func clockKinds() []Kind {
 			Begin: bump,
 		},
 		{
-			Name: "clock-strobe", Family: Clock, About: "the clock of a member jumps there and back many times a second",
+			Name: "clock-strobe", Family: Clock, About: "the clock of a member jumps back and forth many times per second",
 			Draw:  drawClock(append(bumps(""), bumps("-")...), Leader, Follower),
 			Begin: strobe,
 		},
 		{
-			Name: "clock-drift", Family: Clock, About: "the clock of a member goes faster or slower",
+			Name: "clock-drift", Family: Clock, About: "the clock of a member runs fast or slow",
 			Draw:  drawClock([]string{"5ms", "50ms", "300ms", "-5ms", "-50ms", "-300ms"}, Leader, Follower, All),
 			Begin: drift,
 		},
 		{
-			Name: "clock-rollback", Family: Clock, About: "a member is killed and comes back with a clock that is behind",
+			Name: "clock-rollback", Family: Clock, About: "a member is killed and restarts with a clock that is behind",
 			Draw:  drawClock(bumps("-"), Leader, Follower, Follower),
 			Begin: rollback,
 		},
 		{
 			Name: "clock-all", Family: Clock, About: "the clocks of all members jump together, and back",
 			Draw:  drawClock(append(bumps(""), bumps("-")...), All),
-			Alone: true, // an operator has to set it right, who needs a cluster
+			Alone: true, // an operator corrects the clocks afterward, which takes a healthy cluster
 			Begin: bumpAll,
 		},
 	}
 }
 
-// decade is ten years: what certificates and windows outlast nowhere else.
+// decade is ten years. Only the fault clock-decade moves a clock so far that a certificate could expire.
 const decade = "87600h"
 
-// bumps are by how much clocks jump.
+// bumps returns the amounts by which clocks jump, each with the sign.
 func bumps(sign string) []string {
 	var all []string
 	for _, d := range []string{"10ms", "200ms", "700ms", "1500ms", "5s", "1m", "1h"} {
@@ -70,7 +70,7 @@ func drawClock(amounts []string, whom ...string) func(*rand.Rand) schedule.Event
 	}
 }
 
-// clocks are whose clocks an event changes, and by how much.
+// clocks returns the members whose clocks an event changes, and the amount of the change.
 func (w *World) clocks(e schedule.Event) ([]*lab.Member, time.Duration, error) {
 	hit, err := w.targets(e)
 	if err != nil {
@@ -78,7 +78,7 @@ func (w *World) clocks(e schedule.Event) ([]*lab.Member, time.Duration, error) {
 	}
 	amount, err := time.ParseDuration(e.Amount)
 	if err != nil {
-		return nil, 0, fmt.Errorf("the amount of a fault of clocks is a time, such as -5s, and not %q", e.Amount)
+		return nil, 0, fmt.Errorf("amount %q: expected a duration such as -5s", e.Amount)
 	}
 	return hit, amount, nil
 }
@@ -92,7 +92,7 @@ func set(members []*lab.Member, offset time.Duration) error {
 	return nil
 }
 
-// right sets clocks right.
+// right returns a function that corrects the clocks.
 func right(members []*lab.Member) func(context.Context) error {
 	return func(context.Context) error { return set(members, 0) }
 }
@@ -116,17 +116,17 @@ func strobe(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	return Made{Hosts: names(hit), Offset: amount, Detail: e.Amount, Undo: then(undo, right(hit))}, nil
 }
 
-// drift moves clocks on by the amount, each second, in small steps.
+// drift moves clocks by the amount per second, in small steps.
 func drift(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	hit, amount, err := w.clocks(e)
 	if err != nil {
 		return Made{}, err
 	}
-	const steps = 20 // a second
+	const steps = 20 // per second
 	undo := repeat(ctx, time.Second/steps, func(_ context.Context, n int) error {
 		return set(hit, amount*time.Duration(n)/steps)
 	})
-	return Made{Hosts: names(hit), Detail: e.Amount + " a second", Undo: then(undo, right(hit))}, nil
+	return Made{Hosts: names(hit), Detail: e.Amount + " per second", Undo: then(undo, right(hit))}, nil
 }
 
 func rollback(ctx context.Context, w *World, e schedule.Event) (Made, error) {
@@ -143,9 +143,9 @@ func rollback(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	return Made{Hosts: names(hit), Offset: amount, Detail: e.Amount, Undo: right(hit)}, starts(hit)(ctx)
 }
 
-// bumpAll sets all clocks off and right again. A clock that was ahead has raised the
-// observed clock, and lanes have issued in the future: undoing it does what the runbook
-// tells operators to do then.
+// bumpAll changes all clocks by the amount, and Undo corrects them. Clocks that were ahead have raised the observed
+// clock, and lanes have issued IDs of future ticks. Undo therefore also takes the steps that the runbook names for
+// operators: it resets the observed clock and restarts the members.
 func bumpAll(_ context.Context, w *World, e schedule.Event) (Made, error) {
 	hit, amount, err := w.clocks(e)
 	if err != nil {
@@ -166,7 +166,7 @@ func bumpAll(_ context.Context, w *World, e schedule.Event) (Made, error) {
 	return Made{Hosts: names(hit), Offset: amount, Detail: e.Amount, Undo: undo}, set(hit, amount)
 }
 
-// resetClock lowers the observed clock to the leader's.
+// resetClock lowers the observed clock to the leader's clock.
 func (w *World) resetClock(ctx context.Context) error {
 	return w.operate(ctx, func(ctx context.Context, conn *grpc.ClientConn) error {
 		_, err := snowraftv1.NewClusterServiceClient(conn).ResetObservedClock(ctx, &snowraftv1.ResetObservedClockRequest{})
@@ -174,7 +174,7 @@ func (w *World) resetClock(ctx context.Context) error {
 	})
 }
 
-// then does one thing after the other until one fails.
+// then returns a function that calls the functions in order, up to the first that fails.
 func then(things ...func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, do := range things {

@@ -16,8 +16,8 @@ import (
 	"github.com/snowraft/snowraft/jepsen/schedule"
 )
 
-// dataKinds change what a member has stored while it is down. One member of a healthy
-// cluster at a time: Raft allows for the loss of a minority's data, and no more.
+// dataKinds returns the faults that change the stored data of a member while it is down. They hit one member of a
+// healthy cluster at a time, because Raft tolerates the loss of data of at most a minority.
 func dataKinds() []Kind {
 	parts := func(r *rand.Rand) schedule.Event {
 		return schedule.Event{
@@ -30,7 +30,7 @@ func dataKinds() []Kind {
 	}
 	return []Kind{
 		{
-			Name: "bit-flip", Family: Disk, About: "a bit of the log, a snapshot or the identity turns while the member is down",
+			Name: "bit-flip", Family: Disk, About: "a bit of the log, a snapshot or the identity flips while the member is down",
 			Alone: true, Draw: parts, Begin: damaged(disk.FlipBit),
 		},
 		{
@@ -38,29 +38,29 @@ func dataKinds() []Kind {
 			Alone: true, Draw: parts, Begin: damaged(disk.Truncate),
 		},
 		{
-			Name: "wipe", Family: Disk, About: "a member loses all its data, and comes back as a new one",
+			Name: "wipe", Family: Disk, About: "a member loses all its data and rejoins as a new member",
 			Alone: true, Draw: whole, Begin: wipe,
 		},
 		{
-			Name: "old-copy", Family: Disk, About: "an old copy of a member's data is put back",
+			Name: "old-copy", Family: Disk, About: "a member's data is replaced by an old copy",
 			Alone: true, Draw: whole, Begin: oldCopy,
 		},
 		{
-			Name: "twin", Family: Disk, About: "a second member is started from a copy of a member's data",
+			Name: "twin", Family: Disk, About: "a second member starts from a copy of a member's data",
 			Alone: true, Twins: 1, Draw: whole, Begin: twin,
 		},
 		{
-			Name: "stranger", Family: Disk, About: "a member of another cluster comes to ours",
+			Name: "stranger", Family: Disk, About: "a member of a foreign cluster contacts the cluster",
 			Alone: true, Strays: 1, Draw: whole, Begin: stranger,
 		},
 	}
 }
 
-// target is the one member that an event hits.
+// target returns the one member that an event hits.
 func (w *World) target(e schedule.Event) (*lab.Member, error) {
 	hit, err := w.targets(e)
 	if err == nil && len(hit) != 1 {
-		err = fmt.Errorf("%s is for one member at a time, and not for %q", e.Fault, e.On)
+		err = fmt.Errorf("%s on %q: expected a single member", e.Fault, e.On)
 	}
 	if err != nil {
 		return nil, err
@@ -68,8 +68,8 @@ func (w *World) target(e schedule.Event) (*lab.Member, error) {
 	return hit[0], nil
 }
 
-// damaged kills a member, does something to a part of its data, and starts it again. If
-// it has no such part it is done to its log.
+// damaged returns a fault that kills a member, damages a part of its data with do, and starts the member again. If the
+// member has no such part, do damages its log.
 func damaged(do func(*rand.Rand, string, disk.Part) (disk.Damage, error)) func(context.Context, *World, schedule.Event) (Made, error) {
 	return func(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 		m, err := w.target(e)
@@ -108,7 +108,7 @@ func wipe(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	return Made{Hosts: []string{m.Name}, Undo: func(ctx context.Context) error { return w.replace(ctx, m) }}, disk.Wipe(m.Files())
 }
 
-// oldCopy copies a member's data, lets the member go on, and puts the copy back at last.
+// oldCopy copies a member's data and lets the member continue. Undo replaces the member's data by the copy.
 func oldCopy(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	m, err := w.target(e)
 	if err != nil {
@@ -131,7 +131,7 @@ func oldCopy(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	}}, nil
 }
 
-// twin starts a member on another host from a copy of a member's data, while that one runs.
+// twin starts a second member on another host from a copy of a member's data, while the original member runs.
 func twin(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	m, err := w.target(e)
 	if err != nil {
@@ -147,7 +147,7 @@ func twin(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 		if err := disk.Wipe(other.Files()); err != nil {
 			return err
 		}
-		// The member may be the one of the two that was refused.
+		// The cluster may have rejected the original member instead of its twin.
 		m.Kill()
 		if err := m.Start(ctx); err != nil {
 			return err
@@ -156,8 +156,8 @@ func twin(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	}}, nil
 }
 
-// stranger founds a cluster of one, stops it, and starts its member again so that it
-// seeks contact with ours.
+// stranger founds a separate cluster of one member. It then restarts that member so that it tries to join the cluster
+// under test.
 func stranger(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	other := w.Lab.Strays()[0]
 	if err := other.StartAlone(ctx); err != nil {

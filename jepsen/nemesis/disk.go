@@ -18,7 +18,7 @@ import (
 func diskKinds() []Kind {
 	return []Kind{
 		{
-			Name: "power-loss", Family: Disk, About: "one member, a majority or all lose power: what was not synced is gone",
+			Name: "power-loss", Family: Disk, About: "one member, a majority or all lose power and all unsynced writes",
 			Draw: func(r *rand.Rand) schedule.Event {
 				return schedule.Event{On: one(r, Leader, Follower, Majority, All), For: between(r, 200*time.Millisecond, 5*time.Second)}
 			},
@@ -32,35 +32,35 @@ func diskKinds() []Kind {
 			Begin: deadDisk,
 		},
 		{
-			Name: "full-disk", Family: Disk, About: "a disk is full",
+			Name: "full-disk", Family: Disk, About: "a disk or all disks have 0, 4 or 64 KiB left",
 			Draw: func(r *rand.Rand) schedule.Event {
 				return schedule.Event{On: one(r, Leader, Follower, All), Amount: one(r, "0", "4096", "65536"), For: between(r, 2*time.Second, 15*time.Second)}
 			},
 			Begin: fullDisk,
 		},
 		{
-			Name: "slow-sync", Family: Disk, About: "each sync of a disk takes longer", Interposed: true,
+			Name: "slow-sync", Family: Disk, About: "each sync of a disk or of all disks takes 20 ms to 3 s", Interposed: true,
 			Draw: func(r *rand.Rand) schedule.Event {
 				return schedule.Event{On: one(r, Leader, Follower, All), Amount: one(r, "20ms", "200ms", "3s"), For: between(r, 3*time.Second, 15*time.Second)}
 			},
 			Begin: slowSync,
 		},
 		{
-			Name: "failed-write", Family: Disk, About: "a write to a disk fails, and all later ones do", Interposed: true,
+			Name: "failed-write", Family: Disk, About: "a write to a disk fails, and so do all later writes", Interposed: true,
 			Draw: func(r *rand.Rand) schedule.Event {
 				return schedule.Event{On: one(r, Leader, Follower), Amount: strconv.Itoa(1 + r.IntN(20)), For: between(r, 2*time.Second, 10*time.Second)}
 			},
 			Begin: failedWrite,
 		},
 		{
-			Name: "torn-write", Family: Disk, About: "a part of a write reaches the disk, then the member is killed", Interposed: true, Alone: true,
+			Name: "torn-write", Family: Disk, About: "only a part of a write reaches the disk, then the member is killed", Interposed: true, Alone: true,
 			Draw: func(r *rand.Rand) schedule.Event {
 				return schedule.Event{On: one(r, Leader, Follower), Amount: strconv.Itoa(1 + r.IntN(20)), For: between(r, time.Second, 5*time.Second)}
 			},
 			Begin: tornWrite,
 		},
 		{
-			Name: "lying-sync", Family: Disk, About: "one disk says that it has synced and has not, then loses power", Interposed: true, Alone: true,
+			Name: "lying-sync", Family: Disk, About: "one disk reports syncs that it did not make, then loses power", Interposed: true, Alone: true,
 			Draw: func(r *rand.Rand) schedule.Event {
 				return schedule.Event{On: one(r, Leader, Follower), For: between(r, 2*time.Second, 10*time.Second)}
 			},
@@ -92,7 +92,7 @@ func powerOff(members []*lab.Member) error {
 	return nil
 }
 
-// powerOn mounts disks again. Their members must be down.
+// powerOn returns a function that kills the members if they run, and mounts their disks again.
 func powerOn(members []*lab.Member) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, m := range members {
@@ -120,7 +120,7 @@ func fullDisk(_ context.Context, w *World, e schedule.Event) (Made, error) {
 	}
 	leave, err := strconv.ParseInt(e.Amount, 10, 64)
 	if err != nil {
-		return Made{}, fmt.Errorf("a full disk's amount is how many bytes are left, and not %q", e.Amount)
+		return Made{}, fmt.Errorf("amount %q: expected a number of bytes such as 4096", e.Amount)
 	}
 	for _, m := range hit {
 		if err := m.Disk.Fill(leave); err != nil {
@@ -137,7 +137,7 @@ func fullDisk(_ context.Context, w *World, e schedule.Event) (Made, error) {
 	}}, nil
 }
 
-// inject makes disks fail, and heals them when it is undone.
+// inject makes the disks of the members fail as faults says. Undo heals the disks and starts the members.
 func (w *World) inject(e schedule.Event, faults func(m *lab.Member) (disk.Faults, error)) (Made, error) {
 	hit, err := w.targets(e)
 	if err != nil {
@@ -178,19 +178,19 @@ func tornWrite(_ context.Context, w *World, e schedule.Event) (Made, error) {
 	made, err := w.inject(e, func(m *lab.Member) (disk.Faults, error) {
 		hit = m
 		n, err := strconv.Atoi(e.Amount)
-		// The write that is torn returns only when this does.
+		// The torn write returns only after OnTorn has returned.
 		return disk.Faults{TornWrite: n, OnTorn: m.Crash}, err
 	})
 	if err != nil {
 		return Made{}, err
 	}
-	// Whatever a write that was torn left, the member goes on from there: nothing was promised.
+	// The member must continue from whatever the torn write left, because it had promised nothing about that write.
 	made.Undo = then(made.Undo, func(ctx context.Context) error { return w.UntilWell(ctx, hit) })
 	return made, nil
 }
 
-// lyingSync takes the power from a disk after it lied for a while. What the member had
-// promised to keep is gone then; the others have it.
+// lyingSync lets a disk report false syncs for a while. Undo then cuts the disk's power. Data that the member had
+// promised to keep is lost there; the other members have it.
 func lyingSync(_ context.Context, w *World, e schedule.Event) (Made, error) {
 	var hit *lab.Member
 	made, err := w.inject(e, func(m *lab.Member) (disk.Faults, error) {

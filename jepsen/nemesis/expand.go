@@ -10,22 +10,22 @@ import (
 	"github.com/snowraft/snowraft/jepsen/schedule"
 )
 
-// mostOverlap is the greatest number of faults at a time.
+// mostOverlap is the greatest number of simultaneous faults.
 const mostOverlap = 2
 
-// A fault that is alone begins when the cluster is well, and ends when it is well again:
-// that is how long it is quiet before it, at least, and after it, usually.
+// An Alone fault begins only when the cluster is healthy, and ends when the cluster is healthy again. quietBefore is the
+// least time without a fault before it, and quietAfter the usual time after it.
 const (
 	quietBefore = 3 * time.Second
 	quietAfter  = 12 * time.Second
 )
 
-// mostMisses is the number of draws in a row that may be too long for what is left of a run.
+// mostMisses is the number of consecutive draws too long for the rest of the run after which the schedule ends.
 const mostMisses = 50
 
-// Expand draws a schedule of faults of these kinds for a run of that length with that
-// many members and these workloads: the same for the same seed. Each kind comes up once before any comes up
-// again, so that a run that is long enough has all of them.
+// Expand draws a schedule of faults of these kinds for a run of this length, with this number of members and these
+// workloads. The same arguments yield the same schedule. Each kind occurs once before any kind repeats, so a run of
+// sufficient length has all kinds.
 func Expand(seed uint64, kinds []Kind, length time.Duration, members int, workloads []string) []schedule.Event {
 	kinds = slices.DeleteFunc(slices.Clone(kinds), func(k Kind) bool {
 		return k.Fits(members, workloads) != nil
@@ -37,7 +37,7 @@ func Expand(seed uint64, kinds []Kind, length time.Duration, members int, worklo
 	var events []schedule.Event
 	var bag []Kind
 	misses := 0
-	ends := make([]time.Duration, mostOverlap) // of the faults that may still be there
+	ends := make([]time.Duration, mostOverlap) // end times of the faults that may overlap the next one
 	for now := time.Duration(between(r, 200*time.Millisecond, 2*time.Second)); ; {
 		if len(bag) == 0 {
 			bag = slices.Clone(kinds)
@@ -46,7 +46,7 @@ func Expand(seed uint64, kinds []Kind, length time.Duration, members int, worklo
 		k := bag[0]
 		bag = bag[1:]
 		e := k.Draw(r)
-		e.Fault, e.Seed = k.Name, r.Uint64()>>11 // exact as a number in JSON
+		e.Fault, e.Seed = k.Name, r.Uint64()>>11 // exact as a JSON number
 		slices.Sort(ends)
 		if k.Alone {
 			now = max(now, slices.Max(ends)+quietBefore)
@@ -59,7 +59,7 @@ func Expand(seed uint64, kinds []Kind, length time.Duration, members int, worklo
 			if misses++; misses == mostMisses {
 				return events
 			}
-			continue // a shorter one may fit
+			continue // a shorter fault may fit
 		}
 		misses = 0
 		events = append(events, e)

@@ -13,7 +13,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/schedule"
 )
 
-// guestKinds hit processes that embed the product's generator.
+// guestKinds returns the faults that hit processes with an embedded generator.
 func guestKinds() []Kind {
 	return []Kind{
 		{
@@ -35,11 +35,11 @@ func guestKinds() []Kind {
 	}
 }
 
-// guest is the generator's host that an event hits.
+// guest returns the generator's host that an event hits.
 func (w *World) guest(e schedule.Event) (*lab.Guest, error) {
 	guests := w.Lab.Guests()
 	if len(guests) == 0 {
-		return nil, errors.New("there is no embedded generator")
+		return nil, errors.New("the run has no embedded generator")
 	}
 	return guests[chance(e).IntN(len(guests))], nil
 }

@@ -19,28 +19,29 @@ import (
 )
 
 const (
-	// handoverEvery is the interval at which leadership is handed over.
+	// handoverEvery is the interval between transfers of leadership.
 	handoverEvery = 1500 * time.Millisecond
-	// The one that led is stopped for a time between these: long enough for the next leader to be
-	// elected and to serve, and shorter than a leader's lease (400 ms), which would end otherwise
-	// the moment that it goes on. How much shorter a busy machine needs it to be is left to chance.
+	// leastStun and mostStun bound the time for which the former leader is stopped. The time suffices for the next leader
+	// to be elected and to serve. It is shorter than a leader's lease (400 ms), which would otherwise end at the moment
+	// that the former leader continues. A busy machine needs a shorter time, so the actual time is random.
 	leastStun, mostStun = 120 * time.Millisecond, 300 * time.Millisecond
-	// mostDelay is within what time a leader that is asked to hand over does that.
+	// mostDelay is the greatest time from the request to transfer leadership until the leader is stopped. A leader
+	// transfers leadership within that time.
 	mostDelay = 10 * time.Millisecond
 )
 
-// aside is the time that the one that led is left with the members that have no vote, after that.
+// aside is the time for which the former leader, once continued, reaches only the nonvoters.
 const aside = 600 * time.Millisecond
 
 func handoverKinds() []Kind {
 	return []Kind{{
-		Name: "handover", Family: Process, About: "the leader is asked to hand leadership over, stopped at about that moment, and goes on before its lease ends",
+		Name: "handover", Family: Process, About: "the leader transfers leadership, is stopped at about that moment, and continues before its lease ends",
 		Draw: func(r *rand.Rand) schedule.Event {
 			return schedule.Event{On: Leader, For: between(r, 3*time.Second, 10*time.Second)}
 		},
 		Begin: handovers((*World).stun),
 	}, {
-		Name: "left-behind", Family: Network, About: "a leader that is stopped as it hands over goes on among nonvoters only, which do not know its successor",
+		Name: "left-behind", Family: Network, About: "a leader stopped while it transfers leadership continues among nonvoters only, which do not know its successor",
 		Draw: func(r *rand.Rand) schedule.Event {
 			return schedule.Event{On: Leader, For: between(r, 5*time.Second, 15*time.Second)}
 		},
@@ -48,22 +49,22 @@ func handoverKinds() []Kind {
 	}}
 }
 
-// handing is one leader that hands over.
+// handing is one transfer of leadership.
 type handing struct {
 	leader *lab.Member
 	conn   *grpc.ClientConn
-	delay  time.Duration // from the request to the moment that it is stopped
-	stun   time.Duration // how long it is stopped
+	delay  time.Duration // time from the request until the leader is stopped
+	stun   time.Duration // time for which the leader is stopped
 }
 
-// handovers has one leader after another that does not know yet that it was replaced, and
-// has requests and the news of its successor waiting for it side by side.
+// handovers returns a fault that has one leader after another transfer its leadership, by calls of hand. Each leader
+// continues without knowing that it was replaced. Requests and the messages of its successor then wait for it together.
 func handovers(hand func(*World, context.Context, handing) error) func(context.Context, *World, schedule.Event) (Made, error) {
 	return func(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 		conns := make(map[*lab.Member]*grpc.ClientConn)
 		closeAll := func() {
 			for _, conn := range conns {
-				_ = conn.Close() // nothing depends on what is in progress
+				_ = conn.Close() // nothing depends on the open calls
 			}
 		}
 		for _, m := range w.Lab.Founders() {
@@ -89,19 +90,19 @@ func handovers(hand func(*World, context.Context, handing) error) func(context.C
 	}
 }
 
-// stun asks a leader to hand over, and stops it for a moment soon after.
+// stun requests a transfer of leadership, and stops the leader shortly afterward for h.stun.
 func (w *World) stun(ctx context.Context, h handing) error {
 	return w.stunned(ctx, h, func() error { return nil })
 }
 
-// stunned does what stun does, and something else while the leader is stopped.
+// stunned does what stun does, and calls meanwhile while the leader is stopped.
 func (w *World) stunned(ctx context.Context, h handing, meanwhile func() error) error {
 	asked := make(chan struct{})
 	asking, cancel := context.WithTimeout(ctx, handoverEvery)
 	defer cancel()
 	go func() {
 		defer close(asked)
-		// Whether it does is seen by who leads next.
+		// The next status of the members shows whether leadership was transferred.
 		_, _ = snowraftv1.NewClusterServiceClient(h.conn).TransferLeadership(asking, &snowraftv1.TransferLeadershipRequest{})
 	}()
 	defer func() {
@@ -119,9 +120,10 @@ func (w *World) stunned(ctx context.Context, h handing, meanwhile func() error) 
 	return err
 }
 
-// leaveBehind also cuts the leader off from the other founders while it is stopped, together with
-// the members that are none, which hear nothing of its successor from before on. Nor must the
-// leader, until it is cut off: what others send over connections that they opened is late.
+// leaveBehind does what stun does, and cuts the leader off from the other founders while it is stopped. The spares are
+// cut off from those founders earlier, so that they learn nothing of the leader's successor. The leader must not learn
+// of it either before it is cut off. Messages to the leader over connections that other founders opened are therefore
+// delayed.
 func (w *World) leaveBehind(ctx context.Context, h handing) (err error) {
 	elsewhere := names(others(w.Lab.Founders(), []*lab.Member{h.leader}))
 	var faults []*network.Fault

@@ -39,7 +39,7 @@ func hostileKinds() []Kind {
 				return Made{}, err
 			}
 			return Made{
-				Hosts: names(hit), Detail: fmt.Sprintf("%d datagrams to repeat", len(s.siege.Captured)),
+				Hosts: names(hit), Detail: fmt.Sprintf("%d datagrams captured for replay", len(s.siege.Captured)),
 				Undo: func(context.Context) error {
 					_, err := s.End()
 					return err
@@ -49,7 +49,7 @@ func hostileKinds() []Kind {
 	}}
 }
 
-// captureFor is the time that the stranger listens to members' gossip first.
+// captureFor is the time for which the stranger first records the members' gossip.
 const captureFor = time.Second
 
 // Siege is a process that attacks members.
@@ -61,14 +61,14 @@ type Siege struct {
 
 // Besieged is the outcome of a siege.
 type Besieged struct {
-	// Acts counts each kind of act; kinds without an act have 0.
+	// Acts counts the acts of each kind; 0 for a kind without an act.
 	Acts map[string]uint64
-	// Processor is the time of the processors that strangers took.
+	// Processor is the processor time that the strangers took.
 	Processor time.Duration
 }
 
-// Besiege starts a process on a host, which attacks members from all addresses of the host until End is called, with all kinds
-// of acts or only some.
+// Besiege starts a process on a host. It attacks the members from all addresses of the host until [Siege.End] is called,
+// with the kinds of acts in only, or with all kinds if only is empty.
 func Besiege(ctx context.Context, l *lab.Lab, members []*lab.Member, host *network.Host, seed uint64, only []string) (*Siege, error) {
 	s := &Siege{siege: attacks.Siege{
 		Seed: seed, Only: only, Sources: host.Addresses(), Captured: network.Capture(ctx, lab.PortGossip, captureFor),
@@ -81,7 +81,7 @@ func Besiege(ctx context.Context, l *lab.Lab, members []*lab.Member, host *netwo
 		})
 	}
 	if len(s.siege.Kinds()) == 0 {
-		return nil, fmt.Errorf("there is no act %v that fits the members", only)
+		return nil, fmt.Errorf("no act of %v fits the members", only)
 	}
 	orders, err := json.Marshal(s.siege)
 	if err != nil {
@@ -100,7 +100,7 @@ func Besiege(ctx context.Context, l *lab.Lab, members []*lab.Member, host *netwo
 	return s, nil
 }
 
-// End ends the siege. It fails if there was none.
+// End stops the siege and returns its outcome. It returns an error if the process failed or committed no act.
 func (s *Siege) End() (Besieged, error) {
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)
 	err := s.cmd.Wait()
@@ -112,8 +112,11 @@ func (s *Siege) End() (Besieged, error) {
 	for _, n := range made.Acts {
 		sum += n
 	}
-	if err != nil || sum == 0 {
-		return Besieged{}, fmt.Errorf("the strangers made %d acts: %w, %s", sum, err, s.failure.String())
+	if err != nil {
+		return Besieged{}, fmt.Errorf("siege failed after %d acts: %w: %s", sum, err, s.failure.String())
+	}
+	if sum == 0 {
+		return Besieged{}, fmt.Errorf("siege without an act: %s", s.failure.String())
 	}
 	for _, kind := range s.siege.Kinds() {
 		made.Acts[kind] += 0

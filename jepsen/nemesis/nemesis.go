@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package nemesis makes the faults of a schedule in a lab, and takes them back.
+// Package nemesis makes the faults of a schedule in a lab, and undoes them.
 package nemesis
 
 import (
@@ -29,36 +29,37 @@ const (
 // Kind is one kind of fault.
 type Kind struct {
 	Name, Family string
-	// About says what it does, in a few words.
+	// About describes the effect in a few words.
 	About string
-	// Alone says that no other fault may be there at the same time, and that the cluster has
-	// to be well when it begins: what several of it could do is more than Raft allows for.
+	// Alone reports whether no other fault may overlap this one, and the cluster must be healthy when it begins. Several
+	// such faults together could exceed what Raft tolerates.
 	Alone bool
-	// Settles is the time that it takes to undo the fault, if that is long.
+	// Settles is the time that undoing the fault takes; 0 if it is short.
 	Settles time.Duration
-	// Beside says that it is a moment that adds to faults, however many there are.
+	// Beside reports whether the fault is momentary and may overlap any number of faults that are not Alone.
 	Beside bool
-	// Interposed says that disks need a file system in front of them that can fail.
+	// Interposed reports whether the fault needs disks behind a file system that can be made to fail.
 	Interposed bool
-	// Twins and Strays are how many hosts of these kinds it needs.
+	// Twins and Strays are the numbers of such hosts that the fault needs; see [lab.Config].
 	Twins, Strays int
-	// Workload is the name of the workload that it is for; empty if it is for any.
+	// Workload is the name of the workload that the fault needs; empty if it needs none.
 	Workload string
-	// Members is the least number of members that it needs; 0 is any number.
+	// Members is the least number of members that the fault needs; 0 for any number.
 	Members int
-	// Draw chooses an event's duration and particulars. Fault, At and Seed are set by others.
+	// Draw chooses the duration and details of an event. [Expand] and [Mix] set Fault, At and Seed.
 	Draw func(r *rand.Rand) schedule.Event
-	// Begin makes the fault. What it has made when it fails it has taken back.
+	// Begin makes the fault. If it fails, it has undone the fault.
 	Begin func(ctx context.Context, w *World, e schedule.Event) (Made, error)
 }
 
-// Fits says why a run with so many members and these workloads can't have faults of this kind; nil if it can.
+// Fits returns nil if a run with this number of members and these workloads can have faults of this kind. Otherwise its
+// error names the reason.
 func (k Kind) Fits(members int, workloads []string) error {
 	switch {
 	case k.Members > members:
-		return fmt.Errorf("%s needs %d members, and there are %d: see --members", k.Name, k.Members, members)
+		return fmt.Errorf("%s needs %d members, the cluster has %d; set --members", k.Name, k.Members, members)
 	case k.Workload != "" && !slices.Contains(workloads, k.Workload):
-		return fmt.Errorf("%s needs the workload %s: see --workload", k.Name, k.Workload)
+		return fmt.Errorf("%s needs the workload %s; add it to --workload", k.Name, k.Workload)
 	default:
 		return nil
 	}
@@ -66,24 +67,23 @@ func (k Kind) Fits(members int, workloads []string) error {
 
 // Made is a fault that was made.
 type Made struct {
-	Hosts  []string      // that it hit
-	Offset time.Duration // of their clocks
+	Hosts  []string      // hosts that the fault hit
+	Offset time.Duration // offset of the clocks of Hosts
 	Detail string
-	// Idle reports, before it is undone, whether nothing came that it could have hit; nil if it hits always,
-	// or nobody knows.
+	// Idle reports, before the fault is undone, whether nothing occurred that the fault could have hit. It is nil if the
+	// fault always hits something, or if that is unknown.
 	Idle func() bool
-	// Undo takes it back; nil if there is nothing to take back. Its context is not bounded by
-	// the run's.
+	// Undo undoes the fault; nil if there is nothing to undo. Its context may outlive the run's.
 	Undo func(ctx context.Context) error
 }
 
-// Kinds are all kinds of faults.
+// Kinds returns all kinds of faults that schedules are drawn from.
 func Kinds() []Kind {
 	return slices.Concat(networkKinds(), processKinds(), clockKinds(), diskKinds(), dataKinds(), guestKinds(), hostileKinds(), restoreKinds())
 }
 
-// Choose returns the kinds of these names, which are of kinds or families, separated by
-// commas; "all" are all, and "none" none.
+// Choose returns the kinds that a comma-separated list of kinds and families names. "all" names all kinds, "none" no
+// kind.
 func Choose(names string) ([]Kind, error) {
 	switch names {
 	case "all":
@@ -100,23 +100,23 @@ func Choose(names string) ([]Kind, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("there is no nemesis %q: choose of %s; a family of network, process, clock, disk, hostile and restore; all or none", name, Names())
+			return nil, fmt.Errorf("unknown nemesis %q; choose from %s, a family (network, process, clock, disk, hostile, restore), all or none", name, Names())
 		}
 	}
 	return chosen, nil
 }
 
-// Named returns the kind of that name.
+// Named returns the kind with this name, which may be "finalize".
 func Named(name string) (Kind, error) {
 	for _, k := range append(Kinds(), finalizeKind()) {
 		if k.Name == name {
 			return k, nil
 		}
 	}
-	return Kind{}, fmt.Errorf("there is no nemesis %q: choose of %s", name, Names())
+	return Kind{}, fmt.Errorf("unknown nemesis %q; choose from %s", name, Names())
 }
 
-// Names lists the kinds.
+// Names returns the names of [Kinds], separated by commas.
 func Names() string {
 	var names []string
 	for _, k := range Kinds() {
@@ -125,29 +125,29 @@ func Names() string {
 	return strings.Join(names, ", ")
 }
 
-// World is where faults are made.
+// World is the lab of a run with the state that its faults share.
 type World struct {
 	Lab *lab.Lab
 
-	last     Backup // that the present life of the cluster began with
+	last     Backup // backup with which the cluster's present life began
 	upgrades upgrades
 }
 
-// Whom an event may hit, beside a host by its name. They are chosen among the founders.
+// The targets of an event. Any other target is the name of a host. Members are chosen among the founders.
 const (
-	Leader   = "leader"   // who leads, or anybody when nobody does
-	Follower = "follower" // one who runs and does not lead
-	Majority = "majority" // just more than half, with the leader
+	Leader   = "leader"   // the leader; any founder while there is none
+	Follower = "follower" // one running founder that does not lead
+	Majority = "majority" // just more than half, including the leader
 	Minority = "minority" // just less than half, without the leader
 	All      = "all"
 )
 
-// targets says whom an event hits.
+// targets returns the members that an event hits.
 func (w *World) targets(e schedule.Event) ([]*lab.Member, error) {
 	members := slices.Clone(w.Lab.Founders())
 	r := chance(e)
 	r.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
-	// The leader first, then those who run, then those who don't.
+	// The leader comes first, then the other running members, then those that are down.
 	leader := w.Lab.Leader()
 	rank := func(m *lab.Member) int {
 		switch {
@@ -175,15 +175,15 @@ func (w *World) targets(e schedule.Event) ([]*lab.Member, error) {
 	}
 	m := w.Lab.Member(e.On)
 	if m == nil {
-		return nil, fmt.Errorf("there is no member %q", e.On)
+		return nil, fmt.Errorf("unknown member %q", e.On)
 	}
 	return []*lab.Member{m}, nil
 }
 
-// chance is what an event leaves to chance.
+// chance returns the random source of an event, seeded by the event.
 func chance(e schedule.Event) *rand.Rand { return rand.New(rand.NewPCG(e.Seed, 0)) }
 
-// names are the names of members.
+// names returns the names of members.
 func names(members []*lab.Member) []string {
 	var all []string
 	for _, m := range members {
@@ -192,11 +192,11 @@ func names(members []*lab.Member) []string {
 	return all
 }
 
-// one chooses one of these.
+// one returns a random one of the arguments.
 func one[T any](r *rand.Rand, of ...T) T { return of[r.IntN(len(of))] }
 
-// between chooses a duration in [least, most), short ones as likely
-// as long ones: evenly over their magnitudes.
+// between returns a random duration in [least, most), rounded to milliseconds. Its logarithm is uniformly distributed,
+// so each order of magnitude is equally likely.
 func between(r *rand.Rand, least, most time.Duration) schedule.Duration {
 	d := float64(least) * math.Pow(float64(most)/float64(least), r.Float64())
 	return schedule.Duration(time.Duration(d).Round(time.Millisecond))

@@ -18,35 +18,35 @@ import (
 
 func networkKinds() []Kind {
 	return []Kind{
-		cut("isolate", "one member and the other members do not hear each other; clients reach all", isolate, Leader, Leader, Follower),
-		cut("unplug", "one member hears nobody and nobody hears it", unplug, Leader, Follower),
-		cut("halves", "two parts do not hear each other", halves, All),
-		atLeast(5, cut("ring", "each member hears a majority, no two the same one", ring, All)),
-		atLeast(5, cut("bridge", "two halves that only one member hears both of", bridge, All)),
-		cut("one-way", "one member hears the others, and they do not hear it", oneWay, Leader, Follower),
-		cut("deaf", "one member does not hear the others, and they hear it", deaf, Leader, Follower),
-		cut("raft-only", "one member and the others do not hear each other's Raft, but all else", only(network.Raft), Leader, Follower),
-		cut("gossip-only", "one member and the others do not hear each other's gossip, but all else", only(network.Gossip), Leader, Follower),
-		cut("no-answers", "clients do not get a member's answers", noAnswers, Leader, Follower, All),
+		cut("isolate", "one member and the other members cannot reach each other; clients reach all", isolate, Leader, Leader, Follower),
+		cut("unplug", "one member can reach neither members nor clients, and they cannot reach it", unplug, Leader, Follower),
+		cut("halves", "two parts cannot reach each other", halves, All),
+		atLeast(5, cut("ring", "each member reaches a majority, no two members the same one", ring, All)),
+		atLeast(5, cut("bridge", "two halves cannot reach each other; one member reaches both", bridge, All)),
+		cut("one-way", "one member receives from the others; they receive nothing from it", oneWay, Leader, Follower),
+		cut("deaf", "one member receives nothing from the others; they receive from it", deaf, Leader, Follower),
+		cut("raft-only", "one member and the others exchange no Raft messages; other traffic passes", only(network.Raft), Leader, Follower),
+		cut("gossip-only", "one member and the others exchange no gossip; other traffic passes", only(network.Gossip), Leader, Follower),
+		cut("no-answers", "clients receive no answers from a member or from all", noAnswers, Leader, Follower, All),
 		{
-			Name: "loss", Family: Network, About: "30 % of all packets among members are lost",
+			Name: "loss", Family: Network, About: "30 % of the packets between members are lost",
 			Draw:  drawNetwork(nil, "0.3"),
 			Begin: overNet(loss),
 		},
 		{
-			Name: "slow", Family: Network, About: "a member sends no more than so many bits a second",
+			Name: "slow", Family: Network, About: "a member or all members send at most 64 kbit/s to 1 Mbit/s",
 			Draw:  drawNetwork([]string{Leader, Follower, All}, "64000", "256000", "1000000"),
 			Begin: overNet(slow),
 		},
 		{
-			Name: "delay", Family: Network, About: "what members send over Raft's connections arrives later",
+			Name: "delay", Family: Network, About: "bytes on Raft connections arrive 20 to 600 ms late",
 			Draw:  drawNetwork(nil, "20ms", "100ms", "400ms"),
 			Begin: overNet(delay),
 		},
 	}
 }
 
-// drawNetwork draws whom a fault hits and by how much.
+// drawNetwork returns a Draw that chooses a target of whom, All if whom is empty, and one of the amounts.
 func drawNetwork(whom []string, amounts ...string) func(*rand.Rand) schedule.Event {
 	return func(r *rand.Rand) schedule.Event {
 		e := schedule.Event{On: All, For: between(r, 2*time.Second, 20*time.Second)}
@@ -60,14 +60,14 @@ func drawNetwork(whom []string, amounts ...string) func(*rand.Rand) schedule.Eve
 	}
 }
 
-// cutting is what a cut cuts: which packets in which directions.
+// cutting is the set of packets that a cut stops: the directions and the traffic.
 type cutting struct {
 	pairs   []network.Pair
 	traffic network.Traffic
 }
 
-// cut is a kind of fault that lets packets not arrive, which are dropped or rejected. hit
-// are the members that the event names, rest the other founders.
+// cut returns a kind of fault that drops or rejects packets. hit are the members that the event names, rest the other
+// founders.
 func cut(name, about string, what func(hit, rest []string) (cutting, error), whom ...string) Kind {
 	return Kind{
 		Name: name, Family: Network, About: about,
@@ -91,7 +91,7 @@ func atLeast(members int, k Kind) Kind {
 	return k
 }
 
-// overNet begins a fault of the network.
+// overNet returns the Begin of a network fault.
 func overNet(begin func(ctx context.Context, n *network.Net, e schedule.Event, hit, rest []string) (*network.Fault, error)) func(context.Context, *World, schedule.Event) (Made, error) {
 	return func(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 		hit, err := w.targets(e)
@@ -106,12 +106,12 @@ func overNet(begin func(ctx context.Context, n *network.Net, e schedule.Event, h
 	}
 }
 
-// idle asks a fault whether it hit anything, also when the run has ended.
+// idle returns the Idle of a network fault. It works even after ctx is canceled.
 func idle(ctx context.Context, f *network.Fault) func() bool {
 	return func() bool { return f.Idle(context.WithoutCancel(ctx)) }
 }
 
-// others are the members without some of them.
+// others returns members without the members in without.
 func others(members, without []*lab.Member) []*lab.Member {
 	var rest []*lab.Member
 	for _, m := range members {
@@ -164,7 +164,7 @@ func noAnswers(hit, _ []string) (cutting, error) {
 func loss(ctx context.Context, n *network.Net, e schedule.Event, hit, _ []string) (*network.Fault, error) {
 	probability, err := strconv.ParseFloat(e.Amount, 64)
 	if err != nil {
-		return nil, fmt.Errorf("a loss's amount is a share, such as 0.3, and not %q", e.Amount)
+		return nil, fmt.Errorf("amount %q: expected a probability such as 0.3", e.Amount)
 	}
 	return n.Loss(ctx, network.OneWay(hit, hit), network.All, probability)
 }
@@ -172,7 +172,7 @@ func loss(ctx context.Context, n *network.Net, e schedule.Event, hit, _ []string
 func slow(ctx context.Context, n *network.Net, e schedule.Event, hit, _ []string) (*network.Fault, error) {
 	bits, err := strconv.ParseInt(e.Amount, 10, 64)
 	if err != nil {
-		return nil, fmt.Errorf("a slow link's amount is bits a second, such as 64000, and not %q", e.Amount)
+		return nil, fmt.Errorf("amount %q: expected bits per second such as 64000", e.Amount)
 	}
 	return n.Slow(ctx, hit, bits)
 }
@@ -180,7 +180,7 @@ func slow(ctx context.Context, n *network.Net, e schedule.Event, hit, _ []string
 func delay(ctx context.Context, n *network.Net, e schedule.Event, hit, _ []string) (*network.Fault, error) {
 	d, err := time.ParseDuration(e.Amount)
 	if err != nil {
-		return nil, fmt.Errorf("a delay's amount is a time, such as 100ms, and not %q", e.Amount)
+		return nil, fmt.Errorf("amount %q: expected a duration such as 100ms", e.Amount)
 	}
 	return n.Delay(ctx, network.OneWay(hit, hit), lab.PortRaft, d, d/2)
 }

@@ -17,20 +17,20 @@ import (
 )
 
 const (
-	// operateWithin is the time that an operator tries.
+	// operateWithin is the time for which an operator retries.
 	operateWithin = 20 * time.Second
-	// tryFor is the time that one try may take.
+	// tryFor is the time limit of one attempt.
 	tryFor = 3 * time.Second
 )
 
-// operate does what an operator would: it asks one running member after another until
-// one does it.
+// operate acts as an operator: it calls do on one running member after another, until a call succeeds or operateWithin
+// has passed.
 func (w *World) operate(ctx context.Context, do func(ctx context.Context, conn *grpc.ClientConn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, operateWithin)
 	defer cancel()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	last := errors.New("no member runs")
+	last := errors.New("no member is running")
 	for {
 		for _, m := range w.Lab.Running() {
 			if last = w.try(ctx, m, do); last == nil {
@@ -40,7 +40,7 @@ func (w *World) operate(ctx context.Context, do func(ctx context.Context, conn *
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("not within %v: %w", operateWithin, last)
+			return fmt.Errorf("failed for %v: %w", operateWithin, last)
 		}
 	}
 }
@@ -56,8 +56,8 @@ func (w *World) try(ctx context.Context, m *lab.Member, do func(ctx context.Cont
 	return do(ctx, conn)
 }
 
-// replace makes a member that lost its data, or whose data is damaged, a new one, as the
-// runbook tells operators to: it removes the old one and starts with an empty directory.
+// replace replaces a member whose data is lost or damaged by a new one, as the runbook instructs operators: it removes
+// the old member and starts the process with an empty directory.
 func (w *World) replace(ctx context.Context, m *lab.Member) error {
 	m.Kill()
 	if err := disk.Wipe(m.Files()); err != nil {
@@ -69,7 +69,7 @@ func (w *World) replace(ctx context.Context, m *lab.Member) error {
 			return err
 		}
 		if err := w.operate(ctx, remove); err != nil {
-			return fmt.Errorf("removing what %s was: %w", m.Name, err)
+			return fmt.Errorf("remove the old member of %s: %w", m.Name, err)
 		}
 	}
 	if err := m.Start(ctx); err != nil {
@@ -78,17 +78,16 @@ func (w *World) replace(ctx context.Context, m *lab.Member) error {
 	return w.UntilWell(ctx, m)
 }
 
-// givesUp is the number of starts of a process that have to fail before it is held to
-// be past help.
+// givesUp is the number of failed starts after which a member counts as beyond recovery.
 const givesUp = 3
 
-// recovered waits until a member is well, or replaces it if its process does not stay:
-// then it has found out that something is wrong with its data.
+// recovered waits until a member is healthy. If it does not become healthy, usually because its process halts on damaged
+// data, recovered replaces the member.
 func (w *World) recovered(ctx context.Context, m *lab.Member) error {
 	before := m.Failures()
 	err := w.untilWell(ctx, func() error {
 		if n := m.Failures() - before; n >= givesUp {
-			return fmt.Errorf("%d starts of %s ended by themselves", n, m.Name)
+			return fmt.Errorf("%d starts of %s ended in an unexpected exit", n, m.Name)
 		}
 		return nil
 	}, m)

@@ -13,13 +13,12 @@ import (
 	"github.com/snowraft/snowraft/jepsen/schedule"
 )
 
-// undoWithin is the time that it may take to undo a fault.
+// undoWithin is the time limit for undoing a fault.
 const undoWithin = 3 * time.Minute
 
-// Play makes the events of a schedule at their times, or when it is their turn, and undoes them, until all are
-// undone or ctx ends; then it undoes what is left. It writes down what it does, also what
-// it could not do: the error is of this kind, and makes the run worth nothing, so that it
-// begins no more then.
+// Play makes the events of a schedule at their times, or later when their turn comes, and undoes them. It returns when all
+// are undone; if ctx ends, it undoes the remaining faults at once. It records each fault in the journal, failed ones too.
+// It returns an error if a fault could not be made or undone. Such a run proves nothing, so Play begins no further fault.
 func (w *World) Play(ctx context.Context, journal *history.Journal, events []schedule.Event) error {
 	begun := history.Now()
 	ctx, stop := context.WithCancel(ctx)
@@ -50,7 +49,7 @@ func (w *World) Play(ctx context.Context, journal *history.Journal, events []sch
 	return errors.Join(errs...)
 }
 
-// play makes one fault, and undoes it when its time is over.
+// play makes one fault, and undoes it after the event's duration.
 func (w *World) play(ctx context.Context, journal *history.Journal, kind Kind, number int, e schedule.Event) error {
 	line := history.Fault{Event: number, Name: e.Fault, Family: kind.Family}
 	if kind.Alone {
@@ -65,7 +64,7 @@ func (w *World) play(ctx context.Context, journal *history.Journal, kind Kind, n
 			}
 			line.At, line.Failed = history.Now(), err.Error()
 			journal.Add(history.Line{Fault: &line})
-			return fmt.Errorf("%s: before it began: %w", e.Fault, err)
+			return fmt.Errorf("%s: cluster not ready for the fault: %w", e.Fault, err)
 		}
 	}
 	line.At = history.Now()
@@ -78,7 +77,7 @@ func (w *World) play(ctx context.Context, journal *history.Journal, kind Kind, n
 	if err != nil {
 		return fmt.Errorf("%s: %w", e.Fault, err)
 	}
-	_ = until(ctx, history.Now()+int64(e.For)) // an end of the run undoes it earlier
+	_ = until(ctx, history.Now()+int64(e.For)) // the end of the run undoes the fault earlier
 	idle := made.Idle != nil && made.Idle()
 	if made.Undo != nil {
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
@@ -89,13 +88,13 @@ func (w *World) play(ctx context.Context, journal *history.Journal, kind Kind, n
 	end.At, end.Ended, end.Idle = history.Now(), true, idle
 	if err != nil {
 		end.Failed = err.Error()
-		err = fmt.Errorf("undoing %s: %w", e.Fault, err)
+		err = fmt.Errorf("undo %s: %w", e.Fault, err)
 	}
 	journal.Add(history.Line{Fault: &end})
 	return err
 }
 
-// until waits until that moment; it fails if ctx ends earlier.
+// until waits until the moment. It returns an error if ctx ends first.
 func until(ctx context.Context, moment int64) error {
 	wait := time.NewTimer(time.Duration(moment - history.Now()))
 	defer wait.Stop()

@@ -15,7 +15,7 @@ import (
 func processKinds() []Kind {
 	return append(handoverKinds(), []Kind{
 		{
-			Name: "kill", Family: Process, About: "SIGKILL of one member, of a majority or of all, and a later start",
+			Name: "kill", Family: Process, About: "SIGKILL of one member, a majority or all, and a later start",
 			Draw: func(r *rand.Rand) schedule.Event {
 				return schedule.Event{On: one(r, Leader, Leader, Follower, Follower, Majority, All), For: between(r, 100*time.Millisecond, 8*time.Second)}
 			},
@@ -29,7 +29,7 @@ func processKinds() []Kind {
 			Begin: pause,
 		},
 		{
-			Name: "storm", Family: Process, About: "one member after another killed and started again at once",
+			Name: "storm", Family: Process, About: "one member after another is killed and restarted at once",
 			Draw: func(r *rand.Rand) schedule.Event {
 				return schedule.Event{On: All, For: between(r, 2*time.Second, 10*time.Second), Amount: one(r, "300ms", "1s", "2s")}
 			},
@@ -50,7 +50,7 @@ func kill(_ context.Context, w *World, e schedule.Event) (Made, error) {
 	return Made{Hosts: names(hit), Undo: starts(hit)}, nil
 }
 
-// starts returns what starts members again.
+// starts returns a function that starts the members that are down.
 func starts(members []*lab.Member) func(context.Context) error {
 	return func(ctx context.Context) error { return lab.Start(ctx, members...) }
 }
@@ -71,7 +71,7 @@ func pause(_ context.Context, w *World, e schedule.Event) (Made, error) {
 	}}, nil
 }
 
-// storm goes around the members until it is undone.
+// storm kills and restarts the members in turn until it is undone.
 func storm(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	hit, err := w.targets(e)
 	if err != nil {
@@ -79,7 +79,7 @@ func storm(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	}
 	every, err := time.ParseDuration(e.Amount)
 	if err != nil || every <= 0 {
-		return Made{}, fmt.Errorf("a storm's amount is the time from kill to kill, such as 1s, and not %q", e.Amount)
+		return Made{}, fmt.Errorf("amount %q: expected a duration such as 1s, the time from kill to kill", e.Amount)
 	}
 	undo := repeat(ctx, every, func(ctx context.Context, n int) error {
 		m := hit[n%len(hit)]
@@ -94,8 +94,8 @@ func storm(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	}}, nil
 }
 
-// repeat calls f again and again, n counting from 0, until the returned function is
-// called, which returns the first error.
+// repeat calls f at each interval, in a goroutine of its own, with n counting from 0. It ends at the first error, or when
+// the returned function is called. That function waits for the goroutine and returns the error.
 func repeat(ctx context.Context, interval time.Duration, f func(ctx context.Context, n int) error) func(context.Context) error {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)

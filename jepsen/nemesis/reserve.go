@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// reserve makes all members the caller's, so that no workload kills one meanwhile, or has
-// one leave. It waits for those that somebody has.
+// reserve reserves all members for the caller, so that no workload kills a member or makes one leave meanwhile. It waits
+// for members that are reserved by another caller.
 func (w *World) reserve(ctx context.Context) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, wellWithin)
 	defer cancel()
@@ -32,7 +32,7 @@ func (w *World) reserve(ctx context.Context) (release func(), err error) {
 			case <-tick.C:
 			case <-ctx.Done():
 				release()
-				return nil, fmt.Errorf("%s is in somebody else's hands: %w", m.Name, ctx.Err())
+				return nil, fmt.Errorf("%s is reserved by a workload: %w", m.Name, ctx.Err())
 			}
 		}
 	}

@@ -15,20 +15,21 @@ import (
 	"github.com/snowraft/snowraft/jepsen/schedule"
 )
 
-// Where the backup of a restore comes from.
+// The sources of a restore's backup.
 const (
-	FromMember    = "member"    // with all that was acknowledged before
-	FromStale     = "stale"     // the state of some member
-	FromDirectory = "directory" // of a member, after the end of all of them
-	FromLast      = "last"      // the backup that the cluster began with, if it did with one
+	FromMember    = "member"    // a member; the backup has every change acknowledged before it
+	FromStale     = "stale"     // the state of one member, which may lag behind
+	FromDirectory = "directory" // the directory of a member after all members were killed
+	FromLast      = "last"      // the backup with which the cluster began; FromMember if there was none
 )
 
-// settlesWithin is what a restore takes in runs with the usual windows: until they have passed, and some seconds.
+// settlesWithin is the time that a restore takes in runs with windows of the usual length: until the windows of the old
+// cluster have ended, plus some seconds.
 const settlesWithin = 35 * time.Second
 
 func restoreKinds() []Kind {
 	return []Kind{{
-		Name: "restore", Family: Restore, About: "a backup; some time later all members end for good, and a new cluster begins with it",
+		Name: "restore", Family: Restore, About: "a backup is taken; later all members stop for good, and a new cluster begins with the backup",
 		Alone: true, Settles: settlesWithin,
 		Draw: func(r *rand.Rand) schedule.Event {
 			return schedule.Event{
@@ -40,12 +41,12 @@ func restoreKinds() []Kind {
 	}}
 }
 
-// restore backs up at once, and ends the cluster when it is undone.
+// restore takes the backup at once, except FromDirectory. Undo kills all members and begins a new cluster with the backup.
 func restore(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	r := chance(e)
 	founders := w.Lab.Founders()
 	source, first := one(r, founders...), one(r, founders...)
-	var kept []*lab.Member // whose directories are left
+	var kept []*lab.Member // members whose old directories are kept
 	if r.IntN(2) == 0 {
 		kept = append(kept, one(r, founders...))
 	}
@@ -63,7 +64,7 @@ func restore(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	case FromDirectory:
 		kept = append(kept, source)
 	default:
-		err = fmt.Errorf("restore: %q is not a source of backups", e.How)
+		err = fmt.Errorf("unknown backup source %q", e.How)
 	}
 	if err != nil {
 		return Made{}, err
@@ -85,14 +86,15 @@ func restore(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	}}, nil
 }
 
-// Backup is a backup of a cluster.
+// Backup is a backup file with its origin.
 type Backup struct {
 	File    string
 	Source  string
 	TakenAt int64
 }
 
-// Backup takes a backup: of a cluster through a member, of one member, or of its directory if it is down.
+// Backup takes a backup of the source how: through a running member, of the state of one member, or of the directory of
+// a member that is down.
 func (w *World) Backup(ctx context.Context, how string, m *lab.Member) (Backup, error) {
 	dir, err := w.Lab.Backups()
 	if err != nil {
@@ -113,7 +115,7 @@ func (w *World) Backup(ctx context.Context, how string, m *lab.Member) (Backup, 
 	return b, nil
 }
 
-// End ends all members at one moment, those of workloads too.
+// End kills all members at one moment, those of workloads too.
 func (w *World) End() {
 	for _, m := range w.Lab.Members {
 		m.Crash()
@@ -123,8 +125,9 @@ func (w *World) End() {
 	}
 }
 
-// Restore begins a new cluster with a backup, after the members of the old one have ended: on the founders' hosts, with
-// new directories except for those kept all of the old ones are removed. It returns when the members are started.
+// Restore begins a new cluster with a backup on the founders' hosts. All members of the old cluster must be down. Their
+// directories are removed, except those of kept members; the new cluster uses new ones. Restore returns when the new
+// members are started.
 func (w *World) Restore(ctx context.Context, b Backup, first *lab.Member, kept ...*lab.Member) (history.Life, error) {
 	life := history.Life{At: history.Now(), Backup: b.Source, TakenAt: b.TakenAt, First: first.Name}
 	ended := time.Unix(0, history.Wall()).UTC()

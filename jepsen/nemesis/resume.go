@@ -16,14 +16,15 @@ import (
 )
 
 const (
-	// outcomesWithin is the time until clients know all that the members of the old cluster answered.
+	// outcomesWithin is the time until clients have received every answer of the old cluster.
 	outcomesWithin = 3 * time.Second
-	// heldAtMost is more than the blocks that live on in clients have, and more than any sequence moved after a backup.
+	// heldAtMost exceeds the numbers in the blocks that clients still hold, and the progress of any sequence after a backup.
 	heldAtMost = "1000000"
 )
 
-// Resume does what operators do after a restore, by what clients saw: it resumes all sequences, creates those that the
-// backup lacks beyond their last numbers, and lets Redis clients create others again.
+// Resume acts as an operator after a restore, on the basis of the numbers that clients saw. It resumes all sequences and
+// creates those that the backup lacks, starting after their last numbers. Then it lets Redis clients create sequences
+// again.
 func (w *World) Resume(ctx context.Context) error {
 	if !history.Sleep(ctx, outcomesWithin) {
 		return ctx.Err()
@@ -52,7 +53,7 @@ func (w *World) Resume(ctx context.Context) error {
 		s := seen[name]
 		args := []string{"seq", "create", name, "--start", fmt.Sprint(s.Last() + s.Increment), "--increment", fmt.Sprint(s.Increment)}
 		if s.Relaxed {
-			return fmt.Errorf("sequence %q is relaxed and not in the backup: clients may hold any numbers of it", name)
+			return fmt.Errorf("relaxed sequence %q is not in the backup, and clients may hold any of its numbers", name)
 		}
 		if err := w.command(ctx, "SEQUENCE_EXISTS", args...); err != nil {
 			return err
@@ -61,10 +62,10 @@ func (w *World) Resume(ctx context.Context) error {
 	return w.command(ctx, "", "config", "set", "--redis-create", "strict")
 }
 
-// wouldRepeat finds the number that a refusal names.
+// wouldRepeat matches the number in a WOULD_REPEAT refusal.
 var wouldRepeat = regexp.MustCompile(`numbers up to (-?\d+) were granted before the backup`)
 
-// resume resumes one sequence; it reports false if the cluster does not know it.
+// resume resumes one sequence. It reports false if the cluster does not know the sequence.
 func (w *World) resume(ctx context.Context, name string, s history.Seen) (known bool, err error) {
 	after := s.Last()
 	for range 2 {
@@ -85,7 +86,7 @@ func (w *World) resume(ctx context.Context, name string, s history.Seen) (known 
 		if given == nil {
 			return false, err
 		}
-		// It was granted and not issued, or not to a client that is known here.
+		// The number was granted but not issued, or was issued to a client unknown to the harness.
 		number, notOne := strconv.ParseInt(given[1], 10, 64)
 		if notOne != nil {
 			return false, notOne
@@ -95,10 +96,11 @@ func (w *World) resume(ctx context.Context, name string, s history.Seen) (known 
 	return false, err
 }
 
-// final are the reasons for which a command is not repeated.
+// final lists the error reasons after which a command is not retried.
 var final = []string{"UNKNOWN_SEQUENCE", "WOULD_REPEAT"}
 
-// command runs a command until it succeeds; done is part of an error that says that an earlier try did.
+// command runs a command until it succeeds, for at most operateWithin. An error that contains done, unless done is empty,
+// means that an earlier attempt succeeded.
 func (w *World) command(ctx context.Context, done string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, operateWithin)
 	defer cancel()

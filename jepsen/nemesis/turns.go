@@ -4,17 +4,17 @@ package nemesis
 
 import "sync"
 
-// turns lets faults begin: mostOverlap at a time, or one that is to be alone. A schedule has no more
-// at a time either, but what waited for one that is alone comes when that is over.
+// turns limits simultaneous faults to mostOverlap, or to one Alone fault. Schedules keep these limits too, but faults that
+// waited for an Alone fault become due together when it ends.
 type turns struct {
-	alone sync.RWMutex // held for writing by faults that are to be alone
+	alone sync.RWMutex // held for writing by Alone faults, for reading by others
 	slots chan struct{}
 }
 
 func newTurns() *turns { return &turns{slots: make(chan struct{}, mostOverlap)} }
 
-// take waits for a fault's turn, which lasts until release is called. One that is beside others waits for the end of
-// one that is alone only.
+// take waits for a fault's turn, which lasts until release is called. A fault with Beside waits only for the end of an
+// Alone fault.
 func (t *turns) take(alone, beside bool) (release func()) {
 	switch {
 	case alone:

@@ -20,10 +20,10 @@ func TestTurns(t *testing.T) {
 			defer turns.take(alone, false)()
 			at := now.Add(1)
 			if alone && at != 1 {
-				t.Errorf("%d faults at once, of which one was to be alone", at)
+				t.Errorf("%d simultaneous faults, want only the one that is Alone", at)
 			}
 			for range 100 {
-				runtime.Gosched() // others have their chance
+				runtime.Gosched() // lets other faults begin
 				most.Store(max(most.Load(), now.Load()))
 			}
 			now.Add(-1)
@@ -31,6 +31,6 @@ func TestTurns(t *testing.T) {
 	}
 	wg.Wait()
 	if most.Load() != mostOverlap {
-		t.Errorf("%d faults at once, expected %d", most.Load(), mostOverlap)
+		t.Errorf("%d simultaneous faults, want %d", most.Load(), mostOverlap)
 	}
 }

@@ -22,26 +22,26 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// upgradeEvery is the time from one upgrade of a mixed run to the next, at least and at most.
+// leastUpgrade and mostUpgrade bound the time from one upgrade of a mixed run to the next.
 const leastUpgrade, mostUpgrade = 1500 * time.Millisecond, 6 * time.Second
 
-// stopWithin is the time that a member may take to stop: what "snowraft serve" promises and a little.
+// stopWithin is the time that a member may take to stop: the shutdown limit of "snowraft serve", 10 s, plus a margin.
 const stopWithin = 12 * time.Second
 
-// requestAfter is the time from the last member's upgrade to the request to finalize: enough for a leader to raise the
-// version without one, and for the members' statuses to show that.
+// requestAfter is the time from the last member's upgrade to the request to finalize. It suffices for a leader that
+// wrongly raises the version without a request, and for the members' statuses to show the raise.
 const requestAfter = 3 * time.Second
 
 // upgrades is the state of all upgrades of a run.
 type upgrades struct {
 	mu      sync.Mutex // held while a member changes its program
-	forward bool       // no member goes back to the earlier program
+	forward bool       // no member returns to the earlier program
 }
 
-// upgradeKind has members change to the other build, and back.
+// upgradeKind returns the fault that switches members to the other build, and back.
 func upgradeKind() Kind {
 	return Kind{
-		Name: "upgrade", Family: Process, About: "members stopped or killed and started with the other build",
+		Name: "upgrade", Family: Process, About: "members are stopped or killed and started with the other build",
 		Beside: true,
 		Draw: func(r *rand.Rand) schedule.Event {
 			return schedule.Event{On: one(r, Leader, Leader, Follower, Follower, Follower, Majority, All), How: one(r, "stop", "stop", "kill")}
@@ -50,17 +50,17 @@ func upgradeKind() Kind {
 	}
 }
 
-// finalizeKind ends the way back. It is made once in each mixed run and is not drawn, because a member of the earlier
-// version refuses to start after it.
+// finalizeKind returns the fault that finalizes the upgrade, after which members of the earlier version refuse to start.
+// [Mix] adds it once to each mixed run; schedules never draw it.
 func finalizeKind() Kind {
 	return Kind{
-		Name: "finalize", Family: Process, About: "all members upgraded, and the upgrade finalized",
+		Name: "finalize", Family: Process, About: "all members are upgraded, and the upgrade is finalized",
 		Beside: true, Begin: finalize,
 	}
 }
 
-// Mix adds to a schedule what makes members of two versions of it: upgrades of members and back, again and again, until
-// a moment in the middle at which the upgrade is finalized.
+// Mix adds to a schedule the faults of a run with two versions: upgrades and downgrades of members, until the upgrade is
+// finalized at a moment in the middle third of the run.
 func Mix(seed uint64, events []schedule.Event, length time.Duration) []schedule.Event {
 	r := rand.New(rand.NewPCG(seed, 2))
 	final := length/3 + time.Duration(r.Int64N(int64(length/3)+1))
@@ -77,7 +77,7 @@ func Mix(seed uint64, events []schedule.Event, length time.Duration) []schedule.
 	return events
 }
 
-// upgrade starts one member after another with the build that it does not run.
+// upgrade restarts the members, one after another, each with the build that it does not run.
 func upgrade(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	hit, err := w.targets(e)
 	if err != nil {
@@ -93,7 +93,7 @@ func upgrade(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	return Made{Hosts: names(hit), Detail: e.How}, nil
 }
 
-// restart changes the program of a member. One that is down stays down. upgrades.mu is held.
+// restart changes the program of a member. A member that is down stays down. Requires w.upgrades.mu held.
 func (w *World) restart(ctx context.Context, m *lab.Member, kill, upgraded bool) error {
 	ran := m.Running()
 	if kill {
@@ -108,7 +108,8 @@ func (w *World) restart(ctx context.Context, m *lab.Member, kill, upgraded bool)
 	return m.Start(ctx)
 }
 
-// finalize upgrades the members that are not, and then does what "snowraft upgrade finalize" does, until it succeeds.
+// finalize upgrades the remaining members, and then calls FinalizeUpgrade, as "snowraft upgrade finalize" does, until the
+// call succeeds.
 func finalize(ctx context.Context, w *World, _ schedule.Event) (Made, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
 	defer cancel()
@@ -131,7 +132,7 @@ func finalize(ctx context.Context, w *World, _ schedule.Event) (Made, error) {
 		switch {
 		case err == nil && to == fsm.Version:
 			return Made{Hosts: names(w.Lab.Members), Detail: fmt.Sprintf("commands up to %d", to)}, nil
-		case err == nil: // the leader has not learned from gossip yet that the others know more
+		case err == nil: // gossip has not yet shown the leader that all members know the newer version
 			err = errors.New("nothing to finalize")
 		}
 		if !history.Sleep(ctx, time.Second) {
@@ -140,7 +141,8 @@ func finalize(ctx context.Context, w *World, _ schedule.Event) (Made, error) {
 	}
 }
 
-// forward upgrades a member for good. One that a workload lets join and go is reserved meanwhile.
+// forward upgrades a member for good. It reserves a member that is not a founder meanwhile, because workloads start and
+// stop such members.
 func (w *World) forward(ctx context.Context, m *lab.Member) error {
 	for !slices.Contains(w.Lab.Founders(), m) {
 		release, ok := m.Reserve()

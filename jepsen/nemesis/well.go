@@ -14,17 +14,16 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// wellWithin is the time that a member may take to be well again when no fault is in its way: a
-// new one becomes a voter when one leader has seen it well for some seconds, and workloads
-// hand leadership over.
+// wellWithin is the time that a member may take to become healthy again without a fault. It is long because a new member
+// becomes a voter only after one leader has seen it healthy for some seconds, and workloads transfer leadership.
 const wellWithin = time.Minute
 
-// UntilWell waits until members run, know a leader and have nothing to complain about.
+// UntilWell waits until the members run, are voters, know a leader and report no problem.
 func (w *World) UntilWell(ctx context.Context, members ...*lab.Member) error {
 	return w.untilWell(ctx, func() error { return nil }, members...)
 }
 
-// untilWell does what UntilWell does, until hope fails.
+// untilWell does what UntilWell does, and returns early with the error of hope if hope returns one.
 func (w *World) untilWell(ctx context.Context, hope func() error, members ...*lab.Member) error {
 	ctx, cancel := context.WithTimeout(ctx, wellWithin)
 	defer cancel()
@@ -46,12 +45,12 @@ func (w *World) untilWell(ctx context.Context, hope func() error, members ...*la
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("not well within %v: %s", wellWithin, ill)
+			return fmt.Errorf("not healthy within %v: %s", wellWithin, ill)
 		}
 	}
 }
 
-// untilAnswers waits until a member issues an ID, to whomever.
+// untilAnswers waits until a member issues an ID.
 func (w *World) untilAnswers(ctx context.Context, m *lab.Member) error {
 	ctx, cancel := context.WithTimeout(ctx, wellWithin)
 	defer cancel()
