@@ -11,16 +11,17 @@ import (
 )
 
 const (
-	// mostCaptured bounds what Capture keeps.
+	// mostCaptured is the greatest number of datagrams that Capture keeps.
 	mostCaptured = 500
-	// What is before the payload of a UDP datagram in a packet: an IP header without options, and that of UDP.
+	// ipHead and udpHead are the sizes in bytes of an IPv4 header without options and of a UDP header.
 	ipHead, udpHead = 20, 8
 )
 
-// Capture returns datagrams that hosts send each other to a UDP port, as it sees them on the bridge for a while; none
-// if the kernel shows none. The harness calls it, on whose side of the network the bridge is.
+// Capture returns the payloads of datagrams that hosts send to each other's UDP port, as they pass the bridge within d.
+// It returns none if the kernel does not permit capturing. The caller must be in the harness's network namespace, which
+// has the bridge.
 func Capture(ctx context.Context, port uint16, d time.Duration) [][]byte {
-	const protocol = unix.ETH_P_ALL>>8 | unix.ETH_P_ALL<<8&0xff00 // in the order of the network
+	const protocol = unix.ETH_P_ALL>>8 | unix.ETH_P_ALL<<8&0xff00 // network byte order
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, protocol)
 	if err != nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A need is something that networks and faults take.
+// A need is a feature that networks and faults require, with a command that fails without it.
 type need struct {
 	what    string
 	program string
@@ -20,7 +20,7 @@ type need struct {
 	args    []string
 }
 
-// needs are tried in this order in a namespace of their own.
+// needs are tried in this order in one new namespace.
 var needs = []need{
 	{"a loopback", "ip", "", []string{"link", "set", "dev", "lo", "up"}},
 	{"bridges", "ip", "", []string{"link", "add", "name", bridge, "type", "bridge"}},
@@ -42,8 +42,8 @@ func rule(what, table, parent, rule string) need {
 	return need{what: what, program: "iptables-restore", input: c.made() + c.removed(), args: []string{"--noflush", "-w"}}
 }
 
-// Check tries in a namespace of its own all that this package needs of the machine.
-// Its error is one line that names everything that is missing.
+// Check tries every feature that this package requires of the machine, in a new namespace. Its error names all missing
+// features in one line.
 func Check(ctx context.Context) error {
 	s, err := newSpace()
 	if err != nil {
@@ -68,17 +68,16 @@ func Check(ctx context.Context) error {
 	}
 	if !absent["ss"] {
 		if err := s.probeReset(ctx); err != nil {
-			missing = append(missing, fmt.Sprintf("ss --kill, which takes CONFIG_INET_DIAG_DESTROY in the kernel (%v)", err))
+			missing = append(missing, fmt.Sprintf("ss --kill, which needs CONFIG_INET_DIAG_DESTROY in the kernel (%v)", err))
 		}
 	}
 	if len(missing) > 0 {
-		return errors.New("the network can't be broken here, this is missing: " + strings.Join(missing, "; "))
+		return errors.New("network faults are not possible on this machine; missing: " + strings.Join(missing, "; "))
 	}
 	return nil
 }
 
-// probeReset has a connection reset, and sees whether it is: a kernel that can't is
-// silent.
+// probeReset resets a connection and verifies that it is reset, because ss reports no error in a kernel that cannot.
 func (s *space) probeReset(ctx context.Context) error {
 	return s.do(func() error {
 		var cfg net.ListenConfig
@@ -99,7 +98,7 @@ func (s *space) probeReset(ctx context.Context) error {
 		stop := time.AfterFunc(time.Second, func() { _ = conn.Close() })
 		_, _ = conn.Read(make([]byte, 1))
 		if !stop.Stop() {
-			return errors.New("a connection stayed open")
+			return errors.New("the connection stayed open")
 		}
 		return nil
 	})

@@ -11,9 +11,8 @@ import (
 	"strings"
 )
 
-// run runs a program in the namespace with the input as its standard input. The
-// file, if any, is its file descriptor 3. What it wrote to its standard error is in
-// the error.
+// run runs a program in the namespace with the input as its standard input. The program inherits the file, if any, as
+// file descriptor 3. An error includes the program's standard error.
 func (s *space) run(ctx context.Context, input string, file *os.File, program string, args ...string) error {
 	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // the programs are this package's and its callers'
 	var complaint bytes.Buffer
@@ -28,7 +27,7 @@ func (s *space) run(ctx context.Context, input string, file *os.File, program st
 	return nil
 }
 
-// ip runs commands of ip(8), one in a line, and stops at the first that fails.
+// ip runs commands of ip(8) and stops at the first that fails.
 func (s *space) ip(ctx context.Context, file *os.File, commands ...string) error {
 	return s.run(ctx, strings.Join(commands, "\n")+"\n", file, "ip", "-batch", "-")
 }

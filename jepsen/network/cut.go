@@ -7,24 +7,22 @@ import (
 	"fmt"
 )
 
-// Cut keeps packets from arriving: the given traffic, in the given directions. Each
-// pair is one-way, so that both have to be given to cut hosts off from each other.
-// It is the receiver that does not let them in: the sender sees what it would see
-// in a real network.
+// Cut stops the packets of the given traffic in the given directions. Each pair is one-way: to cut two hosts off from each
+// other, pass both directions. The receiver's host drops or rejects the packets, so the sender observes the behavior of a
+// real network.
 func (n *Net) Cut(ctx context.Context, pairs []Pair, traffic Traffic, how How) (*Fault, error) {
 	return n.refuse(ctx, pairs, traffic, "", how)
 }
 
-// Loss loses packets at random: each with the given probability, from 0 to 1, of
-// the given traffic in the given directions.
+// Loss drops packets of the given traffic in the given directions at random, each with the given probability from 0 to 1.
 func (n *Net) Loss(ctx context.Context, pairs []Pair, traffic Traffic, probability float64) (*Fault, error) {
 	if !(probability >= 0 && probability <= 1) {
-		return nil, fmt.Errorf("packets can't be lost with the probability %g: it must be from 0 to 1", probability)
+		return nil, fmt.Errorf("probability of loss %g: expected a number from 0 to 1", probability)
 	}
 	return n.refuse(ctx, pairs, traffic, fmt.Sprintf(" -m statistic --mode random --probability %.9f", probability), Drop)
 }
 
-// refuse has receivers refuse packets for which the matches hold as well.
+// refuse begins a fault in which receivers stop the packets that also satisfy matches, the arguments of iptables.
 func (n *Net) refuse(ctx context.Context, pairs []Pair, traffic Traffic, matches string, how How) (*Fault, error) {
 	ways, err := traffic.matches()
 	if err != nil {
@@ -69,7 +67,7 @@ func (n *Net) ends(p Pair) (from, to *Host, err error) {
 		return nil, nil, err
 	}
 	if from == to {
-		return nil, nil, fmt.Errorf("there is no network between %s and itself", from.Name)
+		return nil, nil, fmt.Errorf("host %s: faults cannot hit packets from a host to itself", from.Name)
 	}
 	return from, to, nil
 }

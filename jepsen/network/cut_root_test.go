@@ -18,20 +18,19 @@ func TestCutIsOneWay(t *testing.T) {
 	f, err := n.Cut(t.Context(), []Pair{{"n1", "n2"}}, All, Drop)
 	ok(t, err)
 	if there, back := arrive(t, a, b, 10), arrive(t, b, a, 10); there != 0 || back != 10 {
-		t.Errorf("%d and %d of 10 arrived", there, back)
+		t.Errorf("%d of 10 arrived at n2 and %d of 10 at n1, want 0 and 10", there, back)
 	}
 	ok(t, f.Heal(t.Context()))
 	ok(t, f.Heal(t.Context()))
 	if there, back := arrive(t, a, b, 10), arrive(t, b, a, 10); there != 10 || back != 10 {
-		t.Errorf("healed: %d and %d of 10 arrived", there, back)
+		t.Errorf("healed: %d of 10 arrived at n2 and %d of 10 at n1, want 10 and 10", there, back)
 	}
 	if after := state(t, n); after != before {
 		t.Errorf("left behind:\n%s", after)
 	}
 }
 
-// TestTraffic has each host listen at all ports and compares which of them the
-// others reach.
+// TestTraffic has each host listen on all ports, and checks which ports the other hosts reach.
 func TestTraffic(t *testing.T) {
 	n, h := newNet(t, 2)
 	hosts, ports := []*Host{h[0], h[1], n.harness}, []int{7700, 7701, 7702, 7703, 7704}
@@ -43,7 +42,7 @@ func TestTraffic(t *testing.T) {
 	for _, test := range []struct {
 		traffic Traffic
 		pairs   []Pair
-		lost    string // what nobody reaches
+		lost    string // unreached ports
 	}{
 		{All, []Pair{{"n1", "n2"}}, "[n1-n2:7700 n1-n2:7701 n1-n2:7702 n1-n2:7703 n1-n2:7704 " +
 			"n2-n1:7700 n2-n1:7701 n2-n1:7702 n2-n1:7703 n2-n1:7704]"},
@@ -57,11 +56,11 @@ func TestTraffic(t *testing.T) {
 			f, err := n.Cut(t.Context(), test.pairs, test.traffic, how)
 			ok(t, err)
 			if got := fmt.Sprint(unreached(hosts, ports)); got != test.lost {
-				t.Errorf("%s of %v with %s: nobody reaches %s, want %s", test.traffic, test.pairs, how, got, test.lost)
+				t.Errorf("%s of %v with %s: unreached %s, want %s", test.traffic, test.pairs, how, got, test.lost)
 			}
 			ok(t, f.Heal(t.Context()))
 			if got := unreached(hosts, ports); len(got) != 0 {
-				t.Errorf("healed: nobody reaches %v", got)
+				t.Errorf("healed: unreached %v, want none", got)
 			}
 		}
 	}
@@ -71,7 +70,7 @@ func TestTraffic(t *testing.T) {
 		second(n.Loss(t.Context(), []Pair{{"n1", "n2"}}, All, 1.1)), second(n.Slow(t.Context(), []string{"n1"}, 999)),
 	} {
 		if err == nil {
-			t.Error("did what makes no sense")
+			t.Error("a fault with invalid arguments began")
 		}
 	}
 	if after := state(t, n); after != "" {
@@ -79,7 +78,7 @@ func TestTraffic(t *testing.T) {
 	}
 }
 
-func TestGossipIsDatagramsAsWell(t *testing.T) {
+func TestGossipIncludesDatagrams(t *testing.T) {
 	n, h := newNet(t, 2)
 	gossip, other, peer := openMailbox(t, h[0], 7703), openMailbox(t, h[0], 9000), openMailbox(t, h[1], 7703)
 	peerOther := openMailbox(t, h[1], 9000)
@@ -87,16 +86,16 @@ func TestGossipIsDatagramsAsWell(t *testing.T) {
 		f, err := n.Cut(t.Context(), []Pair{{"n1", "n2"}}, Gossip, how)
 		ok(t, err)
 		if to, from := arrive(t, other, peer, 1), arrive(t, gossip, peerOther, 1); to != 0 || from != 0 {
-			t.Errorf("%s: %d arrived at the port, %d from it", how, to, from)
+			t.Errorf("%s: %d datagrams to the gossip port and %d from it arrived, want none", how, to, from)
 		}
 		if got := arrive(t, other, peerOther, 1); got != 1 {
-			t.Errorf("%s: what is no gossip did not arrive", how)
+			t.Errorf("%s: a datagram between other ports did not arrive", how)
 		}
 		ok(t, f.Heal(t.Context()))
 	}
 }
 
-// unreached asks at all ports at once.
+// unreached connects to all ports of all hosts at once and returns the ports that do not answer.
 func unreached(hosts []*Host, ports []int) (lost []string) {
 	results := make(chan string)
 	asked := 0
@@ -128,7 +127,7 @@ func unreached(hosts []*Host, ports []int) (lost []string) {
 
 func second(_ *Fault, err error) error { return err }
 
-func TestRejectTellsTheSender(t *testing.T) {
+func TestRejectNotifiesSender(t *testing.T) {
 	n, h := newNet(t, 2)
 	listenTCP(t, h[1], 9000)
 	conn, err := dial(h[0], h[1], "tcp", 9000)
@@ -136,17 +135,17 @@ func TestRejectTellsTheSender(t *testing.T) {
 	defer conn.Close()
 	ok(t, ask(conn, patience))
 	a, b := openMailbox(t, h[0], 9000), openMailbox(t, h[1], 9000)
-	// Both directions: the reset comes in spite of the other one.
+	// The cut is in both directions, and the reset must still reach the sender.
 	_, err = n.Cut(t.Context(), Between([]string{"n1"}, []string{"n2"}), All, Reject)
 	ok(t, err)
 	if err := ask(conn, patience); !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("a connection that there was: %v", err)
+		t.Errorf("an open connection: %v, want a reset", err)
 	}
 	if _, err := dial(h[0], h[1], "tcp", 9000); !errors.Is(err, syscall.ECONNREFUSED) {
-		t.Errorf("a new connection: %v", err)
+		t.Errorf("a new connection: %v, want a refusal", err)
 	}
 	if got := arrive(t, a, b, 10); got != 0 {
-		t.Errorf("%d datagrams arrived", got)
+		t.Errorf("%d datagrams arrived, want none", got)
 	}
 	ok(t, n.HealAll(t.Context()))
 	ok(t, reaches(h[0], h[1], 9000))
@@ -157,16 +156,16 @@ func TestLoss(t *testing.T) {
 	a, b := openMailbox(t, h[0], 9000), openMailbox(t, h[1], 9000)
 	f, err := n.Loss(t.Context(), []Pair{{"n1", "n2"}}, All, 0.3)
 	ok(t, err)
-	// Six standard deviations of 14 around 700.
+	// The expected number is 700 with a standard deviation of 14. The bounds are six deviations away.
 	if got := arrive(t, a, b, 1000); got < 613 || got > 787 {
-		t.Errorf("%d of 1000 arrived", got)
+		t.Errorf("%d of 1000 arrived, want about 700", got)
 	}
 	if got := arrive(t, b, a, 100); got != 100 {
-		t.Errorf("the other way %d of 100 arrived", got)
+		t.Errorf("%d of 100 arrived in the other direction, want all", got)
 	}
 	ok(t, f.Heal(t.Context()))
 	if got := arrive(t, a, b, 100); got != 100 {
-		t.Errorf("healed: %d of 100 arrived", got)
+		t.Errorf("healed: %d of 100 arrived, want all", got)
 	}
 	if after := state(t, n); after != "" {
 		t.Errorf("left behind:\n%s", after)
@@ -186,19 +185,19 @@ func TestIdle(t *testing.T) {
 	ok(t, reaches(h[0], h[1], 7700))
 	for name, f := range map[string]*Fault{"a cut": cut, "a cut of all": all, "a delay": delay} {
 		if !f.Idle(t.Context()) {
-			t.Errorf("%s is not idle, and nothing came that it is about", name)
+			t.Errorf("%s is not idle, want it idle without traffic that it could hit", name)
 		}
 	}
 	_ = reaches(h[0], h[1], 7702)
 	_ = reaches(h[2], h[1], 7700)
 	for name, f := range map[string]*Fault{"a cut": cut, "a cut of all": all, "a delay": delay} {
 		if f.Idle(t.Context()) {
-			t.Errorf("%s is idle", name)
+			t.Errorf("%s is idle, want it not idle after traffic that it hit", name)
 		}
 	}
 	slow, err := n.Slow(t.Context(), []string{"n1"}, 1<<20)
 	ok(t, err)
 	if slow.Idle(t.Context()) {
-		t.Error("nobody counts what is slow")
+		t.Error("a slow link is idle, want not idle because its packets are not counted")
 	}
 }

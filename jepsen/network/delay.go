@@ -12,27 +12,23 @@ import (
 	"time"
 )
 
-// maxDelays is the greatest number of delays at the same time: each has a bit of the
-// marks of packets.
+// maxDelays is the greatest number of simultaneous delays. Each delay owns one bit of the marks of packets.
 const maxDelays = 31
 
-// Delay has what is sent over TCP connections arrive later, by delay and a random
-// part of jitter: connections that From opens to the port of To, for each of the
-// pairs, in both directions. The order is kept, and the bytes on their way may be
-// many: a delayed connection is no slower otherwise. Datagrams are not delayed.
+// Delay makes bytes on TCP connections arrive later, by delay plus a random part of jitter. For each pair it delays the
+// connections that From opens to the port of To, in both directions. It keeps the order of the bytes, and does not reduce
+// the throughput while at most maxBytes are in transit. Datagrams are not delayed.
 //
-// A connection that is open is reset when the delay begins and when it is healed, as
-// it can't be moved: in the end at From, which tells the other one. A new connection
-// seems open to From at once, as a relay in its own host accepts it, and is reset if
-// To can't be reached. What the relay sends goes through the same network as
-// before, with the address of From, so other faults hold for it too, and delays add
-// up. Connections from a host to itself can't be delayed.
+// An open connection cannot be moved to or from a relay, so it is reset when the delay begins and when it is healed. The
+// reset occurs at From, whose host notifies To. A new connection seems open to From at once, because a relay in From's host
+// accepts it. It is reset if To cannot be reached. The relay sends through the same network and with the address of From.
+// Other faults therefore apply to its packets too, and delays add up. Connections from a host to itself cannot be delayed.
 func (n *Net) Delay(ctx context.Context, pairs []Pair, port int, delay, jitter time.Duration) (*Fault, error) {
 	if port < 1 || port > 65535 {
-		return nil, fmt.Errorf("the port %d can't be delayed: it must be from 1 to 65535", port)
+		return nil, fmt.Errorf("port %d: expected a number from 1 to 65535", port)
 	}
 	if delay < 0 || jitter < 0 {
-		return nil, fmt.Errorf("a delay of %s and up to %s more is no delay", delay, jitter)
+		return nil, fmt.Errorf("delay %s and jitter %s must not be negative", delay, jitter)
 	}
 	peers := map[*Host][]*Host{}
 	for _, p := range pairs {
@@ -51,8 +47,8 @@ func (n *Net) Delay(ctx context.Context, pairs []Pair, port int, delay, jitter t
 		end:   func(context.Context) error { free(); return nil },
 	}}
 	for from, to := range peers {
-		// A relay's packets bear the bits of its own delay and of those before, which
-		// have had the connection already.
+		// A relay marks its packets with the bits of its own delay and of all earlier delays. Those earlier relays have
+		// already handled the connection.
 		r := newRelay(from, 1<<(slot+1)-1, delay, jitter)
 		d := &detour{from: from, to: to, port: port, bit: 1 << slot, chain: n.newChain("nat", "OUTPUT"), relay: r}
 		parts = append(parts, part{
@@ -67,14 +63,14 @@ func (n *Net) Delay(ctx context.Context, pairs []Pair, port int, delay, jitter t
 	return f, err
 }
 
-// takeSlot returns the number of a delay, above those of all others that are there,
-// and a function that returns it.
+// takeSlot allocates the number of a delay, greater than those of all present delays. It also returns a function that
+// frees the number.
 func (n *Net) takeSlot() (slot int, free func(), err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	slot = bits.Len32(n.slots)
 	if slot == maxDelays {
-		return 0, nil, fmt.Errorf("there are %d delays already: heal one first", maxDelays)
+		return 0, nil, fmt.Errorf("at most %d delays at a time; heal one first", maxDelays)
 	}
 	n.slots |= 1 << slot
 	return slot, sync.OnceFunc(func() {
@@ -84,8 +80,7 @@ func (n *Net) takeSlot() (slot int, free func(), err error) {
 	}), nil
 }
 
-// A detour is the part of a delay that is in one host: new connections to others go
-// to a relay in this host.
+// A detour is the part of a delay in one host: it redirects new connections to the peers to a relay in the host.
 type detour struct {
 	from  *Host
 	to    []*Host
@@ -115,7 +110,7 @@ func (d *detour) begin(ctx context.Context) error {
 	return nil
 }
 
-// reset resets the connections that are open.
+// reset resets the open connections to the peers.
 func (d *detour) reset(ctx context.Context) error {
 	var peers []string
 	for _, to := range d.to {
@@ -124,13 +119,13 @@ func (d *detour) reset(ctx context.Context) error {
 	return d.from.Run(ctx, "ss", resetting(peers, d.port)...)
 }
 
-// resetting returns the arguments of ss that reset the connections to a port of peers.
+// resetting returns the arguments of ss that reset all connections to a port of the peers.
 func resetting(peers []string, port int) []string {
 	return []string{"-KHnt", "state", "connected", fmt.Sprintf("dport = %d and ( dst %s )", port, strings.Join(peers, " or dst "))}
 }
 
-// end first resets what the relay carries: with the last rule the kernel forgets what
-// was redirected, and a reset would not reach the one that it is for.
+// end resets the relay's connections before it removes the rules. With the last rule the kernel forgets the redirections,
+// and a later reset would not reach its connection.
 func (d *detour) end(ctx context.Context) error {
 	d.relay.refuse()
 	if err := d.chain.remove(ctx, d.from); err != nil {

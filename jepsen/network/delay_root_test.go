@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// roundTrip dials and returns how long a word takes there and back.
+// roundTrip dials and returns the time that a word takes there and back.
 func roundTrip(t *testing.T, from, to *Host, port int) time.Duration {
 	t.Helper()
 	conn, err := dial(from, to, "tcp", port)
@@ -22,7 +22,7 @@ func roundTrip(t *testing.T, from, to *Host, port int) time.Duration {
 	return time.Since(start)
 }
 
-// broken tells whether a connection ends with an error, and soon.
+// broken reports whether a connection fails within 5 s.
 func broken(conn net.Conn) bool {
 	_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
 	_, err := conn.Read(make([]byte, 1))
@@ -49,7 +49,7 @@ func TestDelay(t *testing.T) {
 	f, err := n.Delay(t.Context(), []Pair{{"n1", "n2"}, {"harness", "n1"}, {"n1", "n3"}}, 7702, delay, delay/2)
 	ok(t, err)
 	if !broken(before) {
-		t.Error("the connection from before goes on")
+		t.Error("a connection opened before the delay stays open")
 	}
 	ok(t, ask(aside, patience))
 	for _, test := range []struct {
@@ -62,7 +62,7 @@ func TestDelay(t *testing.T) {
 	} {
 		took := roundTrip(t, test.from, test.to, test.port)
 		if test.delayed && (took < 2*delay || took > 10*delay) || !test.delayed && took >= 2*delay {
-			t.Errorf("%s to %s:%d took %s", test.from.Name, test.to.Name, test.port, took)
+			t.Errorf("%s to %s:%d took %s, delayed: %t", test.from.Name, test.to.Name, test.port, took, test.delayed)
 		}
 	}
 
@@ -71,19 +71,19 @@ func TestDelay(t *testing.T) {
 	defer during.Close()
 	ok(t, f.Heal(t.Context()))
 	if !broken(during) {
-		t.Error("the connection of the time goes on")
+		t.Error("a connection opened during the delay stays open after it")
 	}
 	if took := roundTrip(t, h[0], h[1], 7702); took >= 2*delay {
-		t.Errorf("healed: it took %s", took)
+		t.Errorf("healed: a round trip took %s, want less than %s", took, 2*delay)
 	}
 	if after := state(t, n); after != "" || n.slots != 0 {
 		t.Errorf("left behind:\n%s", after)
 	}
 }
 
-// TestDelayIsNoThrottle sends many words before the first has come back, each of
-// which would take the whole delay, and a large one.
-func TestDelayIsNoThrottle(t *testing.T) {
+// TestDelayKeepsThroughput sends many large words before the first has returned. If words were passed one at a time, each
+// would take the whole delay.
+func TestDelayKeepsThroughput(t *testing.T) {
 	n, h := newNet(t, 2)
 	listenTCP(t, h[1], 7702)
 	const delay = 100 * time.Millisecond
@@ -106,19 +106,19 @@ func TestDelayIsNoThrottle(t *testing.T) {
 	got, err := io.ReadAll(conn)
 	ok(t, err)
 	if took := time.Since(start); took < 2*delay || took > 50*delay {
-		t.Errorf("it took %s", took)
+		t.Errorf("all words took %s, want %s to %s", took, 2*delay, 50*delay)
 	}
 	if len(got) != words*size {
-		t.Fatalf("%d bytes came back", len(got))
+		t.Fatalf("%d bytes returned, want %d", len(got), words*size)
 	}
 	for i := range words {
 		if got[i*size] != byte(i) || got[i*size+1] != byte(i>>8) {
-			t.Fatalf("the word %d is not in its place", i)
+			t.Fatalf("word %d is not in its place", i)
 		}
 	}
 }
 
-// TestDelayGoesThroughTheNetwork: with the sender's address, and with other faults.
+// TestDelayGoesThroughTheNetwork checks that delayed connections have the sender's address, and that other faults hit them.
 func TestDelayGoesThroughTheNetwork(t *testing.T) {
 	n, h := newNet(t, 2)
 	listenTCP(t, h[1], 7703)
@@ -136,29 +136,29 @@ func TestDelayGoesThroughTheNetwork(t *testing.T) {
 	ok(t, err)
 	defer peer.Close()
 	if got := peer.RemoteAddr().(*net.TCPAddr).IP.String(); got != h[0].IP {
-		t.Errorf("the connection comes from %s", got)
+		t.Errorf("the connection comes from %s, want %s", got, h[0].IP)
 	}
 	ok(t, reaches(h[0], h[1], 7703))
 	f, err := n.Cut(t.Context(), []Pair{{"n1", "n2"}}, Gossip, Drop)
 	ok(t, err)
 	if reaches(h[0], h[1], 7703) == nil {
-		t.Error("a cut does not hold for a delayed connection")
+		t.Error("a cut does not stop a delayed connection")
 	}
 	ok(t, f.Heal(t.Context()))
-	// Nobody listens there: the sender gets to know.
+	// The port has no listener, and the sender must learn of that.
 	l.Close()
 	refused, err := dial(h[0], h[1], "tcp", 7702)
 	if err == nil {
 		defer refused.Close()
 		if !broken(refused) {
-			t.Error("a connection to nobody stays open")
+			t.Error("a connection without a listener stays open")
 		}
 	} else if !errors.Is(err, syscall.ECONNRESET) {
-		t.Errorf("a connection to nobody: %v", err)
+		t.Errorf("a connection without a listener: %v, want a reset", err)
 	}
 }
 
-func TestDelaysAddUpAndHealInBothOrders(t *testing.T) {
+func TestDelaysAddUpAndHealInAnyOrder(t *testing.T) {
 	n, h := newNet(t, 2)
 	listenTCP(t, h[1], 7702)
 	const short, long = 150 * time.Millisecond, 450 * time.Millisecond
@@ -170,7 +170,7 @@ func TestDelaysAddUpAndHealInBothOrders(t *testing.T) {
 	check := func(want time.Duration) {
 		t.Helper()
 		if took := roundTrip(t, h[0], h[1], 7702); took < want || took > want+2*short {
-			t.Errorf("it took %s, want %s", took, want)
+			t.Errorf("a round trip took %s, want %s to %s", took, want, want+2*short)
 		}
 	}
 	for _, firstGoesFirst := range []bool{true, false} {

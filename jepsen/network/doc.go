@@ -1,16 +1,13 @@
-// Package network gives each cluster member a host of its own on one
-// machine, and breaks the network between them.
+// Package network gives each cluster member a host of its own on one machine, and makes faults in the network between
+// the hosts.
 //
-// A host is a network namespace with a loopback, the device eth0 and an address.
-// All hosts hang on one bridge, and so does the namespace of this process, in
-// which the clients are (the host [Harness]). A [Net] lives in namespaces that
-// nobody else uses and that have no names: when this process ends, in whatever
-// way, the kernel removes all of it.
+// A host is a network namespace with a loopback, the device eth0 and an address. One bridge connects all hosts and the
+// namespace of this process, the host [Harness], which has the clients. The namespaces of a [Net] are private and have no
+// names. When this process stops for any reason, the kernel removes them.
 //
-// Every fault is a [Fault], which is healed by itself or with all others. Faults
-// add up: each keeps what it has made apart from the others', so that healing one
-// leaves exactly what the others do, in whatever order they began.
+// Every fault is a [Fault], which is healed alone or with all others. Faults add up, and each owns its changes separately.
+// Healing one fault therefore leaves exactly the effects of the others, in whatever order they began.
 //
-// It runs on Linux, as root, and needs the programs ip, tc, ss, iptables-save and
-// iptables-restore. [Check] says what is missing.
+// The package runs on Linux, as root, and needs the programs ip, tc, ss, iptables-save and iptables-restore. [Check]
+// reports missing requirements.
 package network

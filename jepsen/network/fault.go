@@ -9,23 +9,22 @@ import (
 	"sync"
 )
 
-// A Fault is something that is wrong with the network until it is healed.
+// A Fault is a disturbance of the network that lasts until it is healed. Its methods may be called from any goroutine.
 type Fault struct {
 	net *Net
 
 	mu   sync.Mutex
-	left []part // what is not healed yet
+	left []part // parts not yet healed; guarded by mu
 }
 
-// A part is what a fault does to one host. Both functions do all or nothing.
+// A part is the effect of a fault on one host. begin and end each succeed wholly or change nothing.
 type part struct {
 	begin, end func(ctx context.Context) error
-	// hits counts what the part has done something to; nil if nobody knows.
+	// hits returns the number of packets or connections that the part has affected; nil if they are not counted.
 	hits func(ctx context.Context) (int64, error)
 }
 
-// Idle reports whether nothing has come yet that the fault is about: no packet that it refuses or
-// loses, no connection that it delays. It is false if that is not known.
+// Idle reports whether the fault has affected no packet and no connection yet. It returns false if that is unknown.
 func (f *Fault) Idle(ctx context.Context) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -43,9 +42,9 @@ func (f *Fault) Idle(ctx context.Context) bool {
 	return counted
 }
 
-// begin begins all parts of a fault at once. If one fails, none is left.
+// begin begins all parts of a fault concurrently. If one fails, begin heals the others.
 func (n *Net) begin(ctx context.Context, parts []part) (*Fault, error) {
-	// A command that was killed might have done its work or not.
+	// The parts do not use the caller's cancellation, because a killed command may or may not have taken effect.
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -73,8 +72,8 @@ func (n *Net) begin(ctx context.Context, parts []part) (*Fault, error) {
 	return f, nil
 }
 
-// Heal ends the fault and leaves all others. A fault that is healed stays so; what
-// could not be healed can be tried again.
+// Heal ends the fault and leaves all others. Healing a healed fault has no effect. After an error, Heal can be called again
+// for the remaining parts.
 func (f *Fault) Heal(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -114,7 +113,7 @@ func (n *Net) HealAll(ctx context.Context) error {
 	return atOnce(faults, func(f *Fault) error { return f.Heal(ctx) })
 }
 
-// atOnce calls f with all at the same time and joins the errors.
+// atOnce calls f concurrently with each element and joins the errors.
 func atOnce[T any](all []T, f func(T) error) error {
 	failed := make([]error, len(all))
 	var wg sync.WaitGroup

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestOverlappingFaults begins two faults and heals them in both orders: each time
-// the one left is as if the other had never been.
+// TestOverlappingFaults begins two faults and heals them in both orders. Each time the state must be as if the healed fault
+// had never begun.
 func TestOverlappingFaults(t *testing.T) {
 	n, _ := newNet(t, 3)
 	kinds := map[string]func() (*Fault, error){
@@ -37,7 +37,7 @@ func TestOverlappingFaults(t *testing.T) {
 				ok(t, err)
 				both := state(t, n)
 				if onlyFirst == normal || both == onlyFirst && first != "slow" && first != "slower" {
-					t.Errorf("%s and %s: nothing has begun", first, second)
+					t.Errorf("%s and %s: a fault has no effect", first, second)
 				}
 				if firstGoesFirst {
 					ok(t, a.Heal(t.Context()))
@@ -64,7 +64,7 @@ func TestOverlappingFaults(t *testing.T) {
 	}
 }
 
-// TestFailedFaultLeavesNothing has one of two hosts refuse.
+// TestFailedFaultLeavesNothing begins faults that fail on one of several hosts.
 func TestFailedFaultLeavesNothing(t *testing.T) {
 	n, h := newNet(t, 3)
 	normal := state(t, n)
@@ -73,26 +73,26 @@ func TestFailedFaultLeavesNothing(t *testing.T) {
 	ok(t, broken.close())
 	n.hosts["n2"] = &Host{Name: "n2", IP: h[1].IP, space: broken, device: h[1].device}
 	if f, err := n.Cut(t.Context(), Between(hosts(3), hosts(3)), All, Drop); err == nil || f != nil {
-		t.Error("cut a host that is closed")
+		t.Error("Cut() of a closed host succeeded")
 	}
 	if f, err := n.Slow(t.Context(), hosts(3), 64_000); err == nil || f != nil {
-		t.Error("slowed a host that is closed")
+		t.Error("Slow() of a closed host succeeded")
 	}
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
 	if f, err := n.Slow(done, []string{"n1"}, 64_000); err == nil || f != nil {
-		t.Error("began a fault that nobody waits for")
+		t.Error("Slow() with a canceled context succeeded")
 	}
 	n.hosts["n2"] = h[1]
 	if after := state(t, n); after != normal || len(n.faults) != 0 {
-		t.Errorf("%d faults and\n%s", len(n.faults), after)
+		t.Errorf("left behind: %d faults and\n%s", len(n.faults), after)
 	}
 }
 
 func TestSlow(t *testing.T) {
 	n, h := newNet(t, 2)
 	listenTCP(t, h[1], 9000)
-	const size = 100_000 // takes 0.8 s at 1 Mbit/s
+	const size = 100_000 // bytes; 0.8 s at 1 Mbit/s
 	send := func() time.Duration {
 		conn, err := dial(h[0], h[1], "tcp", 9000)
 		ok(t, err)
@@ -108,15 +108,15 @@ func TestSlow(t *testing.T) {
 	f, err := n.Slow(t.Context(), []string{"n1"}, 1_000_000)
 	ok(t, err)
 	if took := send(); took < 600*time.Millisecond || took > 8*time.Second {
-		t.Errorf("100 kB at 1 Mbit/s took %s", took)
+		t.Errorf("100 kB at 1 Mbit/s took %s, want about 0.8 s", took)
 	}
 	ok(t, f.Heal(t.Context()))
 	if took := send(); took > 600*time.Millisecond {
-		t.Errorf("healed: it took %s, before %s", took, fast)
+		t.Errorf("healed: 100 kB took %s, want less than 0.6 s; before the fault: %s", took, fast)
 	}
 }
 
-func TestTheLowestLimitHolds(t *testing.T) {
+func TestLowestLimitApplies(t *testing.T) {
 	n, _ := newNet(t, 1)
 	rates := []int64{64_000, 32_000, 128_000}
 	var faults []*Fault
@@ -125,15 +125,15 @@ func TestTheLowestLimitHolds(t *testing.T) {
 		ok(t, err)
 		faults = append(faults, f)
 		if got := state(t, n); !strings.Contains(got, want) {
-			t.Errorf("with %v: %s", rates[:i+1], got)
+			t.Errorf("with the limits %v: %s, want %s", rates[:i+1], got, want)
 		}
 	}
 	ok(t, faults[1].Heal(t.Context()))
 	if got := state(t, n); !strings.Contains(got, "64Kbit") {
-		t.Error(got)
+		t.Errorf("after the lowest limit is healed: %s, want 64Kbit", got)
 	}
 	ok(t, n.HealAll(t.Context()))
 	if got := state(t, n); got != "" {
-		t.Error(got)
+		t.Errorf("left behind: %s", got)
 	}
 }

@@ -8,40 +8,38 @@ import (
 	"sync"
 )
 
-// Harness is the name of the host in which this process is, and the clients.
+// Harness is the name of the host of this process and of the clients.
 const Harness = "harness"
 
-// HarnessIP is the address of this process among the hosts.
+// HarnessIP is the address of [Harness].
 const HarnessIP = "10.77.0.254"
 
-// maxNumber is the highest number of a host.
+// maxNumber is the highest number of a host's address.
 const maxNumber = 200
 
-// A Host is a network namespace with one address, or with more of [Net.AddHostOf]. Its methods may be called by
-// several goroutines at the same time, until the [Net] is closed.
+// A Host is a network namespace with one address, or with several if [Net.AddHostOf] made it. Its methods may be called
+// from any goroutine until the [Net] is closed.
 type Host struct {
 	Name, IP string
 
-	more   []string // addresses
+	more   []string // further addresses
 	space  *space
-	device string // the one that its packets leave by
+	device string // network device of the host's packets
 
-	rules  sync.Mutex // is held to change rules of iptables
+	rules  sync.Mutex // held while rules of iptables change
 	limits struct {
 		sync.Mutex
-		rates []int64 // of faults, in bits in a second
+		rates []int64 // limits of the faults, bits per second
 	}
 }
 
-// Addresses are all addresses of the host.
+// Addresses returns all addresses of the host.
 func (h *Host) Addresses() []string { return append([]string{h.IP}, h.more...) }
 
-// Do runs f on a thread inside the host and returns its error: sockets that f
-// makes and processes that f starts are inside and stay there. Goroutines that f
-// starts are not inside, so f dials addresses and no names. Calls do not wait for
-// each other. The thread outlives the call, so that a process with a Pdeathsig
-// lives until this process ends. f must not call [runtime.Goexit], and neither
-// testing's FailNow.
+// Do runs f on a thread inside the host and returns its error. Sockets that f opens and processes that f starts stay
+// inside the host. Goroutines that f starts are not inside, so f must dial addresses, not names. Calls do not wait for
+// each other. The thread outlives the call, so a process with a Pdeathsig lives until this process stops. f must not call
+// [runtime.Goexit] or the FailNow of package testing.
 func (h *Host) Do(f func() error) error {
 	if err := h.space.do(f); err != nil {
 		return fmt.Errorf("host %s: %w", h.Name, err)
@@ -49,13 +47,13 @@ func (h *Host) Do(f func() error) error {
 	return nil
 }
 
-// Run runs a program inside the host and waits for it. What it wrote to its
-// standard error is in the error. It is killed if ctx is done first.
+// Run runs a program inside the host and waits for it. An error includes the program's standard error. The program is
+// killed if ctx ends first.
 func (h *Host) Run(ctx context.Context, program string, args ...string) error {
 	return h.feed(ctx, "", program, args...)
 }
 
-// feed is Run with a standard input.
+// feed does what Run does, with input as the program's standard input.
 func (h *Host) feed(ctx context.Context, input, program string, args ...string) error {
 	if err := h.space.run(ctx, input, nil, program, args...); err != nil {
 		return fmt.Errorf("host %s: %w", h.Name, err)

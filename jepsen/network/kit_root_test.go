@@ -16,10 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// patience is the time that a test waits for a packet that may be lost on purpose.
+// patience is the time that a test waits for a packet that a fault may stop.
 const patience = 400 * time.Millisecond
 
-// ok fails the test if a step of it failed.
+// ok fails the test if err is not nil.
 func ok(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -27,7 +27,7 @@ func ok(t *testing.T, err error) {
 	}
 }
 
-// listenTCP answers what comes to a port of the host with the same.
+// listenTCP echoes the bytes of all connections to a port of the host.
 func listenTCP(t *testing.T, h *Host, port int) {
 	t.Helper()
 	var l net.Listener
@@ -70,7 +70,7 @@ func ask(conn net.Conn, within time.Duration) error {
 	return err
 }
 
-// reaches tells whether a new TCP connection gets an answer.
+// reaches returns nil if a new TCP connection receives an answer.
 func reaches(from, to *Host, port int) error {
 	conn, err := dial(from, to, "tcp", port)
 	if err != nil {
@@ -80,7 +80,7 @@ func reaches(from, to *Host, port int) error {
 	return ask(conn, patience)
 }
 
-// A mailbox counts the datagrams that come to a port of a host.
+// A mailbox is a UDP socket on a port of a host.
 type mailbox struct {
 	*net.UDPConn
 	host *Host
@@ -95,7 +95,7 @@ func openMailbox(t *testing.T, h *Host, port int) mailbox {
 	}))
 	raw, err := m.SyscallConn()
 	ok(t, err)
-	ok(t, raw.Control(func(fd uintptr) { // room for all that a test sends at once
+	ok(t, raw.Control(func(fd uintptr) { // enough for all datagrams that a test sends at once
 		err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 16<<20)
 	}))
 	ok(t, err)
@@ -103,8 +103,7 @@ func openMailbox(t *testing.T, h *Host, port int) mailbox {
 	return m
 }
 
-// arrive sends n datagrams of 1000 bytes from the port of one host to that of the
-// other and returns how many arrive.
+// arrive sends n datagrams of 1000 bytes from one mailbox to the other and returns the number that arrive.
 func arrive(t *testing.T, from, to mailbox, n int) (arrived int) {
 	t.Helper()
 	for range n {
@@ -122,7 +121,7 @@ func arrive(t *testing.T, from, to mailbox, n int) (arrived int) {
 	return arrived
 }
 
-// printed returns what a program prints in the host.
+// printed returns the standard output of a program that runs in the host.
 func printed(t *testing.T, h *Host, program string, args ...string) string {
 	t.Helper()
 	var out []byte
@@ -130,7 +129,7 @@ func printed(t *testing.T, h *Host, program string, args ...string) string {
 	return string(out)
 }
 
-// state is all that faults change in the hosts, and nothing that traffic changes.
+// state returns the rules and queueing disciplines of all hosts, without counters that traffic changes.
 func state(t *testing.T, n *Net) string {
 	t.Helper()
 	var lines []string
@@ -156,6 +155,5 @@ func state(t *testing.T, n *Net) string {
 
 var fresh = regexp.MustCompile(`fault-\d+|to-ports \d+|mark [0-9a-fx/]+`)
 
-// anonymous is the state without what is another each time: the names of chains, and
-// the ports and marks of relays.
+// anonymous removes from the state the parts that differ each time: names of chains, ports and marks of relays.
 func anonymous(state string) string { return fresh.ReplaceAllString(state, "...") }

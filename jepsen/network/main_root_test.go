@@ -11,11 +11,10 @@ import (
 	"testing"
 )
 
-// inside is set in the environment of the process that runs the tests.
+// inside is an environment variable of the process that runs the tests in the namespaces.
 const inside = "SNOWRAFT_NETWORK_TEST_INSIDE"
 
-// TestMain runs the tests in namespaces of their own, with which all that they
-// make is gone.
+// TestMain runs the tests in new namespaces. The kernel removes everything that the tests made with the namespaces.
 func TestMain(m *testing.M) {
 	if os.Getenv(inside) != "" {
 		if err := syscall.Mount("proc", "/proc", "proc", 0, ""); err != nil {
@@ -37,7 +36,7 @@ func TestMain(m *testing.M) {
 		os.Exit(exit.ExitCode())
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "start the tests in namespaces of their own (it takes root):", err)
+		fmt.Fprintln(os.Stderr, "start the tests in new namespaces (needs root):", err)
 		os.Exit(1)
 	}
 }

@@ -16,25 +16,23 @@ import (
 
 const bridge = "br0"
 
-var errClosed = errors.New("the network is closed")
+var errClosed = errors.New("network is closed")
 
-// A Net is a bridge with hosts on it. It may be used by several goroutines at the
-// same time.
+// A Net is a bridge with the hosts on it. Its methods may be called from any goroutine.
 type Net struct {
 	harness *Host
 
 	mu     sync.Mutex
-	hosts  map[string]*Host // by name, with the harness
+	hosts  map[string]*Host // keyed by name, includes the harness
 	faults map[*Fault]struct{}
-	slots  uint32 // of delays, a bit for each
+	slots  uint32 // one bit per present delay
 	closed bool
 
-	chains atomic.Int64 // how many had a name
+	chains atomic.Int64 // number of names that newChain has used
 }
 
-// New makes the bridge in the network namespace of this process, with the address
-// [HarnessIP]. It refuses a namespace in which there is a network already: it is to
-// be one of this process's own.
+// New makes the bridge in the network namespace of this process, with the address [HarnessIP]. The namespace must belong
+// to this process alone: New rejects a namespace that already has a network.
 func New(ctx context.Context) (*Net, error) {
 	if err := refuseForeign(); err != nil {
 		return nil, err
@@ -43,8 +41,8 @@ func New(ctx context.Context) (*Net, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Without an address of its own the bridge would take the lowest of its ports',
-	// and hosts would send to the one before.
+	// Without a fixed address the bridge would take the lowest address of its ports. With each new port that address
+	// could change, while hosts send to the previous one.
 	err = home.ip(ctx, nil,
 		"link set dev lo up",
 		"link add name "+bridge+" address 02:77:00:00:00:fe type bridge mcast_snooping 0",
@@ -54,15 +52,15 @@ func New(ctx context.Context) (*Net, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("make the bridge: %w", err), home.close())
 	}
-	// What passes the bridge from host to host is none of the harness's own rules.
-	// Kernels without this filter have no such file.
+	// The harness's rules must not apply to packets that pass the bridge from host to host. Kernels without this filter
+	// do not have the file.
 	_ = home.do(func() error { return os.WriteFile("/proc/sys/net/bridge/bridge-nf-call-iptables", []byte("0"), 0o600) })
 	harness := &Host{Name: Harness, IP: HarnessIP, space: home, device: bridge}
 	return &Net{harness: harness, hosts: map[string]*Host{Harness: harness}, faults: map[*Fault]struct{}{}}, nil
 }
 
-// refuseForeign refuses a namespace in which some network is up. Interfaces that are
-// down and have no address are what the kernel gives to new namespaces.
+// refuseForeign returns an error if the namespace has a network. It accepts interfaces that are down and have no address,
+// because the kernel adds such interfaces to new namespaces.
 func refuseForeign() error {
 	interfaces, err := net.Interfaces()
 	if err != nil {
@@ -75,23 +73,23 @@ func refuseForeign() error {
 		}
 		loopback := i.Flags&net.FlagLoopback != 0
 		if !loopback && (i.Flags&net.FlagUp != 0 || len(addrs) > 0 || i.Name == bridge) {
-			return fmt.Errorf("this network namespace has the interface %s: start the process in a new one (CLONE_NEWNET)", i.Name)
+			return fmt.Errorf("network namespace has the interface %s; start the process in a new one (CLONE_NEWNET)", i.Name)
 		}
 	}
 	return nil
 }
 
-// AddHost makes a host with the address 10.77.0.<number>, number from 1 to 200. The
-// name, of at most 15 characters, is also that of its port on the bridge.
+// AddHost makes a host with the address 10.77.0.<number>, number from 1 to 200. The name is also the name of the host's
+// port on the bridge, and has at most 15 characters.
 func (n *Net) AddHost(ctx context.Context, name string, number int) (*Host, error) {
 	return n.AddHostOf(ctx, name, number, 1)
 }
 
-// AddHostOf makes a host with several addresses, those of number and of the numbers after it. Faults between hosts hit
-// only the first one.
+// AddHostOf makes a host with several addresses, the first 10.77.0.<number> and the others consecutive. Faults between
+// hosts affect only the first address.
 func (n *Net) AddHostOf(ctx context.Context, name string, number, addresses int) (*Host, error) {
 	if number < 1 || number+addresses-1 > maxNumber {
-		return nil, fmt.Errorf("the host %s has the number %d: it must be from 1 to %d", name, number, maxNumber+1-addresses)
+		return nil, fmt.Errorf("host %s: number %d: expected a number from 1 to %d", name, number, maxNumber+1-addresses)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -104,7 +102,7 @@ func (n *Net) AddHostOf(ctx context.Context, name string, number, addresses int)
 	}
 	for _, other := range n.hosts {
 		if other.Name == h.Name || slices.ContainsFunc(h.Addresses(), func(ip string) bool { return slices.Contains(other.Addresses(), ip) }) {
-			return nil, fmt.Errorf("there is a host %s (%s) already", other.Name, other.IP)
+			return nil, fmt.Errorf("host %s (%s) exists; choose another name and number", other.Name, other.IP)
 		}
 	}
 	var err error
@@ -112,7 +110,7 @@ func (n *Net) AddHostOf(ctx context.Context, name string, number, addresses int)
 		return nil, err
 	}
 	if err := n.plug(ctx, h, number); err != nil {
-		return nil, errors.Join(fmt.Errorf("make the host %s: %w", name, err), h.space.close())
+		return nil, errors.Join(fmt.Errorf("make host %s: %w", name, err), h.space.close())
 	}
 	n.hosts[name] = h
 	return h, nil
@@ -120,9 +118,8 @@ func (n *Net) AddHostOf(ctx context.Context, name string, number, addresses int)
 
 func address(number int) string { return fmt.Sprintf("10.77.0.%d", number) }
 
-// plug connects the host to the bridge. Its packets have at most the size that a
-// real network's have: the sixty times larger ones of segmentation offload would be
-// lost and slowed down as one.
+// plug connects the host to the bridge. It turns off segmentation offload, so that packets are at most as large as in a
+// real network. Offload makes packets sixty times larger, and a fault would lose or slow each of them as a whole.
 func (n *Net) plug(ctx context.Context, h *Host, number int) error {
 	err := n.harness.space.ip(ctx, h.space.file,
 		fmt.Sprintf("link add name %s type veth peer name %s address 02:77:00:00:00:%02x netns /proc/self/fd/3",
@@ -148,8 +145,8 @@ func (n *Net) plug(ctx context.Context, h *Host, number int) error {
 	return errors.Join(n.harness.space.running(ctx, h.Name), h.space.running(ctx, h.device))
 }
 
-// running waits until the device takes packets, which on a busy machine is a moment
-// after it was told to. What is sent before is lost, and tried again a second later.
+// running waits until the device accepts packets. On a busy machine that is a moment after the device was set up. TCP would
+// resend packets lost before only after a second.
 func (s *space) running(ctx context.Context, device string) error {
 	poll := time.NewTicker(time.Millisecond)
 	defer poll.Stop()
@@ -162,28 +159,28 @@ func (s *space) running(ctx context.Context, device string) error {
 		select {
 		case <-poll.C:
 		case <-ctx.Done():
-			return fmt.Errorf("wait for the device %s: %w", device, ctx.Err())
+			return fmt.Errorf("wait for device %s: %w", device, ctx.Err())
 		}
 	}
 }
 
-// Host returns the host of that name, which may be [Harness].
+// Host returns the host with this name, which may be [Harness].
 func (n *Net) Host(name string) (*Host, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	h, found := n.hosts[name]
 	if !found {
-		return nil, fmt.Errorf("there is no host %q", name)
+		return nil, fmt.Errorf("unknown host %q", name)
 	}
 	return h, nil
 }
 
-// Close heals all faults, removes the bridge and unplugs the hosts, which are gone
-// when the processes in them have ended. It may be called twice.
+// Close heals all faults, removes the bridge and disconnects the hosts. The kernel removes each host when its last process
+// exits. Close may be called twice.
 func (n *Net) Close() error {
 	n.mu.Lock()
 	closed := n.closed
-	n.closed = true // so that no fault begins
+	n.closed = true // no further fault can begin
 	n.mu.Unlock()
 	if closed {
 		return nil
@@ -191,7 +188,7 @@ func (n *Net) Close() error {
 	healed := n.HealAll(context.Background())
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	// First the devices: with the last of a host's files the kernel removes them too.
+	// Devices go first, because the kernel removes them too when the last file of a host's namespace is closed.
 	commands := []string{"link del dev " + bridge}
 	for name := range n.hosts {
 		if name != Harness {

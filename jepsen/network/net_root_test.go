@@ -59,7 +59,7 @@ func TestHostsReachEachOtherAndTheHarness(t *testing.T) {
 				t.Fatalf("%s to %s: %v", from.Name, to.Name, err)
 			}
 			if got := conn.LocalAddr().(*net.TCPAddr).IP.String(); got != from.IP {
-				t.Errorf("%s to %s comes from %s", from.Name, to.Name, got)
+				t.Errorf("%s to %s: local address %s, want %s", from.Name, to.Name, got, from.IP)
 			}
 			conn.Close()
 			l.Close()
@@ -72,7 +72,7 @@ func TestHostConnectsFromEachOfItsAddresses(t *testing.T) {
 	h, err := n.AddHostOf(t.Context(), "many", 10, 3)
 	ok(t, err)
 	if _, err := n.AddHost(t.Context(), "taken", 12); err == nil {
-		t.Error("another host has an address of the first")
+		t.Error("AddHost() with an address in use succeeded")
 	}
 	listenTCP(t, hosts[0], 7702)
 	for _, ip := range []string{"10.77.0.10", "10.77.0.11", "10.77.0.12"} {
@@ -90,8 +90,8 @@ func TestHostConnectsFromEachOfItsAddresses(t *testing.T) {
 	}
 }
 
-// TestHostsAreReady makes networks and uses them at once: what is lost would be sent
-// again after a second.
+// TestHostsAreReady makes networks and uses them at once. TCP would resend a lost packet only after a second, longer than
+// the test waits.
 func TestHostsAreReady(t *testing.T) {
 	for range 10 {
 		n, hosts := newNet(t, 2)
@@ -101,7 +101,7 @@ func TestHostsAreReady(t *testing.T) {
 	}
 }
 
-// abroad returns how many threads are in another namespace than the main one.
+// abroad returns the number of threads that are not in the network namespace of the main thread.
 func abroad(t *testing.T) (n int) {
 	t.Helper()
 	home, err := os.Readlink("/proc/self/ns/net")
@@ -124,13 +124,13 @@ func threadsGoHome(t *testing.T) {
 		select {
 		case <-poll.C:
 		case <-deadline:
-			t.Fatalf("%d threads are still in the hosts", abroad(t))
+			t.Fatalf("%d threads are still in hosts, want none", abroad(t))
 		}
 	}
 }
 
-// TestTheMainThreadStays makes many namespaces, so that some would get the main thread.
-func TestTheMainThreadStays(t *testing.T) {
+// TestMainThreadNeverEntersAHost makes many namespaces, so that some of them would use the main thread.
+func TestMainThreadNeverEntersAHost(t *testing.T) {
 	home, err := os.Readlink("/proc/self/ns/net")
 	ok(t, err)
 	for range 300 {
@@ -139,10 +139,10 @@ func TestTheMainThreadStays(t *testing.T) {
 		ok(t, s.do(func() error {
 			there, err := os.Readlink(ownSpace)
 			if err == nil && there == home {
-				err = errors.New("it runs at home")
+				err = errors.New("the function runs in the namespace of the process")
 			}
 			if unix.Gettid() == unix.Getpid() {
-				err = errors.New("it runs on the main thread")
+				err = errors.New("the function runs on the main thread")
 			}
 			return err
 		}))
@@ -150,7 +150,7 @@ func TestTheMainThreadStays(t *testing.T) {
 	}
 }
 
-func TestChildrenOutliveTheCallThatStartedThem(t *testing.T) {
+func TestChildOutlivesDo(t *testing.T) {
 	n, hosts := newNet(t, 1)
 	cmd := exec.Command("cat")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -177,7 +177,7 @@ func TestChildrenOutliveTheCallThatStartedThem(t *testing.T) {
 	}
 }
 
-func TestWhatACommandSaysIsInTheError(t *testing.T) {
+func TestRunErrorHasStandardError(t *testing.T) {
 	_, hosts := newNet(t, 1)
 	err := hosts[0].Run(t.Context(), "ip", "link", "show", "nothing")
 	if err == nil || !strings.Contains(err.Error(), `host n1: ip link show nothing: exit status 1: Device "nothing"`) {
@@ -185,14 +185,14 @@ func TestWhatACommandSaysIsInTheError(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestNetRejectsInvalidUse(t *testing.T) {
 	n, hosts := newNet(t, 1)
 	if _, err := New(t.Context()); err == nil || !strings.Contains(err.Error(), "br0") {
-		t.Errorf("a second network: %v", err)
+		t.Errorf("New() in a namespace with a network: %v, want an error that names br0", err)
 	}
 	for name, number := range map[string]int{"n1": 2, "n2": 1, "n3": 0, "n4": 201} {
 		if _, err := n.AddHost(t.Context(), name, number); err == nil {
-			t.Errorf("added %s with number %d", name, number)
+			t.Errorf("AddHost(%s, %d) succeeded", name, number)
 		}
 	}
 	if err := n.Close(); err != nil {
@@ -200,12 +200,12 @@ func TestRefused(t *testing.T) {
 	}
 	threadsGoHome(t)
 	if err := hosts[0].Do(func() error { return nil }); !errors.Is(err, errClosed) {
-		t.Errorf("a closed host did something: %v", err)
+		t.Errorf("Do() of a closed host: %v, want %v", err, errClosed)
 	}
 	if _, err := n.AddHost(t.Context(), "n5", 5); !errors.Is(err, errClosed) {
-		t.Errorf("added a host to a closed network: %v", err)
+		t.Errorf("AddHost() of a closed network: %v, want %v", err, errClosed)
 	}
 	if _, err := n.Slow(t.Context(), []string{"n1"}, 64_000); !errors.Is(err, errClosed) {
-		t.Errorf("slowed down a closed network: %v", err)
+		t.Errorf("Slow() of a closed network: %v, want %v", err, errClosed)
 	}
 }

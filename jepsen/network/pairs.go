@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// A Pair is a direction: what From sends to To. Both are names of hosts.
+// A Pair is one direction between two hosts: the packets that From sends to To. Both are names of hosts.
 type Pair struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// OneWay returns what some hosts send to others, and none to itself.
+// OneWay returns the pairs from each host of from to each different host of to.
 func OneWay(from, to []string) []Pair {
 	var pairs []Pair
 	for _, f := range from {
@@ -24,7 +24,7 @@ func OneWay(from, to []string) []Pair {
 	return pairs
 }
 
-// Between returns what some hosts and others send to each other.
+// Between returns the pairs between each host of some and each different host of others, in both directions.
 func Between(some, others []string) []Pair {
 	pairs := OneWay(some, others)
 	for _, p := range OneWay(others, some) {
@@ -35,35 +35,34 @@ func Between(some, others []string) []Pair {
 	return pairs
 }
 
-// Isolate returns what a host and the others send to each other. Its clients still
-// reach it, unless [Harness] is among the others.
+// Isolate returns the pairs between a host and the others, in both directions. Clients still reach the host, unless
+// [Harness] is among the others.
 func Isolate(host string, others []string) []Pair {
 	return Between([]string{host}, others)
 }
 
-// Halves returns what the first half of the members and the rest send to each other.
-// Of an odd number of members the rest is one larger, and so a majority.
+// Halves returns the pairs between the first half of the members and the rest. If the number of members is odd, the rest is
+// one larger and thus a majority.
 func Halves(members []string) []Pair {
 	half := len(members) / 2
 	return Between(members[:half], members[half:])
 }
 
-// Bridge is as [Halves], but the member in the middle sees both halves. With three
-// members, two see only the third.
+// Bridge returns the pairs of [Halves] without those of the member in the middle, which thus reaches both halves. Of three
+// members, two reach only the third.
 func Bridge(members []string) []Pair {
 	half := len(members) / 2
 	return Between(members[:half], members[min(half+1, len(members)):])
 }
 
-// MajoritiesRing puts the members into a ring and returns what those send to each
-// other who are too far apart: each member sees a majority with itself in its
-// middle, and no two see the same one. It takes at least four members.
+// MajoritiesRing arranges the members in a ring and returns the pairs of members that are too far apart. Each member then
+// reaches a majority, with itself in the middle, and no two members the same one. It needs at least four members.
 func MajoritiesRing(members []string) ([]Pair, error) {
 	n := len(members)
-	// Each needs n/2 others, half of them on each side.
+	// Each member needs n/2 others, half of them on each side.
 	near := (n/2 + 1) / 2
 	if 2*near+1 >= n {
-		return nil, fmt.Errorf("a ring of majorities takes at least four members, not %d", n)
+		return nil, fmt.Errorf("%d members: expected at least 4 for a ring of majorities", n)
 	}
 	var pairs []Pair
 	for i := range n {

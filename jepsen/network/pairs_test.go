@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// sees returns whom each member hears and is heard by, with itself, and fails if
-// some pair is cut in one direction only.
+// sees returns for each member the members that it can exchange packets with, including itself. It fails the test if a pair
+// is cut from itself, twice, or in one direction only.
 func sees(t *testing.T, members []string, cut []Pair) map[string][]string {
 	t.Helper()
 	for i, p := range cut {
 		if p.From == p.To || slices.Contains(cut[:i], p) || !slices.Contains(cut, Pair{From: p.To, To: p.From}) {
-			t.Fatalf("%v is cut from itself, twice or in one direction only: %v", p, cut)
+			t.Fatalf("%v is cut from itself, twice or in one direction only, in %v", p, cut)
 		}
 	}
 	seen := map[string][]string{}
@@ -39,7 +39,7 @@ func TestRing(t *testing.T) {
 		cut, err := MajoritiesRing(members)
 		if n < 4 {
 			if err == nil {
-				t.Errorf("a ring of %d", n)
+				t.Errorf("MajoritiesRing() of %d members succeeded", n)
 			}
 			continue
 		}
@@ -49,17 +49,17 @@ func TestRing(t *testing.T) {
 		groups := map[string]bool{}
 		for m, group := range sees(t, members, cut) {
 			if len(group) <= n/2 || len(group) == n {
-				t.Errorf("of %d, %s sees %v", n, m, group)
+				t.Errorf("of %d members, %s sees %v, want a majority and not all", n, m, group)
 			}
 			groups[fmt.Sprint(group)] = true
 		}
 		if len(groups) != n {
-			t.Errorf("of %d, some see the same: %v", n, groups)
+			t.Errorf("of %d members, two see the same majority: %v", n, groups)
 		}
 	}
 }
 
-func TestWhoSeesWhom(t *testing.T) {
+func TestPairs(t *testing.T) {
 	for _, test := range []struct {
 		cut  string
 		n    int
@@ -78,10 +78,10 @@ func TestWhoSeesWhom(t *testing.T) {
 	} {
 		members := hosts(test.n)
 		if got := fmt.Sprint(sees(t, members, test.f(members))); got != test.want {
-			t.Errorf("%s of %d: %s, want %s", test.cut, test.n, got, test.want)
+			t.Errorf("%s of %d members: %s, want %s", test.cut, test.n, got, test.want)
 		}
 	}
 	if got := fmt.Sprint(OneWay([]string{"a", "b"}, []string{"b", "c"})); got != "[{a b} {a c} {b c}]" {
-		t.Error(got)
+		t.Errorf("OneWay() = %s", got)
 	}
 }

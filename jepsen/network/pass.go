@@ -12,20 +12,20 @@ import (
 
 const (
 	chunkSize = 32 << 10
-	// maxBytes may be on their way in one direction of a connection, far above what
-	// members send within any delay.
+	// maxBytes is the greatest number of bytes in transit in one direction of a connection, far more than members send
+	// within any delay.
 	maxBytes = 64 << 20
 )
 
-// A chunk is what was read at once, and when it is due.
+// A chunk is the result of one read, with the time at which it is due.
 type chunk struct {
 	due   <-chan time.Time
 	bytes []byte
-	err   error // what came after the bytes
+	err   error // error of the read, which follows the bytes
 }
 
-// pass writes to dst what is read from src, each byte later by itself: the next are
-// read in the meantime. The end of src is passed on as well, and is not an error.
+// pass copies bytes from src to dst, each delayed separately: it reads further bytes while earlier ones wait. It also passes
+// on the end of src, which is not an error.
 func (r *relay) pass(dst, src *net.TCPConn) error {
 	fresh, gone := make(chan chunk, 64), make(chan struct{})
 	defer close(gone)
@@ -39,7 +39,7 @@ func (r *relay) pass(dst, src *net.TCPConn) error {
 		}
 		var due <-chan time.Time
 		if len(waiting) > 0 {
-			due = waiting[0].due // one that is due before is written after it
+			due = waiting[0].due // later chunks wait, even if due earlier
 		}
 		select {
 		case c := <-in:
@@ -62,7 +62,7 @@ func (r *relay) pass(dst, src *net.TCPConn) error {
 	}
 }
 
-// read puts what it reads into the channel, an error last.
+// read sends the chunks that it reads to the channel. The last one has the error.
 func (r *relay) read(src *net.TCPConn, fresh chan<- chunk, gone <-chan struct{}) {
 	buffer := make([]byte, chunkSize)
 	for {

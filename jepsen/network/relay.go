@@ -18,26 +18,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// originalDst looks up where a connection was going that a rule has redirected.
+// originalDst is the socket option for the original destination of a redirected connection.
 const originalDst = 80 // SO_ORIGINAL_DST
 
-// patienceToDial is the time that a relay tries to reach a peer. Members give up earlier.
+// patienceToDial is the time limit of a relay to reach a peer. Members give up earlier.
 const patienceToDial = 10 * time.Second
 
-var errStopped = errors.New("the delay is healed")
+var errStopped = errors.New("delay is healed")
 
-// A relay accepts connections that were redirected to it, opens each again to where
-// it was going, and passes on later what comes. It is inside its host.
+// A relay accepts redirected connections, opens a connection to the original destination of each, and passes the bytes on
+// later. It runs inside its host.
 type relay struct {
 	host          *Host
-	mark          int // of its own packets, which no rule redirects back to it
+	mark          int // mark of the relay's own packets, which no rule redirects back
 	delay, jitter time.Duration
 
-	taken     atomic.Int64 // connections
+	taken     atomic.Int64 // number of accepted connections
 	listener  net.Listener
 	accepting sync.WaitGroup
 
-	mu       sync.Mutex // is held to begin to carry, and to stop
+	mu       sync.Mutex // held while carrying begins and while stopping is canceled
 	stopping context.Context
 	cancel   context.CancelFunc
 	carrying sync.WaitGroup
@@ -49,16 +49,16 @@ func newRelay(host *Host, mark int, delay, jitter time.Duration) *relay {
 	return r
 }
 
-// start returns the port at which the relay accepts.
+// start starts the relay and returns the port on which it accepts connections.
 func (r *relay) start() (port int, err error) {
 	var cfg net.ListenConfig
-	cfg.SetMultipathTCP(false) // whose sockets do not say where a connection was going
+	cfg.SetMultipathTCP(false) // its sockets do not report the original destination
 	err = r.host.Do(func() (err error) {
 		r.listener, err = cfg.Listen(r.stopping, "tcp4", "127.0.0.1:0")
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("start the relay: %w", err)
+		return 0, fmt.Errorf("start relay: %w", err)
 	}
 	r.accepting.Go(r.accept)
 	return int(r.address().Port()), nil
@@ -69,7 +69,7 @@ func (r *relay) address() netip.AddrPort {
 	return address
 }
 
-// refuse resets all connections, and from now on each that comes.
+// refuse resets all connections, and makes accept reset every later one.
 func (r *relay) refuse() {
 	r.mu.Lock()
 	r.cancel()
@@ -77,7 +77,7 @@ func (r *relay) refuse() {
 	r.carrying.Wait()
 }
 
-// stop resets all connections and returns when nothing runs anymore.
+// stop resets all connections and returns when all goroutines of the relay have ended.
 func (r *relay) stop() {
 	r.refuse()
 	_ = r.listener.Close()
@@ -92,7 +92,7 @@ func (r *relay) accept() {
 			r.take(conn.(*net.TCPConn))
 		case errors.Is(err, net.ErrClosed):
 			return
-		default: // too many files, for instance
+		default: // too many open files, for example
 			<-time.NewTimer(10 * time.Millisecond).C
 		}
 	}
@@ -109,7 +109,7 @@ func (r *relay) take(app *net.TCPConn) {
 	r.carrying.Go(func() { r.carry(app) })
 }
 
-// carry passes on what comes in both directions until both have ended, or one fails.
+// carry passes bytes on in both directions until both have ended or one fails.
 func (r *relay) carry(app *net.TCPConn) {
 	peer, err := r.dial(app)
 	if err != nil {
@@ -131,13 +131,13 @@ func (r *relay) carry(app *net.TCPConn) {
 	_, _ = app.Close(), peer.Close()
 }
 
-// reset closes a connection so that its other end sees an error, and not an end.
+// reset closes a connection so that the peer receives an error instead of an orderly end.
 func reset(conn *net.TCPConn) {
 	_ = conn.SetLinger(0)
 	_ = conn.Close()
 }
 
-// dial opens the connection to where it was going.
+// dial opens a connection to the original destination of app.
 func (r *relay) dial(app *net.TCPConn) (*net.TCPConn, error) {
 	raw, err := app.SyscallConn()
 	if err != nil {
@@ -153,7 +153,7 @@ func (r *relay) dial(app *net.TCPConn) (*net.TCPConn, error) {
 	b := asked.Multiaddr
 	to := netip.AddrPortFrom(netip.AddrFrom4([4]byte(b[4:8])), binary.BigEndian.Uint16(b[2:4]))
 	if to == r.address() {
-		return nil, errors.New("the connection was not redirected")
+		return nil, errors.New("connection was not redirected")
 	}
 	dialer := net.Dialer{Timeout: patienceToDial, Control: func(_, _ string, raw syscall.RawConn) (err error) {
 		failed := raw.Control(func(fd uintptr) { err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_MARK, r.mark) })
@@ -170,7 +170,7 @@ func (r *relay) dial(app *net.TCPConn) (*net.TCPConn, error) {
 	return peer.(*net.TCPConn), nil
 }
 
-// wait draws how much later the next bytes arrive.
+// wait returns a random delay for the next bytes.
 func (r *relay) wait() time.Duration {
 	if r.jitter == 0 {
 		return r.delay

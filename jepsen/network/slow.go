@@ -9,15 +9,15 @@ import (
 	"strconv"
 )
 
-// minRate is that of a packet in a quarter of a minute.
+// minRate is the least limit in bits per second. At this rate a full packet takes about 12 s.
 const minRate = 1000
 
-// Slow limits what each of the hosts sends, to all others together, to so many bits
-// in a second, 1000 at least. What waits for more than a second, and has more than
-// 16 KiB before it, is lost. Of several limits at the same time the lowest holds.
+// Slow limits the rate at which each of the hosts sends to all others together, to bitsPerSecond, at least 1000. A packet
+// is lost if the queue before it is longer than 16 KiB and takes longer than a second. If a host has several limits, the
+// lowest applies.
 func (n *Net) Slow(ctx context.Context, hosts []string, bitsPerSecond int64) (*Fault, error) {
 	if bitsPerSecond < minRate {
-		return nil, fmt.Errorf("a host can't be slowed down to %d bits in a second: it must be at least %d", bitsPerSecond, minRate)
+		return nil, fmt.Errorf("rate %d: expected at least %d bits per second", bitsPerSecond, minRate)
 	}
 	var parts []part
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(hosts))) {
@@ -48,7 +48,7 @@ func (h *Host) limit(ctx context.Context, change func([]int64) []int64) error {
 	args := []string{"qdisc", "del", "dev", h.device, "root"}
 	if len(rates) > 0 {
 		rate := slices.Min(rates)
-		// A bucket of 10 ms, or else of two packets, as a smaller one passes none.
+		// The bucket holds 10 ms of traffic, and at least two packets, because a smaller one passes no packet.
 		burst, queue := max(rate/8/100, 3200), max(rate/8, 16<<10)
 		args = []string{
 			"qdisc", "replace", "dev", h.device, "root", "tbf", "rate", strconv.FormatInt(rate, 10) + "bit",

@@ -12,14 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownSpace is the network namespace of the thread that opens it. That of the
-// process would be the main thread's.
+// ownSpace is the network namespace of the thread that opens it; /proc/self/ns/net would be the main thread's.
 const ownSpace = "/proc/thread-self/ns/net"
 
-// A space is a network namespace, held by an open file, and the threads that work
-// in it. A thread stays until the space is closed, then goes home and is an
-// ordinary one: it never ends, since the kernel takes the thread that started a
-// process for its parent, and would kill with it what has a Pdeathsig.
+// A space is a network namespace, held by an open file, with the threads that work in it. A thread stays until the space is
+// closed, and then returns to the namespace of the process. It never ends: the kernel treats the thread that started a
+// process as its parent, and would send the process its Pdeathsig when the thread ends.
 type space struct {
 	jobs chan func()
 	quit chan struct{}
@@ -38,7 +36,7 @@ func homeSpace() (*space, error) {
 	return makeSpace(func() error { return nil })
 }
 
-// makeSpace holds the namespace into which enter brings its thread.
+// makeSpace returns a space for the namespace that enter moves its thread into.
 func makeSpace(enter func() error) (*space, error) {
 	s := &space{jobs: make(chan func()), quit: make(chan struct{})}
 	err := away(enter, func() error {
@@ -47,15 +45,14 @@ func makeSpace(enter func() error) (*space, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("make a network namespace (it takes root, and a /proc of this PID namespace): %w", err)
+		return nil, fmt.Errorf("make network namespace (needs root and the /proc of this PID namespace): %w", err)
 	}
 	return s, nil
 }
 
-// do runs f on a thread in the namespace and returns its error. Calls at the same
-// time have threads of their own.
+// do runs f on a thread in the namespace and returns its error. Concurrent calls use different threads.
 func (s *space) do(f func() error) error {
-	err, done := errors.New("the function for a host ended its goroutine"), make(chan struct{})
+	err, done := errors.New("function for a host ended its goroutine"), make(chan struct{})
 	job := func() {
 		defer close(done)
 		err = f()
@@ -65,7 +62,7 @@ func (s *space) do(f func() error) error {
 	default:
 		go func() {
 			if failed := away(s.enter, func() error { s.work(job); return nil }); failed != nil {
-				err = fmt.Errorf("enter the host's network namespace: %w", failed)
+				err = fmt.Errorf("enter network namespace: %w", failed)
 				close(done)
 			}
 		}()
@@ -74,7 +71,7 @@ func (s *space) do(f func() error) error {
 	return err
 }
 
-// enter brings the calling thread into the namespace.
+// enter moves the calling thread into the namespace.
 func (s *space) enter() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,7 +81,7 @@ func (s *space) enter() error {
 	return unix.Setns(int(s.file.Fd()), unix.CLONE_NEWNET)
 }
 
-// work does the first job, then others, until the space is closed.
+// work runs the first job, then further jobs until the space is closed.
 func (s *space) work(first func()) {
 	first()
 	for {
@@ -97,8 +94,8 @@ func (s *space) work(first func()) {
 	}
 }
 
-// close lets go of the namespace, which is gone when the last process and the last
-// call in it have ended. It may be called twice.
+// close releases the namespace, which the kernel removes after the last process and the last call in it have ended. It may
+// be called twice.
 func (s *space) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,13 +108,13 @@ func (s *space) close() error {
 	return err
 }
 
-// away runs f on a thread that enter has brought into another namespace, and
-// brings it home. Its error is enter's or f's.
+// away runs f on a thread that enter has moved into another namespace, and returns the thread to the namespace of the
+// process. It returns the error of enter or f.
 func away(enter, f func() error) error {
 	runtime.LockOSThread()
 	if unix.Gettid() == unix.Getpid() {
-		// Others look at /proc/self and /proc/net, which are the main thread's. While
-		// this goroutine keeps it, another one gets another thread.
+		// The main thread must not move, because other code reads its /proc/self and /proc/net. While this goroutine locks the
+		// main thread, the new goroutine runs on another thread.
 		locked, result := make(chan struct{}), make(chan error, 1)
 		go func() {
 			runtime.LockOSThread()
@@ -131,8 +128,8 @@ func away(enter, f func() error) error {
 	return awayLocked(enter, f)
 }
 
-// awayLocked is away on a goroutine that has locked its thread. It unlocks it if
-// the thread is at home again; one that is not ends with its goroutine.
+// awayLocked does what away does. Its goroutine must have locked its thread. awayLocked unlocks the thread if it has
+// returned to the namespace of the process. Otherwise the thread ends with the goroutine.
 func awayLocked(enter, f func() error) error {
 	home, err := os.Open(ownSpace)
 	if err != nil {

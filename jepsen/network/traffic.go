@@ -2,37 +2,36 @@ package network
 
 import "fmt"
 
-// Traffic is which packets of a direction a fault is about.
+// Traffic is the set of packets of a direction that a fault affects.
 type Traffic string
 
-// The kinds of traffic, by the ports that members have by default.
+// The kinds of traffic, identified by the default ports of members.
 const (
 	All     Traffic = "all"
-	Raft    Traffic = "raft"    // Raft's messages, and the answers to them
-	Gossip  Traffic = "gossip"  // the gossip, by UDP and TCP
-	Replies Traffic = "replies" // the answers of gRPC, HTTP and Redis, to clients and to members that forward requests
+	Raft    Traffic = "raft"    // Raft messages and their answers
+	Gossip  Traffic = "gossip"  // gossip over UDP and TCP
+	Replies Traffic = "replies" // gRPC, HTTP and Redis answers to clients and to members that forward requests
 )
 
-// How is what becomes of a packet that does not arrive.
+// How is the way in which a cut stops packets.
 type How string
 
 const (
-	// Drop loses it without a word.
+	// Drop discards the packet silently.
 	Drop How = "drop"
-	// Reject tells the sender: a TCP connection is reset, a datagram answered with
-	// ICMP's "port unreachable". Resets themselves pass, as otherwise two hosts that
-	// reject each other's packets would hear nothing.
+	// Reject discards the packet and notifies the sender: it resets a TCP connection, and answers a datagram with ICMP
+	// "port unreachable". Resets pass a cut, because otherwise two hosts that reject each other's packets would receive
+	// no notice.
 	Reject How = "reject"
 )
 
-// A match is a protocol with a port that packets come from or go to; the zero port
-// is none.
+// A match selects packets by protocol and by source or destination port; port 0 matches every port.
 type match struct {
-	protocol string // "" is all
+	protocol string // "" for all protocols
 	from, to int
 }
 
-// matches returns what packets of the traffic are like; each is like one of them.
+// matches returns the matches that together select the packets of the traffic.
 func (t Traffic) matches() ([]match, error) {
 	switch t {
 	case All:
@@ -44,10 +43,10 @@ func (t Traffic) matches() ([]match, error) {
 	case Replies:
 		return []match{{"tcp", 7700, 0}, {"tcp", 7701, 0}, {"tcp", 7704, 0}}, nil
 	}
-	return nil, fmt.Errorf("the traffic %q is none of all, raft, gossip and replies", string(t))
+	return nil, fmt.Errorf("traffic %q: expected all, raft, gossip or replies", string(t))
 }
 
-// arguments are those of iptables.
+// arguments returns the arguments of iptables for the match.
 func (m match) arguments() string {
 	if m.protocol == "" {
 		return ""
@@ -62,8 +61,7 @@ func (m match) arguments() string {
 	return s
 }
 
-// targets returns the ends of the rules for what is like m: further matches, and
-// what to do.
+// targets returns the ends of the rules for packets that match m: further matches and the target.
 func (h How) targets(m match) ([]string, error) {
 	const (
 		reset       = " -m tcp --tcp-flags RST NONE -j REJECT --reject-with tcp-reset"
@@ -79,5 +77,5 @@ func (h How) targets(m match) ([]string, error) {
 	case h == Reject:
 		return []string{" -p tcp" + reset, " -p udp" + unreachable}, nil
 	}
-	return nil, fmt.Errorf("a packet can't be treated with %q: it is neither drop nor reject", string(h))
+	return nil, fmt.Errorf("how %q: expected drop or reject", string(h))
 }
