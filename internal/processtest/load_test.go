@@ -35,7 +35,7 @@ func (f failure) String() string {
 	return fmt.Sprintf("%s after %v: %s: %v", f.ended.Format("15:04:05.000"), f.ended.Sub(f.began).Round(time.Millisecond), who, f.err)
 }
 
-// load is a set of clients that request IDs until they are stopped.
+// load is a set of clients that request IDs until stop.
 type load struct {
 	ledger *ledger
 	ctx    context.Context

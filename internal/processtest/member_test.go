@@ -171,7 +171,7 @@ func (m *member) untilIssues() {
 	until(m.t, m.name+" issues IDs", func() bool {
 		_, err := m.generate("", 1)
 		if err != nil && !m.running() {
-			m.t.Fatalf("%s has ended:\n%s", m.name, m.stderr.tail(20))
+			m.t.Fatalf("%s exited:\n%s", m.name, m.stderr.tail(20))
 		}
 		return err == nil
 	})

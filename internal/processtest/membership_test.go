@@ -23,19 +23,19 @@ func TestMembership(t *testing.T) {
 	load := newLoad(t, ledger)
 	load.roaming(members, 4, few)
 
-	// The fourth and the fifth join as nonvoters, serve as such, and are promoted.
+	// Members m4 and m5 join as nonvoters, issue IDs, and are promoted.
 	for i, m := range members[3:] {
 		m.start()
 		until(t, m.name+" issues as a nonvoter", func() bool {
 			err := ledger.ask(m, 100)
 			role := m.status().GetRole()
 			if role == snowraftv1.MemberRole_MEMBER_ROLE_VOTER {
-				t.Fatalf("%s was a voter before it was seen as a nonvoter that serves", m.name)
+				t.Fatalf("%s was a voter before it issued IDs as a nonvoter", m.name)
 			}
 			return err == nil && role == snowraftv1.MemberRole_MEMBER_ROLE_NONVOTER
 		})
 		if role := listed(t, members[0], m.name).GetRole(); role != snowraftv1.MemberRole_MEMBER_ROLE_NONVOTER {
-			t.Errorf("%s is listed as %s", m.name, role)
+			t.Errorf("%s is listed as %s, want a nonvoter", m.name, role)
 		}
 		members[i].untilVoters(4 + i)
 	}
@@ -55,7 +55,7 @@ func TestMembership(t *testing.T) {
 			t.Errorf("leave of %s: exit code %d: %s", gone.name, code, stderr)
 		}
 		if code := gone.exit(patience); code != 0 || !strings.Contains(gone.stderr.String(), "member left the cluster") {
-			t.Errorf("%s left with exit code %d", gone.name, code)
+			t.Errorf("%s left with exit code %d, want 0 and a line about it", gone.name, code)
 		}
 		members = others(members, gone)
 		for _, m := range members {
@@ -69,7 +69,7 @@ func TestMembership(t *testing.T) {
 	ledger.lanes(t, members[0])
 }
 
-// comesBack removes a member through another one, and starts it again: with
+// comesBack removes a member through another one, and starts the removed member again: with
 // its data, which the member refuses, and without data, as a new member.
 func comesBack(t *testing.T, ledger *ledger, members []*member, gone *member) {
 	t.Helper()
@@ -90,7 +90,7 @@ func comesBack(t *testing.T, ledger *ledger, members []*member, gone *member) {
 	gone.start()
 	toldWhy(t, gone)
 	if now := leader(t, rest).status().GetTerm(); now != term {
-		t.Errorf("%s moved the term from %d to %d when it came back", gone.name, term, now)
+		t.Errorf("%s changed the term from %d to %d when it returned", gone.name, term, now)
 	}
 	rest[0].untilVoters(len(rest))
 
@@ -105,7 +105,7 @@ func comesBack(t *testing.T, ledger *ledger, members []*member, gone *member) {
 		m.untilVoters(len(members))
 	}
 	if now := listed(t, rest[0], gone.name).GetId(); now == old {
-		t.Errorf("%s is member %s as before", gone.name, old)
+		t.Errorf("%s returned with the removed ID %s", gone.name, old)
 	}
 }
 
@@ -115,7 +115,7 @@ func toldWhy(t *testing.T, m *member) {
 	code := m.exit(15 * time.Second)
 	text := m.stderr.tail(1)
 	if code != 1 || !strings.Contains(text, "removed from the cluster") || !strings.Contains(text, "empty its data directory") {
-		t.Errorf("the removed %s ended with exit code %d: %s", m.name, code, text)
+		t.Errorf("the removed member %s exited with code %d, want 1 and the reason: %s", m.name, code, text)
 	}
 }
 
@@ -145,7 +145,7 @@ func TestMemberOfAnotherCluster(t *testing.T) {
 	for range 2 {
 		theirs.start("--join", seeds(ours...))
 		if code := theirs.exit(patience); code != 1 {
-			t.Errorf("exit code %d, expected 1", code)
+			t.Errorf("exit code %d, want 1", code)
 		}
 		text := theirs.stderr.tail(1)
 		for _, want := range []string{ids[theirs], ids[ours[0]], theirs.dir, "refusing to start", "empty data directory", "without"} {
@@ -155,7 +155,7 @@ func TestMemberOfAnotherCluster(t *testing.T) {
 		}
 		for _, never := range []string{"leadership acquired", "worker acquired", "ready to issue"} {
 			if strings.Contains(theirs.stderr.String(), never) {
-				t.Errorf("it logs %q before it halts", never)
+				t.Errorf("the member logs %q before it halts", never)
 			}
 		}
 	}
@@ -170,7 +170,7 @@ func TestMemberOfAnotherCluster(t *testing.T) {
 		}
 	}
 	if now := leader(t, ours).status().GetTerm(); now != term {
-		t.Errorf("the term went from %d to %d", term, now)
+		t.Errorf("the term changed from %d to %d", term, now)
 	}
 
 	// A member of a larger cluster reports that its seed is wrong.
@@ -186,7 +186,7 @@ func TestMemberOfAnotherCluster(t *testing.T) {
 	ledger, others := newLedger(), newLedger() // two clusters may issue equal IDs
 	for m, id := range ids {
 		if now := m.status().GetClusterId(); now != id {
-			t.Errorf("%s is of cluster %s, was of %s", m.name, now, id)
+			t.Errorf("%s has joined cluster %s, want %s", m.name, now, id)
 		}
 	}
 	theirs.untilVoters(1)

@@ -88,7 +88,7 @@ func (x *mixed) lead(version uint32) {
 	}
 }
 
-// snapshots waits until each member has a snapshot of an index that was not committed yet.
+// snapshots waits until each member has a snapshot of an index that was not committed before the call.
 func (x *mixed) snapshots() {
 	x.t.Helper()
 	lead := leader(x.t, x.members)
@@ -111,7 +111,7 @@ func (x *mixed) refused(m *member, why string) {
 	m.start()
 	code := m.exit(patience)
 	if line := m.stderr.tail(1); code != 1 || line != "snowraft: "+why {
-		x.t.Errorf("%s ended with exit code %d and the line %q, want 1 and %q", m.name, code, line, why)
+		x.t.Errorf("%s exited with code %d and the line %q, want 1 and %q", m.name, code, line, why)
 	}
 	for _, o := range others(x.members, m) {
 		x.ledger.mustAsk(o, 100)
@@ -178,7 +178,7 @@ func TestMixedVersions(t *testing.T) {
 	x.refused(joins, fmt.Sprintf("%v: the cluster uses commands of fsm_version %d, and this program knows them up to fsm_version %d; start the newer program",
 		cluster.ErrTooOld, nextFSMVersion, fsm.Version))
 	if voters, nonvoters := x.members[0].voters(); voters != 3 || nonvoters != 0 {
-		t.Errorf("%d voters and %d nonvoters after an old member tried to join", voters, nonvoters)
+		t.Errorf("%d voters and %d nonvoters after an old member tried to join, want 3 and 0", voters, nonvoters)
 	}
 	x.lead(nextFSMVersion)
 
@@ -212,11 +212,11 @@ func (x *mixed) refusesBackup() {
 	} {
 		_, stderr, code := x.run(program, args...)
 		if code != 1 || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, want) {
-			x.t.Errorf("%v ended with exit code %d and printed %q, want 1 and one line with %q", args, code, stderr, want)
+			x.t.Errorf("%v exited with code %d and printed %q, want 1 and one line with %q", args, code, stderr, want)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "restored")); err == nil {
-		x.t.Error("a backup that was refused left a data directory")
+		x.t.Error("a refused backup left a data directory")
 	}
 }
 

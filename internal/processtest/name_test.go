@@ -14,7 +14,7 @@ import (
 func refusedName(t *testing.T, m *member, taken *snowraftv1.Member) {
 	t.Helper()
 	if code := m.exit(15 * time.Second); code != 1 {
-		t.Errorf("exit code %d, expected 1", code)
+		t.Errorf("exit code %d, want 1", code)
 	}
 	text := m.stderr.tail(1)
 	for _, want := range []string{"name is taken", `"` + m.name + `"`, taken.GetId(), taken.GetRaftAddress(), m.dir, "--force-name", "snowraft member remove " + taken.GetId()} {
@@ -40,7 +40,7 @@ func TestTakenName(t *testing.T) {
 		m.untilVoters(3)
 	}
 	if logged != 1 {
-		t.Errorf("%d lines in the logs about the refusal", logged)
+		t.Errorf("the logs have %d lines about the refusal, want 1", logged)
 	}
 
 	// The member itself starts with another data directory. With its own directory, it returns.
@@ -100,7 +100,7 @@ func TestNewMembersOfOneName(t *testing.T) {
 		return halted != nil
 	})
 	if text := halted.stderr.tail(1); halted.exit(patience) != 1 || !strings.Contains(text, "name is taken") || !strings.Contains(text, "--name") {
-		t.Errorf("it says %s", text)
+		t.Errorf("%s exited with %s", halted.name, text)
 	}
 	halted.name = name
 	halted.start()

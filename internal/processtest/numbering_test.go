@@ -17,7 +17,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// mostNumbers is the greatest number of numbers per call. Half of all calls request one.
+// mostNumbers is the largest count of a call. Half of all calls request one number.
 const mostNumbers = 200
 
 func someNumbers() uint32 {
@@ -27,8 +27,8 @@ func someNumbers() uint32 {
 	return 1 + rand.N[uint32](mostNumbers)
 }
 
-// numbering is load on a sequence, with the history of its clients. By of a call in the
-// history is the member that answered.
+// numbering is load on a sequence, with the history of its clients. The By of a call in the
+// history names the member that answered.
 type numbering struct {
 	*load
 	name    string
@@ -36,7 +36,7 @@ type numbering struct {
 	history lincheck.History
 
 	mu     sync.Mutex
-	failed int    // number of failed calls
+	failed int    // failed calls
 	lost   uint64 // numbers that failed calls may have used
 }
 
@@ -63,20 +63,20 @@ func (n *numbering) next(m *member, count uint32) error {
 		n.failed++
 		n.lost += uint64(count)
 		if code := status.Code(err); code != codes.Unavailable && code != codes.DeadlineExceeded && rpc.FromError(err).Reason != rpc.CommitUnknown {
-			m.t.Errorf("%s refused for a reason that does not pass: %v", m.name, err)
+			m.t.Errorf("%s refused for a permanent reason: %v", m.name, err)
 		}
 		return err
 	}
 	last := resp.GetFirst() + int64(resp.GetCount()-1)*resp.GetIncrement()
 	if resp.GetCount() != count || resp.GetIncrement() != 1 {
-		m.t.Errorf("%s was asked for %d numbers and answered %v", m.name, count, resp)
+		m.t.Errorf("%s answered a request for %d numbers with %v", m.name, count, resp)
 	}
 	n.history.Add(lincheck.Call{By: m.name, Began: began, Ended: ended, First: resp.GetFirst(), Last: last})
 	return nil
 }
 
 // last requests the last number of a strict sequence that starts at 1 from a member. It returns
-// 0 if no number was issued yet; a member must not answer so after the first number.
+// 0 if no number was issued yet. A member must not return 0 after the first number.
 func (n *numbering) last(m *member) (int64, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.ctx), callTimeout)
 	defer cancel()
@@ -97,8 +97,8 @@ func (n *numbering) untilNext(t *testing.T, members ...*member) {
 	}
 }
 
-// clients adds clients that request numbers, and readers that request the last number. Equally many
-// begin at each member. Each one stays there until the member fails, and then changes to the next one.
+// clients adds clients that request numbers, and readers that request the last number. They are spread
+// evenly over the members. Each one stays with its member until a call fails, and then changes to the next one.
 func (n *numbering) clients(count, readers int) {
 	for i := range count + readers {
 		at := i
@@ -128,6 +128,6 @@ func (n *numbering) killed(t *testing.T, victim *member) {
 	took := time.Since(began)
 	victim.start()
 	n.untilNext(t, victim)
-	t.Logf("killed %s: the others issued numbers after %v, and it did %v later",
+	t.Logf("killed %s: the others issued numbers after %v, and the restarted member %v later",
 		victim.name, took.Round(time.Millisecond), (time.Since(began) - took).Round(time.Millisecond))
 }

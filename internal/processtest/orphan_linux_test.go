@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// attributes puts a process into its own group, and makes the kernel kill it
-// if this process ends without cleanup, for example after go test's timeout.
+// attributes returns the attributes of a child process. The child has its own group, and the kernel
+// kills the child if this process ends without cleanup, for example after go test's timeout.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -50,7 +50,7 @@ func parsePage(text string) (page, error) {
 			if kinds, ok := strings.CutPrefix(line, "<!-- varies: "); ok {
 				above = strings.Fields(strings.TrimSuffix(kinds, " -->"))
 			} else if above != nil {
-				return p, errors.New("a comment about what varies is not right above its block")
+				return p, errors.New("a comment about varying values is not directly above its block")
 			}
 		case line == "```":
 			if empty && inside == "console" {
@@ -63,7 +63,7 @@ func parsePage(text string) (page, error) {
 		case isCommand:
 			p.steps, empty = append(p.steps, step{command: command, varies: varies}), false
 		case empty:
-			return p, fmt.Errorf("a console block begins with %q, which is no command", line)
+			return p, fmt.Errorf("a console block begins with %q, which is not a command", line)
 		default:
 			p.steps[len(p.steps)-1].output += line + "\n"
 		}
@@ -92,11 +92,11 @@ func newVariables() *variables {
 
 // compare compares the output on a page with the printed output.
 func (v *variables) compare(varies []string, shown, printed string) error {
-	wrong := fmt.Errorf("prints\n%s\nexpected\n%s", printed, shown)
+	wrong := fmt.Errorf("prints\n%s\nwant\n%s", printed, shown)
 	for _, kind := range varies {
 		form := kinds[kind]
 		if form == nil {
-			return fmt.Errorf("no kind of values is called %q", kind)
+			return fmt.Errorf("unknown kind of values %q", kind)
 		}
 		want, got := form.FindAllString(shown, -1), form.FindAllString(printed, -1)
 		if len(want) != len(got) {
@@ -106,7 +106,7 @@ func (v *variables) compare(varies []string, shown, printed string) error {
 		for i := range want {
 			for j, before := range v.shown[kind] {
 				if strings.Compare(want[i], before) != strings.Compare(got[i], v.printed[kind][j]) {
-					return fmt.Errorf("%w\n%s is to %s not as %s is to %s", wrong, got[i], v.printed[kind][j], want[i], before)
+					return fmt.Errorf("%w\n%s does not compare to %s as %s to %s", wrong, got[i], v.printed[kind][j], want[i], before)
 				}
 			}
 			v.shown[kind], v.printed[kind] = append(v.shown[kind], want[i]), append(v.printed[kind], got[i])
@@ -118,26 +118,26 @@ func (v *variables) compare(varies []string, shown, printed string) error {
 	return nil
 }
 
-func TestPagesAreRead(t *testing.T) {
+func TestParsePage(t *testing.T) {
 	t.Parallel()
 	p, err := parsePage("```console\n$ a\n1\n$ b\n```\n```text\n$ no\n```\n<!-- varies: id uuid -->\n```console\n$ c\nx\ny\n```\n```go\npackage main\n```\n```go\nmore\n```\n")
 	if err != nil || len(p.steps) != 3 || p.program != "package main\n" {
-		t.Fatalf("%+v, %v", p, err)
+		t.Fatalf("parsePage() = %+v, %v", p, err)
 	}
 	if s := p.steps[0]; s.command != "a" || s.output != "1\n" || s.varies != nil {
-		t.Errorf("%+v", s)
+		t.Errorf("first step = %+v", s)
 	}
 	if s := p.steps[2]; s.output != "x\ny\n" || !slices.Equal(s.varies, []string{"id", "uuid"}) {
-		t.Errorf("%+v", s)
+		t.Errorf("last step = %+v", s)
 	}
 	for _, bad := range []string{"```console\n1\n```\n", "```console\n```\n", "<!-- varies: id -->\ntext\n"} {
 		if _, err := parsePage(bad); err == nil {
-			t.Errorf("%q was accepted", bad)
+			t.Errorf("parsePage(%q) = nil, want an error", bad)
 		}
 	}
 }
 
-func TestWhatVariesIsCompared(t *testing.T) {
+func TestCompareVaryingValues(t *testing.T) {
 	t.Parallel()
 	const a, b, c = "249718711965978626", "249718711965978627", "249718711965978628"
 	for _, e := range []struct {
@@ -158,7 +158,7 @@ func TestWhatVariesIsCompared(t *testing.T) {
 		{"ids", a, a, false},
 	} {
 		if err := newVariables().compare(strings.Fields(e.varies), e.shown, e.printed); (err == nil) != e.ok {
-			t.Errorf("%+v: %v", e, err)
+			t.Errorf("compare(%+v) = %v", e, err)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func pass(t *testing.T, d time.Duration) {
 	}
 }
 
-// output collects what a process writes.
+// output collects the output of a process.
 type output struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -109,7 +109,7 @@ func startBy(t *testing.T, launch func(*exec.Cmd) error, path string, env []stri
 		t.Fatalf("%v: %v", args, err)
 	}
 	go func() {
-		_ = p.cmd.Wait() // the state is what counts
+		_ = p.cmd.Wait() // ProcessState has the exit code
 		close(p.ended)
 	}()
 	t.Cleanup(p.kill)
@@ -144,7 +144,7 @@ func (p *process) exit(limit time.Duration) int {
 	select {
 	case <-p.ended:
 	case <-time.After(limit):
-		p.t.Fatalf("process %v has not ended after %v; its log:\n%s", p.cmd.Args[1:], limit, p.stderr.tail(20))
+		p.t.Fatalf("process %v did not exit within %v; its log:\n%s", p.cmd.Args[1:], limit, p.stderr.tail(20))
 	}
 	return p.cmd.ProcessState.ExitCode()
 }

@@ -54,7 +54,7 @@ func startPrometheus(t *testing.T, interval time.Duration, targets int, jobs str
 	})
 	until(t, "Prometheus is ready", func() bool {
 		if !process.running() {
-			t.Fatalf("Prometheus has ended:\n%s", process.stderr.tail(20))
+			t.Fatalf("Prometheus exited:\n%s", process.stderr.tail(20))
 		}
 		resp, err := http.Get("http://" + p.address + "/-/ready")
 		if err != nil {
@@ -116,7 +116,8 @@ func (p *prometheus) query(expr string) []sample {
 	return data.Result
 }
 
-// ofMachine is the alert that seconds of writing by any program of the machine can fire: it extrapolates the free space of the disk.
+// ofMachine is an alert that any program on the machine can cause by writing for some seconds, because the alert extrapolates the
+// free space of the disk.
 const ofMachine = "SnowraftDiskFilling"
 
 // firing returns the names of the alerts that fire now, in order, without ofMachine.

@@ -38,7 +38,7 @@ func TestLostQuorum(t *testing.T) {
 	}
 	end := time.UnixMilli(status.GetLanes()[0].GetServeUntilAtMs())
 	if left := time.Until(end); left < time.Second || left > 4*time.Second {
-		t.Errorf("a window of at most 4 s, extended at its half, ends in %v", left)
+		t.Errorf("a window of at most 4 s, extended at its half, ends in %v, want 1 s to 4 s", left)
 	}
 	until(t, "the survivor's window has ended", func() bool {
 		return len(load.failed(func(f failure) bool { return f.member == survivor })) > 0
@@ -50,10 +50,10 @@ func TestLostQuorum(t *testing.T) {
 	for _, f := range refused {
 		if e := rpc.FromError(f.err); e.Code != codes.Unavailable || e.Reason != rpc.WindowEnded ||
 			e.RetryAfter <= 0 || !strings.Contains(e.Message, "restore quorum, or try another member") {
-			t.Errorf("it refused with %v %s, retry after %v: %s", e.Code, e.Reason, e.RetryAfter, e.Message)
+			t.Errorf("the survivor refused with %v %s, retry after %v: %s", e.Code, e.Reason, e.RetryAfter, e.Message)
 		}
 		if f.ended.Before(end) {
-			t.Errorf("refused %v before its window ended: %v", end.Sub(f.ended), f)
+			t.Errorf("the survivor refused %v before its window ended: %v", end.Sub(f.ended), f)
 		}
 	}
 	answers := load.asked[survivor]
@@ -63,21 +63,21 @@ func TestLostQuorum(t *testing.T) {
 		t.Errorf("the last answer came %v after the end of the window, while this machine stalled for %v", last.Sub(end), stalled)
 	}
 	if gap := load.gap(survivor, killed, last); gap > 500*time.Millisecond+stalled {
-		t.Errorf("it issued nothing for %v while it had a window, and this machine stalled for %v", gap, stalled)
+		t.Errorf("the survivor issued nothing for %v within its window, while this machine stalled for %v", gap, stalled)
 	}
 	_, stderr, code := command(t, at(survivor), "id")
 	if code != 3 || !strings.Contains(stderr, "[WINDOW_ENDED]") || !strings.Contains(stderr, "restore quorum") {
 		t.Errorf("snowraft id: exit code %d, %s", code, stderr)
 	}
 	if problem := answer[snowraftv1.GetStatusResponse](t, at(survivor), "status").GetProblem(); !strings.Contains(problem, "window ended") {
-		t.Errorf("status says as its problem: %q", problem)
+		t.Errorf("the problem in the status is %q, want that the window ended", problem)
 	}
 
 	dead[0].start()
-	took := within(t, patience, "the survivor issues again by itself", func() bool { return ledger.ask(survivor, 100) == nil })
+	took := within(t, patience, "the survivor issues again", func() bool { return ledger.ask(survivor, 100) == nil })
 	dead[0].untilIssues()
 	ledger.mustAsk(dead[0], 100)
 	ledger.checkUnique(t)
 	ledger.lanes(t, survivor)
-	t.Logf("it went on for %v and issued %v after one member was back", last.Sub(killed).Round(time.Millisecond), took.Round(time.Millisecond))
+	t.Logf("the survivor issued for %v, and again %v after another member started", last.Sub(killed).Round(time.Millisecond), took.Round(time.Millisecond))
 }

@@ -124,7 +124,7 @@ func (m *member) lastNumber(name string) int64 {
 	return resp.GetLast()
 }
 
-// goRedis is Go's client library with its default options.
+// goRedis starts clients of Go's library with its default options.
 func goRedis(t *testing.T, address string) redisClient {
 	t.Helper()
 	const key, clients = "go:orders", 8
@@ -136,16 +136,16 @@ func goRedis(t *testing.T, address string) redisClient {
 	if exists, err := client.Exists(ctx, key).Result(); err != nil || exists != 0 {
 		t.Errorf("EXISTS before the first INCR: %d, %v", exists, err)
 	}
-	if err := client.Get(ctx, key).Err(); err != redis.Nil { //nolint:errorlint // it is what the library returns
+	if err := client.Get(ctx, key).Err(); err != redis.Nil { //nolint:errorlint // the library returns the plain value
 		t.Errorf("GET before the first INCR: %v", err)
 	}
 	for want := range int64(5) {
 		if got, err := client.Incr(ctx, key).Result(); err != nil || got != want+1 {
-			t.Errorf("INCR: %d, %v, expected %d", got, err, want+1)
+			t.Errorf("INCR: %d, %v, want %d", got, err, want+1)
 		}
 	}
 	if got, err := client.IncrBy(ctx, key, 10).Result(); err != nil || got != 15 {
-		t.Errorf("INCRBY 10: %d, %v", got, err)
+		t.Errorf("INCRBY 10: %d, %v, want 15", got, err)
 	}
 	piped, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		p.Incr(ctx, key)
@@ -154,7 +154,7 @@ func goRedis(t *testing.T, address string) redisClient {
 		return nil
 	})
 	if err != nil || piped[0].(*redis.IntCmd).Val() != 16 || piped[1].(*redis.IntCmd).Val() != 20 || piped[2].(*redis.StringCmd).Val() != "20" {
-		t.Errorf("a pipeline answered %v, %v", piped, err)
+		t.Errorf("a pipeline answered %v, %v; want 16, 20 and 20", piped, err)
 	}
 
 	load := newLoad(t, nil)
@@ -176,7 +176,7 @@ func goRedis(t *testing.T, address string) redisClient {
 		t.Helper()
 		load.stop()
 		if err := failed.Load(); err != nil {
-			t.Errorf("an error got through go-redis: %v", *err)
+			t.Errorf("go-redis returned an error: %v", *err)
 		}
 		calls := all.Calls()
 		if err := lincheck.CheckOrder(calls); err != nil || len(calls) == 0 || lincheck.Numbers(calls)[0].First <= 20 {
@@ -185,7 +185,7 @@ func goRedis(t *testing.T, address string) redisClient {
 	}}
 }
 
-// redisCLI is Redis's command line, which does not retry.
+// redisCLI starts Redis's command line, which does not retry.
 func redisCLI(t *testing.T, address string) redisClient {
 	t.Helper()
 	const key = "cli:orders"
@@ -195,14 +195,14 @@ func redisCLI(t *testing.T, address string) redisClient {
 	return redisClient{key: key, check: func(t *testing.T) {
 		t.Helper()
 		if !p.running() {
-			t.Errorf("redis-cli has ended: %s", p.stderr.tail(5))
+			t.Errorf("redis-cli exited: %s", p.stderr.tail(5))
 		}
 		p.kill()
 		ascending(t, "redis-cli", p)
 	}}
 }
 
-// redisPy is Python's client library, configured to retry as its users do.
+// redisPy starts a client of Python's library, with the retries that its users configure.
 func redisPy(t *testing.T, address string) redisClient {
 	t.Helper()
 	const key = "py:orders"
@@ -215,11 +215,11 @@ func redisPy(t *testing.T, address string) redisClient {
 	return redisClient{key: key, check: func(t *testing.T) {
 		t.Helper()
 		if !p.running() {
-			t.Errorf("the Python client has ended: %s", p.stderr.tail(5))
+			t.Errorf("the Python client exited: %s", p.stderr.tail(5))
 		}
 		p.kill()
 		if refused := ascending(t, "redis-py", p); refused > 0 {
-			t.Errorf("%d errors got through redis-py", refused)
+			t.Errorf("redis-py returned %d errors, want 0", refused)
 		}
 	}}
 }
@@ -249,16 +249,16 @@ func ascending(t *testing.T, who string, p *process) (refused int) {
 		}
 	}
 	if len(numbers) < 10 || !slices.Equal(numbers[:10], []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}) {
-		t.Errorf("%s got %d numbers, and first of all %v", who, len(numbers), numbers[:min(10, len(numbers))])
+		t.Errorf("%s got %d numbers, the first ones %v; want 1 to 10 first", who, len(numbers), numbers[:min(10, len(numbers))])
 	}
 	if said := p.stderr.String(); said != "" {
-		t.Errorf("%s says %s", who, said)
+		t.Errorf("%s printed to stderr: %s", who, said)
 	}
-	t.Logf("%s got %d numbers and %d errors that pass", who, len(numbers), refused)
+	t.Logf("%s got %d numbers and %d retryable errors", who, len(numbers), refused)
 	return refused
 }
 
-// redisBenchmark is Redis's benchmark, which stops after an error.
+// redisBenchmark starts Redis's benchmark, which stops after an error.
 func redisBenchmark(t *testing.T, address string) redisClient {
 	t.Helper()
 	const key = "counter:__rand_int__" // key of the benchmark's INCR test
@@ -276,9 +276,9 @@ func redisBenchmark(t *testing.T, address string) redisClient {
 		case loops.running():
 			loops.kill()
 		case gaveUp():
-			t.Logf("redis-benchmark gave up: %s", loops.stderr.tail(1))
+			t.Logf("redis-benchmark stopped after an error: %s", loops.stderr.tail(1))
 		default:
-			t.Errorf("redis-benchmark has ended: %s", loops.stderr.String())
+			t.Errorf("redis-benchmark exited: %s", loops.stderr.String())
 		}
 		for _, args := range [][]string{{"-c", "50", "-n", "2000"}, {"-c", "50", "-n", "2000", "-P", "16"}} {
 			p := run(args...)

@@ -96,21 +96,21 @@ func checkGaps(t *testing.T, n *numbering, calls []lincheck.Call, kills int, blo
 			inside++
 		}
 	}
-	t.Logf("%d numbers were granted and %d given to clients in %d calls; %d are missing in %d gaps, the largest of which has %d; %d of the gaps have fewer than %d numbers; %d calls failed",
+	t.Logf("%d numbers were granted and %d issued in %d calls; %d are missing in %d gaps, the largest of which has %d; %d of the gaps have fewer than %d numbers; %d calls failed",
 		end-1, uint64(end-1)-missing, len(calls), missing, large+small, largest, small, mostNumbers, failed)
 	if large > lostBlocks {
-		t.Errorf("%d gaps of at least %d numbers; %d kills explain %d", large, mostNumbers, kills, lostBlocks)
+		t.Errorf("%d gaps of at least %d numbers; %d kills explain at most %d", large, mostNumbers, kills, lostBlocks)
 	}
 	if small > blocks+failed {
-		t.Errorf("%d gaps of fewer than %d numbers; %d blocks and %d failed calls explain no more than one each", small, mostNumbers, blocks, failed)
+		t.Errorf("%d gaps of fewer than %d numbers; %d blocks and %d failed calls explain at most one each", small, mostNumbers, blocks, failed)
 	}
 	if most := uint64(kills*(3+2)) + failed; inside > most {
-		t.Errorf("%d gaps inside of what one member answered; %d kills and %d failed calls explain %d", inside, kills, failed, most)
+		t.Errorf("%d gaps inside the numbers of one member; %d kills and %d failed calls explain at most %d", inside, kills, failed, most)
 	}
 	if most := lostBlocks*block + blocks*(mostNumbers-1) + n.lost; missing > most {
-		t.Errorf("%d numbers are missing, but no more than %d can be explained", missing, most)
+		t.Errorf("%d numbers are missing, want at most %d", missing, most)
 	}
 	if given := uint64(end-1) - missing; given < 10*block {
-		t.Errorf("only %d numbers were given to clients, which is not enough to tell", given)
+		t.Errorf("%d numbers were issued, which is too few for a test", given)
 	}
 }

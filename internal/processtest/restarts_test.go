@@ -31,7 +31,7 @@ func TestKilledMemberIssuesWithinASecond(t *testing.T) {
 		pass(t, []time.Duration{0, 500 * time.Millisecond, 3 * time.Second}[i%3])
 		victim.start()
 		took := victim.untilID()
-		t.Logf("%s, which led: %v: an ID after %v", victim.name, victim == lead, took)
+		t.Logf("%s (leader: %v) issued an ID after %v", victim.name, victim == lead, took)
 		if all = append(all, took); took > limit {
 			t.Errorf("%s issued %v after its start, want at most %v", victim.name, took, limit)
 		}

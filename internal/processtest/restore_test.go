@@ -24,12 +24,12 @@ func mustRun(t *testing.T, args ...string) string {
 }
 
 // lapse is the time from a backup to the end of its cluster. It is longer than a window (3 s), so members and applications
-// have acquired new windows and blocks since the backup. More time only repeats that. In nightly runs, the scenario
+// have acquired new windows and blocks since the backup. A longer time adds no new case. In nightly runs, the scenario
 // restored-cluster of package jepsen uses 1 min.
 const lapse = 4 * time.Second
 
 // TestRestore keeps applications running while a cluster is backed up, destroyed permanently, and restored to new
-// directories. They never get an ID or a number twice, and no ID is issued before the time that restore printed.
+// directories. No application gets an ID or a number twice, and no ID is issued before the time that restore printed.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	restoreFrom(t, func(l *lives, addrs string) string {
@@ -114,7 +114,7 @@ func restoreFrom(t *testing.T, destroy func(l *lives, addrs string) (file string
 	}
 	issuesAt := time.UnixMilli(issuesAtMillis)
 	if wait := issuesAt.Sub(ended); wait < 3*time.Second || wait > 6*time.Second {
-		t.Errorf("nothing is issued for %v, with windows of 3 s", wait)
+		t.Errorf("nothing is issued for %v, want 3 s to 6 s with windows of 3 s", wait)
 	}
 	l.mu.Lock()
 	l.first = time.Time{}
@@ -133,14 +133,14 @@ func restoreFrom(t *testing.T, destroy func(l *lives, addrs string) (file string
 	first := l.first
 	l.mu.Unlock()
 	if late := first.Sub(issuesAt); late < -early || late > 2*time.Second {
-		t.Errorf("the first ID was issued %v after the time that restore said", late)
+		t.Errorf("the first ID was issued %v after the time that restore printed", late)
 	}
 	if id := members[0].status().GetClusterId(); id != said.ClusterID {
-		t.Errorf("cluster %s, expected %s", id, said.ClusterID)
+		t.Errorf("cluster ID %s, want %s", id, said.ClusterID)
 	}
 	_, stderr, _ := command(t, nil, "seq", "next", "strict", "--addr", all)
 	if !strings.Contains(stderr, "[SEQUENCE_FROZEN]") {
-		t.Errorf("next of a frozen sequence: %s", stderr)
+		t.Errorf("next of a frozen sequence: %s, want SEQUENCE_FROZEN", stderr)
 	}
 	// The last numbers of the applications may come from a member that died before it reported them.
 	mustRun(t, "seq", "resume", "strict", "--after", fmt.Sprint(l.highest("strict")+100_000), "--holders-stopped", "--addr", all)
@@ -159,5 +159,5 @@ func restoreFrom(t *testing.T, destroy func(l *lives, addrs string) (file string
 	members[0].untilVoters(3)
 	l.stop()
 	ids, numbers = l.count()
-	t.Logf("%d IDs and %d numbers, all different; the first ID %v after the time that was said", ids, numbers, first.Sub(issuesAt).Round(time.Millisecond))
+	t.Logf("%d IDs and %d numbers, all different; the first ID %v after the time that restore printed", ids, numbers, first.Sub(issuesAt).Round(time.Millisecond))
 }

@@ -87,7 +87,7 @@ func stopsIssuing(t *testing.T, callers map[string]func() error, pause, limit ti
 	}
 }
 
-// clientTLS verifies members by the pin of a token.
+// clientTLS returns a configuration that verifies members by the pin of a token.
 func clientTLS(t *testing.T, token string) *tls.Config {
 	t.Helper()
 	config, err := trust.ClientTLS{Token: token}.Config()

@@ -47,13 +47,13 @@ func TestSecretRotationUnderLoad(t *testing.T) {
 		for _, i := range step.order {
 			reloads := strings.Count(members[i].stderr.String(), "secret file reloaded")
 			members[i].writeSecrets(step.secrets...)
-			until(t, members[i].name+" reads its file again", func() bool {
+			until(t, members[i].name+" reloads its file", func() bool {
 				return strings.Count(members[i].stderr.String(), "secret file reloaded") > reloads
 			})
 			pass(t, time.Second)
 		}
 		for _, m := range members {
-			until(t, m.name+" signs with the secret that the file has first", func() bool {
+			until(t, m.name+" signs with the first secret of its file", func() bool {
 				return m.status().GetSigningFingerprint() == step.secrets[0].Fingerprint()
 			})
 			m.untilIssues()

@@ -145,21 +145,21 @@ func match(shown, printed string, bound map[string]string) bool {
 	return true
 }
 
-func TestRunbookIsRead(t *testing.T) {
+func TestParseRunbook(t *testing.T) {
 	t.Parallel()
 	chapters, err := parseRunbook("# Page\n```sh\nx\n```\n## No leader, `Z`\n```text\nlevel=WARN a\n```\n```console\n$ a\n1\nb$ c \\\n  d\n```\n## Other\ntext\n")
 	if err != nil || len(chapters) != 1 {
-		t.Fatalf("%v, %v", chapters, err)
+		t.Fatalf("parseRunbook() = %v, %v", chapters, err)
 	}
 	c := chapters["no-leader-z"]
 	if c == nil || len(c.blocks) != 2 || !slices.Equal(c.blocks[0].lines, []string{"level=WARN a"}) {
-		t.Fatalf("%+v", c)
+		t.Fatalf("chapter = %+v", c)
 	}
 	if got := c.blocks[1].steps; len(got) != 2 || got[0] != (hostStep{"", "a", "1\n"}) || got[1] != (hostStep{"b", "c \\\n  d", ""}) {
-		t.Errorf("%+v", got)
+		t.Errorf("steps = %+v", got)
 	}
 	if _, err := parseRunbook("## A\n> snowraft: b\n"); err == nil || !strings.Contains(err.Error(), `"> snowraft: b"`) {
-		t.Errorf("a quote: %v", err)
+		t.Errorf("parseRunbook() of a quote = %v, want an error with the quote", err)
 	}
 	const a, b = "d4fc8ea9-036e-4270-89ed-3d9d60cf0e63", "e72305d4-4226-462e-b5f0-b76f0e897d1c"
 	for _, e := range []struct {
@@ -187,10 +187,10 @@ func TestRunbookIsRead(t *testing.T) {
 		bound := make(map[string]string)
 		ok := match(e.shown, e.printed, bound)
 		if again := match(e.shown, e.printed, bound); again != ok {
-			t.Errorf("%q matches %q once, and then not", e.shown, e.printed)
+			t.Errorf("match(%q, %q) = %t, and then %t", e.shown, e.printed, ok, again)
 		}
 		if ok != e.ok {
-			t.Errorf("%q matches %q: %t", e.shown, e.printed, ok)
+			t.Errorf("match(%q, %q) = %t, want %t", e.shown, e.printed, ok, e.ok)
 		}
 	}
 }

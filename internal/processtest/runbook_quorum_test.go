@@ -39,12 +39,12 @@ func drillLostMajority(d *drill) {
 		for _, m := range members {
 			resp, err := m.generate("", 100)
 			if err != nil {
-				continue // name of another member
+				continue // killed member
 			}
 			for _, r := range resp.GetRanges() {
 				for i := range int64(r.GetCount()) {
 					if id := r.GetFirst() + i; seen[id] {
-						d.t.Fatalf("ID %d came twice", id)
+						d.t.Fatalf("ID %d was issued twice", id)
 					} else {
 						seen[id] = true
 					}
@@ -65,11 +65,12 @@ func drillLostMajority(d *drill) {
 	began := time.Now()
 	d.run()
 	noted := time.Now().Add(2 * time.Second) // latest possible time
-	until(d.t, "the time that the operator noted has passed, as it has when a person types the next command", func() bool { return time.Now().After(noted) })
+	// It also passes while a person types the next command.
+	until(d.t, "the noted time has passed", func() bool { return time.Now().After(noted) })
 	d.run()
 	d.run()
 	if took := time.Since(began); took > time.Minute {
-		d.t.Errorf("the page took %v", took)
+		d.t.Errorf("the commands of the page took %v, want at most 1 min", took)
 	}
 	for _, m := range members {
 		m.untilIssues()

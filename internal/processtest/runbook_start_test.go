@@ -119,7 +119,7 @@ func drillPort(d *drill) {
 // drillDiskFull needs root for its own disk.
 func drillDiskFull(d *drill) {
 	if os.Geteuid() != 0 {
-		d.t.Skip("a small disk takes root")
+		d.t.Skip("a small disk requires root")
 	}
 	disk := filepath.Join(d.t.TempDir(), "disk")
 	if err := os.Mkdir(disk, 0o700); err != nil {

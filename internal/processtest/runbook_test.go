@@ -93,7 +93,7 @@ func TestRunbook(t *testing.T) {
 	// A command in the prose must also be in a block of the page.
 	for _, m := range regexp.MustCompile("`(snowraft [a-z]+ [^`]*)`").FindAllStringSubmatch(text, -1) {
 		if !slices.ContainsFunc(ran, func(command string) bool { return strings.HasPrefix(command, m[1]) }) {
-			t.Errorf("no block has the command of the prose %q", m[1])
+			t.Errorf("no block has the command %q of the prose", m[1])
 		}
 	}
 }
@@ -178,7 +178,7 @@ func (d *drill) block(kind string) block {
 	}
 	b := d.chapter.blocks[d.next]
 	if b.kind != kind {
-		d.t.Fatalf("block %d is of %s, expected %s", d.next, b.kind, kind)
+		d.t.Fatalf("block %d is a block of %s, want %s", d.next, b.kind, kind)
 	}
 	d.next++
 	return b
@@ -206,7 +206,7 @@ func (d *drill) lastPrints(m *member, code int) {
 	}
 	b := d.block("text")
 	if last := d.asShown(m.stderr.tail(1)); len(b.lines) != 1 || !match(b.lines[0], last, d.bound) {
-		d.t.Fatalf("%s prints last\n%s\nexpected\n%s", m.name, last, strings.Join(b.lines, "\n"))
+		d.t.Fatalf("%s prints last\n%s\nwant\n%s", m.name, last, strings.Join(b.lines, "\n"))
 	}
 }
 
@@ -231,7 +231,7 @@ func (d *drill) run() {
 				break
 			}
 			if !looking.MatchString(s.command) || time.Since(began) > patience {
-				d.t.Fatalf("%s$ %s\nprints\n%s\nexpected\n%s", s.host, s.command, printed, s.output)
+				d.t.Fatalf("%s$ %s\nprints\n%s\nwant\n%s", s.host, s.command, printed, s.output)
 			}
 			pass(d.t, 100*time.Millisecond)
 		}
@@ -309,7 +309,7 @@ func (d *drill) end(m *member) {
 func (d *drill) edit(m *member, words []string) {
 	d.t.Helper()
 	if len(words) < 2 {
-		d.t.Fatalf("what to edit? %q", words)
+		d.t.Fatalf("the comment of systemctl edit is %q, want with or without a flag", words)
 	}
 	flags := words[1:]
 	for here, shown := range d.text {

@@ -30,14 +30,14 @@ func TestSecuredCluster(t *testing.T) {
 	}
 	stranger := newcomer(t, "m4", members).secured(trust.NewSecret()).start()
 	const refusal = "peer has another cluster secret"
-	until(t, "the stranger reads why it is alone", func() bool { return strings.Contains(stranger.stderr.String(), refusal) })
+	until(t, "the stranger logs the reason", func() bool { return strings.Contains(stranger.stderr.String(), refusal) })
 	pass(t, 2*time.Second)
 	if n := strings.Count(stranger.stderr.String(), "peer cannot be understood"); n != 1 { // another line sums up all addresses
-		t.Errorf("the stranger's log says it %d times:\n%s", n, stranger.stderr.tail(20))
+		t.Errorf("the stranger logs the reason %d times, want once:\n%s", n, stranger.stderr.tail(20))
 	}
 	resp, err := members[0].cluster.ListMembers(t.Context(), &snowraftv1.ListMembersRequest{})
 	if err != nil || len(resp.GetMembers()) != 3 {
-		t.Errorf("the members are %v: %v", resp.GetMembers(), err)
+		t.Errorf("the members are %v, want 3: %v", resp.GetMembers(), err)
 	}
 
 	token := members[1].firstToken("app", "ids:issue:default", "seq:next:orders/*")
@@ -49,7 +49,7 @@ func TestSecuredCluster(t *testing.T) {
 	}
 	_, err = c.Sequence("invoices").Next(t.Context())
 	if failed, ok := errors.AsType[*client.Error](err); !ok || failed.Repeatable() || status.Code(err) != codes.PermissionDenied {
-		t.Errorf("a number without the right for it: %v", err)
+		t.Errorf("a number without the right for it: %v, want PermissionDenied", err)
 	}
 	if _, err := dialCluster(t, members).NextID(t.Context()); err == nil {
 		t.Error("a client without a token got an ID")

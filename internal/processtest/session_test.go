@@ -62,7 +62,7 @@ func TestDocumentedSessions(t *testing.T) {
 			found++
 		}
 		if len(p.steps) < least {
-			t.Errorf("%s has %d commands, expected %d or more", page, len(p.steps), least)
+			t.Errorf("%s has %d commands, want at least %d", page, len(p.steps), least)
 		}
 		if len(p.steps) == 0 {
 			continue
@@ -118,7 +118,7 @@ func newReader(t *testing.T, root string) *reader {
 		written := strconv.Itoa(7710 + i)
 		r.toMember[written], r.toText[actual] = actual, written
 	}
-	// Programs of the pages are built with this module as it is.
+	// Programs of the pages are built with the present source of this module.
 	work := fmt.Sprintf("go %s\n\nuse %q\n", goVersion(t, root), root)
 	if err := os.WriteFile(filepath.Join(r.dir, "go.work"), []byte(work), 0o600); err != nil {
 		t.Fatal(err)

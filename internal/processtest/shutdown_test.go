@@ -49,16 +49,16 @@ func TestShutdownUnderLoad(t *testing.T) {
 	report(t, "a request in flight failed", load.failed(func(f failure) bool {
 		return f.member == lead && f.began.Before(signalled.Add(-50*time.Millisecond))
 	}))
-	report(t, "a request that came later failed strangely", load.failed(func(f failure) bool {
+	report(t, "a later request failed with another code than Unavailable", load.failed(func(f failure) bool {
 		return f.member == lead && status.Code(f.err) != codes.Unavailable
 	}))
-	report(t, "a request failed elsewhere", load.failed(func(f failure) bool { return f.member != lead }))
+	report(t, "a request to another member failed", load.failed(func(f failure) bool { return f.member != lead }))
 	for _, m := range rest {
 		if gap := load.gap(m, signalled, signalled.Add(moved)); gap > time.Second+load.gap(nil, signalled, signalled.Add(moved)) {
 			t.Errorf("%s issued nothing for %v", m.name, gap)
 		}
 	}
-	t.Logf("it ended after %v, %s led after %v", took.Round(time.Millisecond), next.name, moved.Round(time.Millisecond))
+	t.Logf("the leader exited after %v, %s led after %v", took.Round(time.Millisecond), next.name, moved.Round(time.Millisecond))
 	lead.start().untilIssues()
 	ledger.mustAsk(lead, 100)
 	ledger.checkUnique(t)

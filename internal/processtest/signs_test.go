@@ -58,7 +58,7 @@ func TestTrialMemberGetsNoVote(t *testing.T) {
 	if voters, _ := members[0].voters(); voters != 3 {
 		t.Errorf("%d voters after a trial, want 3", voters)
 	}
-	until(t, "member list shows since when the trial member is not alive", func() bool {
+	until(t, "member list shows the time of the trial member's loss", func() bool {
 		stdout, _, _ := command(t, at(members[0]), "member", "list")
 		return strings.Contains(stdout, "nonvoter       no, since 20") && strings.Contains(stdout, "Voters: 3 of 3 alive, 1 may fail\n")
 	})
@@ -72,7 +72,7 @@ func TestTrialMemberGetsNoVote(t *testing.T) {
 	stays.untilVoters(4)
 	lead.logs("level=INFO", `msg="member promoted to voter"`, "peer=stays", "actor=leader", "healthy_for=5s")
 	const even = "4 of 4 alive, 1 may fail; add or remove a voter: 4 tolerate no more failures than 3"
-	until(t, "status and member list say that the number of voters is even", func() bool {
+	until(t, "status and member list show that the number of voters is even", func() bool {
 		status, _, _ := command(t, at(members[1]), "status")
 		list, _, _ := command(t, at(members[1]), "member", "list")
 		return strings.Contains(status, "Voters          "+even) && strings.Contains(list, "Voters: "+even)
@@ -94,7 +94,7 @@ func TestIgnoredSettingIsNamed(t *testing.T) {
 	m.logs("level=WARN", `msg="initial setting ignored, because the cluster has another value; run the command to change it"`,
 		"given=30m0s cluster=10m0s", `command="snowraft config set --max-window 30m0s"`)
 	if _, stderr, code := command(t, at(m), "config", "set", "--max-window", "30m0s"); code != 0 {
-		t.Errorf("the command that the warning names: %s", stderr)
+		t.Errorf("the command in the warning failed: %s", stderr)
 	}
 }
 
@@ -123,8 +123,8 @@ func (m *member) explains(line, reason string) {
 	})
 }
 
-// TestWaitingMembersSayWhatTheyWaitFor starts a member that reaches no seed, and members that wait for each other.
-func TestWaitingMembersSayWhatTheyWaitFor(t *testing.T) {
+// TestWaitingMembersLogTheReason starts a member that reaches no seed, and members that wait for each other.
+func TestWaitingMembersLogTheReason(t *testing.T) {
 	t.Parallel()
 	const line = `level=INFO msg="cluster not joined; retrying"`
 	nowhere := []string{freeAddress(t), freeAddress(t)}
@@ -171,18 +171,18 @@ func TestLostQuorumIsExplained(t *testing.T) {
 		leader, _, _ = strings.Cut(leader, "\n")
 		return strings.Contains(leader, "no leader for ") && strings.Contains(leader, reason)
 	})
-	until(t, "member list shows that both are not alive, and since when", func() bool {
+	until(t, "member list shows the times of both losses", func() bool {
 		list, _, _ := command(t, at(survivor), "member", "list")
 		return strings.Count(list, "no, since 20") == 2 && strings.Contains(list, "Voters: 1 of 3 alive, quorum needs 2\n")
 	})
 	survivor.logs("level=WARN", `msg="voters lost; quorum needs more"`, "voters=3 alive=1 may_fail=0 needed=2")
 	if lines := strings.Count(survivor.stderr.String(), "leader unknown"); lines > 1+int(time.Since(survivor.began)/(10*time.Second)) {
-		t.Errorf("%d lines about one outage within %v", lines, time.Since(survivor.began))
+		t.Errorf("%d lines about one outage within %v, want at most one per 10 s", lines, time.Since(survivor.began))
 	}
 
 	members[2].signal(syscall.SIGCONT)
 	lead := leader(t, []*member{survivor, members[2]})
 	if s := survivor.status(); s.GetNoLeader() != "" {
-		t.Errorf("%s leads, and %s says: %s", lead.name, survivor.name, s.GetNoLeader())
+		t.Errorf("%s leads, and %s reports: %s", lead.name, survivor.name, s.GetNoLeader())
 	}
 }

@@ -20,11 +20,11 @@ func fails(t *testing.T, m *member, wantCode int, extra ...string) string {
 	t.Helper()
 	m.start(extra...)
 	if code := m.exit(patience); code != wantCode {
-		t.Errorf("exit code %d, expected %d: %s", code, wantCode, m.stderr.tail(20))
+		t.Errorf("exit code %d, want %d: %s", code, wantCode, m.stderr.tail(20))
 	}
 	text := m.stderr.String()
 	if lines := strings.Count(strings.TrimRight(text, "\n"), "\n"); lines > 0 {
-		t.Errorf("more than one line: %s", text)
+		t.Errorf("the error has more than one line: %s", text)
 	}
 	return text
 }
@@ -39,7 +39,7 @@ func TestOccupiedPort(t *testing.T) {
 			t.Errorf("%s: %s", flag, text)
 		}
 		if _, err := os.Stat(m.dir); !os.IsNotExist(err) {
-			t.Errorf("%s: the data directory was made: %v", flag, err)
+			t.Errorf("%s: the data directory was created: %v", flag, err)
 		}
 	}
 }
@@ -55,7 +55,7 @@ func TestUnwritableDataDirectory(t *testing.T) {
 		m := newMember(t, "m1")
 		m.dir = dir
 		if text := fails(t, m, 1); !strings.Contains(text, "data directory") || !strings.Contains(text, file) {
-			t.Errorf("it says %s", text)
+			t.Errorf("the error is %s", text)
 		}
 	}
 	if content, err := os.ReadFile(file); err != nil || string(content) != "content" {
@@ -69,7 +69,7 @@ func TestDataDirectoryInUse(t *testing.T) {
 	second := newMember(t, "m2")
 	second.dir = first.dir
 	if text := fails(t, second, 1); !strings.Contains(text, "in use by another process") {
-		t.Errorf("it says %s", text)
+		t.Errorf("the error is %s", text)
 	}
 	first.untilIssues()
 }
@@ -114,7 +114,7 @@ func TestWrongCommandLine(t *testing.T) {
 			}
 		}
 		if _, err := os.Stat(m.dir); !os.IsNotExist(err) {
-			t.Errorf("%v: the data directory was made: %v", c.flags, err)
+			t.Errorf("%v: the data directory was created: %v", c.flags, err)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func TestFailedStartAmongOthers(t *testing.T) {
 	defer cancel()
 	for range 5 {
 		if text := fails(t, m, 1); !strings.Contains(text, "member.json") || !strings.Contains(text, "is damaged") {
-			t.Errorf("it says %s", text)
+			t.Errorf("the error is %s", text)
 		}
 	}
 }

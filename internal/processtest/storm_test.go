@@ -37,7 +37,7 @@ func TestRestartStorm(t *testing.T) {
 		within(t, 5*time.Second, m.name+" issues after a graceful restart", func() bool { return ledger.ask(m, 100) == nil })
 	}
 	if after := used(t, lead, "default"); after != before {
-		t.Errorf("%d graceful restarts took %d workers more", graceful, after-before)
+		t.Errorf("%d graceful restarts used %d more workers, want 0", graceful, after-before)
 	}
 
 	began := time.Now()
@@ -62,11 +62,11 @@ func TestRestartStorm(t *testing.T) {
 	storm := time.Since(began)
 	after := used(t, lead, "default")
 	if after > most {
-		t.Errorf("%d crashes used %d workers of 1,024", crashes, after)
+		t.Errorf("%d crashes used %d workers, want at most %d", crashes, after, most)
 	}
 	ledger.checkUnique(t)
 	ledger.lanes(t, lead)
-	t.Logf("%d crashes in %v used %d workers, %d before; it issued at most %v after a start",
+	t.Logf("%d crashes in %v used %d workers, %d before; the member issued at most %v after a start",
 		crashes, storm.Round(time.Second), after, before, slowest.Round(time.Millisecond))
 }
 
@@ -98,7 +98,7 @@ func TestRestartStormWithFewWorkers(t *testing.T) {
 		m.kill()
 		m.start()
 		var refused *rpc.Error
-		within(t, 10*time.Second, m.name+" issues or says that no worker is left", func() bool {
+		within(t, 10*time.Second, m.name+" issues or reports that no worker is free", func() bool {
 			err := ledger.ask(m, 100)
 			if err == nil {
 				return true
@@ -154,7 +154,7 @@ func checkRetry(t *testing.T, ledger *ledger, m *member, refused *rpc.Error) {
 	}
 }
 
-// fewWorkers creates a layout with 8 workers by the command line, and returns it.
+// fewWorkers returns a layout with 8 workers.
 func fewWorkers(t *testing.T, name string) *snowflake.Layout {
 	t.Helper()
 	spec := snowflake.Default().Spec()

@@ -48,7 +48,7 @@ func TestStrictSequence(t *testing.T) {
 func quiet(t *testing.T, n *numbering) {
 	t.Helper()
 	if last, err := n.last(n.members[1]); err != nil || last != 0 {
-		t.Errorf("the last number before the first one is %d, %v", last, err)
+		t.Errorf("the last number before the first one is %d, %v; want 0", last, err)
 	}
 	until(t, "one leader issues for all", func() bool {
 		term := leader(t, n.members).status().GetTerm()
@@ -75,8 +75,8 @@ func (n *numbering) gaps() (wrong []string) {
 			return append(wrong, err.Error())
 		}
 		if last, err := n.last(o); err != nil || last != first+int64(10*(i+1)) {
-			wrong = append(wrong, fmt.Sprintf("%s says that the last number is %d, %v, after %d and after %s issued %d times 10",
-				o.name, last, err, first, m.name, i+1))
+			wrong = append(wrong, fmt.Sprintf("the last number at %s is %d, %v after 10 numbers from %s, want %d",
+				o.name, last, err, m.name, first+int64(10*(i+1))))
 		}
 	}
 	return wrong

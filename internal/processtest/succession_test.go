@@ -16,7 +16,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-var failovers = flag.Int("failovers", 5, "failovers of each kind in TestSuccession")
+var failovers = flag.Int("failovers", 5, "number of failovers of each kind in TestSuccession")
 
 const strictSequence = "strict"
 

@@ -54,14 +54,14 @@ func TestServiceManagerLearnsOfAMember(t *testing.T) {
 	until(t, "the member is ready for the manager", func() bool { return manages.count("READY=1") == 1 })
 	until(t, "the manager sees signs of life without a quorum", func() bool { return manages.count("WATCHDOG=1") > 1 })
 	if manages.count("STATUS=serving at "+m.api+", cannot issue IDs yet: ") == 0 {
-		t.Errorf("the manager learned no reason:\n%s", &manages.learns)
+		t.Errorf("the manager received no reason:\n%s", &manages.learns)
 	}
 	members[1].start()
 	members[2].start()
 	until(t, "the manager learns that the member issues IDs", func() bool { return manages.count("STATUS=serving at "+m.api+", issuing IDs") == 1 })
 
 	m.signal(syscall.SIGSTOP)
-	pass(t, time.Second) // what it sent before arrives
+	pass(t, time.Second) // until its earlier messages have arrived
 	before := manages.count("WATCHDOG=1")
 	pass(t, 2*time.Second)
 	if after := manages.count("WATCHDOG=1"); after != before {
@@ -71,7 +71,7 @@ func TestServiceManagerLearnsOfAMember(t *testing.T) {
 	until(t, "the member is back", func() bool { return manages.count("WATCHDOG=1") > before })
 	m.stop()
 	if manages.count("STOPPING=1") != 1 || manages.count("READY=1") != 1 {
-		t.Errorf("the manager learned\n%s", &manages.learns)
+		t.Errorf("the manager received\n%s", &manages.learns)
 	}
 }
 
@@ -86,6 +86,6 @@ func TestServiceManagerLearnsOfAGateway(t *testing.T) {
 	until(t, "the manager learns that the gateway issues IDs", func() bool { return manages.count("STATUS=serving at "+g.api+", issuing IDs") == 1 })
 	g.stop()
 	if manages.count("STOPPING=1") != 1 {
-		t.Errorf("the manager learned\n%s", &manages.learns)
+		t.Errorf("the manager received\n%s", &manages.learns)
 	}
 }

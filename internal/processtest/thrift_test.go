@@ -26,7 +26,7 @@ func (m *member) listenThrift() string {
 	return address
 }
 
-// thriftClient starts a client that takes IDs until it is killed.
+// thriftClient starts a client that requests IDs until the test kills the client.
 func thriftClient(t *testing.T, address, framing string, agent ...string) *process {
 	t.Helper()
 	const python = "/usr/bin/python3"
@@ -56,7 +56,7 @@ func taken(p *process) (ids []uint64, others []string) {
 	return ids, others
 }
 
-// TestThriftClients runs clients of Twitter's server that take IDs from a member and from a gateway, while the member is killed
+// TestThriftClients runs clients of Twitter's server that request IDs from a member and from a gateway, while the member is killed
 // and restarted.
 func TestThriftClients(t *testing.T) {
 	t.Parallel()
@@ -90,7 +90,7 @@ func TestThriftClients(t *testing.T) {
 	more("at first")
 	members[0].kill()
 	before, _ := taken(clients["the gateway"])
-	until(t, "the gateway's client goes on", func() bool {
+	until(t, "the gateway's client gets more IDs", func() bool {
 		now, _ := taken(clients["the gateway"])
 		return len(now) > len(before)+100
 	})
@@ -178,7 +178,7 @@ func TestThriftClockBehind(t *testing.T) {
 	_, others := taken(c)
 	until(t, "more refusals", func() bool { _, now := taken(c); return len(now) > len(others)+10 })
 	if now, _ := taken(c); len(now) != len(before) {
-		t.Errorf("%d IDs with a clock that is behind", len(now)-len(before))
+		t.Errorf("%d IDs with a clock that is behind, want 0", len(now)-len(before))
 	}
 	if err := clock.Set(0); err != nil {
 		t.Fatal(err)
@@ -212,7 +212,7 @@ func TestThriftSecured(t *testing.T) {
 		return len(others) > 1 && strings.Contains(others[len(others)-1], "ids:issue:twitter")
 	})
 	if ids, _ := taken(c); len(ids) > 0 {
-		t.Fatalf("IDs for a caller without a right: %v", ids)
+		t.Fatalf("IDs for a caller without the right: %v", ids)
 	}
 	mustRun(t, append([]string{"token", "update", "anonymous", "--scope", "ids:issue:twitter", "--addr", members[0].api}, secret...)...)
 	until(t, "the client takes IDs", func() bool { ids, _ := taken(c); return len(ids) > 10 })
