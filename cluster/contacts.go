@@ -3,6 +3,8 @@ package cluster
 import (
 	"strings"
 	"sync"
+
+	"github.com/snowraft/snowraft/cluster/screen"
 )
 
 // contacts remembers the outcome of the last attempt to reach each seed, by its address, and each member, by its ID.
@@ -47,6 +49,7 @@ var networkReasons = []struct{ in, short string }{
 	{"timeout", "timed out"},
 	{"deadline exceeded", "timed out"},
 	{"EOF", "connection closed"},
+	{screen.ErrRefused.Error(), "no member's gossip answers there"},
 }
 
 // reasonOf returns a short reason of a failed attempt to reach a node.
@@ -57,7 +60,7 @@ func reasonOf(err error) string {
 			return r.short
 		}
 	}
-	if _, reason, ok := strings.Cut(text, "Failed to join "); ok { // memberlist's, with the address and several lines
+	if _, reason, ok := strings.Cut(text, "failed to join "); ok { // memberlist's, with the address and several lines
 		_, text, _ = strings.Cut(reason, ": ")
 	}
 	return strings.Join(strings.Fields(text), " ")

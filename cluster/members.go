@@ -153,7 +153,7 @@ func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, uint6
 	if err := n.gossip.join(gossipAddress); err != nil {
 		advice := ""
 		if errors.Is(err, ErrMemberUnreachable) {
-			advice = "; check the address, and that the member runs"
+			advice = "; check that this is the gossip address of the member, and that the member runs"
 		}
 		return Member{}, 0, fmt.Errorf("%s: %w%s", gossipAddress, err, advice)
 	}

@@ -3,8 +3,12 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"testing"
 	"time"
+
+	"github.com/hashicorp/raft"
 )
 
 func TestOutageNamesSilentVoters(t *testing.T) {
@@ -61,7 +65,7 @@ func TestWaitingNodeCountsSeenMembers(t *testing.T) {
 	}
 	a.cfg.Join = []string{"b:7703", "d:7703"}
 	a.contacts.note("b:7703", nil)
-	a.contacts.note("d:7703", errors.New("Failed to join 10.0.0.4:7703: dial tcp 10.0.0.4:7703: i/o timeout"))
+	a.contacts.note("d:7703", errors.New("failed to join 10.0.0.4:7703: dial tcp 10.0.0.4:7703: i/o timeout"))
 	a.hear(b, c)
 	want := "this member is not part of a cluster: 2 of 3 members seen: a and b; waiting for 1 more; c has --bootstrap-expect 5; d:7703: timed out"
 	if got := a.NoLeader(); got != want {
@@ -72,15 +76,51 @@ func TestWaitingNodeCountsSeenMembers(t *testing.T) {
 func TestReasonsOfFailedContactsAreShort(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"member cannot be contacted: 1 error occurred: * Failed to join 127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused": "connection refused",
-		"Failed to resolve b.example.net:7703: lookup b.example.net: no such host":                                                      "no such host",
+		"member cannot be contacted: 1 error occurred: * failed to join 127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused": "connection refused",
+		"failed to resolve b.example.net:7703: lookup b.example.net: no such host":                                                      "no such host",
 		"member x: h:1: handshake: read tcp 127.0.0.1:1->127.0.0.1:2: i/o timeout":                                                      "timed out",
 		"member x: context deadline exceeded":                                                                                           "timed out",
-		"1 error occurred:\n\t* Failed to join [::1]:1: the remote node left\n\n":                                                       "the remote node left",
+		"1 error occurred:\n\t* failed to join [::1]:1: the remote node left\n\n":                                                       "the remote node left",
 		"the peer has another\n\tcluster secret: copy a file":                                                                           "the peer has another cluster secret: copy a file",
 	} {
 		if got := reasonOf(fmt.Errorf("%s", text)); got != want {
 			t.Errorf("reasonOf(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestContactOfAnotherServiceHasAShortReason contacts a port that is not the gossip of a member, through memberlist itself,
+// so that a change of its texts shows.
+func TestContactOfAnotherServiceHasAShortReason(t *testing.T) {
+	t.Parallel()
+	mem := raft.NewInmemStore()
+	n := openAlone(t, mem, mem)
+	t.Cleanup(closing(n))
+	for answer, want := range map[string]string{
+		"HTTP/1.1 400 Bad Request\r\n\r\n": "no member's gossip answers there",
+		"":                                 "connection closed",
+	} {
+		other, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = other.Close() })
+		go func() {
+			for {
+				nc, err := other.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = io.WriteString(nc, answer)
+				_ = nc.(*net.TCPConn).CloseWrite() //nolint:forcetypeassert // of a TCP listener
+				_, _ = io.Copy(io.Discard, nc)     // otherwise, Close resets the connection
+				_ = nc.Close()
+			}
+		}()
+		address := other.Addr().String()
+		want = address + ": member cannot be contacted: " + want + "; check that this is the gossip address of the member, and that the member runs"
+		if _, _, err := n.Contact(t.Context(), address); err == nil || err.Error() != want {
+			t.Errorf("Contact() = %v, want %s", err, want)
 		}
 	}
 }
