@@ -132,7 +132,7 @@ func misunderstanding(err error) error {
 		return errSecuredPeer
 	case errors.Is(err, errOpenPeer), errors.Is(err, screen.ErrUnsealed), errors.As(err, &plain) && strings.HasPrefix(handshakeMagic, string(plain.RecordHeader[:])):
 		return errOpenPeer
-	case errors.Is(err, screen.ErrOtherKey), errors.As(err, &stranger), trust.Refused(err):
+	case errors.Is(err, errOtherKeys), errors.Is(err, screen.ErrOtherKey), errors.As(err, &stranger), trust.Refused(err):
 		return errOtherKeys
 	}
 	return nil

@@ -151,11 +151,13 @@ func (n *Node) IsMember() (member, voter bool) { return n.standing(n.ID()) }
 func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, uint64, error) {
 	last, before := n.raft.LastIndex(), n.servers()
 	if err := n.gossip.join(gossipAddress); err != nil {
-		advice := ""
-		if errors.Is(err, ErrMemberUnreachable) {
-			advice = "; check that this is the gossip address of the member, and that the member runs"
+		switch {
+		case errors.Is(err, ErrMemberUnreachable):
+			err = fmt.Errorf("%w; check that this is the gossip address of the member, and that the member runs", err)
+		case misunderstanding(err) != nil:
+			err = fmt.Errorf("%w: %w", ErrMemberUnreachable, err)
 		}
-		return Member{}, 0, fmt.Errorf("%s: %w%s", gossipAddress, err, advice)
+		return Member{}, 0, fmt.Errorf("%s: %w", gossipAddress, err)
 	}
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()

@@ -292,6 +292,9 @@ func TestForeignSecretIsExplained(t *testing.T) {
 			if err := d.gossip.join(a.meta().Gossip); !errors.Is(err, c.there) {
 				t.Errorf("join() = %v, want %v", err, c.there)
 			}
+			if _, _, err := a.Contact(t.Context(), d.meta().Gossip); !errors.Is(err, ErrMemberUnreachable) || !errors.Is(err, c.here) {
+				t.Errorf("Contact() = %v, want %v: %v", err, ErrMemberUnreachable, c.here)
+			}
 			for _, h := range []*host{a, d} {
 				if lines := h.log.lines("peer cannot be understood"); lines != 1 {
 					t.Errorf("%s logged %d lines about the other, want 1:\n%s", h.cfg.Name, lines, h.log)

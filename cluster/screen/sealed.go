@@ -203,7 +203,7 @@ func (u *Unsealer) begin() error {
 		if got[0] == want[i] {
 			continue
 		}
-		if i >= len(want)-2 || i == 0 && u.answer { // answers of open members carry no label
+		if i >= len(want)-2 || i == 0 && u.answer && got[0] == kindError { // an open member answers with [Unsealed]
 			return ErrUnsealed
 		}
 		return refuse("a stream without the label")

@@ -129,6 +129,7 @@ func TestSealedStreams(t *testing.T) {
 		"cut":                      {request[:len(request)-1], []cipher.AEAD{key(1)}, nil, io.ErrUnexpectedEOF},
 		"open request":             {labeled(ping()), []cipher.AEAD{key(1)}, nil, screen.ErrUnsealed},
 		"open answer":              {screen.Unsealed(), []cipher.AEAD{key(1)}, first, screen.ErrUnsealed},
+		"another service's answer": {[]byte("HTTP/1.1 400 Bad Request"), []cipher.AEAD{key(1)}, first, screen.ErrRefused},
 		"something else":           {[]byte("GET / HTTP/1.1"), []cipher.AEAD{key(1)}, nil, screen.ErrRefused},
 		"large frame":              {append(bytes.Clone(request[:head]), bytes.Repeat([]byte{0xff}, 100)...), []cipher.AEAD{key(1)}, nil, screen.ErrRefused},
 	} {
