@@ -13,8 +13,8 @@ import (
 func checkCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "check DIR",
-		Short:   "Judge a run once more",
-		Long:    "Judges a run that was made earlier, and writes its reports anew. This needs no root.",
+		Short:   "Judge a run again",
+		Long:    "Judge an earlier run again, and rewrite its reports. This command does not need root.",
 		Example: "  go run ./jepsen check jepsen-runs/1",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -26,7 +26,7 @@ func checkCommand() *cobra.Command {
 	}
 }
 
-// judge lets all checkers look at a run, and writes the reports.
+// judge applies all checkers to a run, and writes the reports. The error is the exit status of a run that did not pass.
 func judge(dir string, out io.Writer) error {
 	r, verdicts, err := check.Judge(dir)
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// runs is where the directories of runs are, unless another place is requested.
+// runs is the parent directory of runs without an explicit path.
 const runs = "jepsen-runs"
 
-// makeDirectory makes a run's directory, at a path that is nobody's yet. Without one it is
-// the first free one of that name, and what killed runs left beside it is removed.
+// makeDirectory creates the directory of a run, and returns its absolute path. A given path must not exist. Without a
+// path, the directory is the first free one of name, name.1, ... in runs, and tidy removes the remains of killed runs.
 func makeDirectory(path, name string) (string, error) {
 	if path != "" {
 		path, err := filepath.Abs(path)
@@ -46,7 +46,7 @@ func makeDirectory(path, name string) (string, error) {
 	}
 }
 
-// What is in a run's directory beside what package history names.
+// Paths in a run's directory. Package history names the others.
 func scheduleFile(dir string) string { return filepath.Join(dir, "schedule.jsonl") }
 
 func programs(dir string) string { return filepath.Join(dir, binaries) }
@@ -58,24 +58,24 @@ const (
 
 func lockFile(dir string) string { return filepath.Join(dir, "lock") }
 
-// hold marks a run's directory as one whose run is in progress, until release is called or
-// the process ends.
+// hold locks a run's directory until release is called or the process exits. A locked directory is that of a run in
+// progress.
 func hold(dir string) (release func(), err error) {
 	f, err := os.OpenFile(lockFile(dir), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("another run uses %s: %w", dir, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("directory %s: used by another run: %w", dir, err), f.Close())
 	}
 	return func() {
-		_ = os.Remove(f.Name()) // it is there until the end of the run, and so tells of one that was killed
+		_ = os.Remove(f.Name()) // a remaining lock file marks a killed run
 		_ = f.Close()
 	}, nil
 }
 
-// tidy removes the disks and programs of what was killed: runs, hunts for bugs and scenarios. All else that they made
-// was gone with their processes, see package sandbox.
+// tidy removes the disks, the programs and the copies of logs that killed runs, hunts for bugs and scenarios left. The
+// kernel removed all their other resources with their processes; see package sandbox.
 func tidy(parent string) error {
 	locks, err := filepath.Glob(lockFile(filepath.Join(parent, "*")))
 	if err != nil {
@@ -86,7 +86,7 @@ func tidy(parent string) error {
 		dir := filepath.Dir(lock)
 		release, err := hold(dir)
 		if err != nil {
-			continue // it is in progress
+			continue // run in progress
 		}
 		errs = append(errs, tidyRun(dir))
 		release()
@@ -94,7 +94,7 @@ func tidy(parent string) error {
 	return errors.Join(errs...)
 }
 
-// tidyRun removes the disks, programs and copies of logs below a directory, which may be of many runs.
+// tidyRun removes the disks, programs and copies of logs below a directory, which may hold several runs.
 func tidyRun(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestTidyRemovesWhatKilledRunsLeft(t *testing.T) {
+func TestTidyRemovesRemainsOfKilledRuns(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
 	create := func(name string) string {
@@ -20,7 +20,7 @@ func TestTidyRemovesWhatKilledRunsLeft(t *testing.T) {
 		}
 		return dir
 	}
-	killed, complete, underWay := create("killed"), create("complete"), create("under way")
+	killed, complete, underWay := create("killed"), create("complete"), create("in progress")
 	if err := os.WriteFile(lockFile(killed), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -35,16 +35,16 @@ func TestTidyRemovesWhatKilledRunsLeft(t *testing.T) {
 	for dir, want := range map[string]int{killed: 1, complete: 4, underWay: 5} {
 		left, err := os.ReadDir(dir)
 		if err != nil || len(left) != want {
-			t.Errorf("%s: %v is left, %v", dir, left, err)
+			t.Errorf("%s has the entries %v, %v, want %d", dir, left, err, want)
 		}
 	}
 	for dir, there := range map[string]bool{killed: false, complete: true, underWay: true} {
 		if _, err := os.Stat(filepath.Join(dir, "logs", "bug.1", "disks")); (err == nil) != there {
-			t.Errorf("%s: %v", dir, err)
+			t.Errorf("disks of a run in %s: %v, want existence %t", dir, err, there)
 		}
 	}
 	if _, err := hold(underWay); err == nil {
-		t.Error("a run's directory was held twice")
+		t.Error("hold() locked a held directory again")
 	}
 }
 
@@ -52,10 +52,10 @@ func TestMakeDirectoryTakesNoDirectoryTwice(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, want := range []string{"7", "7.1", "7.2"} {
 		if dir, err := makeDirectory("", "7"); err != nil || filepath.Base(dir) != want {
-			t.Errorf("%s, %v", dir, err)
+			t.Errorf("makeDirectory() = %s, %v, want %s", dir, err, want)
 		}
 	}
 	if dir, err := makeDirectory(filepath.Join(runs, "7"), "1"); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("%s, %v", dir, err)
+		t.Errorf("makeDirectory() of an existing path = %s, %v, want ErrExist", dir, err)
 	}
 }

@@ -9,17 +9,17 @@ import (
 	"github.com/snowraft/snowraft/jepsen/workload"
 )
 
-// generatorCommand is what the workload "embedded" starts: a process that embeds a generator.
+// generatorCommand returns the command of the processes that the workload "embedded" starts.
 func generatorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "generator CONFIG",
-		Short:  "Issue IDs as a program that embeds a generator does",
+		Short:  "Issue IDs from an embedded generator",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var g workload.Generator
 			if err := json.Unmarshal([]byte(args[0]), &g); err != nil {
-				return fmt.Errorf("the generator's configuration: %w", err)
+				return fmt.Errorf("parse generator configuration: %w", err)
 			}
 			return g.Run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},

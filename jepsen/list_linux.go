@@ -13,7 +13,7 @@ import (
 func listCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:       "list workloads|nemeses",
-		Short:     "List what clients do, or what fails",
+		Short:     "List the workloads of clients, or the faults",
 		Example:   "  go run ./jepsen list nemeses",
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs: []string{"workloads", "nemeses"},

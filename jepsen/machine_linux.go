@@ -10,8 +10,8 @@ import (
 	"github.com/snowraft/snowraft/jepsen/skew"
 )
 
-// checkMachine tries, in the sandbox, all that runs need of the machine, so that none fails after
-// minutes at a fault that can't be made. The error is one line that says what is missing.
+// checkMachine tries, in the sandbox, all features of the machine that runs need, because a run must not fail after
+// minutes at an impossible fault. The error is one line that lists the missing features.
 func checkMachine(ctx context.Context) error {
 	var missing []string
 	for _, err := range []error{disk.Check(ctx), network.Check(ctx), skew.Check()} {

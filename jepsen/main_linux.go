@@ -13,8 +13,8 @@ import (
 	"github.com/snowraft/snowraft/jepsen/sandbox"
 )
 
-// exitStatus is the error of a run that was made and did not pass, or of a process in the sandbox
-// that has said itself what is wrong: the exit code.
+// exitStatus is an exit code as an error. The reason is printed already: by the report of a run that did not pass,
+// or by the process in the sandbox.
 type exitStatus int
 
 func (s exitStatus) Error() string {
@@ -41,22 +41,24 @@ func execute() (code int) {
 func root() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "jepsen",
-		Short: "Prove Snowraft under chaos",
-		Long: `Runs real members on hosts whose network, processes, clocks and disks fail, writes
-down what clients saw, and judges it.
+		Short: "Run Snowraft under faults and judge the results",
+		Long: `Run real members on hosts whose network, processes, clocks and disks fail. Clients record
+all requests and responses, and checkers judge the records.
 
-Exit codes: 0 PASS, 1 FAIL, 2 INVALID (the run shows nothing), 3 no run could be made.`,
+Exit codes: 0 PASS, 1 FAIL, 2 INVALID (the run shows nothing), 3 no run was possible.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	c.AddCommand(runCommand(), checkCommand(), scheduleCommand(), listCommand(), mutantsCommand(), scenarioCommand(), generatorCommand(), hostileCommand(), siegeCommand())
+	c.AddCommand(
+		runCommand(), checkCommand(), scheduleCommand(), listCommand(), mutantsCommand(), scenarioCommand(),
+		generatorCommand(), hostileCommand(), siegeCommand())
 	return c
 }
 
-var errNoRoot = errors.New("this needs root: hosts are network namespaces, and disks are mounted")
+var errNoRoot = errors.New("not running as root: namespaces and mounts are not permitted; run as root")
 
-// inSandbox runs f in a sandbox: the program that prepare returns runs there, this one or another build of it. prepare
-// happens before, outside.
+// inSandbox runs f in a sandbox. Outside of the sandbox, it calls prepare and starts the program that prepare returns
+// in a sandbox: this program or another build of it. Inside, it calls f.
 func inSandbox(ctx context.Context, prepare func(context.Context) (program string, err error), f func(context.Context) error) error {
 	if !sandbox.Inside() {
 		if os.Geteuid() != 0 {
@@ -71,7 +73,7 @@ func inSandbox(ctx context.Context, prepare func(context.Context) (program strin
 			return err
 		}
 		if code != exitPass {
-			return exitStatus(code) // what was wrong has been said inside
+			return exitStatus(code) // reason already printed inside
 		}
 		return nil
 	}

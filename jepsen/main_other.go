@@ -8,6 +8,6 @@ import (
 )
 
 func execute() int {
-	_, _ = fmt.Fprintln(os.Stderr, "jepsen: it needs Linux: its hosts are network namespaces")
+	_, _ = fmt.Fprintln(os.Stderr, "jepsen: Linux is required: hosts are network namespaces")
 	return exitCannot
 }

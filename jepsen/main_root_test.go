@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// build builds the program, and returns its path.
+// build compiles the program, and returns its path.
 func build(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "jepsen")
@@ -23,38 +23,38 @@ func build(t *testing.T) string {
 	return program
 }
 
-// cannot runs the program, which has to say in one line why there is no run, with these words.
+// cannot runs the program, which must print one line with all of these words, and exit with exitCannot.
 func cannot(t *testing.T, cmd *exec.Cmd, words ...string) {
 	t.Helper()
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	err := cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != exitCannot {
-		t.Errorf("%s: %v", cmd.Args, err)
+		t.Errorf("%s: %v, want exit code %d", cmd.Args, err, exitCannot)
 	}
 	text := said.String()
 	if strings.Count(text, "\n") != 1 {
-		t.Errorf("%s: it said %q", cmd.Args, text)
+		t.Errorf("%s printed %q, want one line", cmd.Args, text)
 	}
 	for _, word := range words {
 		if !strings.Contains(text, word) {
-			t.Errorf("%s: it said %q, expected %q", cmd.Args, text, word)
+			t.Errorf("%s printed %q, want %q in it", cmd.Args, text, word)
 		}
 	}
 }
 
-// TestWithoutPrograms hides what hosts are made of: that is said before anything is made.
-func TestWithoutPrograms(t *testing.T) {
+// TestRunReportsMissingPrograms hides the programs that hosts need.
+func TestRunReportsMissingPrograms(t *testing.T) {
 	program, dir := build(t), t.TempDir()
 	cmd := exec.CommandContext(t.Context(), program, "run", "--"+programsFlag, dir, "--duration", "1m")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "PATH="+dir)
 	cannot(t, cmd, "mkfs.ext4", "iptables-restore", "date")
 }
 
-// TestWithoutRoot runs what needs root as nobody: one line says so, and the exit code is 3.
-func TestWithoutRoot(t *testing.T) {
+// TestCommandsReportMissingRoot runs commands that need root as an unprivileged user.
+func TestCommandsReportMissingRoot(t *testing.T) {
 	program := build(t)
-	opened, err := os.Open(program) // nobody may not look into its directory
+	opened, err := os.Open(program) // the unprivileged user cannot read its directory
 	if err != nil {
 		t.Fatal(err)
 	}

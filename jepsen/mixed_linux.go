@@ -11,11 +11,12 @@ import (
 	"github.com/snowraft/snowraft/jepsen/schedule"
 )
 
-// nextVersion is not empty in a build of the harness that knows the commands of the next version, which mixed runs
-// need. The linker sets it.
+// nextVersion is not empty in a build of the harness that knows the commands of the next version. Mixed runs need
+// such a build. The linker sets the variable.
 var nextVersion string
 
-// harness returns the build of this program that can make a run with these programs.
+// harness returns the path of the build of this program that can run p: the one in the directory programs if p is
+// mixed and this build does not know the next version, else this one.
 func harness(p schedule.Plan, programs string) (string, error) {
 	if p.Mixed && nextVersion == "" {
 		return run.Harness(programs), nil
@@ -23,7 +24,7 @@ func harness(p schedule.Plan, programs string) (string, error) {
 	return os.Executable()
 }
 
-// checkMixed judges a run again, by a build of the harness that can.
+// checkMixed builds the harness of the next version, and judges a run again with it.
 func checkMixed(ctx context.Context, dir string) error {
 	programs, err := os.MkdirTemp("", "snowraft-jepsen")
 	if err != nil {
@@ -39,7 +40,7 @@ func checkMixed(ctx context.Context, dir string) error {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exitStatus(exit.ExitCode())
 	} else if err != nil {
-		return fmt.Errorf("the harness of the next version: %w", err)
+		return fmt.Errorf("run harness of the next version: %w", err)
 	}
 	return nil
 }

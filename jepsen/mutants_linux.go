@@ -23,25 +23,24 @@ import (
 	"github.com/snowraft/snowraft/jepsen/schedule"
 )
 
-// mutantsFlags are the flags of a hunt.
+// mutantsFlags holds the flags of "jepsen mutants", and the state of its hunt.
 type mutantsFlags struct {
 	only   []string
 	output string
 	o      mutants.Options
 	self   string
-	built  map[string]bool // directories with programs
+	built  map[string]bool // directories whose programs are built
 }
 
 func mutantsCommand() *cobra.Command {
 	var f mutantsFlags
 	c := &cobra.Command{
 		Use:   "mutants",
-		Short: "Plant one bug after another, and see that each is caught",
-		Long: `Plants one deliberate bug after another in the members and makes runs until a
-checker sees that something is wrong. Runs without a bug, the
-controls, must pass. Runs come one after the other, of about a minute each.
+		Short: "Plant one bug after another, and check that each is caught",
+		Long: `Plant one deliberate bug after another in the members, and make runs until a checker catches
+it. Runs without a bug, the controls, must pass. A run takes 30 to 70 s.
 
-Exit codes: 0 all were caught and the controls passed, 1 otherwise, 3 no run could be made.`,
+Exit codes: 0 all bugs were caught and the controls passed, 1 otherwise, 3 no run was possible.`,
 		Example: `  go run ./jepsen mutants
   go run ./jepsen mutants --only control,no-sync --rounds 3 --keep`,
 		Args: cobra.NoArgs,
@@ -49,11 +48,12 @@ Exit codes: 0 all were caught and the controls passed, 1 otherwise, 3 no run cou
 			return f.hunt(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	c.Flags().StringSliceVar(&f.only, "only", nil, "plant these `BUGS` only: "+strings.Join(mutants.Names(), ", "))
-	c.Flags().IntVar(&f.o.Rounds, "rounds", 10, "how many runs each bug gets")
-	c.Flags().Uint64Var(&f.o.Seed, "seed", 1, "what chance begins with in the first run of each")
-	c.Flags().StringVarP(&f.output, "output", "o", "text", "text or json")
-	c.Flags().BoolVar(&f.o.Keep, "keep", false, "keep the runs that decided: those that caught a bug, and the last of those that did not")
+	c.Flags().StringSliceVar(&f.only, "only", nil, "`BUGS` to plant (default all): "+strings.Join(mutants.Names(), ", "))
+	c.Flags().IntVar(&f.o.Rounds, "rounds", 10, "maximum number of runs of each bug")
+	c.Flags().Uint64Var(&f.o.Seed, "seed", 1, "random seed of the first run of each bug")
+	c.Flags().StringVarP(&f.output, "output", "o", "text", "output format: text or json")
+	c.Flags().BoolVar(&f.o.Keep, "keep", false,
+		"keep the decisive runs: those that caught a bug, and the last run of each bug that was not caught")
 	return c
 }
 
@@ -64,9 +64,9 @@ func (f *mutantsFlags) hunt(ctx context.Context, out, progress io.Writer) (err e
 	}
 	switch {
 	case f.output != "text" && f.output != "json":
-		return fmt.Errorf("output %q: choose text or json", f.output)
+		return fmt.Errorf("--output %q: expected text or json", f.output)
 	case f.o.Rounds < 1:
-		return fmt.Errorf("%d rounds: choose at least 1", f.o.Rounds)
+		return fmt.Errorf("--rounds %d: expected at least 1", f.o.Rounds)
 	case os.Geteuid() != 0:
 		return errNoRoot
 	}
@@ -105,16 +105,16 @@ func (f *mutantsFlags) print(out io.Writer, results []mutants.Result) error {
 	return enc.Encode(results)
 }
 
-// roundLimit is how much longer than its faults a round may take.
+// roundLimit is the time that a round may take in addition to the duration of its faults.
 const roundLimit = 5 * time.Minute
 
-// make makes a round's run, by this program in another process, which has a sandbox of its own.
+// make makes the run of a round in another process of this program, which starts its own sandbox.
 func (f *mutantsFlags) make(ctx context.Context, r mutants.Round) error {
 	plan, err := r.Row.Plan(r.Seed)
 	if err != nil {
 		return err
 	}
-	with := filepath.Join(programs(f.o.Dir), r.Row.Bug) // the programs with the bug, or without any
+	with := filepath.Join(programs(f.o.Dir), r.Row.Bug) // directory of the programs with this bug; a control has none
 	if !f.built[with] {
 		if err := run.Build(ctx, with, plan.Mutants...); err != nil {
 			return err
@@ -130,7 +130,7 @@ func (f *mutantsFlags) make(ctx context.Context, r mutants.Round) error {
 	ctx, cancel := context.WithTimeout(ctx, r.Row.Duration+roundLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, f.self, args...)
-	// The kernel ends it when the thread that started it does, with all of this program.
+	// The kernel kills the process when the thread that started it exits, and so when this program exits.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -143,13 +143,13 @@ func (f *mutantsFlags) make(ctx context.Context, r mutants.Round) error {
 	return nil
 }
 
-// lastLine is the last line of what a program said, which tells why it ended.
+// lastLine returns the last line of a program's output, which contains the reason of its exit.
 func lastLine(said []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
 	return lines[len(lines)-1]
 }
 
-// judgeQuietly judges a run without a report.
+// judgeQuietly judges a run and writes its reports, but prints nothing.
 func judgeQuietly(dir string) ([]check.Verdict, error) {
 	r, verdicts, err := check.Judge(dir)
 	if err != nil {

@@ -1,11 +1,14 @@
 #!/bin/sh
-# A night of chaos: a minute of each kind of fault alone, ten of all of them and ten of the siege
-# with a secret, ten of all of them with members of two versions, runs of all with new seeds for the rest of HOURS (8), with three and with five members in turns, then the scenarios and the
-# planted bugs. It goes on after a failure and says at the
-# end what failed; directories of runs that did not pass stay in jepsen-runs.
+# Runs the chaos tests for a night:
+#   - each kind of fault alone, for one minute;
+#   - all faults in a cluster with a secret, and in a mixed run, for ten minutes each;
+#   - the siege of a cluster with a secret, for ten minutes;
+#   - all faults with new seeds, for the rest of HOURS (default 8), with three and five members in turns;
+#   - the scenarios and the planted bugs.
+# The script continues after a failure, and lists all failures at the end. The directories of runs that did not pass
+# stay in jepsen-runs.
 #
-# A run takes more than ten times as long as the planted bug that is the slowest to be caught,
-# see README.md.
+# A run with a new seed takes more than ten times as long as the planted bug that is caught last; see README.md.
 #
 # usage: HOURS=8 jepsen/nightly.sh
 set -u
@@ -15,7 +18,7 @@ end=$(($(date +%s) + ${HOURS:-8} * 3600))
 seed=$(date +%Y%m%d)00
 failed=
 mkdir -p jepsen-runs && go build -o jepsen-runs/jepsen ./jepsen || exit 3
-# once ARGUMENTS... makes a run, and keeps it if it does not pass.
+# once ARGUMENTS... makes a run, and keeps its directory if the run does not pass.
 once() {
 	dir=jepsen-runs/night-$$-$seed
 	if jepsen-runs/jepsen run --workload all --members $members --seed $seed --out "$dir" "$@"; then
@@ -46,7 +49,8 @@ while [ "$(date +%s)" -lt "$end" ]; do
 	echo "=== seed $seed, $members members"
 	once --nemesis all --duration 30m
 done
-# restored-cluster continues for a full minute after its backup; TestRestore and "make chaos-smoke" have seconds.
+# The cluster of restored-cluster continues for one minute after its backup. In "make chaos-smoke" and TestRestore, it
+# continues for seconds.
 jepsen-runs/jepsen scenario all --lapse 1m || failed="$failed scenario:$?"
 jepsen-runs/jepsen mutants || failed="$failed mutants:$?"
 if [ -n "$failed" ]; then

@@ -12,8 +12,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/workload"
 )
 
-// TestReadmeNamesAll looks for the name of each workload, nemesis and scenario, and of each schedule that is
-// kept, in README.md.
+// TestReadmeNamesAll checks that README.md names each workload, nemesis, scenario and kept schedule.
 func TestReadmeNamesAll(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("README.md")
@@ -32,7 +31,7 @@ func TestReadmeNamesAll(t *testing.T) {
 	}
 	schedules, err := filepath.Glob("schedules/*.jsonl")
 	if err != nil || len(schedules) == 0 {
-		t.Errorf("no schedules: %v", err)
+		t.Errorf("Glob() = %v, %v, want the kept schedules", schedules, err)
 	}
 	for _, file := range schedules {
 		names = append(names, strings.TrimSuffix(filepath.Base(file), ".jsonl"))
@@ -44,7 +43,7 @@ func TestReadmeNamesAll(t *testing.T) {
 	}
 }
 
-// TestKeptSchedulesCanBePlayed reads the schedules that stand beside README.md.
+// TestKeptSchedulesCanBePlayed checks that all names in the schedules next to README.md exist.
 func TestKeptSchedulesCanBePlayed(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("schedules/*.jsonl")
@@ -54,7 +53,7 @@ func TestKeptSchedulesCanBePlayed(t *testing.T) {
 	for _, file := range files {
 		p, err := schedule.Read(file)
 		if err != nil || p.Members == 0 || len(p.Workloads) == 0 {
-			t.Errorf("%s: %+v, %v", file, p.Header, err)
+			t.Errorf("Read(%s) = %+v, %v, want members and workloads", file, p.Header, err)
 		}
 		for _, name := range p.Workloads {
 			if _, err := workload.Choose(name); err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/workload"
 )
 
-// runFlags are the flags of a run.
+// runFlags holds the flags of "jepsen run" and "jepsen schedule".
 type runFlags struct {
 	workloads, nemeses, out, replay string
 	duration                        time.Duration
@@ -32,15 +32,15 @@ type runFlags struct {
 	maxWindow                       time.Duration
 	secured, mixed                  bool
 	shrinks                         bool
-	programs                        string // where they are built already
-	unjudged                        bool   // for "jepsen mutants", which judges
+	programs                        string // directory of built programs; empty builds them
+	unjudged                        bool   // no verdict; "jepsen mutants" judges the run
 }
 
 func runCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
 		Use:   "run",
-		Short: "Make a run, and judge it",
+		Short: "Run members under faults, and judge the run",
 		Example: `  go run ./jepsen run --workload all --nemesis all --duration 10m --seed 1
   go run ./jepsen run --workload ids --nemesis kill,clock --duration 1m
   go run ./jepsen run --replay jepsen-runs/1/schedule.jsonl
@@ -64,11 +64,12 @@ func runCommand() *cobra.Command {
 		},
 	}
 	f.planFlags(c)
-	c.Flags().StringVar(&f.replay, "replay", "", "a schedule `FILE` to play, instead of drawing one from the seed")
-	c.Flags().StringVar(&f.out, "out", "", "the `DIR` that the run goes to, which must not exist (default the first free one of jepsen-runs/SEED, SEED.1, ...)")
-	c.Flags().BoolVar(&f.shrinks, "shrink", false, "if the run fails, repeat it with fewer and fewer faults, for as long as it still fails")
-	c.Flags().StringVar(&f.programs, programsFlag, "", "the `DIR` with the programs to test, snowraft and snowraft-next, with the --mutants planted in them (default: built from this source)")
-	c.Flags().BoolVar(&f.unjudged, unjudgedFlag, false, "leave it to the caller to judge the run")
+	c.Flags().StringVar(&f.replay, "replay", "", "schedule `FILE` to replay, instead of a schedule from the seed")
+	c.Flags().StringVar(&f.out, "out", "", "new `DIR` for the run (default: first free name of jepsen-runs/SEED, SEED.1, ...)")
+	c.Flags().BoolVar(&f.shrinks, "shrink", false, "repeat a failed run with fewer and fewer faults, as long as it still fails")
+	c.Flags().StringVar(&f.programs, programsFlag, "",
+		"`DIR` of the programs to test, snowraft and snowraft-next, with the --mutants planted (default: built from this source)")
+	c.Flags().BoolVar(&f.unjudged, unjudgedFlag, false, "skip the verdict")
 	c.Flags().Lookup(unjudgedFlag).Hidden = true
 	for _, name := range planned {
 		c.MarkFlagsMutuallyExclusive("replay", name)
@@ -76,36 +77,38 @@ func runCommand() *cobra.Command {
 	return c
 }
 
-// Flags that "jepsen mutants" and shrinking use as well.
+// Flags that "jepsen mutants" and --shrink pass to the runs that they start.
 const (
 	programsFlag = "programs"
 	unjudgedFlag = "unjudged"
 )
 
-// planned are the flags that stand in a schedule.
+// planned lists the flags whose values a schedule contains.
 var planned = []string{"workload", "nemesis", "duration", "seed", "members", "rate", "max-window", "mutants", "secure", "mixed"}
 
-// planFlags adds them.
+// planFlags adds the flags of planned to c.
 func (f *runFlags) planFlags(c *cobra.Command) {
-	c.Flags().StringVar(&f.workloads, "workload", "all", "what clients do: "+workload.Names()+", or all")
-	c.Flags().StringVar(&f.nemeses, "nemesis", "all", "which faults: "+nemesis.Names()+"; a family; all or none")
-	c.Flags().DurationVar(&f.duration, "duration", 10*time.Minute, "how long there are faults")
-	c.Flags().Uint64Var(&f.seed, "seed", 1, "what chance begins with: the same seed gives the same schedule")
-	c.Flags().IntVar(&f.members, "members", 3, "how many members: 3 or 5; rings and bridges need 5")
-	c.Flags().Float64Var(&f.rate, "rate", schedule.DefaultRate, "requests a second of each workload, roughly")
-	c.Flags().DurationVar(&f.maxWindow, "max-window", 0, "the longest window that is granted, and so what a restored cluster waits for (default 20s)")
+	c.Flags().StringVar(&f.workloads, "workload", "all", "workloads of clients: "+workload.Names()+", or all")
+	c.Flags().StringVar(&f.nemeses, "nemesis", "all", "faults: "+nemesis.Names()+"; a family; all or none")
+	c.Flags().DurationVar(&f.duration, "duration", 10*time.Minute, "duration of the faults")
+	c.Flags().Uint64Var(&f.seed, "seed", 1, "random seed; the same seed gives the same schedule")
+	c.Flags().IntVar(&f.members, "members", 3, "number of members, 3 or 5; ring and bridge need 5")
+	c.Flags().Float64Var(&f.rate, "rate", schedule.DefaultRate, "approximate requests per second of each workload")
+	c.Flags().DurationVar(&f.maxWindow, "max-window", 0,
+		"longest window that a leader grants, and so the wait of a restored cluster (default 20s)")
 	c.Flags().BoolVar(&f.secured, "secure", false, "give members a secret, and all clients tokens")
-	c.Flags().BoolVar(&f.mixed, "mixed", false, "upgrade members to a next version and back under all faults, and finalize the upgrade")
-	c.Flags().StringSliceVar(&f.mutants, "mutants", nil, "deliberate `BUGS` to plant in the members")
+	c.Flags().BoolVar(&f.mixed, "mixed", false,
+		"upgrade members to the next version and back under all faults, then finalize the upgrade")
+	c.Flags().StringSliceVar(&f.mutants, "mutants", nil, "`BUGS` to plant in the members")
 }
 
-// plan is what is to be played.
+// plan returns the plan to run: the one of --replay, or the one that the seed expands to.
 func (f *runFlags) plan() (schedule.Plan, error) {
 	if f.replay != "" {
 		return schedule.Read(f.replay)
 	}
 	if f.members != 3 && f.members != 5 {
-		return schedule.Plan{}, fmt.Errorf("%d members: choose 3 or 5", f.members)
+		return schedule.Plan{}, fmt.Errorf("--members %d: expected 3 or 5", f.members)
 	}
 	kinds, err := nemesis.Choose(f.nemeses)
 	if err != nil {
@@ -116,7 +119,8 @@ func (f *runFlags) plan() (schedule.Plan, error) {
 		return schedule.Plan{}, err
 	}
 	p := schedule.Plan{Header: schedule.Header{
-		Seed: f.seed, Members: f.members, Duration: schedule.Duration(f.duration), Rate: f.rate, Mutants: f.mutants, Secured: f.secured, Mixed: f.mixed, MaxWindow: schedule.Duration(f.maxWindow),
+		Seed: f.seed, Members: f.members, Duration: schedule.Duration(f.duration), Rate: f.rate, Mutants: f.mutants,
+		Secured: f.secured, Mixed: f.mixed, MaxWindow: schedule.Duration(f.maxWindow),
 	}}
 	for _, w := range loads {
 		p.Workloads = append(p.Workloads, w.Name)
@@ -129,8 +133,8 @@ func (f *runFlags) plan() (schedule.Plan, error) {
 	return p, nil
 }
 
-// drawn says which kind of fault was requested by its name and is not in the plan, or that there is none
-// at all: that run would pass and show nothing.
+// drawn returns an error if a fault that --nemesis names is not in the plan, or if the plan has no fault at all. Such
+// a run would pass and show nothing.
 func (f *runFlags) drawn(p schedule.Plan) error {
 	for name := range strings.SplitSeq(f.nemeses, ",") {
 		kind, err := nemesis.Named(name)
@@ -141,20 +145,20 @@ func (f *runFlags) drawn(p schedule.Plan) error {
 			return err
 		}
 		if !slices.ContainsFunc(p.Events, func(e schedule.Event) bool { return e.Fault == name }) {
-			return fmt.Errorf("no %s fits into %v: choose a longer --duration", name, f.duration)
+			return fmt.Errorf("--nemesis %s: no such fault fits into %v; choose a longer --duration", name, f.duration)
 		}
 	}
 	if len(p.Events) == 0 && f.nemeses != "none" {
-		return fmt.Errorf("no fault of %s fits into %v: choose a longer --duration", f.nemeses, f.duration)
+		return fmt.Errorf("--nemesis %s: no such fault fits into %v; choose a longer --duration", f.nemeses, f.duration)
 	}
 	return nil
 }
 
-// directory hands the run's directory down to the process in the sandbox.
+// directory is the environment variable that passes the run's directory to the process in the sandbox.
 const directory = "SNOWRAFT_JEPSEN_DIR"
 
-// prepare makes the run's directory, its schedule and the programs. It is outside of the
-// sandbox, where there is a network to fetch modules from.
+// prepare creates the run's directory, writes its schedule, builds the programs, and returns the path of the harness.
+// It runs outside of the sandbox, where the network can provide modules.
 func (f *runFlags) prepare(ctx context.Context) (string, error) {
 	p, err := f.plan()
 	if err != nil {
@@ -182,7 +186,7 @@ func (f *runFlags) prepare(ctx context.Context) (string, error) {
 	return harness(p, programs(f.out))
 }
 
-// run makes the run and judges it, in the sandbox.
+// run makes the run and judges it. It runs inside the sandbox.
 func (f *runFlags) run(ctx context.Context, out io.Writer) error {
 	dir := os.Getenv(directory)
 	if err := checkMachine(ctx); err != nil {
@@ -201,7 +205,7 @@ func (f *runFlags) run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	tested, err := filepath.Abs(cmp.Or(f.programs, programs(dir))) // members have another working directory
+	tested, err := filepath.Abs(cmp.Or(f.programs, programs(dir))) // members have a different working directory
 	if err != nil {
 		return err
 	}

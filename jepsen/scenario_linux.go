@@ -18,7 +18,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/scenario"
 )
 
-// scenarioFlags are the flags of scenarios.
+// scenarioFlags holds the flags of "jepsen scenario".
 type scenarioFlags struct {
 	out     string
 	mutants []string
@@ -30,10 +30,10 @@ func scenarioCommand() *cobra.Command {
 	var f scenarioFlags
 	c := &cobra.Command{
 		Use:   "scenario NAME...|all",
-		Short: "Play known failures of other systems",
-		Long: `Plays known failures of comparable systems against a cluster, and judges that they do no
-harm here. Each prints a line: what the other system did, the verdict, and what was seen.
-"jepsen scenario list" lists them.`,
+		Short: "Reproduce known failures of other systems",
+		Long: `Reproduce known failures of comparable systems against a cluster, and judge that they do no
+harm. The output of each scenario is the verdict, the failure of the other system, and the
+observations. "jepsen scenario list" lists the scenarios.`,
 		Example: `  go run ./jepsen scenario all
   go run ./jepsen scenario vitess-3116 --mutants no-confirm`,
 		Args: cobra.MinimumNArgs(1),
@@ -50,13 +50,14 @@ harm here. Each prints a line: what the other system did, the verdict, and what 
 			return err
 		},
 	}
-	c.Flags().StringVar(&f.out, "out", "", "the `DIR` that the runs go to, which must not exist (default the first free one of jepsen-runs/scenarios, scenarios.1, ...)")
-	c.Flags().StringSliceVar(&f.mutants, "mutants", nil, "deliberate `BUGS` to plant in the members")
-	c.Flags().DurationVar(&f.lapse, "lapse", time.Minute, "the time from a backup to the end of its cluster, in restored-cluster")
-	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "tell how each run gets on")
+	c.Flags().StringVar(&f.out,
+		"out", "", "new `DIR` for the runs (default: first free name of jepsen-runs/scenarios, scenarios.1, ...)")
+	c.Flags().StringSliceVar(&f.mutants, "mutants", nil, "`BUGS` to plant in the members")
+	c.Flags().DurationVar(&f.lapse, "lapse", time.Minute, "time from the backup to the end of its cluster, for restored-cluster")
+	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print the progress of each run")
 	c.AddCommand(&cobra.Command{
 		Use:   "list",
-		Short: "List the scenarios, what the other systems did, and a bug that makes each fail",
+		Short: "List the scenarios, and a bug that makes each one fail",
 		Args:  cobra.NoArgs,
 		Run: func(cmd *cobra.Command, _ []string) {
 			for _, s := range scenario.All() {
@@ -67,7 +68,8 @@ harm here. Each prints a line: what the other system did, the verdict, and what 
 	return c
 }
 
-// prepare makes the directory and the programs, outside of the sandbox.
+// prepare creates the directory, builds the members' programs in it, and returns the path of this program.
+// It runs outside of the sandbox.
 func (f *scenarioFlags) prepare(ctx context.Context) (_ string, err error) {
 	if f.out, err = makeDirectory(f.out, "scenarios"); err != nil {
 		return "", err
@@ -81,7 +83,7 @@ func (f *scenarioFlags) prepare(ctx context.Context) (_ string, err error) {
 	return os.Executable()
 }
 
-// play plays scenarios one after the other, in the sandbox.
+// play plays the scenarios one after the other. It runs inside the sandbox.
 func (f *scenarioFlags) play(ctx context.Context, chosen []scenario.Scenario, out io.Writer) error {
 	dir := os.Getenv(directory)
 	if err := checkMachine(ctx); err != nil {
@@ -127,7 +129,7 @@ func (f *scenarioFlags) play(ctx context.Context, chosen []scenario.Scenario, ou
 	return nil
 }
 
-// tell prints what came out of a scenario: a line, and below it what is wrong.
+// tell prints the result of a scenario, then one failure per line.
 func tell(out io.Writer, r scenario.Result) {
 	_, _ = fmt.Fprintf(out, "%-20s %-8s %s. Here: %s (%v)\n", r.Scenario.Name, strings.ToUpper(string(r.Outcome)), r.Scenario.Other, r.Seen, r.Took.Round(time.Second))
 	for _, failure := range r.Failures {
@@ -135,7 +137,7 @@ func tell(out io.Writer, r scenario.Result) {
 	}
 }
 
-// scenarioExit is the exit code of scenarios together: a failure goes before what shows nothing.
+// scenarioExit returns the exit code of all results together. A failure takes precedence over an invalid scenario.
 func scenarioExit(results []scenario.Result) int {
 	code := exitPass
 	for _, r := range results {

@@ -24,7 +24,7 @@ func TestScenarioExit(t *testing.T) {
 			results = append(results, scenario.Result{Outcome: o})
 		}
 		if got := scenarioExit(results); got != c.want {
-			t.Errorf("%v: exit code %d, expected %d", c.outcomes, got, c.want)
+			t.Errorf("scenarioExit(%v) = %d, want %d", c.outcomes, got, c.want)
 		}
 	}
 }
@@ -32,12 +32,12 @@ func TestScenarioExit(t *testing.T) {
 func TestTell(t *testing.T) {
 	var out strings.Builder
 	tell(&out, scenario.Result{
-		Scenario: scenario.Scenario{Name: "a-1", Other: "A: gave IDs twice"}, Outcome: check.Fail, Seen: "it did so", Failures: []string{"uniqueness: 7"},
-		Took: 1200 * time.Millisecond,
+		Scenario: scenario.Scenario{Name: "a-1", Other: "A: issued IDs twice"},
+		Outcome:  check.Fail, Seen: "two equal IDs", Failures: []string{"uniqueness: 7"}, Took: 1200 * time.Millisecond,
 	})
-	want := "a-1                  FAIL     A: gave IDs twice. Here: it did so (1s)\n    uniqueness: 7\n"
+	want := "a-1                  FAIL     A: issued IDs twice. Here: two equal IDs (1s)\n    uniqueness: 7\n"
 	if out.String() != want {
-		t.Errorf("told %q, expected %q", out.String(), want)
+		t.Errorf("tell() printed %q, want %q", out.String(), want)
 	}
 }
 
@@ -51,7 +51,7 @@ func TestScenarioList(t *testing.T) {
 	}
 	for _, name := range scenario.Names() {
 		if !strings.Contains(out.String(), name) {
-			t.Errorf("the list lacks %s:\n%s", name, &out)
+			t.Errorf("scenario list lacks %s:\n%s", name, &out)
 		}
 	}
 }

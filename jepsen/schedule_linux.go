@@ -10,7 +10,7 @@ func scheduleCommand() *cobra.Command {
 	var f runFlags
 	c := &cobra.Command{
 		Use:     "schedule FILE",
-		Short:   "Write the schedule of a run to a file, and make no run",
+		Short:   "Write the schedule of a run to a file, without a run",
 		Example: "  go run ./jepsen schedule --seed 7 --nemesis network /tmp/seven.jsonl",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -15,8 +15,8 @@ import (
 	"github.com/snowraft/snowraft/jepsen/schedule"
 )
 
-// shrink makes runs with fewer and fewer of the faults of a run that failed, and leaves the
-// smallest schedule that still does in the run's directory.
+// shrink repeats a failed run with fewer and fewer of its faults. It writes the smallest schedule that still fails to
+// smallest.jsonl in the run's directory.
 func (f *runFlags) shrink(ctx context.Context, out io.Writer) error {
 	p, err := schedule.Read(scheduleFile(f.out))
 	if err != nil {
@@ -30,7 +30,7 @@ func (f *runFlags) shrink(ctx context.Context, out io.Writer) error {
 	smallest, err := schedule.Shrink(p, func(p schedule.Plan) (bool, error) {
 		tries++
 		dir := filepath.Join(f.out, fmt.Sprintf("shrink-%d", tries))
-		_, _ = fmt.Fprintf(out, "shrink %d: %d faults ... ", tries, len(p.Events)) // nothing depends on it
+		_, _ = fmt.Fprintf(out, "shrink %d: %d faults ... ", tries, len(p.Events))
 		failed, err := f.fails(ctx, self, dir, p)
 		_, _ = fmt.Fprintln(out, map[bool]string{true: "FAIL", false: "no failure"}[failed])
 		return failed, err
@@ -39,11 +39,11 @@ func (f *runFlags) shrink(ctx context.Context, out io.Writer) error {
 	if err := errors.Join(err, schedule.Write(file, smallest)); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, "the smallest schedule that fails has %d of %d faults: %s\n", len(smallest.Events), len(p.Events), file)
+	_, err = fmt.Fprintf(out, "smallest failing schedule: %d of %d faults, in %s\n", len(smallest.Events), len(p.Events), file)
 	return err
 }
 
-// fails makes a run of a plan, by this program in another process, and reports whether it failed.
+// fails runs a plan in another process of this program, and reports whether the run failed.
 func (f *runFlags) fails(ctx context.Context, self, dir string, p schedule.Plan) (bool, error) {
 	if err := schedule.Write(dir+".jsonl", p); err != nil {
 		return false, err
@@ -60,6 +60,6 @@ func (f *runFlags) fails(ctx context.Context, self, dir string, p schedule.Plan)
 	case ok && exit.ExitCode() == exitFail:
 		return true, nil
 	default:
-		return false, fmt.Errorf("the run, which is in %s: %w: %s", dir, err, said)
+		return false, fmt.Errorf("run %s: %w: %s", dir, err, said)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/siege"
 )
 
-// siegeFlags are the flags of the measurement.
+// siegeFlags holds the flags of "jepsen siege".
 type siegeFlags struct {
 	duration        time.Duration
 	secured, shared bool
@@ -30,10 +30,10 @@ func siegeCommand() *cobra.Command {
 	var f siegeFlags
 	c := &cobra.Command{
 		Use:   "siege",
-		Short: "Measure what hostile traffic costs clients",
-		Long: fmt.Sprintf(`Lets clients of all protocols call a cluster of three at full rate, with and without hostile
-traffic in turns of %v. It fails if a call failed, or if a protocol keeps less than --least
-percent of its rate.`, siege.Phase),
+		Short: "Measure the cost of hostile traffic for clients",
+		Long: fmt.Sprintf(`Measure the rates of clients of all protocols that call a cluster of three members at full
+rate, with and without hostile traffic in turns of %v. The siege fails if a call fails, or if
+a protocol keeps less than --least percent of its rate.`, siege.Phase),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			inside := sandbox.Inside()
@@ -44,12 +44,13 @@ percent of its rate.`, siege.Phase),
 			return err
 		},
 	}
-	c.Flags().DurationVar(&f.duration, "duration", 10*time.Minute, "how long to measure")
+	c.Flags().DurationVar(&f.duration, "duration", 10*time.Minute, "duration of the measurement")
 	c.Flags().BoolVar(&f.secured, "secure", false, "give members a secret, and clients a token")
-	c.Flags().Float64Var(&f.least, "least", siege.LeastShare, "the `PERCENT` of its rate that each protocol has to keep; a short measurement is not that precise")
-	c.Flags().StringSliceVar(&f.only, "only", nil, "the kinds of `ACTS` that strangers make, to find out what each costs (default all)")
+	c.Flags().Float64Var(&f.least, "least", siege.LeastShare,
+		"`PERCENT` of its rate that each protocol must keep; short measurements are less precise")
+	c.Flags().StringSliceVar(&f.only, "only", nil, "`ACTS` that strangers make, to measure the cost of each (default all)")
 	c.Flags().BoolVar(&f.shared, "shared-address", false, "give strangers the address of the clients")
-	c.Flags().StringVar(&f.out, "out", "", "the `DIR` that the run goes to, which must not exist (default the first free one of jepsen-runs/siege, siege.1, ...)")
+	c.Flags().StringVar(&f.out, "out", "", "new `DIR` for the run (default: first free name of jepsen-runs/siege, siege.1, ...)")
 	return c
 }
 
@@ -66,7 +67,7 @@ func (f *siegeFlags) prepare(ctx context.Context) (_ string, err error) {
 	return os.Executable()
 }
 
-// measure makes the run, in the sandbox.
+// measure makes the run and prints its report. It runs inside the sandbox.
 func (f *siegeFlags) measure(ctx context.Context, out io.Writer) error {
 	dir := os.Getenv(directory)
 	if err := checkMachine(ctx); err != nil {
@@ -79,7 +80,8 @@ func (f *siegeFlags) measure(ctx context.Context, out io.Writer) error {
 	defer release()
 	s := siege.Siege{Rounds: max(1, int(f.duration/(2*siege.Phase))), Shared: f.shared, Only: f.only}
 	err = run.Do(ctx, run.Options{
-		Dir: dir, Programs: programs(dir), Plan: schedule.Plan{Header: schedule.Header{Members: 3, Secured: f.secured, Duration: schedule.Duration(f.duration)}},
+		Dir: dir, Programs: programs(dir),
+		Plan:   schedule.Plan{Header: schedule.Header{Members: 3, Secured: f.secured, Duration: schedule.Duration(f.duration)}},
 		Script: &run.Script{Play: s.Play}, Progress: io.Discard,
 	})
 	if err != nil {
@@ -90,7 +92,7 @@ func (f *siegeFlags) measure(ctx context.Context, out io.Writer) error {
 	return verdict(out, report)
 }
 
-// verdict prints a report and what it means.
+// verdict prints a report and PASS, FAIL or INVALID. The error is the exit status of a siege that did not pass.
 func verdict(out io.Writer, r siege.Report) error {
 	if err := r.Print(out); err != nil {
 		return err
@@ -100,7 +102,7 @@ func verdict(out io.Writer, r siege.Report) error {
 		_, _ = fmt.Fprintln(out, "FAIL")
 		return exitStatus(exitFail)
 	case len(missing) > 0:
-		_, _ = fmt.Fprintln(out, "INVALID: there was no", strings.Join(missing, ", "))
+		_, _ = fmt.Fprintln(out, "INVALID: missing acts or calls:", strings.Join(missing, ", "))
 		return exitStatus(exitInvalid)
 	}
 	_, _ = fmt.Fprintln(out, "PASS")
