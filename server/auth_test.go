@@ -158,6 +158,11 @@ func TestSecuredClusterJudgesCalls(t *testing.T) {
 		_, err = n.sequences.NextNumbers(as(ctx, orders), next)
 		wantReason(t, "NextNumbers with the scope", err, "")
 
+		caller, err := n.server.As(ctx, issue)
+		wantReason(t, "verification of a token", err, "")
+		_, err = n.server.Create(caller, "unknown")
+		wantReason(t, "INCR of an unknown key with redis_create off, without the right to read the configuration", err, "")
+
 		admin := snowraftv1.NewClusterServiceClient(s.admin(n))
 		_, err = admin.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{WaitThresholdMs: new(int64(900))}})
 		wantReason(t, "UpdateConfig by the holder of the secret", err, "")

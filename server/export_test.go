@@ -1,8 +1,18 @@
 package server
 
-import "context"
+import (
+	"context"
+
+	"github.com/snowraft/snowraft/trust"
+)
 
 // Create creates a sequence like an INCR at this member.
 func (s *Server) Create(ctx context.Context, sequence string) (created bool, err error) {
 	return s.api.Create(ctx, sequence)
+}
+
+// As returns the context of a caller with a token.
+func (s *Server) As(ctx context.Context, token string) (context.Context, error) {
+	p, err := s.api.Verify(ctx, token)
+	return trust.WithPrincipal(ctx, p), err
 }

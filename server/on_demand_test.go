@@ -103,6 +103,32 @@ func TestIncrementObeysTheLog(t *testing.T) {
 	}
 }
 
+// A member that has not applied a change of the configuration yet creates the sequences that the change permits.
+func TestIncrementCreatesOnceItIsPermitted(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3)
+	leads := leader(t, nodes)
+	behind := except(nodes, leads)[0]
+	if created, err := behind.server.Create(t.Context(), "k"); err != nil || created {
+		t.Fatalf("with redis_create off: Create() = %v, %v", created, err)
+	}
+	release := stall(t, behind)
+	configure(t, leads, snowraftv1.AutoCreate_AUTO_CREATE_STRICT)
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		if created, err := behind.server.Create(t.Context(), "k"); err != nil || !created {
+			t.Errorf("Create() = %v, %v, want true", created, err)
+		}
+	}()
+	until(t, "the leader has the sequence", func() bool {
+		_, ok := leads.server.Member().State().Sequence("k")
+		return ok
+	})
+	release()
+	<-answered
+}
+
 // stall stops changes of a member's replica until release is called.
 func stall(t *testing.T, n *node) (release func()) {
 	t.Helper()

@@ -8,6 +8,7 @@ import (
 	"github.com/snowraft/snowraft/internal/member"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // Exists reports whether a sequence exists, for protocols whose keys are sequences.
@@ -29,10 +30,10 @@ func OnDemand(sequence string) *snowraftv1.CreateSequenceRequest {
 
 // Create creates a sequence on demand, and returns after this member has applied the command. The result is false if the
 // configuration does not let INCR create sequences. The log decides that, because this member's replica may be behind. If the
-// setting is off in the replica, Create returns false without a request to the leader.
+// setting is off, Create proposes nothing, so that unknown keys do not fill the log.
 func (s *Services) Create(ctx context.Context, sequence string) (created bool, err error) {
-	if s.Member.State().ConfigValue().GetRedisCreate() == commandv1.AutoCreate_AUTO_CREATE_OFF {
-		return false, nil
+	if off, err := s.creationOff(ctx); off || err != nil {
+		return false, err
 	}
 	req := OnDemand(sequence)
 	reply, err := s.atLeader(ctx, snowraftv1.SequenceService_CreateSequence_FullMethodName, req, func(ctx context.Context, _ any) (any, error) {
@@ -47,4 +48,16 @@ func (s *Services) Create(ctx context.Context, sequence string) (created bool, e
 	// The generation is the log index of the command. This member may not have applied it yet.
 	err = s.Member.State().AwaitApplied(ctx, reply.(*snowraftv1.CreateSequenceResponse).GetSequence().GetGeneration())
 	return err == nil, err
+}
+
+// creationOff reports whether the configuration does not let INCR create sequences. A replica with the setting off may be
+// behind, so creationOff requests the leader's configuration then. That request is the member's own: callers of INCR need no
+// right to read the configuration.
+func (s *Services) creationOff(ctx context.Context) (bool, error) {
+	off := func(create commandv1.AutoCreate) bool { return create == commandv1.AutoCreate_AUTO_CREATE_OFF }
+	if !off(s.Member.State().ConfigValue().GetRedisCreate()) {
+		return false, nil
+	}
+	config, err := s.ConfigAtLeader(trust.WithPrincipal(ctx, nil))
+	return off(commandv1.AutoCreate(config.GetRedisCreate())), err
 }
