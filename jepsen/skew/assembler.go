@@ -8,10 +8,10 @@ import (
 	"math"
 )
 
-// assembler puts machine code together. Jumps and calls name their destinations, which
-// may come later; link fills them in.
+// assembler builds machine code. Jumps and calls name their destinations, which may
+// be defined later; link fills in the distances.
 type assembler struct {
-	base   uint64 // where code[0] will be
+	base   uint64 // address of code[0]
 	code   []byte
 	labels map[string]uint64 // addresses
 	refs   []reference
@@ -21,30 +21,30 @@ type assembler struct {
 type reference struct {
 	label string
 	at    int // index into the code
-	size  int // 1 or 4 bytes; the distance is counted from their end
+	size  int // 1 or 4 bytes; the distance counts from the end of these bytes
 }
 
 func newAssembler(base uint64) *assembler {
 	return &assembler{base: base, labels: make(map[string]uint64)}
 }
 
-// op emits the bytes of an instruction, or of its part before the operand.
+// op emits the bytes of an instruction, or of an instruction without its operand.
 func (a *assembler) op(b ...byte) { a.code = append(a.code, b...) }
 
 // imm32 emits a constant of 4 bytes.
 func (a *assembler) imm32(v uint32) { a.code = binary.LittleEndian.AppendUint32(a.code, v) }
 
-// label names the place that comes next.
+// label names the address of the next instruction.
 func (a *assembler) label(name string) { a.labels[name] = a.base + uint64(len(a.code)) }
 
-// alignTo fills with int3, on which a process dies, to a multiple of n.
+// alignTo pads the code with int3, which kills a process that executes it, to a multiple of n bytes.
 func (a *assembler) alignTo(n int) {
 	for len(a.code)%n != 0 {
 		a.op(0xcc)
 	}
 }
 
-// rel8 and rel32 emit the distance from what follows them to a label.
+// rel8 and rel32 emit the distance from the next instruction to a label.
 func (a *assembler) rel8(label string)  { a.rel(label, 1) }
 func (a *assembler) rel32(label string) { a.rel(label, 4) }
 
@@ -59,7 +59,7 @@ func (a *assembler) link() ([]byte, error) {
 	for _, r := range a.refs {
 		to, ok := a.labels[r.label]
 		if !ok {
-			return nil, fmt.Errorf("the machine code names %s, which is not there", r.label)
+			return nil, fmt.Errorf("machine code: label %s is not defined", r.label)
 		}
 		distance := int64(to - (a.base + uint64(r.at+r.size)))
 		switch {
@@ -68,7 +68,7 @@ func (a *assembler) link() ([]byte, error) {
 		case r.size == 4 && distance >= math.MinInt32 && distance <= math.MaxInt32:
 			binary.LittleEndian.PutUint32(a.code[r.at:], uint32(distance))
 		default:
-			return nil, fmt.Errorf("the machine code's jump to %s is too far, %d bytes", r.label, distance)
+			return nil, fmt.Errorf("machine code: label %s is too far away, %d bytes", r.label, distance)
 		}
 	}
 	return a.code, nil

@@ -12,20 +12,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Check says in one line what keeps processes from having clocks of their own here; nil if
-// they can. It tries, with the programs date and cat.
+// Check returns nil if this machine can give a process its own clock, otherwise an
+// error in one line. It makes a trial with the programs date and cat.
 func Check() error {
 	const ahead = 1000 * time.Hour
 	if err := checkStart(ahead); err != nil {
-		return fmt.Errorf("a process cannot have a clock of its own here: %w", err)
+		return fmt.Errorf("start a process with its own clock: %w", err)
 	}
 	if err := checkSet(ahead); err != nil {
-		return fmt.Errorf("the clock of a process cannot be set here: %w", err)
+		return fmt.Errorf("set the clock of a process: %w", err)
 	}
 	return nil
 }
 
-// checkStart starts a program that prints its clock.
+// checkStart starts a program that prints its clock, and compares the printed time.
 func checkStart(ahead time.Duration) error {
 	var printed strings.Builder
 	cmd := exec.Command("date", "+%s")
@@ -47,12 +47,12 @@ func checkStart(ahead time.Duration) error {
 		return err
 	}
 	if off := time.Duration(sec-now.Sec) * time.Second; (off - ahead).Abs() > time.Hour {
-		return fmt.Errorf("date was started with a clock that is %v ahead, and found it %v ahead: it does not ask the vDSO", ahead, off)
+		return fmt.Errorf("date with a clock %v ahead reads a clock %v ahead: the program date does not use the vDSO", ahead, off)
 	}
 	return nil
 }
 
-// checkSet sets the clock of a program that runs until its input ends.
+// checkSet sets the clock of cat, which runs until its input is closed.
 func checkSet(ahead time.Duration) error {
 	cmd := exec.Command("cat")
 	input, err := cmd.StdinPipe()
@@ -65,7 +65,7 @@ func checkSet(ahead time.Duration) error {
 	}
 	defer func() { _ = c.Close() }()
 	err = c.Set(ahead)
-	_ = input.Close() // cat's end is waited for anyway
+	_ = input.Close() // makes cat exit
 	if waited := cmd.Wait(); err == nil && waited != nil {
 		err = fmt.Errorf("cat: %w", waited)
 	}

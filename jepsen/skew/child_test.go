@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// children are what the test's own program does as its child.
+// children maps roles to the main functions of the test program as a child.
 var children = map[string]func() error{
 	"read": childReads, "strobe": childStrobes, "cost": childCost,
 	"first": func() error {
@@ -26,8 +26,8 @@ var children = map[string]func() error{
 	},
 }
 
-// reading is the wall clock as a program reads it, between two readings of the machine's by
-// the system call, which nobody bends. All in nanoseconds.
+// reading is a reading of the process's wall clock, between two readings of the machine's
+// clock by the system call, which package skew does not change. All are in nanoseconds.
 type reading struct{ before, wall, after int64 }
 
 // atInit is read before the program's main function.
@@ -39,7 +39,7 @@ func readWall() reading {
 	return reading{before, wall, trueClock(unix.CLOCK_REALTIME)}
 }
 
-// off reports whether the reading is one of a clock that is off by so much.
+// off reports whether the reading fits a clock with the offset.
 func (r reading) off(offset time.Duration) bool {
 	return r.wall >= r.before+int64(offset) && r.wall <= r.after+int64(offset)
 }
@@ -52,8 +52,8 @@ func trueClock(clock int32) int64 {
 	return now.Nano()
 }
 
-// childReads answers each line with a reading, gettimeofday's between two, and the time since the last answer
-// by Go's clock with the least and the most that it truly was.
+// childReads answers each line of its input with three readings: of time.Now, of gettimeofday, and the time since
+// the last answer by Go's clock, between the least and the greatest possible value by the machine's clock.
 func childReads() error {
 	lines := bufio.NewScanner(os.Stdin)
 	monoBefore, last, monoAfter := trueClock(unix.CLOCK_MONOTONIC), time.Now(), trueClock(unix.CLOCK_MONOTONIC)
@@ -72,12 +72,12 @@ func childReads() error {
 	return lines.Err()
 }
 
-// strobed are the offsets between which a clock is strobed: no byte of the one, nor of their
-// seconds or nanoseconds, is the other's.
+// strobed holds the two offsets of a strobed clock. They, their seconds and their
+// nanoseconds differ in every byte.
 var strobed = [2]time.Duration{0x0101_0101_0101_0101, -0x0203_0203_0203_0203}
 
-// childStrobes reads the clock until its input ends, then prints how often it was off by either of
-// strobed and how often by anything else, and how often it changed.
+// childStrobes reads the clock until its input ends. Then it prints the number of readings with each offset of
+// strobed, the number with any other offset, and the number of changes.
 func childStrobes() error {
 	end := make(chan error)
 	go func() {
@@ -96,7 +96,7 @@ func childStrobes() error {
 				seen[1]++
 			default:
 				torn++
-				fmt.Fprintf(os.Stderr, "off by %d to %d ns\n", r.wall-r.after, r.wall-r.before)
+				fmt.Fprintf(os.Stderr, "torn reading: clock is off by %d to %d ns\n", r.wall-r.after, r.wall-r.before)
 			}
 			which := 0
 			if r.wall < r.before {
@@ -116,7 +116,7 @@ func childStrobes() error {
 	}
 }
 
-// childCost prints how many nanoseconds a reading of the clock takes, of the fastest of some rounds.
+// childCost prints the nanoseconds per reading of the clock in the fastest of 2000 rounds.
 func childCost() error {
 	const readings = 1 << 12
 	best, last := int64(1<<62), time.Time{}
@@ -132,7 +132,7 @@ func childCost() error {
 	return nil
 }
 
-// child is the test's own program as a child that talks over pipes.
+// child is the test program as a child that communicates over pipes.
 type child struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -141,7 +141,7 @@ type child struct {
 	ask    *os.File
 }
 
-// command is not yet started; what it does is one of children.
+// command returns a command that runs the test program in a role of children.
 func command(t *testing.T, does string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
 	cmd.Env = append(os.Environ(), stage+"="+does)
@@ -180,7 +180,7 @@ func startCommand(t *testing.T, cmd *exec.Cmd, offset time.Duration) *child {
 	return c
 }
 
-// line is what the child says next.
+// line reads the child's next line into values.
 func (c *child) line(values ...any) {
 	c.t.Helper()
 	line, err := c.answer.ReadString('\n')
@@ -188,11 +188,11 @@ func (c *child) line(values ...any) {
 		_, err = fmt.Sscan(strings.TrimSpace(line), values...)
 	}
 	if err != nil {
-		c.t.Fatalf("the child said %q: %v", line, err)
+		c.t.Fatalf("line %q of the child: %v", line, err)
 	}
 }
 
-// expect asks the child for its clocks, which must be off by offset.
+// expect fails the test unless the child's wall clocks have the offset and its monotonic clock has none.
 func (c *child) expect(offset time.Duration) {
 	c.t.Helper()
 	if _, err := c.ask.WriteString("\n"); err != nil {
@@ -201,13 +201,13 @@ func (c *child) expect(offset time.Duration) {
 	var wall, ofDay, mono reading
 	c.line(&wall.before, &wall.wall, &wall.after, &ofDay.before, &ofDay.wall, &ofDay.after, &mono.before, &mono.wall, &mono.after)
 	if !wall.off(offset) {
-		c.t.Fatalf("time.Now is off by %d to %d ns, and not by %d", wall.wall-wall.after, wall.wall-wall.before, offset)
+		c.t.Fatalf("time.Now is off by %d to %d ns, want %d", wall.wall-wall.after, wall.wall-wall.before, offset)
 	}
-	ofDay.before -= 999 // it is cut to microseconds
+	ofDay.before -= 999 // gettimeofday truncates to microseconds
 	if !ofDay.off(offset) || ofDay.wall%1000 != 0 {
-		c.t.Fatalf("gettimeofday is off by %d to %d ns, and not by %d", ofDay.wall-ofDay.after, ofDay.wall-ofDay.before, offset)
+		c.t.Fatalf("gettimeofday is off by %d to %d ns, want %d", ofDay.wall-ofDay.after, ofDay.wall-ofDay.before, offset)
 	}
 	if !mono.off(0) {
-		c.t.Fatalf("between two readings were %d ns, by their clock, truly %d to %d", mono.wall, mono.before, mono.after)
+		c.t.Fatalf("monotonic time between two readings is %d ns, want %d to %d", mono.wall, mono.before, mono.after)
 	}
 }

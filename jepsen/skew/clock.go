@@ -12,29 +12,29 @@ import (
 	"time"
 )
 
-// maxOffset is how far a clock may be off, either way: 100 years.
+// maxOffset is the greatest offset of a clock in either direction: 100 years.
 const maxOffset = 100 * 8766 * time.Hour
 
 // Clock is the wall clock of one process. Its methods may be called from any goroutine.
 type Clock struct {
 	mu     sync.Mutex
-	memory *os.File // of the process, as it was when it started: no other process ever
-	cells  int64    // their address
-	turn   byte     // the generation
+	memory *os.File // memory of the process while it runs its first program; never that of another process
+	cells  int64    // address of the cells
+	turn   byte     // last written generation
 	offset time.Duration
 }
 
-// checkOffset refuses an offset that a clock cannot have.
+// checkOffset returns an error for an offset beyond maxOffset.
 func checkOffset(offset time.Duration) error {
 	if offset < -maxOffset || offset > maxOffset {
-		return fmt.Errorf("a clock cannot be off by %v: at most by %v, either way", offset, maxOffset)
+		return fmt.Errorf("clock offset %v: expected a duration from %v to %v", offset, -maxOffset, maxOffset)
 	}
 	return nil
 }
 
-// Set makes the clock be off by offset from the machine's: the next reading, in whatever
-// thread, already is. Positive is ahead, 100 years are the most. It fails if the process has
-// ended or has executed another program; then nothing has changed.
+// Set sets the offset of the clock from the machine's clock, at most 100 years. A
+// positive offset is ahead. The next reading in any thread has the offset. If the
+// process has exited or has executed another program, Set fails and changes nothing.
 func (c *Clock) Set(offset time.Duration) error {
 	if err := checkOffset(offset); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (c *Clock) Set(offset time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	turn := c.turn + 1
-	// Two writes, for what the cells say of them.
+	// Two writes, so that no reading is torn: see the cells.
 	if err := c.write(slot(offset), int64(turn&1)*slotSize); err != nil {
 		return err
 	}
@@ -53,27 +53,28 @@ func (c *Clock) Set(offset time.Duration) error {
 	return nil
 }
 
-// write writes into the cells.
+// write writes bytes at an offset from the cells.
 func (c *Clock) write(b []byte, at int64) error {
 	_, err := c.memory.WriteAt(b, c.cells+at)
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, io.ErrUnexpectedEOF): // nobody has this memory anymore
-		return fmt.Errorf("the clock cannot be set, its process has ended: %w", os.ErrProcessDone)
+	case errors.Is(err, io.ErrUnexpectedEOF): // no process has this memory
+		return fmt.Errorf("set clock: process has exited or executed another program: %w", os.ErrProcessDone)
 	case errors.Is(err, syscall.EIO):
-		return fmt.Errorf("the clock cannot be set, the kernel does not let its memory be written (see the kernel's parameter proc_mem.force_override): %w", err)
+		return fmt.Errorf("set clock: kernel rejects the write to the process's memory; "+
+			"see the kernel parameter proc_mem.force_override: %w", err)
 	default:
-		return fmt.Errorf("the clock cannot be set: %w", err)
+		return fmt.Errorf("set clock: %w", err)
 	}
 }
 
-// Offset is by how much the clock is off. After its process has ended, it is what it was last.
+// Offset returns the offset of the clock; after the process has exited, the last one.
 func (c *Clock) Offset() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.offset
 }
 
-// Close lets go of the process's memory. The clock stays as it is set.
+// Close closes the process's memory. The clock keeps its offset.
 func (c *Clock) Close() error { return c.memory.Close() }

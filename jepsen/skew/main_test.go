@@ -14,9 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stage is the environment variable that tells this program what it is: the tests
-// outside, the tests within namespaces of their own, or a child of the tests, by what
-// it does.
+// stage is the environment variable with the role of this process: empty outside of the
+// namespaces of the tests, "inside" in them, or a key of children.
 const stage = "SKEW_TEST_STAGE"
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -40,9 +39,9 @@ func run(m *testing.M) int {
 	}
 }
 
-// isolate runs the tests in namespaces of their own, whose end is the end of all in them.
+// isolate runs the tests in new namespaces. The kernel kills all processes in them when the tests exit.
 func isolate() int {
-	runtime.LockOSThread() // its end would be the tests' end
+	runtime.LockOSThread() // Pdeathsig kills the tests when the thread that forked exits
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Env = append(os.Environ(), stage+"=inside")
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
@@ -55,7 +54,7 @@ func isolate() int {
 		return max(1, ended.ExitCode())
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "namespaces of their own for the tests, which need root:", err)
+		fmt.Fprintln(os.Stderr, "run the tests in new namespaces (needs root):", err)
 		return 1
 	}
 	return 0
@@ -64,10 +63,10 @@ func isolate() int {
 // furnish mounts the /proc of the namespace and brings its loopback interface up.
 func furnish() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("making mounts private: %w", err)
+		return fmt.Errorf("make mounts private: %w", err)
 	}
 	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
-		return fmt.Errorf("mounting /proc: %w", err)
+		return fmt.Errorf("mount /proc: %w", err)
 	}
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

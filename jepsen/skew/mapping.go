@@ -17,9 +17,9 @@ import (
 // atSysinfoEhdr is the type of the auxiliary vector's entry with the vDSO's address.
 const atSysinfoEhdr = 33
 
-var errNoVDSO = errors.New("it has no vDSO (32-bit program, or the kernel's parameter vdso=0?)")
+var errNoVDSO = errors.New("process has no vDSO (possible causes: a 32-bit program, the kernel parameter vdso=0)")
 
-// mapped is where a process's vDSO is, and how many bytes it has. Both fit into 63 bits.
+// mapped returns the address and the size in bytes of a process's vDSO. Both fit into 63 bits.
 func mapped(pid int) (base, size uint64, err error) {
 	auxv, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
 	if err != nil {
@@ -36,8 +36,8 @@ func mapped(pid int) (base, size uint64, err error) {
 	return base, size, err
 }
 
-// vdsoAddress finds the vDSO's address in an auxiliary vector: pairs of a type and a
-// value, 8 bytes each.
+// vdsoAddress returns the vDSO's address from an auxiliary vector: pairs of a type and
+// a value, 8 bytes each.
 func vdsoAddress(auxv []byte) (uint64, error) {
 	for ; len(auxv) >= 16; auxv = auxv[16:] {
 		base := binary.LittleEndian.Uint64(auxv[8:])
@@ -48,8 +48,8 @@ func vdsoAddress(auxv []byte) (uint64, error) {
 	return 0, errNoVDSO
 }
 
-// mappingSize finds the mapping that begins at base in what /proc says of mappings:
-// "from-until permissions ...", the addresses in hexadecimal.
+// mappingSize returns the size of the mapping that begins at base, from the content of
+// /proc/PID/maps. Its lines are "from-until permissions ...", with hexadecimal addresses.
 func mappingSize(maps []byte, base uint64) (uint64, error) {
 	lines := bufio.NewScanner(bytes.NewReader(maps))
 	for lines.Scan() {
@@ -60,7 +60,7 @@ func mappingSize(maps []byte, base uint64) (uint64, error) {
 		}
 		end, err := strconv.ParseUint(until, 16, 64)
 		if err != nil || end <= base || end-base > maxImage {
-			return 0, fmt.Errorf("the mapping of the vDSO has no sensible end: %q", lines.Text())
+			return 0, fmt.Errorf("mapping of the vDSO %q: implausible end", lines.Text())
 		}
 		return end - base, nil
 	}

@@ -18,10 +18,10 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// patience is the time that a condition may take.
+// patience bounds the wait for a condition.
 const patience = 30 * time.Second
 
-// member is the real program, with a clock of its own.
+// member is the real program with its own clock.
 type member struct {
 	t       *testing.T
 	clock   *Clock
@@ -29,7 +29,7 @@ type member struct {
 	cluster snowraftv1.ClusterServiceClient
 }
 
-// startMember builds and starts a cluster of one, at the usual ports: the network is the tests' own.
+// startMember builds the program and starts a cluster of one member at the default ports: the tests have their own network.
 func startMember(t *testing.T, offset time.Duration) *member {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "snowraft")
@@ -61,7 +61,7 @@ func startMember(t *testing.T, offset time.Duration) *member {
 	return &member{t: t, clock: clock, ids: snowraftv1.NewIdServiceClient(conn), cluster: snowraftv1.NewClusterServiceClient(conn)}
 }
 
-// set sets the clock and then looks at it through the member's eyes.
+// set sets the clock and checks it by the member's status.
 func (m *member) set(offset time.Duration) {
 	m.t.Helper()
 	if err := m.clock.Set(offset); err != nil {
@@ -85,7 +85,7 @@ func (m *member) expectOff(offset time.Duration) {
 	}
 }
 
-// generate returns why the member issues no ID; "" if it does.
+// generate requests an ID and returns the reason of a failure, "" after success.
 func (m *member) generate() string {
 	ctx, cancel := context.WithTimeout(m.t.Context(), patience)
 	defer cancel()
@@ -101,7 +101,7 @@ func (m *member) generate() string {
 	return ""
 }
 
-// until waits until IDs are issued, or refused for this reason.
+// until waits until requests for IDs fail with reason, or succeed if reason is "".
 func (m *member) until(reason string) {
 	m.t.Helper()
 	ctx, cancel := context.WithTimeout(m.t.Context(), patience)
@@ -116,7 +116,7 @@ func (m *member) until(reason string) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			m.t.Fatalf("after %v still %q, want %q", patience, got, reason)
+			m.t.Fatalf("reason after %v is %q, want %q", patience, got, reason)
 		}
 	}
 }
@@ -126,20 +126,20 @@ func TestMemberHasTheClock(t *testing.T) {
 	m := startMember(t, ahead)
 	m.expectOff(ahead)
 	m.until("")
-	// Refusals begin with the next call, as the member reads its clock for each ID.
+	// The next call is rejected, because the member reads its clock for each ID.
 	m.set(ahead - 5*time.Second)
 	if got := m.generate(); got != "CLOCK_BEHIND" {
-		t.Errorf("5 s behind itself: %q", got)
+		t.Errorf("reason with the clock set back by 5 s is %q, want CLOCK_BEHIND", got)
 	}
 	m.set(ahead)
 	m.until("")
 	m.set(ahead + 5*time.Second)
 	if got := m.generate(); got != "CLOCK_SKEW" {
-		t.Errorf("5 s ahead of itself: %q", got)
+		t.Errorf("reason with the clock set forward by 5 s is %q, want CLOCK_SKEW", got)
 	}
 	m.set(-5 * time.Second)
 	if got := m.generate(); got != "CLOCK_BEHIND" {
-		t.Errorf("5 s behind the machine, 10 min behind itself: %q", got)
+		t.Errorf("reason with the clock 5 s behind the machine's, set back by 10 min, is %q, want CLOCK_BEHIND", got)
 	}
 	m.set(ahead)
 	m.until("")

@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-var errPlatform = fmt.Errorf("a clock of its own for a process needs Linux on amd64, this is %s on %s: %w", runtime.GOOS, runtime.GOARCH, errors.ErrUnsupported)
+var errPlatform = fmt.Errorf("platform %s on %s: clocks of processes need Linux on amd64: %w",
+	runtime.GOOS, runtime.GOARCH, errors.ErrUnsupported)
 
-// Clock is not to be had on this platform.
+// Clock is not supported on this platform.
 type Clock struct{}
 
 // Start fails on this platform.
@@ -24,7 +25,7 @@ func Check() error { return errPlatform }
 // Set fails on this platform.
 func (*Clock) Set(time.Duration) error { return errPlatform }
 
-// Offset is 0 on this platform.
+// Offset returns 0 on this platform.
 func (*Clock) Offset() time.Duration { return 0 }
 
 // Close does nothing on this platform.

@@ -26,18 +26,18 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestClockIsOffFromTheStart(t *testing.T) {
+func TestStartSetsOffsetBeforeMain(t *testing.T) {
 	for _, offset := range []time.Duration{0, 1, -1, time.Hour, -time.Hour, maxOffset, -maxOffset} {
 		c := startChild(t, "first", offset)
 		var r reading
 		c.line(&r.before, &r.wall, &r.after)
 		if !r.off(offset) {
-			t.Errorf("before main, the clock is off by %d to %d ns, and not by %d", r.wall-r.after, r.wall-r.before, offset)
+			t.Errorf("clock before main is off by %d to %d ns, want %d", r.wall-r.after, r.wall-r.before, offset)
 		}
 	}
 }
 
-func TestClockIsSet(t *testing.T) {
+func TestSetChangesOnlyTheProcess(t *testing.T) {
 	c := startChild(t, "read", 10*time.Minute)
 	other := startChild(t, "read", 0)
 	c.expect(10 * time.Minute)
@@ -47,7 +47,7 @@ func TestClockIsSet(t *testing.T) {
 	}
 	for range 3000 {
 		bumps = append(bumps, time.Duration(rand.Int64N(int64(2*maxOffset)))-maxOffset)
-		// With this one, the clock's nanoseconds are about to end, or have just begun.
+		// With this offset, the clock is close to a full second.
 		bumps = append(bumps, time.Duration(second-trueClock(0)%second)-time.Duration(rand.IntN(100_000)))
 	}
 	for _, offset := range bumps {
@@ -55,24 +55,24 @@ func TestClockIsSet(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := c.clock.Offset(); got != offset {
-			t.Fatalf("the offset is %d, not %d", got, offset)
+			t.Fatalf("Offset() = %d, want %d", got, offset)
 		}
 		c.expect(offset)
 	}
 	other.expect(0)
 	if r := readWall(); !r.off(0) {
-		t.Errorf("the parent's clock is off by about %d ns", r.wall-r.before)
+		t.Errorf("parent's clock is off by about %d ns, want 0", r.wall-r.before)
 	}
 
 	for _, offset := range []time.Duration{maxOffset + 1, -maxOffset - 1} {
 		if err := c.clock.Set(offset); err == nil {
-			t.Errorf("off by %v", offset)
+			t.Errorf("Set(%v) = nil, want an error", offset)
 		}
 	}
 	c.expect(bumps[len(bumps)-1])
 }
 
-// TestStrobe sets a clock at least 1000 times per second, to offsets of which every byte differs.
+// TestStrobe sets a clock at least 1000 times per second, alternating between two offsets that differ in every byte.
 func TestStrobe(t *testing.T) {
 	c := startChild(t, "strobe", strobed[0])
 	began, sets := time.Now(), 0
@@ -86,11 +86,12 @@ func TestStrobe(t *testing.T) {
 	c.line(&first, &last, &torn, &changes)
 	t.Logf("%d Sets, %d readings, %d changes seen", sets, first+last, changes)
 	if sets < 2000 || first == 0 || last == 0 || changes < 1000 || torn > 0 {
-		t.Errorf("%d Sets, %d readings of the one offset and %d of the other, %d of neither, %d changes", sets, first, last, torn, changes)
+		t.Errorf("%d Sets, %d readings of the first offset, %d of the second, %d of neither, %d changes",
+			sets, first, last, torn, changes)
 	}
 }
 
-func TestManyAtTheSameTime(t *testing.T) {
+func TestStartConcurrently(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
@@ -108,7 +109,7 @@ func TestManyAtTheSameTime(t *testing.T) {
 				if err := errors.Join(cmd.Wait(), c.Close()); err != nil {
 					t.Error(err)
 				} else if _, err := fmt.Sscan(output.String(), &r.before, &r.wall, &r.after); err != nil || !r.off(offset) {
-					t.Errorf("off by %v: %q, %v", offset, output.String(), err)
+					t.Errorf("reading %q, %v; want the offset %v", output.String(), err, offset)
 				}
 			}
 		})
@@ -117,13 +118,13 @@ func TestManyAtTheSameTime(t *testing.T) {
 	expectNoChildren(t)
 }
 
-func TestSetAfterTheEnd(t *testing.T) {
+func TestSetAfterExit(t *testing.T) {
 	c := startChild(t, "read", time.Second)
 	c.expect(time.Second)
 	_ = c.ask.Close()
 	_ = c.cmd.Wait()
 	if err := c.clock.Set(0); !errors.Is(err, os.ErrProcessDone) || c.clock.Offset() != time.Second {
-		t.Errorf("%v; the offset is %v", err, c.clock.Offset())
+		t.Errorf("Set(0) = %v, then Offset() = %v; want ErrProcessDone and 1s", err, c.clock.Offset())
 	}
 }
 
@@ -137,11 +138,11 @@ func TestSetAfterClose(t *testing.T) {
 		t.Error(err)
 	}
 	if err := c.Set(0); !errors.Is(err, os.ErrClosed) {
-		t.Error(err)
+		t.Errorf("Set(0) = %v, want ErrClosed", err)
 	}
 }
 
-// TestSetAfterExec: the program that a process executes has the machine's clock, and nothing reaches it anymore.
+// A program that the process executes has the machine's clock, and Set no longer changes it.
 func TestSetAfterExec(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {
@@ -152,17 +153,17 @@ func TestSetAfterExec(t *testing.T) {
 	c := startCommand(t, cmd, time.Hour)
 	c.expect(0)
 	if err := c.clock.Set(time.Minute); !errors.Is(err, os.ErrProcessDone) {
-		t.Error(err)
+		t.Errorf("Set(1m) after exec = %v, want ErrProcessDone", err)
 	}
 	c.expect(0)
 }
 
-// TestAttributesOfTheProcess: those that were requested hold, and it is in the thread's namespaces.
-func TestAttributesOfTheProcess(t *testing.T) {
+// The process has the requested attributes and the namespaces of the thread.
+func TestStartKeepsAttributes(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // and never unlocks: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked, so the thread exits with the goroutine
 		if err := syscall.Unshare(syscall.CLONE_NEWNET); err != nil {
 			t.Error(err)
 			return
@@ -189,22 +190,22 @@ func TestAttributesOfTheProcess(t *testing.T) {
 			t.Errorf("network namespace and process group %v, want %v", got, want)
 		}
 		if cmd.SysProcAttr != given || given.Ptrace {
-			t.Error("the attributes were changed")
+			t.Error("Start changed the caller's attributes")
 		}
 	}()
 	<-done
 }
 
-func TestFailedStarts(t *testing.T) {
+func TestFailedStartLeavesNoChild(t *testing.T) {
 	if _, err := Start(command(t, "read"), maxOffset+1); err == nil {
-		t.Error("more than 100 years")
+		t.Error("Start() with an offset of more than 100 years = nil error, want an error")
 	}
 	if _, err := Start(exec.Command("/no/such/program"), 0); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("no such program: %v", err)
+		t.Errorf("Start() of a missing program = %v, want ErrNotExist", err)
 	}
 	expectNoChildren(t)
 
-	// A program that is killed at any moment of its start: by its context, and by somebody.
+	// The context kills the program at any moment of its start.
 	failed := 0
 	for i := range 300 {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -232,16 +233,16 @@ func TestFailedStarts(t *testing.T) {
 	expectNoChildren(t)
 }
 
-// expectNoChildren fails if this process has children, in whatever state.
+// expectNoChildren fails the test if this process has a child in any state.
 func expectNoChildren(t *testing.T) {
 	t.Helper()
 	var status syscall.WaitStatus
 	if pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG|syscall.WALL, nil); !errors.Is(err, syscall.ECHILD) {
-		t.Errorf("there is a child, process %d with the status %x: %v", pid, status, err)
+		t.Errorf("wait4() = process %d with status %x, %v; want ECHILD", pid, status, err)
 	}
 }
 
-// TestCost prints what the clock costs; it judges nothing.
+// TestCost prints the duration of a reading with and without a changed clock, and checks nothing.
 func TestCost(t *testing.T) {
 	plain := command(t, "cost")
 	output, err := plain.Output()
@@ -251,5 +252,6 @@ func TestCost(t *testing.T) {
 	c := startChild(t, "cost", time.Hour)
 	var cost float64
 	c.line(&cost)
-	t.Logf("time.Now takes %s ns with the machine's clock, %.1f ns with one of its own", strings.TrimSpace(string(output)), cost)
+	t.Logf("time.Now takes %s ns with the machine's clock, %.1f ns with a process's own clock",
+		strings.TrimSpace(string(output)), cost)
 }

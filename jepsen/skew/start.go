@@ -15,23 +15,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Start starts cmd, as [exec.Cmd.Start] does, with a clock that is off by offset from the
-// machine's from its first instruction on. Positive is ahead, 100 years are the most. The
-// caller waits for cmd, and closes the clock, in any order.
+// Start starts cmd, as [exec.Cmd.Start] does, with a clock that differs from the
+// machine's by offset from the first instruction. A positive offset is ahead; the
+// maximum is 100 years. The caller waits for cmd and closes the clock, in any order.
 //
-// All of it runs on the calling goroutine's thread, so that namespaces that the thread has
-// entered hold for the process; /proc must be that of the thread's PID namespace. If
+// Start runs on the calling goroutine's thread, so the process inherits the namespaces
+// that the thread has entered. /proc must be that of the thread's PID namespace. If
 // cmd's SysProcAttr has a Pdeathsig, the caller must keep the thread as usual. A process
-// that may be sent signals before it runs (as by Ctrl-C) needs a group of its own, Setpgid: one that
-// comes just before the program is executed would stop it, and Start with it, forever.
+// that may receive signals before it runs, such as Ctrl-C, needs its own process group
+// (Setpgid): a signal just before the exec would stop the process, and Start would wait
+// forever.
 //
 // After an error no process is left, and cmd cannot be used again. If this process dies
-// meanwhile, so does the new one.
+// during Start, the kernel kills the new one.
 func Start(cmd *exec.Cmd, offset time.Duration) (*Clock, error) {
 	if err := checkOffset(offset); err != nil {
 		return nil, err
 	}
-	// The kernel obeys only the thread that is the tracer, which is the one that forks.
+	// Only the tracing thread may control the process, and that is the thread that forks.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
@@ -50,21 +51,21 @@ func Start(cmd *exec.Cmd, offset time.Duration) (*Clock, error) {
 	c, err := give(cmd.Process.Pid, offset)
 	if err != nil {
 		end(cmd)
-		return nil, fmt.Errorf("%s was not given a clock of its own: %w", cmd.Path, err)
+		return nil, fmt.Errorf("install the clock of %s: %w", cmd.Path, err)
 	}
 	return c, nil
 }
 
-// end kills a command that is stopped or has ended, and waits for its end.
+// end kills a command, unless it has exited, and waits for its exit.
 func end(cmd *exec.Cmd) {
-	_ = cmd.Process.Kill()    // it may have ended
-	_, _ = cmd.Process.Wait() // it was killed
-	// What copies its input may wait for more of that, for however long.
+	_ = cmd.Process.Kill()    // fails if the process has exited
+	_, _ = cmd.Process.Wait() // reports only the kill
+	// Wait also waits for the goroutine that copies the input, which may never return.
 	go func() { _ = cmd.Wait() }()
 }
 
-// give gives a clock to the new process, which stops after having executed its program,
-// and lets it run.
+// give installs a clock in the new process, which stops after the exec of its program,
+// and lets the process run.
 func give(pid int, offset time.Duration) (*Clock, error) {
 	if err := awaitExec(pid); err != nil {
 		return nil, err
@@ -86,14 +87,14 @@ func give(pid int, offset time.Duration) (*Clock, error) {
 		}
 	}
 	if err != nil {
-		_ = memory.Close() // nothing of it is needed
+		_ = memory.Close() // the earlier error is returned
 		return nil, err
 	}
 	return c, nil
 }
 
 // awaitExec waits until the process has executed its program and has stopped before the
-// first instruction. If it has ended instead, it is gone.
+// first instruction. If the process exits instead, awaitExec reaps it and returns an error.
 func awaitExec(pid int) error {
 	var status unix.WaitStatus
 	for {
@@ -103,19 +104,19 @@ func awaitExec(pid int) error {
 		}
 		switch {
 		case err != nil:
-			return fmt.Errorf("waiting for it to stop: %w", err)
+			return fmt.Errorf("wait for the stop after exec: %w", err)
 		case status.Exited():
-			return fmt.Errorf("it ended at once, with exit code %d", status.ExitStatus())
+			return fmt.Errorf("process exited before its first instruction with exit code %d", status.ExitStatus())
 		case status.Signaled():
-			return fmt.Errorf("it ended at once, by %v", status.Signal())
+			return fmt.Errorf("process died before its first instruction (signal: %v)", status.Signal())
 		case status.Stopped() && status.StopSignal() == unix.SIGTRAP:
 			return nil
 		}
-		return fmt.Errorf("it stopped for %v, and not for its first instruction", status.StopSignal())
+		return fmt.Errorf("process stopped before its first instruction (signal: %v)", status.StopSignal())
 	}
 }
 
-// install writes the replacement into the vDSO of a process that is stopped.
+// install writes the replacements into the vDSO of a stopped process.
 func (c *Clock) install(pid int) error {
 	base, size, err := mapped(pid)
 	if err != nil {
@@ -123,7 +124,7 @@ func (c *Clock) install(pid int) error {
 	}
 	image := make([]byte, size)
 	if _, err := c.memory.ReadAt(image, int64(base)); err != nil {
-		return fmt.Errorf("reading the vDSO: %w", err)
+		return fmt.Errorf("read the vDSO: %w", err)
 	}
 	v, err := parse(image)
 	if err != nil {
@@ -142,7 +143,7 @@ func (c *Clock) install(pid int) error {
 	}
 	written := make([]byte, size)
 	if _, err := c.memory.ReadAt(written, int64(base)); err != nil || !bytes.Equal(written, image) {
-		return fmt.Errorf("the vDSO does not hold what was written to it (%w)", errors.Join(err, unix.EIO))
+		return fmt.Errorf("content of the vDSO differs from the written bytes: %w", errors.Join(err, unix.EIO))
 	}
 	return nil
 }

@@ -11,31 +11,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A machine executes the stub within this process, with functions in the place of the
-// kernel's that answer what a test wants.
+// machine executes the stub in this process, with fake functions in place of the kernel's.
 type machine struct {
 	memory []byte
 	stub   stub
 }
 
-// Where what is in a machine's memory.
+// Offsets in a machine's memory.
 const (
-	fakeTime   = 1024 // what the false clock_gettime answers: seconds, nanoseconds
-	fakeZone   = fakeTime + 16
-	fakeFail   = fakeZone + 8 // its result
+	fakeTime   = 1024          // answer of the fake clock_gettime: seconds, nanoseconds
+	fakeZone   = fakeTime + 16 // time zone of the fake gettimeofday
+	fakeFail   = fakeZone + 8  // result of the fake functions
 	fakeCode   = 2048
 	shims      = 3072
 	machineEnd = 4096
 )
 
-// arguments are those of a call, and its result.
+// arguments holds the arguments and the result of a call.
 type arguments struct{ first, second, result uintptr }
 
 func newMachine(t *testing.T) *machine {
 	t.Helper()
 	memory, err := unix.Mmap(-1, 0, machineEnd, unix.PROT_READ|unix.PROT_WRITE|unix.PROT_EXEC, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
-		t.Skip("memory that is writable and executable: ", err)
+		t.Skip("map writable and executable memory: ", err)
 	}
 	t.Cleanup(func() { _ = unix.Munmap(memory) })
 	base := uint64(uintptr(unsafe.Pointer(&memory[0])))
@@ -54,7 +53,7 @@ func newMachine(t *testing.T) *machine {
 	a.op(0x48, 0x89, 0x46, 0x08) // mov [rsi + 8], rax
 	clobber(a)
 	a.label(symOfDay)
-	a.op(0x48, 0x85, 0xff) // test rdi, rdi: the time is not to be requested
+	a.op(0x48, 0x85, 0xff) // test rdi, rdi: the stub must not request the time
 	a.op(0x74, 0x01, 0xcc) // jz over int3
 	a.op(0x48, 0x85, 0xf6) // test rsi, rsi
 	a.op(0x74)             // jz
@@ -78,14 +77,14 @@ func newMachine(t *testing.T) *machine {
 		t.Fatal(err)
 	}
 	if len(m.stub.bytes) > fakeTime {
-		t.Fatalf("the stub has %d bytes", len(m.stub.bytes))
+		t.Fatalf("stub has %d bytes, want at most %d", len(m.stub.bytes), fakeTime)
 	}
 	copy(memory, m.stub.bytes)
 	return m
 }
 
-// clobber ends a false function, with rubbish in all registers that it may use, and fails
-// if the stack is not as C wants it.
+// clobber emits the end of a fake function: it overwrites all registers that C lets the
+// function change, and traps if the stack was not aligned as C requires.
 func clobber(a *assembler) {
 	a.op(0x48, 0x8d, 0x44, 0x24, 0x08) // lea rax, [rsp + 8]
 	a.op(0xa8, 0x0f)                   // test al, 15
@@ -99,8 +98,8 @@ func clobber(a *assembler) {
 	a.op(0xc3) // ret
 }
 
-// call calls a function of the stub, by C's conventions, from a Go function that is one
-// instruction after the other: its argument is in rax, and the stack must be aligned.
+// call calls a function of the stub by C's convention. The call comes from a Go function
+// of assembled instructions: the argument is in rax, and the function aligns the stack.
 func (m *machine) call(t *testing.T, name string, first, second uintptr) int64 {
 	t.Helper()
 	base := uint64(uintptr(unsafe.Pointer(&m.memory[0])))
@@ -131,13 +130,13 @@ func (m *machine) call(t *testing.T, name string, first, second uintptr) int64 {
 	return int64(args.result)
 }
 
-// at is a place in the machine's memory that code may write to.
+// at returns the address of an offset in the machine's memory.
 func (m *machine) at(index int) uintptr { return uintptr(unsafe.Pointer(&m.memory[index])) }
 
-// words are what is there.
+// words returns the two words at an offset in the machine's memory.
 func (m *machine) words(index int) *[2]int64 { return (*[2]int64)(unsafe.Pointer(&m.memory[index])) }
 
-const scratch = fakeFail + 64 // two times 16 bytes
+const scratch = fakeFail + 64 // offset of 32 bytes for results
 
 func (m *machine) set(offset time.Duration, turn byte) {
 	copy(m.memory[int(turn&1)*slotSize:], slot(offset))
@@ -157,7 +156,7 @@ func (m *machine) gettime(t *testing.T, clock uintptr) (sec, nsec, result int64)
 	return m.scratch()[0], m.scratch()[1], result
 }
 
-// offsets are those around full seconds, and any.
+// offsets returns offsets around full seconds, and random ones.
 func offsets() []time.Duration {
 	list := []time.Duration{0, maxOffset, -maxOffset}
 	for _, d := range []time.Duration{0, time.Millisecond, 10 * time.Millisecond, time.Second, time.Minute, time.Hour, 20000 * 24 * time.Hour} {
@@ -172,7 +171,7 @@ func offsets() []time.Duration {
 func TestStubAddsTheOffset(t *testing.T) {
 	m := newMachine(t)
 	for turn, offset := range offsets() {
-		m.set(offset+1, byte(turn+1)) // the slot that does not count
+		m.set(offset+1, byte(turn+1)) // fills the slot that is then unused
 		m.set(offset, byte(turn))
 		for _, nsec := range []int64{0, 1, 499_999_999, second - 1, rand.Int64N(second)} {
 			now := time.Unix(1_800_000_000+rand.Int64N(1e9), nsec)
@@ -180,62 +179,63 @@ func TestStubAddsTheOffset(t *testing.T) {
 			m.kernelSays(now.Unix(), nsec)
 			for _, clock := range []uintptr{unix.CLOCK_REALTIME, unix.CLOCK_REALTIME_COARSE} {
 				if sec, nsec, result := m.gettime(t, clock); sec != want.Unix() || nsec != int64(want.Nanosecond()) || result != 0 {
-					t.Fatalf("clock %d at %v off by %d ns: %d s %d ns (%d), want %d s %d ns", clock, now, offset, sec, nsec, result, want.Unix(), want.Nanosecond())
+					t.Fatalf("clock %d at %v with offset %d ns = %d s %d ns (result %d), want %d s %d ns",
+						clock, now, offset, sec, nsec, result, want.Unix(), want.Nanosecond())
 				}
 			}
 			m.call(t, symOfDay, m.at(scratch), 0)
 			if got := *m.scratch(); got != [2]int64{want.Unix(), int64(want.Nanosecond() / 1000)} {
-				t.Fatalf("gettimeofday at %v off by %d ns: %v", now, offset, got)
+				t.Fatalf("gettimeofday at %v with offset %d ns = %v, want %v", now, offset, got, want)
 			}
 			if got := m.call(t, symTime, m.at(scratch), 0); got != want.Unix() || m.scratch()[0] != got {
-				t.Fatalf("time at %v off by %d ns: %d, %d", now, offset, got, m.scratch()[0])
+				t.Fatalf("time at %v with offset %d ns = %d, stored %d, want %d", now, offset, got, m.scratch()[0], want.Unix())
 			}
 		}
 	}
 }
 
-func TestStubLeavesTheRestAlone(t *testing.T) {
+func TestStubKeepsOtherResults(t *testing.T) {
 	m := newMachine(t)
 	m.set(time.Hour+1, 7)
 	m.kernelSays(5, second-1)
 	for _, clock := range []uintptr{
 		unix.CLOCK_MONOTONIC, unix.CLOCK_MONOTONIC_COARSE, unix.CLOCK_MONOTONIC_RAW, unix.CLOCK_BOOTTIME,
-		unix.CLOCK_PROCESS_CPUTIME_ID, unix.CLOCK_THREAD_CPUTIME_ID, unix.CLOCK_TAI, 0xfffffffa, // of another process
+		unix.CLOCK_PROCESS_CPUTIME_ID, unix.CLOCK_THREAD_CPUTIME_ID, unix.CLOCK_TAI, 0xfffffffa, // CPU time of another process
 	} {
 		if sec, nsec, result := m.gettime(t, clock); sec != 5 || nsec != second-1 || result != 0 {
-			t.Errorf("clock %d: %d s %d ns (%d)", clock, sec, nsec, result)
+			t.Errorf("clock %d = %d s %d ns (result %d), want 5 s %d ns", clock, sec, nsec, result, second-1)
 		}
 	}
 
 	m.words(fakeZone)[0] = 0x1234_5678_9abc
 	m.call(t, symOfDay, 0, m.at(scratch))
 	if got := m.scratch()[0]; got != 0x1234_5678_9abc {
-		t.Errorf("the time zone alone: %x", got)
+		t.Errorf("time zone without time = %x, want 123456789abc", got)
 	}
 	m.call(t, symOfDay, m.at(scratch), m.at(scratch+16))
 	if got := *m.scratch(); got != [2]int64{3606, 0} || m.words(scratch + 16)[0] != 0x1234_5678_9abc {
-		t.Errorf("the time and the time zone: %v, %x", got, m.words(scratch + 16)[0])
+		t.Errorf("time and time zone = %v, %x, want [3606 0], 123456789abc", got, m.words(scratch + 16)[0])
 	}
 	if got := m.call(t, symOfDay, 0, 0); got != 0 {
-		t.Errorf("nothing: %d", got)
+		t.Errorf("gettimeofday(NULL, NULL) = %d, want 0", got)
 	}
 	if got := m.call(t, symTime, 0, 0); got != 3606 {
-		t.Errorf("the time as the result alone: %d", got)
+		t.Errorf("time(NULL) = %d, want 3606", got)
 	}
 
 	m.words(fakeFail)[0] = -22
 	if sec, nsec, result := m.gettime(t, unix.CLOCK_REALTIME); sec != 5 || nsec != second-1 || result != -22 {
-		t.Errorf("a failure: %d s %d ns (%d)", sec, nsec, result)
+		t.Errorf("failed clock_gettime = %d s %d ns (result %d), want 5 s %d ns (result -22)", sec, nsec, result, second-1)
 	}
 	if got := int32(m.call(t, symOfDay, m.at(scratch), 0)); got != -22 {
-		t.Errorf("a failure of gettimeofday: %d", got)
+		t.Errorf("failed gettimeofday = %d, want -22", got)
 	}
 }
 
-func TestAssemblerRefusesWhatItCannotReach(t *testing.T) {
+func TestAssemblerRejectsUnreachableTarget(t *testing.T) {
 	for _, to := range []uint64{0, 1<<32 + 1<<31 + 200, 1<<32 - 1<<31 - 10} {
 		if _, err := assemble(1<<32, map[string]uint64{symGettime: to}); err == nil {
-			t.Errorf("a call from %x to %x", uint64(1)<<32, to)
+			t.Errorf("assemble() of a call from %x to %x = nil error, want an error", uint64(1)<<32, to)
 		}
 	}
 	a := newAssembler(0)
@@ -243,11 +243,11 @@ func TestAssemblerRefusesWhatItCannotReach(t *testing.T) {
 	a.op(make([]byte, 128)...)
 	a.label("far")
 	if _, err := a.link(); err == nil {
-		t.Error("a short jump over 128 bytes")
+		t.Error("link() of a short jump over 128 bytes = nil error, want an error")
 	}
 	a = newAssembler(0)
 	a.rel32("nowhere")
 	if _, err := a.link(); err == nil {
-		t.Error("a jump to nowhere")
+		t.Error("link() of a jump to an undefined label = nil error, want an error")
 	}
 }

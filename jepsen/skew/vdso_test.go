@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// ownImage is the vDSO of this process.
+// ownImage returns the vDSO of this process.
 func ownImage(t testing.TB) (image []byte, base uint64) {
 	t.Helper()
 	base, size, err := mapped(os.Getpid())
@@ -43,8 +43,8 @@ func TestReplaceChangesNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{symGettime, symOfDay, symTime} {
-		if v.functions[name] == 0 || len(v.values[name]) != 2 { // with the alias
-			t.Errorf("%s is at %d, by the symbols at %v", name, v.functions[name], v.values[name])
+		if v.functions[name] == 0 || len(v.values[name]) != 2 { // its symbol and its alias
+			t.Errorf("%s is at %d, by the symbols at %v; want two symbols", name, v.functions[name], v.values[name])
 		}
 	}
 	patches, cells, err := v.replace(base)
@@ -52,29 +52,29 @@ func TestReplaceChangesNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	if cells%cellsSize != 0 {
-		t.Errorf("the cells are at %x", cells)
+		t.Errorf("cells are at %x, want a multiple of %d", cells, cellsSize)
 	}
 	changed := bytes.Clone(image)
 	for i, p := range patches {
 		switch at := binary.LittleEndian.Uint64(image[p.at:]); {
 		case i == 0:
 			if base+p.at != cells || p.at < v.free || p.at+uint64(len(p.bytes)) > uint64(len(image)) {
-				t.Errorf("the stub is at %d, %d bytes", p.at, len(p.bytes))
+				t.Errorf("stub of %d bytes is at %d, want it in the free space", len(p.bytes), p.at)
 			}
 			if len(bytes.Trim(image[p.at:], "\x00")) != 0 {
-				t.Log("the stub is where the section headers are")
+				t.Log("stub overwrites the section headers")
 			}
 		case len(p.bytes) != 8 || at != v.functions[symGettime] && at != v.functions[symOfDay] && at != v.functions[symTime]:
-			t.Errorf("at %d, %x is replaced by %x", p.at, at, p.bytes)
+			t.Errorf("patch at %d replaces %x by %x, want only addresses of functions replaced", p.at, at, p.bytes)
 		}
 		copy(changed[p.at:], p.bytes)
 	}
 	if _, err := parse(changed); err == nil {
-		t.Error("functions behind the end are functions")
+		t.Error("parse() of the patched image = nil error, want an error")
 	}
 }
 
-func TestNoSpace(t *testing.T) {
+func TestReplaceRejectsSmallImage(t *testing.T) {
 	t.Parallel()
 	image, base := ownImage(t)
 	v, err := parse(image)
@@ -87,16 +87,16 @@ func TestNoSpace(t *testing.T) {
 	}
 	v.free = patches[0].at
 	if _, _, err := v.replace(base); err != nil {
-		t.Errorf("as much space as it takes: %v", err)
+		t.Errorf("replace() with just enough space: %v", err)
 	}
 	v.free++
-	if _, _, err := v.replace(base); err == nil || !strings.Contains(err.Error(), "bytes to spare") {
-		t.Errorf("a byte too little: %v", err)
+	if _, _, err := v.replace(base); err == nil || !strings.Contains(err.Error(), "free bytes") {
+		t.Errorf("replace() with one byte too few: %v, want an error", err)
 	}
 }
 
-// TestSymbolTableElsewhere has a symbol table behind what is loaded, which no program looks at.
-func TestSymbolTableElsewhere(t *testing.T) {
+// A symbol table after the loaded segment is rejected, because no program reads it.
+func TestParseRejectsUnloadedSymbolTable(t *testing.T) {
 	t.Parallel()
 	image, _ := ownImage(t)
 	v, err := parse(image)
@@ -117,14 +117,14 @@ func TestSymbolTableElsewhere(t *testing.T) {
 			break
 		}
 	}
-	if _, err := parse(image); err == nil || !strings.Contains(err.Error(), "not where it says") {
-		t.Error(err)
+	if _, err := parse(image); err == nil || !strings.Contains(err.Error(), "not in the loaded segment") {
+		t.Errorf("parse() = %v, want \"not in the loaded segment\"", err)
 	}
 }
 
-// TestHostileImages spoils images: whatever parse makes of them, it does not panic, and
-// what would be written stays within them and out of what is loaded but the symbols.
-func TestHostileImages(t *testing.T) {
+// For a corrupt image, parse does not panic. All patches are inside of the image; except
+// for the symbols, they do not touch the loaded segment.
+func TestCorruptImages(t *testing.T) {
 	t.Parallel()
 	image, base := ownImage(t)
 	for n := range len(image) {
@@ -133,15 +133,15 @@ func TestHostileImages(t *testing.T) {
 		}
 	}
 	for range 20000 {
-		spoilt := bytes.Clone(image)
+		corrupt := bytes.Clone(image)
 		for range 1 + rand.IntN(3) {
 			at := rand.IntN(0x800)
 			if rand.IntN(3) == 0 {
-				at = rand.IntN(len(spoilt))
+				at = rand.IntN(len(corrupt))
 			}
-			spoilt[at] = byte(rand.Uint32())
+			corrupt[at] = byte(rand.Uint32())
 		}
-		judge(t, spoilt, base)
+		judge(t, corrupt, base)
 	}
 }
 
@@ -169,12 +169,13 @@ func judge(t *testing.T, image []byte, base uint64) {
 	for i, p := range patches {
 		until := p.at + uint64(len(p.bytes))
 		if until < p.at || until > uint64(len(image)) || (i == 0) != (p.at >= v.free) {
-			t.Fatalf("%d bytes are to be written at %d of %d, of which %d are loaded", len(p.bytes), p.at, len(image), v.free)
+			t.Fatalf("patch %d of %d bytes at %d is misplaced: image has %d bytes, loaded segment %d",
+				i, len(p.bytes), p.at, len(image), v.free)
 		}
 	}
 }
 
-func TestMappings(t *testing.T) {
+func TestMappingSize(t *testing.T) {
 	t.Parallel()
 	const maps = "1000-2000 r--p 00000000 00:00 0  [vvar]\n7ffd1000-7ffd3000 r-xp 00000000 00:00 0  [vdso]\n"
 	for _, c := range []struct {
@@ -187,21 +188,21 @@ func TestMappings(t *testing.T) {
 		{maps, 0x1000, 0x1000, ""},
 		{maps, 0x2000, 0, "no vDSO"},
 		{"", 0x2000, 0, "no vDSO"},
-		{"2000", 0x2000, 0, "no sensible end"},
-		{"2000-", 0x2000, 0, "no sensible end"},
-		{"2000-1000 r-xp", 0x2000, 0, "no sensible end"},
-		{"2000-2000 r-xp", 0x2000, 0, "no sensible end"},
-		{"2000-ffffffffffffffff r-xp", 0x2000, 0, "no sensible end"},
+		{"2000", 0x2000, 0, "implausible end"},
+		{"2000-", 0x2000, 0, "implausible end"},
+		{"2000-1000 r-xp", 0x2000, 0, "implausible end"},
+		{"2000-2000 r-xp", 0x2000, 0, "implausible end"},
+		{"2000-ffffffffffffffff r-xp", 0x2000, 0, "implausible end"},
 		{"-\n--\nx-y z\n2000-3000", 0x2000, 0x1000, ""},
 	} {
 		size, err := mappingSize([]byte(c.maps), c.base)
 		if size != c.size || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q, %x: %x, %v", c.maps, c.base, size, err)
+			t.Errorf("mappingSize(%q, %x) = %x, %v, want %x, %q", c.maps, c.base, size, err, c.size, c.want)
 		}
 	}
 }
 
-func TestAuxiliaryVectors(t *testing.T) {
+func TestVDSOAddress(t *testing.T) {
 	t.Parallel()
 	vector := func(words ...uint64) []byte {
 		var b []byte
@@ -222,7 +223,7 @@ func TestAuxiliaryVectors(t *testing.T) {
 		{nil, 0},
 	} {
 		if got, err := vdsoAddress(c.auxv); got != c.want || (err == nil) != (c.want != 0) {
-			t.Errorf("%x: %x, %v", c.auxv, got, err)
+			t.Errorf("vdsoAddress(%x) = %x, %v, want %x", c.auxv, got, err, c.want)
 		}
 	}
 }
