@@ -17,19 +17,18 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// admin changes the cluster under load: spare hosts join, leave or are removed, and join
-// again as other members; leadership goes from one to another, and the longest window back
-// and forth.
+// admin changes the cluster under load: members on spare hosts join, leave or are removed,
+// and join again as new members. Leadership is transferred, and the longest window
+// alternates between two values.
 //
-// A spare's data is wiped only when the cluster has said that it is out: a member that
-// lost what it had acknowledged, and still had a vote, would be more than Raft allows for.
-// One spare at a time goes, so that no more than one voter is down for that. At the end of
-// the load a removal that has begun is completed, if the cluster can; spares that have
-// joined stay members.
+// A spare's data is wiped only after the cluster has confirmed its removal: Raft does not
+// tolerate a voter that lost data it had acknowledged. One spare is removed at a time, so
+// at most one voter is down for a removal. At the end of the load, a started removal is
+// completed if the cluster can; joined spares stay members.
 func admin() Workload {
 	return Workload{
 		Name:   "admin",
-		About:  "members join, leave and are removed, leadership is handed over, the configuration changed",
+		About:  "members that join, leave and are removed, transfers of leadership, changes of the configuration",
 		Spares: 2,
 		Run:    runAdmin,
 	}
@@ -45,7 +44,7 @@ func runAdmin(ctx context.Context, w *World) error {
 	defer cancel()
 	c := &administrator{client: w.client("admin"), of: s.of}
 	longest := w.Lab.MaxWindow()
-	windows := [...]time.Duration{longest * 3 / 4, longest} // between which the longest window goes back and forth
+	windows := [...]time.Duration{longest * 3 / 4, longest} // alternating values of the longest window
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for history.Sleep(ctx, within(6*time.Second, 20*time.Second)) {
@@ -76,10 +75,10 @@ type administrator struct {
 	*client
 	of map[*lab.Member]snowraftv1.ClusterServiceClient
 
-	going sync.Mutex // held while a spare goes
+	going sync.Mutex // held during the removal of a spare
 }
 
-// ask queries a member; what is the operation's key.
+// ask calls a member; what is the operation's key.
 func (c *administrator) ask(ctx context.Context, m *lab.Member, what string, f func(ctx context.Context, cluster snowraftv1.ClusterServiceClient, opts ...grpc.CallOption) error) history.Op {
 	op, _ := c.call(ctx, m, history.Op{Do: history.DoAdmin, Key: what},
 		func(ctx context.Context, _ *history.Op, opts ...grpc.CallOption) error {
@@ -88,8 +87,9 @@ func (c *administrator) ask(ctx context.Context, m *lab.Member, what string, f f
 	return op
 }
 
-// transfer hands leadership to a founder, or to anybody. The founder goes by its ID: its
-// name may mean another one to a member that has not heard all names since it started.
+// transfer transfers leadership to a founder or to any member. The request names the
+// founder by its ID: a member that has not learned all names since its start may resolve
+// the name to another member.
 func (c *administrator) transfer(ctx context.Context) {
 	m, ok := c.w.someone()
 	if !ok {
@@ -107,7 +107,7 @@ func (c *administrator) transfer(ctx context.Context) {
 	})
 }
 
-// configure changes the longest window in the configuration that it sees.
+// configure reads the configuration and changes its longest window.
 func (c *administrator) configure(ctx context.Context, window time.Duration) {
 	m, ok := c.w.someone()
 	if !ok {

@@ -16,15 +16,15 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Caller is a client whose calls somebody else makes one by one. Each goes to one member and is
-// written down, as those of workloads are. Its methods may be called from any goroutine.
+// Caller is a client for single calls from outside of workloads. Each call goes to one member
+// and is recorded like a workload's. Its methods may be called from any goroutine.
 type Caller struct {
 	numbers   numberer
 	ids       *stubs[snowraftv1.IdServiceClient]
 	sequences *stubs[snowraftv1.SequenceServiceClient]
 }
 
-// Caller makes a client; name is what its operations say is their workload.
+// Caller returns a new client; name is the workload in its operations.
 func (w *World) Caller(name string) (*Caller, error) {
 	ids, err := connect(w, snowraftv1.NewIdServiceClient)
 	if err != nil {
@@ -38,14 +38,14 @@ func (w *World) Caller(name string) (*Caller, error) {
 	return &Caller{numbers: numberer{client: w.client(name), of: sequences.of}, ids: ids, sequences: sequences}, nil
 }
 
-// Close closes its connections.
+// Close closes the client's connections.
 func (c *Caller) Close() {
 	c.ids.close()
 	c.sequences.close()
 }
 
-// IDs asks a member for IDs of a layout, the default one if it is empty, above a floor unless
-// that is 0.
+// IDs requests IDs of a layout from a member: of the default layout if layout is empty, and
+// greater than after unless after is 0.
 func (c *Caller) IDs(ctx context.Context, m *lab.Member, layout string, count uint32, after uint64) (history.Op, []history.Issued) {
 	if layout == "" {
 		layout = snowflake.Default().Name()
@@ -57,17 +57,17 @@ func (c *Caller) IDs(ctx context.Context, m *lab.Member, layout string, count ui
 	return idClient{client: c.numbers.client, layout: layout, out: out}.request(ctx, m, c.ids.of[m], count, after, 0)
 }
 
-// Next asks a member for numbers; with an ID the request may be repeated.
+// Next requests numbers from a member. A request with an ID may be repeated.
 func (c *Caller) Next(ctx context.Context, m *lab.Member, key string, count uint32, id string) history.Op {
 	return c.numbers.next(ctx, m, key, count, id)
 }
 
-// Last asks a member for the last number that was issued; it is in First.
+// Last requests the last issued number from a member; the operation has it in First.
 func (c *Caller) Last(ctx context.Context, m *lab.Member, key string) history.Op {
 	return c.numbers.read(ctx, m, key)
 }
 
-// Block asks a member for a block of numbers, and gives nothing of it back.
+// Block requests a block of numbers from a member and returns no number of the block.
 func (c *Caller) Block(ctx context.Context, m *lab.Member, key string, count uint32) history.Op {
 	op, _ := c.numbers.call(ctx, m, history.Op{Do: history.DoBlock, Key: key, Count: count},
 		func(ctx context.Context, op *history.Op, opts ...grpc.CallOption) error {
@@ -80,8 +80,8 @@ func (c *Caller) Block(ctx context.Context, m *lab.Member, key string, count uin
 	return op
 }
 
-// Load asks a member for IDs, and for numbers of a sequence unless key is empty, one request
-// after the other until ctx ends.
+// Load requests IDs from a member, and numbers of a sequence unless key is empty, one request
+// at a time until ctx is done.
 func (c *Caller) Load(ctx context.Context, m *lab.Member, layout, key string, most uint32) {
 	for ctx.Err() == nil {
 		refused := false
@@ -95,5 +95,5 @@ func (c *Caller) Load(ctx context.Context, m *lab.Member, layout, key string, mo
 	}
 }
 
-// afterRefusal is the time that [Caller.Load] waits after a request that was not answered well.
+// afterRefusal is the pause of [Caller.Load] after a failed request.
 const afterRefusal = 20 * time.Millisecond

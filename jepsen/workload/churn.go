@@ -17,13 +17,13 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// churn has more holders than there are workers: embedded generators in this process that
-// come and go, members, and holders that only acquire, extend and release. So workers go
-// from hand to hand all the time, and are exhausted now and then.
+// churn runs more holders than the layout has workers: embedded generators in this process
+// that start and stop, members, and holders that only acquire, extend and release workers.
+// Workers therefore change their holders all the time, and sometimes none is free.
 func churn() Workload {
 	return Workload{
 		Name:  "churn",
-		About: "more holders than workers, which come and go",
+		About: "more holders than workers, which start and stop",
 		Prepare: func(ctx context.Context, w *World) error {
 			return w.CreateLayout(ctx, &snowraftv1.Layout{
 				Name: smallLayout, UnitMs: 1, EpochAtMs: 1577836800000,
@@ -39,9 +39,9 @@ func churn() Workload {
 }
 
 const (
-	smallLayout = "small" // of 8 workers
+	smallLayout = "small" // layout with 8 workers
 	churners    = 16      // generators
-	idlers      = 4       // that issue nothing
+	idlers      = 4       // holders that issue nothing
 )
 
 func runChurn(ctx context.Context, w *World) error {
@@ -75,7 +75,7 @@ func runChurn(ctx context.Context, w *World) error {
 		c := &idler{client: w.client("churn"), of: workers.of, holder: fmt.Sprintf("idle-%d", i+1)}
 		wg.Go(func() { c.live(ctx) })
 	}
-	// Members take a worker of a layout of which IDs are requested, and keep it.
+	// A member acquires a worker when IDs of the layout are requested, and keeps it.
 	c := idClient{client: w.client("churn"), layout: smallLayout, out: out}
 	wg.Go(func() {
 		pace(ctx, w.Rate*0.3, func(ctx context.Context) {
@@ -88,7 +88,7 @@ func runChurn(ctx context.Context, w *World) error {
 	return errors.Join(errs...)
 }
 
-// churner is one generator after another, under the same name.
+// churner runs one generator after another with the same holder name.
 type churner struct {
 	*client
 	own    *product.Client
@@ -106,7 +106,7 @@ func (c *churner) live(ctx context.Context) error {
 	return nil
 }
 
-// once is the life of a generator. At its end it gives its worker back, or disappears.
+// once runs one generator, which finally releases its worker or abandons it.
 func (c *churner) once(ctx context.Context) error {
 	options := []product.GeneratorOption{product.WithGeneratorLayout(smallLayout), product.WithGeneratorHolder(c.holder)}
 	if rand.IntN(2) == 0 {
@@ -136,12 +136,12 @@ func (c *churner) once(ctx context.Context) error {
 	return nil
 }
 
-// end ends a generator, and says how.
+// end closes or abandons a generator, and returns which.
 func (c *churner) end(ctx context.Context, gen *product.Generator) string {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
 	if rand.IntN(3) == 0 {
-		cancel() // no time to tell anybody
+		cancel() // leaves no time for a release
 	}
 	if err := gen.Close(ctx); err != nil {
 		return "abandoned: " + err.Error()

@@ -17,10 +17,10 @@ import (
 	"github.com/snowraft/snowraft/jepsen/lab"
 )
 
-// callTimeout is the time that a client waits for an answer.
+// callTimeout bounds a client's wait for an answer.
 const callTimeout = 2 * time.Second
 
-// client is one of a workload's clients, which may have several operations in progress.
+// client is a client of a workload. It may have several operations in progress.
 type client struct {
 	w        *World
 	workload string
@@ -31,15 +31,15 @@ func (w *World) client(workload string) *client {
 	return &client{w: w, workload: workload, number: w.NextClient()}
 }
 
-// call makes one operation of a member over gRPC and writes it down. do makes the request
-// and completes the operation with what was answered, before it is written.
+// call makes one gRPC operation at a member and records it. do makes the request and
+// completes the operation with the answer before call records it.
 func (c *client) call(ctx context.Context, m *lab.Member, op history.Op, do func(ctx context.Context, op *history.Op, opts ...grpc.CallOption) error) (history.Op, error) {
 	return c.within(ctx, callTimeout, m, op, do)
 }
 
-// within is call with another limit.
+// within is call with another timeout.
 func (c *client) within(ctx context.Context, limit time.Duration, m *lab.Member, op history.Op, do func(ctx context.Context, op *history.Op, opts ...grpc.CallOption) error) (history.Op, error) {
-	// The end of the load breaks off no call: each has its outcome, or a timeout.
+	// The end of the load cancels no call: each gets an outcome or a timeout.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
 	op.ID, op.Workload, op.Client, op.Member = c.w.NextOp(), c.workload, c.number, m.Name
@@ -49,7 +49,7 @@ func (c *client) within(ctx context.Context, limit time.Duration, m *lab.Member,
 	if op.Return == 0 {
 		op.Return = history.Now()
 	}
-	if op.Do != history.DoBlock { // whose numbers the caller issues, and not the member
+	if op.Do != history.DoBlock { // the caller issues the numbers of a block, not the member
 		op.Start = c.w.Lab.StartOf(p.LocalAddr, p.Addr)
 	}
 	op.Outcome = history.OK
@@ -61,8 +61,9 @@ func (c *client) within(ctx context.Context, limit time.Duration, m *lab.Member,
 	return op, err
 }
 
-// through makes one operation through the product's own client and writes it down. As it
-// may have asked several members, an error leaves open what an earlier one did.
+// through makes one operation through the product's own client and records it. The outcome
+// of an error is unknown: the client may have called several members, and an earlier one
+// may have done the operation.
 func (c *client) through(ctx context.Context, op history.Op, do func(ctx context.Context, op *history.Op) error) (history.Op, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
@@ -81,8 +82,8 @@ func (c *client) through(ctx context.Context, op history.Op, do func(ctx context
 // notSent is the reason of a request that never reached a connection.
 const notSent = "NOT_SENT"
 
-// outcome says what is known of a call that failed with err. Only a member's reason that
-// says so, and a request that was never sent, are known to have done nothing.
+// outcome returns the known outcome of a call that failed with err. A call is known to have
+// done nothing if a member's reason says so or the request was never sent.
 func outcome(err error, sent bool) (o history.Outcome, reason string) {
 	s, _ := status.FromError(err)
 	for _, d := range s.Details() {

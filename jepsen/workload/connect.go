@@ -14,13 +14,13 @@ import (
 	product "github.com/snowraft/snowraft/client"
 )
 
-// stubs are one service of each member, over a connection each.
+// stubs holds clients of one service, one per member, each with its own connection.
 type stubs[T any] struct {
 	of    map[*lab.Member]T
 	conns []*grpc.ClientConn
 }
 
-// connect makes stubs; nobody is connected to before the first call.
+// connect returns stubs, which connect to a member at the first call.
 func connect[T any](w *World, stub func(grpc.ClientConnInterface) T) (*stubs[T], error) {
 	s := &stubs[T]{of: make(map[*lab.Member]T)}
 	for _, m := range w.Lab.Members {
@@ -41,14 +41,14 @@ func (s *stubs[T]) close() {
 	}
 }
 
-// product returns the product's own client of the cluster. Whom it asks is its affair, so
-// that operations through it are of no member.
+// product returns the product's own client of the cluster. The client chooses the member of
+// each request, so its operations name no member.
 func (w *World) product() (*product.Client, error) {
 	return product.New(w.addresses(), append(authorized(w.Lab.Token()), product.WithTimeout(callTimeout),
 		product.WithDialOptions(grpc.WithContextDialer(w.Lab.Dial)))...)
 }
 
-// authorized is the option of a client with a token, if there is one.
+// authorized returns the options of a client with the token; none if the token is empty.
 func authorized(token string) []product.Option {
 	if token == "" {
 		return nil
@@ -56,7 +56,7 @@ func authorized(token string) []product.Option {
 	return []product.Option{product.WithToken(token)}
 }
 
-// addresses are where the founders' API is reached.
+// addresses returns the API addresses of the founders.
 func (w *World) addresses() []string {
 	var all []string
 	for _, m := range w.Lab.Founders() {
@@ -65,13 +65,13 @@ func (w *World) addresses() []string {
 	return all
 }
 
-// asked reports whether a member is to be asked at all: a founder always, also when it is
-// down, and a spare host while there is a member on it.
+// asked reports whether clients send requests to a member: to a founder always, even while
+// it is down; to a spare host while a member runs on it.
 func (w *World) asked(m *lab.Member) bool {
 	return m.Running() || slices.Contains(w.Lab.Founders(), m)
 }
 
-// someone is any member that runs; false if none does.
+// someone returns a random running member; false if no member runs.
 func (w *World) someone() (*lab.Member, bool) {
 	running := w.Lab.Running()
 	if len(running) == 0 {
@@ -85,7 +85,7 @@ func within(least, most time.Duration) time.Duration {
 	return least + rand.N(most-least)
 }
 
-// several is 1, or now and then a number from 2 to most.
+// several returns 1 with probability 3/4, else a random integer from 2 to most.
 func several(most uint32) uint32 {
 	if rand.IntN(4) > 0 {
 		return 1

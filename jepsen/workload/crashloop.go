@@ -14,14 +14,14 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// crashloop kills one founder again and again, so soon after each start that it often has
-// not taken a worker yet, while clients ask it for IDs. It does that for some seconds at a
-// time, with the member reserved: who breaks members in a way that such kills would undo or
-// spoil reserves them too, and has its chance between two such times.
+// crashloop kills one founder repeatedly, so soon after each start that the founder often
+// has not acquired a worker yet. Meanwhile clients request IDs from it. The kills come in
+// spells of some seconds, during which the founder is reserved. Faults that such kills would
+// undo or spoil also reserve the founder, and run between two spells.
 func crashloop() Workload {
 	return Workload{
 		Name:  "crashloop",
-		About: "a member killed 0.1 to 2 s after each of its starts, and IDs asked of it",
+		About: "a member that is killed 0.1 to 2 s after each of its starts, and requests for its IDs",
 		Run:   runCrashloop,
 	}
 }
@@ -63,7 +63,7 @@ func runCrashloop(ctx context.Context, w *World) error {
 	return err
 }
 
-// crash kills a member and starts it again, for some seconds; it leaves it running.
+// crash repeatedly kills a member and starts it again for 3 to 10 s. Finally the member runs.
 func crash(ctx context.Context, m *lab.Member) error {
 	spell, end := context.WithTimeout(ctx, within(3*time.Second, 10*time.Second))
 	defer end()

@@ -23,13 +23,13 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// embedded has processes that embed the product's generator, each on a host of its own
-// (gen-1, gen-2, ...). They are killed, paused, closed and started again under the same
-// name. What a process that is killed has issued and not yet written is lost.
+// embedded runs processes that embed the product's generator, each on its own host (gen-1,
+// gen-2, ...). They are killed, paused, closed and started again with the same holder name.
+// IDs that a killed process has issued but not yet written are lost to the history.
 func embedded() Workload {
 	return Workload{
 		Name:    "embedded",
-		About:   "embedded generators in processes of their own, which are killed, paused, closed and started again",
+		About:   "embedded generators in separate processes, which are killed, paused, closed and started again",
 		Prepare: prepareEmbedded,
 		Run:     runEmbedded,
 	}
@@ -37,8 +37,8 @@ func embedded() Workload {
 
 const (
 	generators = 4
-	// embeddedLayout is the layout of every other generator; the others have the default one
-	// in common with members.
+	// embeddedLayout is the layout of every second generator. The others share the default
+	// layout with the members.
 	embeddedLayout = "embedded"
 )
 
@@ -71,7 +71,7 @@ func runEmbedded(ctx context.Context, w *World) error {
 	return errors.Join(errs...)
 }
 
-// host is where one generator after another lives.
+// host runs one generator process after another.
 type host struct {
 	w      *World
 	guest  *lab.Guest
@@ -82,7 +82,7 @@ type host struct {
 	readers sync.WaitGroup
 }
 
-// live starts generators, and does to them what may happen to programs, until ctx ends.
+// live starts, disturbs and restarts generator processes until ctx is done.
 func (h *host) live(ctx context.Context) error {
 	defer h.readers.Wait()
 	defer h.guest.Stop(2 * closeWithin)
@@ -95,21 +95,21 @@ func (h *host) live(ctx context.Context) error {
 		}
 		release, ok := h.guest.Reserve()
 		if !ok {
-			continue // something else is being done to it
+			continue // a fault has reserved the host
 		}
 		h.disturb(ctx)
 		release()
 	}
 }
 
-// disturb ends the process in some way, or pauses it.
+// disturb kills, stops or pauses the process.
 func (h *host) disturb(ctx context.Context) {
 	switch rand.IntN(6) {
 	case 0, 1:
 		h.guest.Kill()
 		history.Sleep(ctx, rand.N(2*time.Second))
 	case 2:
-		h.guest.Kill() // and is back at once
+		h.guest.Kill() // live restarts the process at once
 	case 3:
 		h.guest.Stop(2 * closeWithin)
 		history.Sleep(ctx, rand.N(2*time.Second))
@@ -120,7 +120,7 @@ func (h *host) disturb(ctx context.Context) {
 	}
 }
 
-// start starts a process if none runs, and copies what it tells into the journal.
+// start starts a process unless one runs, and copies its output into the journal.
 func (h *host) start(ctx context.Context) error {
 	if h.guest.Running() {
 		return nil
@@ -129,7 +129,7 @@ func (h *host) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer write.Close() //nolint:errcheck // the process has its own
+	defer write.Close() //nolint:errcheck // the process has its own descriptor
 	g := Generator{
 		Dir: h.w.Dir, File: h.w.IDFile(h.layout), Members: h.w.addresses(), Layout: h.layout, Token: h.w.Lab.Token(), Holder: h.guest.Name, Rate: h.rate,
 		Client: h.client, Session: h.w.NextSession(),
@@ -138,10 +138,10 @@ func (h *host) start(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, read.Close())
 	}
-	defer log.Close() //nolint:errcheck // the process has its own
+	defer log.Close() //nolint:errcheck // the process has its own descriptor
 	started, err := h.guest.Start(func(start uint32) *exec.Cmd {
 		g.Start, g.LastOp = start, lastOpBefore(start)
-		raw, _ := json.Marshal(g) // of strings and numbers
+		raw, _ := json.Marshal(g) // never fails: only strings and numbers
 		cmd := exec.CommandContext(context.WithoutCancel(ctx), h.w.Self, "generator", string(raw))
 		cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
 		cmd.Stdout, cmd.Stderr = write, log
@@ -154,12 +154,12 @@ func (h *host) start(ctx context.Context) error {
 	return nil
 }
 
-// lastOpBefore is the number that the operations of a process follow, by its start: World
-// counts from 1 and never gets there.
+// lastOpBefore returns the operation ID that precedes a process's first one, by its start
+// number. World counts from 1 and never reaches these IDs.
 func lastOpBefore(start uint32) uint64 { return uint64(start) << 32 }
 
-// merge copies the lines of a process into the journal until it ends. A line that was cut
-// off is left out.
+// merge copies the lines of a process into the journal until the process exits. It omits an
+// incomplete last line.
 func (h *host) merge(from io.ReadCloser) {
 	defer from.Close() //nolint:errcheck // read only
 	r := bufio.NewReader(from)

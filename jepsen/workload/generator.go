@@ -18,12 +18,12 @@ import (
 	product "github.com/snowraft/snowraft/client"
 )
 
-// closeWithin is the time that a generator may take to give its worker back.
+// closeWithin bounds a generator's release of its worker.
 const closeWithin = 3 * time.Second
 
-// Generator is an embedded generator with a process of its own, and what it is used for.
+// Generator describes a process with an embedded generator and its load.
 type Generator struct {
-	// Dir is the run's directory, File the number of its file of IDs.
+	// Dir is the run's directory, File the index of the process's file of IDs.
 	Dir     string   `json:"dir"`
 	File    int      `json:"file"`
 	Members []string `json:"members"` // addresses
@@ -31,16 +31,16 @@ type Generator struct {
 	Holder  string   `json:"holder"`
 	Rate    float64  `json:"rate"` // calls per second
 	Token   string   `json:"token,omitempty"`
-	// Start, Client and Session are those of its operations, whose IDs follow LastOp.
+	// Start, Client and Session identify the process in its operations, whose IDs follow LastOp.
 	Start   uint32 `json:"start"`
 	Client  uint32 `json:"client"`
 	Session uint32 `json:"session"`
 	LastOp  uint64 `json:"last_op"`
 }
 
-// Run issues IDs until ctx ends, and gives the worker back. The IDs go to their file; then
-// the operation goes to out, as lines of a journal: what is told is in the file, and what
-// is only in the file may lack its operation.
+// Run issues IDs until ctx is done, then releases the worker. It writes the IDs of an
+// operation to their file before it writes the operation to out, as a line of a journal.
+// Therefore every operation in out has its IDs in the file, but not the reverse.
 func (g Generator) Run(ctx context.Context, out, log io.Writer) error {
 	ids, err := history.CreateIDs(g.Dir, g.Layout, g.File)
 	if err != nil {
@@ -66,7 +66,7 @@ func (g Generator) Run(ctx context.Context, out, log io.Writer) error {
 	return ids.Close()
 }
 
-// user makes what uses the generator.
+// user returns the user of the generator.
 func (g Generator) user(own *product.Generator, ids *history.Writer, out *json.Encoder) *user {
 	var mu sync.Mutex
 	var last atomic.Uint64
@@ -79,11 +79,11 @@ func (g Generator) user(own *product.Generator, ids *history.Writer, out *json.E
 		number: func() uint64 { return last.Add(1) },
 		write: func(op history.Op) {
 			if err := ids.Flush(); err != nil {
-				return // closing the file tells it
+				return // Close of the file returns the error
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			_ = out.Encode(history.Line{Op: &op}) // without the parent all of this ends
+			_ = out.Encode(history.Line{Op: &op}) // fails only without the parent, and then this process is killed
 		},
 	}
 }

@@ -18,12 +18,12 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// idler holds workers for a second or three, by calls of WorkerService, and issues nothing.
+// idler holds workers for a few seconds by calls of WorkerService, and issues no IDs.
 //
-// Now and then it does what a holder does whose clock is off, who did not hear an answer, or
-// whose request was long on its way: it asks with a time that is past, extends once more from an
-// end that is outdated, or after it gave the worker back. All of that has to be refused; the
-// audit of the log says so if it was granted.
+// Sometimes it acts like a holder whose clock is behind, that missed an answer, or whose request
+// was delayed: it sends a past time, extends again from an outdated end, or extends after it has
+// released the worker. The cluster must reject such requests; the audit of the log reports a
+// violation if the cluster granted one.
 type idler struct {
 	*client
 	of     map[*lab.Member]snowraftv1.WorkerServiceClient
@@ -32,10 +32,10 @@ type idler struct {
 	layout string
 	nonce  []byte
 	grant  *snowraftv1.Grant
-	id     uint64 // of the last extension
+	id     uint64 // ID of the last extension
 }
 
-// live takes a worker, extends its window some times, and releases or forgets it.
+// live repeatedly acquires a worker, extends its window up to 3 times, and releases or abandons the worker.
 func (c *idler) live(ctx context.Context) {
 	for history.Sleep(ctx, within(100*time.Millisecond, 2*time.Second)) {
 		c.nonce = make([]byte, 16)
@@ -53,9 +53,9 @@ func (c *idler) live(ctx context.Context) {
 			}
 		}
 		switch mathrand.IntN(4) {
-		case 0: // it is forgotten
+		case 0: // abandons the worker
 		case 1, 2:
-			if c.release(ctx, c.grant.GetUntilTick()) { // all of it was used
+			if c.release(ctx, c.grant.GetUntilTick()) { // the whole window was used
 				c.extend(ctx, c.another(), muchMillis)
 			}
 		default:
@@ -65,10 +65,10 @@ func (c *idler) live(ctx context.Context) {
 }
 
 func (c *idler) acquire(ctx context.Context) bool {
-	// The second has a worker to spare.
+	// The default layout always has a free worker.
 	now, layout := nowMillis(), anyOf([]string{smallLayout, snowflake.Default().Name()})
 	if mathrand.IntN(4) == 0 {
-		// Which members believe whose clocks are back by as much, and the cluster must not.
+		// Members whose clocks are behind by as much accept this time; the cluster must not.
 		now -= anyOf(pasts).Milliseconds()
 	}
 	c.layout = layout
@@ -80,7 +80,7 @@ func (c *idler) acquire(ctx context.Context) bool {
 	})
 }
 
-// another draws the ID of another extension.
+// another returns a random ID for another extension.
 func (c *idler) another() uint64 { return c.id + 1 + mathrand.Uint64N(1<<32) }
 
 func (c *idler) extend(ctx context.Context, id uint64, window int64) bool {
@@ -94,8 +94,9 @@ func (c *idler) extend(ctx context.Context, id uint64, window int64) bool {
 	})
 }
 
-// repeat extends from what the window was before the last extension: under its ID as a holder
-// that heard no answer, which gets the window as it is, or under another as a copy of the holder.
+// repeat extends from the window before the last extension. With the same ID it acts like a
+// holder that missed the answer, which gets the present window. With another ID it acts like a
+// copy of the holder.
 func (c *idler) repeat(ctx context.Context, before *snowraftv1.Grant) {
 	now := c.grant
 	c.grant = before
@@ -114,8 +115,8 @@ func (c *idler) release(ctx context.Context, next int64) bool {
 	})
 }
 
-// ask queries any member, and reports whether it did what was requested. What was granted is
-// written down.
+// ask calls a random member and reports whether the call succeeded. It keeps and records the
+// grant of the answer.
 func (c *idler) ask(ctx context.Context, do string, f func(ctx context.Context, m *lab.Member, opts ...grpc.CallOption) (*snowraftv1.Grant, error)) bool {
 	m, ok := c.w.someone()
 	if !ok {
@@ -135,15 +136,15 @@ func (c *idler) ask(ctx context.Context, do string, f func(ctx context.Context, 
 	return err == nil
 }
 
-// muchMillis is longer than any window that an idler has: an extension by so much that is granted
-// though it should not be shows in its answer.
+// muchMillis exceeds the requested length of any other window, so a wrong grant of such an
+// extension is visible in the answer.
 const muchMillis = 5000
 
-// pasts are how long past the time is that an idler asks with, now and then.
+// pasts lists the lags of the past times that an idler sometimes sends.
 var pasts = []time.Duration{1500 * time.Millisecond, 5 * time.Second}
 
-// nowMillis is this process's clock, in Unix milliseconds.
+// nowMillis returns this process's clock in Unix milliseconds.
 func nowMillis() int64 { return history.Wall() / int64(time.Millisecond) }
 
-// windowMillis is the length of a requested window, 1 to 3 s.
+// windowMillis returns a random length of a requested window, 1 to 3 s, in milliseconds.
 func windowMillis() int64 { return within(time.Second, 3*time.Second).Milliseconds() }

@@ -16,21 +16,20 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// ids requests IDs of the layout "default": a client for each member, which asks only
-// that one, and clients that go from member to member and want each ID to be greater
-// than the one before.
+// ids requests IDs of the layout "default". One client per member calls only that member.
+// Other clients roam between members and request each ID greater than the last.
 func ids() Workload {
 	return Workload{
 		Name:  "ids",
-		About: "IDs, one and many at a time, of one member or of any, with and without a floor",
+		About: "IDs, one or many per request, from one member or any, with and without a floor",
 		Run:   runIDs,
 	}
 }
 
 const (
 	roamers  = 4
-	mostOnce = 1000 // IDs of one request, usually
-	// muchOnce is more than a worker of the layout "default" has for one tick.
+	mostOnce = 1000 // usual maximum of IDs per request
+	// muchOnce exceeds the IDs that a worker of the layout "default" has for one tick.
 	muchOnce = 3 * 4096
 )
 
@@ -71,10 +70,10 @@ type idClient struct {
 	out    *history.Writer
 }
 
-// roam asks one member after another, each ID above the one before.
+// roam calls one member after another and requests each ID greater than the last.
 func (c idClient) roam(ctx context.Context, stubs map[*lab.Member]snowraftv1.IdServiceClient, rate float64) {
 	session, last := c.w.NextSession(), uint64(0)
-	var turn sync.Mutex // a session's requests come one after the other
+	var turn sync.Mutex // held for one request of the session
 	pace(ctx, rate, func(ctx context.Context) {
 		turn.Lock()
 		defer turn.Unlock()
@@ -92,7 +91,7 @@ func (c idClient) roam(ctx context.Context, stubs map[*lab.Member]snowraftv1.IdS
 	})
 }
 
-// ask makes one request, and returns the greatest ID of the answer, 0 if there was none.
+// ask makes one request and returns the greatest ID of the answer, 0 after a failure.
 func (c idClient) ask(ctx context.Context, m *lab.Member, stub snowraftv1.IdServiceClient, after uint64, session uint32) uint64 {
 	count := uint32(1)
 	switch n := rand.IntN(100); {
@@ -109,7 +108,7 @@ func (c idClient) ask(ctx context.Context, m *lab.Member, stub snowraftv1.IdServ
 	return highest
 }
 
-// request makes one request, and writes down and returns what was issued.
+// request makes one request, and records and returns the issued IDs.
 func (c idClient) request(ctx context.Context, m *lab.Member, stub snowraftv1.IdServiceClient, count uint32, after uint64, session uint32) (history.Op, []history.Issued) {
 	var ranges []*snowraftv1.IdRange
 	op, err := c.call(ctx, m, history.Op{Do: history.DoIDs, Key: c.layout, Count: count, After: after, Session: session},

@@ -14,7 +14,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Layout writes down how a layout splits IDs; an empty name means the default one.
+// Layout records the fields of a layout; an empty name means the default layout.
 func (w *World) Layout(ctx context.Context, name string) error {
 	var failures []error
 	for _, m := range w.Lab.Running() {
@@ -33,7 +33,7 @@ func (w *World) Layout(ctx context.Context, name string) error {
 	return errors.Join(failures...)
 }
 
-// CreateLayout makes a layout and writes it down.
+// CreateLayout creates a layout and records it.
 func (w *World) CreateLayout(ctx context.Context, l *snowraftv1.Layout) error {
 	s, err := connect(w, snowraftv1.NewLayoutServiceClient)
 	if err != nil {
@@ -48,7 +48,7 @@ func (w *World) CreateLayout(ctx context.Context, l *snowraftv1.Layout) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("layout %s: %w", l.GetName(), err)
+		return fmt.Errorf("create layout %s: %w", l.GetName(), err)
 	}
 	return nil
 }

@@ -15,13 +15,13 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// nonvoters has two spare hosts with members that have no vote, and stay.
+// nonvoters runs nonvoters on two spare hosts until the end of the run.
 //
-// It is for a run without other spares. So it is not among all workloads.
+// It needs a run without other spares, so All does not include it.
 func nonvoters() Workload {
 	return Workload{
 		Name:   "nonvoters",
-		About:  "nonvoters",
+		About:  "nonvoters on two spare hosts",
 		Spares: 2,
 		Run: func(ctx context.Context, w *World) error {
 			return withNonvoters(ctx, w, "nonvoters", func(*administrator) error { return nil })
@@ -29,15 +29,15 @@ func nonvoters() Workload {
 	}
 }
 
-// removals has the same members, and asks, while a founder is down, to remove another one:
-// without that there would be no majority of voters, however many nonvoters are there, so that
-// it has to be refused.
+// removals runs the same nonvoters. While one founder is down, it requests the removal of
+// another founder. The cluster must reject the request: the removal would leave no majority
+// of the voters, however many nonvoters run.
 //
-// It is for three founders that nobody else starts or stops.
+// It needs three founders that no fault and no other workload starts or stops.
 func removals() Workload {
 	return Workload{
 		Name:   "removals",
-		About:  "removals that would leave no majority of the voters, with nonvoters about",
+		About:  "removals that would leave no majority of the voters, in a cluster with nonvoters",
 		Spares: 2,
 		Run: func(ctx context.Context, w *World) error {
 			return withNonvoters(ctx, w, "removals", func(c *administrator) error {
@@ -53,15 +53,15 @@ func removals() Workload {
 }
 
 const (
-	// removalWithin is the time that a removal may take that waits for a voter.
+	// removalWithin bounds a removal that waits for a voter.
 	removalWithin = 8 * time.Second
-	// unaware is the time that a member that was killed stays down after the others have noticed.
+	// unaware is the time that a killed member stays down after the leader has noticed its failure.
 	unaware = time.Second
-	// rare is how often a round begins.
+	// rare is the pause between two rounds.
 	rare = 3 * time.Second
 )
 
-// withNonvoters has all spares join as nonvoters, and calls f then.
+// withNonvoters makes all spares join as nonvoters, then calls f.
 func withNonvoters(ctx context.Context, w *World, workload string, f func(*administrator) error) error {
 	s, err := connect(w, snowraftv1.NewClusterServiceClient)
 	if err != nil {
@@ -78,7 +78,7 @@ func withNonvoters(ctx context.Context, w *World, workload string, f func(*admin
 	return f(c)
 }
 
-// needed kills a follower, waits until the leader misses it, and asks to remove the other.
+// needed kills a follower, waits until the leader has noticed, and requests the removal of the other follower.
 func (c *administrator) needed(ctx context.Context, n int) error {
 	leader := c.w.Lab.Leader()
 	var followers []*lab.Member
@@ -104,22 +104,22 @@ func (c *administrator) needed(ctx context.Context, n int) error {
 	asked := make(chan struct{})
 	go func() {
 		defer close(asked)
-		_, _ = c.within(ctx, removalWithin, leader, history.Op{Do: history.DoAdmin, Key: history.NeededRemoval + other.Name}, // it is written down
+		_, _ = c.within(ctx, removalWithin, leader, history.Op{Do: history.DoAdmin, Key: history.NeededRemoval + other.Name}, // recorded
 			func(ctx context.Context, _ *history.Op, opts ...grpc.CallOption) error {
 				_, err := c.of[leader].RemoveMember(ctx, &snowraftv1.RemoveMemberRequest{Member: status.MemberID}, opts...)
 				return err
 			})
 	}()
 	history.Sleep(context.WithoutCancel(ctx), unaware)
-	err := down.Start(context.WithoutCancel(ctx)) // with it, what was begun can be completed
+	err := down.Start(context.WithoutCancel(ctx)) // lets the cluster complete a started removal
 	<-asked
 	if err != nil {
-		return fmt.Errorf("starting %s again: %w", down.Name, err)
+		return fmt.Errorf("restart %s: %w", down.Name, err)
 	}
 	return nil
 }
 
-// misses reports whether a leader knows that a member is down.
+// misses reports whether the leader considers a member down.
 func (c *administrator) misses(ctx context.Context, leader, down *lab.Member) bool {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

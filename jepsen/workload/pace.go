@@ -10,12 +10,12 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// mostInFlight bounds how many operations of one client are in progress.
+// mostInFlight is the maximum of operations of one client in progress.
 const mostInFlight = 64
 
-// pace calls f that often a second until ctx ends, whether earlier calls have returned or
-// not: an open loop, in which a slow cluster is not asked less. At most mostInFlight calls
-// are in progress; what would be more is left out. It returns when all have returned.
+// pace calls f at rate, in calls per second, until ctx is done. It is an open loop: calls do
+// not wait for earlier ones, so a slow cluster gets no fewer requests. At most mostInFlight
+// calls are in progress; further ones are skipped. pace returns after all calls have returned.
 func pace(ctx context.Context, rate float64, f func(ctx context.Context)) {
 	const tick = 5 * time.Millisecond
 	ticker := time.NewTicker(tick)

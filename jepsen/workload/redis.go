@@ -20,9 +20,9 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// redis counts over the Redis protocol: INCR, INCRBY, GET and pipelines of them, at every
-// member. Keys become strict sequences when they are first counted; every few seconds
-// there is a new one, which several clients come upon at once.
+// redis sends INCR, INCRBY, GET and pipelines of them to every member over the Redis
+// protocol. The first INCR of a key creates a strict sequence. Every few seconds there is
+// a new key, and several clients use it at once.
 func redis() Workload {
 	return Workload{
 		Name:  "redis",
@@ -32,9 +32,9 @@ func redis() Workload {
 }
 
 const (
-	redisClients  = 2 // of each member
-	redisKeys     = 3 // that are in use at a time
-	redisPipeline = 20
+	redisClients  = 2  // clients per member
+	redisKeys     = 3  // keys in use at a time
+	redisPipeline = 20 // maximum of commands per pipeline
 	newKeyEvery   = 8 * time.Second
 )
 
@@ -49,8 +49,7 @@ func runRedis(ctx context.Context, w *World) error {
 			keys.add()
 		}
 	})
-	// A turn is 1 command, or 2 to redisPipeline.
-	const commands = (3 + (2+redisPipeline)/2.0) / 4
+	const commands = (3 + (2+redisPipeline)/2.0) / 4 // mean number of commands per turn, see several
 	rate := w.Rate / commands / float64(redisClients*len(w.Lab.Members))
 	for _, m := range w.Lab.Members {
 		for range redisClients {
@@ -65,13 +64,13 @@ func runRedis(ctx context.Context, w *World) error {
 	return nil
 }
 
-// redisNames are the keys in use: the latest ones.
+// redisNames holds the keys in use: the latest redisKeys ones.
 type redisNames struct {
 	w      *World
 	newest atomic.Uint64
 }
 
-// add begins a key, and notes it: that is before anybody counts it.
+// add introduces a key. It records the sequence before any client uses the key.
 func (n *redisNames) add() {
 	next := n.newest.Load() + 1
 	n.w.noteSequence(redisKey(next), snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT)
@@ -82,17 +81,17 @@ func (n *redisNames) any() string { return redisKey(n.newest.Load() - rand.Uint6
 
 func redisKey(number uint64) string { return fmt.Sprintf("redis:%d", number) }
 
-// redisClient is one connection, which is made again when it breaks.
+// redisClient is a client with one connection, which it makes again after a failure.
 type redisClient struct {
 	*client
 	m    *lab.Member
 	keys *redisNames
 
-	mu   sync.Mutex // held for a turn: one write, and its answers
-	conn *resp
+	mu   sync.Mutex // held for a turn: one write and its answers
+	conn *resp      // nil if not connected
 }
 
-// turn sends some commands at once and reads their answers. Each is an operation.
+// turn sends one or more commands at once and reads their answers. Each command is an operation.
 func (c *redisClient) turn(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,7 +117,7 @@ func (c *redisClient) turn(ctx context.Context) {
 	c.write(ops, call, func(op *history.Op) {
 		op.Start = start
 		var answer int64
-		if err == nil || errors.Is(err, errRefused) { // else the connection is broken
+		if err == nil || errors.Is(err, errRefused) { // the connection still works
 			answer, err = c.conn.integer()
 		}
 		op.Outcome, op.Reason = redisOutcome(err)
@@ -127,7 +126,7 @@ func (c *redisClient) turn(ctx context.Context) {
 			op.Error = err.Error()
 		case op.Do == history.DoRead:
 			op.First = answer
-		default: // the last of those it took
+		default: // the answer is the last of the issued numbers
 			op.First, op.Increment = answer-int64(op.Count)+1, 1
 		}
 	})
@@ -136,7 +135,7 @@ func (c *redisClient) turn(ctx context.Context) {
 	}
 }
 
-// command draws a command.
+// command returns a random command and its operation.
 func (c *redisClient) command() (history.Op, []string) {
 	key := c.keys.any()
 	switch rand.IntN(8) {
@@ -150,7 +149,7 @@ func (c *redisClient) command() (history.Op, []string) {
 	}
 }
 
-// write completes the operations of a turn, one after the other, and writes them down.
+// write completes and records the operations of a turn, one after the other.
 func (c *redisClient) write(ops []history.Op, call int64, complete func(op *history.Op)) {
 	for _, op := range ops {
 		op.ID, op.Workload, op.Client, op.Member = c.w.NextOp(), c.workload, c.number, c.m.Name
@@ -161,8 +160,8 @@ func (c *redisClient) write(ops []history.Op, call int64, complete func(op *hist
 	}
 }
 
-// redisOutcome says what is known of a command. LOADING begins all errors that pass, also
-// that of an outcome that is not known; any other error means that nothing was done.
+// redisOutcome returns the known outcome of a command. An ERR means that nothing was done.
+// All temporary errors begin with LOADING, including that of an unknown outcome.
 func redisOutcome(err error) (o history.Outcome, reason string) {
 	switch {
 	case err == nil:
@@ -201,15 +200,15 @@ func (c *redisClient) dial(ctx context.Context) error {
 	return nil
 }
 
-// drop ends the connection.
+// drop closes the connection.
 func (c *redisClient) drop() {
 	if c.conn != nil {
-		_ = c.conn.conn.Close() // it is broken, or idle
+		_ = c.conn.conn.Close() // broken or idle
 		c.conn = nil
 	}
 }
 
-// hangUp ends the connection when nothing is in progress.
+// hangUp closes the connection after the present turn.
 func (c *redisClient) hangUp() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -20,12 +20,12 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// relaxed takes numbers of relaxed sequences, from the blocks of members, from blocks of
-// the product's client and from blocks of its own.
+// relaxed takes numbers of relaxed sequences from members, from blocks of the product's
+// client, and from blocks that it allocates itself.
 func relaxed() Workload {
 	return Workload{
 		Name:    "relaxed",
-		About:   "numbers of relaxed sequences: of members, of the client's blocks, and of blocks asked for by hand",
+		About:   "numbers of relaxed sequences: from members, from the client's blocks, and from AllocateBlock",
 		Prepare: prepareRelaxed,
 		Run:     runRelaxed,
 	}
@@ -41,7 +41,7 @@ func prepareRelaxed(ctx context.Context, w *World) error {
 		&snowraftv1.Sequence{Name: "relaxed-2", Mode: mode, BlockDurationMs: 500},
 		&snowraftv1.Sequence{Name: "relaxed-7", Mode: mode, Start: &start, Increment: &increment},
 		&snowraftv1.Sequence{Name: "relaxed-down", Mode: mode, Increment: &down},
-		// Blocks so small that they are requested all the time.
+		// Blocks this small are requested all the time.
 		&snowraftv1.Sequence{Name: "relaxed-small", Mode: mode, MinBlock: 5, MaxBlock: 20})
 }
 
@@ -93,8 +93,8 @@ func runRelaxed(ctx context.Context, w *World) error {
 	return nil
 }
 
-// embed issues numbers as programs do that number on their own, one after the other,
-// each of which lives some seconds and returns what it has left.
+// embed issues numbers from blocks of the product's client, as a program does that issues
+// its own numbers. Every 4 to 15 s it returns the unused numbers and starts again.
 func (c *client) embed(ctx context.Context, own *product.Client, key string, rate float64) error {
 	for ctx.Err() == nil {
 		blocks, err := product.NewBlocks(own, key, product.WithBlocksFirstSize(20))
@@ -104,7 +104,7 @@ func (c *client) embed(ctx context.Context, own *product.Client, key string, rat
 		life, end := context.WithTimeout(ctx, within(4*time.Second, 15*time.Second))
 		pace(life, rate, func(ctx context.Context) {
 			count := several(20)
-			_, _ = c.through(ctx, history.Op{Do: history.DoNext, Key: key, Count: count}, // it is written down
+			_, _ = c.through(ctx, history.Op{Do: history.DoNext, Key: key, Count: count}, // recorded
 				func(ctx context.Context, op *history.Op) error {
 					got, err := blocks.Take(ctx, int(count))
 					if err == nil {
@@ -119,17 +119,18 @@ func (c *client) embed(ctx context.Context, own *product.Client, key string, rat
 	return nil
 }
 
-// end closes blocks; what can't be returned stays unused.
+// end closes blocks; numbers that cannot be returned stay unused.
 func (c *client) end(ctx context.Context, key string, blocks *product.Blocks) {
-	_, _ = c.through(ctx, history.Op{Do: history.DoReturn, Key: key}, // it is written down
+	_, _ = c.through(ctx, history.Op{Do: history.DoReturn, Key: key}, // recorded
 		func(ctx context.Context, _ *history.Op) error { return blocks.Close(ctx) })
 }
 
-// block requests a block. With an ID it is requested until it is there. Without, its end
-// may be returned: its operation is of the beginning only, as others get the end then.
+// block requests a block. With an ID, it repeats a failed request up to mostTries times.
+// Without an ID, it may return the end of the block: then the operation has only the kept
+// beginning, because other callers get the end.
 func (c numberer) block(ctx context.Context, key, id string) {
 	count := 10 + rand.Uint32N(90)
-	var secret []byte // of this block
+	var secret []byte // return key of this block
 	if id == "" {
 		secret = make([]byte, 16)
 		_, _ = cryptorand.Read(secret) // never fails
@@ -164,7 +165,7 @@ func (c numberer) block(ctx context.Context, key, id string) {
 	if op.Outcome != history.OK || unused == 0 {
 		return
 	}
-	_, _ = c.call(ctx, m, history.Op{Do: history.DoReturn, Key: key, Count: unused}, // it is written down
+	_, _ = c.call(ctx, m, history.Op{Do: history.DoReturn, Key: key, Count: unused}, // recorded
 		func(ctx context.Context, _ *history.Op, opts ...grpc.CallOption) error {
 			_, err := c.of[m].ReturnBlock(ctx, &snowraftv1.ReturnBlockRequest{Sequence: key, Token: granted.GetToken(), Unused: uint64(unused), ReturnKey: secret}, opts...)
 			return err

@@ -13,25 +13,23 @@ import (
 	"time"
 )
 
-// resp is a connection that speaks as much of the Redis protocol as counters need. It is
-// our own because a client library hides which connection an answer came over, and tries
-// again by itself.
+// resp is a connection with the part of the Redis protocol that counters need. A client
+// library is not suitable: it hides the connection of an answer, and repeats requests.
 type resp struct {
 	conn net.Conn
 	r    *bufio.Reader
 }
 
-// errRefused is an answer that is an error: the connection is well.
+// errRefused is an error answer of the server; the connection still works.
 var errRefused = errors.New("refused")
 
 func newRESP(conn net.Conn) *resp { return &resp{conn: conn, r: bufio.NewReader(conn)} }
 
-// send sends commands, all in one write. Words have no spaces. Answers have to come before
-// the deadline of ctx.
+// send sends all commands in one write. The answers must arrive before the deadline of ctx.
 func (r *resp) send(ctx context.Context, commands [][]string) error {
 	deadline, ok := ctx.Deadline()
 	if !ok {
-		deadline = time.Time{} // none
+		deadline = time.Time{} // no deadline
 	}
 	if err := r.conn.SetDeadline(deadline); err != nil {
 		return err
@@ -47,8 +45,8 @@ func (r *resp) send(ctx context.Context, commands [][]string) error {
 	return err
 }
 
-// integer reads one answer, which is a number as an integer or as text, or nil: 0. It
-// fails with errRefused if the answer is an error.
+// integer reads one answer: an integer, a text with an integer, or nil, which means 0. It
+// returns errRefused for an error answer.
 func (r *resp) integer() (int64, error) {
 	line, err := r.line()
 	if err != nil {
@@ -68,7 +66,7 @@ func (r *resp) integer() (int64, error) {
 	case strings.HasPrefix(line, "-"):
 		return 0, fmt.Errorf("%w: %s", errRefused, line[1:])
 	default:
-		return 0, fmt.Errorf("the answer %q is no number", line)
+		return 0, fmt.Errorf("answer %q: expected an integer", line)
 	}
 }
 

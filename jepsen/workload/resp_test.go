@@ -36,7 +36,7 @@ func TestAnswers(t *testing.T) {
 		number, err := r.integer()
 		o, reason := redisOutcome(err)
 		if o != want.o || reason != want.reason || number != want.number && err == nil {
-			t.Errorf("%q: %d, %v %q (%v), want %+v", answer, number, o, reason, err, want)
+			t.Errorf("answer %q: %d, %v %q (%v), want %+v", answer, number, o, reason, err, want)
 		}
 	}
 }
@@ -62,7 +62,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestNoAnswer looks at a member that says nothing: what it did is not known.
+// The outcome at a member that does not answer is unknown.
 func TestNoAnswer(t *testing.T) {
 	here, there := net.Pipe()
 	defer here.Close()
@@ -72,7 +72,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 	_, err := newRESP(here).integer()
 	if o, reason := redisOutcome(err); o != history.Info || reason != "DEADLINE" {
-		t.Errorf("%v %q (%v)", o, reason, err)
+		t.Errorf("outcome %v %q (%v), want %v DEADLINE", o, reason, err, history.Info)
 	}
 }
 
@@ -83,16 +83,16 @@ func TestSeveral(t *testing.T) {
 	}
 	for n := range uint32(7) {
 		if seen[n] != slices.Contains([]uint32{1, 2, 3, 4, 5}, n) {
-			t.Errorf("several(5) is %d: %t", n, seen[n])
+			t.Errorf("several(5) returned %d: %t, want only 1 to 5", n, seen[n])
 		}
 	}
 }
 
 func TestGeneratorOutcome(t *testing.T) {
 	if o, _ := generatorOutcome(nil); o != history.OK {
-		t.Error(o)
+		t.Errorf("generatorOutcome(nil) = %v, want %v", o, history.OK)
 	}
 	if o, reason := generatorOutcome(errors.Join(errors.New("late"), context.DeadlineExceeded)); o != history.Fail || reason != "DEADLINE" {
-		t.Error(o, reason)
+		t.Errorf("generatorOutcome(deadline) = %v %q, want %v DEADLINE", o, reason, history.Fail)
 	}
 }

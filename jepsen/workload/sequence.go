@@ -16,10 +16,10 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// tryEvery is the pause before a load requests again what it needs.
+// tryEvery is the pause before a load repeats a request.
 const tryEvery = 200 * time.Millisecond
 
-// Create makes sequences that every running member knows afterwards, and writes them down.
+// Create creates and records sequences. When it returns, every running member knows them.
 func (w *World) Create(ctx context.Context, sequences ...*snowraftv1.Sequence) error {
 	s, err := connect(w, snowraftv1.NewSequenceServiceClient)
 	if err != nil {
@@ -27,17 +27,17 @@ func (w *World) Create(ctx context.Context, sequences ...*snowraftv1.Sequence) e
 	}
 	defer s.close()
 	for _, spec := range sequences {
-		// Before it exists, so that no number can come before this line.
+		// Recorded before the creation, so no number precedes this line in the journal.
 		w.noteSequence(spec.GetName(), spec.GetMode())
 		err := w.insist(ctx, func(ctx context.Context, m *lab.Member) error {
 			resp, err := s.of[m].CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: spec})
 			if err == nil && len(resp.GetUnreachedMembers()) > 0 {
-				err = fmt.Errorf("%v do not know it yet", resp.GetUnreachedMembers())
+				err = fmt.Errorf("members unreached: %v", resp.GetUnreachedMembers())
 			}
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("sequence %s: %w", spec.GetName(), err)
+			return fmt.Errorf("create sequence %s: %w", spec.GetName(), err)
 		}
 	}
 	return nil
@@ -51,7 +51,7 @@ func (w *World) noteSequence(name string, mode snowraftv1.SequenceMode) {
 	w.Journal.Add(history.Line{Sequence: &line})
 }
 
-// insist calls f, which may be repeated, with members that run until it succeeds or ctx ends.
+// insist calls f with random running members until f succeeds or ctx is done. f must be repeatable.
 func (w *World) insist(ctx context.Context, f func(ctx context.Context, m *lab.Member) error) error {
 	var last error
 	for {
@@ -64,7 +64,7 @@ func (w *World) insist(ctx context.Context, f func(ctx context.Context, m *lab.M
 			}
 		}
 		if !history.Sleep(ctx, tryEvery) {
-			return fmt.Errorf("%w; at last: %w", ctx.Err(), last)
+			return fmt.Errorf("%w; last error: %w", ctx.Err(), last)
 		}
 	}
 }
@@ -75,7 +75,7 @@ type numberer struct {
 	of map[*lab.Member]snowraftv1.SequenceServiceClient
 }
 
-// next asks a member for numbers; with an ID the request may be repeated.
+// next requests numbers from a member. A request with an ID may be repeated.
 func (c numberer) next(ctx context.Context, m *lab.Member, key string, count uint32, id string) history.Op {
 	op, _ := c.call(ctx, m, history.Op{Do: history.DoNext, Key: key, Count: count, RequestID: id},
 		func(ctx context.Context, op *history.Op, opts ...grpc.CallOption) error {
@@ -88,7 +88,7 @@ func (c numberer) next(ctx context.Context, m *lab.Member, key string, count uin
 	return op
 }
 
-// read asks a member for the last number that was issued; 0 is none.
+// read requests the last issued number from a member; 0 means that no number was issued.
 func (c numberer) read(ctx context.Context, m *lab.Member, key string) history.Op {
 	op, _ := c.call(ctx, m, history.Op{Do: history.DoRead, Key: key},
 		func(ctx context.Context, op *history.Op, opts ...grpc.CallOption) error {
@@ -99,7 +99,7 @@ func (c numberer) read(ctx context.Context, m *lab.Member, key string) history.O
 	return op
 }
 
-// take asks whomever the product's client asks; with an ID the request may be repeated.
+// take requests numbers through the product's client. A request with an ID may be repeated.
 func (c *client) take(ctx context.Context, s *product.Sequence, key string, count uint32, id string) history.Op {
 	op, _ := c.through(ctx, history.Op{Do: history.DoNext, Key: key, Count: count, RequestID: id},
 		func(ctx context.Context, op *history.Op) error {

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	joinWithin  = 30 * time.Second // a new member becomes a voter, if nothing is in its way
-	leaveWithin = 12 * time.Second // a member that was let go ends
-	goWithin    = 10 * time.Second // after the end of the load a removal is completed
-	look        = 100 * time.Millisecond
+	joinWithin  = 30 * time.Second       // bound until a new member becomes a voter
+	leaveWithin = 12 * time.Second       // bound until a member that has left shuts down
+	goWithin    = 10 * time.Second       // bound of a removal after the end of the load
+	look        = 100 * time.Millisecond // pause between two checks of a condition
 )
 
-// live lets one member after another join on a spare host and go again.
+// live makes one member after another join on a spare host and leave again.
 func (c *administrator) live(ctx context.Context, m *lab.Member) error {
 	for history.Sleep(ctx, rand.N(3*time.Second)) {
 		if err := c.reserved(ctx, m, func() error { return c.join(ctx, m) }); err != nil {
@@ -38,7 +38,7 @@ func (c *administrator) live(ctx context.Context, m *lab.Member) error {
 	return nil
 }
 
-// reserved calls f when nobody else has to do with the member, unless ctx ends earlier.
+// reserved waits for a reservation of the member and calls f with it. If ctx is done first, it returns nil without a call.
 func (c *administrator) reserved(ctx context.Context, m *lab.Member, f func() error) error {
 	for {
 		if release, ok := m.Reserve(); ok {
@@ -51,12 +51,12 @@ func (c *administrator) reserved(ctx context.Context, m *lab.Member, f func() er
 	}
 }
 
-// join starts a member and waits until it is a voter.
+// join starts a member and waits, at most joinWithin, until it is a voter.
 func (c *administrator) join(ctx context.Context, m *lab.Member) error {
 	return c.joinAs(ctx, m, true)
 }
 
-// joinAs starts a member and waits until it is a voter or a nonvoter of the cluster.
+// joinAs starts a member and waits, at most joinWithin, until it is a voter or a nonvoter of the cluster.
 func (c *administrator) joinAs(ctx context.Context, m *lab.Member, voter bool) error {
 	op := history.Op{
 		ID: c.w.NextOp(), Workload: c.workload, Client: c.number, Do: history.DoAdmin, Key: "join " + m.Name, Member: m.Name,
@@ -81,7 +81,7 @@ func (c *administrator) joinAs(ctx context.Context, m *lab.Member, voter bool) e
 	return nil
 }
 
-// goes lets a member leave, or kills and removes it, and wipes its data when it is out.
+// goes makes a member leave, or kills and removes the member. After the removal, it wipes the member's data.
 func (c *administrator) goes(ctx context.Context, m *lab.Member) error {
 	c.going.Lock()
 	defer c.going.Unlock()
@@ -110,7 +110,8 @@ func (c *administrator) goes(ctx context.Context, m *lab.Member) error {
 	return m.Wipe()
 }
 
-// leave sends Leave to a member, and reports whether it is out. Then it ends by itself.
+// leave sends Leave to a member and reports whether the member has left. A member that has left shuts down; leave waits for that,
+// at most leaveWithin.
 func (c *administrator) leave(ctx context.Context, m *lab.Member) bool {
 	m.Expire()
 	op := c.ask(ctx, m, "leave "+m.Name, func(ctx context.Context, cluster snowraftv1.ClusterServiceClient, opts ...grpc.CallOption) error {
@@ -127,8 +128,8 @@ func (c *administrator) leave(ctx context.Context, m *lab.Member) bool {
 	return true
 }
 
-// remove removes members that are down, and reports whether all of them are out, or were
-// none.
+// remove removes members that are down and reports whether none of ids is a member any
+// longer. It returns false if ids is nil.
 func (c *administrator) remove(ctx context.Context, m *lab.Member, ids []string) bool {
 	if ids == nil {
 		return false
@@ -142,7 +143,7 @@ func (c *administrator) remove(ctx context.Context, m *lab.Member, ids []string)
 			_, err := cluster.RemoveMember(ctx, &snowraftv1.RemoveMemberRequest{Member: id}, opts...)
 			return err
 		})
-		// One who is unknown was down before the leader had added it.
+		// An unknown member was killed before the leader had added it.
 		if op.Outcome != history.OK && op.Reason != "UNKNOWN_MEMBER" {
 			return false
 		}
@@ -150,8 +151,8 @@ func (c *administrator) remove(ctx context.Context, m *lab.Member, ids []string)
 	return true
 }
 
-// at are the IDs of the members on a host, as the leader knows them; nil if that is not
-// known. They are found by the address, as a member that is down may have no name.
+// at returns the IDs of the members on a host from the leader's list, nil if the leader does
+// not answer. It compares addresses, because a member that is down may have no name.
 func (c *administrator) at(ctx context.Context, host *lab.Member) []string {
 	leader := c.w.Lab.Leader()
 	if leader == nil {

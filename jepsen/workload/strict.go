@@ -18,28 +18,28 @@ import (
 )
 
 // strict takes numbers of a few strict sequences, at every member and through the
-// product's client, reads their last numbers, and repeats requests under their IDs.
+// product's client. It reads their last numbers and repeats requests under their IDs.
 //
-// A quarter of it has request IDs, each of which is an entry of the log for itself. That
-// makes the log grow by some 50 entries a second: after a minute or two members take
-// snapshots (every 4096 entries) and cut their logs, and who was away for long gets a
-// snapshot instead of entries. Without that a run of minutes would see none.
+// A quarter of the requests have IDs, and each of these is a separate entry of the log. The
+// log therefore grows by about 50 entries per second. After a minute or two, members take
+// snapshots (every 4096 entries) and truncate their logs, and a member that was long absent
+// gets a snapshot instead of entries. Otherwise a run of minutes would have no snapshot.
 func strict() Workload {
 	return Workload{
 		Name:    "strict",
-		About:   "numbers of a few strict sequences, reads, and requests that are repeated under their IDs",
+		About:   "numbers of a few strict sequences, reads, and repeated requests with IDs",
 		Prepare: prepareStrict,
 		Run:     runStrict,
 	}
 }
 
-// strictKeys are the sequences: so few that calls overlap on each.
+// strictKeys lists the sequences. They are few, so that calls of each sequence overlap.
 var strictKeys = []string{"strict-1", "strict-2", "strict-3"}
 
-// mostNumbers is the greatest number of numbers per request.
+// mostNumbers is the maximum of numbers per request.
 const mostNumbers = 50
 
-// mostTries is the greatest number of tries of a request with an ID.
+// mostTries is the maximum of attempts of a request with an ID.
 const mostTries = 4
 
 func prepareStrict(ctx context.Context, w *World) error {
@@ -90,8 +90,8 @@ func runStrict(ctx context.Context, w *World) error {
 	return nil
 }
 
-// once makes a request with an ID, again until it is answered, each time at another
-// member or through the product's client; and now and then once more.
+// once makes a request with an ID, up to mostTries times until it succeeds, each time at a
+// random member or through the product's client. One in ten successful requests is repeated.
 func (c numberer) once(ctx context.Context, own *product.Client, key, id string) {
 	count := several(5)
 	for range mostTries {
@@ -119,5 +119,5 @@ func (c numberer) try(ctx context.Context, own *product.Client, key string, coun
 	return c.next(ctx, m, key, count, id)
 }
 
-// anyOf chooses one of these.
+// anyOf returns a random element.
 func anyOf[T any](of []T) T { return of[rand.IntN(len(of))] }

@@ -13,18 +13,18 @@ import (
 	product "github.com/snowraft/snowraft/client"
 )
 
-// user takes IDs of an embedded generator with one lane, and keeps them.
+// user takes IDs from an embedded generator with one lane, and records them.
 type user struct {
 	own    *product.Generator
 	ids    *history.Writer
-	like   history.Op    // what its operations have in common
-	number func() uint64 // of the next operation
-	write  func(op history.Op)
+	like   history.Op          // common fields of all operations
+	number func() uint64       // returns the ID of the next operation
+	write  func(op history.Op) // records an operation
 
-	last atomic.Uint64 // one of the latest IDs
+	last atomic.Uint64 // a recent ID
 }
 
-// ask takes IDs, one or many, with a floor or without one.
+// ask takes one or many IDs, with or without a floor.
 func (u *user) ask(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
@@ -46,7 +46,7 @@ func (u *user) ask(ctx context.Context) {
 	u.write(op)
 }
 
-// issue takes the IDs of an operation: with one lane, each above those of calls before.
+// issue takes the IDs of an operation. With one lane, each ID is greater than those of earlier calls.
 func issue(ctx context.Context, own *product.Generator, op *history.Op) ([]product.Range, error) {
 	if op.Count > 1 {
 		return own.Ranges(ctx, int(op.Count))
@@ -58,7 +58,7 @@ func issue(ctx context.Context, own *product.Generator, op *history.Op) ([]produ
 	return []product.Range{{First: id, Step: 1, Count: 1}}, nil
 }
 
-// keep writes IDs to a file, and returns the greatest; 0 if there are none.
+// keep writes IDs to a file and returns the greatest, 0 if there are none.
 func keep(to *history.Writer, op history.Op, ranges []product.Range) uint64 {
 	var highest uint64
 	for _, r := range ranges {
@@ -72,8 +72,8 @@ func keep(to *history.Writer, op history.Op, ranges []product.Range) uint64 {
 	return highest
 }
 
-// generatorOutcome says what is known of a call of a generator: one that failed issued
-// no ID, and never will.
+// generatorOutcome returns the outcome of a call of a generator. A failed call has issued no
+// ID and never will.
 func generatorOutcome(err error) (o history.Outcome, reason string) {
 	if err == nil {
 		return history.OK, ""
@@ -81,7 +81,7 @@ func generatorOutcome(err error) (o history.Outcome, reason string) {
 	return history.Fail, productReason(err)
 }
 
-// productReason is why a call of the product's client failed.
+// productReason returns the reason of a failed call of the product's client.
 func productReason(err error) string {
 	if e, ok := errors.AsType[*product.Error](err); ok && e.Reason != "" {
 		return e.Reason

@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package workload is what clients do while faults happen. Each client writes down what
-// it asked and what it was told, and when; it judges nothing.
+// Package workload runs the clients of a chaos run. Each client records its requests, the
+// answers and their times, and judges nothing.
 package workload
 
 import (
@@ -19,29 +19,29 @@ import (
 // Workload is one kind of load.
 type Workload struct {
 	Name string
-	// About says what it does, in a few words.
+	// About is a short description.
 	About string
 	// Flags are added to "snowraft serve" of each member.
 	Flags []string
-	// Spares is the number of hosts without a member that it needs.
+	// Spares is the number of hosts without a member that the workload needs.
 	Spares int
-	// Prepare makes what the load needs, once the cluster is up; nil for nothing.
+	// Prepare creates sequences and layouts for the load once the cluster is up; may be nil.
 	Prepare func(ctx context.Context, w *World) error
-	// Run is the load. It ends soon after ctx does. An error means that the load itself is
-	// broken, not that the cluster refuses.
+	// Run runs the load and returns soon after ctx is done. An error means that the load
+	// itself is broken, not that the cluster rejects requests.
 	Run func(ctx context.Context, w *World) error
 }
 
-// All are the workloads there are.
+// All returns the workloads that can run together.
 func All() []Workload {
 	return []Workload{ids(), strict(), relaxed(), redis(), embedded(), churn(), crashloop(), admin()}
 }
 
-// special are workloads that do not go together with all others.
+// special returns the workloads that cannot run together with all others.
 func special() []Workload { return []Workload{nonvoters(), removals()} }
 
-// Choose returns the workloads of these names, separated by commas; "all" are all that go
-// together.
+// Choose returns the workloads of these names, separated by commas; "all" selects those of
+// All.
 func Choose(names string) ([]Workload, error) {
 	if names == "all" {
 		return All(), nil
@@ -51,14 +51,14 @@ func Choose(names string) ([]Workload, error) {
 	for name := range strings.SplitSeq(names, ",") {
 		i := slices.IndexFunc(all, func(w Workload) bool { return w.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no workload %q: choose of %s, or all", name, Names())
+			return nil, fmt.Errorf("unknown workload %q; choose from %s, or all", name, Names())
 		}
 		chosen = append(chosen, all[i])
 	}
 	return chosen, nil
 }
 
-// Names lists the workloads.
+// Names returns the names of all workloads, separated by commas.
 func Names() string {
 	var names []string
 	for _, w := range slices.Concat(All(), special()) {
@@ -67,16 +67,16 @@ func Names() string {
 	return strings.Join(names, ", ")
 }
 
-// World is what workloads have in common. Its methods may be called from any goroutine.
+// World is the common environment of workloads. Its methods may be called from any goroutine.
 type World struct {
 	Lab     *lab.Lab
 	Journal *history.Journal
 	// Dir is the run's directory.
 	Dir string
-	// Self is the path of this program, for workloads that are processes of their own.
+	// Self is the path of this program, for workloads in separate processes.
 	Self string
-	// Calm is closed when the faults of the run are over: from then on workloads cause no
-	// trouble of their own either, and only ask.
+	// Calm is closed when the faults of the run are over. Then workloads also stop their
+	// own faults and changes of the cluster, and only send requests.
 	Calm <-chan struct{}
 	// Rate is the approximate number of requests per second that a workload should make.
 	Rate float64
@@ -84,11 +84,11 @@ type World struct {
 	ops, clients, sessions atomic.Uint64
 
 	mu      sync.Mutex
-	writers map[string]*history.Writer // by layout
-	files   map[string]int             // how many files a layout has
+	writers map[string]*history.Writer // keys: layouts
+	files   map[string]int             // counts of files; keys: layouts
 }
 
-// troubled returns a context that ends with ctx, and when the faults of the run are over.
+// troubled returns a context that is canceled with ctx and when the faults of the run are over.
 func (w *World) troubled(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -101,16 +101,16 @@ func (w *World) troubled(ctx context.Context) (context.Context, context.CancelFu
 	return ctx, cancel
 }
 
-// NextOp numbers an operation.
+// NextOp returns the ID of a new operation.
 func (w *World) NextOp() uint64 { return w.ops.Add(1) }
 
-// NextClient numbers a client.
+// NextClient returns the number of a new client.
 func (w *World) NextClient() uint32 { return uint32(w.clients.Add(1)) }
 
-// NextSession numbers a session.
+// NextSession returns the number of a new session.
 func (w *World) NextSession() uint32 { return uint32(w.sessions.Add(1)) }
 
-// IDs is the file for IDs of a layout, as this process's clients get them.
+// IDs returns the file for IDs of a layout that this process's clients receive.
 func (w *World) IDs(layout string) (*history.Writer, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -128,7 +128,7 @@ func (w *World) IDs(layout string) (*history.Writer, error) {
 	return f, nil
 }
 
-// IDFile numbers one more file for IDs of a layout, for another process to write.
+// IDFile returns the index of a new file for IDs of a layout, which another process writes.
 func (w *World) IDFile(layout string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -143,7 +143,7 @@ func (w *World) number(layout string) int {
 	return w.files[layout]
 }
 
-// Close closes the files.
+// Close closes the files of IDs.
 func (w *World) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
