@@ -18,16 +18,16 @@ import (
 
 const (
 	dialWithin = 2 * time.Second
-	// deadAfter is the time that a connection lasts of which nothing is acknowledged. TCP itself would send
-	// again ever more rarely, and find out long after the network is whole.
+	// deadAfter is the time without an acknowledgment after which a connection fails. TCP alone would resend ever more
+	// rarely, and notice a healed network only long afterward.
 	deadAfter = 3 * time.Second
 )
 
-// Connect returns a connection to a member's API that comes back soon after a restart, and after the
-// network was cut.
+// Connect returns a connection to a member's API that reconnects soon after a restart of the member or a cut of the
+// network.
 func (l *Lab) Connect(m *Member) (*grpc.ClientConn, error) { return l.connect(m, l.Credentials()) }
 
-// ConnectAdmin connects to a member as an administrator, whose calls succeed in each cluster that has the secret.
+// ConnectAdmin does what Connect does, as an administrator. Its calls succeed in every cluster that has the secret.
 func (l *Lab) ConnectAdmin(m *Member) (*grpc.ClientConn, error) {
 	return l.connect(m, l.adminCredentials())
 }
@@ -41,7 +41,7 @@ func (l *Lab) connect(m *Member, proofs []grpc.DialOption) (*grpc.ClientConn, er
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: time.Second}))...)
 }
 
-// dieSoon makes a connection end when nothing of it is acknowledged anymore.
+// dieSoon makes a connection fail after deadAfter without an acknowledgment.
 func dieSoon(_, _ string, conn syscall.RawConn) error {
 	var set error
 	err := conn.Control(func(fd uintptr) {
@@ -50,7 +50,7 @@ func dieSoon(_, _ string, conn syscall.RawConn) error {
 	return errors.Join(err, set)
 }
 
-// at returns the member with that address, nil if there is none.
+// at returns the member with this address, nil if there is none.
 func (l *Lab) at(address string) *Member {
 	ip, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -64,8 +64,8 @@ func (l *Lab) at(address string) *Member {
 	return nil
 }
 
-// Dial connects to a member as a client. The connection leads to one start of its
-// process for as long as it lasts, which StartOf tells.
+// Dial connects to a member as a client. The connection leads to one start of the member's process for its whole life;
+// StartOf returns that start.
 func (l *Lab) Dial(ctx context.Context, address string) (net.Conn, error) {
 	return l.dial(ctx, address, &net.Dialer{Timeout: dialWithin})
 }
@@ -73,7 +73,7 @@ func (l *Lab) Dial(ctx context.Context, address string) (net.Conn, error) {
 func (l *Lab) dial(ctx context.Context, address string, dialer *net.Dialer) (net.Conn, error) {
 	m := l.at(address)
 	if m == nil {
-		return nil, fmt.Errorf("%s is no member's address", address)
+		return nil, fmt.Errorf("address %s: not a member of the lab", address)
 	}
 	before := m.Current()
 	conn, err := dialer.DialContext(ctx, "tcp", address)
@@ -81,15 +81,15 @@ func (l *Lab) dial(ctx context.Context, address string, dialer *net.Dialer) (net
 		return nil, err
 	}
 	if now := m.Current(); now != before {
-		return nil, errors.Join(fmt.Errorf("%s was restarted meanwhile", m.Name), conn.Close())
+		return nil, errors.Join(fmt.Errorf("%s was restarted while it was dialed", m.Name), conn.Close())
 	}
 	l.calls.Store(callKey(conn.LocalAddr(), conn.RemoteAddr()), before)
 	return conn, nil
 }
 
-// StartOf tells which start of a process the connection between these two addresses,
-// which Dial made, leads to; 0 if it is not known. The local one alone does not tell: the
-// kernel gives the same port to connections to several hosts.
+// StartOf returns the start of a process that a connection leads to, 0 if it is unknown. Dial must have made the
+// connection between the two addresses. The local address alone is ambiguous, because the kernel uses the same port for
+// connections to several hosts.
 func (l *Lab) StartOf(local, remote net.Addr) uint32 {
 	if local == nil || remote == nil {
 		return 0

@@ -8,13 +8,11 @@ import (
 	"slices"
 )
 
-// Guest is a host of an embedded generator: a program that is not a member and issues IDs. It
-// can be cut off, killed, paused, and have a clock that is off, as members can. When its process
-// ends, it stays down.
+// Guest is a host of an embedded generator, a program that issues IDs without being a member. Like a member, a guest can
+// be cut off, killed and paused, and its clock can be wrong. When its process exits, it stays down.
 type Guest struct{ machine }
 
-// AddGuest makes a host for generators. number, from 1 on, is what its address ends in,
-// beyond those of members.
+// AddGuest makes a host for generators. Its address ends in 100 + number; number must be at least 1.
 func (l *Lab) AddGuest(ctx context.Context, name string, number int) (*Guest, error) {
 	const first = 100
 	host, err := l.Net.AddHost(ctx, name, first+number)
@@ -28,15 +26,15 @@ func (l *Lab) AddGuest(ctx context.Context, name string, number int) (*Guest, er
 	return g, nil
 }
 
-// Guests are the hosts of generators, as many as there are yet.
+// Guests returns the present hosts of generators.
 func (l *Lab) Guests() []*Guest {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.guests)
 }
 
-// Start starts a process, if none runs: the command that make returns for the number of its
-// start. It reports whether it did.
+// Start starts a process if none runs, and reports whether it did. command returns the process's command for the number
+// of the start.
 func (g *Guest) Start(command func(start uint32) *exec.Cmd) (bool, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

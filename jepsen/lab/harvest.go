@@ -18,12 +18,11 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// stopsWithin is the time that a process may take to stop, for its log to be read.
+// stopsWithin is the time that a process may take to stop after SIGSTOP.
 const stopsWithin = 200 * time.Millisecond
 
-// Harvest reads the member's Raft log into the archive. A process that runs is stopped
-// for the few milliseconds that a copy takes: what its files hold at one moment is a
-// state that a crash could leave.
+// Harvest reads the member's Raft log into the archive. It stops a running process for the few milliseconds of a copy.
+// The copy thus holds the files at one moment, a state that a crash could leave.
 func (m *Member) Harvest(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -40,13 +39,13 @@ func (m *Member) harvest(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(copied) //nolint:errcheck // all of the directory goes at last
+	defer os.RemoveAll(copied) //nolint:errcheck // the run's directory is removed last
 	at := history.Now()
 	if err := m.copyStopped(ctx, copied); err != nil {
 		return fmt.Errorf("%s: %w", m.Name, err)
 	}
 	if _, err := os.Stat(filepath.Join(copied, "raft.db")); errors.Is(err, fs.ErrNotExist) {
-		return archive.Absent(m.Name, at) // none yet, or no more
+		return archive.Absent(m.Name, at) // no log yet, or a log removed
 	}
 	summary, err := archive.Harvest(m.Name, at, copied)
 	if err != nil {
@@ -58,8 +57,7 @@ func (m *Member) harvest(ctx context.Context) error {
 	return nil
 }
 
-// copyStopped copies the log and what snapshots say of themselves while the process, if
-// there is one, is stopped.
+// copyStopped copies the log and the snapshots while the process, if there is one, is stopped.
 func (m *Member) copyStopped(ctx context.Context, to string) error {
 	m.state.Lock()
 	defer m.state.Unlock()
@@ -67,7 +65,7 @@ func (m *Member) copyStopped(ctx context.Context, to string) error {
 		if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 			return err
 		}
-		defer p.cmd.Process.Signal(syscall.SIGCONT) //nolint:errcheck // it may have been killed
+		defer p.cmd.Process.Signal(syscall.SIGCONT) //nolint:errcheck // the process may have been killed
 		if err := stopped(ctx, p.cmd.Process.Pid); err != nil {
 			return err
 		}
@@ -90,7 +88,7 @@ func stopped(ctx context.Context, pid int) error {
 		for _, path := range stats {
 			raw, err := os.ReadFile(path)
 			if err != nil {
-				continue // the thread has ended
+				continue // thread has ended
 			}
 			_, rest, _ := bytes.Cut(raw, []byte(") "))
 			running = running || !bytes.HasPrefix(rest, []byte("T"))
@@ -101,12 +99,12 @@ func stopped(ctx context.Context, pid int) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return fmt.Errorf("process %d does not stop: %w", pid, ctx.Err())
+			return fmt.Errorf("process %d not stopped by SIGSTOP: %w", pid, ctx.Err())
 		}
 	}
 }
 
-// copyLog copies raft.db and the snapshots.
+// copyLog copies raft.db and the snapshots. Without raft.db it copies nothing.
 func copyLog(from, to string) error {
 	if err := copyFile(filepath.Join(from, "raft.db"), filepath.Join(to, "raft.db")); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {

@@ -1,8 +1,7 @@
 //go:build linux
 
-// Package lab is a small data centre: members of a cluster, each a host in a network
-// namespace of its own, with a disk of its own and a wall clock of its own, on which the
-// unmodified program runs. It notes each start and each end of a process in the history.
+// Package lab is a small data center for the members of a cluster. Each member runs the unmodified program on a host with
+// its own network namespace, disk and wall clock. The lab records each start and each exit of a process in the history.
 package lab
 
 import (
@@ -34,51 +33,51 @@ const (
 // diskBytes is the size of a member's disk.
 const diskBytes = 256 << 20
 
-// Config is what a lab is made of.
+// Config is the configuration of a lab.
 type Config struct {
 	// Dir is the run's directory.
 	Dir string
 	// Binary is the program of members, Upgrade another build of it.
 	Binary, Upgrade string
-	// Members start the cluster together; they are n1, n2, ...
+	// Members is the number of founders, which start the cluster together; their names are n1, n2, ...
 	Members int
-	// Spares are hosts without a member at first, for workloads, and Twins such hosts for
-	// faults; their names follow. Strays are hosts for members that are not of this cluster,
-	// x1, x2, ...: no client asks them.
+	// Spares is the number of hosts for workloads, and Twins that for faults. Both begin without a member, and their names
+	// continue those of the founders. Strays is the number of hosts for members of other clusters, x1, x2, ..., which
+	// clients do not call.
 	Spares, Twins, Strays int
 	// Flags are added to "snowraft serve" of each member.
 	Flags []string
-	// Interposed puts a file system that can be made to fail in front of each disk.
+	// Interposed puts each disk behind a file system that can be made to fail.
 	Interposed bool
-	// MaxWindow is the longest window that the members grant at any time of the run.
+	// MaxWindow is the longest window that the members grant during the run.
 	MaxWindow time.Duration
 	// Secured gives all members a secret, and clients tokens.
 	Secured bool
 	Journal *history.Journal
 }
 
-// Lab is the data centre. Its methods may be called from any goroutine.
+// Lab is a data center. Its methods may be called from any goroutine.
 type Lab struct {
 	cfg     Config
 	Net     *network.Net
-	Members []*Member // with spares and twins, without strays
+	Members []*Member // founders, spares and twins, not strays
 	strays  []*Member
 
 	starts atomic.Uint32
-	life   atomic.Int32 // of the cluster, from 1 on; changes while the mu of all members are held
-	calls  sync.Map     // the addresses of a connection, a string -> uint32, the start that it leads to
+	life   atomic.Int32 // number of the cluster's life, from 1; changes only with the mu of all members held
+	calls  sync.Map     // callKey of a connection (string) -> start that the connection leads to (uint32)
 
 	mu        sync.Mutex
-	latest    map[string]history.Status // by member
-	memberIDs map[string]string         // the ID that each member last reported, by name
+	latest    map[string]history.Status // keyed by member name
+	memberIDs map[string]string         // last reported member ID, keyed by member name
 	guests    []*Guest
 	outsider  *network.Host
-	access    *access                  // nil of an open cluster
-	archives  map[int]*raftlog.Archive // by life
+	access    *access                  // nil if the cluster has no secret
+	archives  map[int]*raftlog.Archive // keyed by life
 }
 
-// Open makes the hosts and their disks. Nothing is started. The sandbox of this process
-// takes all of it away when it ends; Close ends processes gracefully before.
+// Open makes the hosts and their disks, and starts no process. Close kills the processes and removes hosts and disks. If
+// this process stops earlier, its sandbox removes them.
 func Open(ctx context.Context, cfg Config) (_ *Lab, err error) {
 	l := &Lab{cfg: cfg, latest: make(map[string]history.Status), memberIDs: make(map[string]string), archives: make(map[int]*raftlog.Archive)}
 	l.life.Store(1)
@@ -121,7 +120,8 @@ func Open(ctx context.Context, cfg Config) (_ *Lab, err error) {
 	return l, nil
 }
 
-// The last parts of the first stray's address, and of the outsider's first one; the outsider has outsiders of them.
+// The last bytes of addresses: firstStray of the first stray, and outsider of the first of the outsider's addresses.
+// outsiders is the number of the outsider's addresses.
 const (
 	firstStray = 150
 	outsider   = 180
@@ -149,10 +149,10 @@ func (l *Lab) addMember(ctx context.Context, name string, number int) (*Member, 
 	return &Member{machine: machine{Name: name, Host: host, lab: l}, Disk: d, binary: l.cfg.Binary}, nil
 }
 
-// Boot starts the founding members that do not run.
+// Boot starts the founders that do not run.
 func (l *Lab) Boot(ctx context.Context) error { return Start(ctx, l.Founders()...) }
 
-// Start starts members that do not run.
+// Start starts the members that do not run.
 func Start(ctx context.Context, members ...*Member) error {
 	for _, m := range members {
 		if err := m.Start(ctx); err != nil {
@@ -162,21 +162,21 @@ func Start(ctx context.Context, members ...*Member) error {
 	return nil
 }
 
-// Founders are the members that start the cluster together.
+// Founders returns the members that start the cluster together.
 func (l *Lab) Founders() []*Member { return l.Members[:l.cfg.Members] }
 
-// Spares are the hosts after the founders.
+// Spares returns the members for workloads.
 func (l *Lab) Spares() []*Member {
 	return l.Members[l.cfg.Members : l.cfg.Members+l.cfg.Spares]
 }
 
-// Twins are the hosts after the spares.
+// Twins returns the members for the fault twin.
 func (l *Lab) Twins() []*Member { return l.Members[l.cfg.Members+l.cfg.Spares:] }
 
-// Strays are the hosts for members of other clusters.
+// Strays returns the hosts for members of other clusters.
 func (l *Lab) Strays() []*Member { return l.strays }
 
-// Running are the members whose processes run.
+// Running returns the members whose processes run or are paused.
 func (l *Lab) Running() []*Member {
 	var running []*Member
 	for _, m := range l.Members {
@@ -187,7 +187,7 @@ func (l *Lab) Running() []*Member {
 	return running
 }
 
-// Member returns the member of that name, nil if there is none.
+// Member returns the member with this name, nil if there is none.
 func (l *Lab) Member(name string) *Member {
 	for _, m := range l.Members {
 		if m.Name == name {
@@ -202,10 +202,10 @@ func (l *Lab) Note(member, what, detail string) {
 	l.cfg.Journal.Add(history.Line{Note: &history.Note{At: history.Now(), Member: member, What: what, Detail: detail}})
 }
 
-// NextStart numbers a process.
+// NextStart returns the number of the next start of a process, unique in the run.
 func (l *Lab) NextStart() uint32 { return l.starts.Add(1) }
 
-// Close kills what runs and takes the hosts and disks down.
+// Close kills all processes and removes the hosts and disks.
 func (l *Lab) Close() error {
 	var errs []error
 	for _, g := range l.Guests() {
@@ -226,7 +226,7 @@ func (l *Lab) Close() error {
 	return errors.Join(append(errs, os.RemoveAll(l.disks()))...)
 }
 
-// Outsider is a host with several addresses on which nothing of the cluster runs, nor a client of it.
+// Outsider returns a host with several addresses that runs neither members nor clients. The first call makes the host.
 func (l *Lab) Outsider(ctx context.Context) (_ *network.Host, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,18 +16,18 @@ import (
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// archive is that of the life that the cluster is in, nil while the next one has not begun.
+// archive returns the archive of the cluster's present life, nil from Bury until Begin.
 func (l *Lab) archive() *raftlog.Archive {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.archives[int(l.life.Load())]
 }
 
-// Life is the number of the cluster's life, from 1 on: each restore begins one.
+// Life returns the number of the cluster's present life. The first is 1, and each restore begins the next.
 func (l *Lab) Life() int { return int(l.life.Load()) }
 
-// Bury ends the cluster for good. All its members are down. Their logs are read for the last time, and their data
-// directories removed, those of kept members left where nothing looks for them. Members that start later are new ones.
+// Bury ends the cluster for good. All members must be down. Bury harvests their logs for the last time and removes their
+// data directories, except those of kept members. Members that start later use new directories.
 func (l *Lab) Bury(ctx context.Context, kept ...*Member) error {
 	for _, m := range l.Members {
 		m.mu.Lock()
@@ -39,7 +39,7 @@ func (l *Lab) Bury(ctx context.Context, kept ...*Member) error {
 	}
 	for _, m := range l.Members {
 		if m.Running() {
-			return fmt.Errorf("%s runs still", m.Name)
+			return fmt.Errorf("%s is still running", m.Name)
 		}
 		if err := m.harvest(ctx); err != nil {
 			return err
@@ -59,7 +59,7 @@ func (l *Lab) Bury(ctx context.Context, kept ...*Member) error {
 	return nil
 }
 
-// Begin begins the next life with a restored directory, that of a member that has not started yet.
+// Begin begins the next life with the restored directory of first, which must not have started yet.
 func (l *Lab) Begin(first *Member) error {
 	archive, err := raftlog.CreateRestored(l.cfg.Dir, l.Life(), first.Files())
 	if err != nil {
@@ -71,26 +71,26 @@ func (l *Lab) Begin(first *Member) error {
 	return nil
 }
 
-// Backups is a directory of this machine's own disk for backups.
+// Backups returns a directory for backups on the disk of this machine, and makes it if necessary.
 func (l *Lab) Backups() (string, error) {
 	dir := filepath.Join(l.cfg.Dir, "backups")
 	return dir, os.MkdirAll(dir, 0o755)
 }
 
-// Seen is what clients saw of each sequence.
+// Seen returns the numbers that clients saw of each sequence.
 func (l *Lab) Seen() map[string]history.Seen { return l.cfg.Journal.Seen() }
 
 // Tell writes a line into the history.
 func (l *Lab) Tell(line history.Line) { l.cfg.Journal.Add(line) }
 
-// MaxWindow is the longest window that the members grant at any time of the run.
+// MaxWindow returns the longest window that the members grant during the run.
 func (l *Lab) MaxWindow() time.Duration { return l.cfg.MaxWindow }
 
 // Secured reports whether the members have a secret.
 func (l *Lab) Secured() bool { return l.cfg.Secured }
 
-// Command runs a command of the later of the members' programs as an operator does, with the addresses of all founders,
-// and returns what it prints. An error has what it says.
+// Command runs a command of the newer of the members' programs with the addresses of all founders, as an operator does. It
+// returns the standard output. An error includes the standard error.
 func (l *Lab) Command(ctx context.Context, args ...string) (string, error) {
 	var addresses []string
 	for _, m := range l.Founders() {

@@ -9,12 +9,11 @@ import (
 	"path/filepath"
 )
 
-// Logged counts the lines of the log of the member's process, of the start that runs, that
-// have some text.
+// Logged returns the number of lines with this text in the log of the member's running process.
 func (m *Member) Logged(text string) (lines int, err error) {
 	start := m.Current()
 	if start == 0 {
-		return 0, fmt.Errorf("%s does not run", m.Name)
+		return 0, fmt.Errorf("%s is not running", m.Name)
 	}
 	raw, err := os.ReadFile(filepath.Join(m.lab.logs(), fmt.Sprintf("%s.%d.log", m.Name, start)))
 	if err != nil {

@@ -17,35 +17,35 @@ import (
 	"github.com/snowraft/snowraft/jepsen/skew"
 )
 
-// machine is a host, and the one process that may run on it, with a clock of its own. Its
-// methods may be called from any goroutine.
+// machine is a host with its own clock, and the one process that may run on the host. Its methods may be called from any
+// goroutine.
 type machine struct {
 	Name string
 	Host *network.Host
 
 	lab       *Lab
-	generator bool // its processes are embedded generators
+	generator bool // true if the processes are embedded generators
 
-	mu     sync.Mutex // held while a process is started or a copy is made
+	mu     sync.Mutex // held while a process starts or its files are copied; guards offset
 	offset time.Duration
 
-	state    sync.Mutex // guards what follows; may be taken while mu is held
+	state    sync.Mutex // guards the fields below; may be locked while mu is held
 	proc     *process
-	keep     bool // start it again when it exits unasked
-	fails    int  // how often it exited unasked
+	keep     bool // restart the process after an unexpected exit
+	fails    int  // number of unexpected exits
 	reserved bool
 }
 
-// process is one start.
+// process is one start of the machine's process.
 type process struct {
 	start  uint32
 	cmd    *exec.Cmd
 	clock  *skew.Clock
-	ended  chan struct{} // closed after its end was noted
-	paused bool          // by Pause
+	ended  chan struct{} // closed after the exit was recorded
+	paused bool          // stopped by Pause
 }
 
-// Current is the number of the start that runs, 0 if none does.
+// Current returns the number of the running start, 0 if no process runs.
 func (m *machine) Current() uint32 {
 	m.state.Lock()
 	defer m.state.Unlock()
@@ -55,25 +55,25 @@ func (m *machine) Current() uint32 {
 	return m.proc.start
 }
 
-// Running reports whether its process runs, or is paused.
+// Running reports whether the process runs or is paused.
 func (m *machine) Running() bool { return m.Current() != 0 }
 
-// MostMemory is the most resident memory that the process that runs ever had, in bytes; 0 without a process.
+// MostMemory returns the peak resident memory of the running process in bytes, 0 without a process.
 func (m *machine) MostMemory() uint64 {
 	m.state.Lock()
 	defer m.state.Unlock()
 	if m.proc == nil {
 		return 0
 	}
-	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", m.proc.cmd.Process.Pid)) // empty if it has just ended
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", m.proc.cmd.Process.Pid)) // empty if the process has just exited
 	_, after, _ := strings.Cut(string(status), "VmHWM:")
 	var kilobytes uint64
 	_, _ = fmt.Sscan(after, &kilobytes)
 	return kilobytes << 10
 }
 
-// Reserve makes the machine the caller's: nobody else who reserves what he starts, ends or
-// breaks for a while gets it until it is released. It reports false if somebody has it.
+// Reserve reserves the machine for the caller until release is called. Callers that start, stop or damage a machine reserve
+// it first, so that only one of them does so at a time. Reserve returns false if the machine is reserved.
 func (m *machine) Reserve() (release func(), ok bool) {
 	m.state.Lock()
 	defer m.state.Unlock()
@@ -88,7 +88,8 @@ func (m *machine) Reserve() (release func(), ok bool) {
 	}), true
 }
 
-// run starts a process; mu is held, and none runs. ended is called after its end was noted.
+// run starts a process. It requires m.mu held and no running process. ended is called after the process's exit was
+// recorded.
 func (m *machine) run(start uint32, cmd *exec.Cmd, ended func()) error {
 	p := &process{start: start, cmd: cmd, ended: make(chan struct{})}
 	at := history.Now()
@@ -109,10 +110,9 @@ func (m *machine) run(start uint32, cmd *exec.Cmd, ended func()) error {
 	return nil
 }
 
-// watch waits for the end of a process and notes it. It is a goroutine of its own for
-// each process.
+// watch waits until a process exits and records the exit. Each process has its own goroutine for watch.
 func (m *machine) watch(p *process, ended func()) {
-	_ = p.cmd.Wait() // the state says it
+	_ = p.cmd.Wait() // ProcessState has the outcome
 	_ = p.clock.Close()
 	m.lab.cfg.Journal.Add(history.Line{Process: &history.Process{
 		Start: p.start, Member: m.Name, Generator: m.generator, PID: p.cmd.Process.Pid, At: history.Now(),
@@ -128,32 +128,32 @@ func (m *machine) watch(p *process, ended func()) {
 	ended()
 }
 
-// signal sends a signal; it returns the process that got it, nil if there is none.
+// signal sends a signal and returns the process that received it, nil if none runs.
 func (m *machine) signal(s syscall.Signal) *process {
 	m.state.Lock()
 	defer m.state.Unlock()
 	if m.proc == nil {
 		return nil
 	}
-	_ = m.proc.cmd.Process.Signal(s) // it may just have ended
+	_ = m.proc.cmd.Process.Signal(s) // fails if the process has just exited
 	return m.proc
 }
 
-// Expire says that the process is not to be started again when it exits unasked.
+// Expire turns off restarts of the process after an unexpected exit.
 func (m *machine) Expire() {
 	m.state.Lock()
 	defer m.state.Unlock()
 	m.keep = false
 }
 
-// kept reports whether a process that ended is to be started again.
+// kept reports whether an exited process must be restarted.
 func (m *machine) kept() bool {
 	m.state.Lock()
 	defer m.state.Unlock()
 	return m.keep
 }
 
-// Kill ends the process with SIGKILL and waits until it is gone. It stays down.
+// Kill sends SIGKILL and waits until the process has exited. The process stays down.
 func (m *machine) Kill() {
 	m.Expire()
 	if p := m.signal(syscall.SIGKILL); p != nil {
@@ -167,14 +167,14 @@ func (m *machine) Crash() {
 	m.signal(syscall.SIGKILL)
 }
 
-// Failures is the number of times that its process has ended by itself.
+// Failures returns the number of unexpected exits of the process.
 func (m *machine) Failures() int {
 	m.state.Lock()
 	defer m.state.Unlock()
 	return m.fails
 }
 
-// Stop asks the process to end, and kills it if it has not after limit. It stays down.
+// Stop sends SIGTERM, and kills the process if it has not exited within limit. The process stays down.
 func (m *machine) Stop(limit time.Duration) {
 	m.Expire()
 	p := m.signal(syscall.SIGTERM)
@@ -190,10 +190,10 @@ func (m *machine) Stop(limit time.Duration) {
 	}
 }
 
-// Pause stops the process where it is; Continue lets it go on.
+// Pause stops the process with SIGSTOP, until Continue is called.
 func (m *machine) Pause() { m.pause(true, syscall.SIGSTOP) }
 
-// Continue lets a paused process go on.
+// Continue resumes a paused process.
 func (m *machine) Continue() { m.pause(false, syscall.SIGCONT) }
 
 func (m *machine) pause(paused bool, s syscall.Signal) {
@@ -201,11 +201,11 @@ func (m *machine) pause(paused bool, s syscall.Signal) {
 	defer m.state.Unlock()
 	if m.proc != nil {
 		m.proc.paused = paused
-		_ = m.proc.cmd.Process.Signal(s) // it may just have ended
+		_ = m.proc.cmd.Process.Signal(s) // fails if the process has just exited
 	}
 }
 
-// Skew sets the machine's clock off by so much, now and at later starts.
+// Skew sets the offset of the machine's clock, for the running process and for later starts.
 func (m *machine) Skew(offset time.Duration) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -216,7 +216,7 @@ func (m *machine) Skew(offset time.Duration) error {
 		return nil
 	}
 	err := m.proc.clock.Set(offset)
-	if errors.Is(err, os.ErrProcessDone) || errors.Is(err, os.ErrClosed) { // it has just ended
+	if errors.Is(err, os.ErrProcessDone) || errors.Is(err, os.ErrClosed) { // the process has just exited
 		return nil
 	}
 	if err != nil {
@@ -225,7 +225,7 @@ func (m *machine) Skew(offset time.Duration) error {
 	return nil
 }
 
-// Offset is how far its clock is off.
+// Offset returns the offset of the machine's clock.
 func (m *machine) Offset() time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -8,19 +8,19 @@ func TestReserve(t *testing.T) {
 	var m machine
 	release, ok := m.Reserve()
 	if !ok {
-		t.Fatal("nobody has it")
+		t.Fatal("Reserve() of a free machine failed")
 	}
 	if _, ok := m.Reserve(); ok {
-		t.Fatal("it was reserved twice")
+		t.Fatal("Reserve() of a reserved machine succeeded")
 	}
 	release()
 	again, ok := m.Reserve()
 	if !ok {
-		t.Fatal("it was released")
+		t.Fatal("Reserve() of a released machine failed")
 	}
-	release() // is over, and releases nobody else's
+	release() // second call, must not release the new reservation
 	if _, ok := m.Reserve(); ok {
-		t.Fatal("it was released by who had it before")
+		t.Fatal("an earlier caller released the new reservation")
 	}
 	again()
 }

@@ -17,14 +17,13 @@ import (
 	"github.com/snowraft/snowraft/jepsen/disk"
 )
 
-// restartAfter is how long after a process has ended by itself it is started again, as
-// service managers do.
+// restartAfter is the time from an unexpected exit of a process to its restart, as a service manager restarts it.
 const restartAfter = time.Second
 
-// promoteAfter is how soon new members become voters, so that runs of minutes see promotions.
+// promoteAfter is the time after which new members become voters, short enough for promotions in runs of minutes.
 const promoteAfter = "3s"
 
-// dataDir is the name of the data directory on a member's disk: each life of the cluster has its own.
+// dataDir returns the name of the data directory on a member's disk. Each life of the cluster has its own.
 func (l *Lab) dataDir() string {
 	if life := l.life.Load(); life > 1 {
 		return fmt.Sprintf("data-%d", life)
@@ -32,47 +31,45 @@ func (l *Lab) dataDir() string {
 	return "data"
 }
 
-// Member is a host with a disk, and the member of a cluster on it. Its methods may be
-// called from any goroutine.
+// Member is a host with a disk, and the cluster member that runs on it. Its methods may be called from any goroutine.
 type Member struct {
 	machine
 
 	Disk *disk.Disk
 
 	founder bool
-	binary  string   // guarded by machine.mu
-	latest  uint32   // as above: its last start
-	alone   bool     // as above: it is started as a cluster of its own
-	broken  bool     // as above: its data was damaged, its log is not to be believed
-	seek    *seek    // as above: whom it seeks instead of the founders
-	flags   []string // as above: of its own
+	binary  string   // program of the next start; machine.mu guards this and the fields below
+	latest  uint32   // number of the last start
+	alone   bool     // start as a cluster of one member
+	broken  bool     // data damaged, so the log is not harvested
+	seek    *seek    // targets of joins; nil for the founders
+	flags   []string // flags in addition to those of all members
 }
 
-// seek is whom a member seeks when it starts.
+// seek lists the members that a starting member tries to join.
 type seek struct {
-	expect int // how many new members start a cluster together
+	expect int // number of new members that start a cluster together
 	seeds  []*Member
 }
 
-// Address is where one of its ports is reached.
+// Address returns the address of one of the member's ports.
 func (m *Member) Address(port int) string { return net.JoinHostPort(m.Host.IP, strconv.Itoa(port)) }
 
-// DataDir is the member's data directory, as the member sees it.
+// DataDir returns the path of the data directory for the member's process.
 func (m *Member) DataDir() string { return filepath.Join(m.Disk.Path(), m.lab.dataDir()) }
 
-// Files is the same directory, as the harness reads and damages it.
+// Files returns the path of the same directory for the harness, which reads and damages its files there.
 func (m *Member) Files() string { return filepath.Join(m.Disk.Under(), m.lab.dataDir()) }
 
-// Start starts the process if it does not run. When it exits unasked it is started
-// again, until it is killed or stopped here.
+// Start starts the process if it does not run. After an unexpected exit the process is restarted, until the lab kills or
+// stops it.
 func (m *Member) Start(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.launch(ctx)
 }
 
-// StartAlone starts the process as a cluster of its own. The next Start has it join the
-// others.
+// StartAlone starts the process as a cluster of one member. The next Start makes the member join the others.
 func (m *Member) StartAlone(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,9 +78,8 @@ func (m *Member) StartAlone(ctx context.Context) error {
 	return m.launch(ctx)
 }
 
-// Seek makes later starts seek the gossip of these members, instead of the founders', and start
-// a cluster together with so many others that are new, expect in all. Without seeds they do
-// again what is usual.
+// Seek makes later starts contact the gossip of the seeds instead of the founders, and start a cluster of expect new
+// members in all. Without seeds, later starts contact the founders again.
 func (m *Member) Seek(expect int, seeds ...*Member) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -92,7 +88,7 @@ func (m *Member) Seek(expect int, seeds ...*Member) {
 	}
 }
 
-// launch does what Start does; mu is held.
+// launch does what Start does. Requires m.mu held.
 func (m *Member) launch(ctx context.Context) error {
 	m.state.Lock()
 	m.keep = true
@@ -108,7 +104,7 @@ func (m *Member) launch(ctx context.Context) error {
 	}
 	defer log.Close() //nolint:errcheck // the process has its own descriptor
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), m.binary, m.args()...)
-	// SNOWRAFT_MUTANT_DIR is where the planted bug reuse-window keeps windows; members without it ignore it.
+	// The planted bug reuse-window keeps windows in SNOWRAFT_MUTANT_DIR; members without the bug ignore the variable.
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "SNOWRAFT_MUTANT_DIR="+m.Disk.Path())
 	cmd.Dir = "/"
 	cmd.Stdout, cmd.Stderr = log, log
@@ -116,7 +112,7 @@ func (m *Member) launch(ctx context.Context) error {
 	return m.run(start, cmd, func() { m.again(context.WithoutCancel(ctx), start) })
 }
 
-// args are those of "snowraft serve"; mu is held.
+// args returns the arguments of "snowraft serve". Requires m.mu held.
 func (m *Member) args() []string {
 	args := []string{
 		"serve", "--name", m.Name, "--data-dir", m.DataDir(), "--log-format", "json", "--promote-after", promoteAfter,
@@ -151,15 +147,15 @@ func (m *Member) args() []string {
 	return slices.Concat(args, m.lab.cfg.Flags, m.flags)
 }
 
-// With makes later starts have these flags beside those of all members.
+// With makes later starts have these flags in addition to those of all members.
 func (m *Member) With(flags ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.flags = flags
 }
 
-// again starts the member again after its process has ended, unless it was to end, or somebody else
-// has started it since.
+// again restarts the member after the process of start ended has exited, unless the exit was expected or the member was
+// started since.
 func (m *Member) again(ctx context.Context, ended uint32) {
 	if !m.kept() {
 		return
@@ -176,17 +172,17 @@ func (m *Member) again(ctx context.Context, ended uint32) {
 	}
 }
 
-// Wipe empties the data directory of a member that is down: what starts next is another one.
+// Wipe removes the data directory of a member that is down. The next start begins as a new member.
 func (m *Member) Wipe() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.Running() {
-		return fmt.Errorf("%s runs: its data is in use", m.Name)
+		return fmt.Errorf("%s is running: its data is in use", m.Name)
 	}
 	return os.RemoveAll(m.DataDir())
 }
 
-// Upgrade makes later starts run the other build of the program, or the usual one again.
+// Upgrade makes later starts run the other build of the program, or the usual build again if to is false.
 func (m *Member) Upgrade(to bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -202,12 +198,12 @@ func (m *Member) Upgraded() bool {
 	return m.binary == m.lab.cfg.Upgrade
 }
 
-// Damaged says whether the member's data was damaged: its log is not read meanwhile.
+// Damaged sets whether the member's data is damaged. The log of a damaged member is not harvested.
 func (m *Member) Damaged(broken bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.broken = broken
 }
 
-// Side is a directory of this machine's own disk, for a copy of the member's data.
+// Side returns the path of a directory on this machine's disk for a copy of the member's data.
 func (m *Member) Side() string { return filepath.Join(m.lab.disks(), m.Name+"-side") }

@@ -15,14 +15,13 @@ import (
 )
 
 const (
-	// observeEvery is the interval at which the status of a member is requested.
+	// observeEvery is the interval between requests for a member's status.
 	observeEvery = 500 * time.Millisecond
-	// observeWithin is the time that it may take to say so.
+	// observeWithin is the time limit of a status request.
 	observeWithin = time.Second
 )
 
-// Observe asks all members how they are, about every half second until ctx ends, and
-// writes that into the history.
+// Observe requests the status of each running member at about observeEvery until ctx ends, and records it in the history.
 func (l *Lab) Observe(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -65,14 +64,14 @@ func (l *Lab) observe(ctx context.Context, m *Member, cluster snowraftv1.Cluster
 	}
 }
 
-// ask asks a member for its status.
+// ask requests a member's status.
 func (l *Lab) ask(ctx context.Context, m *Member, cluster snowraftv1.ClusterServiceClient) history.Status {
 	ctx, cancel := context.WithTimeout(ctx, observeWithin)
 	defer cancel()
 	var p peer.Peer
 	s := history.Status{Member: m.Name, SkewCallNanos: int64(m.Offset()), Call: history.Now()}
 	got, err := cluster.GetStatus(ctx, &snowraftv1.GetStatusRequest{}, grpc.Peer(&p))
-	// In this order a pause in between only makes the answer seem to have taken longer.
+	// In this order, a pause of the harness between the two only makes the call seem longer.
 	s.WallNanos = history.Wall()
 	s.Return = history.Now()
 	s.SkewReturnNanos = int64(m.Offset())
@@ -93,8 +92,7 @@ func (l *Lab) ask(ctx context.Context, m *Member, cluster snowraftv1.ClusterServ
 	return s
 }
 
-// Status is what a member said of itself last, at most about a second ago, in the start
-// that runs now; false if it has not.
+// Status returns the last status of a member's running start, at most about 2 s old. It returns false if there is none.
 func (l *Lab) Status(m *Member) (history.Status, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,8 +101,7 @@ func (l *Lab) Status(m *Member) (history.Status, bool) {
 	return s, fresh
 }
 
-// Leader is the running member that leads, as far as the members' last statuses tell;
-// nil if none does.
+// Leader returns the running member that leads according to the members' last statuses, nil if none does.
 func (l *Lab) Leader() *Member {
 	var leader *Member
 	var term uint64
@@ -116,7 +113,7 @@ func (l *Lab) Leader() *Member {
 	return leader
 }
 
-// MemberID returns the ID that a member last reported, empty if it never did.
+// MemberID returns the last member ID that a member reported in the present life, empty if it reported none.
 func (l *Lab) MemberID(m *Member) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -19,16 +19,17 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// access is how this process proves to members of a secured cluster what it may do.
+// access holds the credentials of this process in a secured cluster.
 type access struct {
-	file  string // of the secret
+	file  string // path of the secret
 	admin *tls.Config
-	// Clients have a token with all rights that workloads need, strangers one without any; empty until they were made.
+	// token is the clients' token, with all scopes that workloads need, and powerless the strangers' token, without scopes.
+	// Both are empty until Authorize.
 	token, powerless string
 	client           *tls.Config
 }
 
-// secure makes a secret for the members.
+// secure makes the secret of the members.
 func (l *Lab) secure() error {
 	path, err := filepath.Abs(filepath.Join(l.cfg.Dir, "secret"))
 	if err != nil {
@@ -50,7 +51,7 @@ func (l *Lab) secure() error {
 	return nil
 }
 
-// secret returns the flags of a member of a secured cluster; none of an open one.
+// secret returns the flags for the secret, none if the cluster has no secret.
 func (l *Lab) secret() []string {
 	if l.access == nil {
 		return nil
@@ -58,8 +59,7 @@ func (l *Lab) secret() []string {
 	return []string{"--secret-file", l.access.file}
 }
 
-// Authorize makes the tokens of clients and strangers, if the cluster is secured. Connections that are made later use
-// the token.
+// Authorize makes the tokens of clients and strangers if the cluster is secured. Later connections use the clients' token.
 func (l *Lab) Authorize(ctx context.Context) error {
 	if l.access == nil {
 		return nil
@@ -93,10 +93,10 @@ func (l *Lab) Authorize(ctx context.Context) error {
 	return nil
 }
 
-// Token is the token of clients, and Powerless one that may do nothing; both are empty unless the cluster is secured.
+// Token returns the token of clients, empty unless the cluster is secured.
 func (l *Lab) Token() string { return l.tokens().token }
 
-// Powerless returns a valid token that may do nothing.
+// Powerless returns a valid token without scopes, empty unless the cluster is secured.
 func (l *Lab) Powerless() string { return l.tokens().powerless }
 
 func (l *Lab) tokens() access {
@@ -108,7 +108,7 @@ func (l *Lab) tokens() access {
 	return *l.access
 }
 
-// Credentials are the proofs of a gRPC client.
+// Credentials returns the dial options with the credentials of a gRPC client.
 func (l *Lab) Credentials() []grpc.DialOption {
 	if a := l.tokens(); a.client != nil {
 		return []grpc.DialOption{grpc.WithTransportCredentials(credentials.NewTLS(a.client)), grpc.WithPerRPCCredentials(bearer(a.token))}
@@ -116,7 +116,7 @@ func (l *Lab) Credentials() []grpc.DialOption {
 	return l.adminCredentials()
 }
 
-// adminCredentials are the proofs of an administrator, which hold in every cluster that has the secret.
+// adminCredentials returns the dial options with an administrator's credentials, valid in every cluster that has the secret.
 func (l *Lab) adminCredentials() []grpc.DialOption {
 	if a := l.tokens(); a.admin != nil {
 		return []grpc.DialOption{grpc.WithTransportCredentials(credentials.NewTLS(a.admin))}
@@ -124,7 +124,7 @@ func (l *Lab) adminCredentials() []grpc.DialOption {
 	return []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}
 }
 
-// Encrypt speaks TLS on a connection that Dial made, if the cluster is secured.
+// Encrypt makes a TLS handshake on a connection of Dial if the cluster is secured, and closes the connection if it fails.
 func (l *Lab) Encrypt(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	a := l.tokens()
 	if a.client == nil {
@@ -139,7 +139,7 @@ func (l *Lab) Encrypt(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	return over, nil
 }
 
-// bearer is a token that goes with each call.
+// bearer is a token that is sent with each call.
 type bearer string
 
 // GetRequestMetadata implements credentials.PerRPCCredentials.

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Waiting returns the number of bytes that have come over connections to one of the member's ports and were
-// not read by it yet: what a process that is stopped will read first.
+// Waiting returns the number of bytes received on connections to one of the member's ports that the member has not read
+// yet. A stopped process will read them first.
 func (m *Member) Waiting(port int) (waiting int64, err error) {
 	err = m.Host.Do(func() error {
-		f, err := os.Open("/proc/thread-self/net/tcp") // of the thread's network namespace
+		f, err := os.Open("/proc/thread-self/net/tcp") // file of the thread's network namespace
 		if err != nil {
 			return err
 		}
@@ -33,8 +33,8 @@ func (m *Member) Waiting(port int) (waiting int64, err error) {
 	return waiting, err
 }
 
-// unread is the number of bytes a line of /proc/net/tcp says are not read yet, of an established
-// connection to that port; 0 for other lines.
+// unread returns the number of unread bytes in a line of /proc/net/tcp about an established connection to the port. It
+// returns 0 for other lines.
 func unread(line string, port int) (int64, error) {
 	const established = "01"
 	fields := strings.Fields(line)
@@ -44,7 +44,7 @@ func unread(line string, port int) (int64, error) {
 	_, received, _ := strings.Cut(fields[4], ":")
 	n, err := strconv.ParseInt(received, 16, 64)
 	if err != nil {
-		return 0, fmt.Errorf("a connection of /proc/net/tcp: %w", err)
+		return 0, fmt.Errorf("read /proc/net/tcp: %w", err)
 	}
 	return n, nil
 }

@@ -8,7 +8,7 @@ func TestUnread(t *testing.T) {
 	for line, want := range map[string]int64{
 		"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt":                                    0,
 		"   3: 01004D0A:1E14 FE004D0A:9C40 01 00000000:0000002A 00:00000000 00000000     0        0 4711 1 0 20 4 30 10": 42,
-		"   4: 01004D0A:1E14 00000000:0000 0A 00000000:00000005 00:00000000 00000000     0        0 4712 1 0 20 4 30 10": 0, // listens
+		"   4: 01004D0A:1E14 00000000:0000 0A 00000000:00000005 00:00000000 00000000     0        0 4712 1 0 20 4 30 10": 0, // listening socket
 		"   5: 01004D0A:1E16 FE004D0A:9C41 01 00000000:0000002A 00:00000000 00000000     0        0 4713 1 0 20 4 30 10": 0, // another port
 		"": 0,
 	} {
@@ -18,6 +18,6 @@ func TestUnread(t *testing.T) {
 		}
 	}
 	if _, err := unread("   3: 01004D0A:1E14 FE004D0A:9C40 01 00000000:zz 00:00000000 0 0 0 1", PortAPI); err == nil {
-		t.Error("a number that is none was read")
+		t.Error("unread() of a line without a valid number succeeded")
 	}
 }
