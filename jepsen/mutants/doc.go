@@ -1,6 +1,5 @@
 //go:build linux
 
-// Package mutants shows that the chaos runs can fail: it plants one deliberate bug after
-// another in the members, and makes runs until a checker sees that something is wrong. A
-// run without a bug has to pass.
+// Package mutants shows that the chaos runs can fail. It plants one deliberate bug after another in the members, and makes
+// runs until a checker catches the bug. Runs without a bug, the controls, must pass.
 package mutants

@@ -16,59 +16,59 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// ErrNoRun is the error of a round that came to no end: a bug may be in its way as well, such
-// as when a cluster does not come up after a fault. It shows nothing.
+// ErrNoRun is the error of a round that could not be completed, for example because the cluster did not start after a
+// fault. A planted bug may be the reason, but the round proves nothing.
 var ErrNoRun = errors.New("no run")
 
 // Round is one run of a row.
 type Round struct {
 	Row  *Row
 	Seed uint64
-	Dir  string // where it goes, which does not exist yet
+	Dir  string // directory of the run; must not exist yet
 }
 
-// Options are how bugs are hunted.
+// Options configure a hunt.
 type Options struct {
 	// Dir is an existing directory for the runs.
 	Dir string
-	// Seed is the first round's, which the others count up.
+	// Seed is the seed of the first round of each row. Each further round adds 1.
 	Seed uint64
-	// Rounds is the number of runs a row gets.
+	// Rounds is the greatest number of rounds of a row.
 	Rounds int
-	// Keep keeps the directories of the rounds that decide. The others are removed when they
-	// were judged.
+	// Keep keeps the directories of the rounds that decide the result of a row. All others are removed after they are
+	// judged.
 	Keep bool
-	// Make makes a run. An [ErrNoRun] means that there is none to judge; another error ends all.
+	// Make makes a run. After an [ErrNoRun] there is no run to judge; any other error ends the hunt.
 	Make func(ctx context.Context, r Round) error
-	// Judge judges one.
+	// Judge returns the verdicts of the checkers on a run.
 	Judge func(dir string) ([]check.Verdict, error)
-	// Progress is told how it gets on.
+	// Progress receives one line about each round.
 	Progress io.Writer
 }
 
-// Result is what became of a row.
+// Result is the outcome of a row.
 type Result struct {
-	Mutant string `json:"mutant"` // or a control's name
-	// Control reports whether there was no bug.
+	Mutant string `json:"mutant"` // name of the row
+	// Control reports whether the row is a control.
 	Control bool `json:"control,omitempty"`
 	// OK reports whether the bug was caught, or the control passed.
 	OK bool `json:"ok"`
-	// By are the checkers that failed in the round that decided, Expected those that should.
+	// By lists the checkers that failed in the deciding round, and Expected those that should catch the bug.
 	By       []string `json:"by,omitempty"`
 	Expected []string `json:"expected,omitempty"`
-	// Why is the first failure, or why a run showed nothing.
+	// Why is the first failure, or the reason for which the round proved nothing.
 	Why string `json:"why,omitempty"`
-	// Rounds, Operations of clients and Seconds were needed, the time for starting members and
-	// judging with it. Invalid of the rounds showed nothing.
+	// Rounds, Operations of clients and Seconds are totals of all rounds of the row. Seconds includes starting members and
+	// judging. Invalid counts the rounds that proved nothing.
 	Rounds     int     `json:"rounds"`
 	Invalid    int     `json:"invalid,omitempty"`
 	Operations int64   `json:"operations"`
 	Seconds    float64 `json:"seconds"`
-	Dir        string  `json:"dir,omitempty"` // of the round that decided, if it was kept
+	Dir        string  `json:"dir,omitempty"` // directory of the deciding round, if kept
 }
 
-// Hunt makes rounds of each row until its bug is caught, one after another. After an error
-// there are the results so far. It is one if no round of a row could be made.
+// Hunt makes rounds of each row, one after another, until the row's bug is caught. With an error it returns the results so
+// far. A row of which no round could be completed is an error.
 func Hunt(ctx context.Context, o Options, rows []Row) ([]Result, error) {
 	results := []Result{}
 	for i := range rows {
@@ -116,7 +116,7 @@ func (o *Options) hunt(ctx context.Context, row *Row) (Result, error) {
 	return result, nil
 }
 
-// take takes the verdicts of a round.
+// take adds the verdicts of a round to the result.
 func (r *Result) take(row *Row, verdicts []check.Verdict) {
 	r.By, r.Why = nil, ""
 	for _, v := range verdicts {
@@ -147,25 +147,24 @@ func (r *Result) take(row *Row, verdicts []check.Verdict) {
 	})
 }
 
-// countless are checkers that say of no bug that it was caught: a process that ends in a
-// panic does not give a wrong answer, and a run in which nothing happened has none. Nor does
-// liveness where it is not expected: a machine that has other things to do is slow without a bug.
+// countless lists the checkers whose failures do not catch a bug. A process that panics returns no wrong answer, and a run
+// without activity has no answers. Liveness does not count either unless it is expected, because a busy machine is slow
+// without a bug.
 var countless = []string{"exits", "vacuity"}
 
-// controlRounds is the number of rounds a control gets: it may be slow, or show nothing, on a machine that has other
-// things to do.
+// controlRounds is the greatest number of rounds of a control, which may be slow or prove nothing on a busy machine.
 const controlRounds = 3
 
-// hopeless reports whether a control has failed, for which there is no second chance: unless it was slow only.
+// hopeless reports whether a control has failed by more than slowness. Such a control gets no further round.
 func (r *Result) hopeless() bool {
 	return r.Control && slices.ContainsFunc(r.By, func(name string) bool { return name != liveness })
 }
 
-// asExpected reports whether a checker that was expected to see the bug did.
+// asExpected reports whether an expected checker caught the bug.
 func (r *Result) asExpected() bool {
 	return slices.ContainsFunc(r.By, func(name string) bool { return slices.Contains(r.Expected, name) })
 }
 
 func (o *Options) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(o.Progress, format+"\n", args...) // nothing depends on it
+	_, _ = fmt.Fprintf(o.Progress, format+"\n", args...) // nothing depends on the progress
 }

@@ -16,17 +16,17 @@ import (
 	"github.com/snowraft/snowraft/jepsen/check"
 )
 
-// verdicts are those of a run in which these checkers failed; one with a question mark found
-// the run invalid.
+// verdicts returns the verdicts of a run in which the named checkers failed. A checker with a question mark found the run
+// invalid.
 func verdicts(failed ...string) []check.Verdict {
 	var all []check.Verdict
 	for _, name := range []string{containment, logAudit, uniqueness, order, refusal, liveness, "exits", "vacuity"} {
 		v := check.Verdict{Checker: name, Outcome: check.Pass, Facts: map[string]int64{}}
 		switch {
 		case slices.Contains(failed, name):
-			v.Outcome, v.Failures = check.Fail, []string{"it is wrong"}
+			v.Outcome, v.Failures = check.Fail, []string{"a failure"}
 		case slices.Contains(failed, name+"?"):
-			v.Outcome, v.Failures = check.Invalid, []string{"it is missing"}
+			v.Outcome, v.Failures = check.Invalid, []string{"a gap"}
 		}
 		if name == "vacuity" {
 			v.Facts["ops"] = 100
@@ -36,7 +36,7 @@ func verdicts(failed ...string) []check.Verdict {
 	return all
 }
 
-// TestHunt has rounds of which each is told as the checkers that fail in it.
+// TestHunt describes each round by the checkers that fail in it.
 func TestHunt(t *testing.T) {
 	t.Parallel()
 	bug := Row{Bug: "no-sync", Expected: []string{logAudit}}
@@ -58,13 +58,13 @@ func TestHunt(t *testing.T) {
 		"busy control":                 {Row{}, []string{"liveness", ""}, Result{OK: true, Rounds: 2}, "no checker, as expected"},
 		"bad control":                  {Row{}, []string{"order", "order", "exits"}, Result{Rounds: 1, By: []string{order}}, "FAILED: order"},
 		"control that panics":          {Row{}, []string{"exits", "exits", "exits"}, Result{Rounds: 1, By: []string{"exits"}}, "FAILED: exits"},
-		"control of which little came": {Row{}, []string{"vacuity?", "vacuity?", "vacuity?"}, Result{Rounds: 3, Invalid: 3}, "FAILED: no round shows anything"},
+		"control with little activity": {Row{}, []string{"vacuity?", "vacuity?", "vacuity?"}, Result{Rounds: 3, Invalid: 3}, "FAILED: no round shows anything"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			made, rounds := 0, 3
 			if c.row.control() {
-				rounds = 5 // more than a control gets
+				rounds = 5 // more than controlRounds
 			}
 			o := Options{
 				Dir: t.TempDir(), Seed: 5, Rounds: rounds, Progress: &bytes.Buffer{},
@@ -98,7 +98,7 @@ func TestHunt(t *testing.T) {
 	}
 }
 
-func TestHuntKeeps(t *testing.T) {
+func TestHuntKeepsDecidingRound(t *testing.T) {
 	t.Parallel()
 	o := Options{
 		Dir: t.TempDir(), Rounds: 2, Keep: true, Progress: &bytes.Buffer{},
@@ -111,11 +111,11 @@ func TestHuntKeeps(t *testing.T) {
 	}
 	left, err := filepath.Glob(filepath.Join(o.Dir, "*"))
 	if err != nil || !slices.Equal(left, []string{results[0].Dir}) || filepath.Base(results[0].Dir) != "no-sync.2" {
-		t.Errorf("%v, %v, %+v", left, err, results)
+		t.Errorf("kept %v, %v, want the directory of round 2; results %+v", left, err, results)
 	}
 }
 
-func TestHuntEndsWithAnError(t *testing.T) {
+func TestHuntStopsAtError(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	made := 0
@@ -135,11 +135,11 @@ func TestHuntEndsWithAnError(t *testing.T) {
 	}
 }
 
-// A round that comes to no end is followed by another, unless it was the last of those.
-func TestHuntGoesOnWithoutARun(t *testing.T) {
+// TestHuntContinuesAfterErrNoRun has rounds that cannot be completed. Each is followed by another, except the last.
+func TestHuntContinuesAfterErrNoRun(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		failing []int // rounds
+		failing []int // numbers of the rounds with ErrNoRun
 		fails   bool
 		want    Result
 	}{
@@ -153,7 +153,7 @@ func TestHuntGoesOnWithoutARun(t *testing.T) {
 				Dir: t.TempDir(), Rounds: 3, Progress: &bytes.Buffer{},
 				Make: func(context.Context, Round) error {
 					if made++; slices.Contains(c.failing, made) {
-						return fmt.Errorf("%w: it did not come up", ErrNoRun)
+						return fmt.Errorf("%w: the cluster did not start", ErrNoRun)
 					}
 					return nil
 				},
@@ -188,7 +188,7 @@ func TestTable(t *testing.T) {
 control           no checker, as expected  1       9000        80
 no-sync           log-audit                2       12000       70
 keep-leader-term  NO CHECKER               3       5           100
-1 of 2 mutants were caught; the slowest was no-sync, after 70 s and 12000 operations.
+1 of 2 mutants were caught; the slowest, no-sync, took 70 s and 12000 operations.
 `
 	if err != nil || b.String() != want {
 		t.Errorf("%v\n%s", err, &b)

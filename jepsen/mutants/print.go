@@ -10,10 +10,10 @@ import (
 	"unicode/utf8"
 )
 
-// longestWhy is how much of a failure a line shows.
+// longestWhy is the greatest length of the text about a round, in characters.
 const longestWhy = 160
 
-// Table writes the results for people.
+// Table writes the results as a table with a summary line.
 func Table(w io.Writer, results []Result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "mutant\tcaught by\trounds\toperations\tseconds")
@@ -28,7 +28,7 @@ func Table(w io.Writer, results []Result) error {
 	return err
 }
 
-// caughtBy returns in a few words which checkers caught the bug of a row.
+// caughtBy describes in a few words the checkers that caught the bug of a row.
 func (r *Result) caughtBy() string {
 	switch {
 	case r.Control && r.OK:
@@ -50,7 +50,7 @@ func (r *Result) caughtBy() string {
 	}
 }
 
-// told returns those words and the first failure, in a line.
+// told returns the text of caughtBy and the first failure, cut to longestWhy, on one line.
 func (r *Result) told() string {
 	text := r.caughtBy()
 	if r.Why != "" {
@@ -63,7 +63,7 @@ func (r *Result) told() string {
 	return text
 }
 
-// slowest says who took longest of those who were caught, and how many were not.
+// slowest returns the summary line: the number of caught bugs, and the caught bug that took longest.
 func slowest(results []Result) string {
 	caught, bugs := 0, 0
 	var last *Result
@@ -83,12 +83,12 @@ func slowest(results []Result) string {
 	}
 	text := fmt.Sprintf("%d of %d mutants were caught", caught, bugs)
 	if last != nil {
-		text += fmt.Sprintf("; the slowest was %s, after %.0f s and %d operations", last.Mutant, last.Seconds, last.Operations)
+		text += fmt.Sprintf("; the slowest, %s, took %.0f s and %d operations", last.Mutant, last.Seconds, last.Operations)
 	}
 	return text + "."
 }
 
-// AllOK reports whether all bugs were caught, and the control passed.
+// AllOK reports whether all bugs were caught and all controls passed.
 func AllOK(results []Result) bool {
 	for i := range results {
 		if !results[i].OK {

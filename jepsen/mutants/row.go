@@ -13,38 +13,37 @@ import (
 	"github.com/snowraft/snowraft/jepsen/schedule"
 )
 
-// ControlName is the name of a run without a bug, or the beginning of it.
+// ControlName is the name of the control, or the beginning of the name if there are several.
 const ControlName = "control"
 
-// Row is a bug, and the run that shows it soon.
+// Row is a bug with a run that shows the bug soon, or a control.
 type Row struct {
-	// Bug is what is planted; empty for the control, which has to pass.
+	// Bug is the name of the planted bug; empty for a control, which must pass.
 	Bug string
-	// Where tells rows of the same bug apart; usually there is one.
+	// Where distinguishes several rows of the same bug; empty for the first.
 	Where string
-	// Workloads are what clients do.
+	// Workloads are the names of the workloads of clients.
 	Workloads []string
-	// Kinds are faults to be drawn from the seed, as "jepsen run --nemesis" takes them; Events
-	// are faults at fixed times. Whom of several they hit is drawn either way.
+	// Kinds names the faults to draw from the seed, in the syntax of "jepsen run --nemesis". Events are faults at fixed
+	// times. The members that the faults hit are random in both cases.
 	Kinds  string
 	Events []schedule.Event
-	// Duration is the time with faults.
+	// Duration is the length of the part of the run with faults.
 	Duration time.Duration
-	// Rate is the number of requests per second that each workload makes, roughly; 0 is [schedule.DefaultRate].
+	// Rate is the approximate number of requests per second of each workload; 0 for [schedule.DefaultRate].
 	Rate float64
-	// MaxWindow is the longest window that is granted; 0 is the one of other runs.
+	// MaxWindow is the longest window that members grant; 0 for the default of runs.
 	MaxWindow time.Duration
-	// Members is the number of members; 0 is 3.
+	// Members is the number of members; 0 for 3.
 	Members int
-	// Serve are flags of "snowraft serve".
+	// Serve are additional flags of "snowraft serve".
 	Serve []string
-	// Expected are the checkers that should see it. Another one that does is as good, unless OnlyExpected
-	// says that it is not.
+	// Expected are the checkers that should catch the bug. Any other checker suffices too, unless OnlyExpected is true.
 	Expected     []string
 	OnlyExpected bool
 }
 
-// Name is the bug's and where it is looked for, or [ControlName].
+// Name returns the bug's name, or [ControlName], followed by Where.
 func (r *Row) Name() string {
 	name := r.Bug
 	if r.control() {
@@ -59,7 +58,7 @@ func (r *Row) Name() string {
 // control reports whether the row has no bug.
 func (r *Row) control() bool { return r.Bug == "" }
 
-// Plan is the row's run for a seed.
+// Plan returns the row's run for a seed.
 func (r *Row) Plan(seed uint64) (schedule.Plan, error) {
 	p := schedule.Plan{
 		Header: schedule.Header{Seed: seed, Members: r.members(), Duration: schedule.Duration(r.Duration), Workloads: r.Workloads, Rate: r.Rate, MaxWindow: schedule.Duration(r.MaxWindow), Flags: r.Serve},
@@ -70,7 +69,7 @@ func (r *Row) Plan(seed uint64) (schedule.Plan, error) {
 	}
 	chance := rand.New(rand.NewPCG(seed, 2))
 	for i := range p.Events {
-		p.Events[i].Seed = chance.Uint64() >> 11 // exact as a number in JSON
+		p.Events[i].Seed = chance.Uint64() >> 11 // exact as a JSON number
 	}
 	if r.Kinds == "" {
 		return p, nil
@@ -90,7 +89,7 @@ func (r *Row) members() int {
 	return r.Members
 }
 
-// Choose returns the rows of these names; none of them means all.
+// Choose returns the rows with these names, all rows if names is empty.
 func Choose(names []string) ([]Row, error) {
 	all := Rows()
 	if len(names) == 0 {
@@ -100,14 +99,14 @@ func Choose(names []string) ([]Row, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(r Row) bool { return r.Name() == name })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no mutant %q: choose of %s", name, strings.Join(Names(), ", "))
+			return nil, fmt.Errorf("unknown mutant %q; choose from %s", name, strings.Join(Names(), ", "))
 		}
 		chosen = append(chosen, all[i])
 	}
 	return chosen, nil
 }
 
-// Names are the names of all rows.
+// Names returns the names of all rows.
 func Names() []string {
 	var names []string
 	for _, r := range Rows() {
@@ -116,8 +115,7 @@ func Names() []string {
 	return names
 }
 
-// again is a fault that is made again and again from a second after the beginning on, until
-// it would not be over before the end.
+// again returns events that repeat a fault at the interval every, from 1 s on, as long as the fault ends by end.
 func again(e schedule.Event, every, end time.Duration) []schedule.Event {
 	var events []schedule.Event
 	for at := time.Second; at+time.Duration(e.For) <= end; at += every {
@@ -127,5 +125,5 @@ func again(e schedule.Event, every, end time.Duration) []schedule.Event {
 	return events
 }
 
-// lasting is the time that a fault lasts.
+// lasting converts the duration of a fault.
 func lasting(d time.Duration) schedule.Duration { return schedule.Duration(d) }

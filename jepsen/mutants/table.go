@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/schedule"
 )
 
-// The checkers, as their verdicts name them.
+// The names of the checkers in their verdicts.
 const (
 	containment = "containment"
 	logAudit    = "log-audit"
@@ -21,8 +21,8 @@ const (
 	restored    = "restore"
 )
 
-// Rows are the controls and all bugs that a run of real members can show. The other
-// planted bugs are shown by tests of the models.
+// Rows returns the controls and all bugs that a run of real members can show. Tests of the models show the other planted
+// bugs.
 func Rows() []Row {
 	kills := again(schedule.Event{Fault: "kill", On: nemesis.Follower, For: lasting(200 * time.Millisecond)}, 3*time.Second, 15*time.Second)
 	handovers := again(schedule.Event{Fault: "handover", On: nemesis.Leader, For: lasting(25 * time.Second)}, time.Hour, 30*time.Second)
@@ -41,12 +41,12 @@ func Rows() []Row {
 			Where: "nonvoters", Workloads: []string{"strict", "nonvoters"}, Duration: 30 * time.Second, Rate: 400, Events: leavings,
 		},
 		{
-			// A holder extends once more what it has returned.
+			// A holder extends a window again after it has released the worker.
 			Bug: "no-token-check", Workloads: []string{"churn"}, Duration: 15 * time.Second,
 			Expected: []string{logAudit}, OnlyExpected: true,
 		},
 		{
-			// A holder that did not hear the answer extends once more from the end that it knows.
+			// A holder that received no answer extends again from the last end that it knows.
 			Bug: "no-extend-cas", Workloads: []string{"churn"}, Duration: 15 * time.Second,
 			Expected: []string{logAudit}, OnlyExpected: true,
 		},
@@ -63,13 +63,13 @@ func Rows() []Row {
 			Expected: []string{containment},
 		},
 		{
-			// A member left without quorum issues beyond its window, which is of some seconds yet.
+			// A member without quorum issues IDs beyond its window, after the seconds that the window still lasts.
 			Bug: "assume-extended", Workloads: []string{"ids"}, Duration: 22 * time.Second,
 			Events:   again(schedule.Event{Fault: "kill", On: nemesis.Majority, For: lasting(20 * time.Second)}, time.Hour, 22*time.Second),
 			Expected: []string{containment},
 		},
 		{
-			// Leadership goes away and comes back, in one process.
+			// A process loses leadership and later regains it.
 			Bug: "keep-leader-term", Workloads: []string{"strict"}, Duration: 30 * time.Second, Events: handovers,
 			Expected: []string{order, uniqueness, containment},
 		},
@@ -79,12 +79,12 @@ func Rows() []Row {
 			Expected: []string{logAudit, containment, order, uniqueness},
 		},
 		{
-			// Each request with an ID is an entry of the log: members take a snapshot after 4,096.
+			// Each request with an ID adds an entry to the log, and members take a snapshot after 4,096 entries.
 			Bug: "snapshot-forgets", Workloads: []string{"strict", "ids"}, Duration: 30 * time.Second, Rate: 1500,
 			Expected: []string{logAudit},
 		},
 		{
-			// A clock that moves backwards by less than members wait for comes to the same tick a second time.
+			// A clock that moves backwards by less than the wait threshold reaches the same tick a second time.
 			Bug: "reset-before-check", Workloads: []string{"ids"}, Duration: 15 * time.Second, Rate: 400,
 			Events: slices.Concat(
 				again(schedule.Event{Fault: "clock-bump", On: nemesis.Leader, Amount: "-200ms", For: lasting(1500 * time.Millisecond)}, 2*time.Second, 15*time.Second),
@@ -112,18 +112,18 @@ func Rows() []Row {
 			Expected: []string{refusal},
 		},
 		{
-			// The one that led is left with the nonvoters, who are as many as a majority.
+			// The former leader reaches only the nonvoters, which are as many as a majority.
 			Bug: "count-nonvoters", Where: "in-verify", Workloads: []string{"strict", "nonvoters"}, Duration: 30 * time.Second, Rate: 400,
 			Events:   leavings,
 			Expected: []string{order},
 		},
 		{
-			// The one that led is stopped when it hands leadership over, and goes on before its lease ends.
+			// The leader is stopped while it transfers leadership, and continues before its lease ends.
 			Bug: "old-acknowledgement", Workloads: []string{"strict"}, Duration: 30 * time.Second, Events: handovers, Rate: 400,
 			Expected: []string{order},
 		},
 		{
-			// A leader's own clock is back as well, else it refuses what comes from the past itself.
+			// The leader's clock moves backwards too. Otherwise the leader itself would reject the holders' clocks.
 			Bug: "no-clock-check", Workloads: []string{"churn"}, Duration: 20 * time.Second,
 			Events:   again(schedule.Event{Fault: "clock-all", On: nemesis.All, Amount: "-5s", For: lasting(15 * time.Second)}, time.Hour, 20*time.Second),
 			Expected: []string{logAudit},
@@ -137,7 +137,8 @@ func Rows() []Row {
 			Expected: []string{order},
 		},
 		{
-			// A restored cluster grants what the old one did: to workers that the backup has as unused, or of its sequences.
+			// A restored cluster repeats grants of the old cluster: windows of workers unused in the backup, or blocks of its
+			// sequences.
 			Bug: "floor-of-used-workers", Workloads: []string{"ids", "embedded", "churn"}, Duration: 10 * time.Second, MaxWindow: 8 * time.Second,
 			Events: restores, Expected: []string{containment, logAudit, restored},
 		},

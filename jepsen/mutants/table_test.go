@@ -12,12 +12,12 @@ import (
 	"github.com/snowraft/snowraft/jepsen/workload"
 )
 
-// promised are the bugs that runs have to show. That a snapshot restored without a fence is one
-// more does not apply: nothing restores a cluster from a backup.
+// promised lists the bugs that runs must show.
 var promised = []string{
 	"no-token-check", "no-extend-cas", "reuse-window", "release-too-low", "trust-replica", "assume-extended",
 	"keep-leader-term", "no-sync", "snapshot-forgets", "reset-before-check", "now-in-apply", "sequence-wraps",
-	"worker-out-of-range", "forward-without-id", "count-nonvoters", "old-acknowledgement",
+	"worker-out-of-range", "forward-without-id", "count-nonvoters", "old-acknowledgement", "no-clock-check", "no-barrier",
+	"no-confirm", "floor-of-used-workers", "live-not-frozen", "no-cluster-check",
 }
 
 func TestRows(t *testing.T) {
@@ -25,11 +25,11 @@ func TestRows(t *testing.T) {
 	names := Names()
 	for _, bug := range append(slices.Clone(promised), ControlName) {
 		if !slices.Contains(names, bug) {
-			t.Errorf("%s is missing", bug)
+			t.Errorf("Rows() lacks %s", bug)
 		}
 	}
 	if sorted := slices.Compact(slices.Sorted(slices.Values(names))); len(sorted) != len(names) {
-		t.Errorf("some are there twice: %v", names)
+		t.Errorf("Names() = %v, want no duplicate", names)
 	}
 	patches, err := mutant.Load("../..")
 	if err != nil {
@@ -41,11 +41,11 @@ func TestRows(t *testing.T) {
 			t.Error(err)
 		}
 		if r.control() != (len(r.Expected) == 0) {
-			t.Errorf("%s: expected of %v", r.Name(), r.Expected)
+			t.Errorf("%s: Expected = %v, want empty only for a control", r.Name(), r.Expected)
 		}
 		for _, name := range r.Expected {
 			if !slices.Contains(checkers, name) {
-				t.Errorf("%s: there is no checker %q", r.Name(), name)
+				t.Errorf("%s: unknown checker %q", r.Name(), name)
 			}
 		}
 		if len(r.Workloads) == 0 {
@@ -57,7 +57,7 @@ func TestRows(t *testing.T) {
 			}
 		}
 		if r.Duration < 5*time.Second || r.Duration > time.Minute {
-			t.Errorf("%s takes %v", r.Name(), r.Duration)
+			t.Errorf("%s: Duration = %v, want 5 s to 1 min", r.Name(), r.Duration)
 		}
 	}
 }
@@ -70,7 +70,7 @@ func TestPlans(t *testing.T) {
 			t.Fatal(err)
 		}
 		if (r.Kinds != "" || len(r.Events) > 0) != (len(plan.Events) > 0) {
-			t.Errorf("%s has %d faults", r.Name(), len(plan.Events))
+			t.Errorf("%s: Plan() has %d faults, want some only if the row has", r.Name(), len(plan.Events))
 		}
 		for _, e := range plan.Events {
 			kind, err := nemesis.Named(e.Fault)
@@ -81,7 +81,7 @@ func TestPlans(t *testing.T) {
 				t.Errorf("%s: %s needs %d members", r.Name(), e.Fault, kind.Members)
 			}
 			if time.Duration(e.At)+time.Duration(e.For) > r.Duration {
-				t.Errorf("%s: %s is not over in time", r.Name(), e.Fault)
+				t.Errorf("%s: %s does not end within the run", r.Name(), e.Fault)
 			}
 		}
 		other, err := r.Plan(8)
@@ -89,7 +89,7 @@ func TestPlans(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(plan.Events) > 0 && len(other.Events) > 0 && plan.Events[0].Seed == other.Events[0].Seed {
-			t.Errorf("%s: the same for another seed", r.Name())
+			t.Errorf("%s: Plan() is the same for another seed", r.Name())
 		}
 	}
 }
@@ -97,13 +97,13 @@ func TestPlans(t *testing.T) {
 func TestChoose(t *testing.T) {
 	t.Parallel()
 	if rows, err := Choose(nil); err != nil || len(rows) != len(Rows()) {
-		t.Errorf("all: %d, %v", len(rows), err)
+		t.Errorf("Choose(nil) = %d rows, %v, want all", len(rows), err)
 	}
 	rows, err := Choose([]string{"no-sync", ControlName})
 	if err != nil || len(rows) != 2 || rows[0].Bug != "no-sync" || !rows[1].control() {
-		t.Errorf("%+v, %v", rows, err)
+		t.Errorf("Choose() = %+v, %v", rows, err)
 	}
 	if _, err := Choose([]string{"no-such"}); err == nil {
-		t.Error("an unknown one was accepted")
+		t.Error("Choose() of an unknown mutant succeeded")
 	}
 }
