@@ -2,11 +2,11 @@ package history
 
 import "golang.org/x/sys/unix"
 
-// Now is the machine's monotonic clock in nanoseconds, the same for all its processes.
-// Neither a wall clock that is set nor a skewed process changes it.
+// Now returns the machine's monotonic clock in nanoseconds, which all processes of the machine share.
+// Neither a change of the wall clock nor a skewed process affects it.
 func Now() int64 { return read(unix.CLOCK_MONOTONIC) }
 
-// Wall is this process's wall clock in Unix nanoseconds. No fault touches it either.
+// Wall returns this process's wall clock in Unix nanoseconds. No fault affects it.
 func Wall() int64 { return read(unix.CLOCK_REALTIME) }
 
 func read(clock int32) int64 {

@@ -1,13 +1,11 @@
-// Package history is what a run leaves behind for the checkers: a journal of JSON lines,
-// in which each operation of each client, each fault and each process stands, and binary
-// files with the IDs that were issued.
+// Package history writes and reads the record of a run, which the checkers judge. A journal of JSON lines
+// lists each operation of each client, each fault and each process. Binary files hold the issued IDs.
 //
-// All times are of one clock, the machine's monotonic one ([Now]), which no fault
-// touches. A run is a directory:
+// All times are from the machine's monotonic clock ([Now]), which no fault affects. A run is a directory:
 //
-//	history.jsonl      one [Line] each
-//	ids/LAYOUT.N.bin   [Issued] records, of one layout, written by one writer
-//	raft/              what was read from the members' logs, see package raftlog
-//	logs/              what the processes wrote, one file for each start
-//	schedule.jsonl     the faults that were planned
+//	history.jsonl      the journal, one [Line] per line
+//	ids/LAYOUT.N.bin   [Issued] records of one layout, written by one writer
+//	raft/              copies of the members' Raft logs, see package raftlog
+//	logs/              output of the processes, one file per start
+//	schedule.jsonl     planned faults
 package history

@@ -30,10 +30,10 @@ func TestJournal(t *testing.T) {
 		lines = append(lines, l)
 	}
 	if len(lines) != 2 || *lines[0].Op != want || lines[1].Phase.Name != history.PhaseEnd {
-		t.Errorf("read %+v", lines)
+		t.Errorf("Lines() = %+v, want operation %+v and phase %q", lines, want, history.PhaseEnd)
 	}
 	if _, err := history.Create(dir); err == nil {
-		t.Error("a journal was written over")
+		t.Error("Create() succeeded in a directory with a journal, want error")
 	}
 }
 
@@ -56,7 +56,7 @@ func TestIDs(t *testing.T) {
 	}
 	files, err := history.IDFiles(dir)
 	if err != nil || len(files["default"]) != 1 {
-		t.Fatalf("%v, %v", files, err)
+		t.Fatalf("IDFiles() = %v, %v, want one file of layout default", files, err)
 	}
 	path := files["default"][0]
 	read := func() (all []history.Issued, err error) {
@@ -69,15 +69,15 @@ func TestIDs(t *testing.T) {
 		return all, nil
 	}
 	if got, err := read(); err != nil || !slices.Equal(got, want) {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("ReadIDs() = %+v, %v, want %+v", got, err, want)
 	}
 	appendTo(t, path, make([]byte, history.IssuedSize-1))
 	if got, err := read(); err != nil || !slices.Equal(got, want) {
-		t.Errorf("with a record cut off: %+v, %v", got, err)
+		t.Errorf("with a truncated record: ReadIDs() = %+v, %v, want %+v", got, err, want)
 	}
 	appendTo(t, path, make([]byte, 1))
 	if _, err := read(); err == nil {
-		t.Error("a range of no IDs was accepted")
+		t.Error("ReadIDs() accepted an empty range, want error")
 	}
 }
 
@@ -85,7 +85,7 @@ func TestParseIssuedRefuses(t *testing.T) {
 	t.Parallel()
 	for _, i := range []history.Issued{{}, {First: 1<<64 - 1, Step: 1, Count: 2}, {Count: 2}, {Step: 1 << 63, Count: 3}} {
 		if got, err := history.ParseIssued(i.Append(nil)); err == nil {
-			t.Errorf("%+v was accepted", got)
+			t.Errorf("ParseIssued() = %+v, want error", got)
 		}
 	}
 }

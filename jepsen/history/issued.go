@@ -14,18 +14,18 @@ import (
 	"sync"
 )
 
-// Issued is a range of IDs that a client was given: First, First + Step, and so on, Count of them.
+// Issued is a range of Count IDs that a client received: First, First + Step, and so on.
 type Issued struct {
 	First, Step  uint64
-	Op           uint64 // of the journal; 0 if it has none
-	Call, Return int64  // as in the Op
+	Op           uint64 // ID of the Op in the journal; 0 for none
+	Call, Return int64  // times of the Op
 	Count        uint32 // at least 1
-	Start        uint32 // of the process that issued it; 0 if that is not known
-	Session      uint32 // as in the Op
+	Start        uint32 // start of the issuing process; 0 if unknown
+	Session      uint32 // session of the Op
 	Client       uint32
 }
 
-// Last is the last ID of the range.
+// Last returns the last ID of the range.
 func (i Issued) Last() uint64 { return i.First + uint64(i.Count-1)*i.Step }
 
 // IssuedSize is the length of a record in bytes.
@@ -42,8 +42,8 @@ func (i Issued) Append(b []byte) []byte {
 	return b
 }
 
-// ParseIssued reads a record from its bytes, of which there are at least IssuedSize. It
-// fails if the range is empty or wraps.
+// ParseIssued reads a record from the first IssuedSize bytes of b. It panics if b is shorter.
+// It returns an error if the range is empty, has several IDs and step 0, or exceeds 64 bits.
 func ParseIssued(b []byte) (Issued, error) {
 	u64 := func(i int) uint64 { return binary.LittleEndian.Uint64(b[8*i:]) }
 	u32 := func(i int) uint32 { return binary.LittleEndian.Uint32(b[40+4*i:]) }
@@ -53,14 +53,14 @@ func ParseIssued(b []byte) (Issued, error) {
 	}
 	switch {
 	case i.Count == 0:
-		return Issued{}, errors.New("a range of no IDs")
+		return Issued{}, errors.New("range of IDs is empty")
 	case i.Count > 1 && (i.Step == 0 || i.Step > (^uint64(0)-i.First)/uint64(i.Count-1)):
-		return Issued{}, fmt.Errorf("%d IDs from %d on in steps of %d", i.Count, i.First, i.Step)
+		return Issued{}, fmt.Errorf("range of %d IDs from %d in steps of %d: step is 0 or range exceeds 64 bits", i.Count, i.First, i.Step)
 	}
 	return i, nil
 }
 
-// idsDir is where the binary files are, in a run's directory.
+// idsDir is the directory of the binary files within a run's directory.
 const idsDir = "ids"
 
 // Writer writes the IDs of one layout. Its methods may be called from any goroutine.
@@ -71,21 +71,20 @@ type Writer struct {
 	err  error
 }
 
-// CreateIDs makes a file for IDs of a layout in a run's directory; number tells the
-// writers of a layout apart.
+// CreateIDs creates a file for IDs of a layout in a run's directory. Each writer of a layout has its own number.
 func CreateIDs(dir, layout string, number int) (*Writer, error) {
 	dir = filepath.Join(dir, idsDir)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("the IDs: %w", err)
+		return nil, fmt.Errorf("create ID file: %w", err)
 	}
 	f, err := os.OpenFile(filepath.Join(dir, fmt.Sprintf("%s.%d.bin", layout, number)), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("the IDs: %w", err)
+		return nil, fmt.Errorf("create ID file: %w", err)
 	}
 	return &Writer{file: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
 }
 
-// Add writes a record. Close returns what went wrong.
+// Add writes a record. Close returns the first error.
 func (w *Writer) Add(i Issued) {
 	var buf [IssuedSize]byte
 	raw := i.Append(buf[:0])
@@ -96,24 +95,24 @@ func (w *Writer) Add(i Issued) {
 	}
 }
 
-// Flush writes what is buffered.
+// Flush writes the buffered records to the file.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.w.Flush()
 }
 
-// Close writes what is left, and returns the first error of all writing.
+// Close writes the buffered records and closes the file. The error includes the first error of Add.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := errors.Join(w.err, w.w.Flush(), w.file.Close()); err != nil {
-		return fmt.Errorf("the IDs: %w", err)
+		return fmt.Errorf("write ID file: %w", err)
 	}
 	return nil
 }
 
-// IDFiles lists the files with IDs of a run, by layout, each in a set order.
+// IDFiles returns the sorted paths of a run's ID files, by layout.
 func IDFiles(dir string) (map[string][]string, error) {
 	paths, err := filepath.Glob(filepath.Join(dir, idsDir, "*.bin"))
 	if err != nil {
@@ -124,21 +123,20 @@ func IDFiles(dir string) (map[string][]string, error) {
 	for _, p := range paths {
 		layout, _, ok := strings.Cut(filepath.Base(p), ".")
 		if !ok {
-			return nil, fmt.Errorf("%s: no name of a layout", p)
+			return nil, fmt.Errorf("ID file %s: expected a name LAYOUT.N.bin", p)
 		}
 		files[layout] = append(files[layout], p)
 	}
 	return files, nil
 }
 
-// ReadIDs reads a file with IDs. A record that was cut off, as a killed process leaves
-// it, ends the file: the process had not told anybody of it. After an error there is
-// nothing more.
+// ReadIDs reads a file of IDs. A killed process may leave an incomplete last record, which is ignored: the process
+// had not yet reported its operation. The iteration ends after an error.
 func ReadIDs(path string) iter.Seq2[Issued, error] {
 	return func(yield func(Issued, error) bool) {
 		f, err := os.Open(path)
 		if err != nil {
-			yield(Issued{}, fmt.Errorf("the IDs: %w", err))
+			yield(Issued{}, fmt.Errorf("read ID file: %w", err))
 			return
 		}
 		defer f.Close() //nolint:errcheck // read only
@@ -148,12 +146,12 @@ func ReadIDs(path string) iter.Seq2[Issued, error] {
 			if _, err := io.ReadFull(r, buf[:]); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 				return
 			} else if err != nil {
-				yield(Issued{}, fmt.Errorf("the IDs: %w", err))
+				yield(Issued{}, fmt.Errorf("read ID file: %w", err))
 				return
 			}
 			i, err := ParseIssued(buf[:])
 			if err != nil {
-				yield(Issued{}, fmt.Errorf("%s, record %d: %w", path, number, err))
+				yield(Issued{}, fmt.Errorf("read ID file %s: record %d: %w", path, number, err))
 				return
 			}
 			if !yield(i, nil) {

@@ -12,31 +12,31 @@ import (
 	"sync"
 )
 
-// journalName is the journal's file in a run's directory.
+// journalName is the name of the journal's file in a run's directory.
 const journalName = "history.jsonl"
 
-// Journal writes the lines of a run. Its methods may be called from any goroutine; the
-// lines stand in the order of the calls.
+// Journal writes the lines of a run. Its methods may be called from any goroutine. The file keeps the
+// order of the calls of Add.
 type Journal struct {
-	mu   sync.Mutex
+	mu   sync.Mutex // guards the fields below
 	file *os.File
 	w    *bufio.Writer
-	err  error
+	err  error // first error of Add
 
-	seen    map[string]Seen
-	relaxed map[string]bool // sequences
+	seen    map[string]Seen // by sequence name
+	relaxed map[string]bool // by sequence name
 }
 
-// Create makes the journal of a run, whose directory has to exist and to have none yet.
+// Create creates the journal in a run's directory, which must exist. It returns an error if there is a journal already.
 func Create(dir string) (*Journal, error) {
 	f, err := os.OpenFile(filepath.Join(dir, journalName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("the history: %w", err)
+		return nil, fmt.Errorf("create history: %w", err)
 	}
 	return &Journal{file: f, w: bufio.NewWriterSize(f, 1<<16), seen: make(map[string]Seen), relaxed: make(map[string]bool)}, nil
 }
 
-// Add writes a line. Close returns what went wrong.
+// Add writes a line. Close returns the first error.
 func (j *Journal) Add(l Line) {
 	raw, err := json.Marshal(l)
 	j.mu.Lock()
@@ -55,25 +55,25 @@ func (j *Journal) Add(l Line) {
 	}
 }
 
-// Close writes what is left, and returns the first error of all writing.
+// Close writes the buffered lines and closes the file. The error includes the first error of Add.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := errors.Join(j.err, j.w.Flush(), j.file.Close()); err != nil {
-		return fmt.Errorf("the history: %w", err)
+		return fmt.Errorf("write history: %w", err)
 	}
 	return nil
 }
 
-// longestLine bounds what is read as one line.
+// longestLine is the length limit of a line in bytes.
 const longestLine = 16 << 20
 
-// Lines reads the journal of a run. After an error there is nothing more.
+// Lines reads the journal of a run. The iteration ends after an error.
 func Lines(dir string) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		f, err := os.Open(filepath.Join(dir, journalName))
 		if err != nil {
-			yield(Line{}, fmt.Errorf("the history: %w", err))
+			yield(Line{}, fmt.Errorf("read history: %w", err))
 			return
 		}
 		defer f.Close() //nolint:errcheck // read only
@@ -87,7 +87,7 @@ func readLines(r io.Reader, yield func(Line, error) bool) {
 	for number := 1; s.Scan(); number++ {
 		var l Line
 		if err := json.Unmarshal(s.Bytes(), &l); err != nil {
-			yield(Line{}, fmt.Errorf("the history, line %d: %w", number, err))
+			yield(Line{}, fmt.Errorf("read history: line %d: %w", number, err))
 			return
 		}
 		if !yield(l, nil) {
@@ -95,6 +95,6 @@ func readLines(r io.Reader, yield func(Line, error) bool) {
 		}
 	}
 	if err := s.Err(); err != nil {
-		yield(Line{}, fmt.Errorf("the history: %w", err))
+		yield(Line{}, fmt.Errorf("read history: %w", err))
 	}
 }

@@ -1,6 +1,6 @@
 package history
 
-// Line is one line of the journal; one field is set.
+// Line is one line of the journal. Exactly one field is set.
 type Line struct {
 	Run      *Run      `json:"run,omitempty"`
 	Layout   *Layout   `json:"layout,omitempty"`
@@ -14,27 +14,27 @@ type Line struct {
 	Life     *Life     `json:"life,omitempty"`
 }
 
-// Run is the first line.
+// Run is the header of the journal, its first line.
 type Run struct {
 	Seed      uint64   `json:"seed"`
 	Members   []string `json:"members"`
 	Workloads []string `json:"workloads"`
 	Nemeses   []string `json:"nemeses"`
-	Binary    string   `json:"binary"` // what "snowraft version" says
+	Binary    string   `json:"binary"` // output of "snowraft version"
 	Mutants   []string `json:"mutants,omitempty"`
-	// WallNanos is the wall clock, in Unix nanoseconds, at the moment At.
+	// WallNanos is the wall clock in Unix nanoseconds at the moment At.
 	WallNanos int64 `json:"wall_ns"`
 	At        int64 `json:"at"`
-	// Rate is the number of requests per second that each workload was to make, roughly; 0 if that is not known.
+	// Rate is the approximate number of requests per second that each workload makes; 0 if unknown.
 	Rate float64 `json:"rate,omitempty"`
-	// WaitThresholdMillis and MaxOffsetMillis are the cluster's configuration, in milliseconds.
+	// WaitThresholdMillis and MaxOffsetMillis are the cluster's settings of clocks, in milliseconds.
 	WaitThresholdMillis int64 `json:"wait_threshold_ms"`
 	MaxOffsetMillis     int64 `json:"max_clock_offset_ms"`
-	// MaxWindowMillis is the same for the maximum window; 0 is the product's default.
+	// MaxWindowMillis is the cluster's maximum window in milliseconds; 0 is the product's default.
 	MaxWindowMillis int64 `json:"max_window_ms,omitempty"`
 }
 
-// Layout says how the IDs of a layout are split. Its fields go from the highest bits to the lowest.
+// Layout is the specification of a layout. Its fields are in order from the highest bits to the lowest.
 type Layout struct {
 	Name        string  `json:"name"`
 	Fields      []Field `json:"fields"`
@@ -50,7 +50,7 @@ type Field struct {
 	Bits uint   `json:"bits"`
 }
 
-// Sequence says how a sequence was created.
+// Sequence records the mode with which a sequence was created.
 type Sequence struct {
 	Name string `json:"name"`
 	Mode string `json:"mode"` // ModeStrict or ModeRelaxed
@@ -62,14 +62,14 @@ const (
 	ModeRelaxed = "relaxed"
 )
 
-// Outcome is what a client knows of an operation.
+// Outcome is the effect of an operation, as far as the client knows it.
 type Outcome string
 
-// What a client may know of an operation.
+// The outcomes of an operation.
 const (
-	OK   Outcome = "ok"   // it was done
-	Fail Outcome = "fail" // it was not done and never will be
-	Info Outcome = "info" // it may have been done or not, or may still be done: timeouts, broken connections
+	OK   Outcome = "ok"   // effect certain
+	Fail Outcome = "fail" // no effect, now or later
+	Info Outcome = "info" // effect unknown, now or later: timeouts, broken connections
 )
 
 // Op is an operation of a client.
@@ -78,99 +78,100 @@ type Op struct {
 	ID       uint64 `json:"id"`
 	Workload string `json:"workload"`
 	Client   uint32 `json:"client"`
-	// Do is what was requested: one of the constants below.
+	// Do is the kind of the operation: one of the constants below.
 	Do string `json:"do"`
-	// Key is the name of the layout or sequence, or of the member that an admin's operation is about.
+	// Key is the name of the layout or sequence. For DoAdmin, it names the change.
 	Key     string  `json:"key,omitempty"`
 	Call    int64   `json:"call"`
 	Return  int64   `json:"return"`
 	Outcome Outcome `json:"outcome"`
-	// Member is the name of the host that was asked, Start the start of its process that the
-	// connection led to; empty and 0 if that is not known.
+	// Member is the name of the called host, and Start the start of the process at the other end of the
+	// connection. They are empty and 0 if unknown.
 	Member string `json:"member,omitempty"`
 	Start  uint32 `json:"start,omitempty"`
 	// Count is the number of IDs or numbers requested.
 	Count uint32 `json:"count,omitempty"`
-	// After is the floor that the request carried; IDs have to be greater.
+	// After is the floor in the request: all IDs of the answer must be greater.
 	After uint64 `json:"after,omitempty"`
-	// Session is shared by operations whose IDs have to ascend; 0 for none.
+	// Session is the same for operations whose IDs must ascend; 0 for none.
 	Session uint32 `json:"session,omitempty"`
-	// First is the first of Count numbers that are Increment apart, of an answered Next, Incr or Block.
+	// First is the first of Count numbers that are Increment apart, in the answer to a DoNext, DoIncr or DoBlock.
+	// In the answer to a DoRead, it is the last issued number.
 	First     int64 `json:"first,omitempty"`
 	Increment int64 `json:"increment,omitempty"`
-	// Grant is the window that was granted or extended, of an answered Acquire or Extend.
+	// Grant is the granted or extended window in the answer to a DoAcquire or DoExtend.
 	Grant *Lane `json:"grant,omitempty"`
 	// RequestID names a request that may be repeated.
 	RequestID string `json:"request_id,omitempty"`
-	// Reason and Error say why it failed; Reason is one of docs/grpc.md.
+	// Reason and Error describe the failure. Reason is one of the reasons in docs/errors.md.
 	Reason string `json:"reason,omitempty"`
 	Error  string `json:"error,omitempty"`
 }
 
-// What operations do.
+// The kinds of operations.
 const (
-	DoIDs     = "ids"     // IDs; those of an answer are in a binary file
-	DoNext    = "next"    // numbers of a sequence
-	DoRead    = "read"    // the last number issued of a sequence, in First
-	DoIncr    = "incr"    // a number over the Redis protocol
-	DoBlock   = "block"   // a block of numbers, for a client that issues them itself
-	DoReturn  = "return"  // the end of a block; the block's own operation is without it
-	DoAcquire = "acquire" // a worker
-	DoExtend  = "extend"  // a window
-	DoRelease = "release" // a worker
-	DoAdmin   = "admin"   // a change of the membership or the configuration; Key says which
+	DoIDs     = "ids"     // request of IDs; a binary file holds those of the answer
+	DoNext    = "next"    // request of numbers of a sequence
+	DoRead    = "read"    // read of a sequence's last issued number
+	DoIncr    = "incr"    // request of a number over the Redis protocol
+	DoBlock   = "block"   // request of a block of numbers, which the client issues
+	DoReturn  = "return"  // return of the end of a block; the block's own operation excludes the end
+	DoAcquire = "acquire" // acquisition of a worker
+	DoExtend  = "extend"  // extension of a window
+	DoRelease = "release" // release of a worker
+	DoAdmin   = "admin"   // change of the membership or the configuration, named by Key
 )
 
-// NeededRemoval begins the Key of an operation that asks to remove a founder without force, whose name
-// follows, in a cluster where only the founders have a vote.
+// NeededRemoval is the prefix of the Key of an operation that removes a founder without force, in a cluster
+// where only the founders are voters. The founder's name follows.
 const NeededRemoval = "remove-needed "
 
-// Process records a process's start or end.
+// Process records the start or the end of a process.
 type Process struct {
-	// Start numbers the starts of all processes of the run, from 1.
+	// Start is the number of this start among those of all processes of the run, from 1.
 	Start uint32 `json:"start"`
-	// Member is the name of the host; generators have names of their own.
+	// Member is the name of the host. Generators have their own names.
 	Member string `json:"member"`
-	// Generator tells embedded generators from members.
+	// Generator distinguishes embedded generators from members.
 	Generator bool   `json:"generator,omitempty"`
 	PID       int    `json:"pid"`
 	At        int64  `json:"at"`
 	Ended     bool   `json:"ended,omitempty"`
-	Exit      string `json:"exit,omitempty"` // how it ended
+	Exit      string `json:"exit,omitempty"` // exit code or signal
 	Binary    string `json:"binary,omitempty"`
 }
 
-// Fault records that a fault of the schedule began or ended.
+// Fault records the begin or the end of a fault.
 type Fault struct {
-	// Event is its number in the schedule, from 0.
+	// Event is the fault's number in the schedule, from 0.
 	Event int    `json:"event"`
 	Name  string `json:"name"` // as in the schedule, for example "isolate-leader"
 	// Family is network, process, clock or disk.
 	Family string `json:"family"`
 	At     int64  `json:"at"`
-	// Ended is false when it began. A fault of a moment begins and ends at once, in two lines.
+	// Ended is false at the begin and true at the end. A momentary fault has two lines as well.
 	Ended bool `json:"ended,omitempty"`
-	// Hosts are the names of those that it hit.
+	// Hosts are the names of the affected hosts.
 	Hosts []string `json:"hosts,omitempty"`
-	// OffsetNanos is how far the clocks of Hosts were set off, if it is a fault of clocks; 0 if they
-	// went further and further.
+	// OffsetNanos is the offset that a fault of clocks gives to the clocks of Hosts; 0 if the clocks drift.
 	OffsetNanos int64  `json:"offset_ns,omitempty"`
 	Detail      string `json:"detail,omitempty"`
-	// Idle says, at its end, that nothing came that it could have hit.
+	// Idle reports, at the end, that the fault had nothing to affect.
 	Idle bool `json:"idle,omitempty"`
-	// Failed says why the fault could not be made; the run is then worth nothing.
+	// Failed is the error that prevented the fault. It makes the run invalid.
 	Failed string `json:"failed,omitempty"`
 }
 
-// Status is what a member said of itself.
+// Status is the status that a member reported, or the error of the request.
 type Status struct {
 	Member string `json:"member"`
 	Start  uint32 `json:"start"`
-	// Call and Return are around the question, WallNanos is the harness's own clock, just before Return.
+	// Call and Return are the times before and after the request. WallNanos is the harness's wall clock
+	// just before Return.
 	Call      int64 `json:"call"`
 	Return    int64 `json:"return"`
 	WallNanos int64 `json:"wall_ns"`
-	// Error is why there was no answer; then all below is empty.
+	// Error is the error of the request. If it is set, all fields below are empty.
 	Error          string `json:"error,omitempty"`
 	MemberID       string `json:"member_id,omitempty"`
 	LeaderID       string `json:"leader_id,omitempty"`
@@ -180,7 +181,8 @@ type Status struct {
 	ObservedMillis int64  `json:"observed_clock_at_ms,omitempty"`
 	ClockMillis    int64  `json:"clock_at_ms,omitempty"`
 	OffsetMillis   int64  `json:"clock_offset_ms,omitempty"`
-	// SkewNanos is how far the harness had set the process's clock off, at Call and at Return.
+	// SkewCallNanos and SkewReturnNanos are the offset of the process's clock that the harness had set, at Call
+	// and at Return.
 	SkewCallNanos   int64  `json:"skew_call_ns,omitempty"`
 	SkewReturnNanos int64  `json:"skew_return_ns,omitempty"`
 	Problem         string `json:"problem,omitempty"`
@@ -188,7 +190,7 @@ type Status struct {
 	Voter           bool   `json:"voter,omitempty"`
 }
 
-// Lane is a lane of a status.
+// Lane is a lane of a status, or a window granted to a client.
 type Lane struct {
 	Layout string `json:"layout"`
 	Worker uint64 `json:"worker"`
@@ -203,26 +205,26 @@ type Phase struct {
 	At   int64  `json:"at"`
 }
 
-// The phases of a run, in their order.
+// The phases of a run, in chronological order.
 const (
-	PhaseLoad   = "load"   // clients begin
-	PhaseFaults = "faults" // faults begin
-	PhaseHealed = "healed" // the last fault has ended; clients go on
-	PhaseEnd    = "end"    // clients have ended
+	PhaseLoad   = "load"   // begin of the load
+	PhaseFaults = "faults" // begin of the faults
+	PhaseHealed = "healed" // end of the last fault; the load continues
+	PhaseEnd    = "end"    // end of the load
 )
 
-// Life is a cluster of the run after the first one: it begins with a backup, after all members of the one before it have
-// ended for good. Its members have the names and the addresses of the earlier ones, and new data directories.
+// Life is a later cluster of the run, restored from a backup after all members of the cluster before it stopped
+// permanently. Its members have the names and addresses of the earlier members, and new data directories.
 type Life struct {
-	Number int   `json:"number"` // from 2 on
-	At     int64 `json:"at"`     // no earlier member runs from then on
-	// Backup says where the state comes from, TakenAt is when the backup was complete.
+	Number int   `json:"number"` // 2 for the first restored cluster
+	At     int64 `json:"at"`     // moment after which no earlier member runs
+	// Backup is the origin of the backup. TakenAt is the time at which the backup was complete.
 	Backup  string `json:"backup"`
 	TakenAt int64  `json:"taken_at"`
 	// First is the host of the member that begins alone.
 	First string `json:"first"`
-	// ClusterID, Index, FloorMillis, IssuesMillis and Frozen are what "snowraft restore" said: nothing is issued before
-	// IssuesMillis.
+	// ClusterID, Index, FloorMillis, IssuesMillis and Frozen are the output of "snowraft restore". The cluster issues
+	// nothing before IssuesMillis.
 	ClusterID    string `json:"cluster_id"`
 	Index        uint64 `json:"index"`
 	FloorMillis  int64  `json:"floor_at_ms"`
@@ -232,13 +234,13 @@ type Life struct {
 
 // The notes that checkers read.
 const (
-	// NoteStranger is a note about a host whose member is of another cluster; Detail is its IP address.
+	// NoteStranger is a note about a host whose member belongs to another cluster. Detail is the host's IP address.
 	NoteStranger = "stranger"
 	// NoteFinalize is a note about the first request to finalize the upgrade, written before it is sent.
 	NoteFinalize = "finalize-requested"
 )
 
-// Note is something to know, for people and for the vacuity check.
+// Note is a remark for people and checkers.
 type Note struct {
 	At     int64  `json:"at"`
 	Member string `json:"member,omitempty"`

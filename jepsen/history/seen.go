@@ -5,13 +5,13 @@ import (
 	"maps"
 )
 
-// Seen are the ends of the numbers of a sequence that clients were given, or were told of.
+// Seen is the range of the numbers of a sequence that clients received or read.
 type Seen struct {
 	Lowest, Highest, Increment int64
-	Relaxed                    bool // so that clients may hold blocks of it
+	Relaxed                    bool // relaxed sequence, of which clients may hold blocks
 }
 
-// Last returns the end in the direction of the sequence.
+// Last returns the number that is furthest in the direction of the sequence.
 func (s Seen) Last() int64 {
 	if s.Increment < 0 {
 		return s.Lowest
@@ -19,8 +19,8 @@ func (s Seen) Last() int64 {
 	return s.Highest
 }
 
-// Seen returns what clients saw of the numbers of each sequence, by the operations so far. It is what people can look up
-// in their own data.
+// Seen returns the range of the numbers of each sequence that clients saw in the operations so far. Operators can look
+// up such ranges in their own data.
 func (j *Journal) Seen() map[string]Seen {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -32,7 +32,7 @@ func (j *Journal) Seen() map[string]Seen {
 	return seen
 }
 
-// see takes an operation into account. Requires mu held.
+// see adds the numbers of an operation to j.seen. Requires j.mu held.
 func (j *Journal) see(op *Op) {
 	if op.Outcome != OK {
 		return

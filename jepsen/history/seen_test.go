@@ -33,6 +33,6 @@ func TestSeenNumbers(t *testing.T) {
 		t.Errorf("Seen() = %+v, want %+v", got, want)
 	}
 	if up, down := got["up"].Last(), got["down"].Last(); up != 9 || down != -10 {
-		t.Errorf("the last numbers are %d and %d, want 9 and -10", up, down)
+		t.Errorf("Last() = %d and %d, want 9 and -10", up, down)
 	}
 }

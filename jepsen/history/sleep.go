@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Sleep waits; it reports false if ctx ends earlier.
+// Sleep waits for d. It returns false if ctx is canceled earlier.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	wait := time.NewTimer(d)
 	defer wait.Stop()
