@@ -55,7 +55,7 @@ func ParseIssued(b []byte) (Issued, error) {
 	case i.Count == 0:
 		return Issued{}, errors.New("range of IDs is empty")
 	case i.Count > 1 && (i.Step == 0 || i.Step > (^uint64(0)-i.First)/uint64(i.Count-1)):
-		return Issued{}, fmt.Errorf("range of %d IDs from %d in steps of %d: step is 0 or range exceeds 64 bits", i.Count, i.First, i.Step)
+		return Issued{}, fmt.Errorf("range of %d IDs from %d in steps of %d: step 0 or beyond 64 bits", i.Count, i.First, i.Step)
 	}
 	return i, nil
 }

@@ -137,7 +137,7 @@ type Process struct {
 	PID       int    `json:"pid"`
 	At        int64  `json:"at"`
 	Ended     bool   `json:"ended,omitempty"`
-	Exit      string `json:"exit,omitempty"` // exit code or signal
+	Exit      string `json:"exit,omitempty"` // exit status or signal; for a generator within the harness, the result of Close
 	Binary    string `json:"binary,omitempty"`
 }
 

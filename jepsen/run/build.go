@@ -13,12 +13,13 @@ import (
 	"github.com/snowraft/snowraft/internal/nextversion"
 )
 
-// program is the build under test, nextProgram the one that members are upgraded to.
+// program returns the path of the program under test. nextProgram returns the path of the program to which members upgrade.
 func program(dir string) string { return filepath.Join(dir, "snowraft") }
 
 func nextProgram(dir string) string { return filepath.Join(dir, "snowraft-next") }
 
-// Harness is the build of this harness that knows the commands of the next version, in a directory that BuildMixed filled.
+// Harness returns the path of the harness in a directory that BuildMixed or BuildHarness filled. That build knows the
+// commands of the next version.
 func Harness(dir string) string { return filepath.Join(dir, "jepsen") }
 
 const (
@@ -26,8 +27,8 @@ const (
 	pkgHarness = "github.com/snowraft/snowraft/jepsen"
 )
 
-// Build builds the program under test twice, as a release is built, into a directory; with
-// bugs planted if there are any.
+// Build builds the program under test into dir, like a release and with the named bugs planted. The second build differs
+// in its version number only, for upgrades.
 func Build(ctx context.Context, dir string, bugs ...string) error {
 	return patched(ctx, mutant.Overlay, bugs, func(overlay string) error {
 		if err := build(ctx, overlay, program(dir), pkgProgram, "main.version=v0.0.1-jepsen"); err != nil {
@@ -37,8 +38,8 @@ func Build(ctx context.Context, dir string, bugs ...string) error {
 	})
 }
 
-// BuildMixed builds the program under test and its next version, and this harness with what it takes to make and judge
-// the run.
+// BuildMixed builds the program under test, its next version and a Harness into dir. The programs have the named bugs
+// planted.
 func BuildMixed(ctx context.Context, dir string, bugs ...string) error {
 	err := patched(ctx, mutant.Overlay, bugs, func(overlay string) error {
 		return build(ctx, overlay, program(dir), pkgProgram, "main.version=v0.0.1-jepsen")
@@ -55,15 +56,18 @@ func BuildMixed(ctx context.Context, dir string, bugs ...string) error {
 	return BuildHarness(ctx, dir)
 }
 
-// BuildHarness builds the Harness alone. The bugs are not in it, because it judges.
+// BuildHarness builds only the Harness into dir. It has no planted bugs, because it judges runs.
 func BuildHarness(ctx context.Context, dir string) error {
 	return patched(ctx, nextversion.Overlay, nil, func(overlay string) error {
 		return build(ctx, overlay, Harness(dir), pkgHarness, "main.nextVersion=true")
 	})
 }
 
-// patched calls use with the file that go build takes as -overlay: that of the sources with bugs.
-func patched(ctx context.Context, overlay func(ctx context.Context, root, dir string, bugs ...mutant.Patch) (string, error), bugs []string, use func(overlay string) error) error {
+// overlayFunc writes sources with bugs into dir and returns the path of a file for "go build -overlay".
+type overlayFunc func(ctx context.Context, root, dir string, bugs ...mutant.Patch) (string, error)
+
+// patched calls use with the path of an overlay file of the sources with the named bugs. The file exists during the call.
+func patched(ctx context.Context, overlay overlayFunc, bugs []string, use func(overlay string) error) error {
 	root, err := mutant.Root(ctx)
 	if err != nil {
 		return err
@@ -88,13 +92,13 @@ func patched(ctx context.Context, overlay func(ctx context.Context, root, dir st
 	return use(file)
 }
 
-// build builds a package and sets a variable of its package main.
+// build builds the program pkg into the file to. variable is the NAME=VALUE of a string variable that the linker sets.
 func build(ctx context.Context, overlay, to, pkg, variable string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-overlay", overlay, "-o", to, "-ldflags", "-X "+variable, pkg)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	cmd.Stderr = os.Stderr
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("building %s: %w", filepath.Base(to), err)
+		return fmt.Errorf("build %s: %w", filepath.Base(to), err)
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package run makes one run: a cluster, clients, faults, and a history of it all.
+// Package run makes one run: it starts a cluster, clients and faults, and writes the history.
 package run
 
 import (
@@ -24,29 +24,29 @@ import (
 )
 
 const (
-	// warmUp is the time that clients go on before the first fault.
+	// warmUp is the time of load before the first fault.
 	warmUp = 3 * time.Second
-	// coolDown is the time that they go on after the last one: what a cluster may take to recover,
-	// and a little to see that it has.
+	// coolDown is the time of load after the last fault: the 10 s in which a cluster must recover, and a margin in which
+	// the checkers see the recovery.
 	coolDown = 15 * time.Second
-	// harvestEvery is the interval at which each member's log is read, before it forgets its beginning.
+	// harvestEvery is the interval at which each member's log is copied, before the member truncates the log's start.
 	harvestEvery = 5 * time.Second
-	// The cluster's settings. Windows are short, so that many are granted and many end.
+	// The settings of the cluster. Windows are short, so that many are granted and many end.
 	maxWindow     = 20 * time.Second
 	waitThreshold = time.Second
 	maxOffset     = 500 * time.Millisecond
 )
 
-// Options are what a run is made of.
+// Options are the parameters of a run.
 type Options struct {
-	// Dir is where all of it goes; it exists, and is empty except for the binaries.
+	// Dir is the directory of the run's files. It must exist and be empty, except for the programs.
 	Dir string
-	// Programs is the directory that Build filled; Self is the path of this harness.
+	// Programs is the directory that Build or BuildMixed filled. Self is the path of this harness.
 	Programs, Self string
 	Plan           schedule.Plan
-	// Script, if there is one, is played instead of the plan's events; it takes back what it does.
+	// Script, if not nil, replaces the plan's events. It must undo its faults.
 	Script *Script
-	// Progress is told how the run gets on.
+	// Progress receives a line per step of the run.
 	Progress io.Writer
 }
 
@@ -59,8 +59,7 @@ type run struct {
 	loads   []workload.Workload
 }
 
-// Do makes a run. It returns when the history is complete. An error means that there is
-// no run to judge, and is never the fault of the program that is tested.
+// Do makes a run and returns when the history is complete. An error means that there is no run to judge.
 func Do(ctx context.Context, o Options) (err error) {
 	r := &run{Options: o}
 	for _, name := range o.Plan.Workloads {
@@ -84,11 +83,11 @@ func Do(ctx context.Context, o Options) (err error) {
 	return r.do(ctx)
 }
 
-// header writes the first line.
+// header writes the first line of the history.
 func (r *run) header(ctx context.Context) error {
 	version, err := exec.CommandContext(ctx, program(r.Programs), "version", "-o", "json").Output()
 	if err != nil {
-		return fmt.Errorf("the program under test: %w", err)
+		return fmt.Errorf("read version of program under test: %w", err)
 	}
 	var nemeses []string
 	for _, e := range r.Plan.Events {
@@ -109,10 +108,10 @@ func (r *run) header(ctx context.Context) error {
 	return nil
 }
 
-// rate is the number of requests per second that each workload is to make, roughly.
+// rate returns the approximate number of requests per second of each workload.
 func (r *run) rate() float64 { return cmp.Or(r.Plan.Rate, schedule.DefaultRate) }
 
-// open makes the lab.
+// open creates the lab with the hosts that the workloads and faults need.
 func (r *run) open(ctx context.Context) (err error) {
 	cfg := lab.Config{
 		Dir: r.Dir, Binary: program(r.Programs), Upgrade: nextProgram(r.Programs), Members: r.Plan.Members, Journal: r.journal, Secured: r.Plan.Secured, MaxWindow: r.maxWindow(),
@@ -137,12 +136,12 @@ func (r *run) open(ctx context.Context) (err error) {
 		cfg.Interposed = cfg.Interposed || kind.Interposed
 		cfg.Twins, cfg.Strays = max(cfg.Twins, kind.Twins), max(cfg.Strays, kind.Strays)
 	}
-	r.say("hosts: %d, disks through FUSE: %t", cfg.Members+cfg.Spares, cfg.Interposed)
+	r.say("hosts: %d; disks through FUSE: %t", cfg.Members+cfg.Spares, cfg.Interposed)
 	r.lab, err = lab.Open(ctx, cfg)
 	return err
 }
 
-// do lets clients and faults loose on the lab.
+// do runs the phases: it starts the cluster, the load and the faults, and then completes the history.
 func (r *run) do(ctx context.Context) error {
 	background, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
@@ -159,14 +158,14 @@ func (r *run) do(ctx context.Context) error {
 	})
 	faults := &nemesis.World{Lab: r.lab}
 	if err := faults.UntilWell(ctx, r.lab.Founders()...); err != nil {
-		return fmt.Errorf("the cluster does not come up, see %s: %w", filepath.Join(r.Dir, "logs"), err)
+		return fmt.Errorf("start cluster: %w; see the logs in %s", err, filepath.Join(r.Dir, "logs"))
 	}
 	if err := r.lab.Authorize(ctx); err != nil {
-		return fmt.Errorf("tokens: %w", err)
+		return fmt.Errorf("create tokens: %w", err)
 	}
 	calm := make(chan struct{})
 	r.world = &workload.World{Lab: r.lab, Journal: r.journal, Dir: r.Dir, Rate: r.rate(), Self: r.Self, Calm: calm}
-	defer r.world.Close() //nolint:errcheck // closed with its error below
+	defer r.world.Close() //nolint:errcheck // finish returns the error
 	if err := r.prepare(ctx); err != nil {
 		return err
 	}
@@ -190,7 +189,7 @@ func (r *run) do(ctx context.Context) error {
 	if err := r.play(ctx, faults, failed); err != nil {
 		return err
 	}
-	if err := r.lab.Boot(ctx); err != nil { // who is down still
+	if err := r.lab.Boot(ctx); err != nil { // starts founders that are still down
 		return err
 	}
 	close(calm)
@@ -202,14 +201,14 @@ func (r *run) do(ctx context.Context) error {
 	loads.Wait()
 	r.phase(history.PhaseEnd)
 	select {
-	case err := <-failed: // as the load ended, which nobody waits for anymore
+	case err := <-failed: // failure after the last wait
 		return err
 	default:
 		return r.finish(ctx, stop, &wg)
 	}
 }
 
-// prepare makes what the workloads need.
+// prepare records the default layout and prepares the workloads.
 func (r *run) prepare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -227,7 +226,7 @@ func (r *run) prepare(ctx context.Context) error {
 	return nil
 }
 
-// harvest reads the members' logs again and again until ctx ends. It is a goroutine.
+// harvest copies the members' logs in turns until ctx is canceled. It runs in its own goroutine.
 func (r *run) harvest(ctx context.Context) {
 	tick := time.NewTicker(harvestEvery / time.Duration(len(r.lab.Members)))
 	defer tick.Stop()
@@ -239,25 +238,25 @@ func (r *run) harvest(ctx context.Context) {
 		}
 		m := r.lab.Members[n%len(r.lab.Members)]
 		if err := m.Harvest(ctx); err != nil && ctx.Err() == nil {
-			r.lab.Note(m.Name, "not-harvested", err.Error()) // its disk may be dead just now
+			r.lab.Note(m.Name, "not-harvested", err.Error()) // perhaps during a fault of the disk
 		}
 	}
 }
 
-// finish reads the logs for the last time and completes the history.
+// finish stops the background goroutines and the members, copies the logs a last time and completes the history.
 func (r *run) finish(ctx context.Context, stop context.CancelFunc, wg *sync.WaitGroup) error {
 	stop()
 	wg.Wait()
 	for _, m := range r.lab.Members {
 		m.Kill()
 		if err := m.Harvest(ctx); err != nil {
-			return fmt.Errorf("the last look at the log: %w", err)
+			return fmt.Errorf("copy last log of %s: %w", m.Name, err)
 		}
 	}
 	return r.world.Close()
 }
 
-// wait waits; it fails early if something fails.
+// wait waits for d. It returns earlier with the first error of failed, or if ctx is canceled.
 func (r *run) wait(ctx context.Context, d time.Duration, failed <-chan error) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -274,13 +273,13 @@ func (r *run) wait(ctx context.Context, d time.Duration, failed <-chan error) er
 func (r *run) phase(name string) {
 	r.journal.Add(history.Line{Phase: &history.Phase{Name: name, At: history.Now()}})
 	r.say("%s", map[string]string{
-		history.PhaseLoad:   "the cluster is up, clients begin",
-		history.PhaseFaults: fmt.Sprintf("faults begin: %d within %v", len(r.Plan.Events), time.Duration(r.Plan.Duration)),
-		history.PhaseHealed: "all faults are undone",
-		history.PhaseEnd:    "clients have ended",
+		history.PhaseLoad:   "cluster ready; starting clients",
+		history.PhaseFaults: fmt.Sprintf("starting faults: %d within %v", len(r.Plan.Events), time.Duration(r.Plan.Duration)),
+		history.PhaseHealed: "all faults undone",
+		history.PhaseEnd:    "clients stopped",
 	}[name])
 }
 
 func (r *run) say(format string, args ...any) {
-	_, _ = fmt.Fprintf(r.Progress, format+"\n", args...) // nothing depends on it
+	_, _ = fmt.Fprintf(r.Progress, format+"\n", args...) // an error does not stop the run
 }

@@ -12,17 +12,17 @@ import (
 	"github.com/snowraft/snowraft/jepsen/workload"
 )
 
-// Script is faults in a set order, each of which waits for what the ones before did.
+// Script is a fixed series of faults. Each fault waits for the effect of the faults before.
 type Script struct {
-	// WaitThreshold and MaxWindow are the cluster's, 0 for those of other runs.
+	// WaitThreshold and MaxWindow are settings of the cluster; 0 for the values of other runs.
 	WaitThreshold, MaxWindow time.Duration
-	// Strays are hosts for members of another cluster.
+	// Strays is the number of hosts for members of another cluster.
 	Strays int
-	// Play makes the faults and takes them back. An error means that there is no run to judge.
+	// Play makes the faults and undoes them. An error means that there is no run to judge.
 	Play func(ctx context.Context, w *workload.World) error
 }
 
-// A script waits itself until the cluster is well, before and after.
+// The times of load before and after a script are short, because a script waits for a healthy cluster at both ends.
 const (
 	scriptWarmUp   = time.Second
 	scriptCoolDown = 3 * time.Second
@@ -56,16 +56,16 @@ func (r *run) maxWindow() time.Duration {
 	return cmp.Or(time.Duration(r.Plan.MaxWindow), maxWindow)
 }
 
-// play makes the faults of the script or the plan. Those of a plan may be over early, or
-// there may be none: the load goes on for as long as was requested.
+// play makes the faults of the script or the plan. With a plan, it returns after the plan's duration, even if the faults
+// end earlier or there are none.
 func (r *run) play(ctx context.Context, faults *nemesis.World, failed <-chan error) error {
 	if r.Script != nil {
 		return r.Script.Play(ctx, r.world)
 	}
 	begun := history.Now()
 	if err := faults.Play(ctx, r.journal, r.Plan.Events); err != nil {
-		// The history says so, and checkers tell what they can.
-		r.say("faults that could not be made or undone: %v", err)
+		// The history has the error too, and the checkers still judge the run.
+		r.say("faults not made or not undone: %v", err)
 	}
 	return r.wait(ctx, time.Duration(begun+int64(r.Plan.Duration)-history.Now()), failed)
 }
