@@ -2,16 +2,16 @@ package check
 
 import "container/heap"
 
-// ascending looks at entries that are sorted by group and by the beginning of their calls, and
-// calls wrong for each whose first number is not above all numbers of the same group that were
-// answered before its call began; before is the highest of them.
+// ascending checks the entries of s, which are sorted by group and by the begin of their calls. It calls wrong for each
+// entry e whose first number is not greater than all numbers of the group that were answered before e's call began.
+// before is the entry with the highest of them.
 //
-// Only the highest number that was answered counts for that, so that it takes O(n log n) for
-// all pairs, and memory for the calls that are in progress at one time.
+// ascending compares each entry only with the highest number answered before. It takes O(n log n) time, and memory for
+// the calls in progress at one time.
 func ascending(s *sorter, wrong func(before, e entry)) error {
 	var (
-		highest entry // of what was answered
-		found   bool  // there is such a one
+		highest entry // answered entry with the highest number
+		found   bool  // highest is set
 		pending byReturn
 		group   uint64
 	)
@@ -35,7 +35,7 @@ func ascending(s *sorter, wrong func(before, e entry)) error {
 	return nil
 }
 
-// byReturn is a heap of calls, with the one first that was answered first.
+// byReturn is a heap of calls. Its first call is the one with the earliest answer.
 type byReturn []entry
 
 func (b *byReturn) Len() int           { return len(*b) }

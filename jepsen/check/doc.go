@@ -1,8 +1,6 @@
-// Package check judges runs: each checker reads what a run left behind, see package
-// history, and gives a [Verdict].
+// Package check judges runs. Each checker reads the record of a run, see package history, and returns a [Verdict].
 //
-// A checker believes nobody: not the members, not the state machine, not the harness's
-// plans. It looks at what clients were given, at what processes said, and at the log that
-// was committed. What it can't know it doesn't guess; then the run is [Invalid], which is
-// no failure of the product, and no pass.
+// A checker trusts neither the members nor the state machine nor the plans of the harness. It reads the answers that
+// clients received, the statuses and logs of processes, and the committed Raft log. A checker does not guess missing
+// facts: without them, the run is [Invalid], which is neither a failure of the product nor a pass.
 package check

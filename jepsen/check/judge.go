@@ -8,8 +8,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/schedule"
 )
 
-// Judge lets all checkers look at a run, the strongest first. The error means that there is
-// nothing to judge.
+// Judge runs all checkers on the run in dir, the strongest first. An error means that there is no run to judge.
 func Judge(dir string) (*Run, []Verdict, error) {
 	r, err := Open(dir)
 	if err != nil {
@@ -23,7 +22,7 @@ func Judge(dir string) (*Run, []Verdict, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	// What the log does not tell makes the checkers that need it say so themselves.
+	// The checkers that need the grants report an unreadable log themselves.
 	held, seen := Held(nil), Seen{}
 	for _, log := range logs {
 		seen.SnapshotsInstalled += installs(log)
@@ -49,7 +48,7 @@ func Judge(dir string) (*Run, []Verdict, error) {
 	return r, verdicts, nil
 }
 
-// heldAtEnd counts workers whose windows have not passed when clients ended.
+// heldAtEnd returns a function that counts the workers whose windows had not ended at the end of the load.
 func heldAtEnd(r *Run, g *raftlog.Grants) Held {
 	end := r.Header.WallNanos + r.Phases[history.PhaseEnd] - r.Header.At
 	return func(layout string) int {
@@ -67,7 +66,7 @@ func heldAtEnd(r *Run, g *raftlog.Grants) Held {
 	}
 }
 
-// handovers counts how often a worker went from one process to another.
+// handovers returns the number of windows that were granted to another process than the worker's window before.
 func handovers(g *raftlog.Grants) int {
 	n := 0
 	for _, windows := range g.Windows {
@@ -80,8 +79,9 @@ func handovers(g *raftlog.Grants) int {
 	return n
 }
 
-// installs counts snapshots that members got from the leader: behind one of their own, which
-// they took themselves, they keep some of the entries that it covers. What a restored cluster begins with does not count.
+// installs returns the number of snapshots that members installed from the leader. A member that takes a snapshot itself
+// keeps some of the entries that the snapshot covers, and an installed snapshot leaves none. The initial snapshot of a
+// restored cluster does not count.
 func installs(log *raftlog.Log) int {
 	type install struct {
 		member string

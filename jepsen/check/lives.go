@@ -7,7 +7,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// lifeAt is the number of the life that a moment is in, from 1 on.
+// lifeAt returns the number of the life at a moment; 1 is the first.
 func (r *Run) lifeAt(at int64) int {
 	life := 1
 	for _, l := range r.Lives {
@@ -21,7 +21,8 @@ func (r *Run) lifeAt(at int64) int {
 // restored reports whether a cluster was restored between two moments.
 func (r *Run) restored(from, to int64) bool { return r.lifeAt(from) != r.lifeAt(to) }
 
-// lifeOf is the life that a status is of: that of the process, or, if it is not known, of the question.
+// lifeOf returns the number of the life in which the process of a status started. If the process is unknown, the life
+// at the request counts.
 func (r *Run) lifeOf(s *history.Status) int {
 	if p, ok := r.Process(s.Start); ok {
 		return r.lifeAt(p.From)
@@ -29,7 +30,8 @@ func (r *Run) lifeOf(s *history.Status) int {
 	return r.lifeAt(s.Call)
 }
 
-// silent is the time in which no cluster could issue IDs, because one was restored.
+// silent returns the time in nanoseconds in which no cluster could issue IDs because of restores. wall converts a moment
+// to Unix nanoseconds.
 func (r *Run) silent(wall func(at int64) int64) (silent int64) {
 	for _, l := range r.Lives {
 		silent += max(l.IssuesMillis*int64(time.Millisecond)-wall(l.At), 0)
@@ -37,7 +39,7 @@ func (r *Run) silent(wall func(at int64) int64) (silent int64) {
 	return silent
 }
 
-// openLogs opens the logs of all lives.
+// openLogs opens the Raft logs of all lives.
 func openLogs(r *Run) ([]*raftlog.Log, error) {
 	var logs []*raftlog.Log
 	for life := 1; life <= len(r.Lives)+1; life++ {
@@ -50,7 +52,7 @@ func openLogs(r *Run) ([]*raftlog.Log, error) {
 	return logs, nil
 }
 
-// grantsOf is what all lives granted together, and what the last of them did.
+// grantsOf returns the grants of all lives together, and those of the last life.
 func grantsOf(logs []*raftlog.Log) (all, last *raftlog.Grants, err error) {
 	all = raftlog.NewGrants()
 	for _, log := range logs {

@@ -8,20 +8,20 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// sign turns int64 into uint64 that are in the same order, and back.
+// sign converts an int64 to a uint64, and back, by exclusive or. The order stays the same.
 const sign = 1 << 63
 
-// hands reports whether an operation issued numbers of a sequence.
+// hands reports whether an operation returned new numbers of a sequence.
 func hands(op history.Op) bool {
 	return op.Outcome == history.OK && (op.Do == history.DoNext || op.Do == history.DoIncr || op.Do == history.DoBlock)
 }
 
-// numbersOf is what an operation was given: ascending, in the order of uint64, also if the
-// sequence counts down.
+// numbersOf returns the numbers that an operation received, ascending in the order of uint64, even if the sequence
+// counts down. It returns an error if they exceed 64 bits.
 func numbersOf(op history.Op) (history.Issued, error) {
 	increment := cmp.Or(op.Increment, 1)
 	i := history.Issued{
-		First: uint64(op.First) ^ sign, Step: uint64(increment), Op: op.ID, Call: op.Call, Return: op.Return, //nolint:gosec // G115: both ways alike
+		First: uint64(op.First) ^ sign, Step: uint64(increment), Op: op.ID, Call: op.Call, Return: op.Return, //nolint:gosec // G115: keeps the bits
 		Count: max(op.Count, 1), Start: op.Start, Session: op.Session, Client: op.Client,
 	}
 	room := ^i.First
@@ -30,7 +30,8 @@ func numbersOf(op history.Op) (history.Issued, error) {
 	}
 	over, reach := bits.Mul64(uint64(i.Count-1), i.Step)
 	if over != 0 || reach > room {
-		return i, fmt.Errorf("operation %d of client %d was given %d numbers of %q from %d on, %d apart, which is beyond 64 bits", op.ID, op.Client, i.Count, op.Key, op.First, increment)
+		return i, fmt.Errorf("operation %d of client %d received %d numbers of sequence %q from %d in steps of %d, beyond 64 bits",
+			op.ID, op.Client, i.Count, op.Key, op.First, increment)
 	}
 	if increment < 0 {
 		i.First -= reach
@@ -38,15 +39,14 @@ func numbersOf(op history.Op) (history.Issued, error) {
 	return i, nil
 }
 
-// numberGroup is the numbers of a sequence that leave the same rest when divided by its increment.
-// Those that a call was given follow each other in it.
+// numberGroup is the set of numbers of a sequence with the same remainder modulo its step. The numbers of one call are
+// neighbors in it.
 type numberGroup struct {
 	key        string
 	step, rest uint64
 }
 
-// uniqueNumbers looks at the numbers of all sequences. Those of a request that was repeated
-// under its ID count once.
+// uniqueNumbers checks the numbers of all sequences. Numbers of a request that was repeated under its ID count once.
 func (r *Run) uniqueNumbers(v *Verdict, budget int) error {
 	steps, err := r.steps()
 	if err != nil {
@@ -94,15 +94,15 @@ func (r *Run) uniqueNumbers(v *Verdict, budget int) error {
 		}
 		return r.findDuplicates(v, s, func(e entry) string {
 			g := names[e.hi]
-			return fmt.Sprintf("number %d of sequence %q", int64((e.lo*g.step+g.rest)^sign), g.key) //nolint:gosec // G115: both ways alike
+			return fmt.Sprintf("number %d of sequence %q", int64((e.lo*g.step+g.rest)^sign), g.key) //nolint:gosec // G115: keeps the bits
 		})
 	})
 }
 
-// steps is the distance between the numbers of each sequence, or 1 if there are several.
+// steps returns the distance between the numbers of each sequence, or 1 if the distance changed.
 func (r *Run) steps() (map[string]uint64, error) {
 	steps := make(map[string]uint64)
-	settled := make(map[string]bool) // by a call for several numbers
+	settled := make(map[string]bool) // distance known from a call for several numbers
 	for op, err := range r.Ops() {
 		if err != nil {
 			return nil, err
@@ -112,7 +112,7 @@ func (r *Run) steps() (map[string]uint64, error) {
 		}
 		i, err := numbersOf(op)
 		switch {
-		case err != nil: // told later
+		case err != nil: // uniqueNumbers reports it
 		case steps[op.Key] == 0, i.Count > 1 && !settled[op.Key]:
 			steps[op.Key], settled[op.Key] = i.Step, i.Count > 1
 		case i.Count > 1 && i.Step != steps[op.Key]:
@@ -122,9 +122,10 @@ func (r *Run) steps() (map[string]uint64, error) {
 	return steps, nil
 }
 
-// repeated reports whether a request was answered before, under its ID, and fails if it got other
-// numbers then. The cluster forgets requests after ten minutes of its clock, which is not the
-// harness's when clocks are set off, and a restored one does not know what came after the backup.
+// repeated reports whether an earlier request with the same ID received the same numbers. It adds a failure if that
+// request received other numbers, unless the cluster may have forgotten it. A cluster forgets requests after ten minutes
+// of its own clock, which differs from the harness's during faults of clocks. A restored cluster forgets requests
+// after the backup.
 func (r *Run) repeated(v *Verdict, requests map[[2]string]history.Op, op history.Op) bool {
 	if op.RequestID == "" {
 		return false
@@ -142,14 +143,15 @@ func (r *Run) repeated(v *Verdict, requests map[[2]string]history.Op, op history
 	const remembered = 9 * 60 * 1e9
 	from, to := min(first.Call, op.Call), max(first.Return, op.Return)
 	if to-from < remembered && !r.faulty(familyClock, from, to) && !r.restored(from, to) {
-		v.fail("request %q of sequence %q was given other numbers when it was repeated: %d from %d on, by operation %d, and %d from %d on, by operation %d",
+		v.fail("request %q of sequence %q received other numbers when repeated: %d from %d in operation %d, "+
+			"then %d from %d in operation %d",
 			op.RequestID, op.Key, first.Count, first.First, first.ID, op.Count, op.First, op.ID)
 	}
 	requests[name] = op
 	return false
 }
 
-// faulty reports whether a fault of the family lasted at some moment of a span.
+// faulty reports whether a fault of the family was in effect at any moment between two.
 func (r *Run) faulty(family string, from, to int64) bool {
 	for _, f := range r.Faults {
 		if f.Family == family && f.From <= to && f.To >= from {

@@ -10,18 +10,18 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// observedClock is what the history shows of the observed clock and of the harness's own: from
-// the statuses, because all times here are of the monotonic clock.
+// observedClock relates moments, which are of the monotonic clock, to the observed clock and to the harness's wall
+// clock. Its data come from the statuses.
 type observedClock struct {
 	run   *Run
-	walls []wall
-	all   []history.Status // that were answered, by Return
-	own   map[uint32][]history.Status
-	first map[uint32]int64 // by start, see before
-	lags  map[int]int64    // by fault, see lag
+	walls []wall                      // sorted by moment
+	all   []history.Status            // answered statuses, sorted by Return
+	own   map[uint32][]history.Status // answered statuses by start, sorted by Return
+	first map[uint32]int64            // results of before, by start
+	lags  map[int]int64               // results of lag, by fault
 }
 
-// wall is the harness's clock at a moment.
+// wall is a reading of the harness's wall clock, in Unix nanoseconds.
 type wall struct{ at, nanos int64 }
 
 func newObservedClock(r *Run) *observedClock {
@@ -43,8 +43,8 @@ func newObservedClock(r *Run) *observedClock {
 	return o
 }
 
-// wall is the harness's wall clock at a moment, in nanoseconds: by the reading before or the one
-// after it, whichever gives the later time, so that a reading that was held up is no harm.
+// wall returns the harness's wall clock at a moment, in Unix nanoseconds. It uses the reading before or after the moment,
+// whichever gives the later time, so that a delayed reading does no harm.
 func (o *observedClock) wall(at int64) int64 {
 	next := sort.Search(len(o.walls), func(i int) bool { return o.walls[i].at > at })
 	base := int64(math.MinInt64)
@@ -54,10 +54,12 @@ func (o *observedClock) wall(at int64) int64 {
 	return base + at
 }
 
-// atLeast is what a process surely knew of the observed clock at any moment between two, in
-// nanoseconds. It only grows, unless an operator lowers it: so what was said afterwards counts if
-// that is less. known leaves out what was known to the cluster, which the process need not know
-// before it has a window.
+// atLeast returns a lower bound of the observed clock of a process at all moments between two, in Unix nanoseconds. The
+// second result is false if there is no bound. The observed clock only increases, unless an operator lowers it: a lower
+// value in a later status therefore lowers the bound.
+//
+// If known is true, the bound of a member relies on the member's own statuses only. Otherwise, it includes the values
+// that any member reported before the process started, which the process may not learn before it has a window.
 func (o *observedClock) atLeast(s skew, from, to int64, known bool) (int64, bool) {
 	p, ok := o.run.Process(s.start)
 	if !ok {
@@ -82,7 +84,7 @@ func (o *observedClock) atLeast(s skew, from, to int64, known bool) (int64, bool
 	return min(observed, after(o.all, to, observed)) * int64(time.Millisecond), true
 }
 
-// before is the observed clock that any member had shown before a process started.
+// before returns the highest observed clock that any member reported before a process started, in Unix ms; MinInt64 for none.
 func (o *observedClock) before(p ProcessSpan) int64 {
 	observed, ok := o.first[p.Start]
 	if !ok {
@@ -95,7 +97,7 @@ func (o *observedClock) before(p ProcessSpan) int64 {
 	return observed
 }
 
-// after is the observed clock in the first status that was requested after a moment, or none.
+// after returns the observed clock in the first status that was requested after a moment, in Unix ms; none without such a status.
 func after(statuses []history.Status, moment, none int64) int64 {
 	for _, s := range statuses[sort.Search(len(statuses), func(i int) bool { return statuses[i].Return > moment }):] {
 		if s.Call >= moment {
@@ -105,13 +107,13 @@ func after(statuses []history.Status, moment, none int64) int64 {
 	return none
 }
 
-// generatorLag is for how long a generator does not move its observed clock on: it does so each
-// second, and asking a member, which it does in between, takes two at most.
+// generatorLag is the longest time for which a generator's observed clock stands still, with a margin. A generator
+// advances it every second, and queries a member in between, which takes at most two seconds.
 const generatorLag = int64(3500 * time.Millisecond)
 
-// lag is by how much at most the observed clock was behind the harness's clock, in what members
-// said from some time before a fault to its end; negative if any of them had no leader or did not
-// answer. Generators query members, and let the observed clock go on in between.
+// lag returns the greatest lag of the observed clock behind the harness's clock, in nanoseconds, in the statuses from
+// peersRemember before a fault to its end. It is negative if a status of that time has an error or no leader.
+// Generators query members, and advance the observed clock themselves in between.
 func (o *observedClock) lag(s skew) int64 {
 	if lag, ok := o.lags[s.fault]; ok {
 		return lag

@@ -9,41 +9,41 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// Order fails if IDs or numbers are not in the order that is promised (docs/design.md,
-// "Order", and docs/sequences.md):
+// Order fails if IDs or numbers are not in the promised order (docs/design.md, "Order", and docs/sequences.md):
 //
-//   - IDs of one worker of one process: one that was asked for after another was answered is
-//     greater. So are the IDs of a session, whoever answered them;
-//   - IDs are greater than the floor of their request;
-//   - numbers of a strict sequence: the same for all of them, whoever answered;
-//   - numbers of a relaxed sequence: for those that one process answered, apart from requests
-//     with an ID, which the leader answers from blocks of their own. Nothing holds between
-//     processes. It is taken for granted that no sequence is set to another number.
+//   - An ID is greater than each ID of the same worker and process that was answered before the ID was requested. The
+//     same holds for all IDs of a session.
+//   - An ID is greater than the floor of its request.
+//   - All calls to a strict sequence are linearizable.
+//   - A number of a relaxed sequence comes after each number that the same process had answered before the number was
+//     requested. The checker ignores requests with an ID, which the leader answers from separate blocks. It assumes that
+//     the next number of a sequence is never set.
 //
-// Of operations whose outcome is not known there are no IDs: they leave a gap.
+// Operations with an unknown outcome have no IDs, and leave a gap.
 func Order(r *Run) Verdict { return OrderWithin(r, DefaultBudget) }
 
-// OrderWithin is [Order] in about budget bytes of memory for the sorting. Beside that it takes
-// 16 bytes for each request with a floor, and about 200 for each call to a strict sequence.
+// OrderWithin is [Order] with about budget bytes of memory for sorting. In addition, it takes 16 bytes for each request
+// with a floor, and about 200 bytes for each call to a strict sequence.
 func OrderWithin(r *Run, budget int) Verdict {
 	v := newVerdict("order")
 	if err := errors.Join(r.orderIDs(v, budget), r.orderNumbers(v, budget)); err != nil {
 		v.invalid("%v", err)
 	}
-	v.Summary = fmt.Sprintf("%d ranges in %d lanes, %d in %d sessions, %d above a floor; %d calls to relaxed and %d to strict sequences, of which porcupine judged %d slices; %d out of order",
+	v.Summary = fmt.Sprintf("%d ranges in %d lanes, %d in %d sessions, %d with a floor; "+
+		"%d calls to relaxed sequences; %d calls to strict sequences, of which porcupine judged %d slices; %d out of order",
 		v.Facts["lane_ranges"], v.Facts["lanes"], v.Facts["session_ranges"], v.Facts["sessions"], v.Facts["floor_ranges"],
 		v.Facts["relaxed_calls"], v.Facts["strict_calls"], v.Facts["slices"], v.Facts[factFailures])
 	return *v
 }
 
-// lane is what IDs that have to ascend have in common: a worker of a process, or a session.
+// lane identifies IDs that must ascend: those of a worker of a process, or those of a session.
 type lane struct {
 	layout             string
 	start, session     uint32
 	datacenter, worker uint64
 }
 
-// orderIDs looks at the IDs of each layout.
+// orderIDs checks the order of the IDs of each layout.
 func (r *Run) orderIDs(v *Verdict, budget int) error {
 	floors, err := r.floors()
 	if err != nil {
@@ -56,7 +56,7 @@ func (r *Run) orderIDs(v *Verdict, budget int) error {
 	for name := range files {
 		layout, ok := r.Layouts[name]
 		if !ok {
-			return fmt.Errorf("there are IDs of layout %q, which the history does not describe", name)
+			return fmt.Errorf("history lacks layout %q, which has IDs", name)
 		}
 		lanes := make(map[lane]uint64)
 		var names []lane
@@ -67,7 +67,7 @@ func (r *Run) orderIDs(v *Verdict, budget int) error {
 					index = uint64(len(names))
 					lanes[l], names = index, append(names, l)
 				}
-				return s.add(entry{hi: index, lo: uint64(i.Call) ^ sign, Issued: i}) //nolint:gosec // G115: both ways alike
+				return s.add(entry{hi: index, lo: uint64(i.Call) ^ sign, Issued: i}) //nolint:gosec // G115: keeps the bits
 			}
 			for i, err := range readAll(files[name]) {
 				if err != nil {
@@ -76,7 +76,7 @@ func (r *Run) orderIDs(v *Verdict, budget int) error {
 				if after, ok := floors.of(i.Op); ok {
 					v.Facts["floor_ranges"]++
 					if i.First <= after {
-						v.fail("ID %d of layout %q is not above %d, as its request wanted: %v", i.First, name, after, given{r, i})
+						v.fail("ID %d of layout %q is not greater than %d, the floor of its request: %v", i.First, name, after, given{r, i})
 					}
 				}
 				if i.Session > 0 {
@@ -108,7 +108,7 @@ func (r *Run) orderIDs(v *Verdict, budget int) error {
 				if l := names[e.hi]; l.session == 0 {
 					what = fmt.Sprintf("worker %d of %s", l.worker, r.process(l.start))
 				}
-				v.fail("IDs of %s in layout %q do not ascend: %d was asked for after %d was answered: %v, and %v",
+				v.fail("IDs of %s in layout %q do not ascend: %d was requested after %d was returned: %v; %v",
 					what, name, e.First, before.Last(), given{r, before.Issued}, given{r, e.Issued})
 			})
 		})
@@ -119,7 +119,7 @@ func (r *Run) orderIDs(v *Verdict, budget int) error {
 	return nil
 }
 
-// floors are the operations that had a floor, sorted by their numbers.
+// floors is the list of operations with a floor, sorted by ID.
 type floors []struct{ op, after uint64 }
 
 func (r *Run) floors() (floors, error) {
@@ -136,7 +136,7 @@ func (r *Run) floors() (floors, error) {
 	return all, nil
 }
 
-// of is the floor of an operation, if it had one.
+// of returns the floor of an operation, and whether it has a floor.
 func (f floors) of(op uint64) (uint64, bool) {
 	at, ok := slices.BinarySearchFunc(f, op, func(have struct{ op, after uint64 }, op uint64) int { return cmp.Compare(have.op, op) })
 	if !ok || op == 0 {

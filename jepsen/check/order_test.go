@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// issued is an ID that a start issued between two moments.
+// issued returns a range of five IDs that a start issued between two moments.
 func issued(first uint64, call, ret int64, start uint32) history.Issued {
 	return history.Issued{First: first, Step: 1, Count: 5, Op: uint64(call), Call: call, Return: ret, Start: start, Client: 2}
 }
@@ -21,7 +21,7 @@ func inSession(i history.Issued, session uint32) history.Issued {
 	return i
 }
 
-// sequence is a call for numbers that was answered between two moments.
+// sequence returns an answered request of three numbers, with its call and its return.
 func sequence(workload string, call, ret, first int64) history.Op {
 	return history.Op{ID: uint64(call), Workload: workload, Do: history.DoNext, Key: workload + "/a", Client: 4, Call: call, Return: ret, Outcome: history.OK, First: first, Count: 3, Increment: 1, Start: 1}
 }
@@ -45,10 +45,10 @@ func TestOrder(t *testing.T) {
 		{"nothing", newScene(), Pass, nil},
 		{"a lane ascends", newScene().issue("default", issued(100, 10, 20, 1), issued(105, 30, 40, 1)), Pass, nil},
 		{"a lane descends", newScene().issue("default", issued(105, 10, 20, 1), issued(100, 30, 40, 1)), Fail,
-			[]string{`IDs of worker 0 of start 1 in layout "default" do not ascend: 100 was asked for after 109 was answered`, "operation 30", "operation 10"}},
-		{"a lane goes into a range", newScene().issue("default", issued(105, 10, 20, 1), issued(109, 30, 40, 1)), Fail, nil},
+			[]string{`IDs of worker 0 of start 1 in layout "default" do not ascend: 100 was requested after 109 was returned`, "operation 30", "operation 10"}},
+		{"a lane enters an earlier range", newScene().issue("default", issued(105, 10, 20, 1), issued(109, 30, 40, 1)), Fail, nil},
 		{"at the same time", newScene().issue("default", issued(105, 10, 30, 1), issued(100, 30, 40, 1)), Pass, nil},
-		{"below one of long ago", newScene().issue("default", issued(105, 10, 20, 1), issued(50, 15, 25, 1), issued(95, 30, 40, 1)), Fail, nil},
+		{"below an old ID", newScene().issue("default", issued(105, 10, 20, 1), issued(50, 15, 25, 1), issued(95, 30, 40, 1)), Fail, nil},
 		{"two starts", newScene().issue("default", issued(105, 10, 20, 1), issued(100, 30, 40, 2)), Pass, nil},
 		{"two workers", newScene().issue("default", issued(105+worker, 10, 20, 1), issued(100, 30, 40, 1)), Pass, nil},
 		{"two layouts", newScene().issue("default", issued(105, 10, 20, 1)).issue("center", issued(100, 30, 40, 1)), Pass, nil},
@@ -60,16 +60,16 @@ func TestOrder(t *testing.T) {
 		{"two sessions", newScene().issue("default", inSession(issued(105+worker, 10, 20, 1), 1), inSession(issued(100, 30, 40, 2), 2)), Pass, nil},
 
 		{"above the floor", floored(99), Pass, nil},
-		{"at the floor", floored(100), Fail, []string{`ID 100 of layout "default" is not above 100, as its request wanted`}},
-		{"below the floor", floored(1 << 40), Fail, []string{"is not above 1099511627776"}},
+		{"at the floor", floored(100), Fail, []string{`ID 100 of layout "default" is not greater than 100, the floor of its request`}},
+		{"below the floor", floored(1 << 40), Fail, []string{"is not greater than 1099511627776"}},
 
 		{"relaxed ascends", newScene().ops(sequence("relaxed", 10, 20, 1), sequence("relaxed", 30, 40, 4)), Pass, nil},
 		{"relaxed descends", newScene().ops(sequence("relaxed", 10, 20, 4), sequence("relaxed", 30, 40, 1)), Fail,
-			[]string{`numbers of sequence "relaxed/a" from start 1 are out of order: 1, of operation 30 of client 4, was asked for at 0.000000 s, after 6, of operation 10`}},
+			[]string{`numbers of sequence "relaxed/a" from start 1 are out of order: 1 (operation 30 of client 4) was requested at 0.000000 s, after 6 (operation 10`}},
 		{"relaxed with a number below 0", newScene().ops(sequence("relaxed", 10, 20, -4), sequence("relaxed", 30, 40, 1)), Pass, nil},
 		{"relaxed on two members", newScene().ops(sequence("relaxed", 10, 20, 4), as(sequence("relaxed", 30, 40, 1), func(o *history.Op) { o.Start = 2 })), Pass, nil},
 		{"relaxed counts down", newScene().ops(as(sequence("relaxed", 10, 20, 4), down), as(sequence("relaxed", 30, 40, 1), down)), Pass, nil},
-		{"relaxed counts down and goes up", newScene().ops(as(sequence("relaxed", 10, 20, 1), down), as(sequence("relaxed", 30, 40, 4), down)), Fail, []string{": 4, of operation 30", "after -1, of operation 10"}},
+		{"relaxed counts down and goes up", newScene().ops(as(sequence("relaxed", 10, 20, 1), down), as(sequence("relaxed", 30, 40, 4), down)), Fail, []string{": 4 (operation 30", "after -1 (operation 10"}},
 		{"relaxed with a request's ID", newScene().ops(sequence("relaxed", 10, 20, 4), as(sequence("relaxed", 30, 40, 1), request)), Pass, nil},
 		{"relaxed, lost", newScene().ops(sequence("relaxed", 10, 20, 4), as(sequence("relaxed", 30, 40, 1), info)), Pass, nil},
 
@@ -85,10 +85,10 @@ func TestOrder(t *testing.T) {
 		{"strict in steps", newScene().ops(as(sequence("strict", 10, 20, 4), func(o *history.Op) { o.Increment = 5 }), as(sequence("strict", 30, 40, 9), func(o *history.Op) { o.Increment = 5 })), Fail, nil},
 		{"read of the last number", newScene().ops(sequence("strict", 10, 20, 4), as(sequence("strict", 30, 40, 6), read)), Pass, nil},
 		{"read of an old number", newScene().ops(sequence("strict", 10, 20, 4), as(sequence("strict", 30, 40, 3), read)), Fail, nil},
-		{"a request that was lost first", newScene().ops(as(as(sequence("strict", 5, 15, 0), request), info), sequence("strict", 20, 30, 4), as(sequence("strict", 40, 50, 1), request)), Pass, nil},
-		{"a request that was not made before", newScene().ops(as(as(sequence("strict", 31, 39, 0), request), info), sequence("strict", 20, 30, 4), as(sequence("strict", 40, 50, 1), request)), Fail, nil},
-		{"a request that is answered twice", newScene().ops(as(sequence("strict", 5, 15, 1), request), sequence("strict", 20, 30, 4), as(sequence("strict", 40, 50, 1), request)), Pass, nil},
-		{"a request that is answered only once", newScene().ops(as(as(sequence("strict", 5, 15, 0), request), info), sequence("strict", 20, 30, 4)), Pass, nil},
+		{"a request with a lost first answer", newScene().ops(as(as(sequence("strict", 5, 15, 0), request), info), sequence("strict", 20, 30, 4), as(sequence("strict", 40, 50, 1), request)), Pass, nil},
+		{"a request with a later first attempt", newScene().ops(as(as(sequence("strict", 31, 39, 0), request), info), sequence("strict", 20, 30, 4), as(sequence("strict", 40, 50, 1), request)), Fail, nil},
+		{"a request with two answers", newScene().ops(as(sequence("strict", 5, 15, 1), request), sequence("strict", 20, 30, 4), as(sequence("strict", 40, 50, 1), request)), Pass, nil},
+		{"a request without an answer", newScene().ops(as(as(sequence("strict", 5, 15, 0), request), info), sequence("strict", 20, 30, 4)), Pass, nil},
 		{"strict by its mode", newScene(history.Line{Sequence: &history.Sequence{Name: "relaxed/a", Mode: history.ModeStrict}}).
 			ops(sequence("relaxed", 10, 20, 4), as(sequence("relaxed", 30, 40, 1), func(o *history.Op) { o.Start = 2 })), Fail, nil},
 		{"relaxed by its mode", newScene(history.Line{Sequence: &history.Sequence{Name: "strict/a", Mode: history.ModeRelaxed}}).
@@ -102,7 +102,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestOrderAgainstAllPairs compares with looking at each pair.
+// TestOrderAgainstAllPairs compares Order with a check of every pair in random histories.
 func TestOrderAgainstAllPairs(t *testing.T) {
 	t.Parallel()
 	failed := 0
@@ -135,14 +135,14 @@ func TestOrderAgainstAllPairs(t *testing.T) {
 		}
 		v := OrderWithin(newScene().issue(name, all...).open(t), entrySize*(1+r.IntN(20)))
 		if (v.Outcome == Fail) != bad || v.Outcome == Invalid {
-			t.Errorf("seed %d: %s, want out of order: %v: %+v", seed, v.Outcome, bad, v)
+			t.Errorf("seed %d: OrderWithin() = %+v, want failure: %t", seed, v, bad)
 		}
 		if bad {
 			failed++
 		}
 	}
 	if failed < 30 || failed > 120 {
-		t.Errorf("%d of the histories are out of order", failed)
+		t.Errorf("%d of 150 histories are out of order, want 30 to 120", failed)
 	}
 }
 
@@ -154,16 +154,16 @@ func TestOrderDrawsStrictSequences(t *testing.T) {
 	}
 	for _, bad := range []bool{false, true} {
 		if bad {
-			s.ops(sequence("strict", 3003, 3004, 1)) // among calls that do not overlap much
+			s.ops(sequence("strict", 3003, 3004, 1)) // among calls with little overlap
 		}
 		r := s.open(t)
 		v := Order(r)
 		if (v.Outcome == Fail) != bad || !bad && v.Facts["slices"] != 4 {
-			t.Errorf("%+v", v)
+			t.Errorf("Order() = %+v, want failure: %t, and 4 slices without a failure", v, bad)
 		}
 		page, err := os.ReadFile(filepath.Join(r.Dir, "porcupine-strict%2Fa.html"))
 		if err != nil || strings.Contains(string(page), "operation 3003 of") != bad {
-			t.Errorf("bad: %v, %d bytes, %v", bad, len(page), err)
+			t.Errorf("visualization: %d bytes, error %v; want operation 3003 in it: %t", len(page), err, bad)
 		}
 	}
 }

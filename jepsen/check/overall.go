@@ -1,8 +1,7 @@
 package check
 
-// Overall is what all verdicts of a run say together: it fails if one fails, else it is
-// invalid if one is, and passes only if each passes. A run that nobody judged is invalid,
-// and so is one with an outcome that isn't known.
+// Overall returns the outcome of a run: Fail if any verdict fails, Pass if all pass, and otherwise Invalid. A run without
+// verdicts is invalid, and an unknown outcome counts as Invalid.
 func Overall(verdicts []Verdict) Outcome {
 	overall := Pass
 	for _, v := range verdicts {

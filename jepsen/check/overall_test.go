@@ -12,20 +12,20 @@ func TestOverall(t *testing.T) {
 		outcomes []check.Outcome
 		want     check.Outcome
 	}{
-		"all pass":                            {[]check.Outcome{check.Pass, check.Pass}, check.Pass},
-		"one fails":                           {[]check.Outcome{check.Pass, check.Fail, check.Pass}, check.Fail},
-		"one is invalid":                      {[]check.Outcome{check.Pass, check.Invalid, check.Pass}, check.Invalid},
-		"a failure after what shows nothing":  {[]check.Outcome{check.Invalid, check.Fail}, check.Fail},
-		"a failure before what shows nothing": {[]check.Outcome{check.Fail, check.Invalid}, check.Fail},
-		"nobody judged":                       {nil, check.Invalid},
-		"an outcome that nobody knows":        {[]check.Outcome{check.Pass, "great"}, check.Invalid},
+		"all pass":                        {[]check.Outcome{check.Pass, check.Pass}, check.Pass},
+		"one fails":                       {[]check.Outcome{check.Pass, check.Fail, check.Pass}, check.Fail},
+		"one is invalid":                  {[]check.Outcome{check.Pass, check.Invalid, check.Pass}, check.Invalid},
+		"a failure after an invalid one":  {[]check.Outcome{check.Invalid, check.Fail}, check.Fail},
+		"a failure before an invalid one": {[]check.Outcome{check.Fail, check.Invalid}, check.Fail},
+		"no verdicts":                     {nil, check.Invalid},
+		"an unknown outcome":              {[]check.Outcome{check.Pass, "great"}, check.Invalid},
 	} {
 		var verdicts []check.Verdict
 		for _, o := range c.outcomes {
 			verdicts = append(verdicts, check.Verdict{Outcome: o})
 		}
 		if got := check.Overall(verdicts); got != c.want {
-			t.Errorf("%s: %s, not %s", name, got, c.want)
+			t.Errorf("%s: Overall() = %s, want %s", name, got, c.want)
 		}
 	}
 }

@@ -12,18 +12,17 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// Run is a run's directory, opened: all of the journal but the operations, which can be
-// many.
+// Run is an opened run directory: the journal without the operations, which can be many.
 type Run struct {
 	Dir       string
 	Header    history.Run
 	Layouts   map[string]*snowflake.Layout
-	Processes []ProcessSpan // by Start
-	Faults    []FaultSpan   // in the order in which they began
+	Processes []ProcessSpan // sorted by Start
+	Faults    []FaultSpan   // sorted by begin
 	Statuses  []history.Status
-	Phases    map[string]int64 // the moments, by name
+	Phases    map[string]int64 // moments by name
 	Notes     []history.Note
-	Lives     []history.Life // after the first, in their order
+	Lives     []history.Life // restored clusters, in order; the first life is not among them
 }
 
 // ProcessSpan is a process, from its start to its end.
@@ -32,24 +31,23 @@ type ProcessSpan struct {
 	Member    string
 	Generator bool
 	Binary    string // path of the program
-	From, To  int64  // To is MaxInt64 if it never ended
-	Exit      string // exit code or signal
+	From, To  int64  // To is MaxInt64 without an end
+	Exit      string // exit status or signal
 }
 
 // FaultSpan is a fault, from its begin to its end.
 type FaultSpan struct {
 	Event        int
 	Name, Family string
-	From, To     int64 // To is MaxInt64 if it never ended
+	From, To     int64 // To is MaxInt64 without an end
 	Hosts        []string
 	OffsetNanos  int64
 	Detail       string
-	Idle         bool // nothing came that it could have hit
+	Idle         bool // nothing to affect
 	Failed       string
 }
 
-// Open reads a run's journal. It fails if a line can't be read, or if the journal
-// contradicts itself.
+// Open reads a run's journal. It returns an error if a line cannot be read or contradicts another line.
 func Open(dir string) (*Run, error) {
 	r := &Run{Dir: dir, Layouts: map[string]*snowflake.Layout{}, Phases: map[string]int64{}}
 	headed := false
@@ -59,7 +57,7 @@ func Open(dir string) (*Run, error) {
 		}
 		if line.Run != nil {
 			if headed {
-				return nil, errors.New("the history has two headers")
+				return nil, errors.New("history has two headers")
 			}
 			headed, r.Header = true, *line.Run
 		}
@@ -68,13 +66,13 @@ func Open(dir string) (*Run, error) {
 		}
 	}
 	if !headed {
-		return nil, errors.New("the history has no header")
+		return nil, errors.New("history has no header")
 	}
 	slices.SortFunc(r.Processes, func(a, b ProcessSpan) int { return cmp.Compare(a.Start, b.Start) })
 	return r, nil
 }
 
-// add takes what the run keeps of a line.
+// add adds a line to the run. It ignores headers, sequences and operations.
 func (r *Run) add(line history.Line) error {
 	switch {
 	case line.Layout != nil:
@@ -92,7 +90,7 @@ func (r *Run) add(line history.Line) error {
 	case line.Life != nil:
 		r.Lives = append(r.Lives, *line.Life)
 		if line.Life.Number != len(r.Lives)+1 {
-			return fmt.Errorf("the history has life %d after %d lives", line.Life.Number, len(r.Lives))
+			return fmt.Errorf("history has life %d: expected number %d", line.Life.Number, len(r.Lives)+1)
 		}
 	}
 	return nil
@@ -105,13 +103,13 @@ func (r *Run) addLayout(l *history.Layout) error {
 	for _, f := range l.Fields {
 		field, err := snowflake.ParseField(f.Kind)
 		if err != nil {
-			return fmt.Errorf("the history's layout %q: %w", l.Name, err)
+			return fmt.Errorf("read layout %q of history: %w", l.Name, err)
 		}
 		spec.Fields = append(spec.Fields, snowflake.FieldBits{Field: field, Bits: uint8(min(f.Bits, math.MaxUint8))})
 	}
 	layout, err := snowflake.New(spec)
 	if err != nil {
-		return fmt.Errorf("the history's layout %q: %w", l.Name, err)
+		return fmt.Errorf("read layout %q of history: %w", l.Name, err)
 	}
 	r.Layouts[l.Name] = layout
 	return nil
@@ -121,11 +119,11 @@ func (r *Run) addProcess(p *history.Process) error {
 	at := slices.IndexFunc(r.Processes, func(s ProcessSpan) bool { return s.Start == p.Start })
 	switch {
 	case p.Start == 0:
-		return fmt.Errorf("the history has a process of %s with start 0", p.Member)
+		return fmt.Errorf("history has a process of %s with start 0", p.Member)
 	case !p.Ended && at >= 0:
-		return fmt.Errorf("the history has two processes with start %d", p.Start)
+		return fmt.Errorf("history has two processes with start %d", p.Start)
 	case p.Ended && at < 0:
-		return fmt.Errorf("the history has an end of start %d, which never began", p.Start)
+		return fmt.Errorf("history has the end of start %d without its begin", p.Start)
 	case p.Ended:
 		r.Processes[at].To, r.Processes[at].Exit = p.At, p.Exit
 	default:
@@ -136,8 +134,8 @@ func (r *Run) addProcess(p *history.Process) error {
 	return nil
 }
 
-// addFault begins a span, or ends the one that began last of the same event. The hosts and
-// the details of both lines count.
+// addFault begins a span, or ends the latest open span of the same event. An end adds the hosts, detail and error that
+// its begin lacks.
 func (r *Run) addFault(f *history.Fault) {
 	span := FaultSpan{
 		Event: f.Event, Name: f.Name, Family: f.Family, From: f.At, To: math.MaxInt64,
@@ -160,12 +158,11 @@ func (r *Run) addFault(f *history.Fault) {
 		begun.Failed = cmp.Or(begun.Failed, f.Failed)
 		return
 	}
-	span.To = f.At // it only ended
+	span.To = f.At // end without a begin
 	r.Faults = append(r.Faults, span)
 }
 
-// Ops reads the operations, in the order of the journal. After an error there is nothing
-// more.
+// Ops reads the operations in the order of the journal. The iteration ends after an error.
 func (r *Run) Ops() iter.Seq2[history.Op, error] {
 	return func(yield func(history.Op, error) bool) {
 		for line, err := range history.Lines(r.Dir) {
@@ -180,7 +177,7 @@ func (r *Run) Ops() iter.Seq2[history.Op, error] {
 	}
 }
 
-// Process returns the process of a start.
+// Process returns the process with a start number.
 func (r *Run) Process(start uint32) (ProcessSpan, bool) {
 	at, ok := slices.BinarySearchFunc(r.Processes, start, func(p ProcessSpan, start uint32) int { return cmp.Compare(p.Start, start) })
 	if !ok {

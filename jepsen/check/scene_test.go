@@ -7,11 +7,10 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// second is one in the time of histories.
+// second is a second of history time, in nanoseconds.
 const second = 1_000_000_000
 
-// scene is a history that a test makes by hand. It begins with a header; the wall clock is
-// sceneWall + t at the moment t.
+// scene is a history made by a test. It begins with a header. At moment t, the wall clock is sceneWall + t.
 type scene struct {
 	lines []history.Line
 	ids   map[string][]history.Issued
@@ -19,7 +18,8 @@ type scene struct {
 
 const sceneWall = 1_800_000_000 * second
 
-// sceneLayouts are as IDs usually are, with the sequence in the middle, and with a data center.
+// sceneLayouts are the usual layout, one with the sequence in the middle, one with few workers, and one with a data
+// center.
 var sceneLayouts = map[string][]history.Field{
 	"default": {{Kind: "time", Bits: 41}, {Kind: "worker", Bits: 10}, {Kind: "sequence", Bits: 12}},
 	"middle":  {{Kind: "time", Bits: 39}, {Kind: "sequence", Bits: 8}, {Kind: "worker", Bits: 16}},
@@ -58,7 +58,7 @@ func (s *scene) issue(layout string, all ...history.Issued) *scene {
 	return s
 }
 
-// write makes the files of the history; the IDs of a layout are in two.
+// write writes the files of the history to dir. The IDs of a layout are in two files.
 func (s *scene) write(t testing.TB, dir string) {
 	t.Helper()
 	j, err := history.Create(dir)
@@ -98,22 +98,22 @@ func (s *scene) open(t testing.TB) *Run {
 	return r
 }
 
-// wants fails the test unless the verdict is of an outcome, and says something like each of texts.
+// wants fails the test unless the verdict has the outcome and its failures contain each of texts.
 func wants(t *testing.T, v Verdict, outcome Outcome, texts ...string) {
 	t.Helper()
 	if v.Outcome != outcome {
-		t.Errorf("%s, want %s: %s: %q", v.Outcome, outcome, v.Summary, v.Failures)
+		t.Errorf("outcome = %s, want %s: %s: %q", v.Outcome, outcome, v.Summary, v.Failures)
 	}
 	all := strings.Join(v.Failures, "\n")
 	for _, text := range texts {
 		if !strings.Contains(all, text) {
-			t.Errorf("%q is missing in %q", text, v.Failures)
+			t.Errorf("failures = %q, want them to contain %q", v.Failures, text)
 		}
 	}
 	if v.Outcome == Pass && len(v.Failures) > 0 {
-		t.Errorf("passed, and said %q", v.Failures)
+		t.Errorf("passed with failures %q, want none", v.Failures)
 	}
 	if v.Checker == "" || v.Summary == "" {
-		t.Errorf("no name or no summary: %+v", v)
+		t.Errorf("verdict = %+v, want a checker's name and a summary", v)
 	}
 }

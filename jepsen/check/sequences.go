@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// orderNumbers looks at the numbers of all sequences.
+// orderNumbers checks the order of the numbers of all sequences.
 func (r *Run) orderNumbers(v *Verdict, budget int) error {
 	modes, err := r.modes()
 	if err != nil {
@@ -42,7 +42,7 @@ func (r *Run) orderNumbers(v *Verdict, budget int) error {
 			}
 			i, err := numbersOf(op)
 			if err != nil {
-				continue // uniqueness tells it
+				continue // Uniqueness reports it
 			}
 			g := member{key: op.Key, start: op.Start, down: op.Increment < 0}
 			index, ok := groups[g]
@@ -51,10 +51,10 @@ func (r *Run) orderNumbers(v *Verdict, budget int) error {
 				groups[g], names = index, append(names, g)
 			}
 			if g.down {
-				i.First = ^i.Last() // so that it ascends
+				i.First = ^i.Last() // mirrored, to ascend
 			}
 			v.Facts["relaxed_calls"]++
-			if err := s.add(entry{hi: index, lo: uint64(i.Call) ^ sign, Issued: i}); err != nil { //nolint:gosec // G115: both ways alike
+			if err := s.add(entry{hi: index, lo: uint64(i.Call) ^ sign, Issued: i}); err != nil { //nolint:gosec // G115: keeps the bits
 				return err
 			}
 		}
@@ -64,8 +64,10 @@ func (r *Run) orderNumbers(v *Verdict, budget int) error {
 			if g.down {
 				first, last = ^first, ^last
 			}
-			v.fail("numbers of sequence %q from %s are out of order: %d, of operation %d of client %d, was asked for at %s, after %d, of operation %d of client %d, was answered at %s",
-				g.key, r.process(g.start), int64(first^sign), e.Op, e.Client, r.clock(e.Call), int64(last^sign), before.Op, before.Client, r.clock(before.Return)) //nolint:gosec // G115: both ways alike
+			v.fail("numbers of sequence %q from %s are out of order: %d (operation %d of client %d) was requested at %s, "+
+				"after %d (operation %d of client %d) was returned at %s",
+				g.key, r.process(g.start), int64(first^sign), e.Op, e.Client, r.clock(e.Call), //nolint:gosec // G115: keeps the bits
+				int64(last^sign), before.Op, before.Client, r.clock(before.Return)) //nolint:gosec // G115: keeps the bits
 		})
 	})
 	if err != nil {
@@ -80,31 +82,31 @@ func (r *Run) orderNumbers(v *Verdict, budget int) error {
 		}
 	}
 	if v.Facts["slices_undecided"] > 0 && v.Facts["slices"] == 0 {
-		v.invalid("porcupine could judge none of the slices of strict sequences that it was given, %d", v.Facts["slices_undecided"])
+		v.invalid("porcupine judged none of %d slices of strict sequences in time", v.Facts["slices_undecided"])
 	}
 	return nil
 }
 
-// pictures is of how many sequences a picture is kept, those with the most calls; one of a
-// failure always is.
+// pictures is the number of sequences whose visualization is kept: those with the most calls. The visualization of a
+// failure is always kept.
 const pictures = 5
 
-// modes are how the sequences were created, as far as the history says it.
+// modes returns the modes of the sequences that the history has. A sequence is strict only if it was never relaxed.
 func (r *Run) modes() (map[string]string, error) {
 	modes := make(map[string]string)
 	for line, err := range history.Lines(r.Dir) {
 		if err != nil {
 			return nil, err
 		}
-		if s := line.Sequence; s != nil && modes[s.Name] != history.ModeRelaxed { // strict is what always was strict
+		if s := line.Sequence; s != nil && modes[s.Name] != history.ModeRelaxed {
 			modes[s.Name] = s.Mode
 		}
 	}
 	return modes, nil
 }
 
-// isStrict reports whether an operation is about a strict sequence: as the history says it, or
-// else because its workload has no other.
+// isStrict reports whether an operation concerns a strict sequence. Without a mode of the sequence in the history, the
+// workload decides: "strict" and "redis" have strict sequences only.
 func isStrict(modes map[string]string, op history.Op) bool {
 	switch op.Do {
 	case history.DoNext, history.DoIncr, history.DoRead:
@@ -121,19 +123,18 @@ func isStrict(modes map[string]string, op history.Op) bool {
 type strictCalls struct {
 	run      *Run
 	calls    []lincheck.Call
-	answered []bool         // by call; one that was not may be answered when its request is repeated
-	requests map[string]int // the call of a request with an ID, in the life in which it was answered last
+	answered []bool         // by call; a repeated request may answer a call later
+	requests map[string]int // latest call by request ID; a restored cluster may begin another
 	down     bool           // the sequence counts down
 }
 
-// add takes an operation. A request that is repeated under its ID is one call: from the first
-// time that it was made to the first time that it was answered.
+// add adds an operation. A request repeated under its ID is one call, from its first attempt to its first answer.
 func (s *strictCalls) add(op history.Op) {
 	if op.Outcome == history.Fail || op.Outcome == history.Info && op.RequestID == "" {
 		return
 	}
 	if op.Do == history.DoRead && op.First == 0 && s.run.faulty(familyRestore, op.Call, op.Return) {
-		return // until it is created or resumed again, a sequence has no last number
+		return // no last number before the sequence is created or resumed again
 	}
 	c := lincheck.Call{
 		By:    fmt.Sprintf("operation %d of client %d, start %d", op.ID, op.Client, op.Start),
@@ -142,7 +143,7 @@ func (s *strictCalls) add(op history.Op) {
 	}
 	if !c.Read && op.Outcome == history.OK {
 		if _, err := numbersOf(op); err != nil {
-			return // uniqueness tells it
+			return // Uniqueness reports it
 		}
 		c.Last += int64(max(op.Count, 1)-1) * cmp.Or(op.Increment, 1)
 		s.down = s.down || op.Increment < 0
@@ -158,15 +159,15 @@ func (s *strictCalls) add(op history.Op) {
 	s.answered = append(s.answered, op.Outcome == history.OK)
 }
 
-// forgotten reports whether a request was made again, because a cluster was restored that does not know the answer of the
-// one before.
+// forgotten reports whether an operation is a new call, because a restored cluster had lost the answer to the earlier
+// request with the same ID.
 func (s *strictCalls) forgotten(at int, c lincheck.Call, op history.Op) bool {
 	was := s.calls[at]
 	return op.Outcome == history.OK && s.answered[at] && (c.First != was.First || c.Last != was.Last) &&
 		s.run.restored(s.run.moment(was.Began), op.Return)
 }
 
-// repeat adds what is known of a request that was made before.
+// repeat merges a repetition of a request into the request's call.
 func (s *strictCalls) repeat(at int, c lincheck.Call, answered bool) {
 	began, ended := s.calls[at].Began, s.calls[at].Ended
 	if c.Began.Before(began) {
@@ -182,7 +183,7 @@ func (s *strictCalls) repeat(at int, c lincheck.Call, answered bool) {
 	s.calls[at].Began = began
 }
 
-// all are the calls that were answered, with numbers that ascend.
+// all returns the answered calls, sorted by begin. It negates numbers that descend.
 func (s *strictCalls) all() []lincheck.Call {
 	calls := make([]lincheck.Call, 0, len(s.calls))
 	for i, c := range s.calls {
@@ -201,8 +202,8 @@ func (s *strictCalls) all() []lincheck.Call {
 	return calls
 }
 
-// moment is the opposite of instant.
+// moment is the inverse of instant.
 func (r *Run) moment(instant time.Time) int64 { return instant.UnixNano() + r.Header.At }
 
-// instant is a moment, as internal/lincheck prints it: since the run's beginning.
+// instant returns a moment as the time since the run's header, which internal/lincheck prints.
 func (r *Run) instant(at int64) time.Time { return time.Unix(0, at-r.Header.At).UTC() }

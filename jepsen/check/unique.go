@@ -11,23 +11,23 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// Uniqueness fails if an ID or a number of a sequence was issued twice: over everything
-// that clients were given, and in [DefaultBudget] bytes of memory.
+// Uniqueness fails if clients received an ID or a number of a sequence twice. It takes about [DefaultBudget] bytes of
+// memory.
 func Uniqueness(r *Run) Verdict { return UniquenessWithin(r, DefaultBudget) }
 
-// UniquenessWithin is [Uniqueness] in about budget bytes of memory; what does not fit is
-// sorted in files in the run's directory, which are removed.
+// UniquenessWithin is [Uniqueness] in about budget bytes of memory. It sorts larger amounts in temporary files in the
+// run's directory.
 func UniquenessWithin(r *Run, budget int) Verdict {
 	v := newVerdict("uniqueness")
 	if err := errors.Join(r.uniqueIDs(v, budget), r.uniqueNumbers(v, budget)); err != nil {
 		v.invalid("%v", err)
 	}
-	v.Summary = fmt.Sprintf("%d IDs in %d ranges and %d numbers of sequences, %d duplicates",
+	v.Summary = fmt.Sprintf("%d IDs in %d ranges, %d numbers of sequences: %d duplicates",
 		v.Facts["ids"], v.Facts["ranges"], v.Facts["numbers"], v.Facts["duplicates"])
 	return *v
 }
 
-// uniqueIDs looks at each layout by itself.
+// uniqueIDs checks the IDs of each layout separately.
 func (r *Run) uniqueIDs(v *Verdict, budget int) error {
 	files, err := history.IDFiles(r.Dir)
 	if err != nil {
@@ -36,7 +36,7 @@ func (r *Run) uniqueIDs(v *Verdict, budget int) error {
 	for name := range files {
 		layout, ok := r.Layouts[name]
 		if !ok {
-			return fmt.Errorf("there are IDs of layout %q, which the history does not describe", name)
+			return fmt.Errorf("history lacks layout %q, which has IDs", name)
 		}
 		err := sorting(r.Dir, budget, func(s *sorter) error {
 			for i, err := range readAll(files[name]) {
@@ -58,12 +58,12 @@ func (r *Run) uniqueIDs(v *Verdict, budget int) error {
 	return nil
 }
 
-// foreign is the group of IDs that are not of their layout.
+// foreign is the group of IDs that their layout cannot have.
 const foreign = math.MaxUint64
 
-// addCells adds a range with its place among the cells: the worker, with the data center above
-// it, and the tick with the sequence. Unlike IDs, cells of one worker and tick follow each other
-// without a gap in every layout. A range that is of several cells is taken apart.
+// addCells adds a range under its position: the group is data center and worker, and the order in the group is tick and
+// sequence. Unlike IDs, the positions of one cell are consecutive in every layout. A range across several cells, or with
+// a step that is not the layout's, is split into single IDs.
 func (r *Run) addCells(v *Verdict, s *sorter, layout *snowflake.Layout, i history.Issued) error {
 	first, err := layout.Unpack(i.First)
 	last, errLast := layout.Unpack(i.Last())
@@ -88,26 +88,26 @@ func (r *Run) addCells(v *Verdict, s *sorter, layout *snowflake.Layout, i histor
 		return nil
 	}
 	if i.First == 0 {
-		v.fail("ID 0 of layout %q, which is none, was issued: %v", layout.Name(), given{r, i})
+		v.fail("the invalid ID 0 of layout %q was issued: %v", layout.Name(), given{r, i})
 	} else {
-		v.fail("ID %d was issued, which is not of layout %q: %v: %v", i.First, layout.Name(), given{r, i}, err)
+		v.fail("ID %d was issued, which is not valid in layout %q: %v: %v", i.First, layout.Name(), given{r, i}, err)
 	}
 	return s.add(entry{hi: foreign, lo: i.First, Issued: i})
 }
 
-// findDuplicates fails for entries that overlap: each covers its count from lo on. what names
-// the first of an entry.
+// findDuplicates adds a failure for each entry that overlaps an earlier one. An entry covers Count positions from lo.
+// what names the first ID or number of an entry.
 func (r *Run) findDuplicates(v *Verdict, s *sorter, what func(entry) string) error {
-	var top entry // of those before, in the same group, that reaches furthest
+	var top entry // earlier entry of the group that reaches furthest
 	begun := false
 	for e, err := range s.sorted() {
 		if err != nil {
 			return err
 		}
-		reach := top.lo + uint64(top.Count) - 1 // never beyond 64 bits: a range does not wrap
+		reach := top.lo + uint64(top.Count) - 1 // within 64 bits: a range does not wrap
 		if begun && e.hi == top.hi && e.lo <= reach {
 			v.Facts["duplicates"]++
-			v.fail("%v was issued twice: %v, and %v", lazily(func() string { return what(e) }), given{r, top.Issued}, given{r, e.Issued})
+			v.fail("%v was issued twice: %v; %v", lazily(func() string { return what(e) }), given{r, top.Issued}, given{r, e.Issued})
 			if e.lo+uint64(e.Count)-1 <= reach {
 				continue
 			}
@@ -117,7 +117,7 @@ func (r *Run) findDuplicates(v *Verdict, s *sorter, what func(entry) string) err
 	return nil
 }
 
-// sorting runs f with a sorter, and removes its files.
+// sorting calls f with a sorter, and then removes the sorter's files.
 func sorting(runDir string, budget int, f func(*sorter) error) error {
 	s, err := newSorter(runDir, budget)
 	if err != nil {
@@ -126,7 +126,7 @@ func sorting(runDir string, budget int, f func(*sorter) error) error {
 	return errors.Join(f(s), s.close())
 }
 
-// readAll reads files with IDs, one after the other. After an error there is nothing more.
+// readAll reads ID files one after the other. The iteration ends after an error.
 func readAll(paths []string) iter.Seq2[history.Issued, error] {
 	return func(yield func(history.Issued, error) bool) {
 		for _, path := range paths {
@@ -139,24 +139,25 @@ func readAll(paths []string) iter.Seq2[history.Issued, error] {
 	}
 }
 
-// given tells who was given something, when, and by whom.
+// given describes a range that a client received: the operation, its times, and the process that answered.
 type given struct {
 	run *Run
 	history.Issued
 }
 
 func (g given) String() string {
-	text := fmt.Sprintf("%d from %d on, by operation %d of client %d, from %s to %s", g.Count, g.First, g.Op, g.Client, g.run.clock(g.Call), g.run.clock(g.Return))
+	text := fmt.Sprintf("%d from %d, in operation %d of client %d, from %s to %s",
+		g.Count, g.First, g.Op, g.Client, g.run.clock(g.Call), g.run.clock(g.Return))
 	if g.Step > 1 {
 		text = fmt.Sprintf("%s, in steps of %d", text, g.Step)
 	}
 	return text + ", " + g.run.process(g.Start)
 }
 
-// clock is a moment, since the run's beginning.
+// clock returns a moment as text: seconds since the run's header.
 func (r *Run) clock(at int64) string { return fmt.Sprintf("%.6f s", float64(at-r.Header.At)/1e9) }
 
-// process names the process of a start.
+// process returns the name of the process of a start.
 func (r *Run) process(start uint32) string {
 	if p, ok := r.Process(start); ok {
 		return fmt.Sprintf("start %d of %s", start, p.Member)
@@ -164,7 +165,7 @@ func (r *Run) process(start uint32) string {
 	return fmt.Sprintf("start %d", start)
 }
 
-// lazily is text that is only made if it is printed.
+// lazily is a text that is made only if it is printed.
 type lazily func() string
 
 func (l lazily) String() string { return l() }

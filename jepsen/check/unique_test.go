@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// ids is a range that start 1 issued.
+// ids returns a range that start 1 issued.
 func ids(first, step uint64, count uint32) history.Issued {
 	return history.Issued{First: first, Step: step, Count: count, Op: first % 1000, Call: second, Return: 2 * second, Start: 1, Client: 7}
 }
@@ -26,7 +26,7 @@ func as(op history.Op, change func(*history.Op)) history.Op {
 
 func TestUniqueness(t *testing.T) {
 	t.Parallel()
-	const tick = 1 << 24 // an ID of layout middle is tick, sequence of 8 bits, worker of 16
+	const tick = 1 << 24 // layout middle: tick, 8 bits of sequence, 16 bits of worker
 	for _, c := range []struct {
 		name    string
 		scene   *scene
@@ -36,20 +36,20 @@ func TestUniqueness(t *testing.T) {
 		{"nothing", newScene(), Pass, nil},
 		{"neighbours", newScene().issue("default", ids(1, 1, 100), ids(101, 1, 5), ids(106, 1, 1)), Pass, nil},
 		{"an ID twice", newScene().issue("default", ids(4097, 1, 1), ids(5, 1, 1), ids(4097, 1, 1)), Fail,
-			[]string{`ID 4097 of layout "default" was issued twice: 1 from 4097 on, by operation 97 of client 7, from 1.000000 s to 2.000000 s, start 1`}},
-		{"at the end of a range", newScene().issue("default", ids(10, 1, 11), ids(20, 1, 1)), Fail, []string{"ID 20 of"}},
-		{"around another", newScene().issue("default", ids(30, 1, 1), ids(10, 1, 50), ids(59, 1, 1)), Fail, []string{"ID 30 of", "ID 59 of"}},
+			[]string{`ID 4097 of layout "default" was issued twice: 1 from 4097, in operation 97 of client 7, from 1.000000 s to 2.000000 s, start 1`}},
+		{"an ID at the end of a range", newScene().issue("default", ids(10, 1, 11), ids(20, 1, 1)), Fail, []string{"ID 20 of"}},
+		{"a range around others", newScene().issue("default", ids(30, 1, 1), ids(10, 1, 50), ids(59, 1, 1)), Fail, []string{"ID 30 of", "ID 59 of"}},
 		{"one number in two layouts", newScene().issue("default", ids(tick, 1, 1)).issue("middle", ids(tick, 1, 1)), Pass, nil},
 		{"two workers that interleave", newScene().issue("middle", ids(tick+1, 1<<16, 100), ids(tick+2, 1<<16, 100)), Pass, nil},
 		{"one worker, in the middle", newScene().issue("middle", ids(tick+1, 1<<16, 100), ids(tick+2, 1<<16, 100), ids(tick+1+99<<16, 1<<16, 1)), Fail, []string{"ID 23265281 of"}},
 		{"a step beyond the sequence", newScene().issue("middle", ids(tick+1+255<<16, 1<<16, 2), ids(2*tick+1, 1<<16, 1)), Fail, []string{"ID 33554433 of"}},
 		{"another step", newScene().issue("middle", ids(tick+1, 1, 3), ids(tick+3, 1<<16, 1)), Fail, []string{"ID 16777219 of"}},
 		{"a step of two", newScene().issue("default", ids(100, 2, 3), ids(101, 2, 3)), Pass, nil},
-		{"a step of two, with one of the same", newScene().issue("default", ids(100, 2, 3), ids(104, 2, 3)), Fail, []string{"ID 104 of"}},
+		{"a step of two with a duplicate", newScene().issue("default", ids(100, 2, 3), ids(104, 2, 3)), Fail, []string{"ID 104 of"}},
 		{"data centers", newScene().issue("center", ids(5<<17|3<<12|9, 1, 1), ids(4<<17|3<<12|9, 1, 1), ids(5<<17|4<<12|9, 1, 1)), Pass, nil},
-		{"beyond the layout", newScene().issue("default", ids(1<<63, 1, 1)), Fail, []string{"ID 9223372036854775808 was issued, which is not of layout"}},
+		{"beyond the layout", newScene().issue("default", ids(1<<63, 1, 1)), Fail, []string{"ID 9223372036854775808 was issued, which is not valid in layout"}},
 		{"beyond the layout, twice", newScene().issue("default", ids(1<<63, 1, 1), ids(1<<63-5, 1, 6)), Fail, []string{"issued twice"}},
-		{"ID 0", newScene().issue("default", ids(0, 1, 2)), Fail, []string{"ID 0 of layout"}},
+		{"ID 0", newScene().issue("default", ids(0, 1, 2)), Fail, []string{"the invalid ID 0 of layout"}},
 		{"no such layout", newScene().issue("other", ids(1, 1, 1)), Invalid, []string{`"other"`}},
 
 		{"numbers", newScene().ops(next(1, 1, 10, 1), next(2, 11, 1, 1), next(3, -5, 6, 1)), Pass, nil},
@@ -69,8 +69,8 @@ func TestUniqueness(t *testing.T) {
 		{"beyond the end", newScene().ops(next(1, 1<<63-1, 2, 1)), Fail, []string{"beyond 64 bits"}},
 		{"beyond the other end", newScene().ops(next(1, -1<<63+3, 2, -4)), Fail, []string{"beyond 64 bits"}},
 		{"a repeated request", newScene().ops(as(next(1, 1, 3, 1), request), as(next(2, 1, 3, 1), request)), Pass, nil},
-		{"a repeated request with other numbers", newScene().ops(as(next(1, 1, 3, 1), request), as(next(2, 4, 3, 1), request)), Fail, []string{`request "r" of sequence "orders" was given other numbers`}},
-		{"a request's numbers for somebody else", newScene().ops(as(next(1, 1, 3, 1), request), next(2, 1, 3, 1)), Fail, []string{"number 1 of"}},
+		{"a repeated request with other numbers", newScene().ops(as(next(1, 1, 3, 1), request), as(next(2, 4, 3, 1), request)), Fail, []string{`request "r" of sequence "orders" received other numbers`}},
+		{"numbers of a request in another operation", newScene().ops(as(next(1, 1, 3, 1), request), next(2, 1, 3, 1)), Fail, []string{"number 1 of"}},
 		{"a forgotten request", newScene().ops(as(next(1, 1, 3, 1), request), as(next(70*second, 4, 3, 1), request)), Pass, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -81,7 +81,7 @@ func TestUniqueness(t *testing.T) {
 				wants(t, UniquenessWithin(r, 2*entrySize), c.outcome, c.texts...)
 			}
 			if files, err := os.ReadDir(r.Dir); err != nil || slices.ContainsFunc(files, func(f os.DirEntry) bool { return f.Name() != "ids" && f.Name() != "history.jsonl" }) {
-				t.Errorf("left behind: %v, %v", files, err)
+				t.Errorf("files after the check: %v, %v; want ids and history.jsonl only", files, err)
 			}
 		})
 	}
@@ -89,7 +89,7 @@ func TestUniqueness(t *testing.T) {
 
 func request(o *history.Op) { o.RequestID = "r" }
 
-// TestUniquenessAgainstASet compares with a set of all IDs.
+// TestUniquenessAgainstASet compares Uniqueness with a set of all IDs in random histories.
 func TestUniquenessAgainstASet(t *testing.T) {
 	t.Parallel()
 	failed := 0
@@ -114,21 +114,21 @@ func TestUniquenessAgainstASet(t *testing.T) {
 		}
 		v := UniquenessWithin(newScene().issue(name, all...).open(t), entrySize*(1+r.IntN(50)))
 		if (v.Outcome == Fail) != duplicates || v.Outcome == Invalid {
-			t.Errorf("seed %d: %s, want duplicates: %v: %+v", seed, v.Outcome, duplicates, v)
+			t.Errorf("seed %d: UniquenessWithin() = %+v, want failure: %t", seed, v, duplicates)
 		}
 		if duplicates {
 			failed++
 		}
 	}
 	if failed < 30 || failed > 120 {
-		t.Errorf("%d of the histories have duplicates", failed)
+		t.Errorf("%d of 150 histories have duplicates, want 30 to 120", failed)
 	}
 }
 
 func TestSorterMergesManyFiles(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 1))
-	s, err := newSorter(t.TempDir(), entrySize) // a file for each entry
+	s, err := newSorter(t.TempDir(), entrySize) // one file per entry
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,19 +145,19 @@ func TestSorterMergesManyFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if compareEntries(last, e) > 0 {
-			t.Fatalf("%+v before %+v", last, e)
+			t.Fatalf("sorted() yields %+v before %+v, want ascending order", last, e)
 		}
 		last, seen[e.First] = e, true
 	}
 	if len(seen) != count {
-		t.Errorf("%d of %d", len(seen), count)
+		t.Errorf("sorted() yields %d distinct entries, want %d", len(seen), count)
 	}
 	if err := s.close(); err != nil {
 		t.Error(err)
 	}
 }
 
-// BenchmarkUniqueness sorts and checks ranges of three workers, as three writers leave them.
+// BenchmarkUniqueness sorts and checks ranges of three workers, in a file per worker.
 func BenchmarkUniqueness(b *testing.B) {
 	const records = 10_000_000
 	dir := b.TempDir()

@@ -2,36 +2,36 @@ package check
 
 import "fmt"
 
-// Outcome is what a checker says of a run.
+// Outcome is the result of a checker for a run.
 type Outcome string
 
 // The outcomes of a checker.
 const (
-	Pass    Outcome = "pass"    // everything that was promised was kept
-	Fail    Outcome = "fail"    // a promise was broken
-	Invalid Outcome = "invalid" // the run shows nothing, since something is missing
+	Pass    Outcome = "pass"    // every promise kept
+	Fail    Outcome = "fail"    // a promise broken
+	Invalid Outcome = "invalid" // nothing shown, because evidence is missing
 )
 
-// maxFailures is the number of failures a verdict lists; the others are counted only.
+// maxFailures is the number of failures that a verdict lists. It counts all failures.
 const maxFailures = 20
 
-// Verdict is what one checker says of a run.
+// Verdict is the outcome of one checker for a run, with its reasons.
 type Verdict struct {
 	Checker string  `json:"checker"`
 	Outcome Outcome `json:"outcome"`
 	// Summary is one sentence with numbers.
 	Summary string `json:"summary"`
-	// Failures are sentences that name IDs, operations, members and indexes; at most 20. If the
-	// run is invalid, they say why.
+	// Failures are at most 20 sentences that name IDs, operations, members and indexes. They include the reasons
+	// why a run is invalid.
 	Failures []string `json:"failures,omitempty"`
-	// Facts are what was counted.
+	// Facts are the counts of the checker, by name.
 	Facts map[string]int64 `json:"facts,omitempty"`
 }
 
-// factFailures counts all failures, also those that were left out.
+// factFailures is the count of all failures, including those not listed.
 const factFailures = "failures"
 
-// newVerdict is one that passes until something fails.
+// newVerdict returns a verdict that passes until fail or invalid is called.
 func newVerdict(checker string) *Verdict {
 	return &Verdict{Checker: checker, Outcome: Pass, Facts: map[string]int64{factFailures: 0}}
 }
@@ -43,7 +43,7 @@ func (v *Verdict) fail(format string, args ...any) {
 	v.say(format, args...)
 }
 
-// invalid says why the run shows nothing. A failure stays.
+// invalid adds a reason why the run is invalid. A failed verdict stays failed.
 func (v *Verdict) invalid(format string, args ...any) {
 	if v.Outcome == Pass {
 		v.Outcome = Invalid
@@ -57,5 +57,5 @@ func (v *Verdict) say(format string, args ...any) {
 	}
 }
 
-// failed says whether so much failed that more need not be listed.
+// failed reports whether the list of failures is full.
 func (v *Verdict) failed() bool { return len(v.Failures) >= maxFailures }
