@@ -11,26 +11,25 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// Containment checks that every ID that a client was given lies in a window that the
-// committed log granted: its worker's, at a tick that was not returned, and granted to
-// the process that answered. A process is known by its nonce, of which each start draws its
-// own: whose it is shows with the first ID of a start.
+// Containment checks that every ID that a client received lies in a window of its worker that the committed log granted
+// to the process that answered, at a tick that was not returned. Each start of a process draws its own nonce. The window
+// of a start's first ID shows the nonce of that start.
 //
-// Numbers of sequences have to be of blocks that were granted and not returned.
+// Numbers of sequences must be in blocks that the log granted and that were not returned.
 //
-// IDs of processes that are not known (Start 0) are only compared with the windows. If they are more than
-// one of a hundred, the run is invalid.
+// Containment compares IDs of unknown processes (Start 0) with the windows only. If more than one in a hundred IDs has
+// an unknown process, the run is invalid.
 //
-// There is a log for each life of the cluster. What one granted its holders may issue in those that follow.
+// logs has one log for each life of the cluster. Holders may use the grants of a life in later lives.
 func Containment(r *Run, logs ...*raftlog.Log) Verdict {
 	v := newVerdict("containment")
 	for _, log := range logs {
 		for _, gap := range log.Incomplete {
-			v.invalid("the committed log is not known: %s", gap)
+			v.invalid("the committed log is incomplete: %s", gap)
 		}
 	}
 	if v.Outcome != Pass {
-		v.Summary = "what the cluster granted is not known, so no ID was compared with it"
+		v.Summary = "the grants of the cluster are unknown; no ID was compared with them"
 		return *v
 	}
 	c := newContainment(r, v)
@@ -39,12 +38,14 @@ func Containment(r *Run, logs ...*raftlog.Log) Verdict {
 	}
 	switch unknown := v.Facts[factUnknown]; {
 	case v.Facts[factRecords] == 0 && v.Facts[factNumbers] == 0:
-		v.invalid("no client was given an ID or a number")
+		v.invalid("no client received an ID or a number")
 	case unknown > v.Facts[factIDs]/mostUnknown:
-		v.invalid("of %d of %d IDs nobody knows which process issued them", unknown, v.Facts[factIDs])
+		v.invalid("the issuing process is unknown for %d of %d IDs", unknown, v.Facts[factIDs])
 	}
-	v.Summary = fmt.Sprintf("%d IDs in %d ranges and %d numbers were compared with %d windows and all blocks that the log granted, and %d of %d starts known by their nonce: %d failures",
-		v.Facts[factIDs], v.Facts[factRecords], v.Facts[factNumbers], v.Facts[factWindows], len(c.starts), len(r.Processes), v.Facts[factFailures])
+	v.Summary = fmt.Sprintf("compared %d IDs in %d ranges and %d numbers with %d granted windows and all granted blocks; "+
+		"found the nonces of %d of %d starts: %d failures",
+		v.Facts[factIDs], v.Facts[factRecords], v.Facts[factNumbers], v.Facts[factWindows],
+		len(c.starts), len(r.Processes), v.Facts[factFailures])
 	return *v
 }
 
@@ -57,15 +58,16 @@ const (
 	factUnknown = "ids_of_unknown_processes"
 )
 
-// mostUnknown is one of how many IDs may be of a process that is not known.
+// mostUnknown is the divisor of the number of IDs that gives the limit of those with an unknown process.
 const mostUnknown = 100
 
+// containment is the state of Containment.
 type containment struct {
 	v       *Verdict
 	of      *Run
-	windows map[raftlog.Lane][]raftlog.Window // without empty ones, ascending
+	windows map[raftlog.Lane][]raftlog.Window // nonempty windows, ascending
 	starts  map[uint32]identity
-	owners  map[nonce]uint32 // the start that a nonce belongs to
+	owners  map[nonce]uint32 // start of each nonce
 }
 
 func newContainment(r *Run, v *Verdict) *containment {
@@ -100,7 +102,7 @@ func (c *containment) run(logs []*raftlog.Log) error {
 	return nil
 }
 
-// index keeps the windows that have ticks. LogAudit checks that they are disjoint.
+// index sorts the nonempty windows into c.windows. LogAudit checks that they are disjoint.
 func (c *containment) index(grants *raftlog.Grants) {
 	for lane, windows := range grants.Windows {
 		c.v.Facts[factWindows] += int64(len(windows))
@@ -113,11 +115,11 @@ func (c *containment) index(grants *raftlog.Grants) {
 // layout checks the IDs of one layout.
 func (c *containment) layout(name string, l *snowflake.Layout, files []string) error {
 	if l == nil {
-		c.v.fail("clients were given IDs of layout %q, which the log never created", name)
+		c.v.fail("clients received IDs of layout %q, which the log never created", name)
 		return nil
 	}
 	if said := c.of.Layouts[name]; said != nil && !sameLayout(said, l) {
-		c.v.fail("the members said that layout %q is %+v, and the log created %+v", name, said.Spec(), l.Spec())
+		c.v.fail("the members reported layout %q as %+v, but the log created %+v", name, said.Spec(), l.Spec())
 	}
 	for _, file := range files {
 		for issued, err := range history.ReadIDs(file) {
@@ -136,7 +138,7 @@ func sameLayout(a, b *snowflake.Layout) bool {
 		x.Datacenter == y.Datacenter && max(x.Spread, 1) == max(y.Spread, 1)
 }
 
-// issued checks a range. Mostly it lies in one cell.
+// issued checks a range. A range in one cell, the usual case, needs only one check.
 func (c *containment) issued(l *snowflake.Layout, i *history.Issued) {
 	c.v.Facts[factRecords]++
 	c.v.Facts[factIDs] += int64(i.Count)
@@ -155,8 +157,8 @@ func (c *containment) issued(l *snowflake.Layout, i *history.Issued) {
 	}
 }
 
-// oneCell reports whether all IDs of a range differ in their sequence only: then it is as many
-// steps of the sequence from the first to the last, with no carry into another field.
+// oneCell reports whether the IDs of a range differ only in their sequence field: the step is the layout's, and no
+// step carries into another field.
 func oneCell(l *snowflake.Layout, i *history.Issued) bool {
 	if i.Count == 1 {
 		return true
@@ -170,15 +172,15 @@ func oneCell(l *snowflake.Layout, i *history.Issued) bool {
 func (c *containment) id(l *snowflake.Layout, i *history.Issued, id uint64) {
 	parts, err := l.Unpack(id)
 	if err != nil || id == 0 || parts.Datacenter != l.Spec().Datacenter {
-		c.v.fail("%s is no ID of layout %q (%+v, %v)", c.name(i, id), l.Name(), parts, err)
+		c.v.fail("%s is not valid in layout %q (%+v, %v)", c.name(i, id), l.Name(), parts, err)
 		return
 	}
 	lane := raftlog.Lane{Layout: l.Name(), Worker: parts.Worker}
 	windows := c.windows[lane]
-	// The last window that begins at the tick or before.
+	// Index of the last window that begins at or before the tick.
 	at := sort.Search(len(windows), func(k int) bool { return windows[k].From > parts.Tick }) - 1
 	if at < 0 || parts.Tick >= windows[at].Until {
-		c.v.fail("%s is of worker %d at tick %d of layout %q, which the log granted to nobody: %s",
+		c.v.fail("%s is of worker %d at tick %d of layout %q, which the log did not grant: %s",
 			c.name(i, id), parts.Worker, parts.Tick, l.Name(), nearest(windows, at))
 		return
 	}
@@ -187,21 +189,21 @@ func (c *containment) id(l *snowflake.Layout, i *history.Issued, id uint64) {
 	}
 }
 
-// nearest describes the window before a tick.
+// nearest describes the window at an index, the last one before a tick; -1 for none.
 func nearest(windows []raftlog.Window, at int) string {
 	if at < 0 {
-		return "its first window begins later, or it has none"
+		return "the worker has no window up to that tick"
 	}
 	w := &windows[at]
 	if !w.Released {
 		return fmt.Sprintf("the window of token %d, of %s, ended at %d", w.Token, w.Holder, w.Until)
 	}
-	return fmt.Sprintf("the window of token %d, of %s, was returned from %d on", w.Token, w.Holder, w.Until)
+	return fmt.Sprintf("the window of token %d, of %s, was returned from tick %d", w.Token, w.Holder, w.Until)
 }
 
-// name names an ID in a failure.
+// name returns an ID with its operation, for failures.
 func (c *containment) name(i *history.Issued, id uint64) string {
-	from := "a process that is not known"
+	from := "an unknown process"
 	if p, ok := c.of.Process(i.Start); ok {
 		from = p.Member
 	}

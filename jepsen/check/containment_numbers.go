@@ -8,14 +8,14 @@ import (
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// blockClass is numbers that are a multiple of a step apart.
+// blockClass is the set of numbers whose ordinals have the same residue modulo a step.
 type blockClass struct{ step, residue uint64 }
 
-// blockSets is the numbers of each sequence that the log granted and nobody returned: in
-// each class intervals that are ascending, disjoint and as long as they can be.
+// blockSets holds, by name of the sequence, the numbers that the log granted and that were not returned. The intervals
+// of a class are ascending, disjoint and maximal.
 type blockSets map[string]map[blockClass][]interval
 
-// ordinal maps int64 to uint64 in its order, so that residues go on across 0.
+// ordinal maps int64 to uint64 in the same order, so that residues continue across 0.
 func ordinal(n int64) uint64 { return uint64(n) ^ 1<<63 } //nolint:gosec // G115: wraps as it should
 
 func stepOf(increment int64) uint64 {
@@ -30,7 +30,7 @@ func classOf(n, increment int64) blockClass {
 	return blockClass{step, ordinal(n) % step}
 }
 
-// blocksOf collects what was granted under each name, in whichever incarnation and period.
+// blocksOf returns the numbers granted under each name, over all incarnations and periods.
 func blocksOf(grants *raftlog.Grants) blockSets {
 	sets := blockSets{}
 	for name, blocks := range grants.Blocks {
@@ -49,7 +49,7 @@ func blocksOf(grants *raftlog.Grants) blockSets {
 	return sets
 }
 
-// joined sorts intervals of one class and joins those that meet.
+// joined sorts intervals of one class and merges those that overlap or touch. It reuses the memory of all.
 func joined(all []interval, step uint64) []interval {
 	slices.SortFunc(all, func(a, b interval) int { return cmp.Compare(a.low, b.low) })
 	kept := all[:1]
@@ -63,7 +63,7 @@ func joined(all []interval, step uint64) []interval {
 	return kept
 }
 
-// granted reports whether the log granted all of some numbers.
+// granted reports whether the log granted all numbers of an interval in a class.
 func (s blockSets) granted(name string, numbers interval, class blockClass) bool {
 	all := s[name][class]
 	at, _ := slices.BinarySearchFunc(all, numbers.low, func(i interval, low int64) int {
@@ -75,7 +75,7 @@ func (s blockSets) granted(name string, numbers interval, class blockClass) bool
 	return at < len(all) && all[at].low <= numbers.low && numbers.high <= all[at].high
 }
 
-// one reports whether the log granted a number, in steps of whatever length.
+// one reports whether the log granted a number, in a block of any step.
 func (s blockSets) one(name string, n int64) bool {
 	for class := range s[name] {
 		if ordinal(n)%class.step == class.residue && s.granted(name, interval{n, n}, class) {
@@ -85,8 +85,8 @@ func (s blockSets) one(name string, n int64) bool {
 	return false
 }
 
-// numbers checks that the numbers that clients were given of sequences are of blocks that the log
-// granted. Whether one was given twice is Uniqueness's and Order's to tell.
+// numbers checks that the numbers that clients received are in blocks that the log granted. Uniqueness and Order check
+// for duplicates.
 func (c *containment) numbers(grants *raftlog.Grants) error {
 	sets := blocksOf(grants)
 	for op, err := range c.of.Ops() {
@@ -100,6 +100,7 @@ func (c *containment) numbers(grants *raftlog.Grants) error {
 	return nil
 }
 
+// numbered checks the numbers of one operation.
 func (c *containment) numbered(sets blockSets, op *history.Op) {
 	count := uint64(max(op.Count, 1))
 	c.v.Facts[factNumbers] += int64(count) //nolint:gosec // G115: at most 2^32
@@ -110,7 +111,7 @@ func (c *containment) numbered(sets blockSets, op *history.Op) {
 		ok = sets.granted(op.Key, numbers, classOf(op.First, op.Increment))
 	}
 	if !ok {
-		c.v.fail("operation %d (client %d, answered by %s, start %d) got %d numbers of sequence %q from %d on in steps of %d, "+
-			"and the log did not grant all of them", op.ID, op.Client, op.Member, op.Start, count, op.Key, op.First, op.Increment)
+		c.v.fail("operation %d (client %d, answered by %s, start %d) received %d numbers of sequence %q from %d in steps of %d, "+
+			"but the log did not grant all of them", op.ID, op.Client, op.Member, op.Start, count, op.Key, op.First, op.Increment)
 	}
 }

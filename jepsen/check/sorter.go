@@ -15,15 +15,15 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// DefaultBudget is the number of bytes of memory a checker sorts in, unless it is told otherwise.
+// DefaultBudget is the default memory of a checker for sorting, in bytes.
 const DefaultBudget = 256 << 20
 
 const (
-	entrySize = 16 + history.IssuedSize // in memory and in files
-	fanIn     = 32                      // how many files are merged at a time
+	entrySize = 16 + history.IssuedSize // bytes of an entry, in memory and in files
+	fanIn     = 32                      // files merged at a time
 )
 
-// entry is a record with the key that it is sorted by.
+// entry is a record with its sort key: first hi, then lo.
 type entry struct {
 	hi, lo uint64
 	history.Issued
@@ -31,21 +31,20 @@ type entry struct {
 
 func compareEntries(a, b entry) int { return cmp.Or(cmp.Compare(a.hi, b.hi), cmp.Compare(a.lo, b.lo)) }
 
-// sorter sorts more entries than fit into memory: what fills its buffer is sorted and written
-// into a file, and so many files of one size are merged into a greater one. The files are in a
-// directory of its own, and are gone after close.
+// sorter sorts more entries than fit into memory. It sorts a full buffer and writes it to a file, and merges fanIn files
+// of a level into one file of the next level. The files are in a separate directory, which close removes.
 type sorter struct {
 	dir    string
 	buffer []entry
-	limit  int          // of the buffer
-	levels [][]*os.File // files by how often their entries were merged
+	limit  int          // maximum length of the buffer
+	levels [][]*os.File // files by the number of merges of their entries
 }
 
-// newSorter makes a sorter within a run's directory, that takes budget bytes of memory.
+// newSorter returns a sorter that takes about budget bytes of memory. Its files are in a new directory within runDir.
 func newSorter(runDir string, budget int) (*sorter, error) {
 	dir, err := os.MkdirTemp(runDir, "sort-")
 	if err != nil {
-		return nil, fmt.Errorf("sorting: %w", err)
+		return nil, fmt.Errorf("sort: %w", err)
 	}
 	return &sorter{dir: dir, limit: max(1, budget/entrySize)}, nil
 }
@@ -56,7 +55,7 @@ func (s *sorter) add(e entry) error {
 		if err := s.spill(); err != nil {
 			return err
 		}
-	case len(s.buffer) == cap(s.buffer): // by four, so that the old one is small beside the new one
+	case len(s.buffer) == cap(s.buffer): // growth by four, so that the old buffer takes little extra memory
 		grown := make([]entry, len(s.buffer), min(max(4*len(s.buffer), 1024), s.limit))
 		copy(grown, s.buffer)
 		s.buffer = grown
@@ -65,7 +64,7 @@ func (s *sorter) add(e entry) error {
 	return nil
 }
 
-// spill writes the buffer into a file.
+// spill sorts the buffer, writes it to a file and empties it.
 func (s *sorter) spill() error {
 	slices.SortFunc(s.buffer, compareEntries)
 	file, err := s.write(func(yield func(entry, error) bool) {
@@ -82,7 +81,7 @@ func (s *sorter) spill() error {
 	return s.keep(0, file)
 }
 
-// keep adds a file to a level, and merges the level when it is full.
+// keep adds a file to a level. It merges a full level into a file of the next level.
 func (s *sorter) keep(level int, file *os.File) error {
 	if level == len(s.levels) {
 		s.levels = append(s.levels, nil)
@@ -97,18 +96,18 @@ func (s *sorter) keep(level int, file *os.File) error {
 	}
 	for _, f := range s.levels[level] {
 		if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
-			return fmt.Errorf("sorting: %w", err)
+			return fmt.Errorf("sort: %w", err)
 		}
 	}
 	s.levels[level] = nil
 	return s.keep(level+1, merged)
 }
 
-// write writes entries into a new file, and goes back to its start.
+// write writes entries to a new file and returns the file, positioned at its start.
 func (s *sorter) write(entries iter.Seq2[entry, error]) (*os.File, error) {
 	file, err := os.CreateTemp(s.dir, "run-")
 	if err != nil {
-		return nil, fmt.Errorf("sorting: %w", err)
+		return nil, fmt.Errorf("sort: %w", err)
 	}
 	w := bufio.NewWriterSize(file, 1<<18)
 	var raw []byte
@@ -119,7 +118,7 @@ func (s *sorter) write(entries iter.Seq2[entry, error]) (*os.File, error) {
 		raw = binary.LittleEndian.AppendUint64(raw[:0], e.hi)
 		raw = binary.LittleEndian.AppendUint64(raw, e.lo)
 		if _, err := w.Write(e.Append(raw)); err != nil {
-			return nil, errors.Join(fmt.Errorf("sorting: %w", err), file.Close())
+			return nil, errors.Join(fmt.Errorf("sort: %w", err), file.Close())
 		}
 	}
 	err = w.Flush()
@@ -127,19 +126,18 @@ func (s *sorter) write(entries iter.Seq2[entry, error]) (*os.File, error) {
 		_, err = file.Seek(0, io.SeekStart)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("sorting: %w", err), file.Close())
+		return nil, errors.Join(fmt.Errorf("sort: %w", err), file.Close())
 	}
 	return file, nil
 }
 
-// sorted yields all entries in ascending order. It can be called once; after an error there
-// is nothing more.
+// sorted yields all entries in ascending order. It can be called once. The iteration ends after an error.
 func (s *sorter) sorted() iter.Seq2[entry, error] {
 	slices.SortFunc(s.buffer, compareEntries)
 	return merge(slices.Concat(s.levels...), s.buffer)
 }
 
-// close removes the files.
+// close removes the sorter's files and directory.
 func (s *sorter) close() error {
 	var errs []error
 	for _, f := range slices.Concat(s.levels...) {
@@ -149,14 +147,14 @@ func (s *sorter) close() error {
 	return errors.Join(append(errs, os.RemoveAll(s.dir))...)
 }
 
-// source is a sorted file, or the sorted rest of the buffer, and its next entry.
+// source is a sorted file or a sorted buffer, with its current entry.
 type source struct {
 	entry
-	r    *bufio.Reader // nil for the buffer
-	rest []entry
+	r    *bufio.Reader // nil for a buffer
+	rest []entry       // entries of a buffer after the current one
 }
 
-// next moves on to the next entry. After the last one the error is io.EOF.
+// next advances to the next entry. It returns io.EOF after the last entry.
 func (s *source) next() error {
 	if s.r == nil {
 		if len(s.rest) == 0 {
@@ -175,13 +173,13 @@ func (s *source) next() error {
 	return err
 }
 
-// sources is a heap, with the least entry first.
+// sources is a heap. Its first source has the least entry.
 type sources []*source
 
 func (s *sources) Len() int           { return len(*s) }
 func (s *sources) Less(i, j int) bool { return compareEntries((*s)[i].entry, (*s)[j].entry) < 0 }
 func (s *sources) Swap(i, j int)      { (*s)[i], (*s)[j] = (*s)[j], (*s)[i] }
-func (s *sources) Push(any)           {} // nothing is added once it is made
+func (s *sources) Push(any)           {} // unused: the heap only shrinks
 func (s *sources) Pop() any {
 	*s = (*s)[:len(*s)-1]
 	return nil
@@ -199,7 +197,7 @@ func merge(files []*os.File, buffer []entry) iter.Seq2[entry, error] {
 			if err := s.next(); err == nil {
 				open = append(open, s)
 			} else if !errors.Is(err, io.EOF) {
-				yield(entry{}, fmt.Errorf("sorting: %w", err))
+				yield(entry{}, fmt.Errorf("sort: %w", err))
 				return
 			}
 		}
@@ -214,7 +212,7 @@ func merge(files []*os.File, buffer []entry) iter.Seq2[entry, error] {
 			case errors.Is(err, io.EOF):
 				heap.Pop(&open)
 			default:
-				yield(entry{}, fmt.Errorf("sorting: %w", err))
+				yield(entry{}, fmt.Errorf("sort: %w", err))
 				return
 			}
 		}

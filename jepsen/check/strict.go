@@ -14,16 +14,15 @@ import (
 )
 
 const (
-	sliceSize    = 250 // calls that porcupine judges at a time
-	sliceLimit   = 5 * time.Second
-	maxSlices    = 400 // of a sequence: those in which most calls overlap
-	maxUndecided = 5   // slices, until the others are left out
+	sliceSize    = 250             // calls per slice for porcupine
+	sliceLimit   = 5 * time.Second // time limit of porcupine per slice
+	maxSlices    = 400             // slices judged per sequence: those with the most overlap
+	maxUndecided = 5               // undecided slices after which the others are skipped
 )
 
-// judgeStrict fails if the calls of a strict sequence, which are sorted by when they began, are
-// not linearizable. The argument in [lincheck.CheckOrder] sees them all; porcupine, which
-// believes no argument, some slices. The slice that failed, or else the one in which most
-// calls overlap, is drawn.
+// judgeStrict adds a failure if the calls to a strict sequence are not linearizable. [lincheck.CheckOrder] checks all
+// calls by a property of such sequences. Porcupine, which does not rely on the property, checks slices of the calls.
+// If picture is true or a check fails, judgeStrict draws the failed slice, or else the slice with the most overlap.
 func (r *Run) judgeStrict(v *Verdict, key string, calls []lincheck.Call, picture bool) error {
 	v.Facts["strict_calls"] += int64(len(calls))
 	if len(calls) == 0 {
@@ -31,7 +30,7 @@ func (r *Run) judgeStrict(v *Verdict, key string, calls []lincheck.Call, picture
 	}
 	if err := lincheck.CheckOrder(calls); err != nil {
 		picture = true
-		v.fail("strict sequence %q, with times since the run began: %v", key, err)
+		v.fail("strict sequence %q (times since the run's begin): %v", key, err)
 	}
 	slices.SortFunc(calls, func(a, b lincheck.Call) int { return a.Began.Compare(b.Began) })
 	parts := slices.Collect(slices.Chunk(calls, sliceSize))
@@ -48,7 +47,7 @@ func (r *Run) judgeStrict(v *Verdict, key string, calls []lincheck.Call, picture
 		}
 		v.Facts["slices"]++
 		if err != nil {
-			v.fail("strict sequence %q, with times since the run began: %v", key, err)
+			v.fail("strict sequence %q (times since the run's begin): %v", key, err)
 			drawn, picture = part, true
 			break
 		}
@@ -59,18 +58,19 @@ func (r *Run) judgeStrict(v *Verdict, key string, calls []lincheck.Call, picture
 	return draw(filepath.Join(r.Dir, "porcupine-"+url.PathEscape(key)+".html"), drawn)
 }
 
+// draw writes porcupine's visualization of calls to a new file.
 func draw(path string, calls []lincheck.Call) error {
 	f, err := os.Create(path)
 	if err != nil {
-		return fmt.Errorf("the picture of a sequence: %w", err)
+		return fmt.Errorf("draw strict sequence: %w", err)
 	}
 	if err := errors.Join(lincheck.Draw(f, calls, sliceLimit), f.Close()); err != nil {
-		return fmt.Errorf("the picture of a sequence: %w", err)
+		return fmt.Errorf("draw strict sequence: %w", err)
 	}
 	return nil
 }
 
-// overlap returns the number of pairs of calls that overlap; the calls are sorted by their begin.
+// overlap returns the number of pairs of overlapping calls. Requires calls sorted by begin.
 func overlap(calls []lincheck.Call) int {
 	pairs := 0
 	for i, a := range calls {
