@@ -13,32 +13,29 @@ import (
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// LogAudit checks the committed log and what members said of theirs.
+// LogAudit checks the committed log and the statuses of members.
 //
-//   - Raft: copies of the log never contradict each other, terms never decrease, one leader
-//     in each term, who leads may vote, no member knows more committed than there is in the end,
-//     nobody's commit index goes back, voters come and go one at a time, and no member of another
-//     cluster is among them.
+//   - Raft: copies of the log never contradict each other, and terms never decrease. Each term has at most one leader,
+//     which is a voter. No member reports a higher commit index than the final one, and no commit index of a process
+//     decreases. A configuration changes at most one voter and has no member of another cluster.
 //
-//   - Grants: a small model of the rules, written apart from the state machine, has to agree with
-//     what that made of each command: windows of a worker and blocks of a sequence are disjoint, high-waters
-//     go down for releases by the holder only.
+//   - Grants: a small model of the rules, written independently of the state machine, agrees with the result of each
+//     command. Windows of a worker and blocks of a sequence are disjoint. Only a release by the holder lowers a
+//     high-water.
 //
-//   - Lanes: what members say that they hold is what the log grants them. A cluster all of whose
-//     members grant what they should have refused shows here. Also what clients were told
-//     that requested windows themselves.
+//   - Lanes: the log grants the windows that members report to hold, and those that clients received which request
+//     windows themselves. This check detects a cluster all of whose members grant windows that they should refuse.
 //
-//   - Checkpoints: the digests in the log are those of the replay, else members applied something
-//     else than this build does. Leaders propose a checkpoint some seconds after their election
-//     and then every 10 minutes, and each carries the digest of the one before.
+//   - Checkpoints: the digests in the log equal those of the replay. Otherwise, members applied entries differently
+//     from this build. A leader proposes a checkpoint some seconds after its election and then every 10 minutes. Each
+//     checkpoint carries the digest of the one before.
 //
-//   - Snapshots: the state in each that was harvested with its content is the one of the replay at
-//     its index.
+//   - Snapshots: the state in each harvested snapshot with content equals the state of the replay at its index.
 //
-//   - Lives: a restored cluster is another one, with a log of its own, which is judged in the same way. It grants nothing
-//     that an earlier one granted, no window below its floor, and no number of a sequence before that was resumed.
+//   - Lives: a restored cluster has its own log, which is judged in the same way. It grants nothing that an earlier
+//     cluster granted, no window below its floor, and no number of a sequence before the sequence is resumed.
 //
-// A run of a minute or more in which no state was compared is invalid.
+// A run of a minute or more without a compared state is invalid.
 func LogAudit(r *Run, logs ...*raftlog.Log) Verdict {
 	v := newVerdict("log-audit")
 	a := newAudit(v)
@@ -48,14 +45,14 @@ func LogAudit(r *Run, logs ...*raftlog.Log) Verdict {
 	a.windows.checkDisjoint()
 	auditStatuses(r, a)
 	if took := r.Phases[history.PhaseEnd] - r.Phases[history.PhaseLoad]; took >= int64(time.Minute) && v.Facts[factCompared]+v.Facts[factStates] == 0 {
-		v.invalid("the states of members were never compared with that of the log, in %v", time.Duration(took))
+		v.invalid("no state of a member was compared with the replay within %v", time.Duration(took))
 	}
 	if err := auditTold(r, a); err != nil {
 		v.invalid("%v", err)
 	}
-	v.Summary = fmt.Sprintf("%d entries of %d terms with %d windows, %d blocks and %d checkpoints, of which %d said something, and %d statuses: %d failures",
-		v.Facts[factEntries], v.Facts[factTerms], v.Facts[factWindows], v.Facts[factBlocks], v.Facts[factCheckpoints], v.Facts[factCompared],
-		len(r.Statuses), v.Facts[factFailures])
+	v.Summary = fmt.Sprintf("checked %d entries of %d terms with %d windows, %d blocks and %d checkpoints (%d compared), "+
+		"and %d statuses: %d failures", v.Facts[factEntries], v.Facts[factTerms], v.Facts[factWindows], v.Facts[factBlocks],
+		v.Facts[factCheckpoints], v.Facts[factCompared], len(r.Statuses), v.Facts[factFailures])
 	return *v
 }
 
@@ -71,34 +68,34 @@ const (
 	factCheckpoints = "checkpoints"
 	factCompared    = "checkpoints_compared"
 	factConfigs     = "configurations"
-	factLanes       = "lanes"           // of statuses
-	factTold        = "grants_told"     // to clients
-	factStates      = "states_compared" // of snapshots
+	factLanes       = "lanes"           // lanes in statuses
+	factTold        = "grants_told"     // windows granted to clients
+	factStates      = "states_compared" // states in snapshots
 )
 
-// audit goes through the logs of all lives.
+// audit checks the logs of all lives, one after the other.
 type audit struct {
 	v         *Verdict
 	lives     []auditedLife
-	raft      *raftAudit // of the life that is looked at
+	raft      *raftAudit // audit of the current life
 	windows   *windowModel
 	sequences *sequenceModel
-	states    map[uint64][]memberState // that members had snapshots of, by index
+	states    map[uint64][]memberState // states in snapshots of the current life, by index
 }
 
-// auditedLife is the log of a life, and what it says of Raft.
+// auditedLife is the log of a life with its Raft audit.
 type auditedLife struct {
 	log  *raftlog.Log
 	raft *raftAudit
 }
 
-// life goes through the log of the next life.
+// life checks the log of the next life.
 func (a *audit) life(r *Run, log *raftlog.Log) {
 	for _, violation := range log.Violations {
 		a.v.fail("%s", violation)
 	}
 	for _, gap := range log.Incomplete {
-		a.v.invalid("the committed log is not known: %s", gap)
+		a.v.invalid("the committed log is incomplete: %s", gap)
 	}
 	a.raft, a.states = newRaftAudit(a.v, log), statesOf(log)
 	a.raft.strangers = strangersOf(r)
@@ -120,9 +117,10 @@ func (a *audit) life(r *Run, log *raftlog.Log) {
 	a.v.Facts[factHarvests] += int64(len(log.Harvests))
 }
 
-// memberState is the state that a member had at an index.
+// memberState is the digest of a member's snapshot, or the problem with its content.
 type memberState struct{ member, digest, problem string }
 
+// statesOf returns the distinct states in harvested snapshots, by index.
 func statesOf(log *raftlog.Log) map[uint64][]memberState {
 	states := map[uint64][]memberState{}
 	for _, h := range log.Harvests {
@@ -135,16 +133,16 @@ func statesOf(log *raftlog.Log) map[uint64][]memberState {
 	return states
 }
 
-// snapshots compares the states that members had after an entry with the replay's.
+// snapshots compares the members' states after an entry with the state of the replay.
 func (a *audit) snapshots(e *raftlog.Applied) {
 	for _, s := range a.states[e.Index] {
 		a.v.Facts[factStates]++
 		switch {
 		case s.problem != "":
-			a.v.fail("%s has a snapshot of index %d, undamaged, that can't be restored: %s", s.member, e.Index, s.problem)
+			a.v.fail("%s has an undamaged snapshot of index %d that cannot be restored: %s", s.member, e.Index, s.problem)
 		case s.digest != e.Digest:
-			a.v.fail("%s has a snapshot of index %d whose state has the digest %s, and what the log makes there has %s: it applied something else, "+
-				"or left something out", s.member, e.Index, s.digest, e.Digest)
+			a.v.fail("%s has a snapshot of index %d with the digest %s, but the replay has %s: the member applied entries differently "+
+				"or wrote an incomplete snapshot", s.member, e.Index, s.digest, e.Digest)
 		}
 	}
 }
@@ -153,13 +151,14 @@ func newAudit(v *Verdict) *audit {
 	return &audit{v: v, raft: newRaftAudit(v, &raftlog.Log{}), windows: newWindowModel(v), sequences: newSequenceModel(v)}
 }
 
+// take checks the next entry.
 func (a *audit) take(e *raftlog.Applied) {
 	a.v.Facts[factEntries]++
 	a.raft.entry(&e.Entry)
 	a.snapshots(e)
 	switch {
 	case e.Undecoded != nil:
-		a.v.fail("the command at index %d can't be decoded: %v", e.Index, e.Undecoded)
+		a.v.fail("the command at index %d cannot be decoded: %v", e.Index, e.Undecoded)
 		return
 	case e.Type != raft.LogCommand:
 		return
@@ -178,6 +177,7 @@ func (a *audit) take(e *raftlog.Applied) {
 	a.sequences.take(e)
 }
 
+// checkpoint compares the digest in a checkpoint with that of the replay.
 func (a *audit) checkpoint(e *raftlog.Applied, check *commandv1.Checkpoint) {
 	a.v.Facts[factCheckpoints]++
 	c := raftlog.CheckpointOf(e, check)
@@ -185,7 +185,7 @@ func (a *audit) checkpoint(e *raftlog.Applied, check *commandv1.Checkpoint) {
 		a.v.Facts[factCompared]++
 	}
 	if !c.Matches() {
-		a.v.fail("the checkpoint at index %d, of term %d, says that the leader's state at index %d had the digest %x, "+
-			"and what the log makes there has %x: the members applied something else", c.Index, e.Term, c.At, c.Digest, c.Replayed)
+		a.v.fail("the checkpoint at index %d of term %d has the digest %x for the leader's state at index %d, "+
+			"but the replay has %x: the members applied entries differently", c.Index, e.Term, c.Digest, c.At, c.Replayed)
 	}
 }

@@ -10,23 +10,24 @@ import (
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// layoutModel is what the rules need of a layout.
+// layoutModel holds the properties of a layout that the rules of windows use.
 type layoutModel struct {
-	epoch, unit int64
-	ticks       int64
+	epoch, unit int64 // Unix ms; ms per tick
+	ticks       int64 // number of ticks
 	workers     uint64
 }
 
-// The configuration until one is set, in milliseconds.
+// The settings of a cluster without a committed configuration, in milliseconds.
 const (
 	defaultMaxWindow = 600_000
 	defaultThreshold = 1_000
 )
 
-// tickAt rounds down, and saturates.
+// tickAt returns the tick at a Unix time in milliseconds. It rounds down, and returns the nearest int64 for ticks
+// beyond 64 bits.
 func (l *layoutModel) tickAt(millis int64) int64 {
 	since := millis - l.epoch
-	if (millis >= l.epoch) != (since >= 0) { // beyond an int64
+	if (millis >= l.epoch) != (since >= 0) { // overflow
 		if millis >= l.epoch {
 			return math.MaxInt64
 		}
@@ -39,7 +40,7 @@ func (l *layoutModel) tickAt(millis int64) int64 {
 	return tick
 }
 
-// covering is the end of a window that reaches up to a millisecond, in whole ticks.
+// covering returns the end of a window that covers all ticks before a Unix time in milliseconds, within the layout.
 func (l *layoutModel) covering(millis int64) int64 { return min(l.tickAt(millis-1), l.ticks-1) + 1 }
 
 func (m *windowModel) maxWindow() int64 {
@@ -64,7 +65,7 @@ func (m *windowModel) createLayout(e *raftlog.Applied, spec *commandv1.LayoutSpe
 		}
 	}
 	if had, ok := m.layouts[spec.GetName()]; ok && had != l {
-		m.v.fail("layout %q is created at index %d with another specification", spec.GetName(), e.Index)
+		m.v.fail("index %d creates layout %q again with another specification", e.Index, spec.GetName())
 	}
 	m.layouts[spec.GetName()] = l
 }
@@ -74,7 +75,8 @@ func (m *windowModel) setConfig(e *raftlog.Applied, c *commandv1.SetConfig) {
 		return
 	}
 	if c.GetGeneration() != m.config.GetGeneration() {
-		m.v.fail("index %d replaced the configuration of generation %d, expected %d", e.Index, c.GetGeneration(), m.config.GetGeneration())
+		m.v.fail("index %d replaces the configuration of generation %d, expected generation %d",
+			e.Index, c.GetGeneration(), m.config.GetGeneration())
 	}
 	next := proto.CloneOf(c.GetConfig())
 	next.Generation = m.config.GetGeneration()
@@ -93,7 +95,7 @@ func (m *windowModel) observe(e *raftlog.Applied, c *commandv1.ObserveClock) {
 	}
 }
 
-// behind reports whether a proposer's clock is too far behind to be granted anything.
+// behind reports whether a proposer's clock is too far behind the observed clock for any grant.
 func (m *windowModel) behind(now int64) bool {
 	threshold := int64(defaultThreshold)
 	if m.config != nil {

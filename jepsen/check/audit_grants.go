@@ -9,29 +9,28 @@ import (
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// windowModel is the rules of layouts, windows, configuration and observed clock, stated a
-// second time.
+// windowModel is an independent implementation of the rules of layouts, windows, configuration and observed clock.
 type windowModel struct {
 	v        *Verdict
 	layouts  map[string]layoutModel
 	workers  map[raftlog.Lane]*workerModel
 	grants   map[grantKey]*grantModel
 	config   *commandv1.Config // nil until set
-	observed int64
-	floor    int64 // Unix ms; of a cluster that was restored
+	observed int64             // observed clock; Unix ms
+	floor    int64             // floor of a restored cluster; Unix ms, 0 for none
 }
 
-// workerModel is a worker that was granted.
+// workerModel is a worker with at least one window.
 type workerModel struct {
-	high     int64 // the tick before which everything was granted
-	from     int64 // the begin of the present window
+	high     int64 // high-water: the end of all granted ticks
+	from     int64 // first tick of the present window
 	token    uint64
 	nonce    []byte
 	released bool
-	earlier  bool       // granted by an earlier cluster last, and so perhaps unknown to this one
-	id       uint64     // of the last extension under the token
-	moved    int64      // the end that the last extension moved
-	windows  [][2]int64 // all of them, as they ended
+	earlier  bool       // last granted by an earlier cluster, and perhaps unknown to the present one
+	id       uint64     // ID of the last extension under the token
+	moved    int64      // end of the window before the last extension
+	windows  [][2]int64 // first tick and final end of all windows
 }
 
 func newWindowModel(v *Verdict) *windowModel {
@@ -54,13 +53,13 @@ func (m *windowModel) take(e *raftlog.Applied) {
 		m.observe(e, body.ObserveClock)
 	}
 	if e.Result.Observed != m.observed && e.Result.Halted == nil {
-		m.v.fail("after index %d the observed clock is %d ms, expected %d", e.Index, e.Result.Observed, m.observed)
+		m.v.fail("after index %d, the observed clock is %d ms, expected %d ms", e.Index, e.Result.Observed, m.observed)
 		m.observed = e.Result.Observed
 	}
 }
 
-// acquire checks a grant: it begins at the high-water, the proposer's clock or behind the floor, whichever is
-// latest, and is not longer than windows may be from that clock on.
+// acquire checks a new window. The window must begin at the latest of the high-water, the proposer's clock and the fence
+// of a restored cluster. It must end at most the maximum window after the proposer's clock.
 func (m *windowModel) acquire(e *raftlog.Applied, c *commandv1.AcquireWorker) {
 	if e.Result.Failure() != nil {
 		return
@@ -86,21 +85,22 @@ func (m *windowModel) acquire(e *raftlog.Applied, c *commandv1.AcquireWorker) {
 	begin := max(w.high, nowTick, fence)
 	switch {
 	case grant.Token != e.Index:
-		wrong("under token %d", grant.Token)
+		wrong("its token is %d, expected the index", grant.Token)
 	case grant.Worker >= l.workers:
 		wrong("the layout has %d workers", l.workers)
 	case grant.From < w.high:
-		wrong("everything below %d was granted already", w.high)
+		wrong("all ticks below %d were already granted", w.high)
 	case grant.From < fence:
-		wrong("this cluster was restored, and below %d an earlier one may have granted everything", fence)
+		wrong("this cluster was restored, and an earlier cluster may have granted all ticks below %d", fence)
 	case grant.From != begin && !w.earlier:
-		wrong("expected from %d on, the latest of the high-water %d, the proposer's %d and the fence %d", begin, w.high, nowTick, fence)
+		wrong("expected a begin at %d, the latest of the high-water %d, the proposer's clock %d and the fence %d",
+			begin, w.high, nowTick, fence)
 	case grant.Until <= grant.From || grant.Until > l.ticks:
-		wrong("expected some ticks, up to %d", l.ticks)
+		wrong("expected at least one tick and an end up to %d", l.ticks)
 	case grant.Until > l.covering(now+m.maxWindow()):
-		wrong("longer than %d ms after the proposer's clock, which is at tick %d", m.maxWindow(), nowTick)
+		wrong("the end is more than %d ms after the proposer's clock, which is at tick %d", m.maxWindow(), nowTick)
 	case m.behind(now):
-		wrong("the proposer's clock is %d ms behind the observed one", m.observed-now)
+		wrong("the proposer's clock is %d ms behind the observed clock", m.observed-now)
 	}
 	w.high, w.from, w.token, w.nonce, w.released, w.earlier, w.id = grant.Until, grant.From, grant.Token, c.GetNonceHash(), false, false, 0
 	w.windows = append(w.windows, [2]int64{grant.From, grant.Until})
@@ -109,7 +109,7 @@ func (m *windowModel) acquire(e *raftlog.Applied, c *commandv1.AcquireWorker) {
 	m.grants[grantKey{lane, grant.Token}] = g
 }
 
-// claim is what a command says of a window.
+// claim is a command of a holder about its window.
 type claim interface {
 	GetLayout() string
 	GetWorker() uint64
@@ -118,33 +118,34 @@ type claim interface {
 	GetUntilTick() int64
 }
 
-// holds reports whether a claim is made by the present holder of the worker.
+// holds reports whether a claim comes from the present holder of the worker.
 func (w *workerModel) holds(c claim) bool {
 	return w != nil && !w.released && w.token == c.GetToken() && bytes.Equal(w.nonce, c.GetNonceHash())
 }
 
-// claimed returns the worker of a claim that is true, nil of another. It compares that with what
-// the state machine made of it.
+// claimed returns the worker of a claim that is true and was accepted, and otherwise nil. It adds a failure if the state
+// machine accepted a false claim, or refused a true one as a mismatch. do is the verb of the command.
 func (m *windowModel) claimed(e *raftlog.Applied, do string, c claim) *workerModel {
 	w := m.workers[raftlog.Lane{Layout: c.GetLayout(), Worker: c.GetWorker()}]
 	isTrue := w.holds(c) && w.high == c.GetUntilTick()
 	switch refused := e.Result.Err; {
 	case refused == nil && !isTrue:
-		m.v.fail("index %d %s worker %d of layout %q under token %d with an end of %d: that is not its window",
+		m.v.fail("index %d %s worker %d of layout %q under token %d with end %d, which is not the present window",
 			e.Index, do, c.GetWorker(), c.GetLayout(), c.GetToken(), c.GetUntilTick())
 	case refused == nil:
 		return w
 	case refused.Reason == commandv1.Refusal_REFUSAL_WINDOW_MISMATCH && isTrue:
-		m.v.fail("index %d refuses what %s worker %d of layout %q under token %d, which is its window",
+		m.v.fail("index %d refuses a command that %s worker %d of layout %q under token %d, which is the present window",
 			e.Index, do, c.GetWorker(), c.GetLayout(), c.GetToken())
 	}
 	return nil
 }
 
+// extend checks an extension, or the answer to a repeated one.
 func (m *windowModel) extend(e *raftlog.Applied, c *commandv1.ExtendWindow) {
 	if w := m.workers[raftlog.Lane{Layout: c.GetLayout(), Worker: c.GetWorker()}]; w.holds(c) && w.id != 0 && w.id == c.GetExtensionId() && w.moved == c.GetUntilTick() {
 		if got := e.Result.Grant; e.Result.Err != nil || got.From != w.from || got.Until != w.high {
-			m.v.fail("index %d answers a repeated extension of worker %d of layout %q with ticks %d to %d (%v), expected %d to %d",
+			m.v.fail("index %d answers a repeated extension of worker %d of layout %q with ticks %d to %d (%v), expected ticks %d to %d",
 				e.Index, c.GetWorker(), c.GetLayout(), got.From, got.Until, e.Result.Failure(), w.from, w.high)
 		}
 		return
@@ -156,7 +157,7 @@ func (m *windowModel) extend(e *raftlog.Applied, c *commandv1.ExtendWindow) {
 	w.id, w.moved = c.GetExtensionId(), w.high
 	end := l.covering(e.Command.GetClockAtMs() + min(c.GetWindowMs(), m.maxWindow()))
 	if want := max(w.high, end); e.Result.Grant.Until != want || e.Result.Grant.From != w.from {
-		m.v.fail("index %d extends the window of worker %d of layout %q to ticks %d to %d, expected %d to %d",
+		m.v.fail("index %d extends the window of worker %d of layout %q to ticks %d to %d, expected ticks %d to %d",
 			e.Index, c.GetWorker(), c.GetLayout(), e.Result.Grant.From, e.Result.Grant.Until, w.from, want)
 	}
 	w.end(e.Result.Grant.Until)
@@ -164,35 +165,37 @@ func (m *windowModel) extend(e *raftlog.Applied, c *commandv1.ExtendWindow) {
 	g.ends = append(g.ends, e.Result.Grant.Until)
 }
 
-// release is the only thing that lowers a high-water.
+// release checks a release, the only command that lowers a high-water.
 func (m *windowModel) release(e *raftlog.Applied, c *commandv1.ReleaseWorker) {
 	w := m.claimed(e, "releases", c)
 	if w == nil {
 		return
 	}
 	if c.GetNextTick() < w.from || c.GetNextTick() > w.high {
-		m.v.fail("index %d releases worker %d of layout %q at tick %d, which is not in its window, %d to %d",
+		m.v.fail("index %d releases worker %d of layout %q at tick %d, which is not in its window from %d to %d",
 			e.Index, c.GetWorker(), c.GetLayout(), c.GetNextTick(), w.from, w.high)
 	}
 	w.released = true
 	w.end(c.GetNextTick())
 }
 
+// end sets the end of the present window, which is the high-water.
 func (w *workerModel) end(until int64) {
 	w.high = until
 	w.windows[len(w.windows)-1][1] = until
 }
 
-// checkDisjoint compares all windows of each worker as they were in the end.
+// checkDisjoint compares the final windows of each worker.
 func (m *windowModel) checkDisjoint() {
 	for lane, w := range m.workers {
 		end := int64(math.MinInt64)
 		for _, window := range w.windows {
 			if window[0] >= window[1] {
-				continue // all of it was returned
+				continue // completely returned
 			}
 			if window[0] < end {
-				m.v.fail("worker %d of layout %q was granted ticks %d to %d after all below %d", lane.Worker, lane.Layout, window[0], window[1], end)
+				m.v.fail("worker %d of layout %q has a window of ticks %d to %d after all ticks below %d",
+					lane.Worker, lane.Layout, window[0], window[1], end)
 			}
 			end = max(end, window[1])
 		}

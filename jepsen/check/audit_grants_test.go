@@ -9,8 +9,8 @@ import (
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// The model of grants, with results that no state machine gives.
-func TestGrantsThatBreakARule(t *testing.T) {
+// TestAuditOfGrants feeds the model of windows with commands and results that mostly break a rule.
+func TestAuditOfGrants(t *testing.T) {
 	t.Parallel()
 	acquire := func(at int64, g fsm.Grant) (int64, *commandv1.Command, fsm.Result) {
 		return at, &commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
@@ -35,30 +35,30 @@ func TestGrantsThatBreakARule(t *testing.T) {
 		with func(add add)
 		want string
 	}{
-		"below the high-water":    {func(a add) { a(acquire(80, fsm.Grant{Token: 3, From: 80, Until: 180})) }, "everything below 110 was granted already"},
-		"beyond the field":        {func(a add) { a(acquire(80, fsm.Grant{Worker: 2, Token: 3, From: 80, Until: 180})) }, "the layout has 2 workers"},
-		"the wrong token":         {func(a add) { a(acquire(200, fsm.Grant{Token: 2, From: 200, Until: 300})) }, "under token 2"},
-		"in the past":             {func(a add) { a(acquire(200, fsm.Grant{Token: 3, From: 190, Until: 300})) }, "expected from 200 on"},
-		"nothing":                 {func(a add) { a(acquire(200, fsm.Grant{Token: 3, From: 200, Until: 200})) }, "expected some ticks"},
-		"too long":                {func(a add) { a(acquire(200, fsm.Grant{Token: 3, From: 200, Until: 60_201})) }, "longer than 600000 ms"},
-		"another worker":          {func(a add) { a(acquire(200, fsm.Grant{Worker: 1, Token: 3, From: 200, Until: 300})) }, ""},
-		"an old token":            {func(a add) { a(extend(1, 1, 110, fsm.Grant{From: 10, Until: 160})) }, "that is not its window"},
-		"another nonce":           {func(a add) { a(extend(2, 2, 110, fsm.Grant{From: 10, Until: 160})) }, "that is not its window"},
-		"an old end":              {func(a add) { a(extend(2, 1, 100, fsm.Grant{From: 10, Until: 160})) }, "that is not its window"},
-		"extended":                {func(a add) { a(extend(2, 1, 110, fsm.Grant{From: 10, Until: 160})) }, ""},
-		"extended too far":        {func(a add) { a(extend(2, 1, 110, fsm.Grant{From: 10, Until: 161})) }, "expected 10 to 160"},
-		"released by another":     {func(a add) { a(release(2, 2, 110, 50)) }, "that is not its window"},
-		"released with another's": {func(a add) { a(release(1, 1, 110, 50)) }, "that is not its window"},
-		"released with an end":    {func(a add) { a(release(2, 1, 111, 50)) }, "that is not its window"},
-		"released below":          {func(a add) { a(release(2, 1, 110, 9)) }, "which is not in its window, 10 to 110"},
+		"below the high-water":       {func(a add) { a(acquire(80, fsm.Grant{Token: 3, From: 80, Until: 180})) }, "all ticks below 110 were already granted"},
+		"beyond the field":           {func(a add) { a(acquire(80, fsm.Grant{Worker: 2, Token: 3, From: 80, Until: 180})) }, "the layout has 2 workers"},
+		"the wrong token":            {func(a add) { a(acquire(200, fsm.Grant{Token: 2, From: 200, Until: 300})) }, "its token is 2, expected the index"},
+		"in the past":                {func(a add) { a(acquire(200, fsm.Grant{Token: 3, From: 190, Until: 300})) }, "expected a begin at 200"},
+		"nothing":                    {func(a add) { a(acquire(200, fsm.Grant{Token: 3, From: 200, Until: 200})) }, "expected at least one tick"},
+		"too long":                   {func(a add) { a(acquire(200, fsm.Grant{Token: 3, From: 200, Until: 60_201})) }, "more than 600000 ms after"},
+		"another worker":             {func(a add) { a(acquire(200, fsm.Grant{Worker: 1, Token: 3, From: 200, Until: 300})) }, ""},
+		"an old token":               {func(a add) { a(extend(1, 1, 110, fsm.Grant{From: 10, Until: 160})) }, "which is not the present window"},
+		"another nonce":              {func(a add) { a(extend(2, 2, 110, fsm.Grant{From: 10, Until: 160})) }, "which is not the present window"},
+		"an old end":                 {func(a add) { a(extend(2, 1, 100, fsm.Grant{From: 10, Until: 160})) }, "which is not the present window"},
+		"extended":                   {func(a add) { a(extend(2, 1, 110, fsm.Grant{From: 10, Until: 160})) }, ""},
+		"extended too far":           {func(a add) { a(extend(2, 1, 110, fsm.Grant{From: 10, Until: 161})) }, "expected ticks 10 to 160"},
+		"released by another":        {func(a add) { a(release(2, 2, 110, 50)) }, "which is not the present window"},
+		"released with an old token": {func(a add) { a(release(1, 1, 110, 50)) }, "which is not the present window"},
+		"released with an end":       {func(a add) { a(release(2, 1, 111, 50)) }, "which is not the present window"},
+		"released below":             {func(a add) { a(release(2, 1, 110, 9)) }, "which is not in its window from 10 to 110"},
 		"released twice": {func(a add) {
 			a(release(2, 1, 110, 50))
 			a(release(2, 1, 50, 50))
-		}, "that is not its window"},
+		}, "which is not the present window"},
 		"refused": {func(a add) {
 			at, cmd, _ := release(2, 1, 110, 50)
 			a(at, cmd, fsm.Result{Err: &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_WINDOW_MISMATCH}})
-		}, "which is its window"},
+		}, "which is the present window"},
 		"an unknown layout": {func(a add) {
 			at, cmd, r := acquire(200, fsm.Grant{Token: 3, From: 200, Until: 300})
 			cmd.GetAcquireWorker().Layout = "other"
@@ -72,7 +72,7 @@ func TestGrantsThatBreakARule(t *testing.T) {
 			at, cmd, r := acquire(399, fsm.Grant{Token: 4, From: 399, Until: 499})
 			r.Observed = worldEpoch + 5000
 			a(at, cmd, r)
-		}, "1010 ms behind the observed one"},
+		}, "1010 ms behind the observed clock"},
 		"another configuration": {func(a add) {
 			a(1, &commandv1.Command{Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{Config: &commandv1.Config{MaxWindowMs: 1}}}},
 				fsm.Result{Config: &commandv1.Config{MaxWindowMs: 2}})
@@ -80,7 +80,7 @@ func TestGrantsThatBreakARule(t *testing.T) {
 		"a configuration of another generation": {func(a add) {
 			a(1, &commandv1.Command{Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{Config: &commandv1.Config{MaxWindowMs: 1}, Generation: 1}}},
 				fsm.Result{Config: &commandv1.Config{MaxWindowMs: 1, Generation: 3}})
-		}, "replaced the configuration of generation 1, expected 0"},
+		}, "replaces the configuration of generation 1, expected generation 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -104,16 +104,16 @@ func TestGrantsThatBreakARule(t *testing.T) {
 	}
 }
 
-func TestWindowsThatOverlap(t *testing.T) {
+func TestAuditOfOverlappingWindows(t *testing.T) {
 	t.Parallel()
 	v := newVerdict("x")
 	m := newWindowModel(v)
 	m.workers[raftlog.Lane{Layout: "tiny"}] = &workerModel{windows: [][2]int64{{1, 5}, {5, 5}, {5, 9}, {7, 7}, {9, 12}}}
 	if m.checkDisjoint(); v.Outcome != Pass {
-		t.Errorf("%+v", v)
+		t.Errorf("disjoint windows: %+v, want %s", v, Pass)
 	}
 	m.workers[raftlog.Lane{Layout: "tiny"}] = &workerModel{windows: [][2]int64{{1, 5}, {4, 9}}}
 	if m.checkDisjoint(); v.Outcome != Fail {
-		t.Errorf("%+v", v)
+		t.Errorf("overlapping windows: %+v, want %s", v, Fail)
 	}
 }

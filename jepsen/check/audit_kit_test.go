@@ -31,7 +31,7 @@ func (w *world) mustDo(now int64, cmd *commandv1.Command) fsm.Result {
 	return r
 }
 
-// worldKey is the hash of the return key of a block; the block of a request with an ID has none.
+// worldKey returns the hash of the return key of a request's block; nil for a request with an ID.
 func worldKey(request string) []byte {
 	if request != "" {
 		return nil

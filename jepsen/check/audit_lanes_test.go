@@ -7,7 +7,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// Lanes that are as granted, and some that are not.
+// TestAuditOfLanes has lanes that agree with the grants in the log, and lanes that do not.
 func TestAuditOfLanes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -18,14 +18,14 @@ func TestAuditOfLanes(t *testing.T) {
 	}{
 		"as acquired":        {lane: history.Lane{Token: 2, From: 10, Until: 110}},
 		"as extended":        {lane: history.Lane{Token: 2, From: 10, Until: 160}},
-		"nothing":            {lane: history.Lane{Until: 7}},
+		"without a window":   {lane: history.Lane{Until: 7}},
 		"since the harvests": {lane: history.Lane{Token: 99}, at: 1001},
 		"not granted":        {lane: history.Lane{Token: 1, From: 10, Until: 110}, want: "grants no such window"},
 		"of another worker":  {lane: history.Lane{Worker: 1, Token: 2, From: 10, Until: 110}, want: "grants no such window"},
-		"another begin":      {lane: history.Lane{Token: 2, From: 11, Until: 110}, want: "from 10 to an end of [110 160]"},
-		"another end":        {lane: history.Lane{Token: 2, From: 10, Until: 170}, want: "from 10 to an end of [110 160]"},
-		"of another member":  {lane: history.Lane{Token: 2, From: 10, Until: 110}, from: "n2", want: "grants it to n1/0"},
-		"of another start":   {lane: history.Lane{Worker: 1, Token: 4, From: 20, Until: 120}, want: "and start 1's is 01010101"},
+		"another begin":      {lane: history.Lane{Token: 2, From: 11, Until: 110}, want: "from 10 with the ends [110 160]"},
+		"another end":        {lane: history.Lane{Token: 2, From: 10, Until: 170}, want: "from 10 with the ends [110 160]"},
+		"of another member":  {lane: history.Lane{Token: 2, From: 10, Until: 110}, from: "n2", want: "grants this window to n1/0"},
+		"of another start":   {lane: history.Lane{Worker: 1, Token: 4, From: 20, Until: 120}, want: "but the nonce of start 1 is 01010101"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -44,8 +44,8 @@ func TestAuditOfLanes(t *testing.T) {
 	}
 }
 
-// What clients were told that they were granted, and some of that was not.
-func TestAuditOfWhatClientsWereTold(t *testing.T) {
+// TestAuditOfClientGrants has grants to clients that agree with the log, and grants that do not.
+func TestAuditOfClientGrants(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		grant   history.Lane
@@ -56,11 +56,11 @@ func TestAuditOfWhatClientsWereTold(t *testing.T) {
 		"as acquired":        {grant: history.Lane{Token: 2, From: 10, Until: 110}},
 		"as extended":        {grant: history.Lane{Token: 2, From: 10, Until: 160}},
 		"since the harvests": {grant: history.Lane{Token: 99}, at: 1001},
-		"not known":          {grant: history.Lane{Token: 99}, outcome: history.Info},
+		"an unknown outcome": {grant: history.Lane{Token: 99}, outcome: history.Info},
 		"not granted":        {grant: history.Lane{Token: 1, From: 10, Until: 110}, want: "grants no such window"},
 		"of another worker":  {grant: history.Lane{Worker: 1, Token: 2, From: 10, Until: 110}, want: "grants no such window"},
-		"another begin":      {grant: history.Lane{Token: 2, From: 11, Until: 110}, want: "from 10 to an end of [110 160]"},
-		"another end":        {grant: history.Lane{Token: 2, From: 10, Until: 170}, want: "from 10 to an end of [110 160]"},
+		"another begin":      {grant: history.Lane{Token: 2, From: 11, Until: 110}, want: "from 10 with the ends [110 160]"},
+		"another end":        {grant: history.Lane{Token: 2, From: 10, Until: 170}, want: "from 10 with the ends [110 160]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

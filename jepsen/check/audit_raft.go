@@ -12,18 +12,17 @@ import (
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// raftAudit checks what the log says of Raft itself.
+// raftAudit checks the indexes, terms and configurations of a log.
 type raftAudit struct {
-	v       *Verdict
-	index   uint64
-	term    uint64
-	voters  map[string]bool            // by member ID
-	mayLead map[uint64]map[string]bool // who votes by some configuration that was in force in a term, by term
-	// strangers are the IP addresses of members of other clusters, whose names they lead to.
-	strangers map[string]string
+	v         *Verdict
+	index     uint64                     // last index
+	term      uint64                     // last term
+	voters    map[string]bool            // member IDs; nil if unknown
+	mayLead   map[uint64]map[string]bool // voters of all configurations of a term, by term
+	strangers map[string]string          // names of members of other clusters, by IP address
 }
 
-// newRaftAudit begins with what comes before the first entry of a log.
+// newRaftAudit returns an audit that begins at the base of a log.
 func newRaftAudit(v *Verdict, log *raftlog.Log) *raftAudit {
 	a := &raftAudit{v: v, index: log.Base.Index, term: log.Base.Term, mayLead: map[uint64]map[string]bool{}}
 	if len(log.Voters) > 0 {
@@ -35,12 +34,13 @@ func newRaftAudit(v *Verdict, log *raftlog.Log) *raftAudit {
 	return a
 }
 
+// entry checks the next entry.
 func (a *raftAudit) entry(e *raftlog.Entry) {
 	if e.Index != a.index+1 {
 		a.v.fail("entry %d follows entry %d", e.Index, a.index)
 	}
 	if e.Term < a.term {
-		a.v.fail("entry %d is of term %d, and the one before it of term %d", e.Index, e.Term, a.term)
+		a.v.fail("entry %d has term %d, but the entry before it has term %d", e.Index, e.Term, a.term)
 	}
 	if e.Term != a.term {
 		a.v.Facts[factTerms]++
@@ -52,7 +52,7 @@ func (a *raftAudit) entry(e *raftlog.Entry) {
 	}
 }
 
-// strangersOf are the members of other clusters that came to this one.
+// strangersOf returns the names of the run's members of other clusters, by IP address.
 func strangersOf(r *Run) map[string]string {
 	strangers := map[string]string{}
 	for _, n := range r.Notes {
@@ -63,13 +63,13 @@ func strangersOf(r *Run) map[string]string {
 	return strangers
 }
 
-// configuration checks that at most one voter comes or goes: then any two majorities meet. Nobody
-// is in it who is of another cluster.
+// configuration checks that a configuration adds or removes at most one voter, so that any two majorities overlap, and
+// that it has no member of another cluster.
 func (a *raftAudit) configuration(e *raftlog.Entry) {
 	a.v.Facts[factConfigs]++
 	c, err := e.Configuration()
 	if err != nil {
-		a.v.fail("the configuration at index %d can't be decoded: %v", e.Index, err)
+		a.v.fail("the configuration at index %d cannot be decoded: %v", e.Index, err)
 		return
 	}
 	next := map[string]bool{}
@@ -77,7 +77,7 @@ func (a *raftAudit) configuration(e *raftlog.Entry) {
 		_, address, _ := strings.Cut(string(s.Address), "@")
 		ip, _, _ := strings.Cut(address, ":")
 		if name, ok := a.strangers[ip]; ok {
-			a.v.fail("the configuration at index %d has %s, %s, which is a member of another cluster", e.Index, name, s.ID)
+			a.v.fail("the configuration at index %d contains %s (%s), a member of another cluster", e.Index, name, s.ID)
 		}
 		if s.Suffrage == raft.Voter {
 			next[string(s.ID)] = true
@@ -108,7 +108,7 @@ func (a *raftAudit) configuration(e *raftlog.Entry) {
 	maps.Copy(a.mayLead[e.Term], next)
 }
 
-// auditStatuses checks what members said of themselves.
+// auditStatuses checks the statuses of members against the log of their life.
 func auditStatuses(r *Run, a *audit) {
 	var all []statusAudit
 	for _, life := range a.lives {
@@ -124,26 +124,28 @@ func auditStatuses(r *Run, a *audit) {
 	}
 }
 
+// statusAudit checks the statuses of one life.
 type statusAudit struct {
 	v       *Verdict
 	log     *raftlog.Log
 	raft    *raftAudit
 	windows *windowModel
-	nonces  map[uint32]nonce           // of each start, see lanes
-	last    map[uint32]*history.Status // of each start
-	leaders map[uint64]*history.Status // that told of the leader of a term first
+	nonces  map[uint32]nonce           // nonces by start, see belongs
+	last    map[uint32]*history.Status // latest status by start
+	leaders map[uint64]*history.Status // first status that shows the leader of a term, by term
 }
 
+// take checks the next status.
 func (a *statusAudit) take(s *history.Status) {
-	// A harvest of before the answer may not have what the member says.
+	// A harvest before the answer may lack the newest entries.
 	if a.log.Final != 0 && s.Return <= a.log.FinalAt && s.Commit > a.log.Final {
-		a.v.fail("%s (start %d) said that %d entries were committed, and in the end there were %d: what was committed is lost",
+		a.v.fail("%s (start %d) reported commit index %d, but the final commit index is %d: committed entries were lost",
 			s.Member, s.Start, s.Commit, a.log.Final)
 	}
 	a.lanes(s)
 	before := a.last[s.Start]
 	if before != nil && s.Call < before.Return {
-		return // at the same time as the one before: in no order
+		return // overlaps the latest status: order unknown
 	}
 	a.last[s.Start] = s
 	if before == nil || s.Start == 0 {
@@ -154,27 +156,29 @@ func (a *statusAudit) take(s *history.Status) {
 		before, now uint64
 	}{{"commit index", before.Commit, s.Commit}, {"applied index", before.Applied, s.Applied}, {"term", before.Term, s.Term}} {
 		if n.now < n.before {
-			a.v.fail("the %s of %s (start %d) went back from %d to %d", n.what, s.Member, s.Start, n.before, n.now)
+			a.v.fail("the %s of %s (start %d) decreased from %d to %d", n.what, s.Member, s.Start, n.before, n.now)
 		}
 	}
-	// A member doesn't tell term and leader of one moment. If it told both twice, the leader
-	// between is the one of that term.
+	// Term and leader in a status may be from different moments. Two consecutive statuses with the same term and leader
+	// show that the leader is that of the term.
 	if s.Term == before.Term && s.LeaderID == before.LeaderID && s.LeaderID != "" {
 		a.leader(s)
 	}
 }
 
+// leader checks the leader of a term in a status.
 func (a *statusAudit) leader(s *history.Status) {
 	first := a.leaders[s.Term]
 	if first == nil {
 		a.leaders[s.Term] = s
 		if may, ok := a.raft.mayLead[s.Term]; ok && !may[s.LeaderID] {
-			a.v.fail("%s (start %d) said that %s leads in term %d, which may not vote: %s may", s.Member, s.Start, s.LeaderID, s.Term, voterNames(may))
+			a.v.fail("%s (start %d) reported leader %s in term %d, which is not a voter; the voters are %s",
+				s.Member, s.Start, s.LeaderID, s.Term, voterNames(may))
 		}
 		return
 	}
 	if first.LeaderID != s.LeaderID {
-		a.v.fail("two leaders in term %d: %s, as %s said (start %d), and %s, as %s said (start %d)",
+		a.v.fail("two leaders in term %d: %s, reported by %s (start %d), and %s, reported by %s (start %d)",
 			s.Term, first.LeaderID, first.Member, first.Start, s.LeaderID, s.Member, s.Start)
 		a.leaders[s.Term] = s
 	}

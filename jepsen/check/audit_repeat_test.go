@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// A repeated extension gets the window that the first one left, and no other does.
+// Only a repetition of the last extension gets the present window again.
 func TestAuditRepeatedExtension(t *testing.T) {
 	t.Parallel()
 	refused := fsm.Result{Err: &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_WINDOW_MISMATCH}}
@@ -21,14 +21,14 @@ func TestAuditRepeatedExtension(t *testing.T) {
 		result fsm.Result
 		want   string
 	}{
-		"answered":               {7, 110, granted(160), ""},
-		"refused":                {7, 110, refused, "expected 10 to 160"},
-		"answered with more":     {7, 110, granted(170), "expected 10 to 160"},
-		"of a copy":              {8, 110, granted(160), "that is not its window"},
-		"of a copy, refused":     {8, 110, refused, ""},
-		"with another end":       {7, 120, granted(160), "that is not its window"},
-		"with the present end":   {7, 160, granted(200), ""},
-		"with a present end, no": {7, 160, refused, "which is its window"},
+		"answered":                      {7, 110, granted(160), ""},
+		"refused":                       {7, 110, refused, "expected ticks 10 to 160"},
+		"answered with more":            {7, 110, granted(170), "expected ticks 10 to 160"},
+		"of a copy":                     {8, 110, granted(160), "which is not the present window"},
+		"of a copy, refused":            {8, 110, refused, ""},
+		"with another end":              {7, 120, granted(160), "which is not the present window"},
+		"with the present end":          {7, 160, granted(200), ""},
+		"with the present end, refused": {7, 160, refused, "which is the present window"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

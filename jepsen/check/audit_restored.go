@@ -8,22 +8,22 @@ import (
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// restored takes over what a restored cluster knows. What earlier ones granted the models know better than it does: they
-// keep that.
+// restored sets the models to the initial state of a restored cluster. The models keep all grants of the earlier
+// clusters, of which the restored cluster may lack some.
 func (a *audit) restored(log *raftlog.Log) error {
 	known, err := log.Beginning()
 	if err != nil {
 		return err
 	}
 	if known.FloorMillis == 0 {
-		a.v.fail("the cluster that begins at index %d does not know that it was restored", log.Base.Index)
+		a.v.fail("the cluster that begins at index %d has no floor of a restore", log.Base.Index)
 	}
 	a.windows.restored(known)
 	a.sequences.restored(known)
 	return nil
 }
 
-// restored voids all claims.
+// restored takes over the configuration, clock and floor of a restored cluster, and ends all claims to windows.
 func (m *windowModel) restored(known raftlog.Beginning) {
 	m.config, m.observed, m.floor = known.Config, known.ObservedMillis, known.FloorMillis
 	for _, w := range m.workers {
@@ -31,7 +31,7 @@ func (m *windowModel) restored(known raftlog.Beginning) {
 	}
 }
 
-// fence is the first tick of a layout that may be granted after a restore, 0 without one.
+// fence returns the first tick of a layout that a restored cluster may grant; 0 if the cluster was not restored.
 func (m *windowModel) fence(l *layoutModel) int64 {
 	if m.floor == 0 {
 		return 0
@@ -39,25 +39,25 @@ func (m *windowModel) fence(l *layoutModel) int64 {
 	return l.tickAt(m.floor) + 1
 }
 
-// restored freezes all sequences and closes the names. The numbers of earlier clusters count as free: the end of a block
-// that nobody issued may be granted again. That nothing was issued twice is Uniqueness's to tell.
+// restored freezes all sequences and refuses new names. Numbers granted by earlier clusters count as free, because the
+// unissued end of a block may be granted again. Uniqueness checks that no number was issued twice.
 func (m *sequenceModel) restored(known raftlog.Beginning) {
 	m.closed = true
 	for name := range m.byName {
 		q, ok := known.Sequences[name]
 		if !ok {
-			delete(m.byName, name) // it came after the backup
+			delete(m.byName, name) // created after the backup
 			continue
 		}
 		m.byName[name] = &numbersModel{spec: q.Spec, incarnation: q.Incarnation, period: q.Period, frozen: true}
 	}
 }
 
-// resume ends the freeze of a sequence: what comes before the number that an operator gave counts as granted.
+// resume ends the freeze of a sequence. All numbers up to the operator's number and margin count as granted.
 func (m *sequenceModel) resume(c *commandv1.ResumeSequence) {
 	q := m.byName[c.GetName()]
 	if q == nil {
-		return // a deleted one
+		return // deleted sequence
 	}
 	if q.frozen = false; c.After == nil {
 		return

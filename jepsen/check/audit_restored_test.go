@@ -12,13 +12,13 @@ import (
 
 const (
 	restoredIndex = 1 << 40
-	// restoredTick is the first tick that a cluster grants that was restored from one that ended at tick 0, with windows of
-	// ten minutes and clocks that differ by half a second.
+	// restoredTick is the first tick that the restored cluster may grant. The old cluster stopped at tick 0, with a
+	// maximum window of ten minutes and a maximum clock offset of half a second.
 	restoredTick = 60_101
 )
 
-// The models in a second life, with results that no state machine gives.
-func TestLivesThatBreakARule(t *testing.T) {
+// TestAuditOfLives feeds the models in a second life with commands and results, some of which break a rule.
+func TestAuditOfLives(t *testing.T) {
 	t.Parallel()
 	type add func(at int64, cmd *commandv1.Command, result fsm.Result)
 	acquire := func(at int64, g fsm.Grant) (int64, *commandv1.Command, fsm.Result) {
@@ -44,23 +44,23 @@ func TestLivesThatBreakARule(t *testing.T) {
 		with func(add add)
 		want string
 	}{
-		"a worker that is new": {func(a add) {
+		"a new worker": {func(a add) {
 			a(acquire(60_090, fsm.Grant{Worker: 1, Token: restoredIndex + 1, From: restoredTick, Until: 60_200}))
 		}, ""},
-		"a new one below the floor": {func(a add) {
+		"a new worker below the floor": {func(a add) {
 			a(acquire(60_090, fsm.Grant{Worker: 1, Token: restoredIndex + 1, From: 60_100, Until: 60_200}))
-		}, "below 60101 an earlier one may have granted everything"},
-		"what was granted before":  {func(a add) { a(acquire(65_000, fsm.Grant{Token: restoredIndex + 1, From: 65_000, Until: 65_100})) }, "everything below 70100 was granted already"},
-		"behind what was granted":  {func(a add) { a(acquire(65_000, fsm.Grant{Token: restoredIndex + 1, From: 70_200, Until: 70_300})) }, ""},
-		"an earlier claim":         {func(a add) { a(65_000, extend, fsm.Result{Grant: fsm.Grant{Token: 3, From: 70_000, Until: 70_200}}) }, "that is not its window"},
+		}, "an earlier cluster may have granted all ticks below 60101"},
+		"granted before":           {func(a add) { a(acquire(65_000, fsm.Grant{Token: restoredIndex + 1, From: 65_000, Until: 65_100})) }, "all ticks below 70100 were already granted"},
+		"after earlier grants":     {func(a add) { a(acquire(65_000, fsm.Grant{Token: restoredIndex + 1, From: 70_200, Until: 70_300})) }, ""},
+		"an earlier claim":         {func(a add) { a(65_000, extend, fsm.Result{Grant: fsm.Grant{Token: 3, From: 70_000, Until: 70_200}}) }, "which is not the present window"},
 		"a frozen sequence":        {func(a add) { a(allocate(500, false)) }, "the sequence was not resumed"},
-		"an answer that is known":  {func(a add) { a(allocate(0, true)) }, ""},
+		"a known answer":           {func(a add) { a(allocate(0, true)) }, ""},
 		"resumed":                  {func(a add) { a(resume(new(int64(100)), 0)); a(allocate(102, false)) }, ""},
-		"resumed too low":          {func(a add) { a(resume(new(int64(100)), 0)); a(allocate(100, false)) }, "were granted already"},
+		"resumed too low":          {func(a add) { a(resume(new(int64(100)), 0)); a(allocate(100, false)) }, "were already granted"},
 		"resumed with a margin":    {func(a add) { a(resume(new(int64(100)), 10)); a(allocate(122, false)) }, ""},
-		"resumed in the margin":    {func(a add) { a(resume(new(int64(100)), 10)); a(allocate(120, false)) }, "were granted already"},
+		"resumed in the margin":    {func(a add) { a(resume(new(int64(100)), 10)); a(allocate(120, false)) }, "were already granted"},
 		"resumed by the backup":    {func(a add) { a(resume(nil, 10)); a(allocate(30, false)) }, ""},
-		"resumed beyond 64 bits":   {func(a add) { a(resume(new(int64(math.MaxInt64-1)), 10)); a(allocate(500, false)) }, "were granted already"},
+		"resumed beyond 64 bits":   {func(a add) { a(resume(new(int64(math.MaxInt64-1)), 10)); a(allocate(500, false)) }, "were already granted"},
 		"a new name":               {func(a add) { a(create("new")) }, "the restore was not acknowledged"},
 		"a new name, acknowledged": {func(a add) { a(0, acknowledge, fsm.Result{}); a(create("new")) }, ""},
 		"a name after the backup":  {func(a add) { a(create("late")) }, "the restore was not acknowledged"},
@@ -78,7 +78,7 @@ func TestLivesThatBreakARule(t *testing.T) {
 			_, sequence, _ := create("s")
 			add(0, layout, fsm.Result{})
 			add(0, sequence, fsm.Result{})
-			add(acquire(70_000, fsm.Grant{Token: 3, From: 70_000, Until: 70_100})) // by a clock that was ahead
+			add(acquire(70_000, fsm.Grant{Token: 3, From: 70_000, Until: 70_100})) // with a clock ahead
 			add(allocate(0, false))
 			add(create("late"))
 

@@ -10,15 +10,15 @@ import (
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// sequenceModel is the rules of blocks, stated a second time.
+// sequenceModel is an independent implementation of the rules of sequences and blocks.
 type sequenceModel struct {
 	v       *Verdict
 	byName  map[string]*numbersModel
 	answers map[answerKey]answerModel
-	closed  bool // to new names, by a restore
+	closed  bool // restored and not acknowledged: no new names
 }
 
-// answerKey names a request that may be repeated.
+// answerKey identifies a request that may be repeated.
 type answerKey struct {
 	incarnation uint64
 	request     string
@@ -29,20 +29,20 @@ type answerModel struct {
 	count uint64
 }
 
-// numbersModel is a sequence, since it was created.
+// numbersModel is one incarnation of a sequence.
 type numbersModel struct {
 	spec        *commandv1.SequenceSpec
 	incarnation uint64
 	period      int32
-	granted     []interval // of the period, ascending and disjoint, since numbers were forced to repeat last
+	granted     []interval // granted numbers of the period since the last forced update; ascending, disjoint
 	last        lastBlock
-	frozen      bool // by a restore
+	frozen      bool // restored and not resumed
 }
 
-// interval is numbers that are increment apart, of which low and high are the first and the last.
+// interval is a range of numbers at the distance of the increment, with the lowest and the highest number.
 type interval struct{ low, high int64 }
 
-// lastBlock is the block that can be returned; its token is 0 if there is none.
+// lastBlock is the block that can be returned. Its token is 0 if there is none.
 type lastBlock struct {
 	token     uint64
 	first     int64
@@ -78,11 +78,12 @@ func (m *sequenceModel) take(e *raftlog.Applied) {
 }
 
 func (m *sequenceModel) create(e *raftlog.Applied, c *commandv1.CreateSequence) {
-	if q := m.byName[c.GetSpec().GetName()]; q != nil { // the same again
+	if q := m.byName[c.GetSpec().GetName()]; q != nil { // repeated creation
 		return
 	}
 	if m.closed {
-		m.v.fail("index %d creates sequence %q, which an earlier cluster may have had, and the restore was not acknowledged", e.Index, c.GetSpec().GetName())
+		m.v.fail("index %d creates sequence %q, which an earlier cluster may have had: the restore was not acknowledged",
+			e.Index, c.GetSpec().GetName())
 	}
 	m.byName[c.GetSpec().GetName()] = &numbersModel{spec: c.GetSpec(), incarnation: e.Index, period: c.GetPeriod()}
 }
@@ -95,7 +96,7 @@ func (m *sequenceModel) update(e *raftlog.Applied, c *commandv1.UpdateSequence) 
 	}
 	q.spec, q.last = c.GetSpec(), lastBlock{}
 	if c.GetForce() {
-		q.granted = nil // somebody wants numbers to repeat
+		q.granted = nil // numbers may repeat
 	}
 }
 
@@ -108,13 +109,13 @@ func (m *sequenceModel) allocate(e *raftlog.Applied, c *commandv1.AllocateBlock)
 	}
 	q := m.byName[c.GetName()]
 	if q == nil {
-		wrong("it does not exist")
+		wrong("the sequence does not exist")
 		return
 	}
 	key := answerKey{q.incarnation, string(c.GetRequestId())}
 	if b.Repeated {
 		if had, ok := m.answers[key]; !ok || had != (answerModel{b.First, b.Count}) {
-			wrong("an answer repeated that was never given (%+v)", had)
+			wrong("this repeats an answer that was never sent; the earlier answer is %+v", had)
 		}
 		return
 	}
@@ -124,24 +125,24 @@ func (m *sequenceModel) allocate(e *raftlog.Applied, c *commandv1.AllocateBlock)
 	block, ok := span(b.First, b.Count, b.Increment)
 	switch {
 	case !ok:
-		wrong("they are not all numbers of 64 bits")
+		wrong("the block is empty or exceeds 64 bits")
 		return
 	case q.frozen:
 		wrong("this cluster was restored, and the sequence was not resumed")
 	case b.Count > c.GetCount() || c.GetWhole() && b.Count < c.GetCount():
-		wrong("%d were asked for", c.GetCount())
+		wrong("the request was for %d", c.GetCount())
 	case b.Increment != q.spec.GetIncrement():
-		wrong("its increment is %d", q.spec.GetIncrement())
+		wrong("the sequence's increment is %d", q.spec.GetIncrement())
 	case block.low < q.spec.GetMin() || block.high > q.spec.GetMax():
-		wrong("expected %d to %d", q.spec.GetMin(), q.spec.GetMax())
+		wrong("expected numbers from %d to %d", q.spec.GetMin(), q.spec.GetMax())
 	case b.Period < q.period:
-		wrong("period %d had begun", q.period)
+		wrong("period %d had already begun", q.period)
 	}
 	if b.Period > q.period {
 		q.period, q.granted = b.Period, nil
 	}
 	if other, overlaps := q.add(block, b.Increment); overlaps {
-		wrong("numbers between %d and %d were granted already in this period", other.low, other.high)
+		wrong("numbers between %d and %d were already granted in this period", other.low, other.high)
 	}
 	q.last = lastBlock{e.Index, b.First, b.Count, b.Increment, c.GetReturnKeyHash()}
 	if len(c.GetRequestId()) > 0 || len(c.GetReturnKeyHash()) == 0 {
@@ -149,12 +150,13 @@ func (m *sequenceModel) allocate(e *raftlog.Applied, c *commandv1.AllocateBlock)
 	}
 }
 
-// span is the first and the last of some numbers; ok is false if there are none, or some are no int64.
+// span returns the interval of count numbers from first. The second result is false if count or increment is 0, or if a
+// number exceeds 64 bits.
 func span(first int64, count uint64, increment int64) (interval, bool) {
 	if count == 0 || increment == 0 {
 		return interval{}, false
 	}
-	step, room := uint64(increment), uint64(1<<63-1)-uint64(first) //nolint:gosec // G115: wraps as it should
+	step, room := uint64(increment), uint64(1<<63-1)-uint64(first) //nolint:gosec // G115: wraps as intended
 	if increment < 0 {
 		step, room = -step, uint64(first)+1<<63 //nolint:gosec // G115: as above
 	}
@@ -168,7 +170,8 @@ func span(first int64, count uint64, increment int64) (interval, bool) {
 	return interval{first, int64(uint64(first) + distance)}, true //nolint:gosec // G115: as above
 }
 
-// add notes that numbers were granted, and returns others that they may meet.
+// add adds the numbers of a block to q.granted. If the block's span overlaps a granted interval, it returns that interval
+// and true instead.
 func (q *numbersModel) add(block interval, increment int64) (met interval, overlaps bool) {
 	at, _ := slices.BinarySearchFunc(q.granted, block.low, func(i interval, low int64) int {
 		if i.high < low {
@@ -192,26 +195,26 @@ func (q *numbersModel) add(block interval, increment int64) (met interval, overl
 	return interval{}, false
 }
 
-// apart reports whether a number follows another one, step further on.
-func apart(low, high, step int64) bool { return uint64(high)-uint64(low) == uint64(step) } //nolint:gosec // G115: wraps as it should
+// apart reports whether high is the next number after low at a step.
+func apart(low, high, step int64) bool { return uint64(high)-uint64(low) == uint64(step) } //nolint:gosec // G115: wraps as intended
 
-// giveBack checks that the numbers are the end of the last block, and notes that they are free.
+// giveBack checks that returned numbers are the end of the last block, and removes them from the granted ones.
 func (m *sequenceModel) giveBack(e *raftlog.Applied, c *commandv1.ReturnBlock) {
 	q := m.byName[c.GetName()]
 	claimed := q != nil && q.last.token != 0 && q.last.token == c.GetToken() && bytes.Equal(q.last.keyHash, c.GetReturnKeyHash())
 	if !claimed || c.GetUnused() == 0 || c.GetUnused() > q.last.count {
-		m.v.fail("index %d takes %d numbers of sequence %q back under token %d, which are not the end of its last block", e.Index,
-			c.GetUnused(), c.GetName(), c.GetToken())
+		m.v.fail("index %d accepts the return of %d numbers of sequence %q under token %d, which are not the end of its last block",
+			e.Index, c.GetUnused(), c.GetName(), c.GetToken())
 		return
 	}
 	kept := q.last.count - c.GetUnused()
-	first := uint64(q.last.first) + kept*uint64(q.last.increment)      //nolint:gosec // G115: wraps as it should
+	first := uint64(q.last.first) + kept*uint64(q.last.increment)      //nolint:gosec // G115: wraps as intended
 	returned, _ := span(int64(first), c.GetUnused(), q.last.increment) //nolint:gosec // G115: as above
 	q.remove(returned, max(q.last.increment, -q.last.increment))
 	q.last = lastBlock{}
 }
 
-// remove takes numbers at an end of an interval out of it.
+// remove removes numbers from q.granted. They must be at an end of an interval.
 func (q *numbersModel) remove(returned interval, step int64) {
 	for i := range q.granted {
 		g := &q.granted[i]

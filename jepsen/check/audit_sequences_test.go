@@ -10,8 +10,8 @@ import (
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// The model of sequences, with results that no state machine gives.
-func TestBlocksThatBreakARule(t *testing.T) {
+// TestAuditOfBlocks feeds the model of sequences with commands and results, some of which break a rule.
+func TestAuditOfBlocks(t *testing.T) {
 	t.Parallel()
 	type add func(cmd *commandv1.Command, block fsm.BlockGrant)
 	allocate := func(b fsm.BlockGrant, request string) (*commandv1.Command, fsm.BlockGrant) {
@@ -36,25 +36,25 @@ func TestBlocksThatBreakARule(t *testing.T) {
 		want string
 	}{
 		"the next":          {func(a add) { a(allocate(fsm.BlockGrant{First: 120, Count: 10, Increment: 2, Period: 5}, "")) }, ""},
-		"the last again":    {func(a add) { a(allocate(fsm.BlockGrant{First: 118, Count: 10, Increment: 2, Period: 5}, "")) }, "were granted already"},
-		"between":           {func(a add) { a(allocate(fsm.BlockGrant{First: 90, Count: 10, Increment: 2, Period: 5}, "")) }, "were granted already"},
+		"the last again":    {func(a add) { a(allocate(fsm.BlockGrant{First: 118, Count: 10, Increment: 2, Period: 5}, "")) }, "were already granted"},
+		"between":           {func(a add) { a(allocate(fsm.BlockGrant{First: 90, Count: 10, Increment: 2, Period: 5}, "")) }, "were already granted"},
 		"before":            {func(a add) { a(allocate(fsm.BlockGrant{First: 80, Count: 10, Increment: 2, Period: 5}, "")) }, ""},
-		"one of them":       {func(a add) { a(allocate(fsm.BlockGrant{First: 82, Count: 10, Increment: 2, Period: 5}, "")) }, "were granted already"},
+		"overlapping":       {func(a add) { a(allocate(fsm.BlockGrant{First: 82, Count: 10, Increment: 2, Period: 5}, "")) }, "were already granted"},
 		"again when forced": {func(a add) { a(update(true)); a(allocate(granted, "")) }, ""},
-		"again unforced":    {func(a add) { a(update(false)); a(allocate(granted, "")) }, "were granted already"},
+		"again unforced":    {func(a add) { a(update(false)); a(allocate(granted, "")) }, "were already granted"},
 		"again in a period": {func(a add) { g := granted; g.Period = 6; a(allocate(g, "")) }, ""},
-		"a period before":   {func(a add) { g := granted; g.First, g.Period = 200, 4; a(allocate(g, "")) }, "period 5 had begun"},
-		"another increment": {func(a add) { g := granted; g.First, g.Increment = 200, 3; a(allocate(g, "")) }, "its increment is 2"},
-		"too many":          {func(a add) { g := granted; g.First, g.Count = 200, 11; a(allocate(g, "")) }, "10 were asked for"},
-		"beyond the bounds": {func(a add) { g := granted; g.First = 990; a(allocate(g, "")) }, "expected 0 to 1000"},
-		"beyond 64 bits":    {func(a add) { g := granted; g.First = math.MaxInt64 - 17; a(allocate(g, "")) }, "not all numbers of 64 bits"},
-		"none":              {func(a add) { g := granted; g.Count = 0; a(allocate(g, "")) }, "not all numbers of 64 bits"},
+		"a period before":   {func(a add) { g := granted; g.First, g.Period = 200, 4; a(allocate(g, "")) }, "period 5 had already begun"},
+		"another increment": {func(a add) { g := granted; g.First, g.Increment = 200, 3; a(allocate(g, "")) }, "the sequence's increment is 2"},
+		"too many":          {func(a add) { g := granted; g.First, g.Count = 200, 11; a(allocate(g, "")) }, "the request was for 10"},
+		"beyond the bounds": {func(a add) { g := granted; g.First = 990; a(allocate(g, "")) }, "expected numbers from 0 to 1000"},
+		"beyond 64 bits":    {func(a add) { g := granted; g.First = math.MaxInt64 - 17; a(allocate(g, "")) }, "is empty or exceeds 64 bits"},
+		"none":              {func(a add) { g := granted; g.Count = 0; a(allocate(g, "")) }, "is empty or exceeds 64 bits"},
 		"returned": {func(a add) {
 			a(giveBack(2, 9))
 			a(allocate(fsm.BlockGrant{First: 102, Count: 10, Increment: 2, Period: 5}, ""))
 		}, ""},
 		"all returned":      {func(a add) { a(giveBack(2, 10)); a(allocate(granted, "")) }, ""},
-		"less was returned": {func(a add) { a(giveBack(2, 9)); a(allocate(granted, "")) }, "were granted already"},
+		"less was returned": {func(a add) { a(giveBack(2, 9)); a(allocate(granted, "")) }, "were already granted"},
 		"returned twice":    {func(a add) { a(giveBack(2, 1)); a(giveBack(2, 1)) }, "not the end of its last block"},
 		"too much returned": {func(a add) { a(giveBack(2, 11)) }, "not the end of its last block"},
 		"another returned":  {func(a add) { a(giveBack(1, 1)) }, "not the end of its last block"},
@@ -76,17 +76,17 @@ func TestBlocksThatBreakARule(t *testing.T) {
 			a(allocate(g, "id"))
 			g.First, g.Repeated = 122, true
 			a(allocate(g, "id"))
-		}, "never given"},
+		}, "never sent"},
 		"an answer returned": {func(a add) {
 			g := granted
 			g.First = 120
 			a(allocate(g, "id"))
 			a(giveBack(3, 1))
 		}, "not the end of its last block"},
-		"of a deleted one": {func(a add) {
+		"deleted": {func(a add) {
 			a(&commandv1.Command{Body: &commandv1.Command_DeleteSequence{DeleteSequence: &commandv1.DeleteSequence{Name: "s"}}}, fsm.BlockGrant{})
 			a(allocate(granted, ""))
-		}, "it does not exist"},
+		}, "the sequence does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// A log with everything in it that is allowed.
+// TestAuditPasses has a log with all kinds of valid commands.
 func TestAuditPasses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -39,11 +39,11 @@ func TestAuditPasses(t *testing.T) {
 		t.Fatal(r.Failure())
 	}
 	if r := w.extend(70, first, 1); r.Err == nil {
-		t.Fatal("an extension with an old end")
+		t.Fatal("extend() with an old end succeeded, want refusal")
 	}
 	w.release(r.Grant, 1, 90)
 	if r := w.extend(95, r.Grant, 1); r.Err == nil {
-		t.Fatal("an extension after the release")
+		t.Fatal("extend() after the release succeeded, want refusal")
 	}
 	w.acquire(80, "n1/0", 3)
 
@@ -67,7 +67,7 @@ func TestAuditPasses(t *testing.T) {
 		}
 	}
 	if r := w.allocate(generation, 7, 20250102, ""); r.Failure() != nil || r.Block.First != math.MaxInt64 {
-		t.Fatalf("%+v", r)
+		t.Fatalf("allocate() in the next period = %+v, want first %d", r, math.MaxInt64)
 	}
 	w.checkpoint(0, nil)
 	index, digest := w.state.LastCheckpoint()
@@ -82,21 +82,21 @@ func TestAuditPasses(t *testing.T) {
 		factRefused: 2, factHarvests: 3, factFinal: int64(len(w.logs)),
 	} {
 		if v.Facts[fact] != want {
-			t.Errorf("%d %s, expected %d", v.Facts[fact], fact, want)
+			t.Errorf("%s = %d, want %d", fact, v.Facts[fact], want)
 		}
 	}
 }
 
-// States of snapshots that are as the log makes them, and some that are not.
+// TestAuditOfSnapshots has snapshots with the state of the replay, and snapshots without.
 func TestAuditOfSnapshots(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(w *world)
 		want   string
 	}{
-		"as the log makes it": {change: func(w *world) { w.takeSnapshot() }},
-		"of another index":    {func(w *world) { w.takeSnapshot(); w.snapshotAt-- }, "it applied something else, or left something out"},
-		"no state":            {func(w *world) { w.takeSnapshot(); w.snapshot[20] ^= 1 }, "that can't be restored"},
+		"the replay's state": {change: func(w *world) { w.takeSnapshot() }},
+		"another index":      {func(w *world) { w.takeSnapshot(); w.snapshotAt-- }, "applied entries differently or wrote an incomplete snapshot"},
+		"no state":           {func(w *world) { w.takeSnapshot(); w.snapshot[20] ^= 1 }, "that cannot be restored"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,13 +109,13 @@ func TestAuditOfSnapshots(t *testing.T) {
 			v := LogAudit(w.finish())
 			wantVerdict(t, v, failsIf(c.want != ""), c.want)
 			if v.Facts[factStates] != 3 {
-				t.Errorf("%v", v.Facts)
+				t.Errorf("LogAudit() counts %v, want 3 %s", v.Facts, factStates)
 			}
 		})
 	}
 }
 
-// A long run has to compare something; its world has no checkpoint and no snapshot.
+// A long run without a checkpoint and a snapshot is invalid.
 func TestAuditWithoutComparison(t *testing.T) {
 	t.Parallel()
 	for length, want := range map[time.Duration]Outcome{30 * time.Second: Pass, 2 * time.Minute: Invalid} {
@@ -124,12 +124,12 @@ func TestAuditWithoutComparison(t *testing.T) {
 		r, log := w.finish()
 		r.Phases = map[string]int64{history.PhaseLoad: second, history.PhaseEnd: second + int64(length)}
 		if v := LogAudit(r, log); v.Outcome != want {
-			t.Errorf("%v: %+v", length, v)
+			t.Errorf("run of %v: %+v, want %s", length, v, want)
 		}
 	}
 }
 
-// A violation that the reader of the log found fails the audit.
+// A violation found by package raftlog fails the audit.
 func TestAuditOfViolations(t *testing.T) {
 	t.Parallel()
 	run, log := newWorld(t).finish()

@@ -7,8 +7,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// auditTold checks that what clients were told they were granted is what the log grants, for
-// those that requested windows themselves.
+// auditTold checks that the log grants the windows that clients received which request windows themselves.
 func auditTold(r *Run, a *audit) error {
 	for op, err := range r.Ops() {
 		if err != nil {
@@ -18,20 +17,22 @@ func auditTold(r *Run, a *audit) error {
 			continue
 		}
 		if log := a.lives[r.lifeAt(op.Call)-1].log; log.Final == 0 || op.Return > log.FinalAt {
-			continue // what was granted may not have been harvested
+			continue // grant perhaps not harvested
 		}
 		a.v.Facts[factTold]++
 		told := op.Grant
 		g := a.windows.grants[grantKey{raftlog.Lane{Layout: told.Layout, Worker: told.Worker}, told.Token}]
 		wrong := func(why string, args ...any) {
-			a.v.fail("operation %d of client %d (%s), answered by %s (start %d), was granted worker %d of layout %q under token %d, ticks %d to %d: "+why,
-				append([]any{op.ID, op.Client, op.Do, op.Member, op.Start, told.Worker, told.Layout, told.Token, told.From, told.Until}, args...)...)
+			a.v.fail("operation %d of client %d (%s), answered by %s (start %d), received worker %d of layout %q under token %d, "+
+				"ticks %d to %d: "+why, append([]any{
+				op.ID, op.Client, op.Do, op.Member, op.Start, told.Worker, told.Layout, told.Token, told.From, told.Until,
+			}, args...)...)
 		}
 		switch {
 		case g == nil:
 			wrong("the log grants no such window")
 		case g.from != told.From || !slices.Contains(g.ends, told.Until):
-			wrong("the log grants it from %d to an end of %v", g.from, g.ends)
+			wrong("the log grants this window from %d with the ends %v", g.from, g.ends)
 		}
 	}
 	return nil

@@ -16,11 +16,11 @@ type blockClass struct{ step, residue uint64 }
 type blockSets map[string]map[blockClass][]interval
 
 // ordinal maps int64 to uint64 in the same order, so that residues continue across 0.
-func ordinal(n int64) uint64 { return uint64(n) ^ 1<<63 } //nolint:gosec // G115: wraps as it should
+func ordinal(n int64) uint64 { return uint64(n) ^ 1<<63 } //nolint:gosec // G115: wraps as intended
 
 func stepOf(increment int64) uint64 {
 	if increment < 0 {
-		return -uint64(increment) //nolint:gosec // G115: wraps as it should
+		return -uint64(increment) //nolint:gosec // G115: wraps as intended
 	}
 	return uint64(increment)
 }

@@ -15,14 +15,14 @@ import (
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// The checkers must see what members did in which a bug is planted, without having it themselves. So
-// another process, which is built with the bug, makes the run, and this one judges it.
+// The checkers must detect bugs planted in members without having the bugs themselves. Therefore, a process built with
+// the bug makes the run, and this process judges it.
 
-var recordTo = flag.String("check.record", "", "where TestRecord makes its run")
+var recordTo = flag.String("check.record", "", "directory of the run that TestRecord makes; empty for a temporary one")
 
 var scripts = map[string]func(*world){"digests": digests, "snapshot": snapshot, "windows": windows}
 
-// TestRecord makes a run by each script.
+// TestRecord makes a run with each script.
 func TestRecord(t *testing.T) {
 	for name, script := range scripts {
 		t.Run(name, func(t *testing.T) {
@@ -36,7 +36,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// recorded is the run that a script makes with a bug.
+// recorded makes a run with a script and a planted bug, and opens the run. An empty bug plants none.
 func recorded(t *testing.T, script, bug string) (*Run, *raftlog.Log) {
 	t.Helper()
 	root, err := mutant.Root(t.Context())
@@ -74,8 +74,8 @@ func recorded(t *testing.T, script, bug string) (*Run, *raftlog.Log) {
 	return r, log
 }
 
-// A cluster whose members all have the same bug agrees with itself. The digests that it wrote into its
-// log show that the log is not what it made of it.
+// Members that all have the same bug agree with each other. The digests in their log differ from those of a replay
+// without the bug.
 func TestLogAuditCatchesPlantedBugs(t *testing.T) {
 	for _, bug := range []string{
 		"", "no-token-check", "no-extend-cas", "release-too-low", "reset-high-water", "ignore-high-water",
@@ -87,7 +87,7 @@ func TestLogAuditCatchesPlantedBugs(t *testing.T) {
 			if bug == "" {
 				wantVerdict(t, v, Pass, "")
 			} else {
-				wantVerdict(t, v, Fail, "the members applied something else")
+				wantVerdict(t, v, Fail, "the members applied entries differently")
 			}
 		})
 	}
@@ -100,13 +100,13 @@ func digests(w *world) {
 	w.checkpoint(index, digest[:])
 }
 
-// Snapshots show the same, and what is missing in them.
+// Snapshots show the same bugs, and bugs in the snapshots themselves.
 func TestLogAuditCatchesPlantedBugsInSnapshots(t *testing.T) {
 	for _, bug := range []string{"", "snapshot-forgets", "no-token-check", "no-extend-cas", "ignore-high-water"} {
 		t.Run(bug, func(t *testing.T) {
 			t.Parallel()
 			if v := LogAudit(recorded(t, "snapshot", bug)); v.Outcome != failsIf(bug != "") {
-				t.Errorf("%+v", v)
+				t.Errorf("LogAudit() = %+v, want %s", v, failsIf(bug != ""))
 			}
 		})
 	}
@@ -117,14 +117,14 @@ func snapshot(w *world) {
 	w.takeSnapshot()
 }
 
-// script does what each of the bugs gets wrong.
+// script runs commands for which each of the bugs returns a wrong result.
 func (w *world) script() {
 	first := w.acquire(10, "n1/0", 1)
 	w.acquire(10, "n2/0", 2)
-	w.ask(9, "n4/0", 4) // there is no third worker, also within the wait threshold
+	w.ask(9, "n4/0", 4) // no third worker; clock behind within the wait threshold
 	extended := w.extend(60, first, 1).Grant
-	w.extend(70, first, 1)    // with an old end
-	w.extend(75, extended, 9) // with another nonce
+	w.extend(70, first, 1)    // old end
+	w.extend(75, extended, 9) // another nonce
 	w.do(w.layout.MillisAt(80), &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: &commandv1.ReleaseWorker{
 		Layout: worldSpec.Name, Worker: extended.Worker, Token: extended.Token, NonceHash: worldNonce(1), UntilTick: extended.Until, NextTick: 90,
 	}}})
@@ -135,10 +135,10 @@ func (w *world) script() {
 	}}}).Sequence
 	w.allocate(created.Generation, 10, 20250102, "id")
 	w.allocate(created.Generation, 10, 20250102, "id")
-	w.allocate(created.Generation, 10, 20250101, "") // a period before
-	w.giveBack(1, 5)                                 // of no block
+	w.allocate(created.Generation, 10, 20250101, "") // earlier period
+	w.giveBack(1, 5)                                 // token of no block
 	w.do(w.layout.MillisAt(20_000), &commandv1.Command{Body: &commandv1.Command_ObserveClock{ObserveClock: &commandv1.ObserveClock{}}})
-	w.ask(10_000, "n5/0", 5) // with a clock that is far behind
+	w.ask(10_000, "n5/0", 5) // clock far behind
 }
 
 // ask requests a worker that only a planted bug grants.
@@ -148,13 +148,13 @@ func (w *world) ask(tick int64, holder string, nonce byte) {
 	}}})
 }
 
-// IDs of windows that only a broken state machine grants are in none of the replay's.
+// IDs from windows that only a buggy state machine grants are outside the windows of the replay.
 func TestContainmentCatchesPlantedBugs(t *testing.T) {
 	for _, bug := range []string{"", "ignore-high-water", "no-extend-cas"} {
 		t.Run(bug, func(t *testing.T) {
 			t.Parallel()
 			if v := Containment(recorded(t, "windows", bug)); v.Outcome != failsIf(bug != "") {
-				t.Errorf("%+v", v)
+				t.Errorf("Containment() = %+v, want %s", v, failsIf(bug != ""))
 			}
 		})
 	}
@@ -166,7 +166,7 @@ func windows(w *world) {
 	first, second := w.acquire(10, "n1/0", 1), w.acquire(10, "n2/0", 2)
 	grants := []fsm.Grant{first, w.acquire(20, "n2/1", 2), w.extend(60, first, 1).Grant, w.extend(90, second, 2).Grant, w.extend(180, second, 2).Grant}
 	for _, g := range grants {
-		if g.Until > 0 { // it was granted
+		if g.Until > 0 { // granted
 			start := uint32(2)
 			if g.Token == first.Token {
 				start = 1

@@ -32,7 +32,7 @@ var worldSpec = snowflake.Spec{
 	},
 }
 
-// world is a run made by hand: a log, a journal, and IDs.
+// world is a run made by a test: a log, a journal and IDs.
 type world struct {
 	t       *testing.T
 	dir     string
@@ -47,14 +47,14 @@ type world struct {
 	snapshot   []byte
 }
 
-// memorySink takes a snapshot's content.
+// memorySink holds the content of a snapshot.
 type memorySink struct{ bytes.Buffer }
 
 func (*memorySink) ID() string    { return "" }
 func (*memorySink) Cancel() error { return nil }
 func (*memorySink) Close() error  { return nil }
 
-// takeSnapshot gives the members a snapshot of now, made as they do it.
+// takeSnapshot takes a snapshot of the present log with the members' code.
 func (w *world) takeSnapshot() {
 	m := fsm.New(fsm.Options{})
 	for _, l := range w.logs {
@@ -71,7 +71,7 @@ func (w *world) takeSnapshot() {
 	w.snapshotAt, w.snapshot = uint64(len(w.logs)), content.Bytes()
 }
 
-// writeSnapshot puts the snapshot into a data directory, as members do.
+// writeSnapshot writes the snapshot to a data directory in the members' format.
 func (w *world) writeSnapshot(dir string) {
 	store, err := raft.NewFileSnapshotStore(dir, 2, io.Discard)
 	if err != nil {
@@ -99,7 +99,7 @@ func newWorld(t *testing.T) *world {
 	return newWorldIn(t, t.TempDir())
 }
 
-// newWorldIn makes its run in an empty directory.
+// newWorldIn returns a world whose run is in dir, which must be empty.
 func newWorldIn(t *testing.T, dir string) *world {
 	t.Helper()
 	w := &world{t: t, dir: dir, layout: snowflake.MustNew(worldSpec), state: fsm.NewState(), term: 1}
@@ -122,12 +122,12 @@ func newWorldIn(t *testing.T, dir string) *world {
 
 func (w *world) line(l history.Line) { w.journal.Add(l) }
 
-// process tells of a start.
+// process records the start of a process.
 func (w *world) process(start uint32, member string, generator bool) {
 	w.line(history.Line{Process: &history.Process{Start: start, Member: member, Generator: generator, At: int64(start)}})
 }
 
-// do appends a command and applies it.
+// do appends a command to the log and applies it.
 func (w *world) do(now int64, cmd *commandv1.Command) fsm.Result {
 	w.t.Helper()
 	cmd.ClockAtMs = now
@@ -151,7 +151,7 @@ func (w *world) append(kind raft.LogType, data []byte) {
 
 func worldNonce(b byte) []byte { return slices.Repeat([]byte{b}, 32) }
 
-// acquire grants a window of a second, 100 ticks.
+// acquire grants a window of one second, which is 100 ticks.
 func (w *world) acquire(tick int64, holder string, nonce byte) fsm.Grant {
 	w.t.Helper()
 	r := w.do(w.layout.MillisAt(tick), &commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
@@ -179,14 +179,14 @@ func (w *world) extend(tick int64, g fsm.Grant, nonce byte) fsm.Result {
 	}}})
 }
 
-// issue tells of count IDs of a cell that a client got.
+// issue records that a client received count IDs of a cell.
 func (w *world) issue(start uint32, worker uint64, tick int64, sequence uint64, count uint32) {
 	w.ids.Add(history.Issued{
 		First: w.layout.Compose(tick, worker, sequence), Step: w.layout.Step(), Op: 1, Count: count, Start: start,
 	})
 }
 
-// finish closes the journal, and archives the log as three members have it.
+// finish closes the journal and archives the log as the log of three members. It opens the run.
 func (w *world) finish() (*Run, *raftlog.Log) {
 	w.t.Helper()
 	if err := w.journal.Close(); err != nil {
@@ -232,7 +232,7 @@ func (w *world) finish() (*Run, *raftlog.Log) {
 	return r, log
 }
 
-// failsIf is the outcome of a history in which something is wrong, or nothing.
+// failsIf returns Fail if wrong is true, and otherwise Pass.
 func failsIf(wrong bool) Outcome {
 	if wrong {
 		return Fail
@@ -240,13 +240,14 @@ func failsIf(wrong bool) Outcome {
 	return Pass
 }
 
-// wantVerdict checks that a verdict passes if want is empty, and else that its first failure has it.
+// wantVerdict fails the test unless v has the outcome and a summary, and its first failure contains want. An empty want
+// requires a verdict without failures.
 func wantVerdict(t *testing.T, v Verdict, outcome Outcome, want string) {
 	t.Helper()
 	if v.Outcome != outcome || v.Summary == "" {
-		t.Errorf("%+v, expected %s", v, outcome)
+		t.Errorf("verdict = %+v, want %s", v, outcome)
 	}
 	if want == "" && len(v.Failures) > 0 || want != "" && (len(v.Failures) == 0 || !strings.Contains(v.Failures[0], want)) {
-		t.Errorf("%q, expected %q", v.Failures, want)
+		t.Errorf("failures = %q, want the first to contain %q", v.Failures, want)
 	}
 }
