@@ -139,7 +139,7 @@ func TestAdviceLeadsToTheRunbook(t *testing.T) {
 
 func TestPercentIsExactAtItsEnds(t *testing.T) {
 	t.Parallel()
-	for part, want := range map[float64]string{0: "0 %", 1: "100 %", 1e-9: "< 0.1 %", 1 - 1e-9: "> 99.9 %", 0.0123: "1.2 %", 0.5: "50 %", math.Inf(1): "100 %"} {
+	for part, want := range map[float64]string{0: "0 %", 1: "100 %", 1e-9: "< 0.1 %", 1 - 1e-9: "> 99.9 %", 0.0123: "1.2 %", 0.5: "50 %", 0.0999: "10.0 %", 0.98: "98 %", 0.994: "99.4 %", 0.995: "99.5 %", 0.999: "99.9 %", math.Inf(1): "100 %"} {
 		if got := console.Percent(part); got != want {
 			t.Errorf("%v is %q, want %q", part, got, want)
 		}

@@ -163,7 +163,7 @@ func percent(part float64) string {
 		return "< 0.1 %"
 	case p > 99.9 && p < 100:
 		return "> 99.9 %"
-	case p < 10:
+	case p < 10, p > 99 && p < 100:
 		return strconv.FormatFloat(p, 'f', 1, 64) + " %"
 	default:
 		return strconv.FormatFloat(min(p, 100), 'f', 0, 64) + " %"
