@@ -14,10 +14,11 @@ import (
 )
 
 const (
-	// maxWatches is the largest number of health watches in the process, and maxWatchesOf that of one connection. A client
-	// has one or two per connection. All connections of one token together have at most a quarter of maxWatches.
-	maxWatches   = 60_000
-	maxWatchesOf = 6
+	// maxWatches is the largest number of health watches in the process, and maxWatchesOf that of one connection: one for each
+	// service of the API, and one for the process as a whole. All connections of one token together have at most a quarter of
+	// maxWatches.
+	maxWatches   = 90_000
+	maxWatchesOf = 9
 	// maxStrangeWatches is the largest number of watches on connections without a valid token or certificate: anyone may
 	// watch.
 	maxStrangeWatches = 1000

@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -173,6 +175,32 @@ func TestWatchesOfOpenProcess(t *testing.T) {
 	}
 	if s.watches.all != maxWatchesOf || s.watches.strange != 0 {
 		t.Errorf("%d watches, %d of strangers", s.watches.all, s.watches.strange)
+	}
+}
+
+// A client can watch the process and each service of the API on one connection.
+func TestWatchOfEveryService(t *testing.T) {
+	t.Parallel()
+	_, connect := serveEcho(t, secret())
+	conn := connect()
+	services := []string{""}
+	protoregistry.GlobalFiles.RangeFilesByPackage("snowraft.v1", func(file protoreflect.FileDescriptor) bool {
+		for i := range file.Services().Len() {
+			services = append(services, string(file.Services().Get(i).FullName()))
+		}
+		return true
+	})
+	if len(services) < 9 {
+		t.Fatalf("services %q", services)
+	}
+	for _, service := range services {
+		stream, err := grpc_health_v1.NewHealthClient(conn).Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: service})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp, err := stream.Recv(); err != nil || resp.GetStatus() == grpc_health_v1.HealthCheckResponse_SERVICE_UNKNOWN {
+			t.Errorf("Watch(%q) = %v, %v", service, resp, err)
+		}
 	}
 }
 
