@@ -1,15 +1,16 @@
 package server
 
 import (
-	"cmp"
 	"math"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/snowraft/snowraft/cluster"
 )
 
 // peers sends the metrics about each other member.
 func (c stateCollector) peers(ch chan<- prometheus.Metric) {
-	labels := c.peerLabels()
+	labels := peerLabels(c.s.member.Node().Members(), c.s.MemberID())
 	c.s.meter.collect(ch, labels)
 	node := c.s.member.Node()
 	failed := node.ProbeFailures()
@@ -29,19 +30,25 @@ func (c stateCollector) peers(ch chan<- prometheus.Metric) {
 	}
 }
 
-// peerLabels returns the labels of the other members by their IDs. The label is the name of the member. It is the ID if the
-// name is unknown or is already the label of another member.
-func (c stateCollector) peerLabels() map[string]string {
-	labels, taken := make(map[string]string), make(map[string]bool)
-	for _, m := range c.s.member.Node().Members() {
-		if m.ID == c.s.MemberID() {
-			continue
+// peerLabels returns the labels of the members except self by their IDs. The label is the name of the member. It is the ID if the
+// name is unknown, belongs to several of these members, or is an ID.
+func peerLabels(members []cluster.Member, self string) map[string]string {
+	named := make(map[string]int)
+	for _, m := range members {
+		if m.ID != self {
+			named[m.Name]++
+			named[m.ID]++ // two equal labels would make every scrape fail
 		}
-		label := cmp.Or(m.Name, m.ID)
-		if taken[label] {
-			label = m.ID
+	}
+	labels := make(map[string]string)
+	for _, m := range members {
+		switch {
+		case m.ID == self:
+		case m.Name == "" || named[m.Name] > 1:
+			labels[m.ID] = m.ID
+		default:
+			labels[m.ID] = m.Name
 		}
-		labels[m.ID], taken[label] = label, true
 	}
 	return labels
 }
