@@ -50,24 +50,22 @@ func (r *Ring) Note(kind Kind, level slog.Level, text string) {
 	r.Add(Event{Kind: kind, Level: level, Text: text}, text)
 }
 
-// Add records an event; the event's own times are ignored. If an event of the same kind and key is recent, it increments the
-// count of that event and sets the new text instead.
+// Add records an event; the event's own number, count and times are ignored. If an event of the same kind and key is recent, the
+// new event replaces it, with the number and the first time of the recent event and its count plus 1.
 func (r *Ring) Add(e Event, key string) {
 	now := r.watch.Now()
 	at, key := now.Wall-r.watch.Offset().Milliseconds(), string(e.Kind)+" "+key
+	e.Text = clean(e.Text)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if old := r.open[key]; old != nil && now.Mono-old.last <= foldPause && now.Mono-old.first <= foldFor {
-		old.Count++
-		old.last, old.LastMillis = now.Mono, at
-		if e.Text != old.key {
-			old.Text = clean(e.Text)
-		}
+		e.Sequence, e.Count, e.FirstMillis, e.LastMillis = old.Sequence, old.Count+1, old.FirstMillis, at
+		old.Event, old.last = e, now.Mono
 		return
 	}
 	r.count++
 	added := &entry{Event: e, key: key, first: now.Mono, last: now.Mono, unsettled: !r.watch.Settled()}
-	added.Sequence, added.Count, added.FirstMillis, added.LastMillis, added.Text = r.count, 1, at, at, clean(e.Text)
+	added.Sequence, added.Count, added.FirstMillis, added.LastMillis = r.count, 1, at, at
 	all := r.kinds[e.Kind]
 	if len(all) == PerKind {
 		if gone := all[0]; r.open[gone.key] == gone {

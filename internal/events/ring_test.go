@@ -74,6 +74,23 @@ func TestRepetitionsFoldIntoOneEvent(t *testing.T) {
 	}
 }
 
+func TestRepetitionShowsTheLastEvent(t *testing.T) {
+	t.Parallel()
+	r, m, _ := newRing()
+	began := m.Wall
+	r.Note(Process, slog.LevelInfo, "started")
+	r.Add(Event{Kind: Denial, Level: slog.LevelInfo, Text: "delete sequence \"a\": failed", Address: "10.0.0.1:1"}, "key")
+	m.pass(time.Second)
+	r.Add(Event{Kind: Denial, Level: slog.LevelWarn, Text: "delete sequence\n\"b\": refused", Address: "10.0.0.2:2"}, "key")
+	want := Event{
+		Sequence: 2, Kind: Denial, Level: slog.LevelWarn, Text: "delete sequence\ufffd\"b\": refused", Count: 2,
+		FirstMillis: began, LastMillis: began + 1000, Address: "10.0.0.2:2",
+	}
+	if got := r.List()[0]; got != want {
+		t.Errorf("event %+v, want %+v", got, want)
+	}
+}
+
 func TestTimesAreThoseOfTheMajority(t *testing.T) {
 	t.Parallel()
 	r, m, watch := newRing()
