@@ -10,40 +10,40 @@ import (
 	"sync"
 )
 
-// archiveDir and archiveFile are where the archive is, in a run's directory.
+// The path of the archive in a run's directory is archiveDir/archiveFile; see dirOf for lives after the first.
 const (
 	archiveDir  = "raft"
 	archiveFile = "entries.bin"
 )
 
-// Summary says what a harvest found.
+// Summary is the outcome of a harvest.
 type Summary struct {
 	Member string `json:"member"`
-	Number uint32 `json:"number"`           // of the harvest, from 1
-	At     int64  `json:"at"`               // as it was given
-	Absent bool   `json:"absent,omitempty"` // there was no log, see [Archive.Absent]
+	Number uint32 `json:"number"`           // number of the harvest, from 1
+	At     int64  `json:"at"`               // time of the copy, as passed to [Archive.Harvest]
+	Absent bool   `json:"absent,omitempty"` // true if there was no log; see [Archive.Absent]
 
-	// First and Last are the ends of the log, without what is damaged, both included; 0 if it
-	// is empty. Term is the last entry's.
+	// First and Last are the indexes of the first and last undamaged entries; 0 if the log is empty. Term is the term of
+	// the last.
 	First uint64 `json:"first,omitempty"`
 	Last  uint64 `json:"last,omitempty"`
 	Term  uint64 `json:"term,omitempty"`
 
-	// Entries is how many are whole. There may be fewer than there are indexes between the ends:
-	// a member that installed a snapshot keeps what it had before.
+	// Entries is the number of undamaged entries. Indexes between First and Last may lack an entry, because a member that
+	// installs a snapshot keeps its earlier entries.
 	Entries int `json:"entries,omitempty"`
 
 	Snapshots []Snapshot `json:"snapshots,omitempty"` // ascending
-	States    []State    `json:"states,omitempty"`    // of those whose content was copied
+	States    []State    `json:"states,omitempty"`    // states of the snapshots whose content was copied
 
-	Damaged          int    `json:"damaged,omitempty"` // entries whose checksum is wrong
+	Damaged          int    `json:"damaged,omitempty"` // entries with a wrong checksum
 	FirstDamaged     uint64 `json:"first_damaged,omitempty"`
-	DamagedSnapshots int    `json:"damaged_snapshots,omitempty"` // whose metadata is wrong
-	DamagedStates    int    `json:"damaged_states,omitempty"`    // whose content is damaged
-	Problem          string `json:"problem,omitempty"`           // why nothing could be read of the log
+	DamagedSnapshots int    `json:"damaged_snapshots,omitempty"` // snapshots with damaged metadata
+	DamagedStates    int    `json:"damaged_states,omitempty"`    // snapshots with damaged content
+	Problem          string `json:"problem,omitempty"`           // reason for which the log is unreadable
 }
 
-// Snapshot is the newest snapshot, zero if there is none.
+// Snapshot returns the newest snapshot, zero if there is none.
 func (s *Summary) Snapshot() Snapshot {
 	if len(s.Snapshots) == 0 {
 		return Snapshot{}
@@ -51,7 +51,7 @@ func (s *Summary) Snapshot() Snapshot {
 	return s.Snapshots[len(s.Snapshots)-1]
 }
 
-// tip is the last that the member has of the log, in the log itself or in a snapshot.
+// tip returns the last point of the member's log, which is in the log itself or in a snapshot.
 func (s *Summary) tip() Snapshot {
 	newest := s.Snapshot()
 	if s.Last >= newest.Index {
@@ -60,7 +60,7 @@ func (s *Summary) tip() Snapshot {
 	return newest
 }
 
-// termAt is the term of an index that a snapshot ends with, else 0.
+// termAt returns the term of an index at which a snapshot ends, 0 for other indexes.
 func (s *Summary) termAt(index uint64) uint64 {
 	for _, snap := range s.Snapshots {
 		if snap.Index == index {
@@ -83,24 +83,23 @@ func (s *Summary) saw(e Entry) {
 	s.Last, s.Term = e.Index, e.Term
 }
 
-// seen tells apart what is archived once.
+// seen identifies an entry with its predecessor's term. Each is archived once.
 type seen struct {
 	index, term, prev uint64
 	sum               uint32
 }
 
-// Archive collects entries while a run goes on. Its methods may be called from any
-// goroutine.
+// Archive collects entries during a run. Its methods may be called from any goroutine.
 type Archive struct {
 	mu       sync.Mutex
 	file     *os.File
 	w        *bufio.Writer
 	seen     map[seen]struct{}
-	states   map[string]State // of the snapshots that were read, by member and name
+	states   map[string]State // states of the snapshots read so far, keyed by member and name
 	harvests uint32
 }
 
-// dirOf is where the archive of a life is.
+// dirOf returns the directory of a life's archive.
 func dirOf(runDir string, life int) string {
 	if life == 1 {
 		return filepath.Join(runDir, archiveDir)
@@ -108,15 +107,15 @@ func dirOf(runDir string, life int) string {
 	return filepath.Join(runDir, fmt.Sprintf("%s-%d", archiveDir, life))
 }
 
-// CreateRestored makes the archive of a cluster that begins with a restored data directory, of a life from 2 on.
-// It keeps the snapshot in the directory, which no member has started with yet.
+// CreateRestored makes the archive of a life, from 2 on, that begins with a restored data directory. It copies the
+// directory's only snapshot into the archive. No member may have started with the directory yet.
 func CreateRestored(runDir string, life int, dataDir string) (*Archive, error) {
 	found, err := filepath.Glob(filepath.Join(dataDir, snapshotDir, "*", metaFile))
 	if err != nil {
 		return nil, err
 	}
 	if len(found) != 1 {
-		return nil, fmt.Errorf("%d snapshots in a restored directory, expected 1", len(found))
+		return nil, fmt.Errorf("restored directory: %d snapshots, expected 1", len(found))
 	}
 	a, err := Create(runDir, life)
 	if err != nil {
@@ -125,19 +124,19 @@ func CreateRestored(runDir string, life int, dataDir string) (*Archive, error) {
 	for _, name := range []string{metaFile, stateFile} {
 		raw, err := os.ReadFile(filepath.Join(filepath.Dir(found[0]), name))
 		if err == nil {
-			err = os.WriteFile(filepath.Join(dirOf(runDir, life), name), raw, 0o644) //nolint:gosec // G306: for everybody to read
+			err = os.WriteFile(filepath.Join(dirOf(runDir, life), name), raw, 0o644) //nolint:gosec // G306: readable for all users
 		}
 		if err != nil {
-			return nil, errors.Join(fmt.Errorf("the state of life %d: %w", life, err), a.Close())
+			return nil, errors.Join(fmt.Errorf("initial state of life %d: %w", life, err), a.Close())
 		}
 	}
 	return a, nil
 }
 
-// Create makes the archive of a run's life, from 1 on, which must have none yet.
+// Create makes the archive of a run's life, from 1 on. The life must not have an archive yet.
 func Create(runDir string, life int) (*Archive, error) {
 	dir := dirOf(runDir, life)
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // G301: for everybody to read
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // G301: readable for all users
 		return nil, fmt.Errorf("the archive of entries: %w", err)
 	}
 	f, err := os.OpenFile(filepath.Join(dir, archiveFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // G302: as above
@@ -147,16 +146,16 @@ func Create(runDir string, life int) (*Archive, error) {
 	return &Archive{file: f, w: bufio.NewWriterSize(f, 1<<18), seen: map[seen]struct{}{}, states: map[string]State{}}, nil
 }
 
-// Harvest archives what is new in a copy of a member's data directory: raft.db, and of each
-// snapshot meta.json and state.bin, of which the first four bytes are enough, though the audit can
-// compare the state only if all of it is there. The copy was taken while the member stood
-// still, at a moment of history.Now's clock; it is only read. What is damaged is not archived and no error: the Summary tells of it. The
-// harvest of each member that begins last has to be at the run's end.
+// Harvest archives the new entries in a copy of a member's data directory. The copy has raft.db, and meta.json and
+// state.bin of each snapshot. The first four bytes of state.bin suffice, but the audit compares a state only if all of
+// the file is there. The copy must have been taken while the member was stopped; at is that time on the clock of
+// history.Now. Harvest only reads the copy. It skips damaged data without an error and counts it in the Summary. The last
+// harvest of each member must be taken at the end of the run.
 func (a *Archive) Harvest(member string, at int64, dir string) (Summary, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if _, err := os.Stat(dir); err != nil {
-		return Summary{}, fmt.Errorf("the copy of %s's data directory: %w", member, err)
+		return Summary{}, fmt.Errorf("copied data directory of %s: %w", member, err)
 	}
 	a.harvests++
 	s := Summary{Member: member, Number: a.harvests, At: at}
@@ -164,13 +163,13 @@ func (a *Archive) Harvest(member string, at int64, dir string) (Summary, error) 
 		return s, err
 	}
 	if err := readLog(dir, &s, func(e Entry, prev uint64) error { return a.add(&s, e, prev) }); err != nil {
-		return s, fmt.Errorf("the harvest of %s: %w", member, err)
+		return s, fmt.Errorf("harvest of %s: %w", member, err)
 	}
 	return s, a.tell(s)
 }
 
-// Absent notes that a member has no log: its data was wiped. It doesn't count for what a
-// majority has, until it is harvested again.
+// Absent records that a member has no log because its data was wiped. The member does not count for majorities until it is
+// harvested again.
 func (a *Archive) Absent(member string, at int64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -178,7 +177,7 @@ func (a *Archive) Absent(member string, at int64) error {
 	return a.tell(Summary{Member: member, Number: a.harvests, At: at, Absent: true})
 }
 
-// tell writes what a harvest found; mu is held.
+// tell writes the outcome of a harvest. Requires a.mu held.
 func (a *Archive) tell(s Summary) error {
 	raw, err := json.Marshal(s)
 	if err != nil {
@@ -200,7 +199,7 @@ func (a *Archive) add(s *Summary, e Entry, prev uint64) error {
 	return writeRecord(a.w, r.payload())
 }
 
-// Close writes what is left.
+// Close writes buffered records and closes the archive.
 func (a *Archive) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -24,7 +24,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-func TestDamagedEntriesAreLeftOut(t *testing.T) {
+func TestDamagedEntriesAreSkipped(t *testing.T) {
 	t.Parallel()
 	r := newRun(t)
 	logs := terms(1, 1, 1, 1, 1)
@@ -58,30 +58,30 @@ func TestDamagedPages(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "raft.db"), damaged, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		r.harvest("n1", dir) // may find anything, but not stumble
+		r.harvest("n1", dir) // any outcome but a panic or an error
 	}
 	cut := t.TempDir()
 	if err := os.WriteFile(filepath.Join(cut, "raft.db"), whole[:len(whole)/2], 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if s := r.harvest("n1", cut); s.Problem == "" && s.Damaged == 0 {
-		t.Errorf("half a file: %+v", s)
+		t.Errorf("half of raft.db: %+v, want damage", s)
 	}
 	r.harvest("n1", dataDir(t, terms(1, ones...)...))
 	clean(t, r.open(), ones...)
 }
 
-func TestNothingToHarvest(t *testing.T) {
+func TestHarvestWithoutLog(t *testing.T) {
 	t.Parallel()
 	r := newRun(t)
 	if s := r.harvest("n1", t.TempDir()); s.Entries != 0 || s.Problem != "" {
 		t.Errorf("%+v", s)
 	}
 	if _, err := r.Harvest("n1", 1, filepath.Join(t.TempDir(), "x")); err == nil {
-		t.Error("a copy that is not there was harvested")
+		t.Error("Harvest() of a missing copy succeeded")
 	}
 	if _, err := raftlog.Create(r.dir, 1); err == nil {
-		t.Error("an archive was written over")
+		t.Error("Create() over an archive succeeded")
 	}
 }
 
@@ -101,7 +101,7 @@ func TestDamagedSnapshots(t *testing.T) {
 	}
 }
 
-// Of a snapshot with all of its content the state is read, and what is damaged is none.
+// TestStatesOfSnapshots harvests the state of a complete snapshot, and none of a damaged or incomplete one.
 func TestStatesOfSnapshots(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t, terms(1, 1, 1)...)
@@ -127,7 +127,7 @@ func TestStatesOfSnapshots(t *testing.T) {
 	r := newRun(t)
 	digest := state.Digest()
 	want := []raftlog.State{{Index: 2, Digest: hex.EncodeToString(digest[:])}}
-	for range 2 { // the second time from memory
+	for range 2 { // the second harvest uses the known state
 		if s := r.harvest("n1", dir); !slices.Equal(s.States, want) || len(s.Snapshots) != 1 || s.DamagedSnapshots+s.DamagedStates != 0 {
 			t.Errorf("%+v", s)
 		}
@@ -166,12 +166,13 @@ func TestStatesOfSnapshots(t *testing.T) {
 		}
 	}
 	if digests != 1 {
-		t.Errorf("%d digests", digests)
+		t.Errorf("Replay() has %d digests, want 1", digests)
 	}
 }
 
-// A harness that was killed leaves the last record cut off.
-func TestArchiveOfAKilledHarness(t *testing.T) {
+// TestArchiveOfKilledHarness opens an archive with a truncated last record, as a killed harness leaves it, and a damaged
+// one.
+func TestArchiveOfKilledHarness(t *testing.T) {
 	t.Parallel()
 	r := newRun(t)
 	r.harvest("n1", dataDir(t, terms(1, 1, 1)...))
@@ -201,12 +202,12 @@ func TestArchiveOfAKilledHarness(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := raftlog.Open(r.dir, 1); err == nil {
-		t.Error("a damaged archive was read")
+		t.Error("Open() of a damaged archive succeeded")
 	}
 }
 
-// A copy of what a real member wrote is read, and replayed to what it granted.
-func TestHarvestOfAMember(t *testing.T) {
+// TestHarvestOfMember harvests the data directory of a real member, and replays its log to the windows that it was granted.
+func TestHarvestOfMember(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -275,6 +276,6 @@ func TestHarvestOfAMember(t *testing.T) {
 		t.Errorf("%+v", windows)
 	}
 	if _, err := (raftlog.Entry{Type: raft.LogConfiguration, Data: []byte{1}}).Configuration(); err == nil || errors.Is(err, raftlog.ErrIncomplete) {
-		t.Error("nonsense is a configuration")
+		t.Errorf("Configuration() of invalid data: %v, want another error", err)
 	}
 }

@@ -11,22 +11,22 @@ import (
 	"github.com/snowraft/snowraft/fsm"
 )
 
-// Beginning is what a restored cluster knows before its first entry, as the product made it of a backup.
+// Beginning is the state of a restored cluster before its first entry, which the product made from a backup.
 type Beginning struct {
-	FloorMillis    int64 // Unix ms; 0 if the cluster does not know that it was restored
+	FloorMillis    int64 // Unix ms; 0 if the state does not show the restore
 	ObservedMillis int64
 	Config         *commandv1.Config // nil if none was set
 	Sequences      map[string]BegunSequence
 }
 
-// BegunSequence is a sequence that a backup has.
+// BegunSequence is a sequence in a backup.
 type BegunSequence struct {
 	Spec        *commandv1.SequenceSpec
 	Incarnation uint64
 	Period      int32
 }
 
-// Beginning returns what the life begins with.
+// Beginning returns the Beginning of the life.
 func (l *Log) Beginning() (Beginning, error) {
 	state, err := l.begin()
 	if err != nil {
@@ -35,7 +35,7 @@ func (l *Log) Beginning() (Beginning, error) {
 	return BeginningOf(state), nil
 }
 
-// BeginningOf returns what a life begins with that begins with a state.
+// BeginningOf returns the Beginning of a life whose initial state is state.
 func BeginningOf(state *fsm.State) Beginning {
 	b := Beginning{FloorMillis: state.Restored().GetFloorAtMs(), ObservedMillis: state.Observed(), Sequences: map[string]BegunSequence{}}
 	if state.Config().GetGeneration() > 0 {
@@ -47,14 +47,14 @@ func BeginningOf(state *fsm.State) Beginning {
 	return b
 }
 
-// begin returns the state before the first entry: a new one, or what the product made of a backup.
+// begin returns the state before the first entry: an empty one, or the state that the product made from a backup.
 func (l *Log) begin() (*fsm.State, error) {
 	if l.Base.Index == 0 {
 		return fsm.NewState(), nil
 	}
 	f, err := os.Open(filepath.Join(l.dir, stateFile))
 	if err != nil {
-		return nil, fmt.Errorf("what a restored cluster began with: %w", err)
+		return nil, fmt.Errorf("initial state of a restored cluster: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // read only
 	if _, err := f.Seek(snapshotHeader, io.SeekStart); err != nil {
@@ -62,7 +62,7 @@ func (l *Log) begin() (*fsm.State, error) {
 	}
 	state, err := fsm.ReadState(f, fsm.Version)
 	if err != nil {
-		return nil, fmt.Errorf("what a restored cluster began with: %w", err)
+		return nil, fmt.Errorf("initial state of a restored cluster: %w", err)
 	}
 	return state, nil
 }

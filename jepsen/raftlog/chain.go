@@ -5,20 +5,19 @@ import (
 	"slices"
 )
 
-// resolve finds the end of what was committed, walks back from it, and compares what
-// snapshots said.
+// resolve finds the last committed entry, follows the chain back from there, and compares the chain with the snapshots.
 func (l *Log) resolve() {
 	last := l.lastHarvests()
 	l.findFinal(last)
 	if l.Final <= l.Base.Index {
-		l.incomplete("the last harvests of %d members have nothing that a majority of them agrees on", len(last))
+		l.incomplete("no entry is in the last harvests of a majority of %d members", len(last))
 		return
 	}
 	l.walk()
 	l.checkSnapshots()
 }
 
-// lastHarvests returns the last harvest of each member that has a log, by name.
+// lastHarvests returns the last harvest of each member that has a log, in the order of their names.
 func (l *Log) lastHarvests() []*Summary {
 	byMember := map[string]*Summary{}
 	for i := range l.Harvests {
@@ -34,8 +33,8 @@ func (l *Log) lastHarvests() []*Summary {
 	return last
 }
 
-// findFinal finds the highest entry that a majority has. For each of them it looks up to
-// which index every other agrees with it.
+// findFinal finds the highest entry that a majority of the last harvests has. For each harvest it determines the index up to
+// which every other agrees.
 func (l *Log) findFinal(last []*Summary) {
 	majority := len(last)/2 + 1
 	type agreed struct {
@@ -58,15 +57,14 @@ func (l *Log) findFinal(last []*Summary) {
 	}
 }
 
-// common is the highest point that the chains behind two points share, zero if there is
-// none or if it can't be known.
+// common returns the highest point that the chains ending at two points share, zero if there is none or if it is unknown.
 func (l *Log) common(a, b Snapshot) Snapshot {
 	for a.Index > 0 && b.Index > 0 {
 		switch {
 		case a == b:
 			return a
 		case a.Index >= b.Index:
-			// Where both are at one index, a goes back first, then b.
+			// If both have the same index, a moves back first, then b.
 			a = l.before(a)
 		default:
 			b = l.before(b)
@@ -75,7 +73,7 @@ func (l *Log) common(a, b Snapshot) Snapshot {
 	return Snapshot{}
 }
 
-// before is the point before another one, zero if there is none or if it can't be known.
+// before returns the point before another one, zero if there is none or if it is unknown.
 func (l *Log) before(p Snapshot) Snapshot {
 	v := l.variant(p.Index, p.Term)
 	if v == nil || v.prev == 0 {
@@ -84,8 +82,8 @@ func (l *Log) before(p Snapshot) Snapshot {
 	return Snapshot{p.Index - 1, v.prev}
 }
 
-// walk follows the chain from its end to the base. Behind a gap it goes on where a snapshot
-// tells the term.
+// walk follows the chain from its end to the base. After a gap it continues at the next index whose term a snapshot
+// shows.
 func (l *Log) walk() {
 	l.chain = make([]*variant, l.Final-l.Base.Index)
 	term := l.FinalTerm
@@ -95,22 +93,22 @@ func (l *Log) walk() {
 		}
 		v := l.variant(i, term)
 		if v == nil {
-			l.incomplete("no harvest has entry %d of term %d (0: it is not known which)", i, term)
+			l.incomplete("no harvest has entry %d of term %d (0 if the term is unknown)", i, term)
 			term = 0
 			continue
 		}
 		l.chain[l.place(i)] = v
 		switch {
 		case v.prev > v.term:
-			l.violation("entry %d is of term %d, and the one before it of term %d", i, v.term, v.prev)
+			l.violation("entry %d has term %d, but follows an entry of term %d", i, v.term, v.prev)
 		case v.prev == 0 && i > l.Base.Index+1 && l.anchor(i-1) == 0:
-			l.incomplete("no harvest shows which entry comes before entry %d of term %d", i, v.term)
+			l.incomplete("no harvest shows the term of the entry before entry %d of term %d", i, v.term)
 		}
 		term = v.prev
 	}
 }
 
-// anchor is the term that snapshots say an index has, 0 if none ends there.
+// anchor returns the term of an index according to the snapshots that end there, 0 if there is none.
 func (l *Log) anchor(index uint64) uint64 {
 	for i := range l.Harvests {
 		if term := l.Harvests[i].termAt(index); term != 0 {
@@ -120,8 +118,7 @@ func (l *Log) anchor(index uint64) uint64 {
 	return 0
 }
 
-// checkSnapshots compares the chain with the snapshots: only what is committed is in one, so
-// nothing may ever have replaced it.
+// checkSnapshots compares the chain with the snapshots. A snapshot holds only committed entries, which are never replaced.
 func (l *Log) checkSnapshots() {
 	told := map[Snapshot]bool{}
 	for i := range l.Harvests {
@@ -138,19 +135,20 @@ func (l *Log) checkSnapshots() {
 
 func (l *Log) checkSnapshot(h *Summary, s Snapshot) {
 	switch {
-	case s == l.Base: // what a restored cluster begins with
+	case s == l.Base: // initial state of a restored cluster
 	case s.Index <= l.Base.Index:
-		l.violation("%s had a snapshot up to entry %d of term %d in harvest %d, and the cluster began after entry %d of term %d",
+		l.violation("%s had a snapshot up to entry %d of term %d in harvest %d, but the cluster began after entry %d of term %d",
 			h.Member, s.Index, s.Term, h.Number, l.Base.Index, l.Base.Term)
 	case s.Index <= l.Final:
 		if v := l.chain[l.place(s.Index)]; v != nil && v.term != s.Term {
-			l.violation("%s had a snapshot up to entry %d of term %d in harvest %d, so that was committed; in the end the entry is of term %d",
-				h.Member, s.Index, s.Term, h.Number, v.term)
+			l.violation("%s had a snapshot up to entry %d of term %d in harvest %d, so the entry was committed; "+
+				"in the final log it has term %d", h.Member, s.Index, s.Term, h.Number, v.term)
 		}
 	case h.At <= l.FinalAt:
-		l.violation("%s had a snapshot up to entry %d of term %d in harvest %d, so that was committed; "+
-			"in the end a majority has nothing after entry %d of term %d", h.Member, s.Index, s.Term, h.Number, l.Final, l.FinalTerm)
+		l.violation("%s had a snapshot up to entry %d of term %d in harvest %d, so the entry was committed; "+
+			"the final log of a majority ends at entry %d of term %d", h.Member, s.Index, s.Term, h.Number, l.Final, l.FinalTerm)
 	default:
-		l.incomplete("%s had a snapshot up to entry %d in harvest %d, and most members were harvested before that", h.Member, s.Index, h.Number)
+		l.incomplete("%s had a snapshot up to entry %d in harvest %d, after the last harvests of other members",
+			h.Member, s.Index, h.Number)
 	}
 }

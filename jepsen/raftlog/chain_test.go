@@ -10,21 +10,21 @@ import (
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// clean checks that a log is whole and contradicts nothing, and what its terms are.
+// clean checks that a log is complete, has no violation, and has entries of the terms in want.
 func clean(t *testing.T, l *raftlog.Log, want ...uint64) {
 	t.Helper()
 	if len(l.Violations) > 0 || len(l.Incomplete) > 0 {
 		t.Errorf("violations: %q, incomplete: %q", l.Violations, l.Incomplete)
 	}
 	if got := chain(t, l); !slices.Equal(got, want) || l.Final != uint64(len(want)) {
-		t.Errorf("up to %d: %v, expected %v", l.Final, got, want)
+		t.Errorf("terms up to entry %d = %v, want %v", l.Final, got, want)
 	}
 }
 
-func TestAnOverwrittenTailDropsOut(t *testing.T) {
+func TestOverwrittenTailIsOmitted(t *testing.T) {
 	t.Parallel()
 	r := newRun(t)
-	r.harvest("n1", dataDir(t, terms(1, 1, 1, 1, 1, 1)...)) // the end was never committed
+	r.harvest("n1", dataDir(t, terms(1, 1, 1, 1, 1, 1)...)) // the last three entries were never committed
 	r.harvest("n2", dataDir(t, terms(1, 1, 1)...))
 	r.harvest("n2", dataDir(t, terms(1, 1, 1, 2, 2)...))
 	r.harvest("n3", dataDir(t, terms(1, 1, 1, 2)...))
@@ -44,7 +44,7 @@ func TestCompactedEntriesAreKept(t *testing.T) {
 	if first.Entries != 3 || second.First != 2 || second.Last != 4 || second.Entries != 3 {
 		t.Errorf("%+v, %+v", first, second)
 	}
-	// What comes after an installed snapshot is connected by it; what was before may stay.
+	// An installed snapshot connects the entries after it. Entries before the snapshot may stay in the log.
 	gap := append(terms(1, 1), terms(5, 3)...)
 	dir := dataDir(t, gap...)
 	snapshot(t, dir, 4, 2)
@@ -54,8 +54,8 @@ func TestCompactedEntriesAreKept(t *testing.T) {
 	clean(t, r.open(), 1, 1, 2, 2, 3)
 }
 
-// A tail behind an installed snapshot, which nobody else has.
-func TestATailBehindASnapshot(t *testing.T) {
+// TestTailAfterSnapshot has a member with an installed snapshot and a later entry that no other member has.
+func TestTailAfterSnapshot(t *testing.T) {
 	t.Parallel()
 	for _, before := range [][]*raft.Log{nil, terms(1, 1)} {
 		r := newRun(t)
@@ -67,7 +67,7 @@ func TestATailBehindASnapshot(t *testing.T) {
 	}
 }
 
-func TestMembersThatHaveASnapshotOnly(t *testing.T) {
+func TestMembersWithOnlyASnapshot(t *testing.T) {
 	t.Parallel()
 	r := newRun(t)
 	r.harvest("n1", dataDir(t, terms(1, 1, 1, 2)...))
@@ -86,11 +86,11 @@ func TestGaps(t *testing.T) {
 		snap raftlog.Snapshot
 		want string
 	}{
-		"nothing":       {want: "nothing that a majority"},
-		"the beginning": {terms(2, 1, 1), raftlog.Snapshot{}, "no harvest shows which entry comes before entry 2"},
-		"behind a snapshot": {append(terms(1, 1), terms(4, 1)...), raftlog.Snapshot{Index: 3, Term: 1},
+		"nothing":       {want: "no entry is in the last harvests of a majority"},
+		"the beginning": {terms(2, 1, 1), raftlog.Snapshot{}, "no harvest shows the term of the entry before entry 2"},
+		"after a snapshot": {append(terms(1, 1), terms(4, 1)...), raftlog.Snapshot{Index: 3, Term: 1},
 			"no harvest has entry 3 of term 1"},
-		"the join": {append(terms(1, 1), terms(3, 1)...), raftlog.Snapshot{}, "no harvest shows which entry comes before entry 3"},
+		"the join": {append(terms(1, 1), terms(3, 1)...), raftlog.Snapshot{}, "no harvest shows the term of the entry before entry 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -105,7 +105,7 @@ func TestGaps(t *testing.T) {
 				t.Errorf("violations %q, incomplete %q", l.Violations, l.Incomplete)
 			}
 			if got := chain(t, l); len(got) > 0 && got[len(got)-1] != 0 {
-				t.Errorf("%v, expected an error at the end", got)
+				t.Errorf("entries of terms %v, want an error at the end", got)
 			}
 		})
 	}
@@ -116,22 +116,23 @@ func TestViolations(t *testing.T) {
 	other := func(l *raft.Log) *raft.Log { l.Data = []byte("x"); return l }
 	for name, c := range map[string]struct {
 		first, last []*raft.Log
-		snap        raftlog.Snapshot // of the first
+		snap        raftlog.Snapshot // snapshot in the first harvest
 		want        string
 	}{
 		"two entries of one index and term": {
-			first: []*raft.Log{other(terms(1, 1)[0])}, last: terms(1, 1), want: "entry 1 of term 1 is of type",
+			first: []*raft.Log{other(terms(1, 1)[0])}, last: terms(1, 1), want: "entry 1 of term 1 has type",
 		},
 		"two histories of one entry": {
-			first: terms(1, 1, 1, 3), last: terms(1, 1, 2, 3), want: "entry 3 of term 3 comes after one of term 1",
+			first: terms(1, 1, 1, 3), last: terms(1, 1, 2, 3), want: "entry 3 of term 3 follows an entry of term 1",
 		},
 		"a replaced snapshot": {
-			first: terms(1, 1, 1), last: terms(1, 1, 2), snap: raftlog.Snapshot{Index: 2, Term: 1}, want: "so that was committed",
+			first: terms(1, 1, 1), last: terms(1, 1, 2), snap: raftlog.Snapshot{Index: 2, Term: 1}, want: "in the final log it has term 2",
 		},
 		"a lost snapshot": {
-			first: terms(1, 1, 1), last: terms(1, 1), snap: raftlog.Snapshot{Index: 2, Term: 1}, want: "has nothing after entry 1",
+			first: terms(1, 1, 1), last: terms(1, 1), snap: raftlog.Snapshot{Index: 2, Term: 1},
+			want: "the final log of a majority ends at entry 1",
 		},
-		"terms that go back": {first: terms(1, 2, 1), last: terms(1, 2, 1), want: "the one before it of term 2"},
+		"terms that decrease": {first: terms(1, 2, 1), last: terms(1, 2, 1), want: "follows an entry of term 2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -144,14 +145,15 @@ func TestViolations(t *testing.T) {
 			r.harvest("n1", dataDir(t, c.last...))
 			l := r.open()
 			if len(l.Violations) != 1 || !strings.Contains(l.Violations[0], c.want) {
-				t.Errorf("%q", l.Violations)
+				t.Errorf("violations %q, want one with %q", l.Violations, c.want)
 			}
 		})
 	}
 }
 
-// A snapshot that was seen after the others were harvested says nothing against them.
-func TestASnapshotBeyondTheLastHarvests(t *testing.T) {
+// TestSnapshotAfterLastHarvests has a snapshot that is newer than the last harvests of the other members, so it contradicts
+// none of them.
+func TestSnapshotAfterLastHarvests(t *testing.T) {
 	t.Parallel()
 	r := newRun(t)
 	r.harvest("n1", dataDir(t, terms(1, 1)...))
@@ -164,7 +166,7 @@ func TestASnapshotBeyondTheLastHarvests(t *testing.T) {
 	}
 }
 
-// Hosts whose members were wiped hold nothing back: of six, three were left behind.
+// TestAbsentMembersDoNotCount has six members, of which the three with the shorter logs are wiped. The other three decide.
 func TestAbsentMembersDoNotCount(t *testing.T) {
 	t.Parallel()
 	r := newRun(t)

@@ -14,18 +14,18 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// logFile is the log in a member's data directory.
+// logFile is the name of the log in a member's data directory.
 const logFile = "raft.db"
 
-// mostEntries is the number of indexes a log may span: more is damage.
+// mostEntries is the greatest number of indexes that a log may span. A larger span means damage.
 const mostEntries = 1 << 24
 
-// readLog calls visit with each entry of a copied log, ascending, with the term of the entry
-// before it, 0 if that is not whole or not there. What is damaged is counted in s.
+// readLog calls visit with each undamaged entry of a copied log, in ascending order. prev is the term of the entry before it,
+// 0 if that entry is damaged or missing and no snapshot shows its term. readLog counts damaged entries in s.
 func readLog(dir string, s *Summary, visit func(e Entry, prev uint64) error) (err error) {
 	path := filepath.Join(dir, logFile)
 	if info, err := os.Stat(path); errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0 {
-		return nil // a member that was never started, or was wiped
+		return nil // the member never started or was wiped
 	}
 	bolt, first, last, err := openCopy(path)
 	if err != nil {
@@ -37,14 +37,14 @@ func readLog(dir string, s *Summary, visit func(e Entry, prev uint64) error) (er
 		return nil
 	}
 	if last < first || last-first > mostEntries {
-		s.Problem = fmt.Sprintf("a log from %d to %d", first, last)
+		s.Problem = fmt.Sprintf("log claims to span entries %d to %d", first, last)
 		return nil
 	}
 	prev, known := uint64(0), false
 	for i := first; i <= last; i++ {
 		e, err := getEntry(bolt, i)
 		switch {
-		case errors.Is(err, raft.ErrLogNotFound): // what an installed snapshot took the place of
+		case errors.Is(err, raft.ErrLogNotFound): // replaced by an installed snapshot
 		case err != nil:
 			s.damaged(i)
 		default:
@@ -61,7 +61,7 @@ func readLog(dir string, s *Summary, visit func(e Entry, prev uint64) error) (er
 	return nil
 }
 
-// openCopy opens the copied log and says what it spans.
+// openCopy opens the copied log and returns the first and last index, 0 if the log is empty.
 func openCopy(path string) (bolt *raftboltdb.BoltStore, first, last uint64, err error) {
 	defer catchDamage(&err)()
 	bolt, err = raftboltdb.New(raftboltdb.Options{
@@ -92,7 +92,7 @@ func closeCopy(bolt *raftboltdb.BoltStore) (err error) {
 	return bolt.Close()
 }
 
-// getEntry reads an entry and verifies it as members do.
+// getEntry reads an entry and verifies its checksum, as members do.
 func getEntry(bolt *raftboltdb.BoltStore, index uint64) (e Entry, err error) {
 	defer catchDamage(&err)()
 	var l raft.Log
@@ -106,19 +106,19 @@ func getEntry(bolt *raftboltdb.BoltStore, index uint64) (e Entry, err error) {
 	case e.Index != index:
 		return Entry{}, fmt.Errorf("log entry %d is stored as entry %d", e.Index, index)
 	case e.Term == 0:
-		return Entry{}, fmt.Errorf("log entry %d is of no term", index)
+		return Entry{}, fmt.Errorf("log entry %d has no term", index)
 	}
 	return e, nil
 }
 
-// catchDamage turns a panic or a memory fault that damaged pages cause inside bbolt into an
-// error: defer catchDamage(&err)().
+// catchDamage converts a panic or a memory fault, which damaged pages cause inside bbolt, into an error. Usage:
+// defer catchDamage(&err)().
 func catchDamage(err *error) func() {
 	before := debug.SetPanicOnFault(true)
 	return func() {
 		debug.SetPanicOnFault(before)
 		if r := recover(); r != nil {
-			*err = fmt.Errorf("damaged: %v", r)
+			*err = fmt.Errorf("damaged log: %v", r)
 		}
 	}
 }

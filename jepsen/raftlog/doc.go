@@ -1,13 +1,11 @@
-// Package raftlog reads what members wrote to their Raft logs, without the members, and
-// tells what of it was committed.
+// Package raftlog reads the Raft logs of members without the members, and determines the entries that were committed.
 //
-// An [Archive] takes entries from copies of data directories while a run goes on, before
-// members compact them: a copy may have an uncommitted tail, be damaged, or be of a member
-// that forgot. After the run, [Open] finds the chain of entries that were committed. It is
-// walked backwards from what a majority of the last copies hold, by the term of each entry's
-// predecessor, so that a tail which was overwritten drops out. Copies that contradict each
-// other are violations of what Raft promises; what no copy shows makes the log incomplete.
+// An [Archive] takes entries from copies of data directories during a run, before members compact their logs. A copy may
+// have an uncommitted tail, may be damaged, or may come from a member that lost data. After the run, [Open] finds the chain
+// of committed entries. It starts at the last entry that a majority of the last copies holds, and follows the term of each
+// entry's predecessor backwards. Overwritten tails are thus omitted. Copies that contradict each other violate the
+// guarantees of Raft; entries that no copy shows make the log incomplete.
 //
-// [Log.Replay] applies the chain to a state machine of this build, which nobody can have
-// planted bugs into from outside, and [Log.Grants] collects what was granted by it.
+// [Log.Replay] applies the chain to a state machine of this build, which has no planted bugs even if the members do.
+// [Log.Grants] collects the windows and blocks that the chain granted.
 package raftlog

@@ -12,36 +12,35 @@ import (
 	"github.com/snowraft/snowraft/fsm"
 )
 
-// Entry is an entry of Raft's log.
+// Entry is an entry of the Raft log.
 type Entry struct {
 	Index, Term uint64
 	Type        raft.LogType
 	Data        []byte
 }
 
-// Command decodes the command of an entry of the type raft.LogCommand.
+// Command decodes the command of an entry with type raft.LogCommand.
 func (e Entry) Command() (*commandv1.Command, error) {
 	if e.Type != raft.LogCommand {
-		return nil, fmt.Errorf("entry %d is a %v and no command", e.Index, e.Type)
+		return nil, fmt.Errorf("entry %d has type %v, expected a command", e.Index, e.Type)
 	}
 	return fsm.Decode(e.Data)
 }
 
-// Configuration decodes the configuration of an entry of the type raft.LogConfiguration.
+// Configuration decodes the configuration of an entry with type raft.LogConfiguration.
 func (e Entry) Configuration() (c raft.Configuration, err error) {
 	if e.Type != raft.LogConfiguration {
-		return c, fmt.Errorf("entry %d is a %v and no configuration", e.Index, e.Type)
+		return c, fmt.Errorf("entry %d has type %v, expected a configuration", e.Index, e.Type)
 	}
 	defer func() {
-		if r := recover(); r != nil { // what the library does about anything that is not one
+		if r := recover(); r != nil { // the library panics on invalid data
 			err = fmt.Errorf("entry %d: %v", e.Index, r)
 		}
 	}()
 	return raft.DecodeConfiguration(e.Data), nil
 }
 
-// entrySum is the checksum that members put over an entry: CRC32C over index, term, type
-// and data.
+// entrySum returns the checksum that members store with an entry: CRC32C of index, term, type and data.
 func entrySum(e *Entry) uint32 {
 	var head [17]byte
 	binary.BigEndian.PutUint64(head[0:], e.Index)

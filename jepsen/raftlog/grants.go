@@ -9,56 +9,56 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// Grants is all that the committed log granted, as this build's state machine says.
+// Grants holds all windows and blocks that the committed log granted, and all layouts, according to the state machine of
+// this build.
 type Grants struct {
 	Layouts map[string]*snowflake.Layout
-	Windows map[Lane][]Window  // of each worker, in the order of their tokens
-	Blocks  map[string][]Block // of each name of a sequence, in the order of their indexes
+	Windows map[Lane][]Window  // windows of each worker, ascending by token
+	Blocks  map[string][]Block // blocks keyed by the sequence's name, ascending by index
 }
 
-// Lane is a worker of a layout.
+// Lane identifies a worker of a layout.
 type Lane struct {
 	Layout string
 	Worker uint64
 }
 
-// Window is a window from its acquisition on: the ticks [From, Until) are its holder's.
+// Window is a window, from its acquisition to its last extension or release. The ticks [From, Until) belong to its holder.
 type Window struct {
 	Token       uint64
 	Holder      string
 	NonceHash   [32]byte
-	From, Until int64 // Until is the end as it was at last
+	From, Until int64 // ticks; Until is the last end
 	Released    bool
 }
 
-// Block is a block of a sequence: First, First + Increment, ..., Count numbers.
+// Block is a block of a sequence with the Count numbers First, First + Increment, ...
 type Block struct {
 	Index     uint64
 	Period    int32
 	First     int64
 	Count     uint64
 	Increment int64
-	Returned  uint64 // how many at the end were returned
-	RequestID string // if it answers a request with an ID
-	Repeated  bool   // it is the answer that an earlier one got
+	Returned  uint64 // count of numbers returned from the end of the block
+	RequestID string // ID of the request; empty if it had none
+	Repeated  bool   // true if it repeats the answer to an earlier request
 }
 
-// Checkpoint is a checkpoint of the log. It speaks of an earlier one, At, and of the digest that the
-// leader's state had there.
+// Checkpoint is a checkpoint of the log. It has the index At of an earlier checkpoint and the digest of the leader's
+// state there.
 type Checkpoint struct {
 	Index, At uint64
 	Digest    []byte
-	// Replayed is the digest that the replayed state had at At, Compared is false if it took no
-	// digest there.
+	// Replayed is the digest of the replayed state at At. Compared is false if the replay took no digest there.
 	Replayed [32]byte
 	Compared bool
 }
 
-// Matches is false if the leader's state differed from the replayed one.
+// Matches returns false if the leader's state differed from the replayed state.
 func (c *Checkpoint) Matches() bool { return !c.Compared || bytes.Equal(c.Digest, c.Replayed[:]) }
 
-// Grants replays the log and collects what it granted. The error is that of [Log.Replay]; then
-// what was collected up to there is returned as well.
+// Grants replays the log and collects its grants. With an error of [Log.Replay] it also returns the grants up to the
+// error.
 func (l *Log) Grants() (*Grants, error) {
 	g := NewGrants()
 	for a, err := range l.Replay() {
@@ -72,12 +72,12 @@ func (l *Log) Grants() (*Grants, error) {
 	return g, nil
 }
 
-// NewGrants returns no grants.
+// NewGrants returns empty Grants.
 func NewGrants() *Grants {
 	return &Grants{Layouts: map[string]*snowflake.Layout{}, Windows: map[Lane][]Window{}, Blocks: map[string][]Block{}}
 }
 
-// Add adds what the cluster granted that was restored after this one's end.
+// Add adds the grants of the restored cluster that followed this one.
 func (g *Grants) Add(later *Grants) {
 	maps.Copy(g.Layouts, later.Layouts)
 	for lane, windows := range later.Windows {
@@ -88,7 +88,7 @@ func (g *Grants) Add(later *Grants) {
 	}
 }
 
-// CheckpointOf compares a Checkpoint with the replay.
+// CheckpointOf returns the Checkpoint of an applied command, compared with the replay.
 func CheckpointOf(a *Applied, check *commandv1.Checkpoint) Checkpoint {
 	return Checkpoint{
 		Index: a.Index, At: check.GetIndex(), Digest: check.GetDigest(), Replayed: a.CheckpointDigest,
@@ -122,7 +122,7 @@ func (g *Grants) acquire(a *Applied, acquire *commandv1.AcquireWorker) {
 	g.Windows[lane] = append(g.Windows[lane], w)
 }
 
-// last is a worker's present window, which a command changes.
+// last returns the present window of the worker that a command changes.
 func (g *Grants) last(of interface {
 	GetLayout() string
 	GetWorker() uint64
@@ -141,8 +141,8 @@ func (g *Grants) block(a *Applied, allocate *commandv1.AllocateBlock) {
 	})
 }
 
-// giveBack finds the block by its token: it is among the last ones, as only repeated answers
-// come after it.
+// giveBack adds the returned numbers to the Returned of their block. It finds the block by its token, from the end, because
+// only repeated answers come after the block.
 func (g *Grants) giveBack(r *commandv1.ReturnBlock) {
 	blocks := g.Blocks[r.GetName()]
 	for i := len(blocks) - 1; i >= 0; i-- {

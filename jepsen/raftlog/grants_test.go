@@ -22,7 +22,7 @@ var tiny = snowflake.Spec{
 	},
 }
 
-// commands makes entries of commands.
+// commands returns entries with these commands, from index 1 on.
 func commands(t *testing.T, cmds ...*commandv1.Command) (logs []*raft.Log) {
 	t.Helper()
 	for i, cmd := range cmds {
@@ -66,8 +66,8 @@ func TestGrants(t *testing.T) {
 	}
 	logs := commands(t,
 		layout,          // 1
-		acquire(at(10)), // 2: ticks 10 to 110
-		extend(110),     // 3: to 160
+		acquire(at(10)), // 2: grants ticks 10 to 110
+		extend(110),     // 3: extends to 160
 		extend(110),     // 4: refused
 		&commandv1.Command{ClockAtMs: at(90), Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: &commandv1.ReleaseWorker{
 			Layout: "tiny", Token: 2, NonceHash: nonce, UntilTick: 160, NextTick: 90,

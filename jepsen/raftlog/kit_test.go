@@ -16,7 +16,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// sum is what members put into an entry's extensions.
+// sum returns the checksum that members put into an entry's extensions.
 func sum(l *raft.Log) []byte {
 	head := binary.BigEndian.AppendUint64(nil, l.Index)
 	head = binary.BigEndian.AppendUint64(head, l.Term)
@@ -24,8 +24,7 @@ func sum(l *raft.Log) []byte {
 	return binary.BigEndian.AppendUint32(nil, crc32.Checksum(head, crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// dataDir writes a data directory with these entries, as members do; those without
-// extensions get their checksum.
+// dataDir writes a data directory with these entries, as members do. Entries without extensions get their checksum.
 func dataDir(t *testing.T, logs ...*raft.Log) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,8 +48,7 @@ func dataDir(t *testing.T, logs ...*raft.Log) string {
 	return dir
 }
 
-// terms makes entries from the index first on, each of the term that it is given; their data tells
-// them apart.
+// terms returns entries from index first on, with these terms. The data of an entry is its term.
 func terms(first uint64, terms ...uint64) (logs []*raft.Log) {
 	for i, term := range terms {
 		logs = append(logs, &raft.Log{Index: first + uint64(i), Term: term, Type: raft.LogNoop, Data: fmt.Appendf(nil, "%d", term)})
@@ -58,7 +56,7 @@ func terms(first uint64, terms ...uint64) (logs []*raft.Log) {
 	return logs
 }
 
-// snapshot puts a snapshot's metadata into a data directory.
+// snapshot writes a snapshot's metadata into a data directory and returns the snapshot's path.
 func snapshot(t *testing.T, dir string, index, term uint64) string {
 	t.Helper()
 	path := filepath.Join(dir, "snapshots", fmt.Sprintf("%d-%d-0", term, index))
@@ -75,7 +73,7 @@ func snapshot(t *testing.T, dir string, index, term uint64) string {
 	return path
 }
 
-// run is an archive in the making.
+// run is an open archive.
 type run struct {
 	*raftlog.Archive
 	t   *testing.T
@@ -115,7 +113,7 @@ func (r *run) open() *raftlog.Log {
 	return l
 }
 
-// chain returns the terms of the committed entries, up to the first gap.
+// chain returns the terms of the committed entries. At the first gap it ends with 0.
 func chain(t *testing.T, l *raftlog.Log) (terms []uint64) {
 	t.Helper()
 	for e, err := range l.Entries() {
@@ -123,7 +121,7 @@ func chain(t *testing.T, l *raftlog.Log) (terms []uint64) {
 			return append(terms, 0)
 		}
 		if e.Index != uint64(len(terms))+1 || string(e.Data) != fmt.Sprint(e.Term) {
-			t.Errorf("entry %+v as the %d.", e, len(terms)+1)
+			t.Errorf("entry %+v at position %d", e, len(terms)+1)
 		}
 		terms = append(terms, e.Term)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// TestRestoredLife has a cluster restored: the log of its second life begins where the backup's state was put.
+// TestRestoredLife restores a cluster. The log of its second life must begin at the index of the restored state.
 func TestRestoredLife(t *testing.T) {
 	t.Parallel()
 	r := newRun(t)
@@ -42,11 +42,11 @@ func TestRestoredLife(t *testing.T) {
 	}
 
 	if l, err := raftlog.Open(r.dir, 1); err != nil || l.Final != 3 || l.Base != (raftlog.Snapshot{}) {
-		t.Errorf("the first life: %+v, %v", l, err)
+		t.Errorf("first life: %+v, %v", l, err)
 	}
 	l, err := raftlog.Open(r.dir, 2)
 	if err != nil || l.Base != (raftlog.Snapshot{Index: index, Term: 3}) || l.Final != index+3 || len(l.Violations)+len(l.Incomplete) > 0 || !slices.Equal(l.Voters, []string{node}) {
-		t.Fatalf("the second life: %+v, %v", l, err)
+		t.Fatalf("second life: %+v, %v", l, err)
 	}
 	var got []uint64
 	for e, err := range l.Entries() {
@@ -56,18 +56,18 @@ func TestRestoredLife(t *testing.T) {
 		got = append(got, e.Index, e.Term)
 	}
 	if !slices.Equal(got, []uint64{index + 1, 4, index + 2, 4, index + 3, 5}) {
-		t.Errorf("entries %v", got)
+		t.Errorf("indexes and terms = %v", got)
 	}
 	if known, err := l.Beginning(); err != nil || known.FloorMillis != state.Restored().GetFloorAtMs() || len(known.Sequences) != 0 || known.Config != nil {
-		t.Errorf("it begins with %+v, %v", known, err)
+		t.Errorf("Beginning() = %+v, %v", known, err)
 	}
 	if _, err := raftlog.CreateRestored(r.dir, 3, t.TempDir()); err == nil {
-		t.Error("a life began with nothing")
+		t.Error("CreateRestored() of an empty directory succeeded")
 	}
 }
 
-// An entry of the cluster that was restored is not one of the restored cluster.
-func TestRestoredLifeWithOldEntries(t *testing.T) {
+// TestRestoredLifeRejectsOldEntries adds an entry of the old cluster to the log of the restored cluster.
+func TestRestoredLifeRejectsOldEntries(t *testing.T) {
 	t.Parallel()
 	r := newRun(t)
 	if err := r.Close(); err != nil {
@@ -92,6 +92,6 @@ func TestRestoredLifeWithOldEntries(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := raftlog.Open(r.dir, 2); err == nil {
-		t.Error("entry 7 was taken for one of a cluster that begins at 2^40")
+		t.Error("Open() accepted entry 7 in a life that begins at entry 2^40")
 	}
 }

@@ -7,56 +7,56 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Log is what an archive shows of the log that was committed.
+// Log is the committed log of a life, as far as the archive shows it.
 type Log struct {
-	// Base is what comes before the first entry: zero, or what a restored cluster began with. Voters are the IDs of its
-	// voters there.
+	// Base is the point before the first entry: zero, or the snapshot with which a restored cluster began. Voters are the
+	// IDs of the voters in that snapshot.
 	Base   Snapshot
 	Voters []string
-	// Final is the last index that was committed, and FinalTerm its term: a majority of the
-	// last harvests of all members have it. 0 if there is none.
+	// Final is the last committed index, and FinalTerm its term; 0 if there is none. A majority of the last harvests of
+	// all members has this entry.
 	Final     uint64
 	FinalTerm uint64
-	// FinalAt is when the first of those harvests was, on the clock of the harvests.
+	// FinalAt is the time of the earliest of those harvests, on the clock of the harvests.
 	FinalAt int64
 
-	// Violations are contradictions to what Raft promises, in sentences; at most 20.
+	// Violations describes contradictions to the guarantees of Raft, at most 20.
 	Violations []string
-	// Incomplete says what no harvest shows of (Base, Final], in sentences; at most 20. Unless it is
-	// empty, the log proves nothing.
+	// Incomplete describes the parts of (Base, Final] that no harvest shows, at most 20. Unless it is empty, the log proves
+	// nothing.
 	Incomplete []string
 
-	Harvests []Summary // in their order
+	Harvests []Summary // ascending by number
 
 	dir   string
-	first []variant            // by place; of term 0 if there is none
-	more  map[uint64][]variant // further ones, of other terms
-	chain []*variant           // by place, up to Final; nil where something is missing
+	first []variant            // indexed by place; term 0 if no harvest has the entry
+	more  map[uint64][]variant // further variants with other terms, keyed by index
+	chain []*variant           // indexed by place, up to Final; nil for a missing entry
 }
 
-// variant is one of the entries that harvests saw at an index.
+// variant is one of the entries that harvests have at an index.
 type variant struct {
-	term, prev uint64 // prev is 0 while it is not known
-	at         int64  // where its data is in the file
+	term, prev uint64 // prev is 0 while unknown
+	at         int64  // offset of the data in the file
 	size       uint32
 	sum        uint32
-	harvest    uint32 // that saw it first
+	harvest    uint32 // number of the first harvest with the entry
 	kind       raft.LogType
 }
 
-// mostTold is the greatest number of violations, and of gaps, that are reported.
+// mostTold is the greatest number of reported violations, and of reported gaps.
 const mostTold = 20
 
-// mostIndexes bounds the indexes of a log: more are nonsense.
+// mostIndexes is the greatest number of indexes of a log. Open rejects an entry beyond it.
 const mostIndexes = 1 << 32
 
-// Open reads the archive of a run's life, from 1 on, and resolves what was committed.
+// Open reads the archive of a run's life, from 1 on, and determines the committed entries.
 func Open(runDir string, life int) (*Log, error) {
 	l := &Log{dir: dirOf(runDir, life), more: map[uint64][]variant{}}
 	if life > 1 {
 		begin, err := readMeta(l.dir)
 		if err != nil {
-			return nil, fmt.Errorf("what life %d began with: %w", life, err)
+			return nil, fmt.Errorf("initial state of life %d: %w", life, err)
 		}
 		l.Base = Snapshot{begin.Index, begin.Term}
 		for _, s := range begin.Configuration.Servers {
@@ -75,10 +75,10 @@ func Open(runDir string, life int) (*Log, error) {
 	return l, nil
 }
 
-// path is the archive's file.
+// path returns the path of the archive's file.
 func (l *Log) path() string { return filepath.Join(l.dir, archiveFile) }
 
-// place is where the entry of an index is, from 0 on. The index must come after the base.
+// place returns the position of an index in first and chain, from 0. The index must come after the base.
 func (l *Log) place(index uint64) uint64 { return index - l.Base.Index - 1 }
 
 func (l *Log) violation(format string, args ...any) {
@@ -93,15 +93,15 @@ func (l *Log) incomplete(format string, args ...any) {
 	}
 }
 
-// add takes an entry that a harvest saw. Index and term determine an entry and the one
-// before it: a harvest that has it otherwise is a violation.
+// add adds an entry of a harvest. Index and term determine an entry and its predecessor, so a harvest with a different
+// entry or predecessor is a violation.
 func (l *Log) add(r *record, at int64) error {
 	e := &r.entry
 	if e.Index <= l.Base.Index || l.place(e.Index) >= mostIndexes || e.Term == 0 {
-		return fmt.Errorf("an entry of index %d and term %d", e.Index, e.Term)
+		return fmt.Errorf("invalid entry with index %d and term %d", e.Index, e.Term)
 	}
 	v := variant{
-		term: e.Term, prev: r.prev, at: at, size: uint32(len(e.Data)), //nolint:gosec // G115: of a record's size
+		term: e.Term, prev: r.prev, at: at, size: uint32(len(e.Data)), //nolint:gosec // G115: bounded by longestRecord
 		sum: entrySum(e), harvest: r.harvest, kind: e.Type,
 	}
 	had := l.variant(e.Index, e.Term)
@@ -110,15 +110,15 @@ func (l *Log) add(r *record, at int64) error {
 		return nil
 	}
 	if had.sum != v.sum || had.size != v.size || had.kind != v.kind {
-		l.violation("entry %d of term %d is of type %v with %d bytes in harvest %d, and of type %v with %d bytes (checksums %08x and %08x) "+
-			"in harvest %d, of %s", e.Index, e.Term, had.kind, had.size, had.harvest, v.kind, v.size, had.sum, v.sum, r.harvest, r.member)
+		l.violation("entry %d of term %d has type %v and %d bytes in harvest %d, but type %v and %d bytes (checksums %08x and %08x) "+
+			"in harvest %d of %s", e.Index, e.Term, had.kind, had.size, had.harvest, v.kind, v.size, had.sum, v.sum, r.harvest, r.member)
 	}
 	switch {
 	case v.prev == 0:
 	case had.prev == 0:
 		had.prev = v.prev
 	case had.prev != v.prev:
-		l.violation("entry %d of term %d comes after one of term %d in harvest %d, and after one of term %d in harvest %d, of %s",
+		l.violation("entry %d of term %d follows an entry of term %d in harvest %d, but an entry of term %d in harvest %d of %s",
 			e.Index, e.Term, had.prev, had.harvest, v.prev, r.harvest, r.member)
 	}
 	return nil
@@ -136,7 +136,7 @@ func (l *Log) insert(index uint64, v variant) {
 	l.more[index] = append(l.more[index], v)
 }
 
-// variant returns the entry of an index and a term, nil if no harvest saw it.
+// variant returns the entry with this index and term, nil if no harvest has it.
 func (l *Log) variant(index, term uint64) *variant {
 	if index <= l.Base.Index || l.place(index) >= uint64(len(l.first)) || term == 0 {
 		return nil

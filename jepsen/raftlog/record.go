@@ -13,8 +13,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// The archive is a file of records: four bytes with the payload's length, four with its
-// CRC32C, the payload, all big endian. A payload begins with its kind.
+// The archive is a file of records. A record is the payload's length in four bytes, its CRC32C in four bytes, and the
+// payload. All integers are big endian. The first byte of a payload is its kind.
 const (
 	recordHeader  = 4 + 4
 	kindEntry     = 'e' // an entry
@@ -25,10 +25,10 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// record is an entry as one harvest saw it.
+// record is an entry of one harvest.
 type record struct {
 	entry   Entry
-	prev    uint64 // the term of the entry before; 0 if the harvest does not show it, or if there is none
+	prev    uint64 // term of the entry before; 0 if the harvest does not show it or there is none
 	harvest uint32
 	member  string
 }
@@ -49,7 +49,7 @@ func (r *record) payload() []byte {
 
 func parseEntry(b []byte) (r record, dataAt int, err error) {
 	if len(b) < entryHeader || len(b) < entryHeader+int(b[entryHeader-1]) {
-		return record{}, 0, errors.New("an entry that is cut off")
+		return record{}, 0, errors.New("truncated entry")
 	}
 	dataAt = entryHeader + int(b[entryHeader-1])
 	return record{
@@ -64,7 +64,7 @@ func parseEntry(b []byte) (r record, dataAt int, err error) {
 // writeRecord writes a payload with its header.
 func writeRecord(w io.Writer, payload []byte) error {
 	var header [recordHeader]byte
-	binary.BigEndian.PutUint32(header[:], uint32(len(payload))) //nolint:gosec // G115: an entry of Raft's is far smaller
+	binary.BigEndian.PutUint32(header[:], uint32(len(payload))) //nolint:gosec // G115: Raft entries are far smaller
 	binary.BigEndian.PutUint32(header[4:], crc32.Checksum(payload, castagnoli))
 	if _, err := w.Write(header[:]); err != nil {
 		return err
@@ -73,12 +73,12 @@ func writeRecord(w io.Writer, payload []byte) error {
 	return err
 }
 
-// readRecords calls entry and harvest with each record and with where the data of the entry
-// begins in the file. A record that was cut off, as a killed harness leaves it, ends the file.
+// readRecords calls entry or harvest with each record; at is the offset of the entry's data in the file. A truncated record,
+// as a killed harness leaves it, ends the file without an error.
 func readRecords(path string, entry func(r record, at int64) error, harvest func(Summary)) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return fmt.Errorf("the archived entries: %w", err)
+		return fmt.Errorf("archive of entries: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // read only
 	in := bufio.NewReaderSize(f, 1<<18)
@@ -91,13 +91,13 @@ func readRecords(path string, entry func(r record, at int64) error, harvest func
 			err = dispatch(payload, offset+recordHeader, entry, harvest)
 		}
 		if err != nil {
-			return fmt.Errorf("%s, at byte %d: %w", path, offset, err)
+			return fmt.Errorf("%s at byte %d: %w", path, offset, err)
 		}
 		offset += recordHeader + int64(len(payload))
 	}
 }
 
-// readPayload returns io.EOF at the end, and for a record that was cut off there.
+// readPayload returns the next payload. It returns io.EOF at the end of the file, also if the last record is truncated.
 func readPayload(in io.Reader) ([]byte, error) {
 	var header [recordHeader]byte
 	if _, err := io.ReadFull(in, header[:]); errors.Is(err, io.ErrUnexpectedEOF) {
@@ -107,7 +107,7 @@ func readPayload(in io.Reader) ([]byte, error) {
 	}
 	size := binary.BigEndian.Uint32(header[:])
 	if size == 0 || size > longestRecord {
-		return nil, fmt.Errorf("a record of %d bytes", size)
+		return nil, fmt.Errorf("invalid record length %d", size)
 	}
 	payload := make([]byte, size)
 	if _, err := io.ReadFull(in, payload); errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
@@ -116,7 +116,7 @@ func readPayload(in io.Reader) ([]byte, error) {
 		return nil, err
 	}
 	if crc32.Checksum(payload, castagnoli) != binary.BigEndian.Uint32(header[4:]) {
-		return nil, errors.New("a record with a wrong checksum")
+		return nil, errors.New("checksum mismatch in a record")
 	}
 	return payload, nil
 }
@@ -137,5 +137,5 @@ func dispatch(payload []byte, at int64, entry func(record, int64) error, harvest
 		harvest(s)
 		return nil
 	}
-	return fmt.Errorf("a record of kind %q", payload[0])
+	return fmt.Errorf("unknown record kind %q", payload[0])
 }

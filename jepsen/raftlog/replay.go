@@ -15,19 +15,19 @@ import (
 	"github.com/snowraft/snowraft/fsm"
 )
 
-// ErrIncomplete says that an entry of the committed log is not known.
-var ErrIncomplete = errors.New("the committed log has a gap")
+// ErrIncomplete reports that an entry of the committed log is missing from the archive.
+var ErrIncomplete = errors.New("committed log has a gap")
 
 // Version is the newest fsm_version that a replay knows.
 const Version = fsm.Version
 
-// Entries reads the committed entries from the base on, up to Final or, with ErrIncomplete, to
-// the first gap. After an error there is nothing more.
+// Entries returns an iterator over the committed entries after the base, up to Final. At the first gap it yields
+// ErrIncomplete. It ends after an error.
 func (l *Log) Entries() iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		f, err := os.Open(l.path())
 		if err != nil {
-			yield(Entry{}, fmt.Errorf("the archived entries: %w", err))
+			yield(Entry{}, fmt.Errorf("archive of entries: %w", err))
 			return
 		}
 		defer f.Close() //nolint:errcheck // read only
@@ -49,30 +49,30 @@ func readEntry(f io.ReaderAt, index uint64, v *variant) (Entry, error) {
 		return Entry{}, fmt.Errorf("archived entry %d: %w", index, err)
 	}
 	if entrySum(&e) != v.sum {
-		return Entry{}, fmt.Errorf("archived entry %d is not what it was", index)
+		return Entry{}, fmt.Errorf("checksum mismatch in archived entry %d", index)
 	}
 	return e, nil
 }
 
-// Applied is an entry and what the state machine made of it.
+// Applied is an entry with the result of the state machine.
 type Applied struct {
 	Entry
-	// Command is nil if the entry is none, or can't be decoded; then Undecoded says why.
+	// Command is nil if the entry is not a command or cannot be decoded. Undecoded is the error of decoding.
 	Command   *commandv1.Command
 	Undecoded error
-	Result    fsm.Result // of a command
-	// CheckpointIndex and CheckpointDigest are the last checkpoint before the entry: what a
-	// Checkpoint speaks of.
+	Result    fsm.Result // result of the command
+	// CheckpointIndex and CheckpointDigest are the index and the digest of the last checkpoint before the entry, to which
+	// a Checkpoint refers.
 	CheckpointIndex  uint64
 	CheckpointDigest [32]byte
-	// Digest is the state's after the entry, in hexadecimal digits, if a harvest has the state of a
-	// snapshot that ends here; else empty.
+	// Digest is the state's digest after the entry, in hexadecimal digits, if a harvest has the state of a snapshot that
+	// ends here. Otherwise it is empty.
 	Digest string
 }
 
-// Replay applies the committed commands to the state that the life begins with, as a replica does except for halting: a
-// command that can't be decoded, or after which a replica halts, is passed over, so that the rest
-// can be looked at. Errors are those of Beginning and Entries.
+// Replay applies the committed commands to the initial state of the life, as a replica does. Unlike a replica it does not
+// halt: it continues after a command that cannot be decoded or that halts a replica, so that the rest can be checked. It
+// yields the errors of Beginning and Entries.
 func (l *Log) Replay() iter.Seq2[Applied, error] {
 	return func(yield func(Applied, error) bool) {
 		state, err := l.begin()
@@ -98,7 +98,7 @@ func (l *Log) Replay() iter.Seq2[Applied, error] {
 	}
 }
 
-// statesAt is where the snapshots end whose states are known.
+// statesAt returns the indexes at which snapshots with known states end.
 func (l *Log) statesAt() map[uint64]bool {
 	at := map[uint64]bool{}
 	for i := range l.Harvests {

@@ -21,17 +21,17 @@ import (
 	"github.com/snowraft/snowraft/fsm"
 )
 
-// Where snapshots are in a member's data directory.
+// The names of the directory and the files of snapshots in a member's data directory.
 const (
 	snapshotDir = "snapshots"
 	metaFile    = "meta.json"
 	stateFile   = "state.bin"
 )
 
-// snapshotHeader is how long the checksum is that members put in front of the content.
+// snapshotHeader is the length in bytes of the checksum that members put before the content.
 const snapshotHeader = 4
 
-// Snapshot is what a snapshot says of the log: its last entry is this one, and is committed.
+// Snapshot is the last entry that a snapshot covers. The entry is committed.
 type Snapshot struct {
 	Index uint64 `json:"index"`
 	Term  uint64 `json:"term"`
@@ -40,28 +40,28 @@ type Snapshot struct {
 // State is the digest of the state that a snapshot holds.
 type State struct {
 	Index  uint64 `json:"index"`
-	Digest string `json:"digest,omitempty"` // in hexadecimal digits
-	// Problem is why what the member wrote, undamaged, is no state.
+	Digest string `json:"digest,omitempty"` // hexadecimal
+	// Problem is the reason for which the member's undamaged content is not a valid state.
 	Problem string `json:"problem,omitempty"`
 }
 
-// snapshotMeta is what the library keeps beside a snapshot's content, with a sum over that.
+// snapshotMeta is the metadata that the library stores next to a snapshot's content, with a checksum of the content.
 type snapshotMeta struct {
 	raft.SnapshotMeta
 	CRC []byte
 }
 
-// snapshots reads the snapshots of a copied data directory into s. Members put a checksum over
-// the metadata in front of the content: it is verified if the copy has the content, or at least its
-// first four bytes. If it has all, the digest of the state is computed.
+// snapshots reads the snapshots of a copied data directory into s. The content begins with the members' checksum of the
+// metadata. snapshots verifies it if the copy has at least the first four bytes of the content. If the copy has all of the
+// content, snapshots computes the digest of the state.
 func (a *Archive) snapshots(s *Summary, dir string) error {
 	found, err := os.ReadDir(filepath.Join(dir, snapshotDir))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("the copied snapshots: %w", err)
+		return fmt.Errorf("copied snapshots: %w", err)
 	}
 	for _, d := range found {
 		if !d.IsDir() || strings.HasSuffix(d.Name(), ".tmp") {
-			continue // one that was not finished
+			continue // unfinished snapshot
 		}
 		path := filepath.Join(dir, snapshotDir, d.Name())
 		m, err := readMeta(path)
@@ -81,7 +81,7 @@ func (a *Archive) snapshots(s *Summary, dir string) error {
 	return nil
 }
 
-// readMeta reads a snapshot's metadata and verifies what there is to verify.
+// readMeta reads a snapshot's metadata, and verifies the metadata's checksum if the content is there.
 func readMeta(dir string) (m snapshotMeta, err error) {
 	raw, err := os.ReadFile(filepath.Join(dir, metaFile))
 	if err != nil {
@@ -99,7 +99,7 @@ func readMeta(dir string) (m snapshotMeta, err error) {
 		return m, errors.New("checksum mismatch in a snapshot's metadata")
 	}
 	if m.Index == 0 || m.Term == 0 {
-		return m, errors.New("a snapshot of nothing")
+		return m, errors.New("snapshot without an index or a term")
 	}
 	return m, nil
 }
@@ -117,9 +117,9 @@ func readHead(path string) (uint32, error) {
 	return binary.BigEndian.Uint32(head[:]), nil
 }
 
-// state reads the state in a snapshot's content; ok is false if the copy has not all of it. An
-// error says that the content is damaged. If it is what the member wrote and still no state, that
-// is the state's Problem. name tells snapshots apart: each is read once.
+// state returns the state in a snapshot's content; ok is false if the content is not there in full. It returns an error if
+// the content is damaged. If the undamaged content is not a valid state, it sets Problem. name identifies the snapshot,
+// which is read only once.
 func (a *Archive) state(name, path string, m *snapshotMeta) (state State, ok bool, err error) {
 	if state, ok = a.states[name]; ok {
 		return state, true, nil
@@ -154,7 +154,7 @@ func (a *Archive) state(name, path string, m *snapshotMeta) (state State, ok boo
 	return state, true, nil
 }
 
-// snapshotSum is the checksum that members put over a snapshot's metadata.
+// snapshotSum returns the members' checksum of a snapshot's metadata.
 func snapshotSum(m *raft.SnapshotMeta) uint32 {
 	b := fmt.Appendf(nil, "%d %d %d", m.Index, m.Term, m.ConfigurationIndex)
 	for _, s := range m.Configuration.Servers {
