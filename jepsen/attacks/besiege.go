@@ -9,39 +9,40 @@ import (
 	"time"
 )
 
-// Target is a member: the addresses of its ports.
+// Target holds the addresses of a member's ports.
 type Target struct{ API, HTTP, Raft, Gossip, Redis string }
 
 // Siege is hostile traffic on all ports of some members.
 type Siege struct {
 	Targets []Target
-	// Sources are the strangers' addresses on this host; without any, the kernel chooses.
+	// Sources are the strangers' addresses on this host; if empty, the kernel chooses the address.
 	Sources []string
-	// Only are the names of the acts to make; empty for all.
+	// Only lists the names of the acts to make; empty means all.
 	Only []string
-	// Secured says that the ports speak TLS.
+	// Secured means that the ports speak TLS.
 	Secured bool
-	// Token is a valid token without any right; empty for none.
+	// Token is a valid token without any right; may be empty.
 	Token string
-	// Captured are datagrams of gossip between members.
+	// Captured contains gossip datagrams between members.
 	Captured [][]byte
 	Seed     uint64
 }
 
 const (
-	// strangers is the number of strangers that act at a time, pause the time of each between two acts. The members' machine
-	// needs processor time for the members too.
+	// strangers is the number of strangers that act at a time. pause is the time between two acts of a stranger. Both limit
+	// the load, because the members need processor time of the same machine.
 	strangers = 16
 	pause     = 40 * time.Millisecond
-	// An act lasts at least shortest and at most longest if it keeps connections open: short acts are as likely as long ones.
+	// An act that keeps connections open lasts at least shortest and at most longest. The logarithm of its duration is
+	// uniformly distributed.
 	shortest, longest = 50 * time.Millisecond, 5 * time.Second
 )
 
-// act is one kind of hostile traffic. Its outcome does not count.
+// act is one kind of hostile traffic.
 type act struct {
 	name    string
-	weight  int  // how often it is drawn, compared with the others
-	secured bool // it needs a member that refuses it: an open one would serve it
+	weight  int  // relative frequency
+	secured bool // for secured members only: an open member would serve it
 	do      func(v visit, ctx context.Context)
 }
 
@@ -52,7 +53,7 @@ type visit struct {
 	Target
 }
 
-// acts are all kinds.
+// acts returns all acts.
 func acts() []act {
 	return []act{
 		{"garbage", 8, false, visit.garbage},
@@ -86,7 +87,7 @@ func acts() []act {
 	}
 }
 
-// Kinds are the names of the acts that fit the members.
+// Kinds returns the names of the acts that Lay makes.
 func (s Siege) Kinds() []string {
 	var names []string
 	for _, a := range s.fitting() {
@@ -95,6 +96,7 @@ func (s Siege) Kinds() []string {
 	return names
 }
 
+// fitting returns the acts of Only that fit the members.
 func (s Siege) fitting() []act {
 	var fitting []act
 	for _, a := range acts() {
@@ -105,9 +107,9 @@ func (s Siege) fitting() []act {
 	return fitting
 }
 
-// Lay attacks at random until ctx ends, and returns how often there was each act.
+// Lay makes random acts until ctx ends, and returns the number of each act.
 func (s Siege) Lay(ctx context.Context) map[string]uint64 {
-	var drawn []act // each as often as its weight
+	var drawn []act // each act weight times
 	for _, a := range s.fitting() {
 		for range a.weight {
 			drawn = append(drawn, a)
@@ -139,7 +141,7 @@ func (s Siege) Lay(ctx context.Context) map[string]uint64 {
 	return counts
 }
 
-// make makes one act, from one of the sources.
+// make makes one act on a random target, from one of the sources.
 func (s Siege) make(ctx context.Context, a act, r *rand.Rand) {
 	lasts := float64(shortest) * math.Pow(float64(longest)/float64(shortest), r.Float64())
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(lasts))
@@ -156,13 +158,13 @@ func (v visit) from(ctx context.Context) context.Context {
 	return From(ctx, v.Sources[v.IntN(len(v.Sources))])
 }
 
-// port draws a port that takes connections.
+// port returns the address of a random port.
 func (v visit) port() string {
 	ports := []string{v.API, v.HTTP, v.Raft, v.Target.Gossip, v.Redis}
 	return ports[v.IntN(len(ports))]
 }
 
-// noise is from 1 to most random bytes.
+// noise returns from 1 to most random bytes.
 func (v visit) noise(most int) []byte {
 	b := make([]byte, 1+v.IntN(most))
 	for i := range b {

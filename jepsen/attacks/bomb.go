@@ -6,16 +6,16 @@ import (
 	"context"
 )
 
-// NestedCompression sends one datagram of some 7 kB that becomes half a gigabyte when it is unpacked twice.
+// NestedCompression sends one datagram of about 7 kB that unpacks to 512 MiB after two rounds.
 func NestedCompression(ctx context.Context, gossip string) error {
 	var outer bytes.Buffer
 	w := lzw.NewWriter(&outer, lzw.LSB, 8)
-	_, _ = w.Write(compressed(bomb(512 << 20))) // to memory
+	_, _ = w.Write(compressed(bomb(512 << 20))) // writes to memory cannot fail
 	_ = w.Close()
 	return Datagrams(ctx, gossip, labeled(compressed(outer.Bytes())))
 }
 
-// compressed is memberlist's message with compression on, around data that is compressed already.
+// compressed returns a compression message of memberlist around buf, which is compressed already.
 func compressed(buf []byte) []byte {
 	return append([]byte{9}, packed(struct {
 		Algo int
@@ -23,8 +23,8 @@ func compressed(buf []byte) []byte {
 	}{0, buf})...)
 }
 
-// bomb is LZW of so many zeros or a few more. It fills the table of codes once and then repeats the code of
-// the longest text, which is all ones, so that it can be compressed again.
+// bomb returns the LZW encoding of at least the given number of zeros. It fills the table of codes once, and then
+// repeats the code of the longest text. All bits of this code are ones, so the result compresses well.
 func bomb(zeros int) []byte {
 	const first, last, widest = 258, 4095, 12
 	var packed []byte
@@ -38,7 +38,7 @@ func bomb(zeros int) []byte {
 	}
 	put(0, 9)
 	width := uint(9)
-	for code := uint(first); code <= last; code++ { // each is the text of the code before, and one more zero
+	for code := uint(first); code <= last; code++ { // text of the previous code and one more zero
 		if code == 1<<width {
 			width++
 		}
@@ -47,7 +47,7 @@ func bomb(zeros int) []byte {
 	for range zeros / (last - first + 2) {
 		put(last, widest)
 	}
-	put(first-1, widest) // the end
+	put(first-1, widest) // end of the data
 	put(0, 8)
 	return packed
 }

@@ -1,4 +1,4 @@
-// Package attacks holds what strangers do to members: each function makes one attack on the address of
-// a member that runs, with nothing but a stranger's knowledge. An error means that the attack
-// could not be made. Whether it did harm is for the caller to judge.
+// Package attacks contains the attacks of strangers on members. Each function makes one attack on the address of a
+// running member, with a stranger's knowledge only. An error means that the attack was not possible. The caller
+// judges whether the attack did harm.
 package attacks

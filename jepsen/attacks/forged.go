@@ -16,20 +16,20 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// forged is a node that gossips as members do, and has no Raft. It answers questions for its clock, and claims to have the
-// log of the member whose acknowledgement came last.
+// forged is a node that gossips like a member and does not run Raft. It answers queries for its clock, and claims to
+// have the log of the member that acknowledged last.
 type forged struct {
 	meta  Meta
 	ahead time.Duration // offset of the clock that the node reports
 	list  chan *memberlist.Memberlist
-	heard atomic.Pointer[[]byte] // acknowledgement of a member; nil if members acknowledge without a word
+	heard atomic.Pointer[[]byte] // last acknowledgement with the state of a log; nil before the first
 }
 
-// acknowledged is the length of an acknowledgement with a clock and the state of a log.
+// acknowledged is the length in bytes of an acknowledgement with a clock and the state of a log.
 const acknowledged = 8 + 8 + 8 + 4
 
-// ForgeNodes gossips as the given number of nodes that have no cluster yet, until ctx ends. The nodes report clocks
-// that are ahead, agree to any handshake on their Raft ports, and discard all bytes.
+// ForgeNodes gossips as the given number of nodes that have not joined a cluster, until ctx ends. The nodes report
+// clocks that are ahead, accept any handshake on their Raft ports, and then discard all bytes.
 func ForgeNodes(ctx context.Context, gossip string, nodes int, ahead time.Duration) error {
 	for i := range nodes {
 		as := stranger()
@@ -41,7 +41,7 @@ func ForgeNodes(ctx context.Context, gossip string, nodes int, ahead time.Durati
 	return nil
 }
 
-// Impersonate gossips as these members, started once more, until ctx ends.
+// Impersonate gossips as these members after one more start of each, until ctx ends.
 func Impersonate(ctx context.Context, gossip string, members []Meta, ahead time.Duration) error {
 	for _, m := range members {
 		if err := forge(ctx, gossip, m.restarted(), ahead); err != nil {
@@ -51,6 +51,7 @@ func Impersonate(ctx context.Context, gossip string, members []Meta, ahead time.
 	return nil
 }
 
+// forge gossips as one node until ctx ends. It returns ErrShut if the member at the address gossip rejects the node.
 func forge(ctx context.Context, gossip string, as Meta, ahead time.Duration) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -83,7 +84,7 @@ func forge(ctx context.Context, gossip string, as Meta, ahead time.Duration) err
 	return nil
 }
 
-// agree says yes to handshakes, and answers nothing after that.
+// agree accepts handshakes until l is closed, and discards all later bytes.
 func agree(l net.Listener) {
 	for {
 		conn, err := l.Accept()
@@ -91,7 +92,7 @@ func agree(l net.Listener) {
 			return
 		}
 		go func() {
-			defer conn.Close() //nolint:errcheck // no caller needs the error
+			defer conn.Close() //nolint:errcheck // only read, or already failed
 			if _, err := conn.Read(make([]byte, 8<<10)); err != nil {
 				return
 			}
@@ -116,8 +117,8 @@ func (f *forged) NotifyPingComplete(_ *memberlist.Node, _ time.Duration, payload
 	}
 }
 
-// AckPayload implements memberlist.PingDelegate: a wall clock, the index and the term of the last entry, and the milliseconds
-// since the leader sent one, which are none.
+// AckPayload implements memberlist.PingDelegate. The payload is a wall clock, the index and the term of the last log
+// entry, and the milliseconds since the leader sent an entry, which are always 0.
 func (f *forged) AckPayload() []byte {
 	said := binary.BigEndian.AppendUint64(nil, f.clock())
 	if heard := f.heard.Load(); heard != nil {
@@ -126,14 +127,14 @@ func (f *forged) AckPayload() []byte {
 	return append(said, make([]byte, acknowledged-len(said))...)
 }
 
-// clock returns what the node reports as its wall clock, in Unix milliseconds.
+// clock returns the wall clock that the node reports, in Unix milliseconds.
 func (f *forged) clock() uint64 {
 	return uint64(time.Now().Add(f.ahead).UnixMilli())
 }
 
-// NotifyMsg implements memberlist.Delegate: it answers a question for the clock.
+// NotifyMsg implements memberlist.Delegate. It answers queries for the clock.
 func (f *forged) NotifyMsg(question []byte) {
-	const head = 1 + 8 // a kind and a number; the asker's ID follows
+	const head = 1 + 8 // kind and number of the query; the sender's ID follows
 	if len(question) <= head || question[0] != 'q' {
 		return
 	}

@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// The types of HTTP/2 frames.
+// Types of HTTP/2 frames.
 const (
 	frameData byte = iota
 	frameHeaders
@@ -20,22 +20,22 @@ const (
 	frameContinuation
 )
 
-// The flags of HTTP/2 frames.
+// Flags of HTTP/2 frames.
 const (
 	flagEndStream  = 0x1
 	flagEndHeaders = 0x4
 )
 
-// preface is the beginning of an HTTP/2 connection, with empty settings.
+// preface is the client preface of an HTTP/2 connection, with empty settings.
 var preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + string(frame(frameSettings, 0, 0, nil))
 
-// frame is one frame of HTTP/2.
+// frame returns one HTTP/2 frame.
 func frame(kind, flags byte, stream uint32, payload []byte) []byte {
 	head := binary.BigEndian.AppendUint32(nil, uint32(len(payload))<<8|uint32(kind)) //nolint:gosec // attacks send little
 	return append(binary.BigEndian.AppendUint32(append(head, flags), stream), payload...)
 }
 
-// literal is a name or a value of a header, as it is.
+// literal returns the uncompressed encoding of a header's name or value.
 func literal(text string) []byte {
 	const most = 0x7f // the largest length in one byte
 	if len(text) < most {
@@ -44,7 +44,7 @@ func literal(text string) []byte {
 	return append(binary.AppendUvarint([]byte{most}, uint64(len(text)-most)), text...) //nolint:gosec // not negative
 }
 
-// begin is the headers of a gRPC call. Without a token, there is no authorization.
+// begin returns the headers of a gRPC call. An empty token means no authorization header.
 func begin(stream uint32, method, token string) []byte {
 	headers := [][2]string{
 		{":method", "POST"}, {":scheme", "http"}, {":path", method}, {":authority", "attacker.example"},
@@ -60,11 +60,11 @@ func begin(stream uint32, method, token string) []byte {
 	return frame(frameHeaders, flagEndHeaders, stream, block)
 }
 
-// message is a message of a gRPC call. The call takes no other message after the last one.
+// message returns one message of a gRPC call. last closes the stream after the message.
 func message(stream uint32, m proto.Message, last bool) []byte {
 	raw, err := proto.Marshal(m)
 	if err != nil {
-		panic(err) // attacks make the message
+		panic(err) // messages of attacks are valid
 	}
 	head := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(raw))) //nolint:gosec // attacks send little
 	var flags byte
@@ -74,5 +74,5 @@ func message(stream uint32, m proto.Message, last bool) []byte {
 	return frame(frameData, flags, stream, append(head, raw...))
 }
 
-// stream is the number of a client's call, from 0 on.
+// stream returns the HTTP/2 stream of the client's call with this number; calls count from 0.
 func stream(call int) uint32 { return uint32(2*call + 1) } //nolint:gosec // calls are few

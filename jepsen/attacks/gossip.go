@@ -11,14 +11,15 @@ import (
 	"github.com/hashicorp/go-msgpack/v2/codec"
 )
 
-// label is the beginning of members' gossip.
+// label is the label of members' gossip in memberlist.
 const label = "snowraft/1"
 
+// labeled returns a message with the label in front.
 func labeled(said []byte) []byte {
 	return append(append([]byte{244, byte(len(label))}, label...), said...)
 }
 
-// Meta holds what a node reports in gossip and in handshakes.
+// Meta holds the facts that a node reports in gossip and in handshakes.
 type Meta struct {
 	ID       string `json:"i"`
 	Name     string `json:"n"`
@@ -43,19 +44,22 @@ func (m Meta) encode() []byte {
 
 func (m Meta) gossipName() string { return m.ID + "/" + m.Process }
 
-// restarted returns the meta of the node after another start.
+// restarted returns the meta of the node after one more start.
 func (m Meta) restarted() Meta {
 	m.Starts++
 	m.Process = process()
 	return m
 }
 
-// process draws the number of a process.
+// process returns a random ID of a process.
 func process() string { return uuid.NewString()[:8] }
 
 // stranger returns the meta of a new node that has not joined a cluster.
 func stranger() Meta {
-	return Meta{ID: uuid.NewString(), Name: "stranger", Starts: 1, Process: process(), Raft: "127.0.0.1:9", API: "127.0.0.1:9", Gossip: "127.0.0.1:9", Commands: 1}
+	const closed = "127.0.0.1:9"
+	return Meta{
+		ID: uuid.NewString(), Name: "stranger", Starts: 1, Process: process(), Raft: closed, API: closed, Gossip: closed, Commands: 1,
+	}
 }
 
 // state is one node in memberlist's exchange of states.
@@ -73,7 +77,7 @@ func (m Meta) state() state {
 	return state{Name: m.gossipName(), Addr: []byte{127, 0, 0, 1}, Port: 9, Meta: m.encode(), Incarnation: 1, Vsn: []byte{1, 5, 2, 0, 0, 0}}
 }
 
-// exchange is memberlist's exchange of states, which announces so many nodes.
+// exchange returns memberlist's exchange of states. Its head announces the given number of nodes.
 func exchange(announced int, states ...state) []byte {
 	said := append([]byte{6}, packed(exchangeHead{Nodes: announced, Join: true})...)
 	for _, s := range states {
@@ -87,7 +91,8 @@ type exchangeHead struct {
 	Join                bool
 }
 
-// ShortVersions exchanges states about a node whose versions are too few: memberlist 0.6.0 panics.
+// ShortVersions exchanges states about nodes whose lists of versions are too short. Such a list causes a panic in
+// memberlist 0.6.0.
 func ShortVersions(ctx context.Context, gossip string) error {
 	for n := range 6 {
 		s := stranger().state()
@@ -99,7 +104,7 @@ func ShortVersions(ctx context.Context, gossip string) error {
 	return nil
 }
 
-// MillionNodes opens connections that announce 2^20 nodes each, and holds them for as long as ctx lasts.
+// MillionNodes opens connections that announce 2^20 nodes each, and keeps them open until ctx ends.
 func MillionNodes(ctx context.Context, gossip string, connections int) error {
 	for range connections {
 		conn, err := dial(ctx, "tcp", gossip)
@@ -116,7 +121,7 @@ func MillionNodes(ctx context.Context, gossip string, connections int) error {
 	return nil
 }
 
-// Datagrams sends datagrams as they are.
+// Datagrams sends these datagrams unchanged.
 func Datagrams(ctx context.Context, gossip string, all ...[]byte) error {
 	conn, err := dial(ctx, "udp", gossip)
 	if err != nil {
@@ -131,7 +136,8 @@ func Datagrams(ctx context.Context, gossip string, all ...[]byte) error {
 	return nil
 }
 
-// Overhear requests the list of members from a member, as a joining node does. A secured member does not answer.
+// Overhear requests the list of members from a member, as a joining node does. It returns ErrShut if the member does not
+// answer, which is what a secured member does.
 func Overhear(ctx context.Context, gossip string) ([]Meta, error) {
 	conn, err := dial(ctx, "tcp", gossip)
 	if err != nil {
@@ -177,7 +183,7 @@ func MoveByGossip(ctx context.Context, gossip string, members []Meta) error {
 		m.Raft, m.API, m.Gossip = net.JoinHostPort(host, "9"), net.JoinHostPort(host, "9"), net.JoinHostPort(host, "9")
 		states = append(states, m.state())
 	}
-	for range 3 { // they refute it
+	for range 3 { // the members refute each claim
 		if err := say(ctx, gossip, labeled(exchange(len(states), states...))); err != nil {
 			return err
 		}

@@ -15,8 +15,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// StealWorkers extends and releases the workers of others with all that the API shows of them: with each text
-// of the length of a nonce or of its hash that is in an answer. It returns what the cluster did.
+// StealWorkers tries to extend and release the workers of other holders. As the nonce, it uses each text in the answers
+// of ListWorkers and WhoIs that has the length of a nonce or of its hash. It lists the requests that the cluster accepted.
 func StealWorkers(ctx context.Context, conn grpc.ClientConnInterface, layout string, id int64) (stolen []string, err error) {
 	workers := snowraftv1.NewWorkerServiceClient(conn)
 	list, err := workers.ListWorkers(ctx, &snowraftv1.ListWorkersRequest{Layout: layout})
@@ -55,7 +55,7 @@ func StealWorkers(ctx context.Context, conn grpc.ClientConnInterface, layout str
 	return stolen, nil
 }
 
-// texts are the texts of these lengths anywhere in a message.
+// texts returns all texts of these lengths, in bytes, at any depth of an encoded message.
 func texts(raw []byte, lengths ...int) (found [][]byte) {
 	for len(raw) > 0 {
 		_, kind, n := protowire.ConsumeTag(raw)
@@ -78,8 +78,8 @@ func texts(raw []byte, lengths ...int) (found [][]byte) {
 	return found
 }
 
-// ReturnBlocks returns the blocks of others: it guesses that each entry of the log up to an index allocated one.
-// It reports how many returns the cluster took.
+// ReturnBlocks tries to return the blocks of other holders: it guesses the token of each block, from 0 to index. It
+// returns the number of returns that the cluster accepted.
 func ReturnBlocks(ctx context.Context, conn grpc.ClientConnInterface, sequence string, index, unused uint64) (taken int, err error) {
 	client := snowraftv1.NewSequenceServiceClient(conn)
 	for token := range index + 1 {
@@ -94,7 +94,7 @@ func ReturnBlocks(ctx context.Context, conn grpc.ClientConnInterface, sequence s
 	return taken, nil
 }
 
-// TakeWorkers acquires so many workers, each for another holder. It returns how many it got.
+// TakeWorkers tries to acquire this many workers, each for another holder. It returns the number of granted workers.
 func TakeWorkers(ctx context.Context, conn grpc.ClientConnInterface, layout string, workers int) (taken int, err error) {
 	client := snowraftv1.NewWorkerServiceClient(conn)
 	for i := range workers {
@@ -112,7 +112,7 @@ func TakeWorkers(ctx context.Context, conn grpc.ClientConnInterface, layout stri
 	return taken, nil
 }
 
-// MakeLayouts creates so many layouts, which no caller can delete. It returns how many there are then.
+// MakeLayouts tries to create this many layouts, which no caller can delete. It returns the number of created layouts.
 func MakeLayouts(ctx context.Context, conn grpc.ClientConnInterface, layouts int) (made int, err error) {
 	client := snowraftv1.NewLayoutServiceClient(conn)
 	fields := []*snowraftv1.Field{

@@ -13,21 +13,20 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// The types of raft's requests.
+// Types of requests in package raft.
 const (
 	askAppend byte = iota
 	askVote
 	askSnapshot
 )
 
-// ErrShut is the error of an attack that the member has not let in: it wants TLS, or
-// refused the handshake.
-var ErrShut = errors.New("the member refused the handshake")
+// ErrShut is the error of an attack that the member kept out: the member requires TLS, or refused the handshake.
+var ErrShut = errors.New("member refused the handshake")
 
-// errRefused says that the answer to a handshake is a refusal.
+// errRefused is the error of a handshake whose answer is a refusal.
 var errRefused = errors.New("refused")
 
-// greet shakes hands on a Raft port as a member of the cluster.
+// greet shakes hands on a Raft port as the node from. to is the ID of the called member.
 func greet(ctx context.Context, address string, from Meta, to string) (net.Conn, error) {
 	conn, err := dial(ctx, "tcp", address)
 	if err != nil {
@@ -58,9 +57,9 @@ func greet(ctx context.Context, address string, from Meta, to string) (net.Conn,
 	return conn, nil
 }
 
-// Raft says what no member says on the Raft port of one, each on a connection of its own, as a
-// member of its cluster: a vote at the last term but one, entries of a leader without an election, no entry where one
-// belongs, and a snapshot with a broken configuration.
+// Raft sends requests that no member sends to the Raft port of a member, each on a separate connection, as a member of
+// its cluster: a request for a vote in the term before the last possible one, entries of a leader without an election,
+// a nil entry, and a snapshot with a broken configuration.
 func Raft(ctx context.Context, address string, member Meta) error {
 	header := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, Addr: []byte("a@h:1")}
 	entries := func(entries ...*raft.Log) *raft.AppendEntriesRequest {
@@ -99,15 +98,15 @@ func Raft(ctx context.Context, address string, member Meta) error {
 	return nil
 }
 
-// MoveByHandshake claims, on the Raft port of one member, that the other members have restarted at addresses at which no process
-// listens.
+// MoveByHandshake claims, on the Raft port of one member, that the other members have restarted at an address where no
+// process listens.
 func MoveByHandshake(ctx context.Context, address string, member Meta, others []Meta) error {
 	for _, m := range others {
 		m = m.restarted()
 		m.Raft, m.API, m.Gossip = "127.0.0.1:9", "127.0.0.1:9", "127.0.0.1:9"
 		conn, err := greet(ctx, address, m, member.ID)
 		if errors.Is(err, errRefused) {
-			continue // the member is alive
+			continue // the impersonated member is alive
 		}
 		if err != nil {
 			return err

@@ -8,12 +8,12 @@ import (
 
 type sourceKey struct{}
 
-// From returns a context in which strangers connect from an address of their host.
+// From returns a context in which attacks connect from this IP address of their host.
 func From(ctx context.Context, ip string) context.Context {
 	return context.WithValue(ctx, sourceKey{}, net.ParseIP(ip))
 }
 
-// dialer returns a dialer for a network, which connects from the address in ctx.
+// dialer returns a dialer for a network. It connects from the address in ctx, if ctx has one.
 func dialer(ctx context.Context, network string) *net.Dialer {
 	d := &net.Dialer{Timeout: patience}
 	ip, _ := ctx.Value(sourceKey{}).(net.IP)

@@ -17,8 +17,8 @@ import (
 // patience bounds each step of an attack.
 const patience = 5 * time.Second
 
-// dial connects to a member. The connection lasts no longer than ctx, nor longer than patience unless it
-// is to last.
+// dial connects to a member. The connection is closed when ctx ends. Its deadline is after patience; the caller may
+// move the deadline.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := dialer(ctx, network).DialContext(ctx, network, address)
 	if err != nil {
@@ -28,7 +28,7 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return conn, conn.SetDeadline(time.Now().Add(patience))
 }
 
-// say sends some bytes over a connection of their own, and waits until the member closes it, or falls silent.
+// say sends some bytes over a new connection, and reads until the member closes the connection or the deadline passes.
 func say(ctx context.Context, address string, said []byte) error {
 	conn, err := dial(ctx, "tcp", address)
 	if err != nil {
@@ -44,14 +44,15 @@ func say(ctx context.Context, address string, said []byte) error {
 	return nil
 }
 
-// refused reports whether an error of a connection is a member's way to refuse.
+// refused reports whether an error of a connection means that the member refused or closed the connection.
 func refused(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrDeadlineExceeded) ||
 		errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// Silence keeps so many connections open on which it says nothing until ctx ends: it opens another for each that the
-// member closes, later where the member closed it at once. It returns when all have been opened once.
+// Silence keeps this many connections open until ctx ends, and sends nothing. For each connection that the member
+// closes, it opens another one: immediately, or after patience if the member closed the connection within a second.
+// It returns after the first attempt to open each connection.
 func Silence(ctx context.Context, address string, connections int) error {
 	dialer := dialer(ctx, "tcp")
 	for range connections {
@@ -77,14 +78,14 @@ func Silence(ctx context.Context, address string, connections int) error {
 				case <-ctx.Done():
 					return
 				}
-				conn, _ = dialer.DialContext(ctx, "tcp", address) // nil: refused
+				conn, _ = dialer.DialContext(ctx, "tcp", address) // nil if refused
 			}
 		}()
 	}
 	return nil
 }
 
-// packed is a value in the encoding of memberlist and raft.
+// packed returns a value in the encoding of memberlist and raft.
 func packed(v any) []byte {
 	var b bytes.Buffer
 	handle := &codec.MsgpackHandle{}
@@ -95,7 +96,7 @@ func packed(v any) []byte {
 	return b.Bytes()
 }
 
-// framed is a message of the handshake on the Raft port.
+// framed returns a message of the handshake on the Raft port.
 func framed(body []byte) []byte {
 	frame := binary.BigEndian.AppendUint16([]byte("SNOWRAFT\x01"), uint16(len(body))) //nolint:gosec // far below 64 KiB
 	return append(frame, body...)

@@ -16,10 +16,10 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// deaf is a connection that no longer reads.
+// deaf is a connection whose reads block after from is closed, until ctx ends.
 type deaf struct {
 	net.Conn
-	from chan struct{} // closed when it begins
+	from chan struct{} // closed when reads begin to block
 	ctx  context.Context
 }
 
@@ -33,8 +33,8 @@ func (d *deaf) Read(b []byte) (int, error) {
 	}
 }
 
-// UnreadAnswers makes so many calls on one connection, each of whose answers holds as many UUIDs as a call may
-// request, and reads nothing from then on, until ctx ends.
+// UnreadAnswers makes this many calls on one connection and does not read the answers, until ctx ends. Each call
+// requests the maximum number of UUIDs.
 func UnreadAnswers(ctx context.Context, api string, calls int, options ...grpc.DialOption) error {
 	from := make(chan struct{})
 	options = append([]grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}, options...)
@@ -61,13 +61,13 @@ func UnreadAnswers(ctx context.Context, api string, calls int, options ...grpc.D
 	return nil
 }
 
-// HugeHeaders opens connections to the API and sends a header of so many bytes on each, that never ends.
-// The connections last as long as ctx. It returns how many bytes the member took.
+// HugeHeaders opens connections to the API, and sends a header of size bytes that never ends on each. The connections
+// stay open until ctx ends. It returns the number of header bytes that the connections accepted.
 func HugeHeaders(ctx context.Context, api string, connections, size int) (taken int64, err error) {
 	const piece = 16 << 10
-	// A literal header of a new name whose value is size bytes long.
+	// A literal header with a new name and a value of size bytes.
 	field := append([]byte{0, 1, 'x', 0x7f}, binary.AppendUvarint(nil, uint64(size-0x7f))...) //nolint:gosec // positive
-	open := append([]byte(preface), frame(frameHeaders, 0, 1, field)...)                      // without an end
+	open := append([]byte(preface), frame(frameHeaders, 0, 1, field)...)                      // no end of headers
 	next := frame(frameContinuation, 0, 1, make([]byte, piece))
 	for range connections {
 		conn, err := dial(ctx, "tcp", api)
@@ -92,8 +92,8 @@ func HugeHeaders(ctx context.Context, api string, connections, size int) (taken 
 	return taken, nil
 }
 
-// Drip sends a Redis command byte by byte at intervals. It returns after how long the member closed the connection; it stops
-// when the command is complete.
+// Drip sends a Redis command byte by byte at intervals. It returns the time after which the member closed the connection,
+// or the command was complete.
 func Drip(ctx context.Context, redis, command string, interval time.Duration) (time.Duration, error) {
 	conn, err := dialer(ctx, "tcp").DialContext(ctx, "tcp", redis)
 	if err != nil {
@@ -123,8 +123,8 @@ func Drip(ctx context.Context, redis, command string, interval time.Duration) (t
 	return time.Since(began), nil
 }
 
-// Rebind sends what a browser sends to a member for a page of a site whose name was made to resolve to the
-// member's address. It returns the status of the answer.
+// Rebind sends the request of a browser whose page comes from a site that resolves its own name to the member's address
+// (DNS rebinding). It returns the status of the answer.
 func Rebind(ctx context.Context, address, method, path, body string) (int, error) {
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+address+path, strings.NewReader(body))
 	if err != nil {
@@ -145,7 +145,7 @@ func Rebind(ctx context.Context, address, method, path, body string) (int, error
 	return answered(req, false)
 }
 
-// OverTLS is the option of a gRPC client that looks at no certificate.
+// OverTLS returns the option of a gRPC client that uses TLS and verifies no certificate.
 func OverTLS() grpc.DialOption {
 	return grpc.WithTransportCredentials(credentials.NewTLS(unjudged()))
 }

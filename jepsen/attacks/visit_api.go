@@ -14,7 +14,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// mostStreams is the most calls on one connection, which is what a member allows.
+// mostStreams is the maximum number of concurrent calls on one connection, the limit of a member.
 const mostStreams = 1000
 
 const (
@@ -23,7 +23,7 @@ const (
 	methodWatch    = "/grpc.health.v1.Health/Watch"
 )
 
-// perhaps is the token without rights, or none.
+// perhaps returns the token without rights or no token, at random.
 func (v visit) perhaps() string {
 	if v.IntN(2) == 0 {
 		return ""
@@ -31,12 +31,12 @@ func (v visit) perhaps() string {
 	return v.Token
 }
 
-// frames sends frames on a new connection to the API, and reads the answers until ctx ends.
+// frames sends frames on a new connection to the API, and discards the answers until ctx ends.
 func (v visit) frames(ctx context.Context, frames ...[]byte) {
 	v.tell(ctx, v.API, slices.Concat(append([][]byte{[]byte(preface)}, frames...)...), "h2")
 }
 
-// silentCalls begins calls whose message never comes.
+// silentCalls begins calls and never sends their message.
 func (v visit) silentCalls(ctx context.Context) {
 	token := v.perhaps()
 	var said [][]byte
@@ -46,7 +46,7 @@ func (v visit) silentCalls(ctx context.Context) {
 	v.frames(ctx, said...)
 }
 
-// openStreams begins streams of IDs on which nothing is requested.
+// openStreams begins streams of IDs and requests none.
 func (v visit) openStreams(ctx context.Context) {
 	token := v.perhaps()
 	var said [][]byte
@@ -56,7 +56,7 @@ func (v visit) openStreams(ctx context.Context) {
 	v.frames(ctx, said...)
 }
 
-// watches begins many watches of the health, which takes no token.
+// watches begins many watches of the health, which need no token.
 func (v visit) watches(ctx context.Context) {
 	token := v.perhaps()
 	var said [][]byte
@@ -66,7 +66,7 @@ func (v visit) watches(ctx context.Context) {
 	v.frames(ctx, said...)
 }
 
-// rapidReset makes calls and takes each back at once.
+// rapidReset makes calls and resets each one immediately.
 func (v visit) rapidReset(ctx context.Context) {
 	token := v.perhaps()
 	var said [][]byte
@@ -77,12 +77,12 @@ func (v visit) rapidReset(ctx context.Context) {
 	v.frames(ctx, said...)
 }
 
-// controlFrames sends many frames that belong to no call and want answers, and reads the answers or not.
+// controlFrames sends many frames that belong to no call, some of which require answers. It reads the answers or not.
 func (v visit) controlFrames(ctx context.Context) {
 	all := [][]byte{
 		frame(frameSettings, 0, 0, nil),
-		frame(frameSettings, 0, 0, binary.BigEndian.AppendUint32([]byte{0, 4}, v.Uint32()>>1)), // the window of streams
-		frame(frameSettings, 0, 0, binary.BigEndian.AppendUint32([]byte{0, 1}, v.Uint32()>>1)), // the size of the table of headers
+		frame(frameSettings, 0, 0, binary.BigEndian.AppendUint32([]byte{0, 4}, v.Uint32()>>1)), // initial window of streams
+		frame(frameSettings, 0, 0, binary.BigEndian.AppendUint32([]byte{0, 1}, v.Uint32()>>1)), // size of the header table
 		frame(framePing, 0, 0, make([]byte, 8)),
 		frame(framePriority, 0, 1, make([]byte, 5)),
 		frame(frameWindow, 0, 0, []byte{0, 0, 0, 1}),
@@ -124,10 +124,10 @@ func (v visit) hugeHeaders(ctx context.Context) {
 // powerlessCalls calls all methods with a valid token that has no rights.
 func (v visit) powerlessCalls(ctx context.Context) { v.calls(ctx, func() string { return v.Token }) }
 
-// laterTokens calls all methods with tokens of the right form that no member knows yet, another one for each call.
+// laterTokens calls all methods with well-formed tokens that no member knows, a different one for each call.
 func (v visit) laterTokens(ctx context.Context) { v.calls(ctx, v.later) }
 
-// calls makes calls of all methods.
+// calls invokes all methods, each with a new result of token.
 func (v visit) calls(ctx context.Context, token func() string) {
 	all := methods()
 	var said [][]byte
@@ -137,7 +137,7 @@ func (v visit) calls(ctx context.Context, token func() string) {
 	v.frames(ctx, said...)
 }
 
-// methods are those of the whole API.
+// methods returns the full names of all methods of the API.
 func methods() []string {
 	var all []string
 	protoregistry.GlobalFiles.RangeFilesByPackage("snowraft.v1", func(file protoreflect.FileDescriptor) bool {
@@ -152,8 +152,8 @@ func methods() []string {
 	return all
 }
 
-// later is the text of a token with an ID that members may still give to one.
+// later returns the text of a token whose ID the cluster may assign later.
 func (v visit) later() string {
-	known, _ := trust.ParseToken(v.Token) // ID 0 without one
+	known, _ := trust.ParseToken(v.Token) // ID 0 if v has no token
 	return trust.Token{ID: known.ID + 1 + v.Uint64N(1<<uint(v.IntN(40))), Secret: trust.NewTokenSecret()}.Text()
 }

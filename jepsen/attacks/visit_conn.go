@@ -9,10 +9,11 @@ import (
 	"time"
 )
 
-// mostHeld is the most connections of a flood.
+// mostHeld is the maximum number of connections of a flood.
 const mostHeld = 600
 
-// open connects to a port for clients, over TLS where the members speak it.
+// open connects to a port for clients, over TLS if the members are secured. The connection is not nil if only the TLS
+// handshake failed.
 func (v visit) open(ctx context.Context, address string, protocols ...string) (net.Conn, error) {
 	conn, err := dial(ctx, "tcp", address)
 	if err != nil || !v.Secured {
@@ -22,12 +23,12 @@ func (v visit) open(ctx context.Context, address string, protocols ...string) (n
 	return over, over.HandshakeContext(ctx)
 }
 
-// unjudged is the configuration of a client that looks at no certificate.
+// unjudged returns the TLS configuration of a client that verifies no certificate.
 func unjudged(protocols ...string) *tls.Config {
-	return &tls.Config{InsecureSkipVerify: true, NextProtos: protocols} //nolint:gosec // a stranger's
+	return &tls.Config{InsecureSkipVerify: true, NextProtos: protocols} //nolint:gosec // strangers trust any server
 }
 
-// tell sends bytes on a new connection, and reads what comes until ctx ends.
+// tell sends bytes on a new connection, and discards the answers until ctx ends.
 func (v visit) tell(ctx context.Context, address string, said []byte, protocols ...string) {
 	conn, err := v.open(ctx, address, protocols...)
 	if conn == nil {
@@ -41,7 +42,7 @@ func (v visit) tell(ctx context.Context, address string, said []byte, protocols 
 	_, _ = io.Copy(io.Discard, conn)
 }
 
-// garbage sends noise that begins like a message, over TLS or not.
+// garbage sends noise that may begin like a message, over TLS or not.
 func (v visit) garbage(ctx context.Context) {
 	address := v.port()
 	conn, err := dial(ctx, "tcp", address)
@@ -59,7 +60,7 @@ func (v visit) garbage(ctx context.Context) {
 	_, _ = io.CopyN(io.Discard, conn, 64<<10)
 }
 
-// beginning is how some message begins.
+// beginning returns the beginning of a random message; it may be empty.
 func (v visit) beginning() string {
 	all := []string{
 		"", "\x16\x03\x01", preface, "SNOWRAFT\x01", string(labeled(nil)), string(labeled([]byte{6})), "*3\r\n$3\r\nSET\r\n", "INCR ",
@@ -68,10 +69,10 @@ func (v visit) beginning() string {
 	return all[v.IntN(len(all))]
 }
 
-// some is from 1 to most, few as likely as many.
+// some returns a random number from 1 to most. Its logarithm is uniformly distributed.
 func (v visit) some(most int) int { return int(math.Pow(float64(most), v.Float64())) }
 
-// flood opens connections to one port from all sources, which say nothing, or begin to.
+// flood opens connections to one port from all sources. A quarter of them sends the beginning of a message, the others nothing.
 func (v visit) flood(ctx context.Context) {
 	address := v.port()
 	for range v.some(mostHeld) {
@@ -86,7 +87,7 @@ func (v visit) flood(ctx context.Context) {
 	<-ctx.Done()
 }
 
-// halfHandshakes begins TLS on many connections, sends less of it than the member waits for, or reads no answer.
+// halfHandshakes begins TLS handshakes on many connections. It sends a part of the first message, or reads no answer.
 func (v visit) halfHandshakes(ctx context.Context) {
 	address, hello := v.port(), clientHello()
 	for range v.some(mostHeld / 4) {
@@ -102,7 +103,7 @@ func (v visit) halfHandshakes(ctx context.Context) {
 	<-ctx.Done()
 }
 
-// clientHello is the first message of a TLS handshake.
+// clientHello returns the first message of a TLS handshake.
 func clientHello() []byte {
 	here, there := net.Pipe()
 	defer there.Close() //nolint:errcheck // a pipe
@@ -110,7 +111,7 @@ func clientHello() []byte {
 		_ = tls.Client(here, unjudged("h2")).Handshake()
 	}()
 	hello := make([]byte, 4<<10)
-	n, _ := there.Read(hello) // the whole message, because it is one write
+	n, _ := there.Read(hello) // whole message: one write
 	return hello[:n]
 }
 

@@ -7,14 +7,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// gossipNoise sends datagrams without sense, with a member's label and without.
+// gossipNoise sends random datagrams, with and without the label of members.
 func (v visit) gossipNoise(ctx context.Context) {
 	for range v.some(50) {
 		_ = Datagrams(v.from(ctx), v.Target.Gossip, v.noise(1400), labeled(v.noise(1400)))
 	}
 }
 
-// gossipReplay sends what members said to each other once more, to any of them, several times and cut short.
+// gossipReplay repeats captured datagrams of members, twice in full and once cut short.
 func (v visit) gossipReplay(ctx context.Context) {
 	if len(v.Captured) == 0 {
 		return
@@ -25,7 +25,7 @@ func (v visit) gossipReplay(ctx context.Context) {
 	}
 }
 
-// gossipExchanges exchanges states, again and again, as nodes of another cluster do, and reads the answers or not.
+// gossipExchanges repeatedly exchanges states as a node of another cluster, and reads the answers or not.
 func (v visit) gossipExchanges(ctx context.Context) {
 	for range v.some(40) {
 		from := stranger()
@@ -44,7 +44,8 @@ func (v visit) gossipExchanges(ctx context.Context) {
 	<-ctx.Done()
 }
 
-// gossipBomb sends a datagram that grows when it is unpacked. Making it takes the stranger's own time, so that it is rare.
+// gossipBomb sends, with a probability of 1/4, a datagram that grows when a member unpacks it. The datagram is rare
+// because it takes the stranger much processor time.
 func (v visit) gossipBomb(ctx context.Context) {
 	if v.IntN(4) == 0 {
 		_ = NestedCompression(ctx, v.Target.Gossip)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// answered makes an HTTP request on a connection of its own, over TLS or not, and returns the status of the answer.
+// answered makes an HTTP request on a new connection, over TLS if secured, and returns the status of the answer.
 func answered(req *http.Request, secured bool) (int, error) {
 	transport := &http.Transport{
 		DisableKeepAlives: true, TLSClientConfig: unjudged(),
@@ -25,13 +25,13 @@ func answered(req *http.Request, secured bool) (int, error) {
 	return resp.StatusCode, resp.Body.Close()
 }
 
-// rebind makes a request for a page of a site whose name was made to resolve to the member.
+// rebind makes a request of a page whose site resolves its name to the member; see [Rebind].
 func (v visit) rebind(ctx context.Context) {
 	_, _ = Rebind(ctx, v.HTTP, http.MethodPost, "/v1/ids:generate", "{}")
 }
 
-// httpCalls makes requests that take rights, with a token that has none. To an open member, which would serve them, they
-// are those of another site's page.
+// httpCalls makes requests that need rights, with tokens that have none. An open member would serve such requests, so
+// they come from the page of another site there.
 func (v visit) httpCalls(ctx context.Context) {
 	for path, body := range map[string]string{ //nolint:gosec // no credentials
 		"/v1/layouts":                       `{"name": "hostile"}`,
@@ -64,7 +64,7 @@ func (v visit) httpCalls(ctx context.Context) {
 	}
 }
 
-// hex is from 1 to most random digits.
+// hex returns from 1 to most random hexadecimal digits.
 func (v visit) hex(most int) []byte {
 	digits := make([]byte, 1+v.IntN(most))
 	for i := range digits {

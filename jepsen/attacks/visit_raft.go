@@ -9,7 +9,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// raftHandshake shakes hands as a member of another cluster does, without TLS.
+// raftHandshake shakes hands as a member of another cluster, without TLS.
 func (v visit) raftHandshake(ctx context.Context) {
 	for range v.some(10) {
 		from := stranger()
@@ -21,7 +21,7 @@ func (v visit) raftHandshake(ctx context.Context) {
 	}
 }
 
-// raftSecret shakes hands as a member with another secret does, over TLS, on Raft's port or on that of clients.
+// raftSecret shakes hands over TLS as a member with another secret, on the Raft port or on the API port.
 func (v visit) raftSecret(ctx context.Context) {
 	address := v.Target.Raft
 	if v.IntN(4) == 0 {
@@ -50,8 +50,8 @@ func (v visit) raftSecret(ctx context.Context) {
 	}
 }
 
-// ofAnotherSecret is the configuration of a member that has another secret, shows its certificate to any server and takes any
-// server for a member.
+// ofAnotherSecret returns the TLS configuration of a member that has another secret. It presents its certificate to any
+// server, and accepts the certificate of any server.
 func ofAnotherSecret(id string) (*tls.Config, error) {
 	secret := trust.NewSecret()
 	keys, err := trust.NewKeys(secret)

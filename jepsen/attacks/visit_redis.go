@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// redisHalves sends a part of a command, usually of one that announces far more than it has.
+// redisHalves sends a part of a command, usually one that announces more bytes than it contains.
 func (v visit) redisHalves(ctx context.Context) {
 	all := []string{
 		"*1000000000\r\n", "*2\r\n$4\r\nINCR\r\n$1000000000\r\n", "*2\r\n$4\r\nINCR\r\n$60000\r\nhost", "*2\r\n$4\r\nAUTH\r\n$400\r\nsnowraft_1_",
@@ -16,7 +16,7 @@ func (v visit) redisHalves(ctx context.Context) {
 	v.tell(ctx, v.Redis, []byte(all[v.IntN(len(all))]))
 }
 
-// redisAuth shows tokens without rights, later ones and none, and tries to count.
+// redisAuth authenticates with tokens without rights, with tokens that do not exist yet and with none, and sends commands.
 func (v visit) redisAuth(ctx context.Context) {
 	count := "INCR hostile\r\nINCRBY hostile 1000\r\nGET hostile\r\nINFO\r\nCLIENT LIST\r\n"
 	said := []byte(count)

@@ -1,7 +1,6 @@
-// Package sandbox runs this program again in namespaces of its own: of mounts, of
-// processes and of the network. When that second process ends, in whatever way, the
-// kernel ends all processes that it started, and takes away all that it mounted and all
-// its networks. So there is nothing to clean up, not even after SIGKILL.
+// Package sandbox runs this program again in separate namespaces for mounts, processes and the network. When that second
+// process exits for any reason, the kernel kills all its descendants, and removes its mounts and its networks. No
+// cleanup is necessary, even after SIGKILL.
 package sandbox
 
 import (
@@ -18,23 +17,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// marker is an environment variable that tells the second process what it is.
+// marker is the environment variable that marks the second process.
 const marker = "SNOWRAFT_JEPSEN_SANDBOX"
 
 // Inside reports whether this process runs in a sandbox.
 func Inside() bool { return os.Getpid() == 1 && os.Getenv(marker) != "" }
 
-// said is what exit codes inside begin with that are meant: a panic ends with 2.
+// said is added to deliberate exit codes inside the sandbox, because a panic exits with code 2.
 const said = 64
 
-// Said is the exit code inside that stands for this one, of 0 to 63.
+// Said returns the exit code inside the sandbox for an exit code of [Run], from 0 to 63.
 func Said(code int) int { return said + code }
 
-// Run runs a program, this one or another build of it, with the same arguments and files in a sandbox, and returns the
-// exit code that it has [Said]; any other end is an error. Signals to end are passed on;
-// when this process is killed, so is all in the sandbox.
+// Run runs a program in a sandbox: this program or another build of it, with the same arguments and files. It returns the
+// exit code that the program passed to [Said]; any other exit is an error. Run forwards SIGINT and SIGTERM to the
+// program. If this process is killed, the kernel kills all processes in the sandbox.
 func Run(program string) (int, error) {
-	// The kernel kills the child when the thread that started it ends.
+	// The kernel kills the child when the thread that started it exits.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
@@ -44,38 +43,38 @@ func Run(program string) (int, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET,
 		Pdeathsig:  syscall.SIGKILL,
-		// Not in the terminal's foreground group: Ctrl-C comes once, from here.
+		// Outside of the terminal's foreground process group, the child receives Ctrl-C once: forwarded by this process.
 		Setpgid: true,
 	}
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	if err := cmd.Start(); err != nil {
-		return 0, fmt.Errorf("namespaces for mounts, processes and networks (this needs root): %w", err)
+		return 0, fmt.Errorf("create namespaces for mounts, processes and networks (requires root): %w", err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for {
 		select {
 		case s := <-signals:
-			_ = cmd.Process.Signal(s) // it may just have ended
+			_ = cmd.Process.Signal(s) // error: process has exited
 		case err := <-ended:
 			if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() >= said {
 				return exit.ExitCode() - said, nil
 			}
-			return 0, fmt.Errorf("the process in the sandbox ended before it had come to a verdict: %w", cmp.Or(err, errors.New("exit status 0")))
+			return 0, fmt.Errorf("process in the sandbox exited without a verdict: %w", cmp.Or(err, errors.New("exit status 0")))
 		}
 	}
 }
 
-// Settle makes the sandbox usable; call it first thing inside.
+// Settle prepares the mounts of the sandbox. A program must call it first inside the sandbox.
 func Settle() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("private mounts: %w", err)
+		return fmt.Errorf("make mounts private: %w", err)
 	}
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
-		return fmt.Errorf("/proc: %w", err)
+		return fmt.Errorf("mount /proc: %w", err)
 	}
-	// What is started inside is in no sandbox of its own.
+	// A child must not consider itself the first process of a sandbox.
 	return os.Unsetenv(marker)
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/snowraft/snowraft/jepsen/sandbox"
 )
 
-// role is an environment variable: what this test program does when it is started by a
-// test. Its value is the directory that is mounted over in the sandbox.
+// role is the environment variable that makes this test program start a sandbox. Its value is the directory that the
+// process inside mounts over.
 const role = "SANDBOX_TEST_DIR"
 
 func TestMain(m *testing.M) {
@@ -41,8 +41,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// inside is what runs in the sandbox: it mounts something, leaves a process behind, says so
-// and waits until it is interrupted. When it is asked to end otherwise, it panics.
+// inside runs in the sandbox. It mounts a file system, starts a child process, prints "ready", and waits for a signal. It
+// returns 7 after SIGINT, and panics after SIGTERM.
 func inside(dir string) int {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -81,12 +81,12 @@ func start(t *testing.T, dir string) *exec.Cmd {
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || line != "ready 2 <nil>\n" {
-		t.Fatalf("it said %q, %v, and has two processes", line, err)
+		t.Fatalf("sandbox printed %q, %v, want two processes", line, err)
 	}
 	return cmd
 }
 
-// members counts the processes that have the sandbox's directory in their environment.
+// members counts the processes whose environment contains the directory of the sandbox.
 func members(t *testing.T, dir string) (n int) {
 	t.Helper()
 	paths, err := filepath.Glob("/proc/[0-9]*/environ")
@@ -102,7 +102,7 @@ func members(t *testing.T, dir string) (n int) {
 	return n
 }
 
-func TestNothingIsLeft(t *testing.T) {
+func TestSandboxLeavesNothing(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  syscall.Signal
 		exit int
@@ -111,22 +111,22 @@ func TestNothingIsLeft(t *testing.T) {
 			dir := t.TempDir()
 			cmd := start(t, dir)
 			if n := members(t, dir); n != 3 {
-				t.Errorf("%d processes, expected the one outside, the one inside and its child", n)
+				t.Errorf("found %d processes, want 3: the outer one, the inner one and its child", n)
 			}
 			if _, err := os.Stat(filepath.Join(dir, "inside")); err == nil {
-				t.Error("what is mounted inside is seen outside")
+				t.Error("a file on a mount of the sandbox is visible outside")
 			}
 			if err := cmd.Process.Signal(c.end); err != nil {
 				t.Fatal(err)
 			}
 			err := cmd.Wait()
 			if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != c.exit {
-				t.Errorf("it ended with %v, expected exit code %d", err, c.exit)
+				t.Errorf("Wait() = %v, want exit code %d", err, c.exit)
 			}
 			deadline := time.Now().Add(10 * time.Second)
 			for members(t, dir) > 0 {
 				if time.Now().After(deadline) {
-					t.Fatalf("%d processes are left", members(t, dir))
+					t.Fatalf("%d processes remain", members(t, dir))
 				}
 				<-time.After(10 * time.Millisecond)
 			}

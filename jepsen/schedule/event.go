@@ -1,5 +1,5 @@
-// Package schedule says which faults a run makes, and when: a list of events, which a
-// seed expands to, and which stands in a file that can be played again.
+// Package schedule defines the plan of a run: its parameters, and its faults as a list of events. A seed expands to such a
+// list. A file holds the plan, so that the run can be repeated.
 package schedule
 
 import (
@@ -10,24 +10,24 @@ import (
 
 // Event is one fault.
 type Event struct {
-	// At is when it begins, since the faults of the run began.
+	// At is the time from the beginning of all faults to the beginning of this one.
 	At Duration `json:"at"`
-	// For is the time that it lasts; 0 for a fault of a moment.
+	// For is the duration of the fault; 0 for a momentary fault.
 	For Duration `json:"for,omitempty"`
-	// Fault names it, for example "isolate".
+	// Fault is the name of the fault, such as "isolate".
 	Fault string `json:"fault"`
-	// On says whom it hits: a host's name, "leader", "follower", "majority", "minority" or "all".
-	// Who that is shows when it begins.
+	// On selects the targets: a host's name, "leader", "follower", "majority", "minority" or "all". The selection is made
+	// when the fault begins.
 	On string `json:"on,omitempty"`
-	// How tells the kinds of a fault apart, for example "drop" and "reset".
+	// How is the variant of the fault, such as "drop" or "reset".
 	How string `json:"how,omitempty"`
-	// Amount is a duration, a share or a rate, as the fault says.
+	// Amount is a duration, a share or a rate, depending on the fault.
 	Amount string `json:"amount,omitempty"`
-	// Seed decides what is left to chance within the fault.
+	// Seed is the seed of random choices within the fault.
 	Seed uint64 `json:"seed,omitempty"`
 }
 
-// Duration is a time.Duration that is written as text, such as "1.5s".
+// Duration is a time.Duration with a text encoding, such as "1.5s".
 type Duration time.Duration
 
 // MarshalJSON implements json.Marshaler.
@@ -44,7 +44,7 @@ func (d *Duration) UnmarshalJSON(raw []byte) error {
 		return err
 	}
 	if v < 0 {
-		return fmt.Errorf("%s is negative", text)
+		return fmt.Errorf("duration %s: must not be negative", text)
 	}
 	*d = Duration(v)
 	return nil

@@ -8,36 +8,36 @@ import (
 	"os"
 )
 
-// Plan is a schedule as a file holds it: a line that says for what run it is, then an
-// event a line. What makes a run the same again, as far as that is possible, is in it.
+// Plan is the content of a schedule file: a header line, then one event per line. It contains all inputs that make a run
+// repeatable, except for the interleaving.
 type Plan struct {
 	Header
 	Events []Event
 }
 
-// Header is the first line.
+// Header is the first line of a schedule file: the parameters of the run.
 type Header struct {
 	Seed      uint64   `json:"seed"`
 	Members   int      `json:"members"`
-	Duration  Duration `json:"duration"` // of the part with faults
+	Duration  Duration `json:"duration"` // duration of the faults
 	Workloads []string `json:"workloads"`
-	// Rate is the number of requests per second that each workload makes, roughly; 0 is [DefaultRate].
+	// Rate is the approximate number of requests per second of each workload; 0 means [DefaultRate].
 	Rate float64 `json:"rate,omitempty"`
-	// MaxWindow is the longest window that is granted; 0 is the one of other runs.
+	// MaxWindow is the longest window that a leader grants; 0 means the default of runs.
 	MaxWindow Duration `json:"max_window,omitempty"`
-	// Secured says that members have a secret, and clients tokens.
+	// Secured means that members have a secret, and clients have tokens.
 	Secured bool `json:"secured,omitempty"`
-	// Mixed says that members are upgraded to the next version, and back until that is final.
+	// Mixed means that members are upgraded to the next version, and back until the upgrade is finalized.
 	Mixed bool `json:"mixed,omitempty"`
-	// Flags are added to "snowraft serve" of each member, Mutants are bugs to plant in them.
+	// Flags are additional flags of "snowraft serve" for each member. Mutants are bugs to plant in the members.
 	Flags   []string `json:"flags,omitempty"`
 	Mutants []string `json:"mutants,omitempty"`
 }
 
-// DefaultRate is the number of requests per second that a workload makes by default.
+// DefaultRate is the default of Header.Rate, in requests per second.
 const DefaultRate = 200
 
-// Write writes a plan to a file that must not exist.
+// Write writes a plan to a new file. The file must not exist.
 func Write(path string, p Plan) error {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
@@ -51,21 +51,20 @@ func Write(path string, p Plan) error {
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return fmt.Errorf("the schedule: %w", err)
+		return fmt.Errorf("write schedule: %w", err)
 	}
 	if _, err := f.Write(buf.Bytes()); err != nil {
 		_ = f.Close()
-		return fmt.Errorf("the schedule: %w", err)
+		return fmt.Errorf("write schedule: %w", err)
 	}
 	return f.Close()
 }
 
-// Read reads a plan from a file. A field that it does not know is an error, since the
-// run would be another one.
+// Read reads a plan from a file. An unknown field is an error, because the run would differ from the plan.
 func Read(path string) (Plan, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return Plan{}, fmt.Errorf("the schedule: %w", err)
+		return Plan{}, fmt.Errorf("read schedule: %w", err)
 	}
 	defer f.Close() //nolint:errcheck // read only
 	var p Plan
@@ -79,11 +78,11 @@ func Read(path string) (Plan, error) {
 		d := json.NewDecoder(bytes.NewReader(s.Bytes()))
 		d.DisallowUnknownFields()
 		if err := d.Decode(into); err != nil {
-			return Plan{}, fmt.Errorf("the schedule %s, line %d: %w", path, number, err)
+			return Plan{}, fmt.Errorf("read schedule %s, line %d: %w", path, number, err)
 		}
 	}
 	if err := s.Err(); err != nil {
-		return Plan{}, fmt.Errorf("the schedule: %w", err)
+		return Plan{}, fmt.Errorf("read schedule: %w", err)
 	}
 	return p, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/schedule"
 )
 
-func TestReadWhatWasWritten(t *testing.T) {
+func TestReadReturnsWrittenPlan(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "schedule.jsonl")
 	want := schedule.Plan{
@@ -24,28 +24,28 @@ func TestReadWhatWasWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := schedule.Read(path); err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("Read() = %+v, %v, want %+v", got, err, want)
 	}
 	if err := schedule.Write(path, want); err == nil {
-		t.Error("a schedule was written over")
+		t.Error("Write() replaced a file")
 	}
 }
 
-func TestReadRefuses(t *testing.T) {
+func TestReadRejectsInvalidFiles(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"an unknown field":           `{"seed":1}` + "\n" + `{"at":"1s","fault":"kill","whom":"all"}`,
-		"a time that is none":        `{"seed":1}` + "\n" + `{"at":1,"fault":"kill"}`,
-		"a time before the run":      `{"seed":1}` + "\n" + `{"at":"-1s","fault":"kill"}`,
-		"a header that is none":      `[]`,
-		"an event that is not whole": `{"seed":1}` + "\n" + `{"at":"1s"`,
+		"an unknown field":      `{"seed":1}` + "\n" + `{"at":"1s","fault":"kill","whom":"all"}`,
+		"a time without a unit": `{"seed":1}` + "\n" + `{"at":1,"fault":"kill"}`,
+		"a time before the run": `{"seed":1}` + "\n" + `{"at":"-1s","fault":"kill"}`,
+		"a header as a list":    `[]`,
+		"an incomplete event":   `{"seed":1}` + "\n" + `{"at":"1s"`,
 	} {
 		path := filepath.Join(t.TempDir(), "schedule.jsonl")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if p, err := schedule.Read(path); err == nil {
-			t.Errorf("%s was accepted: %+v", name, p)
+			t.Errorf("Read() of %s = %+v, want an error", name, p)
 		}
 	}
 }

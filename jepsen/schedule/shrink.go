@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Shrink drops events from a plan for as long as what is left still fails, and returns
-// the smallest plan found. It drops many at once first and fewer and fewer after that
-// (delta debugging: Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing
-// Input", 2002, without its complements). The other events keep their times.
+// Shrink drops events from a plan as long as the rest still fails, and returns the smallest failing plan that it finds.
+// It drops many events at once first, and then fewer and fewer. The remaining events keep their times. The method is
+// delta debugging without its complements (Zeller and Hildebrandt, "Simplifying and Isolating Failure-Inducing Input",
+// 2002).
 //
-// A plan that fails sometimes only may be kept longer than it need be, never too short:
-// fails decides, and its error ends it all, with the smallest plan so far.
+// fails runs a plan and reports whether the run failed. If a plan fails only sometimes, the result may be longer than
+// necessary, but it has failed once. If fails returns an error, Shrink returns this error and the smallest plan so far.
 func Shrink(p Plan, fails func(Plan) (bool, error)) (Plan, error) {
-	held := make(map[string]bool) // what did not fail, which is not tried again
+	held := make(map[string]bool) // plans that did not fail; not tried again
 	for size := (len(p.Events) + 1) / 2; size > 0; {
 		dropped := false
 		for from := 0; from < len(p.Events); {

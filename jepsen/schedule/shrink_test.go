@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/schedule"
 )
 
-// plan has that many events, named by their numbers.
+// plan returns a plan with this many events, whose faults are their numbers.
 func plan(events int) schedule.Plan {
 	var p schedule.Plan
 	for i := range events {
@@ -19,7 +19,7 @@ func plan(events int) schedule.Plan {
 	return p
 }
 
-// has reports whether all of these events are in a plan.
+// has reports whether a plan contains all of these faults.
 func has(p schedule.Plan, faults []string) bool {
 	for _, f := range faults {
 		if !slices.ContainsFunc(p.Events, func(e schedule.Event) bool { return e.Fault == f }) {
@@ -29,7 +29,7 @@ func has(p schedule.Plan, faults []string) bool {
 	return true
 }
 
-func TestShrinkFindsWhatFails(t *testing.T) {
+func TestShrinkFindsFailingEvents(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
@@ -47,15 +47,15 @@ func TestShrinkFindsWhatFails(t *testing.T) {
 			return has(p, needed), nil
 		})
 		if err != nil || len(got.Events) != len(needed) || !has(got, needed) {
-			t.Errorf("of %d events, of which %v fail: %v, %v", len(whole.Events), needed, got.Events, err)
+			t.Errorf("Shrink() of %d events = %v, %v, want %v", len(whole.Events), got.Events, err, needed)
 		}
 		if tries > 40+20*(1+len(needed)) {
-			t.Errorf("%d tries for %d of %d events", tries, len(needed), len(whole.Events))
+			t.Errorf("Shrink() made %d tries for %d of %d events, want fewer", tries, len(needed), len(whole.Events))
 		}
 	}
 }
 
-func TestShrinkKeepsWhatItHasFound(t *testing.T) {
+func TestShrinkReturnsSmallestPlanOnError(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("broken")
 	tries := 0
@@ -66,6 +66,6 @@ func TestShrinkKeepsWhatItHasFound(t *testing.T) {
 		return true, nil
 	})
 	if !errors.Is(err, broken) || len(got.Events) != 4 {
-		t.Errorf("%d events, %v", len(got.Events), err)
+		t.Errorf("Shrink() = %d events, %v, want 4 events and the error", len(got.Events), err)
 	}
 }

@@ -18,19 +18,19 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// The sequences that clients count.
+// Sequences whose numbers clients request.
 const (
 	strictName  = "siege-strict"
 	relaxedName = "siege-relaxed"
-	// pipelined is the number of commands a pipeline has.
+	// pipelined is the number of commands in a pipeline.
 	pipelined = 16
 	// clients is the number of clients of a protocol that call each member.
 	clients = 4
-	// callLimit is the time after which a call has failed.
+	// callLimit is the timeout of a call.
 	callLimit = 5 * time.Second
 )
 
-// client makes one call after the other on a connection of its own.
+// client makes calls one after the other on its own connection.
 type client interface {
 	call(ctx context.Context) error
 	Close() error
@@ -57,6 +57,7 @@ func protocols() []protocol {
 	}
 }
 
+// numbers returns a function that requests one number of a sequence.
 func numbers(name string) func(ctx context.Context, conn *grpc.ClientConn) error {
 	return func(ctx context.Context, conn *grpc.ClientConn) error {
 		_, err := snowraftv1.NewSequenceServiceClient(conn).NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: name, Count: 1})
@@ -64,7 +65,7 @@ func numbers(name string) func(ctx context.Context, conn *grpc.ClientConn) error
 	}
 }
 
-// grpcClient calls over gRPC.
+// grpcClient calls a member over gRPC.
 type grpcClient struct {
 	*grpc.ClientConn
 	one func(ctx context.Context, conn *grpc.ClientConn) error
@@ -79,7 +80,7 @@ func overGRPC(one func(ctx context.Context, conn *grpc.ClientConn) error) func(c
 	}
 }
 
-// httpClient calls over HTTP.
+// httpClient calls a member over HTTP.
 type httpClient struct {
 	http.Client
 	url, token string
@@ -115,7 +116,7 @@ func (c *httpClient) call(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close() //nolint:errcheck // it was read
+	defer resp.Body.Close() //nolint:errcheck // already read
 	body, err := io.ReadAll(resp.Body)
 	if err == nil && resp.StatusCode != http.StatusOK {
 		err = fmt.Errorf("%s: %s", resp.Status, body)
@@ -128,7 +129,7 @@ func (c *httpClient) Close() error {
 	return nil
 }
 
-// redisClient calls over the Redis protocol.
+// redisClient calls a member over the Redis protocol.
 type redisClient struct {
 	net.Conn
 	r        *bufio.Reader
@@ -171,7 +172,7 @@ func (c *redisClient) call(ctx context.Context) error {
 			return err
 		}
 		if line[0] != ':' && line[0] != '+' {
-			return fmt.Errorf("answer %q", line)
+			return fmt.Errorf("unexpected answer %q", line)
 		}
 	}
 	return nil

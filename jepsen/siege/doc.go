@@ -1,3 +1,3 @@
-// Package siege measures what hostile traffic costs clients: calls of all protocols at full rate, with and without strangers in
-// turns.
+// Package siege measures the cost of hostile traffic for clients: the rates of calls of all protocols, with and without
+// strangers in turns.
 package siege

@@ -11,40 +11,40 @@ import (
 	"time"
 )
 
-// LeastShare is the part of the calm rate that clients have to keep, in percent.
+// LeastShare is the share of the calm rate that clients must keep by default, in percent.
 const LeastShare = 80
 
-// Report is what a siege showed.
+// Report holds the results of a siege.
 type Report struct {
-	// Least is the part of the calm rate that is expected, in percent.
+	// Least is the share of the calm rate that clients must keep, in percent.
 	Least     float64
 	Protocols []Protocol
-	// Time is that of all phases of one kind.
+	// Time is the total duration of the phases of one kind.
 	Time time.Duration
 	// Acts counts the acts of strangers by kind.
 	Acts map[string]uint64
-	// Addresses is the number of addresses they had, Processor the time of the processors that they took.
+	// Addresses is the number of the strangers' addresses. Processor is the processor time that the strangers used.
 	Addresses int
 	Processor time.Duration
-	// Largest is the most memory that a member took, in bytes.
+	// Largest is the maximum memory of a member, in bytes.
 	Largest uint64
-	// First is the first failure; empty without one.
+	// First describes the first failure; empty if no call failed.
 	First string
 }
 
-// Protocol is what clients of one protocol saw. Rates are in calls per second, by phase.
+// Protocol holds the results of the clients of one protocol. Rates are in calls per second, by phase.
 type Protocol struct {
 	Name    string
 	Rates   [2]float64
 	Failed  uint64
-	Slowest time.Duration // call among strangers
+	Slowest time.Duration // slowest call in hostile phases
 }
 
-// share is the part of the calm rate that was kept, in percent.
+// share returns the hostile rate in percent of the calm rate.
 func (p Protocol) share() float64 { return 100 * p.Rates[Hostile] / p.Rates[Calm] }
 
-// Missing are the kinds of acts that strangers did not make, and the protocols that nobody could call even without
-// strangers: with any of them, the siege shows nothing.
+// Missing lists the kinds of acts that strangers did not make, and the protocols whose calm rate is 0 although no call
+// failed. The siege shows nothing if the list is not empty.
 func (r Report) Missing() []string {
 	var missing []string
 	for _, p := range r.Protocols {
@@ -60,7 +60,7 @@ func (r Report) Missing() []string {
 	return missing
 }
 
-// Broken are the promises that were not kept.
+// Broken lists the broken promises: failed calls and low rates.
 func (r Report) Broken() []string {
 	var broken []string
 	for _, p := range r.Protocols {
@@ -68,13 +68,13 @@ func (r Report) Broken() []string {
 			broken = append(broken, fmt.Sprintf("%s: %d calls failed", p.Name, p.Failed))
 		}
 		if p.share() < r.Least {
-			broken = append(broken, fmt.Sprintf("%s: %.1f %% of the rate is left, expected at least %.0f %%", p.Name, p.share(), r.Least))
+			broken = append(broken, fmt.Sprintf("%s: kept %.1f %% of the rate, expected at least %.0f %%", p.Name, p.share(), r.Least))
 		}
 	}
 	return broken
 }
 
-// Print writes the report.
+// Print writes the report to out.
 func (r Report) Print(out io.Writer) error {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -90,11 +90,12 @@ func (r Report) Print(out io.Writer) error {
 		sum += r.Acts[kind]
 	}
 	seconds := r.Time.Seconds()
-	_, _ = fmt.Fprintf(&b, "strangers: %d acts in %.0f s from %d addresses, with %.2f of a processor\n", sum, seconds, r.Addresses, r.Processor.Seconds()/seconds)
+	_, _ = fmt.Fprintf(&b, "strangers: %d acts in %.0f s from %d addresses, using %.2f of a processor\n",
+		sum, seconds, r.Addresses, r.Processor.Seconds()/seconds)
 	_, _ = fmt.Fprintf(&b, "acts: %s\n", strings.Join(acts, ", "))
-	_, _ = fmt.Fprintf(&b, "most memory of a member: %d MiB\n", r.Largest>>20)
+	_, _ = fmt.Fprintf(&b, "maximum memory of a member: %d MiB\n", r.Largest>>20)
 	if r.First != "" {
-		_, _ = fmt.Fprintln(&b, "the first failure:", r.First)
+		_, _ = fmt.Fprintln(&b, "first failure:", r.First)
 	}
 	for _, one := range r.Broken() {
 		_, _ = fmt.Fprintln(&b, "broken:", one)

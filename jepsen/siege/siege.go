@@ -18,32 +18,33 @@ import (
 )
 
 const (
-	// Phase is the length of calm or hostile traffic, warmUp the time before the first phase: rates fall at first.
+	// Phase is the duration of calm or hostile traffic. warmUp is the time before the first phase: rates fall in the
+	// beginning.
 	Phase  = 10 * time.Second
 	warmUp = 5 * time.Second
-	// In a phase, protocols have this many turns each.
+	// cycles is the number of turns of each protocol in a phase.
 	cycles = 10
-	// A client connects again after about this time, so that strangers can keep it away.
+	// connectionLasts is the time after which a client connects again, which gives strangers a chance to keep it out.
 	connectionLasts = 2 * time.Second
 )
 
 // Siege is a measurement.
 type Siege struct {
-	// Rounds is the number of times that both phases come.
+	// Rounds is the number of pairs of a calm and a hostile phase.
 	Rounds int
-	// Shared has the strangers act from the address of the clients.
+	// Shared gives the strangers the address of the clients.
 	Shared bool
-	// Only are the kinds of acts to make; empty for all.
+	// Only lists the acts to make; empty means all.
 	Only []string
 
-	now     atomic.Int64 // phase
+	now     atomic.Int64 // current phase
 	turns   *turns
 	tallies []*tally
-	first   atomic.Pointer[string] // failure
+	first   atomic.Pointer[string] // first failure
 	report  Report
 }
 
-// Play makes the measurement in a lab. It is a script of a run.
+// Play makes the measurement. Package run calls it as the script of a run.
 func (s *Siege) Play(ctx context.Context, w *workload.World) error {
 	s.now.Store(between)
 	s.turns = newTurns()
@@ -84,7 +85,7 @@ func (s *Siege) Play(ctx context.Context, w *workload.World) error {
 	return ctx.Err()
 }
 
-// host is where the strangers are.
+// host returns the host of the strangers.
 func (s *Siege) host(ctx context.Context, l *lab.Lab) (*network.Host, error) {
 	if s.Shared {
 		return l.Net.Host(network.Harness)
@@ -92,8 +93,8 @@ func (s *Siege) host(ctx context.Context, l *lab.Lab) (*network.Host, error) {
 	return l.Outsider(ctx)
 }
 
-// round is a calm phase and a hostile one, in turns in this order and in the other: a rate that falls all the time, as the
-// machine has more to do, says nothing about strangers.
+// round makes a calm and a hostile phase. Odd rounds begin with the hostile phase: a rate that falls steadily for another
+// reason must not look like the effect of strangers.
 func (s *Siege) round(ctx context.Context, l *lab.Lab, host *network.Host, number uint64) error {
 	if number%2 == 1 {
 		if err := s.besiege(ctx, l, host, number); err != nil {
@@ -107,7 +108,7 @@ func (s *Siege) round(ctx context.Context, l *lab.Lab, host *network.Host, numbe
 	return ctx.Err()
 }
 
-// besiege is a hostile phase.
+// besiege makes a hostile phase.
 func (s *Siege) besiege(ctx context.Context, l *lab.Lab, host *network.Host, seed uint64) error {
 	strangers, err := nemesis.Besiege(ctx, l, l.Founders(), host, seed, s.Only)
 	if err != nil {
@@ -125,7 +126,7 @@ func (s *Siege) besiege(ctx context.Context, l *lab.Lab, host *network.Host, see
 	return ctx.Err()
 }
 
-// phase gives the protocols their turns for a time. Afterwards the last one keeps it.
+// phase gives the protocols their turns for the duration of a phase. Afterwards, the last protocol keeps its turn.
 func (s *Siege) phase(ctx context.Context, phase int64, length time.Duration) {
 	s.now.Store(phase)
 	defer s.now.Store(between)
@@ -139,8 +140,8 @@ func (s *Siege) phase(ctx context.Context, phase int64, length time.Duration) {
 	}
 }
 
-// calls makes one call after the other in its protocol's turns until ctx ends, each second or two on another connection. A connection that cannot be
-// made is a failed call.
+// calls runs one client until ctx ends: it makes calls one after the other in the turns of its protocol, and reconnects
+// after connectionLasts. A failed connection counts as a failed call.
 func (s *Siege) calls(ctx context.Context, l *lab.Lab, p protocol, m *lab.Member, number int) {
 	var c client
 	var connected int64
@@ -171,7 +172,7 @@ func (s *Siege) calls(ctx context.Context, l *lab.Lab, p protocol, m *lab.Member
 			}
 		}
 		if c != nil && (err != nil || ended-connected > int64(connectionLasts)) {
-			_ = c.Close() // no call is open
+			_ = c.Close() // no call is in progress
 			c = nil
 		}
 	}
@@ -180,7 +181,7 @@ func (s *Siege) calls(ctx context.Context, l *lab.Lab, p protocol, m *lab.Member
 	}
 }
 
-// Report is what Play showed.
+// Report returns the results of Play. Requires that Play has returned.
 func (s *Siege) Report() Report {
 	r := s.report
 	for i, p := range protocols() {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The phases of a siege. Between is the time in which strangers come and go: its calls are not counted, but its failures are.
+// Phases of a siege. In between, strangers start or stop: only failures and slow calls count there.
 const (
 	Calm = iota
 	Hostile
@@ -15,14 +15,14 @@ const (
 
 // tally counts the calls of one protocol.
 type tally struct {
-	done    [phases]atomic.Uint64 // that began and ended in one phase
-	failed  [phases]atomic.Uint64 // that began in it
-	slowest [phases]atomic.Int64  // call that began in it, ns
+	done    [phases]atomic.Uint64 // calls that began and ended in the phase
+	failed  [phases]atomic.Uint64 // calls that began in the phase
+	slowest [phases]atomic.Int64  // slowest call that began in the phase, ns
 
-	time [phases]time.Duration // of the protocol's turns; owned by Play
+	time [phases]time.Duration // total of the protocol's turns; owned by Play
 }
 
-// count counts a call that began in one phase and ended in another or the same.
+// count counts a call that began in the phase began and returned in the phase ended.
 func (t *tally) count(began, ended int, took time.Duration, err error) {
 	if err != nil {
 		t.failed[began].Add(1)

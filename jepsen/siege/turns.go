@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// turns lets clients of one protocol call at a time. Clients that make one call after the other compete for the processors: if
-// all protocols called at once, strangers that slow one of them down would leave more for the others, and rates would tell the
-// share of each protocol, not what strangers cost.
+// turns allows one protocol at a time to call. Clients that make calls one after the other compete for the processors. If all
+// protocols called at once, strangers that slow down one protocol would leave more processor time to the others. The rates
+// would then show the share of each protocol instead of the cost of strangers.
 type turns struct {
 	mu      sync.Mutex
 	now     int           // index of the protocol
-	changed chan struct{} // closed when it changes
+	changed chan struct{} // closed when now changes
 }
 
 func newTurns() *turns { return &turns{changed: make(chan struct{})} }
 
-// give makes it the turn of a protocol.
+// give gives the turn to a protocol.
 func (t *turns) give(protocol int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -25,7 +25,7 @@ func (t *turns) give(protocol int) {
 	t.changed = make(chan struct{})
 }
 
-// await waits for the turn of a protocol, or the end of ctx.
+// await waits until it is the turn of a protocol, or ctx ends.
 func (t *turns) await(ctx context.Context, protocol int) {
 	for {
 		t.mu.Lock()

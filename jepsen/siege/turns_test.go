@@ -17,19 +17,19 @@ func TestProtocolsCallInTurns(t *testing.T) {
 				came <- i
 			}()
 		}
-		for _, i := range []int{0, 2} { // the first turn is the first protocol's
+		for _, i := range []int{0, 2} { // protocol 0 has the first turn
 			if i > 0 {
 				turns.give(i)
 			}
 			synctest.Wait()
 			if len(came) != 1 || <-came != i {
-				t.Fatalf("in the turn of %d another protocol calls, or none", i)
+				t.Fatalf("in the turn of %d, another protocol or none came", i)
 			}
 		}
 		cancel()
 		synctest.Wait()
 		if len(came) != 1 {
-			t.Error("a client waits after its siege has ended")
+			t.Error("a client waits after the end of its context")
 		}
 	})
 }
