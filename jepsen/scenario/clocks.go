@@ -12,10 +12,10 @@ import (
 	"github.com/snowraft/snowraft/jepsen/nemesis"
 )
 
-// clockTolerance is how far a clock may be from where it was set to, in milliseconds.
+// clockTolerance is the maximum difference between a clock and its set value, in milliseconds.
 const clockTolerance = 100
 
-// setBack sets the clocks of members back; the returned function sets them right.
+// setBack sets the clocks of members back. right corrects them.
 func (s *stage) setBack(by time.Duration, members ...*lab.Member) (right func() error, err error) {
 	end := s.begin("clock-rollback", nemesis.Clock, -by, (-by).String(), members...)
 	right = s.later(func(context.Context) error {
@@ -25,6 +25,7 @@ func (s *stage) setBack(by time.Duration, members ...*lab.Member) (right func() 
 	return right, skewAll(members, -by)
 }
 
+// skewAll sets the offset of members' clocks.
 func skewAll(members []*lab.Member, offset time.Duration) error {
 	var errs []error
 	for _, m := range members {
@@ -33,8 +34,8 @@ func skewAll(members []*lab.Member, offset time.Duration) error {
 	return errors.Join(errs...)
 }
 
-// isBack makes sure that a member's clock is back by so much, and says how far it was behind
-// the observed clock when the member knew that first, in milliseconds.
+// isBack waits until the clock of a member is behind by this duration, and the member knows the observed clock. It returns
+// the time by which the clock is behind the observed clock then, in milliseconds.
 func (s *stage) isBack(m *lab.Member, by time.Duration) (behind int64, err error) {
 	err = s.until("the status of "+m.Name, func(ctx context.Context) bool {
 		got, err := s.status(ctx, m)

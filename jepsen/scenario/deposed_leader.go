@@ -14,12 +14,12 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// deposedLeader cuts the leader off from the other members, but not from its clients, and
-// asks it for everything until its window has ended.
+// deposedLeader cuts the leader off from the other members, but not from its clients. Clients request numbers, blocks and
+// IDs from it until its window has ended.
 func deposedLeader() Scenario {
 	return Scenario{
 		Name: "pd-9051", Source: "tikv/pd#9051, tikv/pd#9157", Bug: "no-confirm",
-		Other:     "TiKV PD: a member that no longer led went on to issue timestamps and to save them",
+		Other:     "TiKV PD: a deposed leader continued to issue timestamps and to save them",
 		Loads:     []string{"ids", "strict"},
 		MaxWindow: 6 * time.Second,
 		script: func(s *stage) error {
@@ -48,15 +48,19 @@ func deposedLeader() Scenario {
 	}
 }
 
-// alone is the calls of a member that is cut off, and its answers.
+// alone counts the answers of a member that is cut off from the others.
 type alone struct {
 	s *stage
 	m *lab.Member
 
-	numbers, blocks, ids, ended atomic.Int64 // numbers and blocks that it refused, IDs that it issued and that its window had ended for
-	leading                     atomic.Int64 // numbers that it refused while it said that it leads
+	numbers atomic.Int64 // refused requests for numbers
+	leading atomic.Int64 // refused requests for numbers while m reported itself as leader
+	blocks  atomic.Int64 // refused requests for blocks
+	ids     atomic.Int64 // answered requests for IDs
+	ended   atomic.Int64 // requests for IDs that were refused with WINDOW_ENDED
 }
 
+// depose isolates the leader m of a term, and checks its answers until its window has ended.
 func (s *stage) depose(m *lab.Member, term uint64) error {
 	heal, err := s.isolate(m)
 	if err != nil {
@@ -72,7 +76,7 @@ func (s *stage) depose(m *lab.Member, term uint64) error {
 	if err != nil {
 		return err
 	}
-	err = s.until(m.Name+" gives leadership up", func(ctx context.Context) bool {
+	err = s.until("the loss of leadership of "+m.Name, func(ctx context.Context) bool {
 		got, err := s.status(ctx, m)
 		return err == nil && got.GetLeaderId() != got.GetMemberId()
 	})
@@ -95,15 +99,17 @@ func (s *stage) depose(m *lab.Member, term uint64) error {
 	}
 	for token, until := range now {
 		if was, ok := windows[token]; !ok || until > was {
-			s.violation("%s was cut off and has a window up to %d under token %d, and had %v when it gave leadership up", m.Name, until, token, windows)
+			s.violation("%s was cut off and has a window up to %d with token %d; at its loss of leadership, it had %v",
+				m.Name, until, token, windows)
 		}
 	}
 	if err := stop(); err != nil {
 		return err
 	}
 	s.need("requests for numbers that a leader refused while it was cut off", int(a.leading.Load()), 1)
-	s.need("requests for IDs that it answered while it was cut off", int(a.ids.Load()), 1)
-	s.see("%s led in term %d and was cut off: it refused %d requests for numbers, %d of them while it said that it leads, and %d for blocks; %d for IDs were answered within its window, %d refused after it (WINDOW_ENDED); %s led in term %d and gave %d",
+	s.need("requests for IDs that a member answered while it was cut off", int(a.ids.Load()), 1)
+	s.see("%s led in term %d and was cut off: it refused %d requests for numbers (%d of them as the presumed leader) "+
+		"and %d for blocks; it answered %d requests for IDs within its window, and refused %d after it (WINDOW_ENDED); %s led in term %d and issued %d",
 		m.Name, term, a.numbers.Load(), a.leading.Load(), a.blocks.Load(), a.ids.Load(), a.ended.Load(), other.Name, later, highest(fresh))
 	if err := heal(); err != nil {
 		return err
@@ -113,13 +119,13 @@ func (s *stage) depose(m *lab.Member, term uint64) error {
 	}
 	after, err := s.numbers(m, orders, 5)
 	if err == nil && after.First <= highest(fresh) {
-		s.violation("%s gave %s after %s gave %s", m.Name, told(after), other.Name, told(fresh))
+		s.violation("%s issued %s after %s issued %s", m.Name, told(after), other.Name, told(fresh))
 	}
 	return err
 }
 
-// ask requests numbers, blocks and IDs until the returned function is called. Requests that
-// find no leader take long, so that several clients ask.
+// ask requests numbers, blocks and IDs until stop is called. Requests without a leader take long, so several clients make
+// them.
 func (a *alone) ask() (stop func() error) {
 	ctx, cancel := context.WithCancel(a.s.ctx)
 	var clients sync.WaitGroup
@@ -149,7 +155,7 @@ func (a *alone) askNumbers(ctx context.Context) {
 	switch {
 	case ctx.Err() != nil: // the cut may be healed
 	case op.Outcome == history.OK:
-		a.s.violation("%s is cut off from the others and gave the number %s", a.m.Name, told(op))
+		a.s.violation("%s is cut off from the others and issued the number %s", a.m.Name, told(op))
 	default:
 		a.numbers.Add(1)
 		if leading {
@@ -179,7 +185,7 @@ func (a *alone) askIDs(ctx context.Context) {
 	}
 }
 
-// windows are the ends of the windows that a member says it has, by token.
+// windows returns the ends of the windows that a member reports, in ticks by token.
 func (s *stage) windows(m *lab.Member) (map[uint64]int64, error) {
 	ends := make(map[uint64]int64)
 	err := s.until("the status of "+m.Name, func(ctx context.Context) bool {

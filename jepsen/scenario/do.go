@@ -18,36 +18,36 @@ import (
 	"github.com/snowraft/snowraft/jepsen/workload"
 )
 
-// rate is the number of requests per second that each workload makes beside the script, roughly.
+// rate is the approximate number of requests per second of each workload.
 const rate = 60
 
-// Options are what a scenario is played with.
+// Options configures Do.
 type Options struct {
-	// Dir is where all of it goes; it must not exist.
+	// Dir is the directory of the run; it must not exist.
 	Dir string
 	// Programs is the directory that run.Build filled; Self is the path of this harness.
 	Programs, Self string
-	Mutants        []string // planted in the members
+	Mutants        []string // bugs planted in the programs
 	// Lapse is the time from a backup to the end of its cluster.
 	Lapse time.Duration
-	// Progress is told how it gets on; it may be io.Discard.
+	// Progress receives the progress of the run; may be io.Discard.
 	Progress io.Writer
 }
 
-// Result is what came out of a scenario.
+// Result is the result of a scenario.
 type Result struct {
 	Scenario Scenario
 	Outcome  check.Outcome
-	// Seen is what was seen, in one line.
+	// Seen contains all observations of the script.
 	Seen string
-	// Failures are of all checkers: what was violated or, of an invalid one, what is missing.
+	// Failures are the failures of all checkers: violations, or the missing evidence of an invalid scenario.
 	Failures []string
-	// Took is the time that it took, from the first process to the verdict.
+	// Took is the time from the first process to the verdict.
 	Took time.Duration
 }
 
-// Do plays a scenario and judges it. An error means that there is nothing to judge, and is
-// never the fault of the program that is tested.
+// Do plays a scenario and judges it. An error means that the result cannot be judged. The tested program never causes an
+// error.
 func Do(ctx context.Context, sc Scenario, o Options) (Result, error) {
 	result := Result{Scenario: sc}
 	if err := os.Mkdir(o.Dir, 0o755); err != nil {
@@ -73,7 +73,7 @@ func Do(ctx context.Context, sc Scenario, o Options) (Result, error) {
 	return result, err
 }
 
-// judge lets all checkers look at a run, and writes their reports.
+// judge applies all checkers to a run, and writes the reports.
 func (r *Result) judge(dir string, f *finding) error {
 	judged, verdicts, err := check.Judge(dir)
 	if err != nil {
@@ -87,7 +87,7 @@ func (r *Result) judge(dir string, f *finding) error {
 	return nil
 }
 
-// conclude takes what all verdicts say together.
+// conclude sets the outcome and the failures from all verdicts.
 func (r *Result) conclude(seen string, verdicts []check.Verdict) {
 	r.Outcome, r.Seen = check.Overall(verdicts), seen
 	for _, v := range verdicts {

@@ -16,20 +16,21 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// endpoint is a connection to whatever answers at a member's address.
+// endpoint is a connection to a member's address, at which another member may answer.
 type endpoint struct {
 	name string
 	conn *grpc.ClientConn
 	err  error
 }
 
+// endpoint returns the shared connection to a member's address.
 func (s *stage) endpoint(m *lab.Member) endpoint {
 	conn, err := s.conn(m)
 	return endpoint{m.Name, conn, err}
 }
 
-// endpointFrom is a connection from another host, which the harness's own may be cut off from. It
-// is closed when the script ends.
+// endpointFrom returns a connection from another host, for an address that the harness cannot reach. The connection is
+// closed when the script ends.
 func (s *stage) endpointFrom(from, to *lab.Member) endpoint {
 	dial := func(ctx context.Context, address string) (conn net.Conn, err error) {
 		err = from.Host.Do(func() (err error) {
@@ -46,25 +47,25 @@ func (s *stage) endpointFrom(from, to *lab.Member) endpoint {
 	return endpoint{to.Name, conn, err}
 }
 
-// view is what a member says of itself and of its cluster.
+// view holds the facts that a member reports about itself and its cluster.
 type view struct {
 	cluster, memberID, leader string
-	members                   string // their IDs
+	members                   string // IDs of the members, sorted
 }
 
-// look queries a member until it answers, knows a leader, and good, if it is not nil, says so.
+// look queries a member until it reports a leader, and good accepts the view. good may be nil.
 func (s *stage) look(e endpoint, good func(v *view) bool) (v *view, err error) {
 	if e.err != nil {
 		return nil, e.err
 	}
-	err = s.until("what "+e.name+" says of its cluster", func(ctx context.Context) bool {
+	err = s.until("a status of "+e.name+" with a leader", func(ctx context.Context) bool {
 		v = e.view(ctx)
 		return v != nil && v.leader != "" && (good == nil || good(v))
 	})
 	return v, err
 }
 
-// view queries a member once; it is nil if there is no answer.
+// view queries a member once. It returns nil if the member does not answer.
 func (e endpoint) view(ctx context.Context) *view {
 	if e.err != nil {
 		return nil
@@ -88,8 +89,7 @@ func (e endpoint) view(ctx context.Context) *view {
 	return &view{status.GetClusterId(), status.GetMemberId(), status.GetLeaderId(), strings.Join(ids, " ")}
 }
 
-// foreign takes so many numbers, of which it returns the first, and IDs, without writing
-// them down.
+// foreign requests count numbers and 100 IDs without a record in the history. It returns the first number and the IDs.
 func (s *stage) foreign(e endpoint, count uint32) (first int64, ids []int64, err error) {
 	if e.err != nil {
 		return 0, nil, e.err

@@ -10,24 +10,24 @@ import (
 	"github.com/snowraft/snowraft/jepsen/check"
 )
 
-// finding is what a script finds. Its methods may be called from any goroutine.
+// finding collects the observations of a script. Its methods are safe for concurrent use.
 type finding struct {
 	mu                       sync.Mutex
 	seen, violated, unproven []string
-	count                    int // of violations
+	count                    int // number of violations
 }
 
-// mostViolations is the greatest number of violations reported; the others are counted.
+// mostViolations is the maximum number of violations with a text; further violations are only counted.
 const mostViolations = 20
 
-// see notes what was seen, in a few words that follow each other.
+// see adds an observation to the summary.
 func (f *finding) see(format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.seen = append(f.seen, fmt.Sprintf(format, args...))
 }
 
-// violation says that what the other system did was done here as well.
+// violation reports that the failure of the other system occurred here.
 func (f *finding) violation(format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -36,28 +36,28 @@ func (f *finding) violation(format string, args ...any) {
 	}
 }
 
-// vain says why the scenario shows nothing.
+// vain adds a reason why the scenario shows nothing.
 func (f *finding) vain(format string, args ...any) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.unproven = append(f.unproven, fmt.Sprintf(format, args...))
 }
 
-// need says that the scenario shows nothing unless something happened at least so often.
+// need makes the scenario invalid unless n is at least least. what is the noun for n.
 func (f *finding) need(what string, n, least int) {
 	if n < least {
 		f.vain("%s: %d, expected at least %d", what, n, least)
 	}
 }
 
-// summary is what was seen, in one line.
+// summary returns all observations, separated by semicolons.
 func (f *finding) summary() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return strings.Join(f.seen, "; ")
 }
 
-// verdict is that of the script itself.
+// verdict returns the verdict of the script.
 func (f *finding) verdict() check.Verdict {
 	summary := f.summary()
 	f.mu.Lock()
@@ -77,7 +77,7 @@ func (f *finding) verdict() check.Verdict {
 	return v
 }
 
-// unreachedError says that a script did not get where the other system failed.
+// unreachedError is the error of a script that did not reach the situation in which the other system failed.
 type unreachedError string
 
 func (e unreachedError) Error() string { return string(e) }

@@ -13,12 +13,12 @@ import (
 	"github.com/snowraft/snowraft/jepsen/nemesis"
 )
 
-// flippingClock lets a clock go back by a few ticks and forth again, many times per second,
-// while its member issues as much as it can.
+// flippingClock sets a clock back by a few ticks and forth again many times per second, while its member issues IDs at full
+// rate.
 func flippingClock() Scenario {
 	return Scenario{
 		Name: "twitter-snowflake-6", Source: "twitter-archive/snowflake#6", Bug: "reset-before-check",
-		Other: "Twitter's Snowflake: the sequence began anew before a clock that moved backwards was refused; back in that tick, so were the sequences",
+		Other: "Twitter's Snowflake: the sequence was reset before the backwards clock was refused, and repeated later in the same tick",
 		Loads: []string{"ids", "strict"},
 		script: func(s *stage) error {
 			m := s.Lab.Founders()[0]
@@ -30,18 +30,18 @@ func flippingClock() Scenario {
 				}
 				flips, backwards = flips+f, backwards+b
 			}
-			s.need("times that the clock was seen to go back", int(backwards), 20)
-			s.see("the clock of %s was set back and forth %d times by 1, 5 and 20 ms, and was seen to go back %d times from one answer to the next", m.Name, flips, backwards)
+			s.need("answers that showed a clock moving backwards", int(backwards), 20)
+			s.see("clock of %s flipped %d times by 1, 5 and 20 ms; %d answers showed it moving backwards", m.Name, flips, backwards)
 			return nil
 		},
 	}
 }
 
-// flip lets a clock go back and forth for some seconds under load.
+// flip flips the clock of a member for 2.5 s under load. It counts the flips, and the backward steps between two statuses.
 func (s *stage) flip(m *lab.Member, by time.Duration) (flips int, backwards int64, err error) {
 	stop := s.load("", "", 3000, m, m, m)
 	defer s.begin("clock-strobe", nemesis.Clock, -by, by.String(), m)()
-	defer m.Skew(0) //nolint:errcheck // it failed before then
+	defer m.Skew(0) //nolint:errcheck // an earlier call returned the error
 	ctx, cancel := context.WithTimeout(s.ctx, 2500*time.Millisecond)
 	defer cancel()
 	var seen atomic.Int64

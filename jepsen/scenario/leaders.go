@@ -14,7 +14,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// leads reports whether a member says that it leads, and in which term.
+// leads reports whether a member reports itself as leader, and returns its term.
 func (s *stage) leads(ctx context.Context, m *lab.Member) (term uint64, ok bool) {
 	got, err := s.status(ctx, m)
 	if err != nil || got.GetMemberId() == "" || got.GetLeaderId() != got.GetMemberId() {
@@ -23,7 +23,7 @@ func (s *stage) leads(ctx context.Context, m *lab.Member) (term uint64, ok bool)
 	return got.GetTerm(), true
 }
 
-// leader waits until one of these members leads in a term above one.
+// leader waits until one of these members leads in a term greater than above.
 func (s *stage) leader(above uint64, of ...*lab.Member) (leader *lab.Member, term uint64, err error) {
 	err = s.until(fmt.Sprintf("a leader in a term above %d", above), func(ctx context.Context) bool {
 		for _, m := range of {
@@ -37,7 +37,7 @@ func (s *stage) leader(above uint64, of ...*lab.Member) (leader *lab.Member, ter
 	return leader, term, err
 }
 
-// transfer hands leadership to a member, again and again until it leads in a term above one.
+// transfer repeatedly requests leadership for a member until the member leads in a term greater than above.
 func (s *stage) transfer(to *lab.Member, above uint64) (term uint64, err error) {
 	err = s.until("leadership of "+to.Name, func(ctx context.Context) bool {
 		got, err := s.status(ctx, to)
@@ -54,14 +54,14 @@ func (s *stage) transfer(to *lab.Member, above uint64) (term uint64, err error) 
 		}
 		ctx, cancel := context.WithTimeout(ctx, statusWithin)
 		defer cancel()
-		_, _ = snowraftv1.NewClusterServiceClient(conn).TransferLeadership(ctx, // its status tells
+		_, _ = snowraftv1.NewClusterServiceClient(conn).TransferLeadership(ctx, // the status shows the result
 			&snowraftv1.TransferLeadershipRequest{Member: got.GetMemberId()})
 		return false
 	})
 	return term, err
 }
 
-// numbers takes numbers at a member until it answers.
+// numbers requests numbers from a member until it answers.
 func (s *stage) numbers(m *lab.Member, key string, count uint32) (op history.Op, err error) {
 	err = s.until("numbers of "+m.Name, func(ctx context.Context) bool {
 		op = s.client.Next(ctx, m, key, count, "")
@@ -70,7 +70,7 @@ func (s *stage) numbers(m *lab.Member, key string, count uint32) (op history.Op,
 	return op, err
 }
 
-// isolate cuts a member off from the others. Clients still reach it.
+// isolate cuts a member off from the others. Clients still reach the member.
 func (s *stage) isolate(m *lab.Member) (heal func() error, err error) {
 	var rest []string
 	for _, other := range s.others(m) {
@@ -85,7 +85,7 @@ func (s *stage) isolate(m *lab.Member) (heal func() error, err error) {
 	return s.later(func(ctx context.Context) error { defer end(); return fault.Heal(ctx) }), nil
 }
 
-// pause stops a member's process where it is.
+// pause pauses a member's process. goOn continues it.
 func (s *stage) pause(m *lab.Member) (goOn func() error) {
 	end := s.begin("pause", nemesis.Process, 0, "", m)
 	m.Pause()

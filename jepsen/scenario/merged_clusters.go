@@ -14,12 +14,12 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// mergedClusters gives a member of a second cluster the address of a member of the first
-// one that is down, and has it seek members of both.
+// mergedClusters gives a member of a second cluster the address of a stopped member of the first cluster. That member then
+// contacts the members of both clusters.
 func mergedClusters() Scenario {
 	return Scenario{
-		Name: "merged-clusters", Source: "known of systems that tell peers by their addresses alone", Bug: "no-cluster-check",
-		Other:  "Clusters that told peers by their addresses alone became one when an address was used again",
+		Name: "merged-clusters", Source: "known from systems that identify peers by their addresses alone", Bug: "no-cluster-check",
+		Other:  "Clusters that identified peers by their addresses alone became one when an address was reused",
 		Loads:  []string{"ids", "strict"},
 		Strays: 3,
 		script: func(s *stage) error {
@@ -34,18 +34,18 @@ func mergedClusters() Scenario {
 	}
 }
 
-// reuse is two clusters, of which the second one's first member moves to the address of the
-// first one's last.
+// reuse holds two clusters. The first member of the second cluster moves to the address of the last member of the first
+// cluster.
 type reuse struct {
 	s             *stage
 	first, second []*lab.Member
-	ours, theirs  *view // before the move
-	given, taken  int64 // the last numbers of both
-	ids           map[uint64]bool
+	ours, theirs  *view           // views of the clusters before the move
+	given, taken  int64           // last numbers of the first and the second cluster
+	ids           map[uint64]bool // issued IDs of the second cluster
 	restore       func() error
 }
 
-// found starts the second cluster and gives both a sequence of the same name.
+// found starts the second cluster, and creates a sequence with the same name in both clusters.
 func (r *reuse) found() (err error) {
 	s := r.s
 	for _, m := range r.second {
@@ -65,7 +65,7 @@ func (r *reuse) found() (err error) {
 		return err
 	}
 	if r.ours.cluster == r.theirs.cluster {
-		return unreached("both clusters are %s before anything was done", r.ours.cluster)
+		return unreached("both clusters have the ID %s before the move", r.ours.cluster)
 	}
 	mode := snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT
 	err = s.until("a sequence in the second cluster", func(ctx context.Context) bool {
@@ -82,8 +82,8 @@ func (r *reuse) found() (err error) {
 	return errors.Join(err, r.take(r.second[1]))
 }
 
-// take takes numbers and IDs of both clusters: those of ours are written down, those of the
-// other one are not, as no checker knows it.
+// take requests numbers from both clusters, and IDs from the second one. The history records only those of the first
+// cluster, because no checker knows the second one.
 func (r *reuse) take(theirs *lab.Member) error {
 	s := r.s
 	op, err := s.numbers(r.first[0], orders, 5)
@@ -91,7 +91,7 @@ func (r *reuse) take(theirs *lab.Member) error {
 		return err
 	}
 	if op.First <= r.given {
-		s.violation("%s gave %s after %d", r.first[0].Name, told(op), r.given)
+		s.violation("%s issued %s after %d", r.first[0].Name, told(op), r.given)
 	}
 	r.given = highest(op)
 	number, ids, err := s.foreign(s.endpoint(theirs), 50)
@@ -99,7 +99,7 @@ func (r *reuse) take(theirs *lab.Member) error {
 		return err
 	}
 	if number <= r.taken {
-		s.violation("%s of the other cluster gave %d after %d", theirs.Name, number, r.taken)
+		s.violation("%s of the other cluster issued %d after %d", theirs.Name, number, r.taken)
 	}
 	r.taken = number + 50 - 1
 	for _, id := range ids {
@@ -111,8 +111,8 @@ func (r *reuse) take(theirs *lab.Member) error {
 	return nil
 }
 
-// move puts the data of the second cluster's first member on the host of ours' last. The
-// clients of all other scenarios do not reach it there.
+// move puts the data of the second cluster's first member on the host of the first cluster's last member. A network fault
+// keeps the harness's clients away from that host. restore undoes the move.
 func (r *reuse) move() error {
 	s, host, mover := r.s, r.first[2], r.second[0]
 	end := s.begin("address-reused", nemesis.Process, 0, mover.Name+"'s member on the host of "+host.Name, host)
@@ -136,7 +136,7 @@ func (r *reuse) move() error {
 	if err := errors.Join(host.Harvest(s.ctx), disk.CopyDir(host.Files(), host.Side())); err != nil {
 		return err
 	}
-	host.Damaged(true) // what is there now is of no log of ours
+	host.Damaged(true) // the data there is of another log
 	if err := disk.CopyDir(mover.Files(), host.Files()); err != nil {
 		return err
 	}
@@ -144,11 +144,11 @@ func (r *reuse) move() error {
 	return host.Start(s.ctx)
 }
 
-// refused waits until both sides have met, and have said so.
+// refused waits until all members of the first side have logged a refusal of the other cluster.
 func (r *reuse) refused() error {
 	s, together := r.s, false
 	said := make(map[string]int)
-	err := s.until("members refuse those of the other cluster", func(ctx context.Context) bool {
+	err := s.until("a refusal in the logs of all members", func(ctx context.Context) bool {
 		if together = !r.same(ctx); together {
 			return true
 		}
@@ -164,15 +164,15 @@ func (r *reuse) refused() error {
 		return err
 	}
 	if together {
-		return unreached("the clusters are no longer two")
+		return unreached("the clusters have merged")
 	}
-	s.see("the other cluster's %s at the address of %s met ours, and was refused as of another cluster (%d lines in logs of %d members)",
+	s.see("%s of the other cluster contacted ours from the address of %s, and was refused (%d log lines of %d members)",
 		r.second[0].Name, r.first[2].Name, said[r.first[0].Name]+said[r.first[1].Name]+said[r.first[2].Name], len(said))
 	return nil
 }
 
-// same reports whether all that answer except for the one who moved, are of the cluster that
-// they were of, with the same members.
+// same reports whether all members that answer belong to their original cluster, with the same members. It does not query
+// the member that moved.
 func (r *reuse) same(ctx context.Context) bool {
 	same := true
 	for _, side := range []struct {
@@ -184,14 +184,15 @@ func (r *reuse) same(ctx context.Context) bool {
 			if now == nil || now.cluster == side.was.cluster && now.members == side.was.members {
 				continue
 			}
-			r.s.violation("%s was of cluster %s with the members %s, and is of %s with %s", m.Name, side.was.cluster, side.was.members, now.cluster, now.members)
+			r.s.violation("%s belonged to cluster %s with the members %s, and now belongs to %s with %s",
+				m.Name, side.was.cluster, side.was.members, now.cluster, now.members)
 			same = false
 		}
 	}
 	return same
 }
 
-// apart makes sure that both clusters are what they were, and go on.
+// apart checks that both clusters are unchanged and keep issuing numbers.
 func (r *reuse) apart() error {
 	s, host := r.s, r.first[2]
 	moved, err := s.look(s.endpointFrom(r.second[1], host), func(v *view) bool { return v.leader != "" })
@@ -199,7 +200,8 @@ func (r *reuse) apart() error {
 		return err
 	}
 	if moved.cluster != r.theirs.cluster || moved.memberID != r.theirs.memberID {
-		s.violation("%s at the address of %s was member %s of cluster %s, and is %s of %s", r.second[0].Name, host.Name, r.theirs.memberID, r.theirs.cluster, moved.memberID, moved.cluster)
+		s.violation("%s at the address of %s was member %s of cluster %s, and now is %s of %s",
+			r.second[0].Name, host.Name, r.theirs.memberID, r.theirs.cluster, moved.memberID, moved.cluster)
 	}
 	for range 3 {
 		if err := r.take(r.second[1]); err != nil {
@@ -212,7 +214,8 @@ func (r *reuse) apart() error {
 		return err
 	}
 	r.taken = number
-	s.see("both clusters went on with their own members and numbers (%d and %d); a client of ours that asks at that address gets the other cluster's number %d and %d IDs: clients do not check whose member answers",
+	s.see("both clusters continued with their own members and numbers (%d and %d); at the reused address, a client got "+
+		"the number %d and %d IDs of the other cluster, because clients do not check the cluster",
 		r.given, r.taken, number, len(ids))
 	return nil
 }

@@ -11,12 +11,12 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// rebuiltSequence ends all members under load, by SIGKILL and by a loss of power, and looks
-// where sequences go on.
+// rebuiltSequence stops all members under load, by SIGKILL and by losses of power, and checks the next numbers of
+// sequences.
 func rebuiltSequence() Scenario {
 	return Scenario{
 		Name: "seaweedfs-1939", Source: "seaweedfs/seaweedfs#1939", Bug: "no-sync",
-		Other: "SeaweedFS: after a restart of all masters the sequence in memory was rebuilt too low",
+		Other: "SeaweedFS: after a restart of all masters, the sequence in memory was rebuilt too low",
 		Loads: []string{"ids", "strict"},
 		script: func(s *stage) error {
 			if err := s.strict(100); err != nil {
@@ -43,7 +43,7 @@ func rebuiltSequence() Scenario {
 	}
 }
 
-// endAll ends all members while clients take numbers, starts them, and takes more.
+// endAll stops all members while clients request numbers, starts them, and checks the next numbers.
 func (s *stage) endAll(how string, end func() (func() error, error)) error {
 	numbers := s.take(orders, s.Lab.Founders()...)
 	if err := s.more(numbers, 100); err != nil {
@@ -62,7 +62,7 @@ func (s *stage) endAll(how string, end func() (func() error, error)) error {
 	}
 	for _, m := range s.Lab.Founders() {
 		if m.Running() {
-			return unreached("%s still ran when all were to be down", m.Name)
+			return unreached("%s still ran after the end of all members", m.Name)
 		}
 	}
 	if err := numbers.stop(); err != nil {
@@ -78,7 +78,8 @@ func (s *stage) endAll(how string, end func() (func() error, error)) error {
 			return err
 		}
 		if after.First <= given {
-			s.violation("all were %s, and %s went on with the number %d, and %d had been issued", how, m.Name, after.First, given)
+			s.violation("all members were %s, then %s continued with the number %d, although %d had been issued",
+				how, m.Name, after.First, given)
 		}
 		given = max(given, highest(after))
 	}
@@ -87,13 +88,13 @@ func (s *stage) endAll(how string, end func() (func() error, error)) error {
 		return err
 	}
 	if again.First <= highest(block) {
-		s.violation("all were %s, and a block began with %d after one up to %d", how, again.First, highest(block))
+		s.violation("all members were %s, then a block began with %d after a block up to %d", how, again.First, highest(block))
 	}
-	s.see("%s after %d answers: %d issued, %d next", how, numbers.answers.Load(), numbers.highest.Load(), given-2)
+	s.see("%s after %d answers: last number %d, next number %d", how, numbers.answers.Load(), numbers.highest.Load(), given-2)
 	return s.well()
 }
 
-// block takes a block of a relaxed sequence, of whatever member.
+// block requests a block of a relaxed sequence from the founders in turn.
 func (s *stage) block(key string) (op history.Op, err error) {
 	err = s.until("a block of "+key, func(ctx context.Context) bool {
 		op = s.client.Block(ctx, s.any(), key, 10)
@@ -102,7 +103,7 @@ func (s *stage) block(key string) (op history.Op, err error) {
 	return op, err
 }
 
-// any is a founder, each time the next one.
+// any returns the next founder in turn.
 func (s *stage) any() *lab.Member {
 	s.turn++
 	return s.Lab.Founders()[s.turn%len(s.Lab.Founders())]

@@ -10,12 +10,12 @@ import (
 	"github.com/snowraft/snowraft/jepsen/lab"
 )
 
-// recoveredQuorum takes the power of a majority with the leader at one moment; then that of
-// one member after another, until all that decides has come back from a loss of power.
+// recoveredQuorum cuts the power of a majority with the leader at one moment. Then it cuts the power of one member after
+// another, until the quorum consists only of members that lost power before.
 func recoveredQuorum() Scenario {
 	return Scenario{
 		Name: "nats-7567", Source: "nats-io/nats-server#7567", Bug: "no-sync",
-		Other: "NATS JetStream: writes that were acknowledged were gone after members lost power, since they were not synced",
+		Other: "NATS JetStream: acknowledged writes were lost when members lost power, because they were not synced",
 		Loads: []string{"ids", "strict"},
 		script: func(s *stage) error {
 			if err := s.strict(100); err != nil {
@@ -30,15 +30,14 @@ func recoveredQuorum() Scenario {
 	}
 }
 
-// books are what the cluster acknowledged: answers to requests with an ID, which get the
-// same answer when they are repeated, from whatever majority.
+// books records the answers to requests with an ID. A repeated request must get the same answer from every majority.
 type books struct {
 	s       *stage
-	next    map[string]history.Op // by ID
-	highest int64
+	next    map[string]history.Op // answers by request ID
+	highest int64                 // highest issued number
 }
 
-// add makes requests with IDs.
+// add makes new requests with IDs, and records the answers.
 func (b *books) add(count int) error {
 	for range count {
 		id := fmt.Sprintf("book-%d", len(b.next))
@@ -47,7 +46,7 @@ func (b *books) add(count int) error {
 			return err
 		}
 		if op.First <= b.highest {
-			b.s.violation("%s gave %s, and %d had been issued", op.Member, told(op), b.highest)
+			b.s.violation("%s issued %s, although %d had been issued", op.Member, told(op), b.highest)
 		}
 		b.next[id], b.highest = op, max(b.highest, highest(op))
 	}
@@ -63,7 +62,7 @@ func (b *books) request(m *lab.Member, id string) (op history.Op, err error) {
 	return op, err
 }
 
-// audit makes all requests once more, at a member.
+// audit repeats all requests at a member, and compares the answers.
 func (b *books) audit(after string, m *lab.Member) error {
 	for id, was := range b.next {
 		op, err := b.request(m, id)
@@ -71,13 +70,13 @@ func (b *books) audit(after string, m *lab.Member) error {
 			return err
 		}
 		if op.First != was.First || op.Count != was.Count {
-			b.s.violation("%s, and the request %s, which was answered %s, was answered %s by %s", after, id, told(was), told(op), m.Name)
+			b.s.violation("%s; then %s answered the request %s with %s, earlier answer %s", after, m.Name, id, told(op), told(was))
 		}
 	}
 	return nil
 }
 
-// majority takes the power of a majority with the leader.
+// majority cuts the power of a majority with the leader.
 func (b *books) majority() error {
 	s := b.s
 	for round := range 2 {
@@ -104,7 +103,7 @@ func (b *books) majority() error {
 		if err := start(); err != nil {
 			return err
 		}
-		what := fmt.Sprintf("%s, which led, and %s lost power", hit[0].Name, hit[1].Name)
+		what := fmt.Sprintf("leader %s and %s lost power", hit[0].Name, hit[1].Name)
 		if err := b.add(1); err != nil {
 			return err
 		}
@@ -119,8 +118,7 @@ func (b *books) majority() error {
 	return nil
 }
 
-// rolling takes the power of one member after another, and lets those decide alone that have
-// come back.
+// rolling cuts the power of one member after another. Then two members that lost power decide alone.
 func (b *books) rolling() error {
 	s := b.s
 	for _, m := range s.Lab.Founders() {
@@ -132,7 +130,7 @@ func (b *books) rolling() error {
 		if err != nil {
 			return err
 		}
-		if err := s.more(numbers, 30); err != nil { // of the others
+		if err := s.more(numbers, 30); err != nil { // answers of the others
 			return err
 		}
 		if err := numbers.stop(); err != nil {
@@ -159,6 +157,6 @@ func (b *books) rolling() error {
 	if err := b.add(5); err != nil {
 		return err
 	}
-	s.see("each in turn, then two that had come back decided alone; %d answers with an ID were the same again", len(b.next))
+	s.see("each member lost power in turn, then two of them decided alone; %d repeated requests got the same answers", len(b.next))
 	return start()
 }

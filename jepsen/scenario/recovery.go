@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/nemesis"
 )
 
-// kill kills members, all at once, and returns what starts them again.
+// kill kills members at one moment. start starts them again.
 func (s *stage) kill(members ...*lab.Member) (start func() error) {
 	end := s.begin("kill", nemesis.Process, 0, "", members...)
 	down(members)
@@ -21,7 +21,7 @@ func (s *stage) kill(members ...*lab.Member) (start func() error) {
 	})
 }
 
-// powerLoss takes the power of members, all at once, and returns what gives it back.
+// powerLoss cuts the power of members at one moment. start restores the power and starts the members.
 func (s *stage) powerLoss(members ...*lab.Member) (start func() error, err error) {
 	end := s.begin("power-loss", nemesis.Disk, 0, "", members...)
 	start = s.later(func(ctx context.Context) error {
@@ -42,7 +42,7 @@ func (s *stage) powerLoss(members ...*lab.Member) (start func() error, err error
 	return start, errors.Join(errs...)
 }
 
-// down kills members: none gets another signal before all got theirs.
+// down kills members at one moment: all of them receive SIGKILL before it waits for the first one.
 func down(members []*lab.Member) {
 	for _, m := range members {
 		m.Crash()

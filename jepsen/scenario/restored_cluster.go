@@ -12,15 +12,15 @@ import (
 	"github.com/snowraft/snowraft/jepsen/nemesis"
 )
 
-// restoredWindow is the longest window of a cluster that is to be restored.
+// restoredWindow is the longest window of the cluster that is restored.
 const restoredWindow = 6 * time.Second
 
-// restoredCluster backs up a cluster under load, lets it continue for a minute, destroys all of it, and restores it onto
-// one host, which two others join. What the old cluster granted in that minute the backup does not know.
+// restoredCluster backs up a cluster under load, lets it continue for Options.Lapse, destroys it completely, and restores
+// it onto one host, which two others join. The backup does not contain the grants of the old cluster after the backup.
 func restoredCluster() Scenario {
 	return Scenario{
-		Name: "restored-cluster", Source: "known of systems that are restored as they were at the backup", Bug: "live-not-frozen",
-		Other: "Systems that were restored from a backup gave again what they had given since",
+		Name: "restored-cluster", Source: "known from systems that are restored to their state at the backup", Bug: "live-not-frozen",
+		Other: "Systems restored from a backup issued again the numbers that they had issued after it",
 		Loads: []string{"ids", "strict", "relaxed", "redis", "embedded"}, MaxWindow: restoredWindow,
 		script: func(s *stage) error {
 			founders := s.Lab.Founders()
@@ -36,7 +36,7 @@ func restoredCluster() Scenario {
 	}
 }
 
-// reborn ends the cluster and restores it onto a host.
+// reborn destroys the cluster and restores it onto a host.
 func (s *stage) reborn(backup nemesis.Backup, first *lab.Member) error {
 	end := s.begin("restore", nemesis.Restore, 0, backup.Source, s.Lab.Founders()...)
 	defer end()
@@ -54,9 +54,9 @@ func (s *stage) reborn(backup nemesis.Backup, first *lab.Member) error {
 		return err
 	}
 	silent := time.Duration(history.Now() - life.At)
-	err = s.until("numbers behind those of the old cluster", func(context.Context) bool {
+	err = s.until("numbers beyond those of the old cluster", func(context.Context) bool {
 		for name, now := range s.Lab.Seen() {
-			// Redis clients use other keys after some seconds.
+			// Redis clients change their keys every few seconds.
 			if was, ok := granted[name]; ok && !strings.HasPrefix(name, "redis:") && now.Last() == was.Last() {
 				return false
 			}
@@ -66,7 +66,8 @@ func (s *stage) reborn(backup nemesis.Backup, first *lab.Member) error {
 	if err != nil {
 		return err
 	}
-	s.see("%v after the backup all was destroyed; no ID for %v was said, and %v later all was well and resumed; %d sequences go on behind what clients saw",
+	s.see("cluster destroyed %v after the backup; wait without IDs announced as %v; "+
+		"members healthy and sequences resumed after %v; %d sequences continue beyond the numbers that clients saw",
 		time.Duration(life.At-life.TakenAt).Round(time.Second), said.Round(100*time.Millisecond), silent.Round(100*time.Millisecond), len(granted))
 	return nil
 }

@@ -1,9 +1,8 @@
 //go:build linux
 
-// Package scenario reproduces known failures of comparable systems against Snowraft. Each
-// scenario is a script: faults in a set order, which wait for conditions and not for times. It
-// has to show that the situation was reached in which the other system failed, or it is
-// invalid; then the checkers of all runs judge what clients saw, and so does the script itself.
+// Package scenario reproduces known failures of comparable systems against Snowraft. Each scenario is a script that makes
+// faults in a fixed order, and waits for conditions instead of times. A scenario is invalid unless it reached the
+// situation in which the other system failed. The script and the checkers of all runs judge the results of clients.
 package scenario
 
 import (
@@ -13,16 +12,16 @@ import (
 	"time"
 )
 
-// Scenario is one known failure.
+// Scenario is the reproduction of one known failure.
 type Scenario struct {
 	Name string
-	// Source is where the failure is described, and Other what the other system did, in a few words.
+	// Source names the description of the failure. Other describes the failure of the other system in a few words.
 	Source, Other string
-	// Bug is a deliberate bug that makes the scenario fail, if it is planted in the members.
+	// Bug is a planted bug that makes the scenario fail.
 	Bug string
-	// Loads are the workloads that go on meanwhile, beside the script's own clients.
+	// Loads are the workloads that run in addition to the script's clients.
 	Loads []string
-	// WaitThreshold and MaxWindow are the cluster's, 0 for those of other runs.
+	// WaitThreshold and MaxWindow configure the cluster; 0 means the default of runs.
 	WaitThreshold, MaxWindow time.Duration
 	// Strays are hosts for members of another cluster.
 	Strays int
@@ -30,7 +29,7 @@ type Scenario struct {
 	script func(s *stage) error
 }
 
-// All are the scenarios there are.
+// All returns all scenarios.
 func All() []Scenario {
 	return []Scenario{
 		staleRange(), deposedLeader(), smallRollback(), workerOverflow(), flippingClock(),
@@ -38,7 +37,7 @@ func All() []Scenario {
 	}
 }
 
-// Choose returns the scenarios of these names; "all" are all.
+// Choose returns the scenarios with these names. The single name "all" selects all scenarios.
 func Choose(names ...string) ([]Scenario, error) {
 	all := All()
 	if slices.Equal(names, []string{"all"}) {
@@ -48,14 +47,14 @@ func Choose(names ...string) ([]Scenario, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(s Scenario) bool { return s.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no scenario %q: choose of %s, or all", name, strings.Join(Names(), ", "))
+			return nil, fmt.Errorf("unknown scenario %q; choose from %s, or all", name, strings.Join(Names(), ", "))
 		}
 		chosen = append(chosen, all[i])
 	}
 	return chosen, nil
 }
 
-// Names lists the scenarios.
+// Names returns the names of all scenarios.
 func Names() []string {
 	var names []string
 	for _, s := range All() {

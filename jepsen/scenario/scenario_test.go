@@ -13,7 +13,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/workload"
 )
 
-func TestAllAreComplete(t *testing.T) {
+func TestScenariosAreComplete(t *testing.T) {
 	patches, err := mutant.Load("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -21,7 +21,7 @@ func TestAllAreComplete(t *testing.T) {
 	known := make(map[string]bool)
 	for _, s := range All() {
 		if known[s.Name] {
-			t.Errorf("two scenarios are called %s", s.Name)
+			t.Errorf("duplicate scenario name %s", s.Name)
 		}
 		known[s.Name] = true
 		if s.Source == "" || s.Other == "" || s.Bug == "" || s.script == nil {
@@ -39,38 +39,38 @@ func TestAllAreComplete(t *testing.T) {
 func TestChoose(t *testing.T) {
 	all, err := Choose("all")
 	if err != nil || len(all) != len(All()) {
-		t.Errorf("all: %d of %d, %v", len(all), len(All()), err)
+		t.Errorf("Choose(all) = %d scenarios, %v, want %d", len(all), err, len(All()))
 	}
 	two, err := Choose("leaf-216", "pd-3305")
 	if err != nil || len(two) != 2 || two[0].Name != "leaf-216" || two[1].Name != "pd-3305" {
-		t.Errorf("two: %v, %v", two, err)
+		t.Errorf("Choose() = %v, %v, want leaf-216 and pd-3305", two, err)
 	}
 	if _, err := Choose("leaf-216", "leaf"); err == nil || !strings.Contains(err.Error(), "pd-3305") {
-		t.Errorf("a name that is none: %v, which is to list the names", err)
+		t.Errorf("Choose() of an unknown name: error %v, want the names in it", err)
 	}
 }
 
 func TestFinding(t *testing.T) {
 	var f finding
 	if v := f.verdict(); v.Outcome != check.Pass {
-		t.Errorf("nothing found: %+v", v)
+		t.Errorf("verdict() without observations = %+v, want pass", v)
 	}
 	f.see("one")
 	f.see("two")
 	f.need("things", 3, 3)
 	if v := f.verdict(); v.Outcome != check.Pass || v.Summary != "one; two" {
-		t.Errorf("enough was seen: %+v", v)
+		t.Errorf("verdict() with sufficient evidence = %+v, want pass", v)
 	}
 	f.need("things", 2, 3)
 	if v := f.verdict(); v.Outcome != check.Invalid || len(v.Failures) != 1 {
-		t.Errorf("too little was seen: %+v", v)
+		t.Errorf("verdict() with insufficient evidence = %+v, want invalid", v)
 	}
 	for range mostViolations + 5 {
 		f.violation("twice")
 	}
 	v := f.verdict()
 	if v.Outcome != check.Fail || v.Facts["failures"] != mostViolations+5 || len(v.Failures) != mostViolations+1 {
-		t.Errorf("violations go before what is missing: %+v", v)
+		t.Errorf("verdict() = %+v, want fail with %d violations and the missing evidence", v, mostViolations)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestConclude(t *testing.T) {
 		var r Result
 		r.conclude("seen", verdicts)
 		if got := string(r.Outcome) + " " + strings.Join(r.Failures, ";"); got != want || r.Seen != "seen" {
-			t.Errorf("%+v gave %q, expected %q", verdicts, got, want)
+			t.Errorf("conclude(%+v) = %q, want %q", verdicts, got, want)
 		}
 	}
 }
@@ -97,16 +97,16 @@ func TestUntil(t *testing.T) {
 	s := &stage{ctx: ctx}
 	looks := 0
 	if err := s.until("three looks", func(context.Context) bool { looks++; return looks == 3 }); err != nil || looks != 3 {
-		t.Errorf("%d looks, %v", looks, err)
+		t.Errorf("until() = %v after %d looks, want nil after 3", err, looks)
 	}
 	cancel()
 	err := s.until("never", func(context.Context) bool { return false })
 	if _, ok := err.(unreachedError); !ok || !strings.Contains(err.Error(), "never") { //nolint:errorlint // it is not wrapped
-		t.Errorf("what is not reached: %v", err)
+		t.Errorf("until() = %v, want an unreachedError with the condition", err)
 	}
 }
 
-func TestLaterIsDoneOnce(t *testing.T) {
+func TestLaterRunsOnce(t *testing.T) {
 	s := &stage{ctx: t.Context()}
 	var done []string
 	now := s.later(func(context.Context) error { done = append(done, "first"); return nil })
@@ -119,7 +119,7 @@ func TestLaterIsDoneOnce(t *testing.T) {
 		t.Error(err)
 	}
 	if got := strings.Join(done, " "); got != "first third second" {
-		t.Errorf("done: %s, expected the first at once and the others the last first", got)
+		t.Errorf("order = %s, want first third second", got)
 	}
 }
 
@@ -131,10 +131,10 @@ func TestTaker(t *testing.T) {
 		{Outcome: history.Info}, {Outcome: history.Fail},
 	} {
 		if k.answered(op) != (op.Outcome == history.OK) {
-			t.Errorf("%+v", op)
+			t.Errorf("answered(%+v) = %t", op, op.Outcome != history.OK)
 		}
 	}
 	if k.highest.Load() != 9 || k.answers.Load() != 2 {
-		t.Errorf("the highest is %d of %d answers", k.highest.Load(), k.answers.Load())
+		t.Errorf("taker has the highest number %d and %d answers, want 9 and 2", k.highest.Load(), k.answers.Load())
 	}
 }

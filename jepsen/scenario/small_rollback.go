@@ -14,12 +14,12 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// smallRollback kills members and starts them again with a clock that is behind by less than
-// what a cluster lets pass: less than the three seconds after which Leaf reports its clock.
+// smallRollback kills members and starts them again with a clock that is behind by less than the wait threshold. The
+// threshold is 3 s here, the interval at which Leaf reports its clock.
 func smallRollback() Scenario {
 	return Scenario{
 		Name: "leaf-216", Source: "Meituan-Dianping/Leaf#216", Bug: "reuse-window",
-		Other:         "Leaf: a clock that was back at a restart by less than the interval of reports was not noticed, and IDs came twice",
+		Other:         "Leaf: a restart with a clock that was behind by less than the reporting interval issued IDs twice",
 		Loads:         []string{"ids", "strict"},
 		WaitThreshold: 3 * time.Second,
 		script: func(s *stage) error {
@@ -33,8 +33,7 @@ func smallRollback() Scenario {
 	}
 }
 
-// restartBack kills members that issue as much as they can, and starts them with a clock
-// that is back.
+// restartBack kills members that issue IDs at full rate, and starts them with a clock that was set back.
 func (s *stage) restartBack(by time.Duration, members ...*lab.Member) error {
 	m := members[0]
 	before, err := s.issue(m, 100)
@@ -79,14 +78,15 @@ func (s *stage) restartBack(by time.Duration, members ...*lab.Member) error {
 		return err
 	}
 	if at < known.GetObservedClockAtMs() {
-		s.violation("%s was started with a clock that was back by %v, and issued %d, which is %d ms below the observed clock of before",
+		s.violation("%s started with a clock set back by %v, and issued %d, which is %d ms below the earlier observed clock",
 			m.Name, by, after.lowest, known.GetObservedClockAtMs()-at)
 	}
 	err = s.until("IDs of "+m.Name+" above a floor", func(ctx context.Context) bool {
 		op, issued := s.client.IDs(ctx, m, "", 10, before.highest)
 		for _, i := range issued {
 			if i.First <= before.highest {
-				s.violation("%s was started with a clock that was back by %v, and issued %d above the floor %d", m.Name, by, i.First, before.highest)
+				s.violation("%s started with a clock set back by %v, and issued %d for a request above the floor %d",
+					m.Name, by, i.First, before.highest)
 			}
 		}
 		return op.Outcome == history.OK
@@ -95,13 +95,13 @@ func (s *stage) restartBack(by time.Duration, members ...*lab.Member) error {
 		return err
 	}
 	if after.back == 0 {
-		s.vain("the clock of %s was right again before it issued", m.Name)
+		s.vain("clock of %s was correct again before %s issued IDs", m.Name, m.Name)
 	}
 	who := m.Name
 	if len(members) > 1 {
-		who = "all"
+		who = "all members"
 	}
-	s.see("%s back by %v, and %v behind the observed clock: answered after %v, its first ID is %d ms after its last one",
+	s.see("clock of %s set back by %v, %v behind the observed clock: answer after %v, first ID %d ms after the last one before",
 		who, by, time.Duration(behind)*time.Millisecond, took.Round(time.Millisecond), at-last)
 	if err := right(); err != nil {
 		return err
@@ -109,25 +109,25 @@ func (s *stage) restartBack(by time.Duration, members ...*lab.Member) error {
 	return s.well()
 }
 
-// millis is when an ID of the default layout says that it was issued, in Unix milliseconds.
+// millis returns the time in an ID of the default layout, in Unix milliseconds.
 func millis(id uint64) (int64, error) {
 	layout := snowflake.Default()
 	parts, err := layout.Unpack(id)
 	return layout.MillisAt(parts.Tick), err
 }
 
-// stretch is what a member issued in a while.
+// stretch is the range of the IDs that a member issued in some time.
 type stretch struct {
 	lowest, highest uint64
-	back            int // answers that came while its clock was set back
+	back            int // answers while the clock was set back
 }
 
-// issue lets clients get so many answers of a thousand IDs from a member.
+// issue requests IDs of a member until this many answers of 1,000 IDs each have arrived. It returns the range of the IDs.
 func (s *stage) issue(m *lab.Member, answers int) (stretch, error) {
 	got := stretch{lowest: math.MaxUint64}
 	var mu sync.Mutex
 	var clients sync.WaitGroup
-	const at = 4 // at a time
+	const at = 4 // concurrent clients
 	errs := make([]error, at)
 	for n := range at {
 		clients.Go(func() {

@@ -21,34 +21,34 @@ import (
 )
 
 const (
-	// scriptWithin is the time that a script may take.
+	// scriptWithin is the maximum duration of a script.
 	scriptWithin = 150 * time.Second
-	// reachWithin is the time that it waits for one condition.
+	// reachWithin is the maximum wait for one condition.
 	reachWithin = 20 * time.Second
-	// pollEvery is the interval at which it looks.
+	// pollEvery is the interval between two checks of a condition.
 	pollEvery = 10 * time.Millisecond
-	// statusWithin is the time that a member may take to say how it is.
+	// statusWithin is the timeout of one call of a script to a member.
 	statusWithin = time.Second
 )
 
-// stage is where a script is played.
+// stage is the environment of a script: its cluster, clients and faults.
 type stage struct {
 	*workload.World
 	finding
 
-	ctx    context.Context // all that a script does is within one call
+	ctx    context.Context // context of play; a script runs within one call of play
 	client *workload.Caller
 	faults nemesis.World
 	undo   []func(ctx context.Context) error
 	events int
 	turn   int
-	lapse  time.Duration // from a backup to the end of its cluster
+	lapse  time.Duration // time from a backup to the end of its cluster
 
 	mu    sync.Mutex
 	conns map[*lab.Member]*grpc.ClientConn
 }
 
-// play plays a script and takes back what it did. An error is the harness's.
+// play runs a script and undoes its changes. An error is a failure of the harness.
 func (s *stage) play(ctx context.Context, w *workload.World, script func(*stage) error) (err error) {
 	s.World, s.faults, s.conns = w, nemesis.World{Lab: w.Lab}, make(map[*lab.Member]*grpc.ClientConn)
 	if s.client, err = w.Caller("scenario"); err != nil {
@@ -82,13 +82,13 @@ func (s *stage) play(ctx context.Context, w *workload.World, script func(*stage)
 	return nil
 }
 
-// lagging is the greatest time by which the observed clock may be behind, in milliseconds, when a script is over:
-// it is raised once per second, by leaders that have compared their clocks with others' first.
+// lagging is the maximum time by which the observed clock may be behind after a script, in milliseconds. A leader raises
+// it once per second, after a comparison of its clock with the clocks of others.
 const lagging = 2000
 
-// observed waits until all founders know an observed clock of late.
+// observed waits until all founders report a recent observed clock.
 func (s *stage) observed() error {
-	return s.until("an observed clock of late", func(ctx context.Context) bool {
+	return s.until("a recent observed clock", func(ctx context.Context) bool {
 		for _, m := range s.Lab.Founders() {
 			got, err := s.status(ctx, m)
 			if err != nil || history.Wall()/int64(time.Millisecond)-got.GetObservedClockAtMs() > lagging {
@@ -104,11 +104,11 @@ func (s *stage) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, conn := range s.conns {
-		_ = conn.Close() // nothing is in progress
+		_ = conn.Close() // no call is in progress
 	}
 }
 
-// conn is a connection to a member's API.
+// conn returns a connection to a member's API, which later calls share.
 func (s *stage) conn(m *lab.Member) (*grpc.ClientConn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +122,7 @@ func (s *stage) conn(m *lab.Member) (*grpc.ClientConn, error) {
 	return conn, err
 }
 
-// status requests the present status of a member.
+// status requests the current status of a member.
 func (s *stage) status(ctx context.Context, m *lab.Member) (*snowraftv1.GetStatusResponse, error) {
 	conn, err := s.conn(m)
 	if err != nil {
@@ -133,7 +133,7 @@ func (s *stage) status(ctx context.Context, m *lab.Member) (*snowraftv1.GetStatu
 	return snowraftv1.NewClusterServiceClient(conn).GetStatus(ctx, &snowraftv1.GetStatusRequest{})
 }
 
-// until waits for a condition; it is not reached if it is not met in time.
+// until waits until met returns true. It returns an unreachedError after reachWithin.
 func (s *stage) until(what string, met func(ctx context.Context) bool) error {
 	ctx, cancel := context.WithTimeout(s.ctx, reachWithin)
 	defer cancel()
@@ -149,7 +149,7 @@ func (s *stage) until(what string, met func(ctx context.Context) bool) error {
 	return nil
 }
 
-// well waits until all founders are well.
+// well waits until all founders are healthy.
 func (s *stage) well() error {
 	if err := s.faults.UntilWell(s.ctx, s.Lab.Founders()...); err != nil {
 		return unreachedError(err.Error())
@@ -157,7 +157,7 @@ func (s *stage) well() error {
 	return nil
 }
 
-// begin writes down that a fault begins; the returned function writes down that it ended.
+// begin records the beginning of a fault. end records its end.
 func (s *stage) begin(name, family string, offset time.Duration, detail string, hosts ...*lab.Member) (end func()) {
 	line := history.Fault{Event: s.events, Name: name, Family: family, At: history.Now(), OffsetNanos: int64(offset), Detail: detail}
 	for _, m := range hosts {
@@ -172,7 +172,7 @@ func (s *stage) begin(name, family string, offset time.Duration, detail string, 
 	})
 }
 
-// later has something done when the script ends, unless the returned function did it before.
+// later runs do once: when now is called, or else when the script ends.
 func (s *stage) later(do func(ctx context.Context) error) (now func() error) {
 	var once sync.Once
 	s.undo = append(s.undo, func(ctx context.Context) (err error) {
@@ -185,7 +185,7 @@ func (s *stage) later(do func(ctx context.Context) error) (now func() error) {
 	}
 }
 
-// heal takes back what is left, the last first.
+// heal undoes the remaining changes, the last one first.
 func (s *stage) heal() error {
 	var errs []error
 	for _, undo := range slices.Backward(s.undo) {
@@ -194,8 +194,8 @@ func (s *stage) heal() error {
 	return errors.Join(errs...)
 }
 
-// load lets clients query members without a pause until the script ends, or the returned
-// function is called, which waits for them.
+// load starts one client per given member, which queries the member continuously until the script ends or stop is
+// called. stop waits for the clients.
 func (s *stage) load(layout, key string, most uint32, members ...*lab.Member) (stop func() error) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	var clients sync.WaitGroup
@@ -209,28 +209,28 @@ func (s *stage) load(layout, key string, most uint32, members ...*lab.Member) (s
 	})
 }
 
-// others are the founders without one.
+// others returns the founders except for one.
 func (s *stage) others(without *lab.Member) []*lab.Member {
 	return slices.DeleteFunc(slices.Clone(s.Lab.Founders()), func(m *lab.Member) bool { return m == without })
 }
 
-// orders is the strict sequence of scripts.
+// orders is the name of the strict sequence of scripts.
 const orders = "orders"
 
-// strict makes the strict sequence, whose leader keeps so many numbers in memory.
+// strict creates the strict sequence. Its leader keeps block numbers in memory.
 func (s *stage) strict(block uint64) error {
 	return s.Create(s.ctx, &snowraftv1.Sequence{
 		Name: orders, Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, MinBlock: block, MaxBlock: block,
 	})
 }
 
-// highest is the greatest number of an answer.
+// highest returns the highest number of an answer. Requires an ascending sequence.
 func highest(op history.Op) int64 { return op.First + int64(op.Count-1)*op.Increment }
 
-// told says of an operation what became of it.
+// told describes the result of an operation.
 func told(op history.Op) string {
 	if op.Outcome == history.OK {
-		return fmt.Sprintf("%d, %d of them", op.First, op.Count)
+		return fmt.Sprintf("%d (count %d)", op.First, op.Count)
 	}
 	return fmt.Sprintf("%s %s", op.Reason, op.Error)
 }

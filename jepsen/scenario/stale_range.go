@@ -12,12 +12,12 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// staleRange lets a leader with numbers in memory lose leadership, another one give numbers
-// out, and the first one lead again: gracefully, cut off from the others, and stopped.
+// staleRange makes a leader with numbers in memory lose leadership, another leader issue numbers, and the first one lead
+// again. The leader loses leadership by a transfer, by isolation, and by a pause.
 func staleRange() Scenario {
 	return Scenario{
 		Name: "pd-3305", Source: "tikv/pd#3305", Bug: "keep-leader-term",
-		Other: "TiKV PD: a leader that was elected again went on with the range that it still had in memory",
+		Other: "TiKV PD: a leader that was elected again continued with the range that it still had in memory",
 		Loads: []string{"ids", "strict"},
 		script: func(s *stage) error {
 			const key = orders
@@ -41,7 +41,8 @@ func staleRange() Scenario {
 	}
 }
 
-// thereAndBack takes numbers of a leader, of another one after it, and of the first one again.
+// thereAndBack requests numbers from a leader, from its successor after lose, and from the first leader again. It returns
+// the last term.
 func (s *stage) thereAndBack(key, way string, first *lab.Member, term uint64, lose func(*stage, *lab.Member, uint64) (func() error, error)) (uint64, error) {
 	before, err := s.numbers(first, key, 5)
 	if err != nil {
@@ -63,7 +64,8 @@ func (s *stage) thereAndBack(key, way string, first *lab.Member, term uint64, lo
 		return 0, err
 	}
 	if between.First <= highest(before) {
-		s.violation("%s gave %s in term %d after %s gave %s in term %d", second.Name, told(between), later, first.Name, told(before), term)
+		s.violation("%s issued %s in term %d after %s issued %s in term %d",
+			second.Name, told(between), later, first.Name, told(before), term)
 	}
 	if err := back(); err != nil {
 		return 0, err
@@ -80,13 +82,15 @@ func (s *stage) thereAndBack(key, way string, first *lab.Member, term uint64, lo
 		return 0, err
 	}
 	if after.First <= highest(between) {
-		s.violation("%s, %s in term %d, leads again in term %d and gave %s after %s gave %s", first.Name, way, term, again, told(after), second.Name, told(between))
+		s.violation("%s, %s in term %d, leads again in term %d and issued %s after %s issued %s",
+			first.Name, way, term, again, told(after), second.Name, told(between))
 	}
-	s.see("%s: %s gave %d, %s %d, %s again %d", way, first.Name, highest(before), second.Name, highest(between), first.Name, after.First)
+	s.see("%s: %s issued %d, then %s %d, then %s %d",
+		way, first.Name, highest(before), second.Name, highest(between), first.Name, after.First)
 	return again, nil
 }
 
-// inMemory makes sure that after an answer the leader has numbers left: more were granted to it.
+// inMemory waits until the leader has a range of granted numbers left after an answer.
 func (s *stage) inMemory(m *lab.Member, key string, answer history.Op) error {
 	conn, err := s.conn(m)
 	if err != nil {

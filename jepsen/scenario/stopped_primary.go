@@ -10,12 +10,12 @@ import (
 	"github.com/snowraft/snowraft/jepsen/lab"
 )
 
-// stoppedPrimary stops the leader, has another one issue numbers, and lets the first one go
-// on with requests in its queue that came meanwhile; then it hands leadership back to it.
+// stoppedPrimary pauses the leader while a new leader issues numbers, and clients fill the queue of the paused one. Then it
+// continues the former leader, and transfers leadership back to it.
 func stoppedPrimary() Scenario {
 	return Scenario{
 		Name: "vitess-3116", Source: "vitessio/vitess#3116", Bug: "keep-leader-term",
-		Other: "Vitess: a former primary served a sequence from the range in its memory after a new primary had served",
+		Other: "Vitess: a former primary served a sequence from the range in its memory after a new primary had issued numbers",
 		Loads: []string{"ids", "strict"},
 		script: func(s *stage) error {
 			const key = orders
@@ -46,18 +46,19 @@ func stoppedPrimary() Scenario {
 				}
 				again++
 			}
-			s.need("requests that were queued at a leader that was stopped", queued, 3*queue)
-			s.see("a leader was stopped 3 times while another one issued numbers: of %d requests in its queue %d were answered with numbers, and %d not; it led %d times again, and issued numbers", queued, answered, queued-answered, again)
+			s.need("requests in the queue of a paused leader", queued, 3*queue)
+			s.see("a leader was paused 3 times while another one issued numbers: of %d requests in its queue, "+
+				"%d were answered with numbers, %d were not; it led again %d times and issued numbers", queued, answered, queued-answered, again)
 			return nil
 		},
 	}
 }
 
-// queue is the number of requests that wait for a leader that is stopped.
+// queue is the number of requests that wait for a paused leader.
 const queue = 20
 
-// whileStopped stops a leader, takes numbers of its successor, and returns what became of
-// requests that had been sent to the first one by the time that it went on.
+// whileStopped pauses a leader, and requests numbers from its successor. It returns the results of requests that the paused
+// leader received before it continued.
 func (s *stage) whileStopped(m *lab.Member, term uint64, key string) ([]history.Op, error) {
 	before, err := s.numbers(m, key, 5)
 	if err != nil {
@@ -90,8 +91,8 @@ func (s *stage) whileStopped(m *lab.Member, term uint64, key string) ([]history.
 			ops = append(ops, op)
 		})
 	}
-	// What other clients send is about the same before and after.
-	const least = 20 // bytes of a request
+	// The other clients have about the same number of waiting bytes before and after the pause.
+	const least = 20 // minimum bytes of a request
 	err = s.until("requests in the queue of "+m.Name, func(context.Context) bool {
 		waiting, err := m.Waiting(lab.PortAPI)
 		return err == nil && waiting >= idle+queue*least
@@ -106,16 +107,17 @@ func (s *stage) whileStopped(m *lab.Member, term uint64, key string) ([]history.
 	clients.Wait()
 	for _, op := range ops {
 		if op.Outcome == history.OK && op.First <= highest(fresh) {
-			s.violation("%s, which led in term %d and was stopped, gave %s after %s gave %s in term %d", m.Name, term, told(op), other.Name, told(fresh), later)
+			s.violation("%s, the paused leader of term %d, issued %s after %s issued %s in term %d",
+				m.Name, term, told(op), other.Name, told(fresh), later)
 		}
 		if op.Return < at {
-			s.vain("a request to %s ended before it went on: %s", m.Name, told(op))
+			s.vain("a request to %s returned before the process continued: %s", m.Name, told(op))
 		}
 	}
 	return ops, nil
 }
 
-// leadAgain hands leadership back and takes numbers, which have to be later than all before.
+// leadAgain transfers leadership back, and checks that the next numbers are greater than all before.
 func (s *stage) leadAgain(m *lab.Member, above uint64, key string) (term uint64, err error) {
 	before, err := s.numbers(s.others(m)[0], key, 1)
 	if err != nil {
@@ -126,7 +128,8 @@ func (s *stage) leadAgain(m *lab.Member, above uint64, key string) (term uint64,
 	}
 	op, err := s.numbers(m, key, 5)
 	if err == nil && op.First <= before.First {
-		s.violation("%s was stopped and leads again in term %d: it gave %s after %s gave %s", m.Name, term, told(op), before.Member, told(before))
+		s.violation("%s was paused and leads again in term %d: it issued %s after %s issued %s",
+			m.Name, term, told(op), before.Member, told(before))
 	}
 	return term, err
 }

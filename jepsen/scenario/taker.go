@@ -11,15 +11,15 @@ import (
 	"github.com/snowraft/snowraft/jepsen/lab"
 )
 
-// taker takes numbers of a strict sequence without a pause, at some members at once.
+// taker requests numbers of a strict sequence continuously, with one client per member.
 type taker struct {
 	key     string
 	answers atomic.Int64
-	highest atomic.Int64 // of the numbers that it was given
+	highest atomic.Int64 // highest issued number
 	stop    func() error
 }
 
-// take starts a taker, which ends with the script, or when it is stopped.
+// take starts a taker. It stops when the script ends, or when its stop is called.
 func (s *stage) take(key string, members ...*lab.Member) *taker {
 	t := &taker{key: key}
 	ctx, cancel := context.WithCancel(s.ctx)
@@ -41,7 +41,7 @@ func (s *stage) take(key string, members ...*lab.Member) *taker {
 	return t
 }
 
-// answered counts an operation; it reports whether it was done.
+// answered counts an operation that succeeded, and reports whether it did.
 func (t *taker) answered(op history.Op) bool {
 	if op.Outcome != history.OK {
 		return false
@@ -55,7 +55,7 @@ func (t *taker) answered(op history.Op) bool {
 	}
 }
 
-// more waits until it was answered so often again.
+// more waits until t has received this many more answers.
 func (s *stage) more(t *taker, answers int64) error {
 	from := t.answers.Load()
 	return s.until("numbers of "+t.key, func(context.Context) bool { return t.answers.Load() >= from+answers })

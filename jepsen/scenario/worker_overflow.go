@@ -18,26 +18,26 @@ import (
 )
 
 const (
-	// narrow is a layout with room for eight workers: as many bits for each field as the other
-	// system's default except for the worker's.
+	// narrow is a layout for eight workers. Except for the worker, its fields have the widths of the other system's
+	// default.
 	narrow        = "narrow"
 	narrowWorkers = 8
 	narrowEpoch   = 1735689600000 // 2025-01-01, in Unix milliseconds
 	narrowUnit    = time.Second
-	// overStarts is the number of times that generators start, more often than there are workers.
+	// overStarts is the number of starts of generators. It exceeds the number of workers.
 	overStarts = 16
-	// narrowWindow is how long the windows of generators are.
+	// narrowWindow is the length of the windows of generators.
 	narrowWindow = 6 * time.Second
-	// narrowOff is how far the time of an ID may be from that of its request.
+	// narrowOff is the maximum difference between the time in an ID and the time of its request.
 	narrowOff = 3 * time.Second
 )
 
-// workerOverflow lets more processes start than a layout has workers: members, and
-// generators each of whose starts takes another worker.
+// workerOverflow starts more processes than a layout has workers: members, and generators that acquire another worker at
+// each start.
 func workerOverflow() Scenario {
 	return Scenario{
 		Name: "uid-generator-52", Source: "baidu/uid-generator#52", Bug: "worker-out-of-range",
-		Other:     "Baidu's uid-generator: the number of a start beyond the worker field went into the bits of the time",
+		Other:     "Baidu's uid-generator: a worker number that was too large for its field overflowed into the bits of the time",
 		Loads:     []string{"ids", "strict"},
 		MaxWindow: narrowWindow,
 		script: func(s *stage) error {
@@ -58,12 +58,12 @@ func workerOverflow() Scenario {
 	}
 }
 
-// overflow is what was granted and issued.
+// overflow counts the grants, the refusals and the issued IDs.
 type overflow struct {
 	s                          *stage
 	granted, exhausted, starts int
 	members, refused, ids      int
-	workers                    map[uint64]bool // in IDs of members
+	workers                    map[uint64]bool // workers in IDs of members
 }
 
 func (o *overflow) script() error {
@@ -77,7 +77,7 @@ func (o *overflow) script() error {
 			return err
 		}
 	}
-	// All are taken: a member that starts gets none, until windows have passed.
+	// All workers are taken: a member that starts gets none until a window has ended.
 	for _, m := range o.s.Lab.Founders()[:2] {
 		begin := o.s.kill(m)
 		if err := begin(); err != nil {
@@ -100,16 +100,16 @@ func (o *overflow) script() error {
 	s.need("starts that were refused with WORKERS_EXHAUSTED", o.exhausted, overStarts-narrowWorkers)
 	s.need("starts that were granted a worker", o.granted, 1)
 	s.need("requests for IDs that were refused with WORKERS_EXHAUSTED", o.refused, 1)
-	s.see("%d starts of generators and %d of members for %d workers: %d were granted one, %d refused (WORKERS_EXHAUSTED), as were %d requests for IDs; members issued under %d workers",
+	s.see("%d starts of generators and %d of members for %d workers: %d generators acquired one, %d starts and %d requests for IDs "+
+		"were refused (WORKERS_EXHAUSTED); members issued IDs with %d workers",
 		o.starts, 3+o.members, narrowWorkers, o.granted, o.exhausted, o.refused, len(o.workers))
 	return nil
 }
 
-// passed waits until only members hold workers: the generators' windows, and those of members
-// that were killed, have passed.
+// passed waits until only running members hold workers: the windows of generators and of killed members have ended.
 func (o *overflow) passed() error {
 	members := len(o.s.Lab.Founders())
-	return o.s.until("the end of windows that nobody extends", func(ctx context.Context) bool {
+	return o.s.until("the end of windows without a holder", func(ctx context.Context) bool {
 		conn, err := o.s.conn(o.s.any())
 		if err != nil {
 			return false
@@ -127,7 +127,7 @@ func (o *overflow) passed() error {
 	})
 }
 
-// start is a generator's start: a new nonce, and no release of what it had before.
+// start acquires a worker as a generator that starts: with a new nonce, and without a release of its earlier worker.
 func (o *overflow) start(number int) error {
 	nonce := make([]byte, 16)
 	for i := range nonce {
@@ -161,8 +161,7 @@ func (o *overflow) start(number int) error {
 	})
 }
 
-// ask asks a member for IDs until it issues, or refuses since all workers are taken if that is
-// to be expected.
+// ask requests IDs of a member until it issues some. If mayRefuse, a refusal with WORKERS_EXHAUSTED also suffices.
 func (o *overflow) ask(m *lab.Member, mayRefuse bool) error {
 	return o.s.until("IDs of "+m.Name, func(ctx context.Context) bool {
 		op, issued := o.s.client.IDs(ctx, m, narrow, 10, 0)
@@ -177,17 +176,17 @@ func (o *overflow) ask(m *lab.Member, mayRefuse bool) error {
 	})
 }
 
-// check splits an ID by hand: the time is all above the worker.
+// check decodes an ID without package snowflake: all bits above the worker are the time.
 func (o *overflow) check(op history.Op, i history.Issued) {
 	o.ids++
 	o.workers[i.First>>13&(narrowWorkers-1)] = true
 	at := int64(narrowEpoch) + int64(i.First>>16)*narrowUnit.Milliseconds()
 	if off := time.Duration(history.Wall()/int64(time.Millisecond)-at) * time.Millisecond; off.Abs() > narrowOff {
-		o.s.violation("%s issued %d, whose time is off by %v", op.Member, i.First, off)
+		o.s.violation("%s issued %d, with a time that is off by %v", op.Member, i.First, off)
 	}
 }
 
-// reason is why a member refused.
+// reason returns the reason of a refusal, or an empty text.
 func reason(err error) string {
 	for _, d := range status.Convert(err).Details() {
 		if info, ok := d.(*errdetails.ErrorInfo); ok {
