@@ -25,17 +25,17 @@ func TestTicks(t *testing.T) {
 		d := &digest{Run: &check.Run{}, zero: origin, end: origin + int64(length)}
 		got := d.ticks()
 		if len(got) != want.count || got[len(got)-1].Text != want.last {
-			t.Errorf("%v: %v", length, got)
+			t.Errorf("ticks of %v = %v, want %d up to %q", length, got, want.count, want.last)
 		}
 		for i, tick := range got {
 			if tick.X < 0 || tick.X > plotWidth || i > 0 && tick.X <= got[i-1].X {
-				t.Errorf("%v: %v", length, got)
+				t.Errorf("ticks of %v = %v, want them inside of the plot and ascending", length, got)
 			}
 		}
 	}
 }
 
-func TestMarksOfClocks(t *testing.T) {
+func TestSignedMarks(t *testing.T) {
 	t.Parallel()
 	for most, want := range map[time.Duration]string{
 		0:                      "0 +100ms -100ms ",
@@ -48,7 +48,7 @@ func TestMarksOfClocks(t *testing.T) {
 			got += signedText(mark) + " "
 		}
 		if got != want {
-			t.Errorf("%v: %q", most, got)
+			t.Errorf("marks of signed(%v) = %q, want %q", most, got, want)
 		}
 	}
 }
@@ -60,21 +60,21 @@ func TestScales(t *testing.T) {
 		value float64
 		want  string
 	}{
-		"linear, below":             {linear(1100, 150), -1, "150"},
-		"linear, half":              {linear(1100, 150), 600, "75"},
-		"linear, the top":           {linear(1100, 150), 1200, "0"},
-		"linear of nothing":         {linear(0, 150), 0, "150"},
-		"logarithmic, the least":    {logarithmic(time.Millisecond, time.Second, 90), 1e6, "90"},
-		"logarithmic, a decade":     {logarithmic(time.Millisecond, time.Second, 90), 1e7, "60"},
-		"logarithmic, one value":    {logarithmic(time.Millisecond, time.Millisecond, 90), 1e7, "0"},
-		"signed, right":             {signed(time.Hour), 0, "80"},
-		"signed, as far as it goes": {signed(3000 * time.Hour), 1e30, "0"},
+		"linear, below":          {linear(1100, 150), -1, "150"},
+		"linear, half":           {linear(1100, 150), 600, "75"},
+		"linear, the top":        {linear(1100, 150), 1200, "0"},
+		"linear of nothing":      {linear(0, 150), 0, "150"},
+		"logarithmic, the least": {logarithmic(time.Millisecond, time.Second, 90), 1e6, "90"},
+		"logarithmic, a decade":  {logarithmic(time.Millisecond, time.Second, 90), 1e7, "60"},
+		"logarithmic, one value": {logarithmic(time.Millisecond, time.Millisecond, 90), 1e7, "0"},
+		"signed, zero":           {signed(time.Hour), 0, "80"},
+		"signed, the top":        {signed(3000 * time.Hour), 1e30, "0"},
 	} {
 		if got := c.scale.y(c.value).String(); got != c.want {
-			t.Errorf("%s: %s, not %s", name, got, c.want)
+			t.Errorf("%s: y() = %s, want %s", name, got, c.want)
 		}
 	}
 	if up, down := signed(time.Hour).y(1e12), signed(time.Hour).y(-1e12); up+down != clockHeight || up >= clockHeight/2 {
-		t.Errorf("+1000 s at %v, -1000 s at %v", up, down)
+		t.Errorf("y() of +1000 s and -1000 s = %v, %v, want them symmetric around the middle", up, down)
 	}
 }

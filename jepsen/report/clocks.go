@@ -9,21 +9,24 @@ import (
 
 const (
 	clockHeight = 160
-	// mostLines is the greatest number of members' clocks with colors of their own.
+	// mostLines is the number of colors for members' clocks.
 	mostLines = 8
 )
 
-// offset is how far a member's clock was from the harness's when it was asked, as seen
-// from the middle of the question.
+// offset returns the offset of a member's clock from the harness's at the middle of the
+// status call.
 func offset(s history.Status) time.Duration {
-	asked := time.Duration(s.Return-s.Call) / 2
-	return time.Duration(s.ClockMillis)*time.Millisecond - time.Duration(s.WallNanos) + asked
+	half := time.Duration(s.Return-s.Call) / 2
+	return time.Duration(s.ClockMillis)*time.Millisecond - time.Duration(s.WallNanos) + half
 }
 
-// clocks draws how far each member's clock was off: of each bucket the greatest distance.
+// clocks draws the offset of each member's clock: the greatest offset of each bucket.
 func (d *digest) clocks() *figure {
-	f := &figure{Title: "Clocks", About: "how far each member's clock was from the harness's, by its own word; by decades beyond 10 ms"}
-	offsets := make(map[string]map[int]time.Duration) // by member and bucket
+	f := &figure{
+		Title: "Clocks",
+		About: "offset of each member's clock from the harness's, as reported by the member; logarithmic beyond 10 ms",
+	}
+	offsets := make(map[string]map[int]time.Duration) // keys: member, bucket
 	greatest, last := time.Duration(0), 0
 	for _, s := range d.Statuses {
 		if s.Error != "" || s.ClockMillis == 0 {
@@ -43,7 +46,7 @@ func (d *digest) clocks() *figure {
 	p.scale(scale)
 	for n, name := range d.hosts() {
 		var line stairs
-		hold := int(time.Second/d.series.width) + 1 // asked every half second, so a gap is longer
+		hold := int(time.Second/d.series.width) + 1 // buckets without a status that are not a gap; a status comes twice per second
 		for i := 0; i <= last; i++ {
 			for back := range hold {
 				if off, ok := offsets[name][i-back]; ok {

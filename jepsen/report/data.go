@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// data is what the page's script shows of a moment. Times are in seconds since the run
-// began, latencies in milliseconds.
+// data is the input of the page's script. Times are in seconds since the start of the run,
+// latencies in milliseconds.
 type data struct {
 	Length    float64      `json:"length"`
-	Begun     int64        `json:"begun"` // in Unix milliseconds
-	Width     float64      `json:"width"` // of a bucket
+	Begun     int64        `json:"begun"` // Unix milliseconds
+	Width     float64      `json:"width"` // seconds per bucket
 	Workloads []string     `json:"workloads"`
-	Buckets   [][]float64  `json:"buckets"` // see row
+	Buckets   [][]float64  `json:"buckets"` // rows of function row
 	Faults    []faultDatum `json:"faults"`
 	MostTicks int          `json:"mostTicks"`
 	Steps     []float64    `json:"steps"`
@@ -47,8 +47,8 @@ func (d *digest) data() data {
 	return all
 }
 
-// row is what was done a second of each workload, what was not, what is unknown, and three
-// latencies; empty if nothing was answered.
+// row returns the rates of operations done, by workload, then the rates of those not done and
+// unknown, and three latencies. The rates are per second. It is empty if no operation returned.
 func (d *digest) row(b *bucket) []float64 {
 	if b == nil {
 		return []float64{}
@@ -64,5 +64,5 @@ func (d *digest) row(b *bucket) []float64 {
 	return all
 }
 
-// rounded leaves out what nobody reads.
+// rounded rounds to three decimals.
 func rounded(v float64) float64 { return math.Round(v*1000) / 1000 }

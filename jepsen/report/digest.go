@@ -14,15 +14,15 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// scheduleName is the schedule's file in a run's directory.
+// scheduleName is the name of the schedule's file in a run's directory.
 const scheduleName = "schedule.jsonl"
 
-// digest is what both reports are made of.
+// digest is the content of both reports.
 type digest struct {
 	*check.Run
 	verdicts []check.Verdict
 	overall  check.Outcome
-	// zero and end are the whole run on the history's clock, [zero, end).
+	// zero and end bound the whole run on the history's clock: [zero, end).
 	zero, end   int64
 	series      *series
 	tally       *tally
@@ -32,17 +32,17 @@ type digest struct {
 // leaderTerm is a term with a leader.
 type leaderTerm struct {
 	term   uint64
-	leader string // the member's name; empty if nobody knows it
-	seen   int64  // when somebody told of it first
+	leader string // name of the leading member; empty if unknown
+	seen   int64  // time of the first status with this leader
 }
 
-// read reads a run's operations and puts together what there is to show.
+// read reads a run's operations and returns the digest.
 func read(r *check.Run, verdicts []check.Verdict) (*digest, error) {
 	d := &digest{Run: r, verdicts: verdicts, overall: check.Overall(verdicts), zero: r.Header.At, end: r.Header.At}
 	d.series, d.tally = newSeries(d.zero), newTally()
 	for op, err := range r.Ops() {
 		if err != nil {
-			return nil, fmt.Errorf("the report: %w", err)
+			return nil, fmt.Errorf("read operations for the report: %w", err)
 		}
 		d.series.add(op)
 		d.tally.add(op)
@@ -66,7 +66,7 @@ func read(r *check.Run, verdicts []check.Verdict) (*digest, error) {
 	return d, nil
 }
 
-// reach makes the run's time reach to these moments. One that never came is none.
+// reach extends the run to these moments. It skips math.MaxInt64, which means never.
 func (d *digest) reach(moments ...int64) {
 	for _, at := range moments {
 		if at != math.MaxInt64 {
@@ -75,10 +75,10 @@ func (d *digest) reach(moments ...int64) {
 	}
 }
 
-// length is how long all of the run was, from its first line to its last.
+// length returns the duration of the run from its first to its last line.
 func (d *digest) length() time.Duration { return time.Duration(d.end - d.zero) }
 
-// between is the time from one phase to another, 0 if one of them was not reached.
+// between returns the time from one phase to another, 0 if the run did not reach both.
 func (d *digest) between(from, to string) time.Duration {
 	begun, ok := d.Phases[from]
 	ended, reached := d.Phases[to]
@@ -88,15 +88,15 @@ func (d *digest) between(from, to string) time.Duration {
 	return time.Duration(ended - begun)
 }
 
-// wall is a moment as the harness's wall clock had it.
+// wall returns a moment on the harness's wall clock.
 func (d *digest) wall(at int64) time.Time {
 	return time.Unix(0, d.Header.WallNanos+at-d.Header.At).UTC()
 }
 
-// leaderChanges is the number of times that another term's leader was seen.
+// leaderChanges returns the number of observed changes of the leader term.
 func (d *digest) leaderChanges() int { return max(len(d.leaderTerms)-1, 0) }
 
-// idsChecked returns the number of IDs that a checker looked at; false if none says so.
+// idsChecked returns the greatest number of IDs that a checker checked; false if no checker reports it.
 func (d *digest) idsChecked() (n int64, ok bool) {
 	for _, v := range d.verdicts {
 		if ids, counted := v.Facts["ids"]; counted {
@@ -106,9 +106,9 @@ func (d *digest) idsChecked() (n int64, ok bool) {
 	return n, ok
 }
 
-// leaderTerms finds the terms with leaders in what members said, by term.
+// leaderTerms returns the terms with leaders from the statuses of members, ordered by term.
 func leaderTerms(statuses []history.Status) []leaderTerm {
-	members := make(map[string]string) // by member ID
+	members := make(map[string]string) // keys: member IDs
 	for _, s := range statuses {
 		if s.MemberID != "" {
 			members[s.MemberID] = s.Member
@@ -124,7 +124,7 @@ func leaderTerms(statuses []history.Status) []leaderTerm {
 		case !ok:
 			known = leaderTerm{s.Term, members[s.LeaderID], s.Return}
 		case s.LeaderID == s.MemberID:
-			known.leader = s.Member // it should know best: others may name the one before
+			known.leader = s.Member // preferred: other members may still name the previous leader
 		}
 		known.seen = min(known.seen, s.Return)
 		first[s.Term] = known
@@ -132,10 +132,10 @@ func leaderTerms(statuses []history.Status) []leaderTerm {
 	return slices.SortedFunc(maps.Values(first), func(a, b leaderTerm) int { return cmp.Compare(a.term, b.term) })
 }
 
-// families are those of faults, in the order in which they are shown.
+// families lists the families of faults with their own colors, in the order of the reports.
 var families = []string{"network", "process", "clock", "disk"}
 
-// familyRank orders families; one that isn't known comes last.
+// familyRank returns the position of a family; other families come last.
 func familyRank(name string) int {
 	if i := slices.Index(families, name); i >= 0 {
 		return i
@@ -143,7 +143,7 @@ func familyRank(name string) int {
 	return len(families)
 }
 
-// binary is what the program under test says of itself, on one line.
+// binary formats the version output of the program under test on one line.
 func binary(text string) string {
 	var fields map[string]string
 	if json.Unmarshal([]byte(text), &fields) != nil {
@@ -164,7 +164,7 @@ func binary(text string) string {
 	return strings.Join(parts, ", ")
 }
 
-// headline is the verdict and why.
+// headline returns the reason of the overall verdict.
 func (d *digest) headline() string {
 	names := func(o check.Outcome) string {
 		var all []string
@@ -178,14 +178,14 @@ func (d *digest) headline() string {
 	failed, nothing := names(check.Fail), names(check.Invalid)
 	switch {
 	case len(d.verdicts) == 0:
-		return "no checker looked at the run"
+		return "no checker ran"
 	case failed != "" && nothing != "":
-		return "promises were broken: " + failed + "; not shown: " + nothing
+		return "promises broken: " + failed + "; not enough evidence: " + nothing
 	case failed != "":
-		return "promises were broken: " + failed
+		return "promises broken: " + failed
 	case nothing != "":
-		return "the run doesn't show enough: " + nothing
+		return "not enough evidence: " + nothing
 	default:
-		return "all promises were kept, say " + plural(len(d.verdicts), "checker")
+		return "all promises kept according to " + plural(len(d.verdicts), "checker")
 	}
 }

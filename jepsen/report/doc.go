@@ -1,7 +1,7 @@
-// Package report shows a run to people: as text for a terminal, and as a page that needs
-// nothing but itself.
+// Package report writes the reports of a run: a text for a terminal, and a self-contained
+// HTML page.
 //
-// Both judge nothing: they say what the verdicts say, and show beside it what happened.
-// The operations are read once, whatever their number, into memory that depends neither on
-// that nor on how long the run was.
+// The reports judge nothing: they show the verdicts of the checkers and the events of the
+// run. Package report reads the operations once. Its memory depends neither on their number
+// nor on the length of the run.
 package report

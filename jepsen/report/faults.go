@@ -12,15 +12,15 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// faultRow is how high a row of faults is.
+// faultRow is the height of a row of faults.
 const faultRow = 17
 
-// letter is about how wide a letter is.
+// letter is the approximate width of a letter.
 const letter = 7
 
-// faults draws a row for each kind of fault that there was, by family.
+// faults draws one row per kind of fault in the run, ordered by family.
 func (d *digest) faults() *figure {
-	f := &figure{Title: "Faults", About: "a row for each kind"}
+	f := &figure{Title: "Faults", About: "one row per kind"}
 	type row struct{ family, name string }
 	var rows []row
 	for _, fault := range d.Faults {
@@ -37,7 +37,7 @@ func (d *digest) faults() *figure {
 		}
 	}
 	if slices.ContainsFunc(d.Faults, func(f check.FaultSpan) bool { return f.Failed != "" }) {
-		f.Legend = append(f.Legend, key{Class: "notmade", Name: "could not be made"})
+		f.Legend = append(f.Legend, key{Class: "notmade", Name: "not injected"})
 	}
 	p := f.pane(faultRow * (1 + len(rows)))
 	d.phases(p)
@@ -60,9 +60,9 @@ func (d *digest) faults() *figure {
 func (d *digest) phases(p *pane) {
 	p.label(faultRow/2, "phase")
 	names := map[string]string{
-		history.PhaseLoad: "clients only", history.PhaseFaults: "faults", history.PhaseHealed: "healed, clients go on", history.PhaseEnd: "over",
+		history.PhaseLoad: "clients only", history.PhaseFaults: "faults", history.PhaseHealed: "healed, clients continue", history.PhaseEnd: "end",
 	}
-	from, name := d.zero, "comes up"
+	from, name := d.zero, "startup"
 	draw := func(to int64, i int) {
 		title := name + ": " + d.when(from, to)
 		p.between(d, from, to, 2, faultRow-4, fmt.Sprintf("phase%d", i%2), title)
@@ -81,7 +81,7 @@ func (d *digest) phases(p *pane) {
 	draw(d.end, len(names))
 }
 
-// familyClass is how a family is painted.
+// familyClass returns the CSS class of a family.
 func familyClass(family string) string {
 	if slices.Contains(families, family) {
 		return family
@@ -89,7 +89,7 @@ func familyClass(family string) string {
 	return "otherfamily"
 }
 
-// faultTitle is all that is known of a fault.
+// faultTitle returns all details of a fault, one per line.
 func (d *digest) faultTitle(f check.FaultSpan) string {
 	lines := []string{fmt.Sprintf("%s (%s), event %d", f.Name, f.Family, f.Event), d.when(f.From, f.To)}
 	if len(f.Hosts) > 0 {
@@ -102,20 +102,20 @@ func (d *digest) faultTitle(f check.FaultSpan) string {
 		lines = append(lines, f.Detail)
 	}
 	if f.Idle {
-		lines = append(lines, "nothing came that it could have hit")
+		lines = append(lines, "no operation occurred that the fault could affect")
 	}
 	if f.Failed != "" {
-		lines = append(lines, "NOT MADE: "+f.Failed)
+		lines = append(lines, "NOT INJECTED: "+f.Failed)
 	}
 	return strings.Join(lines, "\n")
 }
 
-// when says from when to when something was.
+// when formats the time range [from, to), or the moment from if both are equal.
 func (d *digest) when(from, to int64) string {
 	begun := clockFace(time.Duration(from - d.zero))
 	switch to {
 	case math.MaxInt64:
-		return "from " + begun + " on, without an end"
+		return "from " + begun + ", no end recorded"
 	case from:
 		return "at " + begun
 	default:

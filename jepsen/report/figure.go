@@ -6,42 +6,42 @@ import (
 	"strings"
 )
 
-// figure is a picture over the time of the run.
+// figure is a picture of the run over time.
 type figure struct {
 	Title, About string
 	Legend       []key
 	Panes        []*pane
 }
 
-// key explains a class of marks.
+// key is a legend entry for a class of marks.
 type key struct {
 	Class, Name string
-	Line        bool // not an area
+	Line        bool // false for an area
 }
 
-// pane is a plot of a figure. Panes of a page share the axis of time.
+// pane is a plot of a figure. All panes of a page share the time axis.
 type pane struct {
 	Top, Height int
-	Labels      []label // at the left
-	Grid        []num   // horizontal lines
+	Labels      []label // texts to the left of the plot
+	Grid        []num   // y coordinates of horizontal lines
 	Rects       []rect
-	Texts       []text // within the plot
+	Texts       []text // texts inside of the plot
 	Paths       []path
 }
 
-// label is text at a height.
+// label is a text at a y coordinate.
 type label struct {
 	Y          num
 	Text, Full string
 }
 
-// rect is a stretch of time.
+// rect is the mark of a time range.
 type rect struct {
 	X, Y, W, H   num
 	Class, Title string
 }
 
-// text begins at a moment.
+// text is a text that begins at a moment.
 type text struct {
 	X    num
 	Text string
@@ -51,19 +51,19 @@ type text struct {
 type path struct{ D, Class string }
 
 const (
-	// paneGap is the space between panes, and axisHeight that for the marks below them.
+	// paneGap is the height between panes, and axisHeight the height of the time axis below them.
 	paneGap    = 14
 	axisHeight = 20
-	// thinnest is how wide a moment is: what has no width isn't drawn, nor is its border.
+	// thinnest is the width of a moment's mark: browsers draw neither a mark of width 0 nor its border.
 	thinnest = 0.05
 	// longestLabel is the number of letters that fit next to a plot.
 	longestLabel = 22
 )
 
-// Height is how high the figure is.
+// Height returns the height of the figure.
 func (f *figure) Height() int { return f.Bottom() + axisHeight }
 
-// Bottom is where the last pane ends.
+// Bottom returns the lower end of the last pane.
 func (f *figure) Bottom() int {
 	if len(f.Panes) == 0 {
 		return 0
@@ -72,10 +72,10 @@ func (f *figure) Bottom() int {
 	return last.Top + last.Height
 }
 
-// Width is how wide all figures are.
+// Width returns the width of a figure, which is the same for all.
 func (f *figure) Width() int { return gutter + plotWidth + margin }
 
-// Right is where plots end.
+// Right returns the right end of a plot.
 func (*figure) Right() int { return gutter + plotWidth }
 
 // pane adds a pane below the others.
@@ -89,7 +89,7 @@ func (f *figure) pane(height int) *pane {
 	return p
 }
 
-// label writes text beside the plot, cut off if it is long.
+// label adds a text to the left of the plot, shortened to longestLabel.
 func (p *pane) label(y num, text string) {
 	p.Labels = append(p.Labels, label{y, cut(text, longestLabel), plain(text)})
 }
@@ -103,17 +103,17 @@ func (p *pane) scale(s scale) {
 	}
 }
 
-// between draws a stretch of time [from, to).
+// between draws the mark of a time range [from, to).
 func (p *pane) between(d *digest, from, to int64, y, h num, class, title string) {
 	x := d.x(from)
 	p.Rects = append(p.Rects, rect{x, y, max(d.x(to)-x, thinnest), h, class, title})
 }
 
-// stairs is a line that stays at a value as long as a bucket lasts. Where there is no
-// value it has a gap.
+// stairs is a line with one constant value per bucket, and a gap at buckets without a
+// value.
 type stairs struct {
 	b    strings.Builder
-	last int // the bucket before
+	last int // bucket of the previous value
 }
 
 func (s *stairs) add(d *digest, bucket int, y num) {
@@ -126,13 +126,13 @@ func (s *stairs) add(d *digest, bucket int, y num) {
 	s.last = bucket
 }
 
-// bucket is where a bucket of the series begins and ends in a plot.
+// bucket returns the x coordinates of the start and the end of a bucket.
 func (d *digest) bucket(i int) (from, to num) {
 	width := int64(d.series.width)
 	return d.x(d.zero + int64(i)*width), d.x(d.zero + int64(i+1)*width)
 }
 
-// area is what lies between two values in each bucket.
+// area returns the SVG path of the area between two values per bucket, "" without buckets.
 func (d *digest) area(low, high []num) string {
 	var there, back strings.Builder
 	for i := range high {

@@ -19,10 +19,10 @@ import (
 //go:embed page
 var files embed.FS
 
-// notesShown is the greatest number of notes on the page; all are counted.
+// notesShown is the maximum of notes on the page. The counts include all notes.
 const notesShown = 300
 
-// page is what the template is filled with.
+// page is the input of the template.
 type page struct {
 	Title, Outcome, Mark, Headline string
 	Header, Numbers                []heading
@@ -43,7 +43,7 @@ type heading struct{ Name, Value string }
 
 type link struct{ Href, Text string }
 
-// card is a verdict.
+// card is a verdict on the page.
 type card struct {
 	Checker, Outcome, Mark, Summary string
 	Failures                        []string
@@ -51,7 +51,7 @@ type card struct {
 	Facts                           []heading
 }
 
-// line is a line of the table of operations.
+// line is a row of the table of operations.
 type line struct{ Workload, Outcome, Operations, Share, Reason string }
 
 type note struct{ When, Member, What, Detail string }
@@ -59,7 +59,7 @@ type note struct{ When, Member, What, Detail string }
 func (d *digest) html(path string) error {
 	t, err := template.ParseFS(files, "page/*")
 	if err != nil {
-		return fmt.Errorf("the page's template: %w", err)
+		return fmt.Errorf("parse template of the page: %w", err)
 	}
 	p := d.page()
 	if p.Links, err = d.links(path); err != nil {
@@ -67,9 +67,9 @@ func (d *digest) html(path string) error {
 	}
 	var b bytes.Buffer
 	if err := t.ExecuteTemplate(&b, "page.html", p); err != nil {
-		return fmt.Errorf("the page: %w", err)
+		return fmt.Errorf("render page: %w", err)
 	}
-	// A history may hold anything; what is no character of HTML is left out.
+	// A history may hold any characters. The page omits control characters, which HTML does not allow.
 	text := bytes.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' {
 			return -1
@@ -113,7 +113,7 @@ func headings(facts []fact) []heading {
 	return all
 }
 
-// mark says the same as an outcome's colour, to who sees none.
+// mark returns a symbol for an outcome, for readers who do not see its color.
 func mark(o check.Outcome) string {
 	switch o {
 	case check.Pass:
@@ -125,17 +125,17 @@ func mark(o check.Outcome) string {
 	}
 }
 
-// links are the pictures in the run's directory, as seen from the page.
+// links returns links, relative to the page, to the order checker's pictures in the run's directory.
 func (d *digest) links(path string) ([]link, error) {
 	pictures, err := filepath.Glob(filepath.Join(d.Dir, "porcupine-*.html"))
 	if err != nil {
-		return nil, fmt.Errorf("the pictures of the order checker: %w", err)
+		return nil, fmt.Errorf("list pictures of the order checker: %w", err)
 	}
 	var links []link
 	for _, picture := range pictures {
 		relative, err := filepath.Rel(filepath.Dir(path), picture)
 		if err != nil {
-			return nil, fmt.Errorf("the pictures of the order checker: %w", err)
+			return nil, fmt.Errorf("link pictures of the order checker: %w", err)
 		}
 		href := url.URL{Path: "./" + filepath.ToSlash(relative)}
 		links = append(links, link{href.String(), filepath.Base(picture)})

@@ -14,13 +14,13 @@ import (
 	"github.com/snowraft/snowraft/jepsen/report"
 )
 
-// element is what is looked at of an element of a page.
+// element holds the parts of a page element that tests check.
 type element struct {
 	name, text string
 	attributes map[string]string
 }
 
-// parse reads a page strictly, as XML: each element has an end, each attribute quotes.
+// parse reads a page strictly as XML: each element is closed, each attribute quoted.
 func parse(t *testing.T, page string) []element {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(page))
@@ -32,7 +32,7 @@ func parse(t *testing.T, page string) []element {
 			break
 		}
 		if err != nil {
-			t.Fatalf("the page is not well-formed: %v", err)
+			t.Fatalf("page is not well-formed: %v", err)
 		}
 		switch token := token.(type) {
 		case xml.StartElement:
@@ -65,7 +65,7 @@ func html(t *testing.T, r *check.Run, verdicts []check.Verdict) (string, []eleme
 	return string(raw), parse(t, string(raw))
 }
 
-// titles are the texts of all marks of a class.
+// titles returns the texts of all marks of a class.
 func titles(elements []element, class string) []string {
 	var all []string
 	for _, e := range elements {
@@ -84,20 +84,20 @@ func TestHTMLShowsEachFault(t *testing.T) {
 		"kill (process), event 0\n6.0 s to 8.0 s (2s)\non n1",
 		"isolate (network), event 1\n7.0 s to 9.0 s (2s)\non n1\ndrop, both ways",
 		"bump (clock), event 2\n10.0 s to 12.0 s (2s)\non n1\nclocks set off by -1h0m0s",
-		"full (disk), event 3\nfrom 13.0 s on, without an end\non n1\nNOT MADE: no space for the ballast",
+		"full (disk), event 3\nfrom 13.0 s, no end recorded\non n1\nNOT INJECTED: no space for the ballast",
 		"pause (process), event 5\n14.0 s to 15.0 s (1s)\non n2, n3",
 	} {
 		if !slices.Contains(bars, want) {
-			t.Errorf("no bar %q in %q", want, bars)
+			t.Errorf("bars %q, want one %q", bars, want)
 		}
 	}
 	if len(bars) != 6 {
-		t.Errorf("%d bars of 6 faults", len(bars))
+		t.Errorf("%d bars, want one for each of 6 faults", len(bars))
 	}
 	for class, want := range map[string]int{"network": 1, "process": 2, "clock": 1, "disk": 1, "otherfamily": 1, "notmade": 1} {
-		got := slices.DeleteFunc(titles(page, class), func(s string) bool { return s == "" }) // a legend's have none
+		got := slices.DeleteFunc(titles(page, class), func(s string) bool { return s == "" }) // marks of the legend have no title
 		if len(got) != want {
-			t.Errorf("%d bars of class %s, not %d", len(got), class, want)
+			t.Errorf("%d bars of class %s, want %d", len(got), class, want)
 		}
 	}
 }
@@ -111,13 +111,13 @@ func TestHTMLShowsMembers(t *testing.T) {
 		"trouble": {"n1: CLOCK_BEHIND: the clock is behind <by 1h>\n10.0 s to 12.0 s (2s)"},
 		"leader":  {"n1: leads in term 2\n1.0 s to 6.0 s (5s)", "n2: leads in term 4\n6.5 s to 20.0 s (13.5s)"},
 		"restart": {
-			"n1: start 1\nat 0.0 s", "n1: start 4\nat 8.0 s\nthe one before ended: signal: killed", "n2: start 2\nat 0.0 s", "n3: start 3\nat 0.0 s",
+			"n1: start 1\nat 0.0 s", "n1: start 4\nat 8.0 s\nprevious process: signal: killed", "n2: start 2\nat 0.0 s", "n3: start 3\nat 0.0 s",
 		},
 		"term": {"n1 leads in term 2\nat 1.0 s", "n2 leads in term 4\nat 6.5 s"},
 	} {
-		got := slices.DeleteFunc(titles(page, class), func(s string) bool { return s == "" }) // a legend's have none
+		got := slices.DeleteFunc(titles(page, class), func(s string) bool { return s == "" }) // marks of the legend have no title
 		if !slices.Equal(got, want) {
-			t.Errorf("%s: %q, not %q", class, got, want)
+			t.Errorf("marks of class %s = %q, want %q", class, got, want)
 		}
 	}
 }
@@ -126,7 +126,7 @@ func TestHTMLEscapes(t *testing.T) {
 	t.Parallel()
 	raw, page := html(t, handMade(t), verdicts())
 	if strings.Contains(raw, "<script>alert") || strings.Contains(raw, "<img") {
-		t.Error("text of the history became elements")
+		t.Error("page has elements from text of the history, want the text escaped")
 	}
 	scripts := 0
 	for _, e := range page {
@@ -135,12 +135,12 @@ func TestHTMLEscapes(t *testing.T) {
 		}
 		for name := range e.attributes {
 			if strings.HasPrefix(name, "on") {
-				t.Errorf("%s has the attribute %s", e.name, name)
+				t.Errorf("%s has the attribute %s, want no event handler", e.name, name)
 			}
 		}
 	}
 	if scripts != 2 {
-		t.Errorf("%d scripts: one is the page's, one holds its data", scripts)
+		t.Errorf("page has %d scripts, want 2: the page's and its data", scripts)
 	}
 	shown := 0
 	for _, e := range page {
@@ -149,12 +149,12 @@ func TestHTMLEscapes(t *testing.T) {
 		}
 	}
 	if shown < 3 {
-		t.Errorf("hostile text is shown %d times: as a failure, as a reason and as a note", shown)
+		t.Errorf("page shows the hostile text %d times, want at least 3: as a failure, a reason and a note", shown)
 	}
 }
 
-// A page that somebody keeps for years, or opens where there is no network, is whole.
-func TestHTMLNeedsNothingElse(t *testing.T) {
+// A page loads no other resource, so it is complete in an archive and without a network.
+func TestHTMLIsSelfContained(t *testing.T) {
 	t.Parallel()
 	r := handMade(t)
 	for _, name := range []string{"porcupine-a.html", "porcupine-b c&d.html", "other.html"} {
@@ -170,33 +170,33 @@ func TestHTMLNeedsNothingElse(t *testing.T) {
 			case name == "href" && e.name == "a":
 				links = append(links, value)
 			case name == "href", name == "src", name == "srcset", name == "xmlns", strings.Contains(value, "//"), strings.Contains(value, "url("):
-				t.Errorf("%s has %s=%q", e.name, name, value)
+				t.Errorf("%s has %s=%q, want no reference to another resource", e.name, name, value)
 			}
 		}
 		if text := e.text; e.name == "style" && (strings.Contains(text, "url(") || strings.Contains(text, "@import") || strings.Contains(text, "//")) {
-			t.Error("the style fetches something")
+			t.Error("style loads another resource")
 		} else if e.name == "script" && (strings.Contains(text, "http") || strings.Contains(text, "fetch(") || strings.Contains(text, "import")) {
-			t.Error("the script fetches something")
+			t.Error("script loads another resource")
 		}
 	}
 	slices.Sort(links)
 	if want := []string{"./porcupine-a.html", "./porcupine-b%20c&d.html"}; !slices.Equal(links, want) {
-		t.Errorf("links %q, not %q", links, want)
+		t.Errorf("links = %q, want %q", links, want)
 	}
 }
 
-func TestHTMLOfNothing(t *testing.T) {
+func TestHTMLOfMinimalRuns(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]*check.Run{
-		"a header":          written(t, header()),
-		"one operation":     written(t, header(), op("ids", "ids", "ok", "", 0, 0)),
-		"before all began":  written(t, header(), op("ids", "ids", "ok", "", -1e9, 0)),
-		"only a failed one": written(t, header(), op("ids", "ids", "fail", "NO_LEADER", 1e9, 1e6)),
+		"header only":      written(t, header()),
+		"one operation":    written(t, header(), op("ids", "ids", "ok", "", 0, 0)),
+		"before the start": written(t, header(), op("ids", "ids", "ok", "", -1e9, 0)),
+		"one failure":      written(t, header(), op("ids", "ids", "fail", "NO_LEADER", 1e9, 1e6)),
 	} {
 		raw, _ := html(t, r, nil)
 		for _, bad := range []string{"NaN", "Inf", "%!"} {
 			if strings.Contains(raw, bad) {
-				t.Errorf("%s: the page has %q", name, bad)
+				t.Errorf("%s: page contains %q", name, bad)
 			}
 		}
 	}

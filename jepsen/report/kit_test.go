@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "update the golden files")
 
 // golden compares got with a file of testdata.
 func golden(t *testing.T, name, got string) {
@@ -28,23 +28,23 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("%s differs; if that is right: go test ./jepsen/report -update\ngot:\n%s\nwant:\n%s", path, got, want)
+		t.Errorf("%s differs; to accept the difference, run go test ./jepsen/report -update\ngot:\n%s\nwant:\n%s", path, got, want)
 	}
 }
 
 const (
-	// zero is when the hand-made run begins, on the history's clock.
+	// zero is the start of the hand-made run on the history's clock.
 	zero = int64(1000 * time.Second)
-	// wall is the same moment for people.
+	// wall is the start of the run on the wall clock, Unix ns.
 	wall = int64(1800000000 * time.Second)
 
 	hostile = `</title></script><script>alert("x")</script><img src=x onerror=alert(1)>` + "\x1b[31m"
 )
 
-// at is a moment of the run.
+// at returns a moment of the run on the history's clock.
 func at(d time.Duration) int64 { return zero + int64(d) }
 
-// written makes a run's directory of lines.
+// written writes a run's directory with lines of history and opens it.
 func written(t *testing.T, lines ...history.Line) *check.Run {
 	t.Helper()
 	dir := t.TempDir()
@@ -106,7 +106,7 @@ func status(member, leader string, term uint64, moment time.Duration, change fun
 	return history.Line{Status: &s}
 }
 
-// handMade is a run in which a little of everything happens.
+// handMade returns a run with at least one event of each kind.
 func handMade(t *testing.T) *check.Run {
 	t.Helper()
 	lines := []history.Line{
@@ -154,7 +154,7 @@ func handMade(t *testing.T) *check.Run {
 	return written(t, lines...)
 }
 
-// verdicts are one of each outcome.
+// verdicts returns one verdict of each outcome.
 func verdicts() []check.Verdict {
 	return []check.Verdict{
 		{Checker: "containment", Outcome: check.Pass, Summary: "All 540 IDs lie in windows.", Facts: map[string]int64{"ids": 540, "failures": 0}},

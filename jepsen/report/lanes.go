@@ -12,28 +12,28 @@ import (
 )
 
 const (
-	// cells is how finely the states of a member are told apart, over the whole run.
+	// cells is the number of time steps of a lane over the whole run.
 	cells = 2000
-	// laneRow is how high a member's lane is; leaderRow is the part of it that shows who leads.
+	// laneRow is the height of a member's lane; leaderRow is the height of its stripe for leadership.
 	laneRow, leaderRow = 30, 6
-	// saidFor is the time that what a member said of itself is believed, if nothing else is heard.
+	// saidFor is the validity of a member's status, in nanoseconds, if no newer status follows.
 	saidFor = int64(2 * time.Second)
 )
 
-// state is how a member is, at a moment, and what is known of that.
+// state is the state of a member at a moment: a CSS class and a description.
 type state struct{ class, text string }
 
-// The states of members that need no more words.
+// The states of members with a fixed description.
 var (
 	isDown   = state{"down", "no process"}
 	isUp     = state{"up", "up"}
 	isPaused = state{"paused", "paused"}
 )
 
-// lane is a member's states over the run.
+// lane holds a member's states over the run. A nil cell is not drawn.
 type lane [cells]*state
 
-// paint says how the member was in [from, to).
+// paint sets the state of the member in [from, to).
 func (l *lane) paint(d *digest, from, to int64, s *state) {
 	cell := func(at int64) int { return int(math.Round(float64(d.x(at)) * cells / plotWidth)) }
 	for i := cell(from); i < cell(to); i++ {
@@ -41,7 +41,7 @@ func (l *lane) paint(d *digest, from, to int64, s *state) {
 	}
 }
 
-// draw draws stretches of one state.
+// draw draws one mark per sequence of cells with the same class. The mark's text is that of the first cell.
 func (l *lane) draw(d *digest, p *pane, y, h num, prefix string) {
 	at := func(cell int) int64 { return d.zero + int64(float64(cell)/cells*float64(d.end-d.zero)) }
 	for from := 0; from < cells; {
@@ -58,9 +58,12 @@ func (l *lane) draw(d *digest, p *pane, y, h num, prefix string) {
 
 // members draws a lane for each member.
 func (d *digest) members() *figure {
-	f := &figure{Title: "Members", About: "as they said every half second: the upper stripe is the leader, the lower one the state; a mark below is a start"}
+	f := &figure{
+		Title: "Members",
+		About: "status of each member, twice per second: leadership in the upper stripe, state in the lower one, starts as marks below",
+	}
 	for _, k := range [][2]string{
-		{"leader", "leads"}, {"up", "up"}, {"trouble", "up, with a problem"}, {"silent", "up, no answer"}, {"paused", "paused"},
+		{"leader", "leader"}, {"up", "up"}, {"trouble", "up, with a problem"}, {"silent", "up, no answer"}, {"paused", "paused"},
 		{"down", "no process"}, {"restart", "start"}, {"term", "new term"},
 	} {
 		f.Legend = append(f.Legend, key{Class: k[0], Name: k[1]})
@@ -105,7 +108,7 @@ func (d *digest) member(p *pane, top num, name string) {
 	}
 }
 
-// said paints what a member said of itself, while one of its processes ran.
+// said paints the states from a member's statuses while one of its processes ran.
 func (d *digest) said(name string, processes []check.ProcessSpan, states, leads *lane) {
 	statuses := slices.DeleteFunc(slices.Clone(d.Statuses), func(s history.Status) bool { return s.Member != name })
 	for i, s := range statuses {
@@ -130,13 +133,13 @@ func (d *digest) said(name string, processes []check.ProcessSpan, states, leads 
 	}
 }
 
-// starts draws a mark for each start of a process; those that can't be told apart have one.
+// starts draws a mark for each start of a process. Starts in the same cell share one mark.
 func (d *digest) starts(p *pane, y num, name string, processes []check.ProcessSpan) {
 	for i := 0; i < len(processes); {
 		first := processes[i]
 		title := fmt.Sprintf("%s: start %d\n%s", name, first.Start, d.when(first.From, first.From))
 		if i > 0 {
-			title += "\nthe one before ended: " + processes[i-1].Exit
+			title += "\nprevious process: " + processes[i-1].Exit
 		}
 		next := i + 1
 		for next < len(processes) && d.x(processes[next].From)-d.x(first.From) < plotWidth/num(cells) {
@@ -150,7 +153,7 @@ func (d *digest) starts(p *pane, y num, name string, processes []check.ProcessSp
 	}
 }
 
-// hosts are the names of all that ran members, the founders first.
+// hosts returns the names of all hosts that ran members, the founders first.
 func (d *digest) hosts() []string {
 	names := slices.Clone(d.Header.Members)
 	for _, process := range d.Processes {

@@ -7,26 +7,26 @@ import (
 )
 
 const (
-	// Latencies are counted in slots, stepBits of them to a doubling: what is read from them is
-	// too great by at most an eighth.
+	// stepBits is the binary logarithm of the number of slots per doubling of the latency.
+	// Quantiles are therefore too great by at most an eighth.
 	stepBits = 3
-	// shortest is the latency up to which they all are in the first slots.
+	// shortest is the end of the first group of slots, which are all one unit wide.
 	shortest = 10 * time.Microsecond
-	// doublings are how often the shortest is doubled before all is in the last slot: 84 s.
+	// doublings is the number of doublings of shortest until the end of the last slot: 84 s.
 	doublings = 23
 	slots     = (doublings + 1) << stepBits
 	// unit is the width of the first slots.
 	unit = shortest >> stepBits
 )
 
-// latencies counts latencies.
+// latencies is a histogram of latencies.
 type latencies struct {
 	counts [slots]uint32
 	total  uint64
-	most   time.Duration // the greatest, to the nanosecond
+	most   time.Duration // greatest latency, exact
 }
 
-// add counts one. A negative one counts as 0.
+// add counts a latency. A negative latency counts as 0.
 func (l *latencies) add(d time.Duration) {
 	d = max(d, 0)
 	if c := &l.counts[slot(d)]; *c < math.MaxUint32 {
@@ -36,7 +36,7 @@ func (l *latencies) add(d time.Duration) {
 	l.most = max(l.most, d)
 }
 
-// merge adds those of another.
+// merge adds the counts of o.
 func (l *latencies) merge(o *latencies) {
 	for i, n := range o.counts {
 		l.counts[i] = uint32(min(uint64(l.counts[i])+uint64(n), math.MaxUint32))
@@ -45,7 +45,7 @@ func (l *latencies) merge(o *latencies) {
 	l.most = max(l.most, o.most)
 }
 
-// quantile is the latency that the share q of all, in (0, 1], doesn't exceed; 0 if there are none.
+// quantile returns the latency that a share q, in (0, 1], of the latencies does not exceed; 0 if there are none.
 func (l *latencies) quantile(q float64) time.Duration {
 	rank := uint64(math.Ceil(q * float64(l.total)))
 	seen := uint64(0)
@@ -57,8 +57,8 @@ func (l *latencies) quantile(q float64) time.Duration {
 	return l.most
 }
 
-// slot is where a latency is counted. At first slots are a unit wide; later each doubling
-// has 1<<stepBits of them.
+// slot returns the slot of a latency. The first slots are one unit wide; each later doubling
+// has 1<<stepBits slots.
 func slot(d time.Duration) int {
 	u := uint64(d) / uint64(unit)
 	if u < 1<<stepBits {
@@ -68,7 +68,7 @@ func slot(d time.Duration) int {
 	return min(exponent<<stepBits+int(u>>exponent), slots-1)
 }
 
-// slotEnd is the end of a slot, which isn't in it anymore.
+// slotEnd returns the exclusive end of a slot.
 func slotEnd(i int) time.Duration {
 	if i < 1<<stepBits {
 		return time.Duration(i+1) * unit

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-func TestSlotsFollowEachOther(t *testing.T) {
+func TestSlotsAreContiguous(t *testing.T) {
 	t.Parallel()
 	for i := range slots - 1 {
 		end := slotEnd(i)
 		if slot(end-1) != i || slot(end) != i+1 {
-			t.Fatalf("slot %d ends at %v: slots %d and %d", i, end, slot(end-1), slot(end))
+			t.Fatalf("slot %d ends at %v, but slot() before and at the end = %d, %d", i, end, slot(end-1), slot(end))
 		}
 	}
 	if slot(0) != 0 || slot(time.Hour) != slots-1 {
-		t.Error("the ends")
+		t.Errorf("slot() of 0 and 1h = %d, %d, want 0, %d", slot(0), slot(time.Hour), slots-1)
 	}
 }
 
@@ -41,14 +41,14 @@ func TestQuantiles(t *testing.T) {
 			exact := all[max(int(q*float64(n)+0.999999)-1, 0)]
 			got := counted.quantile(q)
 			if got > counted.most || got < exact || got > exact+exact/8+unit {
-				t.Errorf("%v of %d: %v, not %v", q, n, got, exact)
+				t.Errorf("quantile(%v) of %d = %v, want %v", q, n, got, exact)
 			}
 		}
 		if counted.most != all[n-1] || counted.total != uint64(n) {
-			t.Errorf("%d: the greatest of %d is %v", n, counted.total, counted.most)
+			t.Errorf("total, most = %d, %v, want %d, %v", counted.total, counted.most, n, all[n-1])
 		}
 	}
 	if (&latencies{}).quantile(0.5) != 0 {
-		t.Error("half of nothing")
+		t.Error("quantile(0.5) without latencies is not 0, want 0")
 	}
 }

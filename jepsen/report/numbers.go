@@ -8,9 +8,9 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// numbers are the counts that a run is known by.
+// numbers returns the main counts of a run.
 func (d *digest) numbers() []fact {
-	ids := grouped(d.tally.ids) + " given to clients that wrote it down"
+	ids := grouped(d.tally.ids) + " recorded by clients"
 	if n, ok := d.idsChecked(); ok {
 		ids = grouped(n) + " checked, " + ids
 	}
@@ -22,15 +22,15 @@ func (d *digest) numbers() []fact {
 		{"operations", fmt.Sprintf("%s: %s done, %s not done, %s unknown", grouped(d.tally.all),
 			grouped(d.tally.of(history.OK)), grouped(d.tally.of(history.Fail)), grouped(d.tally.of(history.Info)))},
 		{"IDs", ids},
-		{"numbers", grouped(d.tally.numbers) + " of sequences issued"},
+		{"numbers", grouped(d.tally.numbers) + " recorded by clients"},
 		{"latency", d.latency()},
-		{"leader changes", fmt.Sprintf("%s seen, the last leader's term is %d", grouped(d.leaderChanges()), last)},
-		{"processes", fmt.Sprintf("%s, of which %s of members", plural(len(d.Processes), "start"), grouped(d.memberStarts()))},
+		{"leader changes", fmt.Sprintf("%s observed; last term with a leader: %d", grouped(d.leaderChanges()), last)},
+		{"processes", fmt.Sprintf("%s; %s of members", plural(len(d.Processes), "start"), grouped(d.memberStarts()))},
 		{"faults", grouped(len(d.Faults))},
 	}
 }
 
-// latency says how long what was done took.
+// latency describes the latencies of the operations done.
 func (d *digest) latency() string {
 	var all latencies
 	for _, b := range d.series.buckets {
@@ -39,9 +39,9 @@ func (d *digest) latency() string {
 		}
 	}
 	if all.total == 0 {
-		return "nothing was done"
+		return "no operation done"
 	}
-	return fmt.Sprintf("half within %s, 99 %% within %s, the longest %s, of what was done",
+	return fmt.Sprintf("50 %% within %s, 99 %% within %s, longest %s (operations done)",
 		short(all.quantile(0.5)), short(all.quantile(0.99)), short(all.most))
 }
 
@@ -67,7 +67,7 @@ func (d *digest) faultKinds() map[string]map[string]int {
 	return kinds
 }
 
-// noteKinds counts notes by what they tell.
+// noteKinds counts notes by kind.
 func (d *digest) noteKinds() []named {
 	counts := make(map[string]int)
 	for _, n := range d.Notes {
@@ -76,18 +76,18 @@ func (d *digest) noteKinds() []named {
 	return most(counts)
 }
 
-// leftOut returns the number of failures of a verdict that are counted and not listed.
+// leftOut returns the number of failures of a verdict that are counted but not listed.
 func leftOut(v check.Verdict) int64 {
 	return max(v.Facts["failures"]-int64(len(v.Failures)), 0)
 }
 
-// percent is a share for people: what is little isn't nothing.
+// percent formats a share in percent. A small share is never 0, and an incomplete one never 100.
 func percent(share float64) string {
 	if share > 0 && share < 0.1 {
 		return "<0.1 %"
 	}
 	if share < 100 {
-		share = min(math.Round(share*10)/10, 99.9) // all is all
+		share = min(math.Round(share*10)/10, 99.9) // 100 means all
 	}
 	return fmt.Sprintf("%.1f %%", share)
 }

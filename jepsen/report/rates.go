@@ -11,12 +11,15 @@ const (
 	latencyHeight = 130
 )
 
-// rates draws what was answered a second: below, on a scale of its own, what was not done
-// or not known to be.
+// rates draws the operations per second by their return: those done above, those not done
+// or unknown below on a separate scale.
 func (d *digest) rates() *figure {
 	s := d.series
-	f := &figure{Title: "Operations a second", About: fmt.Sprintf("when they returned, in steps of %v: above those done, below the others on a scale of their own", s.width)}
-	sums := make([]uint32, len(s.buckets)) // of the workloads so far
+	f := &figure{
+		Title: "Operations per second",
+		About: fmt.Sprintf("by time of return, in steps of %v: done above; not done and unknown below, on a separate scale", s.width),
+	}
+	sums := make([]uint32, len(s.buckets)) // sums of the workloads so far
 	layers := [][]uint32{append([]uint32(nil), sums...)}
 	for w, name := range s.workloads {
 		for i, b := range s.buckets {
@@ -40,8 +43,8 @@ func (d *digest) rates() *figure {
 	return f
 }
 
-// stack draws areas between counts and the next ones, which are at least as great; the
-// number of an area ends its class.
+// stack draws the areas between consecutive layers, each of which is at least as great as
+// the previous one. The index of an area ends its class.
 func (d *digest) stack(p *pane, layers [][]uint32, class string) {
 	highest := 0.0
 	for _, n := range layers[len(layers)-1] {
@@ -63,10 +66,10 @@ func (d *digest) stack(p *pane, layers [][]uint32, class string) {
 	}
 }
 
-// delays draws how long it took what was done.
+// delays draws the latencies of the operations done.
 func (d *digest) delays() *figure {
-	f := &figure{Title: "Latency", About: fmt.Sprintf("of what was done, in steps of %v, by decades", d.series.width)}
-	f.Legend = []key{{"line p50", "half of them within", true}, {"line p99", "99 % of them within", true}, {"line longest", "the longest", true}}
+	f := &figure{Title: "Latency", About: fmt.Sprintf("operations done, in steps of %v, on a logarithmic scale", d.series.width)}
+	f.Legend = []key{{"line p50", "50 % within", true}, {"line p99", "99 % within", true}, {"line longest", "longest", true}}
 	least, greatest := time.Duration(0), time.Duration(0)
 	for _, b := range d.series.buckets {
 		if b == nil || b.latencies.total == 0 {

@@ -8,34 +8,34 @@ import (
 )
 
 const (
-	// mostBuckets bounds how many points a series has.
+	// mostBuckets is the maximum of buckets of a series.
 	mostBuckets = 600
-	// finest is the width of buckets at first; it is doubled as often as the run's length needs.
+	// finest is the initial width of buckets, which doubles as the length of the run requires.
 	finest = 250 * time.Millisecond
-	// mostWorkloads is the greatest number of workloads with colors of their own; the others share one.
+	// mostWorkloads is the number of colors for workloads; further workloads share one color.
 	mostWorkloads = 8
-	// elsewhere is the name of what isn't told apart.
+	// elsewhere is the common name of further workloads and of further reasons.
 	elsewhere = "others"
 )
 
-// bucket is what was answered in a stretch of time.
+// bucket counts the operations that returned in a time range.
 type bucket struct {
-	ok              [mostWorkloads + 1]uint32 // by workload
+	ok              [mostWorkloads + 1]uint32 // operations done; indexes of workload
 	failed, unknown uint32
-	latencies       latencies // of what was done
+	latencies       latencies // latencies of the operations done
 }
 
 // series is a run's operations over time, in buckets [zero + i*width, zero + (i+1)*width).
 type series struct {
-	zero      int64 // on the history's clock
-	width     time.Duration
+	zero      int64         // start of the run on the history's clock
+	width     time.Duration // width of a bucket
 	workloads []string
-	buckets   []*bucket // up to the last one that has anything; nil if nothing was answered
+	buckets   []*bucket // up to the last bucket with an operation; an element without operations is nil
 }
 
 func newSeries(zero int64) *series { return &series{zero: zero, width: finest} }
 
-// add counts an operation when it returned. One from before zero counts in the first bucket.
+// add counts an operation in the bucket of its return. An operation that returned before zero counts in the first bucket.
 func (s *series) add(op history.Op) {
 	b := s.at(op.Return)
 	switch op.Outcome {
@@ -49,7 +49,7 @@ func (s *series) add(op history.Op) {
 	}
 }
 
-// at is the bucket of a moment. If that is beyond the last one possible, buckets become wider.
+// at returns the bucket of a moment, and widens all buckets if the moment is beyond the last possible one.
 func (s *series) at(moment int64) *bucket {
 	s.fit(moment)
 	i := s.index(moment)
@@ -62,17 +62,17 @@ func (s *series) at(moment int64) *bucket {
 	return s.buckets[i]
 }
 
-// index is the number of a moment's bucket.
+// index returns the index of a moment's bucket.
 func (s *series) index(moment int64) int { return int(max(moment-s.zero, 0) / int64(s.width)) }
 
-// fit makes buckets so wide that a moment has one.
+// fit widens the buckets until a moment is in one of mostBuckets.
 func (s *series) fit(moment int64) {
 	for s.index(moment) >= mostBuckets {
 		s.widen()
 	}
 }
 
-// widen makes one bucket of two.
+// widen doubles the width of the buckets and merges pairs of buckets.
 func (s *series) widen() {
 	s.width *= 2
 	half := (len(s.buckets) + 1) / 2
@@ -103,7 +103,7 @@ func merge(a, b *bucket) *bucket {
 	return a
 }
 
-// workload numbers a workload, in the order in which they come up.
+// workload returns the index of a workload, in the order of first use; mostWorkloads is the common index of all others.
 func (s *series) workload(name string) int {
 	i := slices.Index(s.workloads, name)
 	if i >= 0 {
@@ -119,5 +119,5 @@ func (s *series) workload(name string) int {
 	return len(s.workloads) - 1
 }
 
-// perSecond is a count of a bucket as a rate.
+// perSecond converts a count of a bucket to a rate per second.
 func (s *series) perSecond(count uint32) float64 { return float64(count) / s.width.Seconds() }

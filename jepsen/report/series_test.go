@@ -18,7 +18,7 @@ func TestSeriesOfNothing(t *testing.T) {
 	s := newSeries(origin)
 	s.fit(origin + int64(time.Hour))
 	if len(s.buckets) != 0 || s.width != 8*time.Second {
-		t.Errorf("%d buckets of %v", len(s.buckets), s.width)
+		t.Errorf("%d buckets of %v, want 0 of 8s", len(s.buckets), s.width)
 	}
 }
 
@@ -40,34 +40,34 @@ func TestSeriesOfOne(t *testing.T) {
 		s := newSeries(origin)
 		s.add(returned(at, history.OK))
 		if len(s.buckets) != want.buckets || s.width != want.width {
-			t.Errorf("%v: %d buckets of %v, not %d of %v", at, len(s.buckets), s.width, want.buckets, want.width)
+			t.Errorf("operation at %v: %d buckets of %v, want %d of %v", at, len(s.buckets), s.width, want.buckets, want.width)
 			continue
 		}
 		for i, b := range s.buckets {
 			if (b != nil) != (i == want.buckets-1) {
-				t.Errorf("%v: bucket %d: %v", at, i, b)
+				t.Errorf("operation at %v: bucket %d = %v, want only the last one used", at, i, b)
 			}
 		}
 		if b := s.buckets[want.buckets-1]; b.ok[0] != 1 || b.latencies.total != 1 || b.latencies.most != time.Millisecond {
-			t.Errorf("%v: %+v", at, b.ok)
+			t.Errorf("operation at %v: counts %+v, %d latencies up to %v; want 1 of 1ms", at, b.ok, b.latencies.total, b.latencies.most)
 		}
 	}
 }
 
-// Whenever buckets become wider, each operation stays in the bucket of its moment.
-func TestWideningMovesNothing(t *testing.T) {
+// After each widening, each operation is in the bucket of its moment.
+func TestWideningKeepsBuckets(t *testing.T) {
 	t.Parallel()
 	s := newSeries(origin)
 	var moments []time.Duration
 	for at := time.Duration(0); at < 45*time.Minute; at += 777 * time.Millisecond {
 		if at > 5*time.Minute && at < 20*time.Minute {
-			continue // a long time without an answer
+			continue // a long gap without operations
 		}
 		moments = append(moments, at)
 		s.add(returned(at, []history.Outcome{history.OK, history.Fail, history.Info}[len(moments)%3]))
 	}
 	if s.width != 8*time.Second || len(s.buckets) > mostBuckets {
-		t.Fatalf("%d buckets of %v", len(s.buckets), s.width)
+		t.Fatalf("%d buckets of %v, want at most %d of 8s", len(s.buckets), s.width, mostBuckets)
 	}
 	want := make([][3]uint32, len(s.buckets))
 	for n, at := range moments {
@@ -78,26 +78,26 @@ func TestWideningMovesNothing(t *testing.T) {
 			b = new(bucket)
 		}
 		if got := [3]uint32{b.ok[0], b.failed, b.unknown}; got != want[i] {
-			t.Errorf("bucket %d: %v, not %v", i, got, want[i])
+			t.Errorf("bucket %d = %v, want %v", i, got, want[i])
 		}
 		if b.latencies.total != uint64(want[i][0]) {
-			t.Errorf("bucket %d: %d latencies of %d", i, b.latencies.total, want[i][0])
+			t.Errorf("bucket %d has %d latencies, want %d", i, b.latencies.total, want[i][0])
 		}
 	}
 }
 
-// A bucket that has no other to be merged with stays.
-func TestWideningAnOddNumber(t *testing.T) {
+// A last bucket without a partner for the merge stays.
+func TestWideningKeepsLastBucket(t *testing.T) {
 	t.Parallel()
 	s := newSeries(origin)
 	s.add(returned(2*finest, history.OK))
 	s.add(returned(mostBuckets*finest, history.Fail))
 	if b := s.buckets[1]; b == nil || b.ok[0] != 1 {
-		t.Errorf("%+v", b)
+		t.Errorf("bucket 1 = %+v, want one operation", b)
 	}
 }
 
-func TestManyWorkloads(t *testing.T) {
+func TestSeriesBoundsWorkloads(t *testing.T) {
 	t.Parallel()
 	s := newSeries(origin)
 	for i := range 30 {
@@ -106,17 +106,17 @@ func TestManyWorkloads(t *testing.T) {
 		s.add(o)
 	}
 	if len(s.workloads) != mostWorkloads+1 || s.buckets[0].ok[mostWorkloads] != 30-mostWorkloads || s.workloads[mostWorkloads] != elsewhere {
-		t.Errorf("%q, %v", s.workloads, s.buckets[0].ok)
+		t.Errorf("workloads %q, counts %v; want %d and one for all others", s.workloads, s.buckets[0].ok, mostWorkloads)
 	}
 }
 
-func TestManyReasons(t *testing.T) {
+func TestTallyBoundsKinds(t *testing.T) {
 	t.Parallel()
 	c := newTally()
 	for i := range 10 * mostKinds {
 		c.add(history.Op{Workload: "ids", Outcome: history.Fail, Reason: time.Duration(i).String()})
 	}
 	if len(c.kinds) != mostKinds+1 || c.of(history.Fail) != 10*mostKinds {
-		t.Errorf("%d kinds, %d operations", len(c.kinds), c.of(history.Fail))
+		t.Errorf("%d kinds, %d operations, want %d, %d", len(c.kinds), c.of(history.Fail), mostKinds+1, 10*mostKinds)
 	}
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// mostKinds bounds how many kinds of outcomes are told apart, whatever the history holds.
+// mostKinds is the maximum of separate kinds, whatever the history holds; further kinds are counted together.
 const mostKinds = 500
 
-// kind is what operations that are counted together have in common.
+// kind identifies operations that are counted together.
 type kind struct {
 	Workload string
 	Outcome  history.Outcome
@@ -22,7 +22,7 @@ type kind struct {
 type count struct {
 	kind
 	Operations uint64
-	// Share is that of the workload's operations, in percent.
+	// Share is the share of the workload's operations, in percent.
 	Share float64
 }
 
@@ -30,7 +30,7 @@ type count struct {
 type tally struct {
 	kinds map[kind]uint64
 	all   uint64
-	// ids and numbers are how many were given to clients that wrote an operation down.
+	// ids and numbers count the IDs and numbers that clients received in recorded operations.
 	ids, numbers uint64
 }
 
@@ -65,7 +65,7 @@ func (t *tally) of(o history.Outcome) uint64 {
 	return n
 }
 
-// counts are all kinds: by workload, what was done first, then what was most often.
+// counts returns the counts of all kinds, ordered by workload, then outcome (done, not done, unknown), then falling count.
 func (t *tally) counts() []count {
 	whole := make(map[string]uint64)
 	for k, n := range t.kinds {
@@ -84,13 +84,13 @@ func (t *tally) counts() []count {
 	return all
 }
 
-// named is a number of something that has a name.
+// named is a count with a name.
 type named struct {
 	Name  string
 	Count int
 }
 
-// most lists numbers by name, the greatest first.
+// most returns counts as a list, the greatest first; equal counts are ordered by name.
 func most(counts map[string]int) []named {
 	var all []named
 	for _, name := range slices.Sorted(maps.Keys(counts)) {

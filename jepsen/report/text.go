@@ -11,13 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// columns is how wide the text is.
+// columns is the width of the text.
 const columns = 100
 
-// longestName is how much of a name a table shows.
+// longestName is the maximum length of a name in a table.
 const longestName = 20
 
-// text is the report for a terminal.
+// text returns the report for a terminal.
 func (d *digest) text() string {
 	var b strings.Builder
 	b.WriteString(wrap(strings.ToUpper(string(d.overall))+": ", d.headline()))
@@ -25,11 +25,11 @@ func (d *digest) text() string {
 	d.textVerdicts(&b)
 	d.textOperations(&b)
 	d.textFaults(&b)
-	fmt.Fprintf(&b, "\nreport    %s\nschedule  %s\nagain     %s\n", filepath.Join(d.Dir, PageName), filepath.Join(d.Dir, scheduleName), d.again())
+	fmt.Fprintf(&b, "\nreport    %s\nschedule  %s\nreplay    %s\n", filepath.Join(d.Dir, PageName), filepath.Join(d.Dir, scheduleName), d.again())
 	return b.String()
 }
 
-// again is the command that plays the run again.
+// again returns the command that replays the schedule of the run.
 func (d *digest) again() string {
 	return "go run ./jepsen run --replay " + filepath.Join(d.Dir, scheduleName)
 }
@@ -40,24 +40,24 @@ func (d *digest) textHeader(b *strings.Builder) {
 	}
 }
 
-// fact is a line of what a run was.
+// fact is a named value of a run.
 type fact struct{ name, value string }
 
-// header says what the run was.
+// header returns the parameters of the run.
 func (d *digest) header() []fact {
 	h := d.Header
 	length := d.length().Round(100 * time.Millisecond).String()
 	if faults := d.between("faults", "healed"); faults > 0 {
-		length += ", of which " + faults.Round(100*time.Millisecond).String() + " with faults"
+		length += " (" + faults.Round(100*time.Millisecond).String() + " with faults)"
 	}
 	facts := []fact{
 		{"seed", fmt.Sprint(h.Seed)},
 		{"length", length},
-		{"begun", d.wall(d.zero).Format("2006-01-02 15:04:05 MST")},
+		{"started", d.wall(d.zero).Format("2006-01-02 15:04:05 MST")},
 		{"binary", binary(h.Binary)},
 		{"members", plain(strings.Join(h.Members, ", "))},
 		{"workloads", plain(strings.Join(h.Workloads, ", "))},
-		{"faults of", cmp.Or(plain(strings.Join(h.Nemeses, ", ")), "no kind")},
+		{"nemeses", cmp.Or(plain(strings.Join(h.Nemeses, ", ")), "none")},
 	}
 	if len(h.Mutants) > 0 {
 		facts = append(facts, fact{"planted", plain(strings.Join(h.Mutants, ", "))})
@@ -121,7 +121,7 @@ func (d *digest) textFaults(b *strings.Builder) {
 	}
 	for _, f := range d.Faults {
 		if f.Failed != "" {
-			b.WriteString(wrap("  not made      ", fmt.Sprintf("event %d, %s: %s", f.Event, plain(f.Name), plain(f.Failed))))
+			b.WriteString(wrap("  not injected  ", fmt.Sprintf("event %d, %s: %s", f.Event, plain(f.Name), plain(f.Failed))))
 		}
 	}
 	if len(d.Notes) > 0 {

@@ -25,27 +25,27 @@ func TestText(t *testing.T) {
 	golden(t, "text", text(t, handMade(t), verdicts()))
 }
 
-// A run that ended before anything began is shown as well: somebody has to see why.
+// A run that stopped before its first operation also gets a report.
 func TestTextOfNothing(t *testing.T) {
 	t.Parallel()
 	golden(t, "nothing", text(t, written(t, header()), nil))
 }
 
-func TestFirstLine(t *testing.T) {
+func TestTextFirstLine(t *testing.T) {
 	t.Parallel()
 	r := written(t, header())
 	pass, fail, invalid := check.Verdict{Checker: "order", Outcome: check.Pass}, check.Verdict{Checker: "containment", Outcome: check.Fail}, check.Verdict{Checker: "vacuity", Outcome: check.Invalid}
 	for want, verdicts := range map[string][]check.Verdict{
-		"PASS: all promises were kept, say 2 checkers":                     {pass, pass},
-		"PASS: all promises were kept, say 1 checker":                      {pass},
-		"FAIL: promises were broken: containment":                          {pass, fail},
-		"FAIL: promises were broken: containment; not shown: vacuity":      {invalid, fail},
-		"INVALID: the run doesn't show enough: vacuity":                    {pass, invalid},
-		"INVALID: no checker looked at the run":                            nil,
-		"INVALID: the run doesn't show enough: an outcome that is unknown": {{Checker: "an outcome that is unknown", Outcome: "great"}},
+		"PASS: all promises kept according to 2 checkers":                  {pass, pass},
+		"PASS: all promises kept according to 1 checker":                   {pass},
+		"FAIL: promises broken: containment":                               {pass, fail},
+		"FAIL: promises broken: containment; not enough evidence: vacuity": {invalid, fail},
+		"INVALID: not enough evidence: vacuity":                            {pass, invalid},
+		"INVALID: no checker ran":                                          nil,
+		"INVALID: not enough evidence: unknown outcome":                    {{Checker: "unknown outcome", Outcome: "great"}},
 	} {
 		if got, _, _ := strings.Cut(text(t, r, verdicts), "\n"); got != want {
-			t.Errorf("%q, not %q", got, want)
+			t.Errorf("first line = %q, want %q", got, want)
 		}
 	}
 }
@@ -54,12 +54,12 @@ func TestTextFitsATerminal(t *testing.T) {
 	t.Parallel()
 	for line := range strings.Lines(text(t, handMade(t), verdicts())) {
 		if len([]rune(line)) > 101 || strings.ContainsAny(line, "\x1b\r\t") {
-			t.Errorf("%q", line)
+			t.Errorf("line %q, want at most 100 printable columns", line)
 		}
 	}
 }
 
-func TestUnreadableOperations(t *testing.T) {
+func TestWriteRejectsUnreadableOperations(t *testing.T) {
 	t.Parallel()
 	r := handMade(t)
 	f, err := os.OpenFile(filepath.Join(r.Dir, "history.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
@@ -69,6 +69,6 @@ func TestUnreadableOperations(t *testing.T) {
 	f.WriteString(`{"op":`)
 	f.Close()
 	if err := report.Write(io.Discard, r, verdicts()); err == nil {
-		t.Error("reports of half a history")
+		t.Error("Write() of a truncated history = nil, want an error")
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"unicode"
 )
 
-// plain is text on one line without what could steer a terminal.
+// plain returns a text on one line without control characters, which could steer a terminal.
 func plain(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || !unicode.IsPrint(r)
 	}), " ")
 }
 
-// cut is plain text of at most so many runes.
+// cut returns plain text of at most "most" runes; an ellipsis ends a shortened text.
 func cut(text string, most int) string {
 	runes := []rune(plain(text))
 	if len(runes) > most {
@@ -24,7 +24,7 @@ func cut(text string, most int) string {
 	return string(runes)
 }
 
-// grouped writes a number with its thousands apart.
+// grouped formats an integer with spaces between thousands.
 func grouped[T int | int64 | uint64](n T) string {
 	text := strconv.FormatInt(int64(n), 10)
 	if n > 0 {
@@ -40,7 +40,7 @@ func grouped[T int | int64 | uint64](n T) string {
 	return sign + text
 }
 
-// plural is a number of things.
+// plural formats a count with the singular or plural of thing.
 func plural(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -48,7 +48,7 @@ func plural(n int, thing string) string {
 	return grouped(n) + " " + thing + "s"
 }
 
-// short is a duration with three digits, or to the second if it is long.
+// short formats a duration with three digits, or to the second from one minute.
 func short(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -64,7 +64,7 @@ func short(d time.Duration) string {
 	return d.String()
 }
 
-// clockFace is a duration since the run began, to the tenth of a second.
+// clockFace formats a time since the start of the run, to the tenth of a second.
 func clockFace(d time.Duration) string {
 	if d < 2*time.Minute {
 		return fmt.Sprintf("%.1f s", d.Seconds())
@@ -77,8 +77,8 @@ func clockFace(d time.Duration) string {
 	return text
 }
 
-// wrap breaks text into lines of as many columns as the text has where there are words to break
-// between, the first after head, the others indented as far.
+// wrap breaks text between words into lines of at most columns runes; a longer word has its own
+// line. The first line follows head, and the others are indented by the length of head.
 func wrap(head, text string) string {
 	var b strings.Builder
 	b.WriteString(head)

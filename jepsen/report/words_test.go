@@ -17,20 +17,20 @@ func TestWrap(t *testing.T) {
 		half + " a " + half[:1]: "  - " + half + " a " + half[:1] + "\n",
 	} {
 		if got := wrap("  - ", text); got != want {
-			t.Errorf("%q, not %q", got, want)
+			t.Errorf("wrap(%q) = %q, want %q", text, got, want)
 		}
 	}
-	// One that fits exactly, and one that is a letter longer.
+	// A line that fits exactly, and a line that is one letter too long.
 	exact := strings.Repeat("z", columns-len("  - a "))
 	if got := wrap("  - ", "a "+exact); got != "  - a "+exact+"\n" {
-		t.Errorf("%q", got)
+		t.Errorf("wrap() of an exact line = %q, want one line", got)
 	}
 	if got := wrap("  - ", "a "+exact+"z"); got != "  - a\n    "+exact+"z\n" {
-		t.Errorf("%q", got)
+		t.Errorf("wrap() of a long line = %q, want two lines", got)
 	}
 }
 
-func TestNumbersForPeople(t *testing.T) {
+func TestFormatting(t *testing.T) {
 	t.Parallel()
 	for got, want := range map[string]string{
 		grouped(0):                             "0",
@@ -54,7 +54,7 @@ func TestNumbersForPeople(t *testing.T) {
 		binary(`{"version":"v1","other":"x"}`): "v1, other x",
 	} {
 		if got != want {
-			t.Errorf("%q, not %q", got, want)
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

@@ -8,19 +8,19 @@ import (
 	"github.com/snowraft/snowraft/jepsen/check"
 )
 
-// The names that the reports have in a run's directory.
+// Names of the reports in a run's directory.
 const (
 	PageName = "report.html"
 	TextName = "report.txt"
 )
 
-// Write writes a run's reports into its directory, over those that may be there, and the text to w as well:
+// Write writes a run's reports into its directory and replaces earlier ones. It also writes the text to w.
 //
-//   - the text has the verdict in the first line, then who says so, then what happened;
-//   - the page shows what happened over the time of the run. It needs no other file and no network; it links
-//     the pictures of the order checker that are in the run's directory.
+//   - The text has the overall verdict in the first line, then the verdicts of the checkers, then counts of events.
+//   - The page shows the events over the time of the run. It needs no other file and no network. It links the
+//     pictures of the order checker in the run's directory.
 //
-// It fails if the operations can't be read.
+// Write fails if the operations cannot be read.
 func Write(w io.Writer, r *check.Run, verdicts []check.Verdict) error {
 	d, err := read(r, verdicts)
 	if err != nil {

@@ -5,8 +5,8 @@
   const whole = document.getElementById("whole");
   const readout = document.getElementById("readout");
   const gutter = 150, plotWidth = 1000;
-  let from = 0, to = data.length; // what is seen, in seconds
-  let begun = null; // where a choice began
+  let from = 0, to = data.length; // visible range of time, in seconds
+  let begun = null; // start of a selection in seconds; null if there is none
 
   function two(n) { return String(n).padStart(2, "0"); }
 
@@ -18,7 +18,7 @@
     return Math.floor(s / 3600) + ":" + two(Math.floor(s / 60) % 60) + ":" + two(s % 60);
   }
 
-  // place puts a time of the run on the axis.
+  // place returns the x coordinate of a time of the run.
   function place(at) { return plotWidth * (at - from) / (to - from); }
 
   function show(a, b) {
@@ -51,7 +51,7 @@
     }
   }
 
-  // moment is the time of the run that is pointed at.
+  // moment returns the time of the run at the pointer.
   function moment(event) {
     const box = event.currentTarget.getBoundingClientRect();
     const x = (event.clientX - box.left) * event.currentTarget.viewBox.baseVal.width / box.width - gutter;
@@ -65,7 +65,7 @@
     if (row.length) {
       for (let i = 0; n > i; i++) words.push(data.workloads[i] + " " + row[i] + "/s");
       words.push("not done " + row[n] + "/s", "unknown " + row[n + 1] + "/s");
-      words.push("half within " + row[n + 2] + " ms, 99 % within " + row[n + 3] + " ms, longest " + row[n + 4] + " ms");
+      words.push("50 % within " + row[n + 2] + " ms, 99 % within " + row[n + 3] + " ms, longest " + row[n + 4] + " ms");
     }
     for (const f of data.faults) if (at >= f.from) if (Math.max(f.to, f.from + 0.05) > at) words.push(f.name);
     readout.textContent = words.join(" · ");
