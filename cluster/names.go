@@ -145,7 +145,8 @@ func (n *Node) sameNames(set []meta) bool {
 			n.sameSince = n.gossip.mono()
 		}
 		if n.gossip.mono()-n.sameSince >= namesApart {
-			n.failName(nameRefusal{ID: first.ID, Raft: first.Raft, Alive: true})
+			n.Fail(fmt.Errorf("%w: %q is also the name of the new member %s at %q, and this one is %s; new members that start a cluster "+
+				"together need different names: choose another --name", ErrNameTaken, n.cfg.Name, first.ID, first.Raft, own.ID))
 		}
 	}
 	if !mine {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -199,6 +200,10 @@ func TestNewNodesOfOneName(t *testing.T) {
 			if failed := n.Failure() != nil; failed != (n == c) {
 				t.Errorf("node %s halts: %v", n.ID(), n.Failure())
 			}
+		}
+		// --force-name and a removal, which help in a cluster, do not help here.
+		if text := fmt.Sprint(c.Failure()); !strings.Contains(text, a.ID()) || !strings.Contains(text, "choose another --name") || strings.Contains(text, "--force-name") {
+			t.Errorf("node %s halts with %s", c.ID(), text)
 		}
 		c.cfg.Name = "z"
 		for range 2 {

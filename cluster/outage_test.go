@@ -50,6 +50,10 @@ func TestSeekingNamesSeedsAndMembersSeen(t *testing.T) {
 		{seeking{expect: 3, seen: []string{"a", "b"}, differs: []string{"c has --bootstrap-expect 5"}, seeds: 2},
 			"2 of 3 members seen: a and b; waiting for 1 more; c has --bootstrap-expect 5"},
 		{seeking{expect: 3, seen: []string{"a", "b", "c"}, seeds: 2}, "all 3 members seen: a, b and c; starting the cluster"},
+		{seeking{expect: 3, seen: []string{"x", "b", "x"}, seeds: 2}, `all 3 members seen: x, b and x; several have the name "x": start each with its own --name`},
+		{seeking{expect: 3, seen: []string{"x", "x"}, seeds: 2},
+			`2 of 3 members seen: x and x; waiting for 1 more; several have the name "x": start each with its own --name`},
+		{seeking{seen: []string{"x", "x"}, seeds: 2}, "members reached: x and x; none is part of a cluster"},
 	} {
 		if got := c.seeking.String(); got != c.want {
 			t.Errorf("seeking %+v = %q, want %q", c.seeking, got, c.want)

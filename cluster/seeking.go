@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -45,11 +46,14 @@ func (n *Node) seeking() seeking {
 
 func (s seeking) String() string {
 	var parts []string
+	same := s.sameName()
 	switch missing := s.expect - len(s.seen); {
 	case s.through != "":
 		parts = append(parts, s.through+" reached; waiting until the leader adds this member")
 	case s.expect > 0 && missing > 0:
 		parts = append(parts, fmt.Sprintf("%d of %d members seen: %s; waiting for %d more", len(s.seen), s.expect, enumerate(s.seen), missing))
+	case s.expect > 0 && same != "":
+		parts = append(parts, fmt.Sprintf("all %d members seen: %s", s.expect, enumerate(s.seen)))
 	case s.expect > 0:
 		parts = append(parts, fmt.Sprintf("all %d members seen: %s; starting the cluster", s.expect, enumerate(s.seen)))
 	case s.seeds == 0:
@@ -59,5 +63,20 @@ func (s seeking) String() string {
 	default:
 		parts = append(parts, "no member reached")
 	}
+	if same != "" {
+		parts = append(parts, fmt.Sprintf("several have the name %q: start each with its own --name", same))
+	}
 	return strings.Join(append(append(parts, s.differs...), s.failed...), "; ")
+}
+
+// sameName returns a name that keeps the members from starting a cluster because several of them have it; empty if there is none.
+func (s seeking) sameName() string {
+	if s.expect > 0 {
+		for i, name := range s.seen {
+			if name != "" && slices.Contains(s.seen[:i], name) {
+				return name
+			}
+		}
+	}
+	return ""
 }
