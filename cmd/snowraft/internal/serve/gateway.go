@@ -29,10 +29,10 @@ func NewGateway(h *Host) *cobra.Command {
 		Use:   "gateway",
 		Short: "Run a stateless gateway to a cluster",
 		Long: `Run a stateless gateway to a cluster, until SIGINT (Ctrl-C) or SIGTERM. A gateway
-serves the same gRPC, HTTP and Redis protocols as a member and forwards requests
-to the members, so that programs reach the cluster at a nearby address, such as
-127.0.0.1. A gateway has no data directory, no vote and no worker. Start and stop
-any number of gateways; the members need no configuration for them.
+serves the same protocols as a member and forwards requests to the members, so that
+programs reach the cluster at a nearby address, such as 127.0.0.1. A gateway has no
+data directory, no vote and no worker. Start and stop any number of gateways; the
+members need no configuration for them.
 
 --members names some members; the gateway learns of the others from these. The
 gateway prefetches IDs, so an ID can be one second older than its request. It forwards
