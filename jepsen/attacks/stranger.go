@@ -17,8 +17,8 @@ import (
 // patience bounds each step of an attack.
 const patience = 5 * time.Second
 
-// dial connects to a member. The connection is closed when ctx ends. Its deadline is after patience; the caller may
-// move the deadline.
+// dial connects to a member. The connection is closed when ctx ends. Its deadline is patience from now, unless the caller
+// sets another one.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := dialer(ctx, network).DialContext(ctx, network, address)
 	if err != nil {

@@ -109,8 +109,10 @@ func (s *stage) depose(m *lab.Member, term uint64) error {
 	s.need("requests for numbers that a leader refused while it was cut off", int(a.leading.Load()), 1)
 	s.need("requests for IDs that a member answered while it was cut off", int(a.ids.Load()), 1)
 	s.see("%s led in term %d and was cut off: it refused %d requests for numbers (%d of them as the presumed leader) "+
-		"and %d for blocks; it answered %d requests for IDs within its window, and refused %d after it (WINDOW_ENDED); %s led in term %d and issued %d",
-		m.Name, term, a.numbers.Load(), a.leading.Load(), a.blocks.Load(), a.ids.Load(), a.ended.Load(), other.Name, later, highest(fresh))
+		"and %d for blocks; it answered %d requests for IDs within its window, and refused %d after it (WINDOW_ENDED); "+
+		"%s led in term %d and issued %d",
+		m.Name, term, a.numbers.Load(), a.leading.Load(), a.blocks.Load(), a.ids.Load(), a.ended.Load(),
+		other.Name, later, highest(fresh))
 	if err := heal(); err != nil {
 		return err
 	}

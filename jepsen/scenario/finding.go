@@ -43,7 +43,7 @@ func (f *finding) vain(format string, args ...any) {
 	f.unproven = append(f.unproven, fmt.Sprintf(format, args...))
 }
 
-// need makes the scenario invalid unless n is at least least. what is the noun for n.
+// need makes the scenario invalid if n, the number of what, is less than least.
 func (f *finding) need(what string, n, least int) {
 	if n < least {
 		f.vain("%s: %d, expected at least %d", what, n, least)

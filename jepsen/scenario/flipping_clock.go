@@ -18,7 +18,7 @@ import (
 func flippingClock() Scenario {
 	return Scenario{
 		Name: "twitter-snowflake-6", Source: "twitter-archive/snowflake#6", Bug: "reset-before-check",
-		Other: "Twitter's Snowflake: the sequence was reset before the backwards clock was refused, and repeated later in the same tick",
+		Other: "Twitter's Snowflake: the sequence was reset before the backwards clock was refused, and then repeated in that tick",
 		Loads: []string{"ids", "strict"},
 		script: func(s *stage) error {
 			m := s.Lab.Founders()[0]

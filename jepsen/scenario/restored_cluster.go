@@ -20,7 +20,7 @@ const restoredWindow = 6 * time.Second
 func restoredCluster() Scenario {
 	return Scenario{
 		Name: "restored-cluster", Source: "known from systems that are restored to their state at the backup", Bug: "live-not-frozen",
-		Other: "Systems restored from a backup issued again the numbers that they had issued after it",
+		Other: "Systems restored from a backup reissued the numbers that they had issued after the backup",
 		Loads: []string{"ids", "strict", "relaxed", "redis", "embedded"}, MaxWindow: restoredWindow,
 		script: func(s *stage) error {
 			founders := s.Lab.Founders()

@@ -48,7 +48,8 @@ func stoppedPrimary() Scenario {
 			}
 			s.need("requests in the queue of a paused leader", queued, 3*queue)
 			s.see("a leader was paused 3 times while another one issued numbers: of %d requests in its queue, "+
-				"%d were answered with numbers, %d were not; it led again %d times and issued numbers", queued, answered, queued-answered, again)
+				"%d were answered with numbers, %d were not; it led again %d times and issued numbers",
+				queued, answered, queued-answered, again)
 			return nil
 		},
 	}
