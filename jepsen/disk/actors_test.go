@@ -169,7 +169,7 @@ func committed(t *testing.T, path string) uint64 {
 		}
 		return b.ForEach(func(k, _ []byte) error {
 			if n := binary.BigEndian.Uint64(k); n != last+1 {
-				return fmt.Errorf("%d follows %d", n, last)
+				return fmt.Errorf("number %d follows %d", n, last)
 			}
 			last++
 			return nil

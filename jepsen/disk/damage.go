@@ -92,7 +92,7 @@ func victim(r *rand.Rand, dir string, what Part) (Damage, []byte, error) {
 		return Damage{}, nil, fmt.Errorf("damage the %s: %w", what, err)
 	}
 	if len(content) == 0 {
-		return Damage{}, nil, fmt.Errorf("damage the %s: %s is empty: %w", what, name, fs.ErrNotExist)
+		return Damage{}, nil, fmt.Errorf("damage the %s: file %s is empty: %w", what, name, fs.ErrNotExist)
 	}
 	return Damage{File: name, Size: int64(len(content))}, content, nil
 }

@@ -25,7 +25,7 @@ func attach(image string) (_ *os.File, err error) {
 	defer func() { _ = f.Close() }() // the device keeps its own reference to the image
 	control, err := os.OpenFile(loopControl, os.O_RDWR, 0)
 	if err != nil {
-		return nil, fmt.Errorf("loop devices are not available: %w", err)
+		return nil, fmt.Errorf("open the control of loop devices: %w", err)
 	}
 	defer func() { _ = control.Close() }()
 	for range loopTries {
@@ -45,7 +45,7 @@ func attach(image string) (_ *os.File, err error) {
 func attachTo(control, f *os.File) (_ *os.File, err error) {
 	n, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
 	if err != nil {
-		return nil, fmt.Errorf("no loop device is free: %w", err)
+		return nil, fmt.Errorf("find a free loop device: %w", err)
 	}
 	loop, err := os.OpenFile(loopDevice(n), os.O_RDWR, 0)
 	if err != nil {

@@ -59,10 +59,10 @@ func inNamespaces() (int, error) {
 
 func isolate() error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("private mounts: %w", err)
+		return fmt.Errorf("make mounts private: %w", err)
 	}
 	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
-		return fmt.Errorf("/proc: %w", err)
+		return fmt.Errorf("mount /proc: %w", err)
 	}
 	// The loopback interface of a new network namespace is down.
 	return exec.Command("ip", "link", "set", "lo", "up").Run()

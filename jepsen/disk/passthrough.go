@@ -30,7 +30,7 @@ type passthrough struct {
 	point  string // mount point
 	faulty *faulty
 	served chan struct{} // closed when the server has answered its last request
-	gone   chan struct{} // closed after the unmount, to end all delays
+	gone   chan struct{} // closed after the unmount; stops all delays
 	end    func()        // closes gone
 
 	mu   sync.Mutex

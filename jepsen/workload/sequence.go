@@ -64,6 +64,9 @@ func (w *World) insist(ctx context.Context, f func(ctx context.Context, m *lab.M
 			}
 		}
 		if !history.Sleep(ctx, tryEvery) {
+			if last == nil {
+				return fmt.Errorf("no member ran: %w", ctx.Err())
+			}
 			return fmt.Errorf("%w; last error: %w", ctx.Err(), last)
 		}
 	}
