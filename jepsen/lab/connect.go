@@ -27,7 +27,8 @@ const (
 // network.
 func (l *Lab) Connect(m *Member) (*grpc.ClientConn, error) { return l.connect(m, l.Credentials()) }
 
-// ConnectAdmin does what Connect does, as an administrator. Its calls succeed in every cluster that has the secret.
+// ConnectAdmin returns a connection like Connect, but with an administrator's credentials. They are valid in every cluster
+// that has the secret.
 func (l *Lab) ConnectAdmin(m *Member) (*grpc.ClientConn, error) {
 	return l.connect(m, l.adminCredentials())
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package lab is a small data center for the members of a cluster. Each member runs the unmodified program on a host with
+// Package lab is a small data center for cluster members. Each member runs the unmodified program on a host with
 // its own network namespace, disk and wall clock. The lab records each start and each exit of a process in the history.
 package lab
 
@@ -42,8 +42,8 @@ type Config struct {
 	// Members is the number of founders, which start the cluster together; their names are n1, n2, ...
 	Members int
 	// Spares is the number of hosts for workloads, and Twins that for faults. Both begin without a member, and their names
-	// continue those of the founders. Strays is the number of hosts for members of other clusters, x1, x2, ..., which
-	// clients do not call.
+	// continue those of the founders. Strays is the number of hosts for members that belong to other clusters, x1, x2,
+	// ..., which clients do not call.
 	Spares, Twins, Strays int
 	// Flags are added to "snowraft serve" of each member.
 	Flags []string
@@ -173,7 +173,7 @@ func (l *Lab) Spares() []*Member {
 // Twins returns the members for the fault twin.
 func (l *Lab) Twins() []*Member { return l.Members[l.cfg.Members+l.cfg.Spares:] }
 
-// Strays returns the hosts for members of other clusters.
+// Strays returns the hosts for members that belong to other clusters.
 func (l *Lab) Strays() []*Member { return l.strays }
 
 // Running returns the members whose processes run or are paused.

@@ -89,8 +89,8 @@ func (l *Lab) MaxWindow() time.Duration { return l.cfg.MaxWindow }
 // Secured reports whether the members have a secret.
 func (l *Lab) Secured() bool { return l.cfg.Secured }
 
-// Command runs a command of the newer of the members' programs with the addresses of all founders, as an operator does. It
-// returns the standard output. An error includes the standard error.
+// Command acts as an operator: it runs a command of the newer of the members' programs with the addresses of all founders.
+// It returns the standard output. An error includes the standard error.
 func (l *Lab) Command(ctx context.Context, args ...string) (string, error) {
 	var addresses []string
 	for _, m := range l.Founders() {

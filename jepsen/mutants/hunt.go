@@ -18,7 +18,7 @@ import (
 
 // ErrNoRun is the error of a round that could not be completed, for example because the cluster did not start after a
 // fault. A planted bug may be the reason, but the round proves nothing.
-var ErrNoRun = errors.New("no run")
+var ErrNoRun = errors.New("run not completed")
 
 // Round is one run of a row.
 type Round struct {

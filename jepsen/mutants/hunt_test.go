@@ -70,7 +70,7 @@ func TestHunt(t *testing.T) {
 				Dir: t.TempDir(), Seed: 5, Rounds: rounds, Progress: &bytes.Buffer{},
 				Make: func(_ context.Context, r Round) error {
 					if r.Seed != 5+uint64(made) || r.Row.Bug != c.row.Bug {
-						t.Errorf("%+v", r)
+						t.Errorf("Make() of round %d got %+v", made+1, r)
 					}
 					made++
 					return os.Mkdir(r.Dir, 0o700)
@@ -89,7 +89,7 @@ func TestHunt(t *testing.T) {
 			r := results[0]
 			if r.OK != c.want.OK || !slices.Equal(r.By, c.want.By) || r.Rounds != c.want.Rounds || r.Invalid != c.want.Invalid ||
 				r.Operations != int64(100*c.want.Rounds) || r.caughtBy() != c.caughtBy || AllOK(results) != c.want.OK {
-				t.Errorf("%+v, %q", r, r.caughtBy())
+				t.Errorf("result %+v, %q; want %+v, %q", r, r.caughtBy(), c.want, c.caughtBy)
 			}
 			if left, err := filepath.Glob(filepath.Join(o.Dir, "*")); err != nil || len(left) > 0 {
 				t.Errorf("left behind: %v, %v", left, err)
@@ -131,7 +131,7 @@ func TestHuntStopsAtError(t *testing.T) {
 	}
 	results, err := Hunt(t.Context(), o, Rows()[1:])
 	if !errors.Is(err, broken) || len(results) != 1 || made != 2 {
-		t.Errorf("%v, %v, %d", results, err, made)
+		t.Errorf("Hunt() = %v, %v after %d rounds; want 1 result and %v after 2", results, err, made, broken)
 	}
 }
 
@@ -162,7 +162,7 @@ func TestHuntContinuesAfterErrNoRun(t *testing.T) {
 			results, err := Hunt(t.Context(), o, []Row{{Bug: "no-sync"}})
 			if c.fails {
 				if !errors.Is(err, ErrNoRun) || made != 3 {
-					t.Errorf("%v, %v, %d", results, err, made)
+					t.Errorf("Hunt() = %v, %v after %d rounds; want %v after 3", results, err, made, ErrNoRun)
 				}
 				return
 			}
@@ -170,7 +170,7 @@ func TestHuntContinuesAfterErrNoRun(t *testing.T) {
 				t.Fatal(err)
 			}
 			if r := results[0]; r.OK != c.want.OK || r.Rounds != c.want.Rounds || r.Invalid != c.want.Invalid {
-				t.Errorf("%+v", r)
+				t.Errorf("result %+v, want %+v", r, c.want)
 			}
 		})
 	}
@@ -191,6 +191,6 @@ keep-leader-term  NO CHECKER               3       5           100
 1 of 2 mutants were caught; the slowest, no-sync, took 70 s and 12000 operations.
 `
 	if err != nil || b.String() != want {
-		t.Errorf("%v\n%s", err, &b)
+		t.Errorf("Table() = %v, wrote\n%s\nwant\n%s", err, &b, want)
 	}
 }

@@ -49,7 +49,7 @@ func TestRows(t *testing.T) {
 			}
 		}
 		if len(r.Workloads) == 0 {
-			t.Errorf("%s: no workload", r.Name())
+			t.Errorf("%s: Workloads is empty", r.Name())
 		}
 		for _, name := range r.Workloads {
 			if _, err := workload.Choose(name); err != nil {
@@ -78,7 +78,7 @@ func TestPlans(t *testing.T) {
 				t.Errorf("%s: %v", r.Name(), err)
 			}
 			if kind.Members > plan.Members {
-				t.Errorf("%s: %s needs %d members", r.Name(), e.Fault, kind.Members)
+				t.Errorf("%s: %s needs %d members, Plan() has %d", r.Name(), e.Fault, kind.Members, plan.Members)
 			}
 			if time.Duration(e.At)+time.Duration(e.For) > r.Duration {
 				t.Errorf("%s: %s does not end within the run", r.Name(), e.Fault)

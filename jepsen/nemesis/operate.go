@@ -56,8 +56,8 @@ func (w *World) try(ctx context.Context, m *lab.Member, do func(ctx context.Cont
 	return do(ctx, conn)
 }
 
-// replace replaces a member whose data is lost or damaged by a new one, as the runbook instructs operators: it removes
-// the old member and starts the process with an empty directory.
+// replace follows the runbook for a member whose data is lost or damaged: it removes the old member and starts the process
+// as a new member with an empty directory.
 func (w *World) replace(ctx context.Context, m *lab.Member) error {
 	m.Kill()
 	if err := disk.Wipe(m.Files()); err != nil {

@@ -17,9 +17,8 @@ const (
 	ipHead, udpHead = 20, 8
 )
 
-// Capture returns the payloads of datagrams that hosts send to each other's UDP port, as they pass the bridge within d.
-// It returns none if the kernel does not permit capturing. The caller must be in the harness's network namespace, which
-// has the bridge.
+// Capture returns the payloads of datagrams to a UDP port that pass the bridge within d. It returns none if the kernel
+// does not permit capturing. The caller must be in the harness's network namespace, which has the bridge.
 func Capture(ctx context.Context, port uint16, d time.Duration) [][]byte {
 	const protocol = unix.ETH_P_ALL>>8 | unix.ETH_P_ALL<<8&0xff00 // network byte order
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, protocol)

@@ -57,7 +57,7 @@ func TestOverlappingFaults(t *testing.T) {
 					ok(t, n.HealAll(t.Context()))
 				}
 				if after := state(t, n); after != normal {
-					t.Fatalf("%s and %s leave\n%s", first, second, after)
+					t.Fatalf("%s and %s leave behind\n%s\nwant\n%s", first, second, after, normal)
 				}
 			}
 		}

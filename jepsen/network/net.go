@@ -50,7 +50,7 @@ func New(ctx context.Context) (*Net, error) {
 		"addr add "+HarnessIP+"/24 dev "+bridge,
 		"link set dev "+bridge+" up")
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("make the bridge: %w", err), home.close())
+		return nil, errors.Join(fmt.Errorf("make bridge: %w", err), home.close())
 	}
 	// The harness's rules must not apply to packets that pass the bridge from host to host. Kernels without this filter
 	// do not have the file.
@@ -64,12 +64,12 @@ func New(ctx context.Context) (*Net, error) {
 func refuseForeign() error {
 	interfaces, err := net.Interfaces()
 	if err != nil {
-		return fmt.Errorf("list the network interfaces: %w", err)
+		return fmt.Errorf("list network interfaces: %w", err)
 	}
 	for _, i := range interfaces {
 		addrs, err := i.Addrs()
 		if err != nil {
-			return fmt.Errorf("list the addresses of %s: %w", i.Name, err)
+			return fmt.Errorf("list addresses of %s: %w", i.Name, err)
 		}
 		loopback := i.Flags&net.FlagLoopback != 0
 		if !loopback && (i.Flags&net.FlagUp != 0 || len(addrs) > 0 || i.Name == bridge) {
@@ -145,8 +145,8 @@ func (n *Net) plug(ctx context.Context, h *Host, number int) error {
 	return errors.Join(n.harness.space.running(ctx, h.Name), h.space.running(ctx, h.device))
 }
 
-// running waits until the device accepts packets. On a busy machine that is a moment after the device was set up. TCP would
-// resend packets lost before only after a second.
+// running waits until the device accepts packets. On a busy machine that is a moment after the device was set up. TCP
+// would resend packets lost before then only after 1 s.
 func (s *space) running(ctx context.Context, device string) error {
 	poll := time.NewTicker(time.Millisecond)
 	defer poll.Stop()

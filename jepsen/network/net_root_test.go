@@ -86,12 +86,12 @@ func TestHostConnectsFromEachOfItsAddresses(t *testing.T) {
 		ok(t, conn.Close())
 	}
 	if !slices.Equal(h.Addresses(), []string{"10.77.0.10", "10.77.0.11", "10.77.0.12"}) {
-		t.Errorf("Addresses() = %v", h.Addresses())
+		t.Errorf("Addresses() = %v, want 10.77.0.10 to 10.77.0.12", h.Addresses())
 	}
 }
 
-// TestHostsAreReady makes networks and uses them at once. TCP would resend a lost packet only after a second, longer than
-// the test waits.
+// TestHostsAreReady makes networks and uses them at once. TCP would resend a lost packet only after 1 s, longer than the
+// test waits.
 func TestHostsAreReady(t *testing.T) {
 	for range 10 {
 		n, hosts := newNet(t, 2)
@@ -181,7 +181,7 @@ func TestRunErrorHasStandardError(t *testing.T) {
 	_, hosts := newNet(t, 1)
 	err := hosts[0].Run(t.Context(), "ip", "link", "show", "nothing")
 	if err == nil || !strings.Contains(err.Error(), `host n1: ip link show nothing: exit status 1: Device "nothing"`) {
-		t.Fatal(err)
+		t.Fatalf("Run() = %v, want an error with the standard error of ip", err)
 	}
 }
 

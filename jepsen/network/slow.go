@@ -13,7 +13,7 @@ import (
 const minRate = 1000
 
 // Slow limits the rate at which each of the hosts sends to all others together, to bitsPerSecond, at least 1000. A packet
-// is lost if the queue before it is longer than 16 KiB and takes longer than a second. If a host has several limits, the
+// is lost if the queue before it is longer than 16 KiB and takes more than 1 s. If a host has several limits, the
 // lowest applies.
 func (n *Net) Slow(ctx context.Context, hosts []string, bitsPerSecond int64) (*Fault, error) {
 	if bitsPerSecond < minRate {

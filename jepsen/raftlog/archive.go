@@ -137,11 +137,11 @@ func CreateRestored(runDir string, life int, dataDir string) (*Archive, error) {
 func Create(runDir string, life int) (*Archive, error) {
 	dir := dirOf(runDir, life)
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // G301: readable for all users
-		return nil, fmt.Errorf("the archive of entries: %w", err)
+		return nil, fmt.Errorf("archive of entries: %w", err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, archiveFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // G302: as above
+	f, err := os.OpenFile(filepath.Join(dir, archiveFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644) //nolint:gosec // G302: readable for all users
 	if err != nil {
-		return nil, fmt.Errorf("the archive of entries: %w", err)
+		return nil, fmt.Errorf("archive of entries: %w", err)
 	}
 	return &Archive{file: f, w: bufio.NewWriterSize(f, 1<<18), seen: map[seen]struct{}{}, states: map[string]State{}}, nil
 }
@@ -184,7 +184,7 @@ func (a *Archive) tell(s Summary) error {
 		return err
 	}
 	if err := errors.Join(writeRecord(a.w, append([]byte{kindHarvest}, raw...)), a.w.Flush()); err != nil {
-		return fmt.Errorf("the archive of entries: %w", err)
+		return fmt.Errorf("archive of entries: %w", err)
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func (a *Archive) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := errors.Join(a.w.Flush(), a.file.Close()); err != nil {
-		return fmt.Errorf("the archive of entries: %w", err)
+		return fmt.Errorf("archive of entries: %w", err)
 	}
 	return nil
 }

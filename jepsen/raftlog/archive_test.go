@@ -32,7 +32,7 @@ func TestDamagedEntriesAreSkipped(t *testing.T) {
 	logs[2].Extensions = []byte{}
 	s := r.harvest("n1", dataDir(t, logs...))
 	if s.Damaged != 2 || s.FirstDamaged != 2 || s.Entries != 2 || s.Last != 4 {
-		t.Errorf("%+v", s)
+		t.Errorf("harvest = %+v, want entries 2 and 3 damaged and 4 the last", s)
 	}
 	r.harvest("n2", dataDir(t, terms(1, 1, 1, 1, 1)...))
 	clean(t, r.open(), 1, 1, 1, 1)
@@ -75,7 +75,7 @@ func TestHarvestWithoutLog(t *testing.T) {
 	t.Parallel()
 	r := newRun(t)
 	if s := r.harvest("n1", t.TempDir()); s.Entries != 0 || s.Problem != "" {
-		t.Errorf("%+v", s)
+		t.Errorf("harvest = %+v, want no entry and no problem", s)
 	}
 	if _, err := r.Harvest("n1", 1, filepath.Join(t.TempDir(), "x")); err == nil {
 		t.Error("Harvest() of a missing copy succeeded")
@@ -97,7 +97,7 @@ func TestDamagedSnapshots(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s := r.harvest("n1", dir); s.DamagedSnapshots != 1 || len(s.Snapshots) != 0 {
-		t.Errorf("%+v", s)
+		t.Errorf("harvest = %+v, want 1 damaged snapshot and no other", s)
 	}
 }
 
@@ -129,7 +129,7 @@ func TestStatesOfSnapshots(t *testing.T) {
 	want := []raftlog.State{{Index: 2, Digest: hex.EncodeToString(digest[:])}}
 	for range 2 { // the second harvest uses the known state
 		if s := r.harvest("n1", dir); !slices.Equal(s.States, want) || len(s.Snapshots) != 1 || s.DamagedSnapshots+s.DamagedStates != 0 {
-			t.Errorf("%+v", s)
+			t.Errorf("harvest = %+v, want the states %+v", s, want)
 		}
 	}
 	contents, err := filepath.Glob(filepath.Join(dir, "snapshots", "*", "state.bin"))
@@ -145,13 +145,13 @@ func TestStatesOfSnapshots(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s := r.harvest("n2", dir); len(s.States) != 0 || len(s.Snapshots) != 1 || s.DamagedStates != 1 {
-		t.Errorf("%+v", s)
+		t.Errorf("harvest of damaged content = %+v, want 1 damaged state", s)
 	}
 	if err := os.Truncate(contents[0], 4); err != nil {
 		t.Fatal(err)
 	}
 	if s := r.harvest("n3", dir); len(s.States) != 0 || len(s.Snapshots) != 1 || s.DamagedSnapshots+s.DamagedStates != 0 {
-		t.Errorf("%+v", s)
+		t.Errorf("harvest of partial content = %+v, want a snapshot without a state and no damage", s)
 	}
 	digests := 0
 	for a, err := range r.open().Replay() {
@@ -161,7 +161,7 @@ func TestStatesOfSnapshots(t *testing.T) {
 		if a.Digest != "" {
 			digests++
 			if a.Index != 2 || a.Digest != want[0].Digest {
-				t.Errorf("%+v", a)
+				t.Errorf("Replay() has the digest %s at entry %d, want %s at entry 2", a.Digest, a.Index, want[0].Digest)
 			}
 		}
 	}
@@ -170,8 +170,8 @@ func TestStatesOfSnapshots(t *testing.T) {
 	}
 }
 
-// TestArchiveOfKilledHarness opens an archive with a truncated last record, as a killed harness leaves it, and a damaged
-// one.
+// TestArchiveOfKilledHarness opens an archive with a truncated last record, which a killed harness can leave, and a damaged
+// archive.
 func TestArchiveOfKilledHarness(t *testing.T) {
 	t.Parallel()
 	r := newRun(t)
@@ -245,11 +245,11 @@ func TestHarvestOfMember(t *testing.T) {
 	r := newRun(t)
 	s := r.harvest("a", dir)
 	if s.Problem != "" || s.Damaged != 0 || s.First != 1 {
-		t.Fatalf("%+v", s)
+		t.Fatalf("harvest = %+v, want an undamaged log from entry 1", s)
 	}
 	got := r.open()
 	if len(got.Violations) > 0 || len(got.Incomplete) > 0 || got.Final != s.Last {
-		t.Fatalf("%+v", got)
+		t.Fatalf("Open() = %+v, want a complete log up to entry %d", got, s.Last)
 	}
 	kinds := map[raft.LogType]int{}
 	for e, err := range got.Entries() {
@@ -261,11 +261,11 @@ func TestHarvestOfMember(t *testing.T) {
 			continue
 		}
 		if c, err := e.Configuration(); err != nil || len(c.Servers) != 1 || c.Servers[0].Suffrage != raft.Voter {
-			t.Errorf("%+v, %v", c, err)
+			t.Errorf("Configuration() = %+v, %v, want one voter", c, err)
 		}
 	}
 	if kinds[raft.LogConfiguration] == 0 || kinds[raft.LogNoop] == 0 || kinds[raft.LogCommand] < 2 {
-		t.Errorf("%v", kinds)
+		t.Errorf("numbers of entries by type = %v, want all three types", kinds)
 	}
 	g, err := got.Grants()
 	if err != nil {
@@ -273,7 +273,7 @@ func TestHarvestOfMember(t *testing.T) {
 	}
 	windows := g.Windows[raftlog.Lane{Layout: snowflake.Default().Name()}]
 	if len(windows) != 1 || windows[0].Holder != "a/0" || !windows[0].Released {
-		t.Errorf("%+v", windows)
+		t.Errorf("windows = %+v, want one of holder a/0, released", windows)
 	}
 	if _, err := (raftlog.Entry{Type: raft.LogConfiguration, Data: []byte{1}}).Configuration(); err == nil || errors.Is(err, raftlog.ErrIncomplete) {
 		t.Errorf("Configuration() of invalid data: %v, want another error", err)

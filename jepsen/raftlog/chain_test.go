@@ -14,7 +14,7 @@ import (
 func clean(t *testing.T, l *raftlog.Log, want ...uint64) {
 	t.Helper()
 	if len(l.Violations) > 0 || len(l.Incomplete) > 0 {
-		t.Errorf("violations: %q, incomplete: %q", l.Violations, l.Incomplete)
+		t.Errorf("violations %q, incomplete %q, want none", l.Violations, l.Incomplete)
 	}
 	if got := chain(t, l); !slices.Equal(got, want) || l.Final != uint64(len(want)) {
 		t.Errorf("terms up to entry %d = %v, want %v", l.Final, got, want)
@@ -32,7 +32,7 @@ func TestOverwrittenTailIsOmitted(t *testing.T) {
 	l := r.open()
 	clean(t, l, 1, 1, 2, 2)
 	if l.FinalTerm != 2 || l.FinalAt != 3 || len(l.Harvests) != 5 {
-		t.Errorf("%+v", l)
+		t.Errorf("Open() = %+v, want FinalTerm 2, FinalAt 3 and 5 harvests", l)
 	}
 }
 
@@ -42,14 +42,14 @@ func TestCompactedEntriesAreKept(t *testing.T) {
 	first := r.harvest("n1", dataDir(t, terms(1, 1, 1, 2)...))
 	second := r.harvest("n1", dataDir(t, terms(2, 1, 2, 2)...))
 	if first.Entries != 3 || second.First != 2 || second.Last != 4 || second.Entries != 3 {
-		t.Errorf("%+v, %+v", first, second)
+		t.Errorf("harvests = %+v, %+v", first, second)
 	}
 	// An installed snapshot connects the entries after it. Entries before the snapshot may stay in the log.
 	gap := append(terms(1, 1), terms(5, 3)...)
 	dir := dataDir(t, gap...)
 	snapshot(t, dir, 4, 2)
 	if s := r.harvest("n1", dir); s.Entries != 2 || s.Snapshot() != (raftlog.Snapshot{Index: 4, Term: 2}) {
-		t.Errorf("%+v", s)
+		t.Errorf("harvest = %+v, want 2 entries and a snapshot up to entry 4", s)
 	}
 	clean(t, r.open(), 1, 1, 2, 2, 3)
 }
@@ -102,7 +102,7 @@ func TestGaps(t *testing.T) {
 			r.harvest("n1", dir)
 			l := r.open()
 			if len(l.Violations) > 0 || len(l.Incomplete) == 0 || !strings.Contains(l.Incomplete[0], c.want) {
-				t.Errorf("violations %q, incomplete %q", l.Violations, l.Incomplete)
+				t.Errorf("violations %q, incomplete %q, want none and %q", l.Violations, l.Incomplete, c.want)
 			}
 			if got := chain(t, l); len(got) > 0 && got[len(got)-1] != 0 {
 				t.Errorf("entries of terms %v, want an error at the end", got)
@@ -162,7 +162,7 @@ func TestSnapshotAfterLastHarvests(t *testing.T) {
 	snapshot(t, dir, 2, 1)
 	r.harvest("n3", dir)
 	if l := r.open(); len(l.Violations) > 0 || len(l.Incomplete) != 1 {
-		t.Errorf("violations %q, incomplete %q", l.Violations, l.Incomplete)
+		t.Errorf("violations %q, incomplete %q, want none and one", l.Violations, l.Incomplete)
 	}
 }
 

@@ -72,8 +72,8 @@ func TestGrants(t *testing.T) {
 		&commandv1.Command{ClockAtMs: at(90), Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: &commandv1.ReleaseWorker{
 			Layout: "tiny", Token: 2, NonceHash: nonce, UntilTick: 160, NextTick: 90,
 		}}}, // 5
-		acquire(at(80)), // 6: another worker
-		acquire(at(90)), // 7: from 90 on
+		acquire(at(80)), // 6: grants another worker
+		acquire(at(90)), // 7: grants ticks from 90 on
 		&commandv1.Command{ClockAtMs: at(100), Body: &commandv1.Command_ObserveClock{ObserveClock: &commandv1.ObserveClock{}}},               // 8
 		&commandv1.Command{ClockAtMs: epoch, Body: &commandv1.Command_RaiseVersion{RaiseVersion: &commandv1.RaiseVersion{Version: 2}}},       // 9
 		&commandv1.Command{ClockAtMs: epoch, Body: &commandv1.Command_CreateSequence{CreateSequence: &commandv1.CreateSequence{Spec: spec}}}, // 10
@@ -100,17 +100,17 @@ func TestGrants(t *testing.T) {
 	first, second := g.Windows[raftlog.Lane{Layout: "tiny"}], g.Windows[raftlog.Lane{Layout: "tiny", Worker: 1}]
 	if len(first) != 2 || len(second) != 1 || first[0].Token != 2 || first[0].From != 10 || first[0].Until != 90 || !first[0].Released ||
 		first[1].From != 90 || first[1].Released || second[0].Token != 6 || !bytes.Equal(first[0].NonceHash[:], nonce) || first[0].Holder != "n1/0" {
-		t.Errorf("%+v, %+v", first, second)
+		t.Errorf("windows of worker 0 = %+v, of worker 1 = %+v", first, second)
 	}
 	if want := []raftlog.Block{
 		{Index: 11, First: 1, Count: 10, Increment: 1, Returned: 4},
 		{Index: 13, First: 7, Count: 10, Increment: 1, RequestID: "id"},
 		{Index: 14, First: 7, Count: 10, Increment: 1, RequestID: "id", Repeated: true},
 	}; !slices.Equal(g.Blocks["s"], want) {
-		t.Errorf("%+v", g.Blocks)
+		t.Errorf("blocks = %+v, want %+v", g.Blocks["s"], want)
 	}
 	if len(g.Layouts) != 1 || g.Layouts["tiny"].Workers() != 2 {
-		t.Errorf("%+v", g.Layouts)
+		t.Errorf("layouts = %+v, want tiny with 2 workers", g.Layouts)
 	}
 	var checkpoints []raftlog.Checkpoint
 	for a, err := range l.Replay() {
@@ -122,7 +122,7 @@ func TestGrants(t *testing.T) {
 		}
 	}
 	if len(checkpoints) != 2 || checkpoints[0].Compared || !checkpoints[0].Matches() || !checkpoints[1].Compared || checkpoints[1].Matches() {
-		t.Errorf("%+v", checkpoints)
+		t.Errorf("checkpoints = %+v, want the first not compared and the second different", checkpoints)
 	}
 }
 

@@ -73,8 +73,8 @@ func writeRecord(w io.Writer, payload []byte) error {
 	return err
 }
 
-// readRecords calls entry or harvest with each record; at is the offset of the entry's data in the file. A truncated record,
-// as a killed harness leaves it, ends the file without an error.
+// readRecords calls entry or harvest with each record; at is the offset of the entry's data in the file. A truncated last
+// record, which a killed harness can leave, ends the file without an error.
 func readRecords(path string, entry func(r record, at int64) error, harvest func(Summary)) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -70,9 +70,9 @@ type Applied struct {
 	Digest string
 }
 
-// Replay applies the committed commands to the initial state of the life, as a replica does. Unlike a replica it does not
-// halt: it continues after a command that cannot be decoded or that halts a replica, so that the rest can be checked. It
-// yields the errors of Beginning and Entries.
+// Replay applies the committed commands to the initial state of the life like a replica, except that it does not halt. It
+// continues after a command that cannot be decoded or that halts a replica, so that the rest can be checked. It yields
+// the errors of Beginning and Entries.
 func (l *Log) Replay() iter.Seq2[Applied, error] {
 	return func(yield func(Applied, error) bool) {
 		state, err := l.begin()
