@@ -39,7 +39,7 @@ func diskKinds() []Kind {
 			Begin: fullDisk,
 		},
 		{
-			Name: "slow-sync", Family: Disk, About: "each sync of a disk or of all disks takes 20 ms to 3 s", Interposed: true,
+			Name: "slow-sync", Family: Disk, About: "each sync of a disk or of all disks takes 20 ms to 3 s longer", Interposed: true,
 			Draw: func(r *rand.Rand) schedule.Event {
 				return schedule.Event{On: one(r, Leader, Follower, All), Amount: one(r, "20ms", "200ms", "3s"), For: between(r, 3*time.Second, 15*time.Second)}
 			},

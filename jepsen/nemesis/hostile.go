@@ -67,8 +67,8 @@ type Besieged struct {
 	Processor time.Duration
 }
 
-// Besiege starts a process on a host. It attacks the members from all addresses of the host until [Siege.End] is called,
-// with the kinds of acts in only, or with all kinds if only is empty.
+// Besiege starts a process on a host. The process attacks the members from all addresses of the host until [Siege.End] is
+// called. It uses the kinds of acts in only, or all kinds if only is empty.
 func Besiege(ctx context.Context, l *lab.Lab, members []*lab.Member, host *network.Host, seed uint64, only []string) (*Siege, error) {
 	s := &Siege{siege: attacks.Siege{
 		Seed: seed, Only: only, Sources: host.Addresses(), Captured: network.Capture(ctx, lab.PortGossip, captureFor),
