@@ -265,11 +265,11 @@ func (w *Watch) Update() {
 }
 
 // settle decides between the own clock and the clock of the only other voter, by
-// their bases. disputed reports that it cannot decide. A clock that is behind the
-// observed clock by more than the wait threshold is incorrect. Otherwise a member
-// recognizes its own jump from its past. If the two clocks still differ, a member
-// that never agreed with another yields if its clock is ahead, because its clock
-// could poison the observed clock.
+// their bases. disputed reports that nothing shows which of the two is incorrect.
+// A clock that is behind the observed clock by more than the wait threshold is
+// incorrect. Otherwise a member recognizes its own jump from its past. In a dispute,
+// a member that never agreed with another still yields if its clock is ahead,
+// because its clock could poison the observed clock.
 func (w *Watch) settle(own, other, mono int64) (disputed bool) {
 	limit := w.maxOffset.Load()
 	if distance(own, other) <= limit {
@@ -278,9 +278,12 @@ func (w *Watch) settle(own, other, mono int64) (disputed bool) {
 	}
 	oldest := w.observed.Load() - w.threshold.Load() // no correct clock reads less
 	switch ownBehind, otherBehind := own+mono < oldest, other+mono < oldest; {
-	case ownBehind && !otherBehind, !ownBehind && !otherBehind && !w.agreed && own > other:
+	case ownBehind && !otherBehind:
 		w.reference.Store(other)
-		return ownBehind == otherBehind
+		return false
+	case !ownBehind && !otherBehind && !w.agreed && own > other:
+		w.reference.Store(other)
+		return true
 	case otherBehind && !ownBehind && distance(own, w.reference.Load()) <= limit:
 		w.reference.Store(own)
 		return false

@@ -41,7 +41,7 @@ func (m *Member) reportOldCluster(heard bool) bool {
 	switch old := m.OldCluster(); {
 	case old != "" && !heard:
 		m.logger.Error("member of the old cluster still runs; granting nothing until it stops", "peer", old)
-		m.events.Note(events.Process, slog.LevelError, "a member of the old cluster still runs;  granting nothing until it stops: "+old)
+		m.events.Note(events.Process, slog.LevelError, "a member of the old cluster still runs; granting nothing until it stops: "+old)
 		return true
 	case old == "" && heard:
 		m.logger.Info("member of the old cluster no longer heard; granting again")
