@@ -16,7 +16,7 @@ import (
 
 var (
 	herdHolders = flag.Int("herd.holders", 1000, "how many holders begin at the same time")
-	herdRate    = flag.Int("herd.rate", 5000, "how many commands a second their cluster commits")
+	herdRate    = flag.Int("herd.rate", 5000, "commands that their cluster commits per second")
 )
 
 // TestHoldersThatBeginTogetherDriftApart checks the number of commands in each minute after all holders began at the
@@ -34,7 +34,7 @@ func TestHoldersThatBeginTogetherDriftApart(t *testing.T) {
 		h.leader(true)
 		back := h.busiest(38, 39)
 		again, averageAgain := h.busiest(40, 60), h.average(40, 60)
-		t.Logf("%d holders: %.2f commands a second, %.2f in the busiest minute after the start, %.2f later, %.2f after an outage, %.2f later",
+		t.Logf("%d holders: %.2f commands per second, %.2f in the busiest minute after the start, %.2f later, %.2f after an outage, %.2f later",
 			*herdHolders, average, begun, settled, back, again)
 
 		even := float64(*herdHolders) / (window.Seconds() * 0.525)

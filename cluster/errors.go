@@ -14,7 +14,7 @@ var (
 	ErrNotLeader = errors.New("this member is not the leader")
 	// ErrUnknownOutcome says that a proposal may or may not be committed, now or later.
 	ErrUnknownOutcome = errors.New("the outcome of the proposal is unknown")
-	// ErrClosed says that the node was closed.
+	// ErrClosed says that the node was closed, or that it halted and is about to be closed; it then wraps the failure too.
 	ErrClosed = errors.New("this member is shutting down")
 	// ErrRemoved says that this node was removed from its cluster.
 	ErrRemoved = errors.New("this member was removed from the cluster; empty its data directory to let it join again as a new member")

@@ -18,7 +18,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-var update = flag.Bool("fsm.update", false, "write the golden snapshot anew")
+var update = flag.Bool("fsm.update", false, "rewrite the golden snapshot")
 
 func TestSnapshotGolden(t *testing.T) {
 	// These bytes are on disks: they never change while the format stays the same.

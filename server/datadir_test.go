@@ -21,7 +21,7 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-var update = flag.Bool("update", false, "make the data directory of this version anew (before its release)")
+var update = flag.Bool("update", false, "make the data directory of this version again, before its release")
 
 // account holds the answers of a member before its data directory was stored. The member must give the same answers afterwards.
 // Messages of the API are stored as bytes, so that the rules of the API apply to their decoding as well.

@@ -22,7 +22,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type checkedLog struct {
 	raft.LogStore
 	path    string
-	corrupt func(error)  // called while running with detected damage and failed writes
+	corrupt func(error)  // called with failed writes
 	stored  func() error // called after entries were stored
 
 	// writes counts the begins and the ends of writes, so it is odd while a write is in progress. The watchdog reads it; raft
@@ -69,18 +69,18 @@ func (c *checkedLog) unwritten(err error) error {
 	return err
 }
 
+// GetLog implements raft.LogStore. failStop reports its errors.
 func (c *checkedLog) GetLog(index uint64, l *raft.Log) error {
 	if err := c.LogStore.GetLog(index, l); err != nil {
 		return err
 	}
-	err := c.verify(l)
-	if err == nil && l.Index != index {
-		err = &CorruptError{Path: c.path, Reason: fmt.Sprintf("log entry %d is stored as entry %d", l.Index, index)}
+	if err := c.verify(l); err != nil {
+		return err
 	}
-	if err != nil {
-		c.corrupt(err)
+	if l.Index != index {
+		return &CorruptError{Path: c.path, Reason: fmt.Sprintf("log entry %d is stored as entry %d", l.Index, index)}
 	}
-	return err
+	return nil
 }
 
 // writing returns the number of the write in progress; 0 if there is none.

@@ -52,8 +52,8 @@ func TestCheckedLogDetectsWhatChanged(t *testing.T) {
 			if err := c.scan(0); !errors.As(err, &corrupt) {
 				t.Errorf("scan: %v", err)
 			}
-			if err := c.GetLog(2, &l); !errors.As(err, &corrupt) || len(told) != 1 {
-				t.Errorf("get: %v, told %v", err, told)
+			if err := c.GetLog(2, &l); !errors.As(err, &corrupt) {
+				t.Errorf("get: %v", err)
 			}
 			if err := c.GetLog(1, &l); err != nil || string(l.Data) != "one" {
 				t.Errorf("an intact neighbor: %v", err)

@@ -111,6 +111,33 @@ func TestOpenDetectsMissingSnapshot(t *testing.T) {
 	}
 }
 
+// TestCorruptReadIsReportedOnce reads a damaged entry as Raft does: the call ends its goroutine.
+func TestCorruptReadIsReportedOnce(t *testing.T) {
+	t.Parallel()
+	var reported []error
+	in := raft.NewInmemStore()
+	stores := Stores{Logs: in, Stable: in, Snapshots: raft.NewInmemSnapshotStore()}
+	s, err := Guard(stores, mustOpen(t, t.TempDir()), func(err error) { reported = append(reported, err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := in.StoreLog(entry(1, 1, "an entry without a checksum")); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		t.Errorf("GetLog() = %v, want no return", s.Logs.GetLog(1, new(raft.Log)))
+	}()
+	<-done
+	if len(reported) != 1 {
+		t.Fatalf("reported %v, want one error", reported)
+	}
+	if _, ok := errors.AsType[*CorruptError](reported[0]); !ok {
+		t.Errorf("reported %v, want a CorruptError", reported[0])
+	}
+}
+
 // brokenStore is a disk that accepts no writes.
 type brokenStore struct{ *raft.InmemStore }
 

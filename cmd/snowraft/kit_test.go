@@ -13,7 +13,7 @@ import (
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/serve"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // testApp is a host whose environment is in memory, and that opens no server.
 type testApp struct {

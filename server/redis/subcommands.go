@@ -24,7 +24,7 @@ var subcommands = map[string][]subcommand{
 		{"REPLY ON", 3, (*conn).reply, "Control the replies sent to the current connection."},
 		{"SETINFO <attribute> <value>", 4, func(c *conn, _ [][]byte) { c.ok() }, "Accept the name or the version of the client library, and ignore it."},
 		{"SETNAME <name>", 3, (*conn).setName, "Assign the name <name> to the current connection."},
-		{"NO-EVICT (ON|OFF)", 3, (*conn).onOrOff, "Accept the setting, and ignore it: no client is ever evicted."},
+		{"NO-EVICT (ON|OFF)", 3, (*conn).onOrOff, "Accept the setting, and ignore it: an idle connection may be closed for a new one."},
 		{"NO-TOUCH (ON|OFF)", 3, (*conn).onOrOff, "Accept the setting, and ignore it: no key is ever evicted."},
 	},
 	"command": {
