@@ -29,10 +29,10 @@ func batches() section {
 		}
 		c := comparison{
 			heading: "4 callers, one connection",
-			columns: []column{{"IDs a second", numbers, false, amount}, {"calls a second", calls, false, amount}, {"p99 of a call", p99, false, nanoseconds}},
+			columns: []column{{"IDs per second", numbers, false, amount}, {"calls per second", calls, false, amount}, {"p99 of a call", p99, false, nanoseconds}},
 			targets: []target{
-				{text: "at least 50 million a second as ranges", of: ranges, figure: numbers, atLeast: 50e6, format: amount},
-				{text: "at least 10 million a second packed", of: packed, figure: numbers, atLeast: 10e6, format: amount},
+				{text: "at least 50 million per second as ranges", of: ranges, figure: numbers, atLeast: 50e6, format: amount},
+				{text: "at least 10 million per second packed", of: packed, figure: numbers, atLeast: 10e6, format: amount},
 			},
 		}
 		for _, name := range []string{ranges, packed} {

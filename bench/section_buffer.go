@@ -54,7 +54,7 @@ func buffer() section {
 				{name: eight, turn: withWaited(ids, together(8, next))},
 			},
 			columns: []column{
-				{"time for each", each, false, nanoseconds}, {"a second", numbers, false, amount}, {"allocations each", allocations, false, ratio},
+				{"time for each", each, false, nanoseconds}, {"per second", numbers, false, amount}, {"allocations each", allocations, false, ratio},
 				{"found it empty", waited, false, func(x float64) string { return strconv.FormatFloat(100*x, 'f', 4, 64) + " %" }},
 			},
 			targets: []target{

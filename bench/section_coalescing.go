@@ -38,7 +38,7 @@ func coalescing() section {
 				{name: aloneByOur, against: alone, turn: loadTurn(coalesced(c, 1))},
 			},
 			columns: []column{
-				{"IDs a second", calls, false, amount}, {"of those with a call each", calls, true, ratio},
+				{"IDs per second", calls, false, amount}, {"of those with a call each", calls, true, ratio},
 				{"p50", p50, false, nanoseconds}, {"of a call's", p50, true, ratio}, {"p99", p99, false, nanoseconds},
 			},
 			targets: []target{{text: "at least 10 times the rate of unary calls", of: shared, figure: calls, ratio: true, atLeast: 10, format: ratio}},

@@ -17,9 +17,9 @@ func collector() section {
 		var started closers
 		defer started.close(&err)
 		c := comparison{
-			heading: "64 callers, `GenerateIds`, one ID a call",
+			heading: "64 callers, `GenerateIds`, one ID per call",
 			columns: []column{
-				{"calls a second", calls, false, amount}, {"of the first's", calls, true, ratio},
+				{"calls per second", calls, false, amount}, {"of the first's", calls, true, ratio},
 				{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"of the first's", p99, true, ratio},
 				{"resident", memory, false, times(1e-6, with(" MB", whole))},
 			},

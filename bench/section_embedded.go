@@ -57,10 +57,10 @@ func embedded() section {
 				{name: "google/uuid, version 4", turn: loopTurn(repeat(func() error { _, err := uuid.NewRandom(); return err }))},
 				{name: "google/uuid, version 7", turn: loopTurn(repeat(func() error { _, err := uuid.NewV7(); return err }))},
 			},
-			columns: []column{{"time for each", each, false, nanoseconds}, {"a second", numbers, false, amount}, {"of reading the clock", each, true, ratio}},
+			columns: []column{{"time for each", each, false, nanoseconds}, {"per second", numbers, false, amount}, {"of reading the clock", each, true, ratio}},
 			targets: []target{
-				{text: "99 % of the 4.096 million a second that the layout `default` allows a lane", of: usual, figure: numbers, atLeast: 0.99 * 4.096e6, format: amount},
-				{text: "15 million a second with 4 lanes", of: four, figure: numbers, atLeast: 15e6, format: amount},
+				{text: "99 % of the 4.096 million per second that the layout `default` allows a lane", of: usual, figure: numbers, atLeast: 0.99 * 4.096e6, format: amount},
+				{text: "15 million per second with 4 lanes", of: four, figure: numbers, atLeast: 15e6, format: amount},
 				{text: "at most 1.5 of reading the clock, with 22 sequence bits", of: wide, figure: each, ratio: true, atMost: 1.5, format: ratio},
 			},
 		}.measure(ctx, e)

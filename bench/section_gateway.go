@@ -38,9 +38,9 @@ func gateways() section {
 		c := comparison{
 			heading: "64 callers over gRPC, a call for each ID or number",
 			columns: []column{
-				{"IDs a second", calls, false, amount}, {"of the member's", calls, true, ratio}, {"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds},
-				{"numbers a second, relaxed", relaxedRate, false, amount}, {"strict", strictRate, false, amount},
-				{"new, until its first ID", firstStart, false, nanoseconds}, {"started again, likewise", nextStart, false, nanoseconds},
+				{"IDs per second", calls, false, amount}, {"of the member's", calls, true, ratio}, {"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds},
+				{"numbers per second, relaxed", relaxedRate, false, amount}, {"strict", strictRate, false, amount},
+				{"new, until its first ID", firstStart, false, nanoseconds}, {"started again, until its first ID", nextStart, false, nanoseconds},
 				{"resident", memory, false, times(1e-6, with(" MB", whole))},
 			},
 		}

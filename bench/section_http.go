@@ -45,7 +45,7 @@ func plainHTTP() section {
 				turn("`POST /seq/NAME`, relaxed", bare, members[0].http, http.MethodPost, "/seq/bench"),
 			},
 			columns: []column{
-				{"requests a second", calls, false, amount}, {"of the constant's", calls, true, ratio},
+				{"requests per second", calls, false, amount}, {"of the constant's", calls, true, ratio},
 				{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds},
 			},
 		}.measure(ctx, e)

@@ -58,7 +58,7 @@ func inProcess() section {
 				{name: "google/uuid, version 7", turn: loopTurn(repeat(func() error { _, err := uuid.NewV7(); return err }))},
 				// The embedded generator goes here.
 			},
-			columns: []column{{"time for each", each, false, nanoseconds}, {"a second", numbers, false, amount}, {"of reading the clock", each, true, ratio}},
+			columns: []column{{"time for each", each, false, nanoseconds}, {"per second", numbers, false, amount}, {"of reading the clock", each, true, ratio}},
 		}
 		return c.measure(ctx, e)
 	}}

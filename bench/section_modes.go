@@ -63,7 +63,7 @@ func modes() section {
 				{name: "a gateway over gRPC, one caller", turn: loadTurn(gatewayCalls[:1])},
 				{name: "a gateway over gRPC, 64 callers", turn: loadTurn(gatewayCalls)},
 			},
-			columns: []column{{"time for an ID, p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"the most a second", numbers, false, amount}},
+			columns: []column{{"time for an ID, p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"most per second", numbers, false, amount}},
 		}.measure(ctx, e)
 	}}
 }

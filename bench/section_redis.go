@@ -68,8 +68,8 @@ func redisProtocol() section {
 				{name: "strict, at a follower", against: disk, turn: incr(follower.redis, strict)},
 			},
 			columns: []column{
-				{"without pipelining, a second", single, false, amount}, {"of Redis", single, true, ratio},
-				{"with `-P 16`, a second", pipelined, false, amount}, {"of Redis", pipelined, true, ratio},
+				{"without pipelining, per second", single, false, amount}, {"of Redis", single, true, ratio},
+				{"with `-P 16`, per second", pipelined, false, amount}, {"of Redis", pipelined, true, ratio},
 			},
 			targets: []target{{text: "the rate of Redis for strict sequences at the leader, without pipelining", of: goal, figure: single, ratio: true, atLeast: 1, format: ratio}},
 		}.measure(ctx, e)

@@ -19,7 +19,7 @@ func scales() []section {
 // herds reads the log of a simulation of holders that start together.
 func herds() suite {
 	s := suite{columns: []string{
-		"embedded generators", "commands a second at full windows", "in the busiest of 20 minutes",
+		"embedded generators", "commands per second at full windows", "in the busiest of 20 minutes",
 		"in the busiest minute after all start at one instant", "after 8 minutes without a leader",
 	}}
 	for _, holders := range []int{100, 1000, 10_000, 100_000} {
@@ -31,7 +31,7 @@ func herds() suite {
 		s.runs = append(s.runs, goTest{
 			pkg: "allocator", run: "TestHoldersThatBeginTogether", flags: []string{fmt.Sprint("-herd.holders=", holders), "-timeout=30m"},
 			logs: map[string]*regexp.Regexp{
-				name + " average": expression("", "commands a second"),
+				name + " average": expression("", "commands per second"),
 				name + " start":   expression(".*, ", "in the busiest minute after the start"),
 				name + " busiest": expression(".*start, ", "later,"),
 				name + " outage":  expression(".*, ", "after an outage"),

@@ -69,7 +69,7 @@ func (e *env) measureTenants(ctx context.Context, g *growth, holders int) (err e
 	if err != nil {
 		return err
 	}
-	g.add("all acquire a worker at the same time: commands a second", float64(holders)/took.Seconds(), amount)
+	g.add("all acquire a worker at the same time: commands per second", float64(holders)/took.Seconds(), amount)
 	g.add("the leader's processor time for such a command", 1e9*(after[cpuSeconds]-before[cpuSeconds])/float64(holders), nanoseconds)
 
 	rate := float64(holders) / (0.525 * tenantWindow.Seconds())
@@ -174,7 +174,7 @@ func (c *tenants) extendAt(ctx context.Context, g *growth, leader, follower *mem
 		}
 	}
 	core := func(i int) float64 { return 100 * (after[i][cpuSeconds] - before[i][cpuSeconds]) / r.Elapsed.Seconds() }
-	g.add("at full windows: extensions a second", rate, digitsOf(2))
+	g.add("at full windows: extensions per second", rate, digitsOf(2))
 	g.add("of them, p50", float64(r.Percentile(50)), nanoseconds)
 	g.add("of them, p99", float64(r.Percentile(99)), nanoseconds)
 	g.add("the leader meanwhile, of a core", core(0), with(" %", digitsOf(2)))

@@ -61,7 +61,7 @@ func security() section {
 		c := comparison{
 			heading: "64 callers, one call each at a time",
 			columns: []column{
-				{"calls a second", calls, false, amount}, {"of the open member's", calls, true, ratio},
+				{"calls per second", calls, false, amount}, {"of the open member's", calls, true, ratio},
 				{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"longest of a round", longest, false, nanoseconds},
 			},
 			targets: []target{

@@ -42,10 +42,10 @@ func strict() section {
 			contenders: []contender{
 				{name: bare, turn: loadTurn(empty)},
 				{name: ours, against: bare, turn: loadTurn(singly(1000, next))},
-				{name: "1 caller, likewise", against: bare, turn: loadTurn(singly(1, next))},
+				{name: "1 caller, the same call", against: bare, turn: loadTurn(singly(1, next))},
 			},
 			columns: []column{
-				{"a second", calls, false, amount}, {"of the empty method's", calls, true, ratio},
+				{"per second", calls, false, amount}, {"of the empty method's", calls, true, ratio},
 				{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds},
 			},
 			targets: []target{{text: "at least 5 times the rate of an empty method", of: ours, figure: calls, ratio: true, atLeast: 5, format: ratio}},

@@ -25,9 +25,9 @@ func traces() section {
 			return nil, err
 		}
 		c := comparison{
-			heading: "64 callers, `GenerateIds`, one ID a call",
+			heading: "64 callers, `GenerateIds`, one ID per call",
 			columns: []column{
-				{"calls a second", calls, false, amount}, {"of the first's", calls, true, ratio},
+				{"calls per second", calls, false, amount}, {"of the first's", calls, true, ratio},
 				{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"of the first's", p99, true, ratio},
 			},
 			targets: []target{

@@ -8,7 +8,7 @@ func unary() section {
 		clients = 64
 		bare    = "an empty gRPC method, messages of the same size"
 		seldom  = "the same, with garbage collected as in a member"
-		ours    = "`GenerateIds`, one ID a call"
+		ours    = "`GenerateIds`, one ID per call"
 	)
 	return section{name: "unary", title: "Unary calls over gRPC", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
@@ -45,7 +45,7 @@ func unary() section {
 			heading:    "64 callers, one connection",
 			contenders: []contender{them, alike, us},
 			columns: []column{
-				{"calls a second", calls, false, amount}, {"of the empty method's", calls, true, ratio},
+				{"calls per second", calls, false, amount}, {"of the empty method's", calls, true, ratio},
 				{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"of the empty method's", p99, true, ratio},
 			},
 			targets: []target{

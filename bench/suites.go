@@ -84,7 +84,7 @@ func suites() []section {
 func lanes() suite {
 	s := suite{
 		runs:    []goTest{{pkg: "allocator", bench: "Lane"}},
-		columns: []string{"lanes", "callers", "IDs a call", "million IDs a second", "of what the layout allows"},
+		columns: []string{"lanes", "callers", "IDs per call", "million IDs per second", "of what the layout allows"},
 	}
 	for _, c := range [][3]string{
 		{"1", "1", "1"}, {"1", "8", "1"}, {"1", "1", "100"}, {"1", "8", "100"},
@@ -108,10 +108,10 @@ func waiting() suite {
 		columns: []string{"load", "waited, grants take 5 ms", "waited, grants take 50 ms"},
 	}
 	for _, row := range []struct{ label, of string }{
-		{"steady, up to 10,000 a second", "steady"},
-		{"ten times as much from one moment to the next, up to 100,000 a second", "tenfold"},
-		{"a hundred times as much, 1,000 to 100,000 a second", "hundredfold"},
-		{"from nothing to 100,000 a second", "from nothing"},
+		{"steady, up to 10,000 per second", "steady"},
+		{"ten times as much from one moment to the next, up to 100,000 per second", "tenfold"},
+		{"a hundred times as much, 1,000 to 100,000 per second", "hundredfold"},
+		{"from nothing to 100,000 per second", "from nothing"},
 	} {
 		s.runs[0].logs[row.of+" 5"], s.runs[0].logs[row.of+" 50"] = calls(row.of, `\b5ms`), calls(row.of, `\b50ms`)
 		s.rows = append(s.rows, suiteRow{[]string{row.label}, []cell{{row.of + " 5", whole}, {row.of + " 50", whole}}})
@@ -125,7 +125,7 @@ func stateMachine() suite {
 		columns: []string{"", "time", ""},
 		rows: []suiteRow{
 			stateRow("AcquireWorker", "Acquire", "in a layout with 2^22 workers, all used"),
-			stateRow("ExtendWindow", "Extend", "likewise"),
+			stateRow("ExtendWindow", "Extend", "the same"),
 			stateRow("decoding a command", "Decode", "with checksum and the check for what is unknown"),
 			stateRow("copying the state for a snapshot", "SnapshotCopy", "a million workers; commands wait for this"),
 			stateRow("writing the snapshot", "SnapshotWrite", "a million workers; commands go on meanwhile"),
@@ -148,10 +148,10 @@ func manyState() suite {
 		columns: []string{"", "", ""},
 		rows: []suiteRow{
 			stateRow("granting a block", "AllocateBlock/id=false", "with 100,000 sequences"),
-			stateRow("granting one that is remembered by a request ID", "AllocateBlock/id=true", "likewise"),
-			stateRow("copying the state for a snapshot", "SequenceSnapshot/copy", "likewise"),
-			stateRow("writing the snapshot", "SequenceSnapshot/write", "likewise"),
-			stateRow("reading it", "SequenceSnapshot/read", "likewise"),
+			stateRow("granting one that is remembered by a request ID", "AllocateBlock/id=true", "the same"),
+			stateRow("copying the state for a snapshot", "SequenceSnapshot/copy", "the same"),
+			stateRow("writing the snapshot", "SequenceSnapshot/write", "the same"),
+			stateRow("reading it", "SequenceSnapshot/read", "the same"),
 			memoryRow("an idle sequence in a replica", "memory", "with the specification of its neighbours"),
 			memoryRow("the same", "described", "with a description of its own"),
 			memoryRow("an idle sequence on a member beside that", "idle", "if the member has numbers of it in memory"),

@@ -12,9 +12,10 @@ import (
 // for timers with the same system call, in whole milliseconds.
 const coarse = 1500 * time.Microsecond
 
-// newPause returns a function that pauses for d, or until ctx is done, with an error below a tenth
-// of a millisecond, because a delay here would count as latency of the server. The function
-// reads the kernel's timer like a connection, so that it does not occupy a processor.
+// newPause returns a function that pauses for d, with an error below a tenth of a millisecond,
+// because a delay here would count as latency of the server. It returns earlier if ctx is done,
+// except from a pause of at most coarse. The function reads the kernel's timer like a
+// connection, so that it does not occupy a processor.
 func newPause() (pause func(ctx context.Context, d time.Duration), done func()) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
