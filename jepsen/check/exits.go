@@ -10,67 +10,66 @@ import (
 )
 
 const (
-	// exitKilled is how a process ends that the harness kills.
+	// exitKilled is the exit status of a process that the harness kills.
 	exitKilled = "signal: killed"
-	// exitRefused is how one ends that refuses to go on, with an error that says why.
+	// exitRefused is the exit status of a process that halts with an error.
 	exitRefused = "exit status 1"
 
 	familyDisk = "disk"
-	// damageShows is how long after a fault of its disk a member may find out.
+	// damageShows is the time after a fault of a disk within which the member may halt because of it.
 	damageShows = recovery
 )
 
-// stuckTransfer is what a leader says that ends itself since its Raft is stuck: hashicorp/raft 1.7.3 takes no
-// more requests after too many transfers of leadership that failed, see errStuckTransfer in package cluster.
+// stuckTransfer is part of the error of a leader that halts because its Raft is stuck. hashicorp/raft 1.7.3 takes no more
+// requests after too many failed transfers of leadership, see errStuckTransfer in package cluster.
 const stuckTransfer = "a failed leadership transfer blocks Raft"
 
-// expectedExits are how processes may end: killed, with an error, gracefully, and asked to end
-// before they listened to that.
+// expectedExits are the valid exit statuses: killed, halted with an error, shut down gracefully, and terminated before
+// the process handled signals.
 var expectedExits = []string{exitKilled, exitRefused, "exit status 0", "signal: terminated"}
 
-// Exits fails if a process ended in a way that no program should, whatever happens to it:
-// with a panic, or a fault of memory. It also fails if a founder refused to go on though nothing
-// had happened to its disk: networks, clocks and other members are no reason. There is one exception,
-// see stuckTransfer.
+// Exits fails if a process exited with a panic, a memory fault or another unexpected status. It also fails if a founder
+// halted without a fault of its disk: networks, clocks and other members are not valid reasons. The only exception is a
+// stuck transfer of leadership, see stuckTransfer.
 func Exits(r *Run) Verdict {
 	v := newVerdict("exits")
 	ended := int64(0)
 	for _, p := range r.Processes {
 		if p.Generator && !strings.HasPrefix(p.Exit, "exit ") && !strings.HasPrefix(p.Exit, "signal") {
-			continue // one within the harness's own process
+			continue // generator within the harness's process
 		}
 		if p.Exit == "" {
 			continue
 		}
 		ended++
 		if !slices.Contains(expectedExits, p.Exit) {
-			v.fail("%s ended with %q at %s, see its log", r.process(p.Start), p.Exit, r.clock(p.To))
+			v.fail("%s exited with %q at %s; see its log", r.process(p.Start), p.Exit, r.clock(p.To))
 		}
 		if p.Exit != exitRefused || !slices.Contains(r.Header.Members, p.Member) || r.diskFailed(p) {
 			continue
 		}
 		switch stuck, err := r.said(p, stuckTransfer); {
 		case err != nil:
-			v.invalid("why %s refused to go on at %s is not known: %v", r.process(p.Start), r.clock(p.To), err)
+			v.invalid("%s halted at %s for an unknown reason: %v", r.process(p.Start), r.clock(p.To), err)
 		case stuck:
 			v.Facts["stuck_transfers"]++
 		default:
-			v.fail("%s refused to go on at %s, and no fault had hit its disk, see its log", r.process(p.Start), r.clock(p.To))
+			v.fail("%s halted at %s without a fault of its disk; see its log", r.process(p.Start), r.clock(p.To))
 		}
 	}
 	v.Facts["ended"] = ended
-	v.Summary = fmt.Sprintf("%d processes ended, %d of them in a way that none should", ended, v.Facts[factFailures])
+	v.Summary = fmt.Sprintf("%d processes exited, %d of them for an invalid reason", ended, v.Facts[factFailures])
 	return *v
 }
 
-// diskFailed reports whether a fault had hit the disk of a process before it ended.
+// diskFailed reports whether a fault affected the disk of a process at most damageShows before the process exited.
 func (r *Run) diskFailed(p ProcessSpan) bool {
 	return slices.ContainsFunc(r.Faults, func(f FaultSpan) bool {
 		return f.Family == familyDisk && slices.Contains(f.Hosts, p.Member) && f.From <= p.To && p.To-damageShows <= f.To
 	})
 }
 
-// said reports whether a member's process wrote something into its log.
+// said reports whether the log of a member's process contains a text.
 func (r *Run) said(p ProcessSpan, words string) (bool, error) {
 	raw, err := os.ReadFile(filepath.Join(r.Dir, "logs", fmt.Sprintf("%s.%d.log", p.Member, p.Start)))
 	return bytes.Contains(raw, []byte(words)), err

@@ -30,7 +30,7 @@ func TestExits(t *testing.T) {
 			t.Fatal(err)
 		}
 		if v := Exits(r); v.Outcome != want || v.Facts["ended"] != 1 {
-			t.Errorf("%q: %+v", exit, v)
+			t.Errorf("exit %q: %+v, want %s and one exit", exit, v, want)
 		}
 	}
 }
@@ -51,13 +51,13 @@ func TestExitsOfFounders(t *testing.T) {
 		log     string
 	}{
 		{"without a reason", exitRefused, nil, Fail, "snowraft: no"},
-		{"in good order", "exit status 0", nil, Pass, "snowraft: no"},
+		{"gracefully", "exit status 0", nil, Pass, "snowraft: no"},
 		{"killed", exitKilled, nil, Pass, "snowraft: no"},
 		{"for its disk", exitRefused, fault("disk", "n1", 100, 200), Pass, "snowraft: no"},
-		{"for what its disk had done", exitRefused, fault("disk", "n1", 130, 145), Pass, "snowraft: no"},
+		{"soon after its disk failed", exitRefused, fault("disk", "n1", 130, 145), Pass, "snowraft: no"},
 		{"long after its disk failed", exitRefused, fault("disk", "n1", 100, 130), Fail, "snowraft: no"},
 		{"before its disk failed", exitRefused, fault("disk", "n1", 160, 170), Fail, "snowraft: no"},
-		{"for another's disk", exitRefused, fault("disk", "n2", 100, 200), Fail, "snowraft: no"},
+		{"for the disk of another member", exitRefused, fault("disk", "n2", 100, 200), Fail, "snowraft: no"},
 		{"for its clock", exitRefused, fault("clock", "n1", 100, 200), Fail, "snowraft: no"},
 		{"stuck in a transfer", exitRefused, nil, Pass, "snowraft: a failed leadership transfer blocks Raft, member halted"},
 		{"without a log", exitRefused, nil, Invalid, ""},

@@ -9,21 +9,20 @@ import (
 )
 
 const (
-	// answeredShare is which share of the requests for IDs has to be answered, of those that the
-	// rate of the run amounts to.
+	// answeredShare is the share of the run's rate at which requests for IDs must be answered.
 	answeredShare = 0.3
-	// churned is the least number of workers that change their holder per minute, where holders come and go.
+	// churned is the least number of workers per minute that change their holder in the workload "churn".
 	churned = 10
-	// snapshotsAfter is the time that a run takes until snapshots are installed for sure: members take
-	// one each 4,096 entries.
+	// snapshotsAfter is the length of a run that certainly has installed snapshots: members take a snapshot every
+	// 4,096 entries.
 	snapshotsAfter = 5 * time.Minute
 )
 
-// upsetting are faults that a leader does not survive as leader, if it is hit.
+// upsetting lists the faults that cost an affected leader its leadership.
 var upsetting = []string{"kill", "storm", "pause", "isolate", "unplug", "power-loss", "dead-disk", "raft-only"}
 
-// floorsFor returns those for a run of this plan, well below what its faults do: they overlap, and some hit
-// who is down already.
+// floorsFor returns the floors for a run of a plan. They are well below the usual counts, because faults overlap and some
+// affect members that are already down.
 func floorsFor(r *Run, p schedule.Plan) Floors {
 	f := Floors{Rate: answeredShare * r.Header.Rate}
 	ids := slices.Contains(p.Workloads, workloadIDs)
@@ -38,8 +37,8 @@ func floorsFor(r *Run, p schedule.Plan) Floors {
 		switch {
 		case slices.Contains(upsetting, e.Fault) && leader && long:
 			upsets++
-		// A clock that is behind by little more than the threshold catches up at once. Where all are off
-		// together, or one has no window yet, other reasons may come first.
+		// A clock that is slightly more than the threshold behind catches up at once. If all clocks are off, or a
+		// member has no window yet, requests may be refused for another reason.
 		case e.Fault == "clock-bump" && long && beyond(e.Amount, 2*r.Header.WaitThresholdMillis):
 			skews++
 		}
@@ -63,12 +62,11 @@ func floorsFor(r *Run, p schedule.Plan) Floors {
 	return f
 }
 
-// beyond reports whether an amount of a fault of clocks is more than so many milliseconds, in either
-// direction.
+// beyond reports whether the amount of a fault of clocks exceeds a number of milliseconds in either direction.
 func beyond(amount string, millis int64) bool {
 	d, err := time.ParseDuration(amount)
 	return err == nil && d.Abs() > time.Duration(millis)*time.Millisecond
 }
 
-// planFile is where a run's plan is, in its directory.
+// planFile returns the path of the plan in a run's directory.
 func planFile(dir string) string { return filepath.Join(dir, "schedule.jsonl") }

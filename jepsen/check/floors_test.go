@@ -8,7 +8,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/schedule"
 )
 
-func TestFloorsFollowFromTheSchedule(t *testing.T) {
+func TestFloorsOfPlans(t *testing.T) {
 	t.Parallel()
 	for4 := schedule.Duration(4 * time.Second)
 	var events []schedule.Event
@@ -31,7 +31,7 @@ func TestFloorsFollowFromTheSchedule(t *testing.T) {
 	} {
 		p := schedule.Plan{Header: schedule.Header{Duration: schedule.Duration(c.length), Workloads: c.workloads}, Events: events}
 		if got := floorsFor(r, p); got != c.want {
-			t.Errorf("%v of %v: %+v, expected %+v", c.length, c.workloads, got, c.want)
+			t.Errorf("floorsFor(%v of %v) = %+v, want %+v", c.length, c.workloads, got, c.want)
 		}
 	}
 }

@@ -9,54 +9,57 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// recovery is how long after the last fault everything has to work again.
+// recovery is the time after the last fault within which everything must work again, in nanoseconds.
 const recovery = int64(10 * time.Second)
 
-// Held returns the number of workers of a layout that were held at the end, by the committed log.
+// Held returns the number of workers of a layout that are held at the end of the run, by the committed log.
 type Held func(layout string) int
 
-// Liveness fails unless, after the last fault,
+// Liveness fails unless all of the following hold after the last fault:
 //
-//   - each member whose process is running at the end answers IDs again within ten seconds, if
-//     members are asked for any in the run, and so do strict sequences and Redis, too;
-//   - no founder that was started then ends by itself again;
-//   - each of them says that the observed clock is close to the harness's clock, at the end;
-//   - no worker is held at the end but by processes that are running, or in windows that can't
-//     have passed. That takes held; if it is nil, only those that may be are counted. Processes
-//     that tell no status, such as generators, are taken to have one lane of each layout.
+//   - Each member that runs at the end answers requests for IDs within ten seconds, if clients request IDs of members in
+//     the run. Strict sequences and Redis answer within the same time if they answered before.
+//   - No founder that starts after the last fault exits, unless it is killed.
+//   - Each member that runs at the end reports an observed clock close to the harness's clock.
+//   - Each worker held at the end belongs to a running process or has a window that may not have ended. This check needs
+//     held. If held is nil, Liveness only counts the workers that may be held. A process without a status, such as a
+//     generator, counts as one lane of each layout.
 //
-// Of a layout with very few workers, that all of them are taken is an answer as well.
+// In a layout with very few workers, a refusal because all workers are taken counts as an answer.
 //
-// Where nobody asked there is no answer to miss: then the run is invalid. Left out are members that are
-// not in the header and have no vote, because they were removed, and those that were started again less than
-// ten seconds before the end, as in a loop of crashes.
+// If clients made no request in that time, the run is invalid. Liveness ignores removed members: those that are neither
+// in the header nor voters. It also ignores members that started less than ten seconds before the end of the load, for
+// example in a loop of crashes.
 func Liveness(r *Run, held Held) Verdict {
 	v := newVerdict("liveness")
 	healed, ok := r.Phases[history.PhaseHealed]
 	end, okEnd := r.Phases[history.PhaseEnd]
 	if !ok || !okEnd {
-		v.invalid("the history does not say when faults or clients ended")
+		v.invalid("the history lacks the end of the faults or of the load")
 	} else {
 		l := &liveness{run: r, v: v, healed: healed, end: end, services: make(map[string]*resumption), members: make(map[string]*resumption)}
 		if err := l.judge(held); err != nil {
 			v.invalid("%v", err)
 		}
 	}
-	v.Summary = fmt.Sprintf("%d of %d live members answered IDs within %v of the last fault, the last of them after %.1f s; %d workers held, %d at most by the processes",
-		v.Facts["members_answering"], v.Facts["members_live"], time.Duration(recovery), float64(v.Facts["recovery_ns"])/1e9, v.Facts["workers_held"], v.Facts["workers_allowed"])
+	v.Summary = fmt.Sprintf("%d of %d live members answered requests for IDs within %v of the last fault, "+
+		"the last one after %.1f s; %d workers held, at most %d allowed",
+		v.Facts["members_answering"], v.Facts["members_live"], time.Duration(recovery), float64(v.Facts["recovery_ns"])/1e9,
+		v.Facts["workers_held"], v.Facts["workers_allowed"])
 	return *v
 }
 
-// liveness is what is known of one run.
+// liveness is the state of Liveness.
 type liveness struct {
 	run         *Run
 	v           *Verdict
 	healed, end int64
-	live        []ProcessSpan          // members that are running at the end
-	members     map[string]*resumption // of members, for IDs
-	services    map[string]*resumption // strict sequences and Redis, from whichever member
+	live        []ProcessSpan          // members that run at the end
+	members     map[string]*resumption // answers with IDs, by member
+	services    map[string]*resumption // answers of strict sequences and of Redis, from any member
 }
 
+// judge checks the run. The error means that the history cannot be read.
 func (l *liveness) judge(held Held) error {
 	for _, p := range l.run.Processes {
 		l.stays(p)
@@ -71,14 +74,14 @@ func (l *liveness) judge(held Held) error {
 	}
 	l.v.Facts["members_live"] = int64(len(l.live))
 	if len(l.live) == 0 {
-		l.v.invalid("no member is running at the end")
+		l.v.invalid("no member runs at the end")
 	}
 	if err := l.read(); err != nil {
 		return err
 	}
 	asked := slices.ContainsFunc(l.live, func(p ProcessSpan) bool { return l.members[p.Member].everAsked })
 	for _, p := range l.live {
-		if asked && l.resumed(l.members[p.Member], "member "+p.Member+" did not answer IDs") {
+		if asked && l.resumed(l.members[p.Member], "member "+p.Member+" did not answer requests for IDs") {
 			l.v.Facts["members_answering"]++
 		}
 		l.observed(p)
@@ -92,7 +95,7 @@ func (l *liveness) judge(held Held) error {
 	return nil
 }
 
-// read looks at everything that clients did.
+// read adds all operations and issued IDs to the resumptions.
 func (l *liveness) read() error {
 	modes, err := l.run.modes()
 	if err != nil {
@@ -111,7 +114,7 @@ func (l *liveness) read() error {
 				d = l.members[p.Member]
 			}
 			if op.Reason == reasonExhausted && l.small(op.Key) {
-				op.Outcome = history.OK // nothing better is to be had
+				op.Outcome = history.OK // best possible answer
 			}
 		case op.Do == history.DoIncr:
 			d = l.services["Redis"]
@@ -139,14 +142,15 @@ func (l *liveness) read() error {
 	return nil
 }
 
-// small reports whether a layout has so few workers that a run may well hold them all.
+// small reports whether a layout has so few workers that a run may hold all of them.
 func (l *liveness) small(layout string) bool {
 	const many = 16
 	found := l.run.Layouts[layout]
 	return found != nil && found.Workers() < many
 }
 
-// resumed reports whether something answered in time, and says so if not.
+// resumed reports whether d was answered in time, and otherwise adds a failure or makes the run invalid. what is the
+// begin of the message.
 func (l *liveness) resumed(d *resumption, what string) bool {
 	took := d.answered - d.from
 	switch {
@@ -154,31 +158,33 @@ func (l *liveness) resumed(d *resumption, what string) bool {
 		l.v.Facts["recovery_ns"] = max(l.v.Facts["recovery_ns"], took)
 		return true
 	case !d.asked || l.end < d.from+recovery:
-		l.v.invalid("%s within %v of %s, and nobody asked, or clients ended before", what, time.Duration(recovery), l.run.clock(d.from))
+		l.v.invalid("%s within %v of %s: no request in that time, or the load ended before",
+			what, time.Duration(recovery), l.run.clock(d.from))
 	case d.answered == math.MaxInt64:
-		l.v.fail("%s again after %s: %s", what, l.run.clock(d.from), d.lastFailure)
+		l.v.fail("%s after %s; last failure: %s", what, l.run.clock(d.from), d.lastFailure)
 	default:
-		l.v.fail("%s within %v of %s, but only after %v: %s", what, time.Duration(recovery), l.run.clock(d.from), time.Duration(took), d.lastFailure)
+		l.v.fail("%s within %v of %s, only after %v; last failure: %s",
+			what, time.Duration(recovery), l.run.clock(d.from), time.Duration(took), d.lastFailure)
 	}
 	return false
 }
 
-// belongs reports whether a process is of a member of the cluster.
+// belongs reports whether a process is a member of the cluster: a founder, or a voter by its latest status.
 func (l *liveness) belongs(p ProcessSpan) bool {
 	last, _ := l.run.lastStatus(p.Start)
 	return slices.Contains(l.run.Header.Members, p.Member) || last.Voter
 }
 
-// stays judges how a founder's process ended that was started when nothing was wrong anymore. It is
-// started again each time, so that at the end it may well be down, or too young to be judged otherwise.
+// stays adds a failure if a founder's process started after the last fault and exited again. The other checks may miss
+// that: the harness starts the founder each time, so that it may be down or too young at the end.
 func (l *liveness) stays(p ProcessSpan) {
 	founder := !p.Generator && slices.Contains(l.run.Header.Members, p.Member)
 	if founder && p.From > l.healed && p.To < l.end && p.Exit != exitKilled {
-		l.v.fail("%s was started after the last fault, and ended with %q at %s", l.run.process(p.Start), p.Exit, l.run.clock(p.To))
+		l.v.fail("%s started after the last fault and exited with %q at %s", l.run.process(p.Start), p.Exit, l.run.clock(p.To))
 	}
 }
 
-// lastStatus is what a process said of itself last.
+// lastStatus returns the latest status of a process, and whether there is one.
 func (r *Run) lastStatus(start uint32) (last history.Status, ok bool) {
 	for _, s := range r.Statuses {
 		if s.Start == start && s.Error == "" && s.Return >= last.Return {

@@ -14,48 +14,49 @@ const (
 	reasonExhausted = "WORKERS_EXHAUSTED"
 	reasonEnded     = "WINDOW_ENDED"
 
-	// clockGrace is how long after a fault of clocks began, and before it ended, nothing is said of what a
-	// generator issues: the lines in the history are not of the very moments.
+	// clockGrace is the time after the begin and before the end of a fault of clocks in which a generator's IDs are not
+	// checked, because the history has the begin and the end only approximately.
 	clockGrace = int64(2 * time.Second)
-	// behindMargin is by how much more than the wait threshold a clock has to be behind, for what
-	// the wall clock of the harness says to be good enough.
+	// behindMargin is added to the wait threshold for clocks that are behind. It covers the error of the harness's wall
+	// clock at a moment.
 	behindMargin = int64(250 * time.Millisecond)
-	// aheadMargin is the same margin, ahead of the others: members know each other's clocks to half a round
-	// trip, and one of gossip takes a second at most.
+	// aheadMargin is added to the maximum clock offset for clocks that are ahead. Members know each other's clocks to
+	// half a round trip of gossip, which takes at most one second.
 	aheadMargin = int64(time.Second)
-	// peersRemember is the time that members and generators go by what they were told of a clock, and
-	// some seconds.
+	// peersRemember is the time for which members and generators rely on a reported clock, plus some seconds.
 	peersRemember = int64(35 * time.Second)
-	// detection is the time that a process that starts with a clock that is off may take until it has learned of
-	// another one: a member asks one a second, once it has joined the gossip.
+	// detection is the time that a process that starts with a clock that is off may take to learn another clock. A member
+	// that has joined the gossip queries one clock per second.
 	detection = int64(10 * time.Second)
 )
 
-// Refusal fails if a process with a clock that is off issued IDs, or refused them for another reason:
+// Refusal fails if a process with one of the following clocks issued IDs, or refused them for another reason:
 //
-//   - one whose clock is behind the observed clock by more than the wait threshold, as the policy
-//     "refuse" has it. What it knows of the observed clock is what it had said itself, or what
-//     any member had said before it started, because it gets no window from a cluster that saw more. So
-//     this holds also while there is no leader to raise it, and whoever else is off;
-//   - one whose clock is ahead of the others' by more than the maximal offset, where it is the only
-//     one that was off of late: nothing is promised where others are wrong alike.
+//   - The clock is behind the observed clock by more than the wait threshold (policy "refuse"). The relevant observed
+//     clock is the one that the process itself reported, or that any member reported before the process started:
+//     a cluster that knows a later clock grants the process no window. The rule also holds without a leader, which raises
+//     the observed clock, and independently of other clocks.
+//   - The clock is ahead of the others by more than the maximum clock offset, and no other clock was off recently.
+//     Nothing is promised while several clocks are off.
 //
-// It also fails if a founder was removed that was needed for a majority, see [history.NeededRemoval].
+// Refusal also fails if a founder was removed that was needed for a majority, see [history.NeededRemoval].
 //
-// Where clocks strobe or drift nobody knows what they showed at a moment: of those only the statuses
-// are judged, which must name the clock as the problem whenever they show that it is.
+// The value of a strobing or drifting clock at a moment is unknown. For such clocks, Refusal checks only the statuses: a
+// status that shows that its clock is off must name the clock as the problem.
 func Refusal(r *Run) Verdict {
 	v := newVerdict("refusal")
 	if r.Header.WaitThresholdMillis <= 0 || r.Header.MaxOffsetMillis <= 0 {
-		v.invalid("the history does not say how far clocks may be off")
+		v.invalid("the history lacks the limits of clocks")
 	} else if err := r.refuses(v); err != nil {
 		v.invalid("%v", err)
 	}
-	v.Summary = fmt.Sprintf("%d times a process had a clock that was steadily off; %d answers were judged and %d refusals, of which %d were due to the clock; %d statuses showed a clock that is off",
+	v.Summary = fmt.Sprintf("%d constant offsets of a process's clock; checked %d answers and %d refusals, "+
+		"of which %d were certainly due to the clock; %d statuses showed a clock that was off",
 		v.Facts["skews"], v.Facts["answers"], v.Facts["refusals"], v.Facts["refusals_due"], v.Facts["statuses_wrong"])
 	return *v
 }
 
+// refuses checks the statuses, removals, IDs and refusals of a run. The error means that the history cannot be read.
 func (r *Run) refuses(v *Verdict) error {
 	r.problems(v)
 	for op, err := range r.Ops() {
@@ -84,7 +85,7 @@ func (r *Run) refuses(v *Verdict) error {
 				}
 				v.Facts["answers"]++
 				if reason, why := r.due(watch, s, i.Call, i.Return, false); reason != "" {
-					v.fail("ID %d of layout %q was issued in spite of %s, %s: %v", i.First, layout, reason, why, given{r, i})
+					v.fail("ID %d of layout %q was issued despite %s, %s: %v", i.First, layout, reason, why, given{r, i})
 				}
 			}
 		}
@@ -105,12 +106,12 @@ func (r *Run) refuses(v *Verdict) error {
 	return nil
 }
 
-// refused judges the reason of an operation that failed.
+// refused checks the reason of a failed operation.
 func (r *Run) refused(v *Verdict, watch *observedClock, s skew, op history.Op) {
 	v.Facts["refusals"]++
 	reason, why := r.due(watch, s, op.Call, op.Return, true)
 	if reason == "" || s.atStart {
-		return // not sure, or it may have had no window anyway
+		return // uncertain, or possibly refused for lack of a window
 	}
 	v.Facts["refusals_due"]++
 	switch op.Reason {
@@ -118,15 +119,15 @@ func (r *Run) refused(v *Verdict, watch *observedClock, s skew, op history.Op) {
 		v.Facts[reason]++
 	case reasonEnded, reasonExhausted, "TIME_EXHAUSTED", reasonBehind, reasonSkew:
 		if op.Reason != reasonSkew || !r.othersWereOff(s, op.Return) {
-			v.fail("operation %d of client %d at %s was refused with %s, want %s, %s: from %s to %s: %s",
+			v.fail("operation %d of client %d at %s was refused with %s, expected %s, %s; from %s to %s: %s",
 				op.ID, op.Client, r.process(op.Start), op.Reason, reason, why, r.clock(op.Call), r.clock(op.Return), op.Error)
 		}
 	}
 }
 
-// due says for which reason nothing may be issued at any moment between two, with a clock that is
-// off; empty if it is not sure that there is one. known leaves out what the process may not
-// know yet.
+// due returns the reason for which a process with a clock that is off must refuse requests at all moments between two, and
+// an explanation. The reason is empty if a refusal is not certain. known excludes what the process may not know yet, see
+// atLeast.
 func (r *Run) due(watch *observedClock, s skew, from, to int64, known bool) (reason, why string) {
 	if s.offset < 0 {
 		observed, ok := watch.atLeast(s, from, to, known)
@@ -137,16 +138,16 @@ func (r *Run) due(watch *observedClock, s skew, from, to int64, known bool) (rea
 	}
 	switch {
 	case s.offset <= r.Header.MaxOffsetMillis*int64(time.Millisecond)+aheadMargin,
-		len(r.Header.Members) < 2, // nobody knows better
+		len(r.Header.Members) < 2, // no other clock
 		r.othersWereOff(s, to),
 		s.atStart && (from < r.started(s)+detection || r.faulty(familyNetwork, r.started(s), to)):
 		return "", ""
 	}
-	return reasonSkew, fmt.Sprintf("with a clock that was set off by %v, ahead of all others'", time.Duration(s.offset))
+	return reasonSkew, fmt.Sprintf("with a clock that was set off by %v, ahead of all others", time.Duration(s.offset))
 }
 
-// othersWereOff reports whether there was another fault of clocks until a moment, of which members
-// may still have remembered something during this one.
+// othersWereOff reports whether another fault of clocks began by a moment and may still have been in effect, or remembered
+// by members, during the fault of s.
 func (r *Run) othersWereOff(s skew, until int64) bool {
 	for n, f := range r.Faults {
 		if n != s.fault && f.Family == familyClock && f.From <= until && f.To >= r.Faults[s.fault].From-peersRemember {
@@ -156,14 +157,14 @@ func (r *Run) othersWereOff(s skew, until int64) bool {
 	return false
 }
 
-// started is when the process started whose clock is off.
+// started returns the time at which the process of s started.
 func (r *Run) started(s skew) int64 {
 	p, _ := r.Process(s.start)
 	return p.From
 }
 
-// problems fails for statuses that show a clock that is off and do not name it. One that took long may have
-// been put together before and after something happened.
+// problems adds a failure for each status that shows a clock that is off but does not name the clock. It skips slow
+// statuses, whose parts may be from before and after a change.
 func (r *Run) problems(v *Verdict) {
 	for _, s := range r.Statuses {
 		const margin = 250
@@ -181,7 +182,8 @@ func (r *Run) problems(v *Verdict) {
 		}
 		v.Facts["statuses_wrong"]++
 		if !strings.Contains(s.Problem, "clock") && !strings.Contains(s.Problem, "shutting down") && !strings.Contains(s.Problem, "not part of a cluster") && !strings.Contains(s.Problem, "no leader") {
-			v.fail("the status of %s at %s says that the problem is %q, where %s is: its clock is %d ms behind the observed clock and %d ms ahead of the others'",
+			v.fail("the status of %s at %s has the problem %q, expected %s: its clock is %d ms behind the observed clock and "+
+				"%d ms ahead of the others",
 				r.process(s.Start), r.clock(s.Return), s.Problem, reason, s.ObservedMillis-s.ClockMillis, s.OffsetMillis)
 		}
 	}

@@ -9,11 +9,12 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// heardWithin is how soon after its call a removal is looked at, at least.
+// heardWithin is the time after its call in which a removal may be decided. A founder that ran at any moment of that time
+// counts as alive.
 const heardWithin = int64(500 * time.Millisecond)
 
-// removal fails if a founder was removed without force though no majority of the other founders,
-// who alone had a vote, was alive.
+// removal adds a failure if a founder was removed without force although no majority of the other founders, which were
+// the only other voters, was alive.
 func (r *Run) removal(v *Verdict, op *history.Op) {
 	name, ok := strings.CutPrefix(op.Key, history.NeededRemoval)
 	if op.Do != history.DoAdmin || !ok {
@@ -31,7 +32,7 @@ func (r *Run) removal(v *Verdict, op *history.Op) {
 		}
 	}
 	if op.Outcome == history.OK && live <= voters/2 {
-		v.fail("operation %d of client %d removed %s at %s, when %d of %d other voters were alive: no majority, and it should have been refused",
+		v.fail("operation %d of client %d removed %s at %s, when only %d of %d other voters were alive; expected a refusal",
 			op.ID, op.Client, name, r.clock(op.Call), live, voters)
 	}
 }

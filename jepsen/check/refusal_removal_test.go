@@ -23,8 +23,8 @@ func TestRefusalOfRemovals(t *testing.T) {
 	}{
 		{"both alive", both, history.NeededRemoval + "n3", history.OK, Pass},
 		{"one is down", down, history.NeededRemoval + "n3", history.OK, Fail},
-		{"one is down, and it was refused", down, history.NeededRemoval + "n3", history.Fail, Pass},
-		{"one is down, and nobody knows", down, history.NeededRemoval + "n3", history.Info, Pass},
+		{"one is down, refused", down, history.NeededRemoval + "n3", history.Fail, Pass},
+		{"one is down, outcome unknown", down, history.NeededRemoval + "n3", history.Info, Pass},
 		{"one went down later", lines(both, ended(2, "n2", 101*second)), history.NeededRemoval + "n3", history.OK, Pass},
 		{"one came back at that moment", lines(down, process(3, "n2", 100*second+1)), history.NeededRemoval + "n3", history.OK, Pass},
 		{"one came back later", lines(down, process(3, "n2", 101*second)), history.NeededRemoval + "n3", history.OK, Fail},

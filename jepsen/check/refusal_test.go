@@ -8,8 +8,8 @@ import (
 
 const millisecond = second / 1000
 
-// status is what start 1, which is n1, said of itself at a moment, with its clock off by skew; its
-// observed clock is 100 ms old.
+// status returns a status of start 1, which is n1, at a moment. Its clock is off by skew, and its observed clock is 100 ms
+// old.
 func status(at, skew int64) history.Status {
 	return history.Status{
 		Member: "n1", Start: 1, Call: at, Return: at + millisecond, WallNanos: sceneWall + at + millisecond, MemberID: "a", LeaderID: "b", Term: 3,
@@ -36,7 +36,7 @@ func statuses(all ...history.Status) (lines []history.Line) {
 	return lines
 }
 
-// lines puts lines and slices of them into one.
+// lines joins lines and slices of lines.
 func lines(parts ...any) (all []history.Line) {
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -53,7 +53,7 @@ func lines(parts ...any) (all []history.Line) {
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	n1 := process(1, "n1", 0)
-	// during are the first and the last status that show a fault.
+	// during returns four statuses, of which the second and the third show a fault.
 	during := func(offset int64) []history.Line {
 		return statuses(status(99*second, 0), status(100*second+200*millisecond, offset), status(200*second-200*millisecond, offset), status(210*second, 0))
 	}
@@ -92,7 +92,7 @@ func TestRefusal(t *testing.T) {
 		{"no faults", newScene(n1).issue("default", inside), Pass, nil},
 		{"behind, and nothing issued", newScene(lines(n1, back)...), Pass, nil},
 		{"behind, and issued", newScene(lines(n1, back)...).issue("default", at(101*second)), Fail,
-			[]string{`ID 500 of layout "default" was issued in spite of CLOCK_BEHIND, with a clock that was set off by -5s and was`, "start 1 of n1"}},
+			[]string{`ID 500 of layout "default" was issued despite CLOCK_BEHIND, with a clock that was set off by -5s and was`, "start 1 of n1"}},
 		{"behind, and caught up", newScene(lines(n1, back)...).issue("default", at(104*second)), Pass, nil},
 		{"behind, while others saw more", newScene(lines(n1, back, statuses(status(120*second, -5*second)))...).issue("default", at(121*second)), Fail, nil},
 		{"behind, before the fault", newScene(lines(n1, back)...).issue("default", issued(500, 99*second, 101*second, 1)), Pass, nil},
@@ -108,13 +108,13 @@ func TestRefusal(t *testing.T) {
 		{"behind from the start", newScene(restarted...).issue("default", issued(500, 103*second+10*millisecond, 103*second+20*millisecond, 2)), Fail, []string{"start 2 of n1"}},
 		{"behind and refused", newScene(lines(n1, back)...).ops(refusedFor("CLOCK_BEHIND"), refusedFor("SHUTTING_DOWN"), refusedFor("")), Pass, nil},
 		{"behind and refused for the window", newScene(lines(n1, back)...).ops(refusedFor("WINDOW_ENDED")), Fail,
-			[]string{"operation 1 of client 0 at start 1 of n1 was refused with WINDOW_ENDED, want CLOCK_BEHIND"}},
+			[]string{"operation 1 of client 0 at start 1 of n1 was refused with WINDOW_ENDED, expected CLOCK_BEHIND"}},
 		{"behind and refused for a skew", newScene(lines(n1, back)...).ops(refusedFor("CLOCK_SKEW")), Fail, nil},
 		{"behind and refused for a skew while others are off", newScene(lines(n1, back, clockFault(90*second, 95*second, second, "n2"))...).ops(refusedFor("CLOCK_SKEW")), Pass, nil},
 		{"behind from the start and refused", newScene(lines(process(1, "n1", 100*second+50*millisecond), back)...).ops(refusedFor("WINDOW_ENDED")), Pass, nil},
 
 		{"ahead, and nothing issued", newScene(lines(n1, ahead)...), Pass, nil},
-		{"ahead, and issued", newScene(lines(n1, ahead)...).issue("default", inside), Fail, []string{"CLOCK_SKEW, with a clock that was set off by 5s, ahead of all others'"}},
+		{"ahead, and issued", newScene(lines(n1, ahead)...).issue("default", inside), Fail, []string{"CLOCK_SKEW, with a clock that was set off by 5s, ahead of all others"}},
 		{"ahead, as it ends", newScene(lines(n1, ahead)...).issue("default", issued(500, 150*second, 200*second-100*millisecond, 1)), Pass, nil},
 		{"ahead by a little", newScene(lines(n1, off(3*second/2))...).issue("default", inside), Pass, nil},
 		{"ahead with others", newScene(lines(n1, ahead, clockFault(70*second, 80*second, second, "n2"))...).issue("default", inside), Pass, nil},
@@ -125,12 +125,12 @@ func TestRefusal(t *testing.T) {
 		{"ahead and refused for another reason", newScene(lines(n1, ahead)...).ops(refusedFor("WORKERS_EXHAUSTED")), Fail, nil},
 
 		{"a generator that is behind", newScene(lines(generator, statuses(others(func(*history.Status) {})...))...).issue("default", inside), Fail, nil},
-		{"a generator that was not told", newScene(lines(generator, statuses(others(func(s *history.Status) { s.LeaderID = "" })...))...).issue("default", inside), Pass, nil},
-		{"a generator that was told little", newScene(lines(generator, statuses(others(func(s *history.Status) { s.ObservedMillis -= 6000 })...))...).issue("default", inside), Pass, nil},
+		{"a generator without a leader", newScene(lines(generator, statuses(others(func(s *history.Status) { s.LeaderID = "" })...))...).issue("default", inside), Pass, nil},
+		{"a generator with an old observed clock", newScene(lines(generator, statuses(others(func(s *history.Status) { s.ObservedMillis -= 6000 })...))...).issue("default", inside), Pass, nil},
 
 		{"a status that names the clock", newScene(lines(n1, back, statuses(status(99*second, 0), status(101*second, -5*second)))...), Pass, nil},
-		{"a status that names no clock", newScene(lines(n1, back, statuses(changed(status(101*second, -5*second), func(s *history.Status) { s.Problem = "no window" })))...), Fail,
-			[]string{`the status of start 1 of n1 at 101.001000 s says that the problem is "no window", where CLOCK_BEHIND is`}},
+		{"a status that names another problem", newScene(lines(n1, back, statuses(changed(status(101*second, -5*second), func(s *history.Status) { s.Problem = "no window" })))...), Fail,
+			[]string{`the status of start 1 of n1 at 101.001000 s has the problem "no window", expected CLOCK_BEHIND`}},
 		{"a status that names nothing", newScene(lines(n1, statuses(changed(status(101*second, 0), func(s *history.Status) { s.Problem, s.OffsetMillis = "", 2000 })))...), Fail, []string{"CLOCK_SKEW"}},
 		{"a status that took long", newScene(lines(n1, statuses(changed(status(101*second, 0), func(s *history.Status) { s.Problem, s.OffsetMillis, s.Call = "", 2000, 100*second })))...), Pass, nil},
 		{"a status while the clock is set", newScene(lines(n1, statuses(changed(status(101*second, 0), func(s *history.Status) { s.Problem, s.OffsetMillis, s.SkewCallNanos = "", 2000, 1 })))...), Pass, nil},
@@ -147,7 +147,7 @@ func changed(s history.Status, change func(*history.Status)) history.Status {
 	return s
 }
 
-// every are statuses of a clock that is right.
+// every returns statuses of a correct clock, one per step.
 func every(step, from, to int64) []history.Line {
 	var all []history.Status
 	for at := from; at <= to; at += step {
@@ -177,7 +177,7 @@ func TestRefusalWithoutLimits(t *testing.T) {
 	t.Parallel()
 	s := newScene()
 	s.lines[0].Run.WaitThresholdMillis = 0
-	wants(t, Refusal(s.open(t)), Invalid, "how far clocks may be off")
+	wants(t, Refusal(s.open(t)), Invalid, "lacks the limits of clocks")
 }
 
 func TestSkewBites(t *testing.T) {
@@ -192,7 +192,7 @@ func TestSkewBites(t *testing.T) {
 	}{
 		{"nothing", newScene(), Pass, nil},
 		{"bites", newScene(lines(back, statuses(status(99*second, 0), right, status(201*second, 0)))...), Pass, nil},
-		{"did not bite", newScene(lines(back, statuses(changed(right, func(s *history.Status) { s.ClockMillis += 5000 })))...), Invalid, []string{"the clock of start 1 was set off by -5s, and was off by"}},
+		{"did not bite", newScene(lines(back, statuses(changed(right, func(s *history.Status) { s.ClockMillis += 5000 })))...), Invalid, []string{"the clock of start 1 was set off by -5s, but was off by"}},
 		{"bites a bit less", newScene(lines(back, statuses(changed(right, func(s *history.Status) { s.ClockMillis += 5 })))...), Pass, nil},
 		{"bites too little", newScene(lines(back, statuses(changed(right, func(s *history.Status) { s.ClockMillis += 8 })))...), Invalid, nil},
 		{"bites too much", newScene(lines(back, statuses(changed(right, func(s *history.Status) { s.ClockMillis -= 8 })))...), Invalid, nil},
@@ -203,7 +203,7 @@ func TestSkewBites(t *testing.T) {
 		{"a strobe", newScene(lines(back, statuses(right), strobing(clockFault(300*second, 400*second, second, "n1")), statuses(changed(status(350*second, 0), func(s *history.Status) { s.ClockMillis += 1000 })))...), Pass, nil},
 		{"a strobe that is too far", newScene(lines(back, statuses(right), strobing(clockFault(300*second, 400*second, second, "n1")), statuses(changed(status(350*second, 0), func(s *history.Status) { s.ClockMillis += 1010 })))...), Invalid, []string{"was off by 1.009s"}},
 		{"a strobe that is not seen", newScene(lines(back, statuses(right), strobing(clockFault(300*second, 400*second, second, "n1")), every(second, 310*second, 321*second))...), Invalid, []string{"clock-strobe set the clocks of [n1] off from 300.0"}},
-		{"a strobe that is hardly looked at", newScene(lines(back, statuses(right), strobing(clockFault(300*second, 400*second, second, "n1")), every(second, 310*second, 320*second))...), Pass, nil},
+		{"a strobe with few statuses", newScene(lines(back, statuses(right), strobing(clockFault(300*second, 400*second, second, "n1")), every(second, 310*second, 320*second))...), Pass, nil},
 		{"one of two is not seen", newScene(lines(back, statuses(right), clockFault(300*second, 400*second, 10*millisecond, "n1"), every(second, 300*second, 302*second))...), Invalid, []string{"none of the 2 statuses"}},
 		{"one of two is seen", newScene(lines(back, statuses(right), clockFault(300*second, 400*second, 10*millisecond, "n1"), statuses(status(302*second, 0), status(303*second, 10*millisecond)))...), Pass, nil},
 		{"no status could show it", newScene(lines(back, statuses(right), clockFault(300*second, 400*second, 2*millisecond, "n1"), every(second, 300*second, 302*second))...), Pass, nil},

@@ -11,19 +11,20 @@ import (
 )
 
 const (
-	// issuedEarly is how far ahead of the clock IDs may be issued, rounded up.
+	// issuedEarly is the time by which IDs may be ahead of the clock, rounded up.
 	issuedEarly = int64(20 * time.Millisecond)
-	// issuedLate is how soon after the time that a restore said IDs have to be issued.
+	// issuedLate is the time after the announced time within which IDs must be issued.
 	issuedLate = int64(5 * time.Second)
 )
 
-// Restores judges the time in which nothing was issued because a cluster was restored. It fails if
+// Restores checks the silence after restores, in which no IDs are issued. "snowraft restore" announces its end. Restores
+// fails if
 //
-//   - a process that was started after the end of the old cluster issued an ID before the time that "snowraft restore" said;
-//   - no member issued one soon after that time, though clients requested IDs then;
-//   - the time that was said leaves no room for the windows of the old cluster, and for clocks that differ.
+//   - a process that started after the end of the old cluster issued an ID before the announced time;
+//   - no member issued an ID soon after the announced time, although clients requested IDs then;
+//   - the announced time leaves no room for the windows of the old cluster and for the offsets of clocks.
 //
-// Processes that live on may use up the windows that they hold: Containment tells whether they do more.
+// Processes that outlive the old cluster may use the windows that they hold. Containment checks that they use no others.
 func Restores(r *Run) Verdict {
 	v := newVerdict("restore")
 	if len(r.Lives) > 0 {
@@ -31,18 +32,18 @@ func Restores(r *Run) Verdict {
 			v.invalid("%v", err)
 		}
 	}
-	v.Summary = fmt.Sprintf("%d restores; IDs came at most %v after the time that was said; %d processes issued in the life before and after it", v.Facts["restores"],
-		time.Duration(v.Facts["late_ns"]).Round(time.Millisecond), v.Facts["survivors"])
+	v.Summary = fmt.Sprintf("%d restores; first IDs at most %v after the announced time; %d processes issued IDs in a later life",
+		v.Facts["restores"], time.Duration(v.Facts["late_ns"]).Round(time.Millisecond), v.Facts["survivors"])
 	return *v
 }
 
-// silence is what is known of one restore.
+// silence is the silence after one restore.
 type silence struct {
 	life   history.Life
-	issues int64 // Unix ns; said beforehand
-	first  int64 // Unix ns; of the first answer of a member with IDs
-	asked  bool  // IDs were requested of founders soon after issues
-	end    int64 // Unix ns; of the life, or of the clients
+	issues int64 // announced time of the first IDs; Unix ns
+	first  int64 // first answer of a member with IDs; Unix ns, MaxInt64 for none
+	asked  bool  // clients requested IDs of founders soon after issues
+	end    int64 // end of the life or of the load; Unix ns
 }
 
 func (r *Run) judgeRestores(v *Verdict) error {
@@ -57,7 +58,8 @@ func (r *Run) judgeRestores(v *Verdict) error {
 		all = append(all, s)
 		v.Facts["restores"]++
 		if said := s.issues - clock.wall(l.At); said < room-issuedEarly {
-			v.fail("life %d was to issue nothing for %v after the end of the one before, and windows and clocks take %v", l.Number, time.Duration(said), time.Duration(room))
+			v.fail("life %d announced IDs %v after the end of the life before; windows and clocks need %v",
+				l.Number, time.Duration(said), time.Duration(room))
 		}
 	}
 	if err := errors.Join(r.firstIDs(v, clock, all), r.askedForIDs(clock, all)); err != nil {
@@ -69,17 +71,17 @@ func (r *Run) judgeRestores(v *Verdict) error {
 			v.Facts["late_ns"] = max(v.Facts["late_ns"], late)
 		case s.end < s.issues+issuedLate:
 			v.invalid("life %d ended before it could issue IDs", s.life.Number)
-		case !s.asked: // a run without such clients
+		case !s.asked: // no requests to answer
 		case s.first == math.MaxInt64:
-			v.fail("life %d issued no ID, and was to issue them from %s on", s.life.Number, unixMillis(s.issues))
+			v.fail("life %d issued no ID, expected IDs from %s", s.life.Number, unixMillis(s.issues))
 		default:
-			v.fail("life %d issued no ID for %v after the time that was said, %s", s.life.Number, time.Duration(late), unixMillis(s.issues))
+			v.fail("life %d issued no ID for %v after the announced time, %s", s.life.Number, time.Duration(late), unixMillis(s.issues))
 		}
 	}
 	return nil
 }
 
-// firstIDs looks at all IDs for those that came too early, and for the first of each life.
+// firstIDs adds a failure for each ID that was issued too early, and sets the first answer of each life.
 func (r *Run) firstIDs(v *Verdict, clock *observedClock, all []silence) error {
 	files, err := history.IDFiles(r.Dir)
 	if err != nil {
@@ -106,7 +108,8 @@ func (r *Run) firstIDs(v *Verdict, clock *observedClock, all []silence) error {
 			s := &all[begun-2]
 			at := clock.wall(i.Return)
 			if at < s.issues-issuedEarly {
-				v.fail("ID %d of layout %q was issued in life %d %v before the time that was said: %v", i.First, layout, begun, time.Duration(s.issues-at), given{r, i})
+				v.fail("ID %d of layout %q was issued in life %d, %v before the announced time: %v",
+					i.First, layout, begun, time.Duration(s.issues-at), given{r, i})
 			}
 			if !p.Generator {
 				s.first = min(s.first, at)
@@ -116,7 +119,7 @@ func (r *Run) firstIDs(v *Verdict, clock *observedClock, all []silence) error {
 	return nil
 }
 
-// askedForIDs looks for clients that asked founders for IDs soon after they could be issued.
+// askedForIDs finds the lives in which clients requested IDs of founders soon after the announced time.
 func (r *Run) askedForIDs(clock *observedClock, all []silence) error {
 	for op, err := range r.Ops() {
 		if err != nil {
@@ -133,4 +136,5 @@ func (r *Run) askedForIDs(clock *observedClock, all []silence) error {
 	return nil
 }
 
+// unixMillis returns a Unix time in nanoseconds as the time of day, in UTC.
 func unixMillis(nanos int64) string { return time.Unix(0, nanos).UTC().Format("15:04:05.000") }

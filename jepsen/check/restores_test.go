@@ -7,7 +7,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// reborn is a history of two lives: the first ends at 10 s, and the second was to issue IDs from 31 s on.
+// reborn returns a history of two lives: the first ends at 10 s, and the second announced IDs from 31 s.
 func reborn(more ...history.Life) *scene {
 	s := newScene()
 	s.lines[0].Run.MaxWindowMillis = 20_000
@@ -27,7 +27,7 @@ func reborn(more ...history.Life) *scene {
 	return s
 }
 
-// unasked removes the request for IDs.
+// unasked removes the operations, which are requests for IDs.
 func unasked(s *scene) *scene {
 	s.lines = slices.DeleteFunc(s.lines, func(l history.Line) bool { return l.Op != nil })
 	return s
@@ -48,12 +48,12 @@ func TestRestores(t *testing.T) {
 		"none":                      {newScene(), Pass, nil},
 		"in time":                   {reborn().issue("default", reported(1, 5*second), reported(3, 31*second)), Pass, nil},
 		"a generator that lives on": {reborn().issue("default", reported(2, 5*second), reported(2, 20*second), reported(2, 40*second), reported(3, 33*second)), Pass, nil},
-		"a member too early":        {reborn().issue("default", reported(3, 30*second)), Fail, []string{"in life 2 1s before the time that was said"}},
-		"a generator too early":     {reborn().issue("default", reported(4, 30*second), reported(3, 31*second)), Fail, []string{"in life 2 1s before"}},
-		"too late":                  {reborn().issue("default", reported(4, 32*second), reported(3, 40*second)), Fail, []string{"no ID for 9s after the time that was said"}},
+		"a member too early":        {reborn().issue("default", reported(3, 30*second)), Fail, []string{"in life 2, 1s before the announced time"}},
+		"a generator too early":     {reborn().issue("default", reported(4, 30*second), reported(3, 31*second)), Fail, []string{"in life 2, 1s before"}},
+		"too late":                  {reborn().issue("default", reported(4, 32*second), reported(3, 40*second)), Fail, []string{"no ID for 9s after the announced time"}},
 		"never":                     {reborn().issue("default", reported(1, 5*second)), Fail, []string{"life 2 issued no ID"}},
-		"never asked":               {unasked(reborn()).issue("default", reported(1, 5*second)), Pass, nil},
-		"too little room":           {reborn(history.Life{Number: 3, At: 40 * second, IssuesMillis: sceneWall/1e6 + 55_000}).issue("default", reported(3, 31*second)), Fail, []string{"nothing for 15s"}},
+		"no requests":               {unasked(reborn()).issue("default", reported(1, 5*second)), Pass, nil},
+		"too little room":           {reborn(history.Life{Number: 3, At: 40 * second, IssuesMillis: sceneWall/1e6 + 55_000}).issue("default", reported(3, 31*second)), Fail, []string{"announced IDs 15s after"}},
 		"ended before":              {reborn(early).issue("default", reported(5, 42*second)), Invalid, []string{"life 2 ended before"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,11 +69,11 @@ func TestLifeOutOfOrder(t *testing.T) {
 	dir := t.TempDir()
 	newScene(history.Line{Life: &history.Life{Number: 3}}).write(t, dir)
 	if _, err := Open(dir); err == nil {
-		t.Error("life 3 came after life 1")
+		t.Error("Open() accepted life 3 after life 1, want error")
 	}
 }
 
-// A restored cluster may not remember a request: then it is another one. It does not know last numbers either.
+// A restored cluster may have forgotten a request, which is then a new one, and the last numbers of sequences.
 func TestRequestsOverARestore(t *testing.T) {
 	t.Parallel()
 	op := func(id uint64, do, request string, first, call int64) history.Op {
@@ -106,7 +106,7 @@ func TestRequestsOverARestore(t *testing.T) {
 			t.Parallel()
 			r := c.s.open(t)
 			if got := Overall([]Verdict{Uniqueness(r), Order(r)}); got != c.outcome {
-				t.Errorf("%s, want %s: %+v %+v", got, c.outcome, Uniqueness(r), Order(r))
+				t.Errorf("Overall() = %s, want %s: %+v %+v", got, c.outcome, Uniqueness(r), Order(r))
 			}
 		})
 	}

@@ -7,18 +7,19 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// resumption is the time at which something answers again after the last fault.
+// resumption records the answers of a member or service after the last fault.
 type resumption struct {
-	from         int64 // the last fault, or the start of the process that is running at the end
-	asked        bool
-	answered     int64 // when an operation that began since was answered first; MaxInt64 for never
-	lastFailure  string
-	everAnswered bool // in the whole run
-	everAsked    bool
+	from         int64  // last fault, or start of the process that runs at the end
+	asked        bool   // a request within recovery after from
+	answered     int64  // first answer to a request made after from; MaxInt64 for none
+	lastFailure  string // reason and error of the last failed request within recovery
+	everAnswered bool   // an answered operation in the whole run
+	everAsked    bool   // a request in the whole run
 }
 
 func newResumption(from int64) *resumption { return &resumption{from: from, answered: math.MaxInt64} }
 
+// ask adds an operation.
 func (r *resumption) ask(op history.Op) {
 	r.everAsked = true
 	r.everAnswered = r.everAnswered || op.Outcome == history.OK
@@ -32,6 +33,7 @@ func (r *resumption) ask(op history.Op) {
 	}
 }
 
+// answer adds an answer by the moments of its call and return.
 func (r *resumption) answer(call, ret int64) {
 	r.everAsked = true
 	if call >= r.from {

@@ -17,30 +17,30 @@ const (
 	familyRestore = "restore"
 )
 
-// skew is a time in which the clock of a process was off, all the time by the same.
+// skew is a time in which the clock of a process was off by a constant offset.
 type skew struct {
 	fault    int // index in Run.Faults
 	start    uint32
-	offset   int64
-	from, to int64 // in which it is sure
+	offset   int64 // nanoseconds
+	from, to int64 // moments between which the offset is certain
 	atStart  bool  // the process started during the fault
 }
 
-// covers reports whether the clock was off for sure between two moments.
+// covers reports whether the clock was certainly off at all moments between two.
 func (s skew) covers(from, to int64) bool { return s.from <= from && to <= s.to }
 
-// steady reports whether a fault of clocks sets them off once and leaves them so.
+// steady reports whether a fault sets clocks off by a constant offset.
 func steady(f FaultSpan) bool { return !strobes(f) && !strings.Contains(f.Name, "drift") }
 
-// strobes reports whether a fault flips clocks there and back.
+// strobes reports whether a fault flips clocks back and forth.
 func strobes(f FaultSpan) bool { return strings.Contains(f.Name, "strobe") }
 
-// skews are the times with clocks that are off, by start: those between two statuses of a process that
-// show that the fault was in effect, because the fault itself may have taken a while to be made and to
-// be undone. Generators have no statuses: there the ends are left out.
+// skews returns the times with clocks that were off, by start. For a member, the time is between the statuses that show
+// the fault in effect, because making and undoing a fault takes a while. For a generator, which has no statuses, the time
+// excludes clockGrace at both ends of the fault.
 //
-// Left out altogether are those of which it is not sure how far the clock was off: where two faults
-// overlap on a host, or where a status in between says something else.
+// skews omits times with an uncertain offset: those of two overlapping faults on a host, and those with a status that
+// shows another offset in between.
 func (r *Run) skews(v *Verdict) map[uint32][]skew {
 	skews := make(map[uint32][]skew)
 	for n, f := range r.Faults {
@@ -71,8 +71,8 @@ func (r *Run) skews(v *Verdict) map[uint32][]skew {
 	return skews
 }
 
-// inEffect sets the time in which a fault was in effect in a process, from its first status that shows
-// it to the last one. There is none if a status in between shows something else.
+// inEffect sets s to the time between the first and the last status that show the fault in effect. It returns false if no
+// status shows it, or if a status in between shows another offset.
 func (r *Run) inEffect(f FaultSpan, s *skew) bool {
 	s.from, s.to = math.MaxInt64, math.MinInt64
 	var others []history.Status
@@ -99,14 +99,13 @@ func (r *Run) overlaps(fault int, host string) bool {
 	return false
 }
 
-// biteTolerance is how far a clock may be from where it was set to, beside the time that the answer
-// took: members tell their clocks in milliseconds.
+// biteTolerance is the allowed difference of a clock from its set value, in addition to the time of the answer. Members
+// report their clocks in milliseconds.
 const biteTolerance = int64(5 * time.Millisecond)
 
-// SkewBites says that the run is invalid unless clocks that were set off were off, and all
-// others were not: every status has to show the harness's own clock and the skew that was set,
-// and each fault of clocks has to be seen in the statuses that could show it. One that no status
-// could show proves nothing: if there are only such, the run is invalid as well.
+// SkewBites checks that exactly those clocks were off that were set off. Otherwise, the run is invalid. Every status must
+// show the harness's clock plus the set offset, and each fault of clocks must be visible if statuses could show it. A run
+// with faults of clocks, none of which is visible, is invalid as well.
 func SkewBites(r *Run) Verdict {
 	v := newVerdict("skew")
 	for _, s := range r.Statuses {
@@ -121,7 +120,8 @@ func SkewBites(r *Run) Verdict {
 		low, high := r.set(s)
 		if off < low-(s.Return-s.Call)-biteTolerance || off > high+biteTolerance {
 			v.Facts["statuses_wrong"]++
-			v.invalid("the clock of %s was set off by %v, and was off by %v at %s", r.process(s.Start), time.Duration(s.SkewReturnNanos), time.Duration(off), r.clock(s.Return))
+			v.invalid("the clock of %s was set off by %v, but was off by %v at %s",
+				r.process(s.Start), time.Duration(s.SkewReturnNanos), time.Duration(off), r.clock(s.Return))
 		}
 	}
 	for n, f := range r.Faults {
@@ -131,18 +131,19 @@ func SkewBites(r *Run) Verdict {
 		}
 	}
 	if v.Facts["faults"] > 0 && v.Facts["faults_seen"] == 0 {
-		v.invalid("clocks were set off %d times, and no status was read meanwhile that shows it", v.Facts["faults"])
+		v.invalid("clocks were set off %d times, but no status shows it", v.Facts["faults"])
 	}
-	v.Summary = fmt.Sprintf("%d statuses, %d of them of clocks that were set off, %d with a clock that was not where it was set to; %d of %d faults of clocks were seen",
+	v.Summary = fmt.Sprintf("%d statuses, %d of them with a clock that was set off, %d with an unexpected clock; "+
+		"%d of %d faults of clocks visible",
 		v.Facts["statuses"], v.Facts["statuses_skewed"], v.Facts["statuses_wrong"], v.Facts["faults_seen"], v.Facts["faults"])
 	return *v
 }
 
-// clockOff is how far off the clock of a status was.
+// clockOff returns the nanoseconds by which the clock in a status was ahead of the harness's clock.
 func clockOff(s history.Status) int64 { return s.ClockMillis*int64(time.Millisecond) - s.WallNanos }
 
-// set is how far a clock was set off around a status, from least to most. A clock that strobes may have
-// gone there and back in between.
+// set returns the least and the greatest set offset of the clock around a status, in nanoseconds. A strobing clock may
+// have flipped in between.
 func (r *Run) set(s history.Status) (low, high int64) {
 	low, high = min(s.SkewCallNanos, s.SkewReturnNanos), max(s.SkewCallNanos, s.SkewReturnNanos)
 	for _, f := range r.Faults {
@@ -154,16 +155,15 @@ func (r *Run) set(s history.Status) (low, high int64) {
 }
 
 const (
-	// clockMoves is how long after a fault of clocks began statuses may still show nothing of it.
+	// clockMoves is the time after the begin of a fault of clocks in which statuses may not yet show the fault.
 	clockMoves = int64(time.Second)
-	// unsteadySeen is the number of statuses that have to be read of a clock that strobes, or drifts, until one of them
-	// shows it for sure: half of them do.
+	// unsteadySeen is the number of statuses of a strobing or drifting clock that almost certainly include one that shows
+	// the fault: half of them do.
 	unsteadySeen = 12
 )
 
-// bites says that the run is invalid if a fault did not show in any of the statuses that could show it:
-// those that took less than half the time that it set the clock off by, where no other fault set the same
-// clock meanwhile.
+// bites makes the run invalid if none of the statuses that could show a fault shows it. A status could show the fault if
+// it took less than half the offset and no other fault set the same clock.
 func (r *Run) bites(v *Verdict, fault int) {
 	f, able, seen := r.Faults[fault], 0, false
 	for _, s := range r.Statuses {
@@ -178,18 +178,19 @@ func (r *Run) bites(v *Verdict, fault int) {
 	if seen {
 		v.Facts["faults_seen"]++
 	} else if able >= unsteadySeen || able > 0 && steady(f) {
-		v.invalid("%s set the clocks of %v off from %s to %s, and none of the %d statuses that could show it does", f.Name, f.Hosts, r.clock(f.From), r.clock(f.To), able)
+		v.invalid("%s set the clocks of %v off from %s to %s, but none of the %d statuses that could show it did",
+			f.Name, f.Hosts, r.clock(f.From), r.clock(f.To), able)
 	}
 }
 
-// distinct reports whether a status was so quick that its clock can't be taken for a right one if it is off by
-// so much.
+// distinct reports whether a status was fast enough to distinguish a clock that is off by offset from a correct clock.
 func distinct(offset int64, s history.Status) bool {
 	return time.Duration(offset).Abs() > time.Duration(2*(s.Return-s.Call))
 }
 
-// shows reports whether a status shows that a fault set its clock off. One that strobes has to be read where it
-// flips to; what others show stands in the status, and was compared with what was read.
+// shows reports whether a status shows that a fault set its clock off. For a strobing clock, the reported time must be
+// nearer to the set offset than to none. For other clocks, the offset recorded with the status counts, which SkewBites
+// compares with the reported time.
 func shows(f FaultSpan, s history.Status) bool {
 	if strobes(f) {
 		off := clockOff(s)
@@ -198,7 +199,7 @@ func shows(f FaultSpan, s history.Status) bool {
 	return distinct(s.SkewCallNanos, s) && distinct(s.SkewReturnNanos, s)
 }
 
-// tells reports whether a host shows its clock at all: generators do not.
+// tells reports whether a host reports its clock. Generators do not.
 func (r *Run) tells(host string) bool {
 	return slices.ContainsFunc(r.Statuses, func(s history.Status) bool { return s.Member == host })
 }

@@ -10,9 +10,9 @@ import (
 
 // The facts that Upgrades counts.
 const (
-	factMixedTerms = "terms_led_in_a_mix" // in which the leader's program was not that of all members
-	factNewer      = "newer_commands"     // that were committed and have an effect
-	factSwapped    = "members_swapped"    // how often a member started with another program than before
+	factMixedTerms = "terms_led_in_a_mix" // terms in which another member ran another program than the leader
+	factNewer      = "newer_commands"     // committed newer commands with an effect
+	factSwapped    = "members_swapped"    // starts of members with another program than before
 )
 
 // Upgrades checks a mixed run, whose later program knows commands of the newer version: the version does not rise before the
@@ -36,16 +36,17 @@ func Upgrades(r *Run, newer uint32, logs ...*raftlog.Log) Verdict {
 			switch to := e.Command.GetRaiseVersion().GetVersion(); {
 			case to < newer:
 			case !requested:
-				v.fail("the command at index %d raises the version to %d, and no operator finalized the upgrade", e.Index, to)
+				v.fail("the command at index %d raises the version to %d, but no operator finalized the upgrade", e.Index, to)
 			case e.Index <= committed:
-				v.fail("the command at index %d raises the version to %d, and was committed before an operator finalized the upgrade", e.Index, to)
+				v.fail("the command at index %d raises the version to %d, but was committed before an operator finalized the upgrade",
+					e.Index, to)
 			}
 		}
 	}
 	v.Facts[factSwapped], v.Facts[factMixedTerms] = r.swaps(), r.mixedTerms()
 	for _, fact := range []string{factNewer, factSwapped, factMixedTerms} {
 		if v.Facts[fact] == 0 {
-			v.invalid("%s: none", fact)
+			v.invalid("%s: 0, expected at least 1", fact)
 		}
 	}
 	v.Summary = fmt.Sprintf("members changed their program %d times, leaders of %d terms led a mix, and %d newer commands were committed: %d failures",
@@ -69,7 +70,7 @@ func (r *Run) committedBeforeFinalize() (index uint64, requested bool) {
 	return index, true
 }
 
-// swaps counts the starts of members with another program than the start before.
+// swaps returns the number of starts of members with another program than the start before.
 func (r *Run) swaps() (n int64) {
 	last := make(map[string]string)
 	for _, p := range r.Processes {
@@ -84,7 +85,8 @@ func (r *Run) swaps() (n int64) {
 	return n
 }
 
-// mixedTerms counts the terms in which a leader said that it led while another member ran another program.
+// mixedTerms returns the number of terms in which a leader reported its leadership while another member ran another
+// program.
 func (r *Run) mixedTerms() int64 {
 	of := make(map[uint32]ProcessSpan)
 	for _, p := range r.Processes {

@@ -8,8 +8,8 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// mixedWorld is a run in which n1 leads with the earlier program, n2 changes its program, and the version rises to 2. n1
-// reports the commit index commit at moment 6.
+// mixedWorld returns a run in which n1 leads with the earlier program. If swap is true, n2 changes its program. If raise
+// is true, the version rises to 2. n1 reports the commit index commit at moment 6.
 func mixedWorld(t *testing.T, raise, swap bool, commit uint64, notes ...history.Note) *world {
 	w := newWorld(t)
 	start := func(start uint32, member, binary string, at int64) {

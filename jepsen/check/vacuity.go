@@ -8,29 +8,34 @@ import (
 	"github.com/snowraft/snowraft/jepsen/schedule"
 )
 
-// Floors are how much has to have happened in a run, at least, for it to show anything.
+// Floors are the least counts with which a run shows anything.
 type Floors struct {
-	LeaderChanges      int // other leaders than the first one that was seen, each in a term of its own
-	Refusals           int // requests for IDs of the workload "ids" that were refused because of a clock
-	SnapshotsInstalled int
-	Ambiguous          int     // operations whose outcome is not known
-	HandedOver         int     // workers that went from one holder to another
-	Rate               float64 // requests for IDs of the workload "ids" that were answered, per second, while clients went on
+	LeaderChanges      int     // pairs of a term and its leader after the first pair seen
+	Refusals           int     // requests for IDs of the workload "ids" that were refused because of a clock
+	SnapshotsInstalled int     // snapshots that members installed from the leader
+	Ambiguous          int     // operations with an unknown outcome
+	HandedOver         int     // windows granted to another process than the worker's window before
+	Rate               float64 // answered requests for IDs of the workload "ids" per second of load
 }
 
-// Seen is what copies of the members' logs show.
+// Seen holds the counts from the harvested logs, see Floors.
 type Seen struct {
-	HandedOver         int // workers that went from one process to another
-	SnapshotsInstalled int // that members got from the leader
+	HandedOver         int
+	SnapshotsInstalled int
 }
 
-// workloadIDs is the workload whose rate and refusals count: others request IDs as well, some of which
+// workloadIDs is the workload whose rate and refusals count. Other workloads also request IDs, and some of their requests
 // are refused without a fault.
 const workloadIDs = "ids"
 
-// Vacuity says that a run is invalid if too little happened in it: less than a floor, a phase that
-// is missing, a planned workload of which nothing succeeded, a planned fault that failed, did not
-// begin or did not end, a kind of fault that never hit anything, or IDs that clients were given and that are not written down. It never fails.
+// Vacuity makes a run invalid in which too little happened. It never fails. A run is invalid if
+//
+//   - a count is below its floor,
+//   - a phase is missing,
+//   - no operation of a planned workload succeeded,
+//   - a planned fault failed, did not begin or did not end,
+//   - all faults of a kind were idle, or
+//   - the ID files have fewer IDs than clients received.
 func Vacuity(r *Run, events []schedule.Event, seen Seen, f Floors) Verdict {
 	v := newVerdict("vacuity")
 	answered, succeeded, err := r.count(v)
@@ -63,17 +68,19 @@ func Vacuity(r *Run, events []schedule.Event, seen Seen, f Floors) Verdict {
 		}
 	}
 	r.planned(v, events)
-	v.Summary = fmt.Sprintf("%d operations, %d faults; seen, and asked for: requests for IDs answered per second %.1f, %.1f; leader changes %d, %d; refusals because of a clock %d, %d; outcomes not known %d, %d; snapshots installed %d, %d; workers handed over %d, %d",
+	v.Summary = fmt.Sprintf("%d operations, %d faults; counts, and their minimums in parentheses: "+
+		"requests for IDs answered per second %.1f (%.1f), leader changes %d (%d), refusals because of a clock %d (%d), "+
+		"unknown outcomes %d (%d), snapshots installed %d (%d), workers handed over %d (%d)",
 		v.Facts["ops"], v.Facts["faults"], rate, f.Rate, v.Facts["leader_changes"], f.LeaderChanges, v.Facts["refusals"], f.Refusals,
 		v.Facts["ambiguous"], f.Ambiguous, v.Facts["snapshots_installed"], f.SnapshotsInstalled, seen.HandedOver, f.HandedOver)
 	return *v
 }
 
-// count counts what clients did: the requests for IDs of the workload "ids" that were answered, and
-// by workload what succeeded.
+// count adds the facts about operations. It returns the number of answered requests for IDs of the workload "ids", and the
+// number of successful operations by workload.
 func (r *Run) count(v *Verdict) (answered int64, succeeded map[string]int64, err error) {
 	succeeded = make(map[string]int64)
-	given := int64(0) // IDs, as the operations say
+	given := int64(0) // IDs that clients received
 	for op, err := range r.Ops() {
 		if err != nil {
 			return 0, nil, err
@@ -109,8 +116,8 @@ func (r *Run) count(v *Verdict) (answered int64, succeeded map[string]int64, err
 	return answered, succeeded, r.written(v, given)
 }
 
-// written says if fewer IDs stand in files than clients were given: then the other checkers do not see
-// all of them. There may be more, of a generator that was killed before it told of the operation.
+// written makes the run invalid if the ID files have fewer IDs than clients received, because the other checkers do not
+// see all IDs then. The files may have more: a killed generator may not have reported its last operation.
 func (r *Run) written(v *Verdict, given int64) error {
 	files, err := history.IDFiles(r.Dir)
 	if err != nil {
@@ -127,12 +134,12 @@ func (r *Run) written(v *Verdict, given int64) error {
 	}
 	v.Facts["ids_given"], v.Facts["ids_written"] = given, written
 	if written < given {
-		v.invalid("clients were given %d IDs, and only %d are written down", given, written)
+		v.invalid("clients received %d IDs, but the ID files have only %d", given, written)
 	}
 	return nil
 }
 
-// leaderChanges is the number of leaders, one per term, except the first.
+// leaderChanges returns the number of pairs of a term and its leader, without the first.
 func (r *Run) leaderChanges() int64 {
 	type leaderTerm struct {
 		term   uint64
@@ -147,8 +154,8 @@ func (r *Run) leaderChanges() int64 {
 	return int64(max(len(leaderTerms)-1, 0))
 }
 
-// phases says which phases are missing, and returns how much was answered per second from the
-// beginning of the load to its end, without the time in which a restored cluster may issue nothing.
+// phases makes the run invalid if a phase is missing or out of order. It returns the answered requests per second of load,
+// without the time in which a restored cluster may issue nothing.
 func (r *Run) phases(v *Verdict, answered int64) float64 {
 	last := int64(math.MinInt64)
 	for _, name := range []string{history.PhaseLoad, history.PhaseFaults, history.PhaseHealed, history.PhaseEnd} {
@@ -157,7 +164,7 @@ func (r *Run) phases(v *Verdict, answered int64) float64 {
 		case !ok:
 			v.invalid("phase %q is missing", name)
 		case at < last:
-			v.invalid("phase %q is at %s, before the one that it follows", name, r.clock(at))
+			v.invalid("phase %q is at %s, before an earlier phase", name, r.clock(at))
 		}
 		last = max(last, at)
 	}

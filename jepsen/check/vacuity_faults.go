@@ -8,7 +8,8 @@ import (
 	"github.com/snowraft/snowraft/jepsen/schedule"
 )
 
-// planned says which faults failed, did not end, or did not begin though they stand in the schedule.
+// planned makes the run invalid if a fault failed or did not end, if a fault of the schedule did not begin, or if all
+// faults of a kind were idle.
 func (r *Run) planned(v *Verdict, events []schedule.Event) {
 	begun := make(map[int]bool)
 	made, idle := make(map[string]int), make(map[string]int)
@@ -30,13 +31,13 @@ func (r *Run) planned(v *Verdict, events []schedule.Event) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(idle)) {
 		if idle[name] == made[name] {
-			v.invalid("none of %d faults of the kind %s hit anything", made[name], name)
+			v.invalid("none of %d faults of kind %s affected anything", made[name], name)
 		}
 	}
 	for event, e := range events {
 		v.Facts["events"]++
 		if !begun[event] {
-			v.invalid("fault %d (%s) did not begin, though it was planned", event, e.Fault)
+			v.invalid("planned fault %d (%s) did not begin", event, e.Fault)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/schedule"
 )
 
-// eventful is a run in which enough happened for floors.
+// eventful returns a run that reaches floorsMet.
 func eventful() *scene {
 	refused := func(id uint64, reason string) history.Op {
 		return history.Op{ID: id, Workload: "ids", Do: history.DoIDs, Outcome: history.Fail, Reason: reason}
@@ -62,7 +62,7 @@ func TestVacuity(t *testing.T) {
 		{"few workers handed over", eventful(), floorsMet, 2, "", Invalid, []string{"handed_over: 2, expected at least 3"}},
 		{"a low rate", eventful(), Floors{Rate: 0.0095}, 0, "", Invalid, []string{"requests for IDs were answered per second"}},
 		{"no phase", remove(func(l history.Line) bool { return l.Phase != nil && l.Phase.Name == history.PhaseHealed }), Floors{}, 0, "", Invalid, []string{`phase "healed" is missing`}},
-		{"a workload that did nothing", remove(func(l history.Line) bool { return l.Op != nil && l.Op.Workload == "strict" }), Floors{}, 0, "", Invalid, []string{`no operation of workload "strict" succeeded`}},
+		{"a workload without operations", remove(func(l history.Line) bool { return l.Op != nil && l.Op.Workload == "strict" }), Floors{}, 0, "", Invalid, []string{`no operation of workload "strict" succeeded`}},
 		{"a workload that only failed", remove(func(l history.Line) bool { return l.Op != nil && l.Op.Workload == "ids" && l.Op.Outcome == history.OK }), Floors{}, 0, "", Invalid, []string{`workload "ids"`}},
 		{"a fault that failed", fault(func(f *history.Fault) { f.Failed = "no iptables" }), Floors{}, 0, "", Invalid, []string{"fault 0 (bump) could not be made: no iptables"}},
 		{"a fault that did not end", fault(func(f *history.Fault) {
@@ -70,7 +70,7 @@ func TestVacuity(t *testing.T) {
 				f.Name = ""
 			}
 		}), Floors{}, 0, "", Invalid, []string{"fault 0 (bump), which began at 20.000000 s, did not end"}},
-		{"a fault that hit nothing", fault(func(f *history.Fault) { f.Idle = f.Ended }), Floors{}, 0, "", Invalid, []string{"none of 1 faults of the kind bump hit anything"}},
+		{"an idle fault", fault(func(f *history.Fault) { f.Idle = f.Ended }), Floors{}, 0, "", Invalid, []string{"none of 1 faults of kind bump affected anything"}},
 		{"all planned faults", eventful(), Floors{}, 0, "bump", Pass, nil},
 		{"a fault that did not begin", eventful(), Floors{}, 0, "bump kill", Invalid, []string{"fault 1 (kill) did not begin"}},
 	} {
@@ -82,7 +82,7 @@ func TestVacuity(t *testing.T) {
 	}
 }
 
-// planned are events of these faults.
+// planned returns an event for each fault.
 func planned(faults ...string) (events []schedule.Event) {
 	for _, f := range faults {
 		events = append(events, schedule.Event{Fault: f})
@@ -97,7 +97,7 @@ func TestVacuityWithoutFaults(t *testing.T) {
 	wants(t, Vacuity(s.open(t), nil, Seen{}, Floors{}), Pass)
 }
 
-func TestVacuityCountsNoOtherWorkload(t *testing.T) {
+func TestVacuityIgnoresOtherWorkloads(t *testing.T) {
 	t.Parallel()
 	other := func(outcome history.Outcome, reason string) history.Op {
 		return history.Op{ID: 1, Workload: "churn", Do: history.DoIDs, Outcome: outcome, Reason: reason}
@@ -119,7 +119,7 @@ func TestVacuityForgivesAnIdleFault(t *testing.T) {
 	v := Vacuity(s.open(t), nil, Seen{}, Floors{})
 	wants(t, v, Pass)
 	if v.Facts["faults_idle"] != 1 {
-		t.Error(v.Facts)
+		t.Errorf("Vacuity() counts %v, want faults_idle 1", v.Facts)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestVacuityMissesIDs(t *testing.T) {
 			issue("default", issued(500, 1, 2, 1))
 		v := Vacuity(s.open(t), nil, Seen{}, Floors{})
 		if v.Outcome != c.want || v.Facts["ids_written"] != 5 {
-			t.Errorf("%+v: %+v", c, v)
+			t.Errorf("%d IDs received with outcome %s: %+v, want %s and 5 IDs written", c.given, c.outcome, v, c.want)
 		}
 	}
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// How long windows are, at first and at most, unless the history says otherwise.
+// The lengths of windows in nanoseconds.
 const (
 	firstWindow = int64(2 * time.Second)
-	maxWindow   = int64(10 * time.Minute)
+	maxWindow   = int64(10 * time.Minute) // maximum, unless the history has another
 )
 
-// workers fails if more workers are held at the end than may be by what processes said of their
-// lanes. A worker that a lane lost, as when the answer to an extension was lost, is held until its
-// window has passed; so it does not matter whether the process is still running.
+// workers adds a failure if more workers are held at the end of the run than the reported lanes allow. A worker that
+// a lane lost, for example because the answer to an extension was lost, is held until its window ends, even if the process
+// still runs.
 func (l *liveness) workers(held Held) {
 	byStart := make(map[uint32][]history.Status)
 	for _, s := range l.run.Statuses {
@@ -33,7 +33,7 @@ func (l *liveness) workers(held Held) {
 		for _, p := range l.run.Processes {
 			statuses := byStart[p.Start]
 			if len(statuses) == 0 && l.lasts(p.From, p.To, p.From+firstWindow) {
-				allowed++ // nobody knows of which layout
+				allowed++ // lane of an unknown layout
 			}
 			for n, s := range statuses {
 				next := p.To
@@ -55,20 +55,21 @@ func (l *liveness) workers(held Held) {
 		n := held(name)
 		l.v.Facts["workers_held"] += int64(n)
 		if n > allowed {
-			l.v.fail("%d workers of layout %q are held at the end, expected at most %d: those of processes that are running, or whose windows can't have passed", n, name, allowed)
+			l.v.fail("%d workers of layout %q are held at the end, expected at most %d: those of running processes, and those with "+
+				"windows that may not have ended", n, name, allowed)
 		}
 	}
 }
 
-// windowEnd is the end of a lane's window, in the time of the history.
+// windowEnd returns the moment at which the window of a lane in a status ends.
 func windowEnd(layout *snowflake.Layout, s history.Status, lane history.Lane) int64 {
 	left := layout.MillisAt(lane.Until) - s.WallNanos/int64(time.Millisecond)
 	return s.Return + min(max(left, 0), math.MaxInt32)*int64(time.Millisecond)
 }
 
-// lasts reports whether a window may not have passed at the end of the run. At the moment seen it
-// was to end at until, and at the moment next it was told of again, or its process had ended. In
-// between it may have been extended, and windows double with each extension.
+// lasts reports whether a window may not have ended at the end of the load. until is the end of the window in the status
+// at the moment seen. next is the moment of the next status or of the process's exit. In between, the window may have been
+// extended, and each extension at most doubles it.
 func (l *liveness) lasts(seen, next, until int64) bool {
 	if next >= l.end {
 		return true
