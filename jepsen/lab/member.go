@@ -17,7 +17,8 @@ import (
 	"github.com/snowraft/snowraft/jepsen/disk"
 )
 
-// restartAfter is the time from an unexpected exit of a process to its restart, which replaces a service manager's.
+// restartAfter is the time from an unexpected exit of a process to its restart. The lab restarts processes in place of a
+// service manager.
 const restartAfter = time.Second
 
 // promoteAfter is the time after which new members become voters, short enough for promotions in runs of minutes.

@@ -23,7 +23,7 @@ const (
 	handoverEvery = 1500 * time.Millisecond
 	// leastStun and mostStun bound the time for which the former leader is stopped. The time suffices for the next leader
 	// to be elected and to serve. It is shorter than a leader's lease (400 ms), which would otherwise end at the moment
-	// that the former leader continues. A busy machine needs a shorter time, so the actual time is random.
+	// that the former leader continues. A busy machine may need a shorter time, so the actual time is random.
 	leastStun, mostStun = 120 * time.Millisecond, 300 * time.Millisecond
 	// mostDelay is the greatest time from the request to transfer leadership until the leader is stopped. A leader
 	// transfers leadership within that time.

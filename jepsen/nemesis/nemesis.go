@@ -82,8 +82,8 @@ func Kinds() []Kind {
 	return slices.Concat(networkKinds(), processKinds(), clockKinds(), diskKinds(), dataKinds(), guestKinds(), hostileKinds(), restoreKinds())
 }
 
-// Choose returns the kinds that a comma-separated list of kinds and families names. "all" names all kinds, "none" no
-// kind.
+// Choose returns the kinds in names, a comma-separated list of kinds and families. "all" stands for all kinds, and "none"
+// for no kind.
 func Choose(names string) ([]Kind, error) {
 	switch names {
 	case "all":
@@ -135,8 +135,8 @@ type World struct {
 
 // The targets of an event. Any other target is the name of a host. Members are chosen among the founders.
 const (
-	Leader   = "leader"   // the leader; any founder while there is none
-	Follower = "follower" // one running founder that does not lead
+	Leader   = "leader"   // the leader; a running founder while there is none
+	Follower = "follower" // one founder that does not lead, a running one if possible
 	Majority = "majority" // just more than half, including the leader
 	Minority = "minority" // just less than half, without the leader
 	All      = "all"

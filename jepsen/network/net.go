@@ -41,8 +41,8 @@ func New(ctx context.Context) (*Net, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Without a fixed address the bridge would take the lowest address of its ports. With each new port that address
-	// could change, while hosts send to the previous one.
+	// Without a fixed MAC address the bridge would take the lowest address of its ports. Each new port could change that
+	// address, while hosts would still send to the previous one.
 	err = home.ip(ctx, nil,
 		"link set dev lo up",
 		"link add name "+bridge+" address 02:77:00:00:00:fe type bridge mcast_snooping 0",
