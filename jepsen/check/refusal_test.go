@@ -131,6 +131,9 @@ func TestRefusal(t *testing.T) {
 		{"a status that names the clock", newScene(lines(n1, back, statuses(status(99*second, 0), status(101*second, -5*second)))...), Pass, nil},
 		{"a status that names another problem", newScene(lines(n1, back, statuses(changed(status(101*second, -5*second), func(s *history.Status) { s.Problem = "no window" })))...), Fail,
 			[]string{`the status of start 1 of n1 at 101.001000 s has the problem "no window", expected CLOCK_BEHIND`}},
+		{"a status before the member has the state", newScene(lines(n1, statuses(changed(status(101*second, 0), func(s *history.Status) {
+			s.Problem, s.OffsetMillis = "this member has not received the state of its cluster", 2000
+		})))...), Pass, nil},
 		{"a status that names nothing", newScene(lines(n1, statuses(changed(status(101*second, 0), func(s *history.Status) { s.Problem, s.OffsetMillis = "", 2000 })))...), Fail, []string{"CLOCK_SKEW"}},
 		{"a status that took long", newScene(lines(n1, statuses(changed(status(101*second, 0), func(s *history.Status) { s.Problem, s.OffsetMillis, s.Call = "", 2000, 100*second })))...), Pass, nil},
 		{"a status while the clock is set", newScene(lines(n1, statuses(changed(status(101*second, 0), func(s *history.Status) { s.Problem, s.OffsetMillis, s.SkewCallNanos = "", 2000, 1 })))...), Pass, nil},
