@@ -2,7 +2,7 @@ package check
 
 import "container/heap"
 
-// ascending checks the entries of s, which are sorted by group and by the begin of their calls. It calls wrong for each
+// ascending checks the entries of s, which are sorted by group and by the time of their calls. It calls wrong for each
 // entry e whose first number is not greater than all numbers of the group that were answered before e's call began.
 // before is the entry with the highest of them.
 //

@@ -58,7 +58,7 @@ func (m *windowModel) take(e *raftlog.Applied) {
 	}
 }
 
-// acquire checks a new window. The window must begin at the latest of the high-water, the proposer's clock and the fence
+// acquire checks a new window. The window must start at the latest of the high-water, the proposer's clock and the fence
 // of a restored cluster. It must end at most the maximum window after the proposer's clock.
 func (m *windowModel) acquire(e *raftlog.Applied, c *commandv1.AcquireWorker) {
 	if e.Result.Failure() != nil {
@@ -93,7 +93,7 @@ func (m *windowModel) acquire(e *raftlog.Applied, c *commandv1.AcquireWorker) {
 	case grant.From < fence:
 		wrong("this cluster was restored, and an earlier cluster may have granted all ticks below %d", fence)
 	case grant.From != begin && !w.earlier:
-		wrong("expected a begin at %d, the latest of the high-water %d, the proposer's clock %d and the fence %d",
+		wrong("expected the first tick %d, the latest of the high-water %d, the proposer's clock %d and the fence %d",
 			begin, w.high, nowTick, fence)
 	case grant.Until <= grant.From || grant.Until > l.ticks:
 		wrong("expected at least one tick and an end up to %d", l.ticks)

@@ -9,7 +9,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// TestAuditOfGrants feeds the model of windows with commands and results that mostly break a rule.
+// TestAuditOfGrants feeds the model of windows with commands and results, most of which break a rule.
 func TestAuditOfGrants(t *testing.T) {
 	t.Parallel()
 	acquire := func(at int64, g fsm.Grant) (int64, *commandv1.Command, fsm.Result) {
@@ -38,7 +38,7 @@ func TestAuditOfGrants(t *testing.T) {
 		"below the high-water":       {func(a add) { a(acquire(80, fsm.Grant{Token: 3, From: 80, Until: 180})) }, "all ticks below 110 were already granted"},
 		"beyond the field":           {func(a add) { a(acquire(80, fsm.Grant{Worker: 2, Token: 3, From: 80, Until: 180})) }, "the layout has 2 workers"},
 		"the wrong token":            {func(a add) { a(acquire(200, fsm.Grant{Token: 2, From: 200, Until: 300})) }, "its token is 2, expected the index"},
-		"in the past":                {func(a add) { a(acquire(200, fsm.Grant{Token: 3, From: 190, Until: 300})) }, "expected a begin at 200"},
+		"in the past":                {func(a add) { a(acquire(200, fsm.Grant{Token: 3, From: 190, Until: 300})) }, "expected the first tick 200"},
 		"nothing":                    {func(a add) { a(acquire(200, fsm.Grant{Token: 3, From: 200, Until: 200})) }, "expected at least one tick"},
 		"too long":                   {func(a add) { a(acquire(200, fsm.Grant{Token: 3, From: 200, Until: 60_201})) }, "more than 600000 ms after"},
 		"another worker":             {func(a add) { a(acquire(200, fsm.Grant{Worker: 1, Token: 3, From: 200, Until: 300})) }, ""},

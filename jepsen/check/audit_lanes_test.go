@@ -22,7 +22,7 @@ func TestAuditOfLanes(t *testing.T) {
 		"since the harvests": {lane: history.Lane{Token: 99}, at: 1001},
 		"not granted":        {lane: history.Lane{Token: 1, From: 10, Until: 110}, want: "grants no such window"},
 		"of another worker":  {lane: history.Lane{Worker: 1, Token: 2, From: 10, Until: 110}, want: "grants no such window"},
-		"another begin":      {lane: history.Lane{Token: 2, From: 11, Until: 110}, want: "from 10 with the ends [110 160]"},
+		"another start":      {lane: history.Lane{Token: 2, From: 11, Until: 110}, want: "from 10 with the ends [110 160]"},
 		"another end":        {lane: history.Lane{Token: 2, From: 10, Until: 170}, want: "from 10 with the ends [110 160]"},
 		"of another member":  {lane: history.Lane{Token: 2, From: 10, Until: 110}, from: "n2", want: "grants this window to n1/0"},
 		"of another start":   {lane: history.Lane{Worker: 1, Token: 4, From: 20, Until: 120}, want: "but the nonce of start 1 is 01010101"},
@@ -59,7 +59,7 @@ func TestAuditOfClientGrants(t *testing.T) {
 		"an unknown outcome": {grant: history.Lane{Token: 99}, outcome: history.Info},
 		"not granted":        {grant: history.Lane{Token: 1, From: 10, Until: 110}, want: "grants no such window"},
 		"of another worker":  {grant: history.Lane{Worker: 1, Token: 2, From: 10, Until: 110}, want: "grants no such window"},
-		"another begin":      {grant: history.Lane{Token: 2, From: 11, Until: 110}, want: "from 10 with the ends [110 160]"},
+		"another start":      {grant: history.Lane{Token: 2, From: 11, Until: 110}, want: "from 10 with the ends [110 160]"},
 		"another end":        {grant: history.Lane{Token: 2, From: 10, Until: 170}, want: "from 10 with the ends [110 160]"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -150,7 +150,7 @@ func (l *liveness) small(layout string) bool {
 }
 
 // resumed reports whether d was answered in time, and otherwise adds a failure or makes the run invalid. what is the
-// begin of the message.
+// first part of the message.
 func (l *liveness) resumed(d *resumption, what string) bool {
 	took := d.answered - d.from
 	switch {

@@ -15,8 +15,8 @@ const (
 	reasonExhausted = "WORKERS_EXHAUSTED"
 	reasonEnded     = "WINDOW_ENDED"
 
-	// clockGrace is the time after the begin and before the end of a fault of clocks in which a generator's IDs are not
-	// checked, because the history has the begin and the end only approximately.
+	// clockGrace is the time after the start and before the end of a fault of clocks in which a generator's IDs are not
+	// checked, because the history has both moments only approximately.
 	clockGrace = int64(2 * time.Second)
 	// behindMargin is added to the wait threshold for clocks that are behind. It covers the error of the harness's wall
 	// clock at a moment.

@@ -85,7 +85,7 @@ func TestOpenRefuses(t *testing.T) {
 		"no header":               {start},
 		"two headers":             {header, header},
 		"a start twice":           {header, start, start},
-		"an end without a begin":  {header, {Process: &history.Process{Start: 1, Ended: true}}},
+		"an end without a start":  {header, {Process: &history.Process{Start: 1, Ended: true}}},
 		"start 0":                 {header, {Process: &history.Process{}}},
 		"a layout without fields": {header, {Layout: &history.Layout{Name: "l", UnitMillis: 1}}},
 		"a layout of a bad field": {header, {Layout: &history.Layout{Name: "l", Fields: []history.Field{{Kind: "x", Bits: 1}}, UnitMillis: 1}}},

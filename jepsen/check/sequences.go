@@ -124,7 +124,7 @@ type strictCalls struct {
 	run      *Run
 	calls    []lincheck.Call
 	answered []bool         // by call; a repeated request may answer a call later
-	requests map[string]int // latest call by request ID; a restored cluster may begin another
+	requests map[string]int // latest call by request ID; after a restore, a request may have several
 	down     bool           // the sequence counts down
 }
 
@@ -183,7 +183,7 @@ func (s *strictCalls) repeat(at int, c lincheck.Call, answered bool) {
 	s.calls[at].Began = began
 }
 
-// all returns the answered calls, sorted by begin. It negates numbers that descend.
+// all returns the answered calls, sorted by the time of the call. It negates numbers that descend.
 func (s *strictCalls) all() []lincheck.Call {
 	calls := make([]lincheck.Call, 0, len(s.calls))
 	for i, c := range s.calls {

@@ -155,7 +155,7 @@ func (r *Run) set(s history.Status) (low, high int64) {
 }
 
 const (
-	// clockMoves is the time after the begin of a fault of clocks in which statuses may not yet show the fault.
+	// clockMoves is the time after the start of a fault of clocks in which statuses may not yet show the fault.
 	clockMoves = int64(time.Second)
 	// unsteadySeen is the number of statuses of a strobing or drifting clock that almost certainly include one that shows
 	// the fault: half of them do.

@@ -30,7 +30,7 @@ func (r *Run) judgeStrict(v *Verdict, key string, calls []lincheck.Call, picture
 	}
 	if err := lincheck.CheckOrder(calls); err != nil {
 		picture = true
-		v.fail("strict sequence %q (times since the run's begin): %v", key, err)
+		v.fail("strict sequence %q (times since the run's start): %v", key, err)
 	}
 	slices.SortFunc(calls, func(a, b lincheck.Call) int { return a.Began.Compare(b.Began) })
 	parts := slices.Collect(slices.Chunk(calls, sliceSize))
@@ -47,7 +47,7 @@ func (r *Run) judgeStrict(v *Verdict, key string, calls []lincheck.Call, picture
 		}
 		v.Facts["slices"]++
 		if err != nil {
-			v.fail("strict sequence %q (times since the run's begin): %v", key, err)
+			v.fail("strict sequence %q (times since the run's start): %v", key, err)
 			drawn, picture = part, true
 			break
 		}
@@ -70,7 +70,7 @@ func draw(path string, calls []lincheck.Call) error {
 	return nil
 }
 
-// overlap returns the number of pairs of overlapping calls. Requires calls sorted by begin.
+// overlap returns the number of pairs of overlapping calls. Requires calls sorted by their start.
 func overlap(calls []lincheck.Call) int {
 	pairs := 0
 	for i, a := range calls {

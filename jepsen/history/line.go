@@ -141,7 +141,7 @@ type Process struct {
 	Binary    string `json:"binary,omitempty"`
 }
 
-// Fault records the begin or the end of a fault.
+// Fault records the start or the end of a fault.
 type Fault struct {
 	// Event is the fault's number in the schedule, from 0.
 	Event int    `json:"event"`
@@ -149,7 +149,7 @@ type Fault struct {
 	// Family is network, process, clock or disk.
 	Family string `json:"family"`
 	At     int64  `json:"at"`
-	// Ended is false at the begin and true at the end. A momentary fault has two lines as well.
+	// Ended is false at the start and true at the end. A momentary fault has two lines as well.
 	Ended bool `json:"ended,omitempty"`
 	// Hosts are the names of the affected hosts.
 	Hosts []string `json:"hosts,omitempty"`
@@ -207,8 +207,8 @@ type Phase struct {
 
 // The phases of a run, in chronological order.
 const (
-	PhaseLoad   = "load"   // begin of the load
-	PhaseFaults = "faults" // begin of the faults
+	PhaseLoad   = "load"   // start of the load
+	PhaseFaults = "faults" // start of the faults
 	PhaseHealed = "healed" // end of the last fault; the load continues
 	PhaseEnd    = "end"    // end of the load
 )
