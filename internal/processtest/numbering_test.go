@@ -17,7 +17,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// mostNumbers is the largest count of a call. Half of all calls request one number.
+// mostNumbers is the largest count per call. Half of all calls request one number.
 const mostNumbers = 200
 
 func someNumbers() uint32 {
@@ -27,8 +27,8 @@ func someNumbers() uint32 {
 	return 1 + rand.N[uint32](mostNumbers)
 }
 
-// numbering is load on a sequence, with the history of its clients. The By of a call in the
-// history names the member that answered.
+// numbering is load on a sequence, with the history of its clients. In the history, By names the
+// member that answered.
 type numbering struct {
 	*load
 	name    string

@@ -24,7 +24,7 @@ func fails(t *testing.T, m *member, wantCode int, extra ...string) string {
 	}
 	text := m.stderr.String()
 	if lines := strings.Count(strings.TrimRight(text, "\n"), "\n"); lines > 0 {
-		t.Errorf("the error has more than one line: %s", text)
+		t.Errorf("the error has several lines: %s", text)
 	}
 	return text
 }

@@ -16,7 +16,7 @@ import (
 // soon replaces the hour before an upgrade is finalized, because the simulation of an hour takes seconds.
 const soon = 6 * time.Minute
 
-// almost returns the time after which the leader finalizes an upgrade, less a minute, in which it notices all members.
+// almost returns the time before the leader finalizes an upgrade, without the last minute. The leader notices all members in it.
 func (w *world) almost() time.Duration { return cmp.Or(w.finalize, time.Hour) - time.Minute }
 
 // upgrade restarts nodes with a program that knows the next version.
