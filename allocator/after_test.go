@@ -61,7 +61,7 @@ func TestAfterInTheFutureWithoutWindow(t *testing.T) {
 	})
 }
 
-// With ticks of a minute, the next tick is not too far in the future, however late it begins.
+// With ticks of 1 min, the next tick is not too far in the future, however late it begins.
 func TestAfterWithCoarseTicks(t *testing.T) {
 	run(t, func(r *rig) {
 		r.layout = snowflake.MustNew(snowflake.Spec{

@@ -207,7 +207,7 @@ func TestObservedClockStaysAhead(t *testing.T) {
 		r.observed.Store(r.clock.read().Wall + 50)
 		go func() {
 			for range 200 {
-				time.Sleep(time.Millisecond) // in the bubble
+				time.Sleep(time.Millisecond) // simulated time
 				r.observed.Store(r.clock.read().Wall + 50)
 			}
 		}()

@@ -76,7 +76,7 @@ func (c *cluster) run(ctx context.Context, k call, apply func() error) error {
 		return ctx.Err()
 	}
 	if d := c.delay.Load(); d > 0 {
-		time.Sleep(time.Duration(d)) // in a bubble
+		time.Sleep(time.Duration(d)) // simulated time
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

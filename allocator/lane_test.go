@@ -264,7 +264,7 @@ func TestContextsAreHonoured(t *testing.T) {
 		if _, err := r.issuer.Next(canceled, 0); !errors.Is(err, context.Canceled) {
 			r.Fatal(err)
 		}
-		r.take(6*4096, 0) // as far ahead of the clock as it goes
+		r.take(6*4096, 0) // all cells up to --max-ahead
 		if _, err := r.issuer.Take(canceled, nil, 1, 0); !errors.Is(err, context.Canceled) {
 			r.Fatal(err)
 		}

@@ -173,7 +173,7 @@ func timed(f func()) time.Duration {
 	return time.Since(start)
 }
 
-// about reports whether a duration is as expected; clocks have a resolution of a millisecond.
+// about reports whether a duration is as expected; clocks have a resolution of 1 ms.
 func about(took, want time.Duration) bool { return (took - want).Abs() <= 2*time.Millisecond }
 
 // refused returns the error of a request, which must fail with that type, and the duration of the request.

@@ -127,7 +127,7 @@ func TestEndOfNumbers(t *testing.T) {
 func TestBlocksTooShort(t *testing.T) {
 	runSequence(t, func(r *sequenceRig) {
 		r.blocks.forge = func(b allocator.Block) allocator.Block {
-			b.First *= 10 // so that the blocks are not contiguous
+			b.First *= 10 // blocks that are not contiguous
 			return b
 		}
 		r.blocks.length, r.blocks.min = math.MaxInt64, 1

@@ -42,7 +42,7 @@ type modelRun struct {
 
 	mu    sync.Mutex
 	known known
-	told  known // same as known, but only once the revision has changed
+	seen  known // same as known, but only after the revision has changed
 
 	order   atomic.Int64
 	records []answer
@@ -81,7 +81,7 @@ func (m *modelRun) learn(r *rand.Rand) {
 	m.mu.Unlock()
 	m.revision.Add(1)
 	m.mu.Lock()
-	m.told = m.known
+	m.seen = m.known
 	m.mu.Unlock()
 }
 
@@ -253,14 +253,14 @@ func (m *modelRun) call(ctx context.Context, r *rand.Rand) (fault string) {
 	var a answer
 	revision := m.revision.Load()
 	m.mu.Lock()
-	told := m.told // known before the call, so the call must use it
+	seen := m.seen // known before the call, so the call must use it
 	m.mu.Unlock()
-	a.generation, a.period, a.wall = told.generation, told.period, m.clock.read().Wall
+	a.generation, a.period, a.wall = seen.generation, seen.period, m.clock.read().Wall
 	a.asked = m.order.Add(1)
 	n, err := m.sequence.Next(ctx, count)
 	a.answered = m.order.Add(1)
 	switch {
-	case err == nil && told.gone && revision == m.revision.Load():
+	case err == nil && seen.gone && revision == m.revision.Load():
 		return fmt.Sprintf("%+v was issued, and the sequence is gone", n)
 	case err == nil && n.Count != count:
 		return fmt.Sprintf("%d numbers instead of %d", n.Count, count)

@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 )
 
-// periods sets up the rig's granter with a first period that ends in a minute, and a second period that the
+// periods sets up the rig's granter with a first period that ends in 1 min, and a second period that the
 // granter enters by its own clock, which is behind by that much.
 func periods(r *sequenceRig, behind time.Duration) (end int64) {
 	end = r.clock.read().Wall + time.Minute.Milliseconds()

@@ -37,7 +37,7 @@ func edge() *rapid.Generator[int64] {
 func TestBlocksFitIntoInt64(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := Block{Token: 1, Numbers: Numbers{First: edge().Draw(t, "first"), Increment: edge().Draw(t, "increment"), Count: uint64(edge().Draw(t, "count"))}}
-		if rapid.Bool().Draw(t, "just") && b.Increment != 0 { // as many numbers as fit, or one more
+		if rapid.Bool().Draw(t, "just") && b.Increment != 0 { // the largest count that fits, or one more
 			room := new(big.Int).Sub(big.NewInt(math.MaxInt64), big.NewInt(b.First))
 			if b.Increment < 0 {
 				room.Sub(big.NewInt(math.MinInt64), big.NewInt(b.First))

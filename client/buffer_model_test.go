@@ -32,7 +32,7 @@ func TestBufferModel(t *testing.T) {
 	}
 }
 
-// walkBuffer uses a buffer for a second. It returns the violations found and the counters of the buffer.
+// walkBuffer uses a buffer for 1 s. It returns the violations found and the counters of the buffer.
 func walkBuffer(t *testing.T) (found []string, stats BufferStats) {
 	synctest.Test(t, func(t *testing.T) {
 		var complaints sync.Mutex
@@ -109,7 +109,7 @@ func TestBufferHammer(t *testing.T) {
 	}
 	o.age, o.span = 10*time.Millisecond, 5*time.Millisecond
 	b := openBufferWith(t, s, o)
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond) // as many rounds as fit into this time
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond) // duration of all rounds
 	defer cancel()
 	given := make([][]int64, 8)
 	var all sync.WaitGroup

@@ -110,7 +110,7 @@ func TestReasonsAreRemembered(t *testing.T) {
 		if m.asked.Load() > 1 {
 			m.hangs()
 		}
-		return nil, &rpc.Error{Code: codes.Unavailable, Reason: rpc.WindowEnded, Message: "told so by the test"}
+		return nil, &rpc.Error{Code: codes.Unavailable, Reason: rpc.WindowEnded, Message: "refused by the test"}
 	})
 	_, err := c.NextID(within(t, time.Second))
 	if !errors.Is(err, ErrWindowEnded) || !errors.Is(err, context.DeadlineExceeded) {

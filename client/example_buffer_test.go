@@ -42,7 +42,7 @@ func ExampleWithBufferNoWait() {
 	ids, err := client.NewBuffer(c.IDs(""),
 		client.WithBufferNoWait(),
 		client.WithBufferSize(10_000, 10_000_000),
-		client.WithBufferAge(time.Minute), // bridges an outage of a minute
+		client.WithBufferAge(time.Minute), // bridges an outage of 1 min
 	)
 	if err != nil {
 		log.Fatal(err)

@@ -50,7 +50,7 @@ func (cs *carriers) opened() int {
 func (m *fake) StreamIds(stream snowraftv1.IdService_StreamIdsServer) error {
 	switch {
 	case !m.streams.Load():
-		return status.Error(codes.Unimplemented, "told so by the test")
+		return status.Error(codes.Unimplemented, "refused by the test")
 	case m.deaf.Load():
 		<-stream.Context().Done()
 		return nil

@@ -193,9 +193,9 @@ func (m *fake) does(a answering) {
 func (m *fake) refuses(code codes.Code, reason string, retryAfter time.Duration) {
 	m.does(func(context.Context, *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
 		if reason == "" {
-			return nil, status.Error(code, "told so by the test")
+			return nil, status.Error(code, "refused by the test")
 		}
-		return nil, &rpc.Error{Code: code, Reason: reason, Message: "told so by the test", RetryAfter: retryAfter}
+		return nil, &rpc.Error{Code: code, Reason: reason, Message: "refused by the test", RetryAfter: retryAfter}
 	})
 }
 

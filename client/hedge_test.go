@@ -47,7 +47,7 @@ func TestHedgingWhileOneFails(t *testing.T) {
 			if order.Add(1) == 1 {
 				<-second
 				close(failed)
-				return nil, status.Error(codes.Unavailable, "told so by the test")
+				return nil, status.Error(codes.Unavailable, "refused by the test")
 			}
 			close(second)
 			<-failed

@@ -114,7 +114,7 @@ func TestGivenAddressesAreNotForgotten(t *testing.T) {
 	until(t, "connections to the removed member are gone", func() bool { return first.conns.open.Load() == 0 })
 	second.server.Stop()
 	f.mu.Lock()
-	f.members = []*fake{first} // its cluster was created again
+	f.members = []*fake{first} // member of another, new cluster
 	f.mu.Unlock()
 	if _, err := c.NextID(within(t, patience)); err != nil {
 		t.Error(err)

@@ -21,7 +21,7 @@ import (
 func behind(m *fake) answering {
 	return func(_ context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
 		if req.GetAfter() > 1000 {
-			return nil, &rpc.Error{Code: codes.Unavailable, Reason: rpc.ClockBehind, Message: "told so by the test", RetryAfter: time.Second}
+			return nil, &rpc.Error{Code: codes.Unavailable, Reason: rpc.ClockBehind, Message: "refused by the test", RetryAfter: time.Second}
 		}
 		return m.issue(req), nil
 	}
@@ -79,7 +79,7 @@ func TestFloorsAffectOnlyTheirCallers(t *testing.T) {
 	for _, m := range f.members {
 		m.does(func(ctx context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
 			if req.GetAfter() > math.MaxInt64/2 {
-				return nil, &rpc.Error{Code: codes.Unavailable, Reason: rpc.ClockBehind, Message: "told so by the test", RetryAfter: time.Second}
+				return nil, &rpc.Error{Code: codes.Unavailable, Reason: rpc.ClockBehind, Message: "refused by the test", RetryAfter: time.Second}
 			}
 			if req.GetAfter() > 0 {
 				select {

@@ -23,11 +23,11 @@ func TestFindMembers(t *testing.T) {
 		{[]Member{a, b, c}, "b", "", ErrNamesUnknown},
 		{[]Member{a, b, c}, "c", "", ErrNamesUnknown},
 		{[]Member{a, b, c}, "4", "4", nil},
-		{[]Member{c}, "1", "", ErrNamesUnknown}, // it may be a name
+		{[]Member{c}, "1", "", ErrNamesUnknown}, // "1" may be the name of c
 	} {
 		got, err := find(test.members, test.idOrName)
 		if got.ID != test.want || !errors.Is(err, test.err) {
-			t.Errorf("%s among %+v: %s, %v; expected %s, %v", test.idOrName, test.members, got.ID, err, test.want, test.err)
+			t.Errorf("%s among %+v: %s, %v; want %s, %v", test.idOrName, test.members, got.ID, err, test.want, test.err)
 		}
 	}
 }

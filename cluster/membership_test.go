@@ -62,7 +62,7 @@ func (r *removals) Remove(ctx context.Context, id string) error {
 	select {
 	case <-r.hold:
 	case <-ctx.Done():
-		return ctx.Err() // its command may still be applied
+		return ctx.Err() // the command may still be applied
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,7 +125,7 @@ func TestFitNonvoterIsPromoted(t *testing.T) {
 	}
 	restarted := p
 	restarted.meta.Starts++
-	if err := n.change(func() error { // in one change, so that reconcile does not run in between
+	if err := n.change(func() error { // a single change, because reconcile must not run in between
 		n.gossip.mu.Lock()
 		n.gossip.peers[id] = restarted
 		n.gossip.mu.Unlock()

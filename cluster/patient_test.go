@@ -38,7 +38,7 @@ func TestReplicationErrorsReturnWithNextHeartbeat(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				_, inner := raft.NewInmemTransport("a") // in the bubble, because goroutines of the bubble block on its channels
+				_, inner := raft.NewInmemTransport("a") // created in the bubble, because goroutines of the bubble block on its channels
 				member := &absent{Transport: inner}
 				ready := make(chan struct{})
 				close(ready)

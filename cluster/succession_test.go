@@ -222,7 +222,7 @@ func TestEndedLeaderIsReplacedWithoutTimeout(t *testing.T) {
 			t.Parallel()
 			hosts := trio(t, numbers...)
 			leader, followers := untilFollowed(t, hosts)
-			leader.Fail(errors.New("the test ends it")) // so that it transfers no leadership
+			leader.Fail(errors.New("stopped by the test")) // a failed leader transfers no leadership
 			if err := leader.Close(t.Context()); err != nil {
 				t.Error(err)
 			}

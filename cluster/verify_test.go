@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// told is a node's answer to a request for its term, with its delay.
-type told struct {
+// termReply is a node's answer to a request for its term, with its delay.
+type termReply struct {
 	term  uint64
 	after time.Duration
 	err   error
@@ -24,7 +24,7 @@ func TestConfirm(t *testing.T) {
 	broken := errors.New("broken")
 	const never = time.Hour
 	for name, c := range map[string]struct {
-		others []told
+		others []termReply
 		need   int
 		asked  int // greatest number of queried nodes
 		ok     bool
@@ -32,21 +32,21 @@ func TestConfirm(t *testing.T) {
 	}{
 		"alone":                            {nil, 0, 0, true, 0},
 		"no voter":                         {nil, 1, 0, false, 0},
-		"one of two":                       {[]told{{term: 5}, {term: 5}}, 1, 1, true, 0},
-		"one of two that is behind":        {[]told{{term: 4}, {term: 5}}, 1, 1, true, 0},
-		"a later term":                     {[]told{{term: 6}, {term: 5}}, 1, 1, false, 0},
-		"a later term of two":              {[]told{{term: 5}, {term: 6}, {term: 5, after: time.Millisecond}, {term: 5, after: never}}, 2, 2, false, 0},
-		"the first fails":                  {[]told{{err: broken}, {term: 5}}, 1, 2, true, 0},
-		"the first is slow":                {[]told{{term: 5, after: never}, {term: 5}}, 1, 2, true, hedgeAfter},
-		"the first is slow and later":      {[]told{{term: 6, after: never}, {term: 5}}, 1, 2, true, hedgeAfter},
-		"the first is slow, others fail":   {[]told{{term: 5, after: 2 * hedgeAfter}, {err: broken}}, 1, 2, true, 2 * hedgeAfter},
-		"the first is slow, another later": {[]told{{term: 5, after: never}, {term: 6}}, 1, 2, false, hedgeAfter},
-		"the only one is slow":             {[]told{{term: 5, after: 2 * hedgeAfter}}, 1, 1, true, 2 * hedgeAfter},
-		"the only one fails":               {[]told{{err: broken}}, 1, 1, false, 0},
-		"the only one never answers":       {[]told{{after: never}}, 1, 1, false, transportTimeout},
-		"all fail":                         {[]told{{err: broken}, {err: broken}}, 1, 2, false, 0},
-		"a minority answers":               {[]told{{term: 5}, {err: broken}, {err: broken}, {err: broken}}, 2, 4, false, 0},
-		"a minority answers, no errors":    {[]told{{term: 5}, {after: never}, {after: never}, {after: never}}, 2, 4, false, transportTimeout},
+		"one of two":                       {[]termReply{{term: 5}, {term: 5}}, 1, 1, true, 0},
+		"one of two that is behind":        {[]termReply{{term: 4}, {term: 5}}, 1, 1, true, 0},
+		"a later term":                     {[]termReply{{term: 6}, {term: 5}}, 1, 1, false, 0},
+		"a later term of two":              {[]termReply{{term: 5}, {term: 6}, {term: 5, after: time.Millisecond}, {term: 5, after: never}}, 2, 2, false, 0},
+		"the first fails":                  {[]termReply{{err: broken}, {term: 5}}, 1, 2, true, 0},
+		"the first is slow":                {[]termReply{{term: 5, after: never}, {term: 5}}, 1, 2, true, hedgeAfter},
+		"the first is slow and later":      {[]termReply{{term: 6, after: never}, {term: 5}}, 1, 2, true, hedgeAfter},
+		"the first is slow, others fail":   {[]termReply{{term: 5, after: 2 * hedgeAfter}, {err: broken}}, 1, 2, true, 2 * hedgeAfter},
+		"the first is slow, another later": {[]termReply{{term: 5, after: never}, {term: 6}}, 1, 2, false, hedgeAfter},
+		"the only one is slow":             {[]termReply{{term: 5, after: 2 * hedgeAfter}}, 1, 1, true, 2 * hedgeAfter},
+		"the only one fails":               {[]termReply{{err: broken}}, 1, 1, false, 0},
+		"the only one never answers":       {[]termReply{{after: never}}, 1, 1, false, transportTimeout},
+		"all fail":                         {[]termReply{{err: broken}, {err: broken}}, 1, 2, false, 0},
+		"a minority answers":               {[]termReply{{term: 5}, {err: broken}, {err: broken}, {err: broken}}, 2, 4, false, 0},
+		"a minority answers, no errors":    {[]termReply{{term: 5}, {after: never}, {after: never}, {after: never}}, 2, 4, false, transportTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -101,8 +101,8 @@ func TestVerifyCountsOwnTerm(t *testing.T) {
 	if err := n.Verify(t.Context(), term-1); !errors.Is(err, ErrNotLeader) {
 		t.Errorf("Verify() = %v of a leader that has seen a later term, want ErrNotLeader", err)
 	}
-	if told, ok := n.termIfOpen(); told != term || !ok {
-		t.Errorf("termIfOpen() = %d, %t, want %d", told, ok, term)
+	if got, ok := n.termIfOpen(); got != term || !ok {
+		t.Errorf("termIfOpen() = %d, %t, want %d", got, ok, term)
 	}
 	if err := n.Close(t.Context()); err != nil {
 		t.Error(err)

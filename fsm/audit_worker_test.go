@@ -83,9 +83,9 @@ func (l *auditLayout) may(by auditHolder, k auditWorker) bool {
 	return by.owner == 0 || k.used && k.owner == by.owner || own < (by.most+1)/2
 }
 
-// best is the candidate to grant to a holder.
+// best returns the worker to grant to a holder.
 func (l *auditLayout) best(by auditHolder, limit int64) (best int, ok bool) {
-	last, first := -1, -1 // of the holder's: the one it had last, and the free one it had first
+	last, first := -1, -1 // the holder's last worker, and its first worker that is free
 	for i, k := range l.workers {
 		if !k.used || k.holder != by.shown || k.owner != by.owner {
 			continue

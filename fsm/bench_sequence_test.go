@@ -62,7 +62,7 @@ func BenchmarkAllocateBlock(b *testing.B) {
 					withID(cmd, fmt.Sprint("request-", i))
 				}
 				if i%clocks == 0 {
-					cmd = at(epoch+int64(i)*4, observe(false)) // so that answers go as fast as they come
+					cmd = at(epoch+int64(i)*4, observe(false)) // moves the clock, so that answers expire as fast as new ones come
 				}
 				b.StopTimer()
 				entry := entryAt(b, index, cmd)

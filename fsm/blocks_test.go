@@ -45,7 +45,7 @@ func TestEndsOfInt64(t *testing.T) {
 				}
 				start := int64(uint64(end) + before*inward)
 				if capacity(start, increment, math.MinInt64, math.MaxInt64) != before+1 {
-					continue // so far back that it is beyond the other end
+					continue // start beyond the other end
 				}
 				l := newSequenceLog(t, plain("s", numbers(start, increment, math.MinInt64, math.MaxInt64)))
 				for i := range before {
@@ -314,7 +314,7 @@ func TestReturnsAreBoundToTheirTerm(t *testing.T) {
 	l.term = 5
 	l.refused(notLast, within(b.Token, 4, 3))
 	l.refused(notLast, within(b.Token, 4, 6))
-	l.must(giveBack("s", b.Token, 4)) // of a relaxed sequence
+	l.must(giveBack("s", b.Token, 4)) // relaxed sequence
 	b = l.gives("s", 10, 0, 7, 10)
 	l.must(within(b.Token, 5, 5))
 	l.gives("s", 1, 0, 12, 1)

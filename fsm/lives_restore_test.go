@@ -23,7 +23,7 @@ func (w *lives) attest() error {
 	cmd := resume(q.Spec.GetName(), q.Generation, nil, uint64(w.choose("margin", 3)))
 	if last, some := w.last(q); some && w.lastOf[q.Spec.GetName()] > w.known[q.Spec.GetName()] { // else the backup knows all that was granted
 		cmd.GetResumeSequence().After = &last
-		if w.choose("by margin", 3) == 0 { // as many numbers as there are up to the last one
+		if w.choose("by margin", 3) == 0 { // margin beyond the last number, instead of the number
 			cmd.GetResumeSequence().After = nil
 			cmd.GetResumeSequence().Margin += 4000
 		}

@@ -190,8 +190,8 @@ func TestMachineSnapshotAndRestore(t *testing.T) {
 		t.Fatal("the snapshot has what came after it")
 	}
 
-	var told []error
-	victim := New(Options{Halt: func(err error) { told = append(told, err) }})
+	var reported []error
+	victim := New(Options{Halt: func(err error) { reported = append(reported, err) }})
 	mustApply(t, victim, 1, at(epoch+9, observe(false)))
 	c := victim.Changed()
 	damaged := bytes.Clone(want)
@@ -202,8 +202,8 @@ func TestMachineSnapshotAndRestore(t *testing.T) {
 	if victim.Observed().Load() != epoch+9 || changed(c) {
 		t.Error("a failed restore changed something")
 	}
-	if err := victim.Restore(readerOf(want)); len(told) != 1 || !errors.Is(told[0], ErrHalted) || !errors.Is(err, ErrHalted) {
-		t.Errorf("after a failed restore: Halt got %v, the next call returned %v", told, err)
+	if err := victim.Restore(readerOf(want)); len(reported) != 1 || !errors.Is(reported[0], ErrHalted) || !errors.Is(err, ErrHalted) {
+		t.Errorf("after a failed restore: Halt got %v, the next call returned %v", reported, err)
 	}
 
 	other := New(Options{})

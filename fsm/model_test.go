@@ -113,14 +113,14 @@ type world struct {
 	index     uint64
 	term      uint64
 	audit     audit
-	issued    map[string]map[uint64]bool // by layout
+	issued    map[string]map[uint64]bool // issued IDs, by layout
 	given     map[given]bool
 	log       []*raft.Log
 	era       int               // era of the block that was granted last
 	requests  int               // number of request IDs used
 	drawn     uint64            // number of extension IDs used
-	eras      map[string]int    // by sequence
-	eraOf     map[string]int    // by request ID
+	eras      map[string]int    // eras of the sequences
+	eraOf     map[string]int    // eras of the requests, by ID
 	lastBlock map[string]uint64 // token of each sequence's last block, which is easy to guess
 	tokens    map[string]uint64 // ID of each application's last token
 	check     struct {          // the last checkpoint that the leader knows

@@ -65,11 +65,11 @@ func TestReplayedRelease(t *testing.T) {
 	g := l.must(at(epoch, acquire("a", 10_000))).Grant
 	after, _ := l.replayed(at(epoch, release(g, nonceHash('a'), g.From+1)))
 	if w := after.Workers("tiny", 0, 1)[0]; w.Until != g.Until || !w.Released {
-		t.Errorf("%+v, want it to end at %d", w, g.Until)
+		t.Errorf("%+v, want an end at %d", w, g.Until)
 	}
 	after, _ = l.replayed(at(epoch, release(g, nonceHash('a'), g.From+1)), at(epoch+10, acquire("b", 1000)), at(epoch+10, acquire("a", 1000)))
 	if w := after.Workers("tiny", 0, 1)[0]; w.Until < g.Until || w.Holder != "a" {
-		t.Errorf("%+v, want it to end at %d or later", w, g.Until)
+		t.Errorf("%+v, want an end at %d or later", w, g.Until)
 	}
 }
 

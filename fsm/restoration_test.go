@@ -80,7 +80,7 @@ func TestFirstIndex(t *testing.T) {
 	}
 	first := fresh.FirstIndex(5, epoch, 0)
 	soon := restored(first, epoch, 0)                                                // restored a moment ago
-	ahead := restored(fresh.FirstIndex(5, epoch+2*minute, 0), epoch+2*minute, epoch) // by a host with a fast clock
+	ahead := restored(fresh.FirstIndex(5, epoch+2*minute, 0), epoch+2*minute, epoch) // restored by a host with a fast clock
 	type restore struct {
 		s          *State
 		last       uint64
@@ -132,7 +132,7 @@ func TestFloorOfWindows(t *testing.T) {
 	held := l.must(at(epoch, acquire("a", 1000))).Grant
 	l.restore(nil)
 
-	const floor = epoch + 60_000 + 10_000 + 2*500 // in tick 7100 of 10 ms
+	const floor = epoch + 60_000 + 10_000 + 2*500 // tick 7100 of 10 ms
 	if got := l.Restored(); got.GetFloorAtMs() != floor || !slices.Equal(got.GetAncestors(), []string{"old"}) || !got.GetNamesClosed() {
 		t.Fatalf("Restored() = %v", got)
 	}

@@ -9,7 +9,7 @@ import (
 func (n *searchNode) acquire(s *search, p int, time int64, index uint64, answered bool) (*searchNode, error) {
 	n = n.clone(true)
 	q := &n.processes[p]
-	window := int64(2 - p) // so that windows of the two can end at the same tick
+	window := int64(2 - p) // windows of both processes can end at the same tick
 	r := n.fsm.Apply(index, 0, &commandv1.Command{ClockAtMs: time * searchUnit, Body: &commandv1.Command_AcquireWorker{
 		AcquireWorker: &commandv1.AcquireWorker{
 			Layout: "small", Holder: searchHolders[p], NonceHash: searchNonceHash(p, q.start), WindowMs: window * searchUnit,

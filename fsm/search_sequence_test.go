@@ -29,7 +29,7 @@ type seqBlock struct {
 	token, count     uint64
 	first, increment int64
 	period           uint8
-	last             bool // it can be returned
+	last             bool // block can be returned
 }
 
 type seqKey struct {
@@ -38,10 +38,10 @@ type seqKey struct {
 	base         int64
 	granted      uint64
 	lastFrom     uint64
-	returnable   uint8 // which block it says
+	returnable   uint8 // number of the returnable block, from 1; 0 if none
 	used         hull
 	period       int32
-	ghosts       [3]uint8 // by period: a bit for each number
+	ghosts       [3]uint8 // one bit per number, by period
 	blocks       [2]seqBlock
 }
 
@@ -129,7 +129,7 @@ func (s *seqSearch) visit(n *seqNode, index uint64, left int) error {
 		err := next.account(cmd, r)
 		if err == nil {
 			err = s.visit(next, index+1, left-1)
-		} else if _, told := errors.AsType[searchFailure](err); !told {
+		} else if _, reported := errors.AsType[searchFailure](err); !reported {
 			err = searchFailure{err, fmt.Sprint(s.path)}
 		}
 		s.path = s.path[:len(s.path)-1]
@@ -227,7 +227,7 @@ func (n *seqNode) key() seqKey {
 			k.spec = uint8(i)
 		}
 	}
-	if k.buried { // its specification has no texts
+	if k.buried { // a deleted sequence keeps no texts of its specification
 		k.spec = q.spec.reset<<4 | uint8(q.spec.start)
 	}
 	return k

@@ -97,7 +97,7 @@ type search struct {
 type searchStep struct {
 	action  string
 	process int
-	tick    int // of the clock
+	tick    int // clock
 }
 
 // explore returns the first violation within that many steps.
@@ -139,7 +139,7 @@ func (s *search) visit(n *searchNode, index uint64, left int) error {
 				s.path = append(s.path, searchStep{act.name, p, time})
 				if err == nil {
 					err = s.visit(next, index+1, left-1)
-				} else if _, told := errors.AsType[searchFailure](err); !told {
+				} else if _, reported := errors.AsType[searchFailure](err); !reported {
 					err = searchFailure{err, fmt.Sprint(s.path)}
 				}
 				s.path = s.path[:len(s.path)-1]

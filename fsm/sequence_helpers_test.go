@@ -163,7 +163,7 @@ func (l *log) empty(name string, period int32) {
 	l.t.Helper()
 	l.refused(exhaustedReas, allocate(name, l.seq(name).Generation, 1, period))
 	if q := l.seq(name); q.Remaining != 0 || q.Next != 0 {
-		l.t.Fatalf("%+v, expected none left", q)
+		l.t.Fatalf("%+v, want no numbers left", q)
 	}
 }
 

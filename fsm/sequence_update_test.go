@@ -36,7 +36,7 @@ func TestUpdateSequence(t *testing.T) {
 	l.refused(notLast, giveBack("s", b.Token, 1))
 	l.refused(mismatchedGen, allocate("s", generation, 1, 0))
 	if q = l.changed(plain("s", numbers(1, 3, 1, 100))); q.HasLast || q.Next != 16 {
-		t.Errorf("%+v, expected to go on with 16", q)
+		t.Errorf("%+v, want next number 16", q)
 	}
 	l.gives("s", 2, 0, 16, 2)
 	l.survives()
@@ -62,7 +62,7 @@ func TestUpdateSequence(t *testing.T) {
 	l.empty("s", 0)
 	l.must(forced(set(three, l.seq("s").Generation, 1)))
 	l.gives("s", 1, 0, 1, 1)
-	l.changed(three) // what was forced need not be again
+	l.changed(three) // a forced change need not be forced again
 	l.refused(wouldRepeats, change(spec, l.seq("s").Generation))
 	l.survives()
 }
@@ -72,7 +72,7 @@ func TestUpdateOfBounds(t *testing.T) {
 	l.gives("s", 3, 0, 1, 3)
 	q := l.changed(plain("s", numbers(1, 5, 1, 15)))
 	if q.Remaining != 0 || q.Next != 0 || q.Last != 11 {
-		t.Errorf("%+v, expected none left", q)
+		t.Errorf("%+v, want no numbers left", q)
 	}
 	l.empty("s", 0)
 	l.changed(plain("s", numbers(1, 5, 1, 21)))

@@ -122,7 +122,7 @@ func TestSequencesAreLimited(t *testing.T) {
 	l.must(remove("s1")) // is not
 	l.must(create(plain("s3"), 0))
 	l.refused(limitReached, create(plain("s4"), 0))
-	l.must(forced(create(plain("s0"), 0))) // in its own place
+	l.must(forced(create(plain("s0"), 0))) // takes the place of its remembered deletion
 }
 
 func TestSequencePages(t *testing.T) {
@@ -225,7 +225,7 @@ func TestDeletionsAndForcedCreationsCompare(t *testing.T) {
 		return cmd
 	}
 	seen := l.seq("s").Generation
-	l.take("s", 10, 0) // is no change
+	l.take("s", 10, 0) // not a change of the sequence
 	l.must(set(plain("s"), seen, 50))
 	l.refused(mismatchedGen, deletion(seen))
 	if l.seq("s").Next != 50 {
@@ -240,11 +240,11 @@ func TestDeletionsAndForcedCreationsCompare(t *testing.T) {
 	l.refused(mismatchedGen, over(seen))
 	l.survives()
 	l.must(over(last.Index))
-	l.must(over(last.Index)) // it exists, as it should
+	l.must(over(last.Index)) // no change: the sequence exists
 	l.take("s", 5, 0)
 	l.must(deletion(l.seq("s").Generation))
 	l.refused(mismatchedGen, over(last.Index))
-	l.must(forced(create(plain("s"), 0))) // as a proposer of before does
+	l.must(forced(create(plain("s"), 0))) // proposer of an earlier version
 }
 
 func TestRecreateWithPeriods(t *testing.T) {

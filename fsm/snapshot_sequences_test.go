@@ -131,7 +131,7 @@ func TestSnapshotRefusesSequencesThatNoStateWrites(t *testing.T) {
 		"an answer of no name":     answer(func(a *commandv1.SnapshotAnswer) { a.Sequence = "" }),
 		"an answer of nothing":     answer(func(a *commandv1.SnapshotAnswer) { a.Incarnation = 0 }),
 		"an answer too early":      answer(func(a *commandv1.SnapshotAnswer) { a.Incarnation++ }),
-		"an answer to nobody":      answer(func(a *commandv1.SnapshotAnswer) { a.RequestId = nil }),
+		"an answer without an ID":  answer(func(a *commandv1.SnapshotAnswer) { a.RequestId = nil }),
 		"a long ID":                answer(func(a *commandv1.SnapshotAnswer) { a.RequestId = []byte(strings.Repeat("x", 65)) }),
 		"no numbers":               answer(func(a *commandv1.SnapshotAnswer) { a.Count = 0 }),
 		"too many numbers":         answer(func(a *commandv1.SnapshotAnswer) { a.Count = 1<<63 + 1 }),

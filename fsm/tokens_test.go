@@ -120,7 +120,7 @@ func TestRevokedActorsChangeNothing(t *testing.T) {
 	}
 	id := l.token("t", "seq:next:s", "seq:read:s")
 	l.must(wish(id, l.index))
-	l.refused(unauthenticatedReason, wish(id, id-1)) // it was not there then
+	l.refused(unauthenticatedReason, wish(id, id-1)) // before the token was created
 	l.refused(unauthenticatedReason, wish(id, 0))
 	l.refused(unauthenticatedReason, wish(99, l.index))
 

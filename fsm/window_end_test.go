@@ -10,7 +10,7 @@ import (
 
 const minute = 60_000
 
-// newCoarseLog has tiny with ticks of a minute.
+// newCoarseLog returns a log with the layout tiny in ticks of 1 min.
 func newCoarseLog(t *testing.T) *log {
 	coarse := tiny
 	coarse.UnitMillis = minute
@@ -29,7 +29,7 @@ func TestWindowCoversLengthAskedFor(t *testing.T) {
 		t.Errorf("extension: %+v, want an end at 3", g)
 	}
 	if g = l.must(at(late+minute, extend(g, nonceHash('a'), g.Until, minute))).Grant; g.Until != 3 {
-		t.Errorf("extension by a minute, of which [2, 3) has more than is left: %+v, want an end at 3", g)
+		t.Errorf("extension by 1 min, more than [2, 3) has left: %+v, want an end at 3", g)
 	}
 	// A window that begins later than now covers the length from its begin.
 	g = l.must(at(late, acquire("b/0", 5))).Grant

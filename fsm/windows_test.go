@@ -46,18 +46,18 @@ func TestAcquirePicks(t *testing.T) {
 		return g
 	}
 	take(epoch, "a/0", 0)
-	take(epoch, "a/0", 1)      // never used, since its own is taken
-	take(epoch+1000, "a/0", 1) // its own, the last one
+	take(epoch, "a/0", 1)      // never used; a's own worker is taken
+	take(epoch+1000, "a/0", 1) // a's last worker
 	take(epoch+1000, "b/0", 2) // never used before the oldest
-	take(epoch+1000, "a/0", 0) // its last one is taken, but not the one before
-	take(epoch+1000, "a/0", 3) // never used, since all its own are taken
+	take(epoch+1000, "a/0", 0) // a's last worker is taken, the one before it is free
+	take(epoch+1000, "a/0", 3) // never used; all workers of a are taken
 	take(epoch+2000, "c/0", 0) // the oldest, the lowest number first
 	take(epoch+2000, "a/0", 3)
-	take(epoch+2000, "a/0", 1) // its own from the beginning, because worker 0 is not its own any longer
+	take(epoch+2000, "a/0", 1) // a's first worker; a lost worker 0
 	take(epoch+2500, "d/0", 2)
 	take(epoch+3000, "e/0", 0)
-	take(epoch+3000, "c/0", 1) // not its own anymore, but the oldest
-	take(epoch+3000, "a/0", 3) // its own last one, after it lost worker 1
+	take(epoch+3000, "c/0", 1) // the oldest; c lost its own
+	take(epoch+3000, "a/0", 3) // a's last worker, because a lost worker 1
 	take(epoch+4000, "f/0", 2) // the oldest, whatever its number
 }
 
@@ -162,7 +162,7 @@ func TestEndOfTime(t *testing.T) {
 	l := newLog(t, spec)
 	g := l.must(at(epoch+1270, acquire("a/0", 2000))).Grant
 	if g.Until != 128 {
-		t.Fatalf("%+v, expected it to end with the time field", g)
+		t.Fatalf("%+v, want an end at tick 128, the end of the time field", g)
 	}
 	l.refused(timeExhausted, at(epoch+1270, extend(g, nonceHash('a'), g.Until, 2000)))
 	l.must(at(epoch+1270, acquire("b/0", 2000)))
@@ -324,7 +324,7 @@ func TestReaders(t *testing.T) {
 		l.Workers("tiny", 2, 10), l.Workers("tiny", math.MaxUint64, 10), l.Workers("tiny", 0, 0), l.Workers("tiny", 0, -1), l.Workers("x", 0, 10),
 	} {
 		if len(none) != 0 {
-			t.Errorf("%+v, expected none", none)
+			t.Errorf("%+v, want none", none)
 		}
 	}
 	_, info := l.LayoutInfo("x")

@@ -20,7 +20,7 @@ import (
 // therefore not parallel. It takes the least of several rounds, because the member's other work only adds allocations.
 func TestUnaryAllocations(t *testing.T) {
 	member, bare := startCluster(t, 1)[0].server.APIAddr(), startEcho(t)
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it empties gRPC's pools
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties gRPC's pools
 	for _, tc := range []struct {
 		name  string
 		bound func(context.Context) (context.Context, context.CancelFunc)
@@ -67,7 +67,7 @@ func TestUnaryAllocations(t *testing.T) {
 func TestStreamAllocations(t *testing.T) {
 	const window = 1 << 20 // static on both sides, so that gRPC sends no pings to find one
 	member, bare := startCluster(t, 1)[0].server.APIAddr(), startEcho(t, grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window))
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it empties gRPC's pools
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collection empties gRPC's pools
 	perRequest := func(address string) func() float64 {
 		conn := dial(t, address, grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window))
 		stream, err := snowraftv1.NewIdServiceClient(conn).StreamIds(t.Context())

@@ -14,7 +14,7 @@ func TestTokenBeyondReplicaIsRetryable(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t, 1)
 	lead := s.nodes[0]
-	follower := join(t, "n", s.nodes, func(cfg *server.Config) { cfg.Keys, cfg.Nonvoter = s.keys, true }) // it never leads
+	follower := join(t, "n", s.nodes, func(cfg *server.Config) { cfg.Keys, cfg.Nonvoter = s.keys, true }) // a nonvoter never leads
 	follower.untilReady()
 	ask := func(n *node, id uint64) error {
 		text := trust.Token{ID: id, Secret: trust.NewTokenSecret()}.Text()

@@ -18,7 +18,7 @@ import (
 type replicated struct {
 	Tokens    []*fsm.TokenRecord
 	Anonymous *fsm.TokenRecord
-	Workers   map[string][]fsm.WorkerRecord // by layout; without the default layout, whose lanes continue
+	Workers   map[string][]fsm.WorkerRecord // records by layout, without the default layout, whose lanes continue
 	Removed   []string
 }
 

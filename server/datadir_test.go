@@ -21,7 +21,7 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-var update = flag.Bool("update", false, "make the data directory of this version again, before its release")
+var update = flag.Bool("update", false, "rewrite the data directory of this version (before its release)")
 
 // account holds the answers of a member before its data directory was stored. The member must give the same answers afterwards.
 // Messages of the API are stored as bytes, so that the rules of the API apply to their decoding as well.
@@ -29,7 +29,7 @@ type account struct {
 	MemberID, ClusterID string
 	ClockAtMs           int64
 	IDs                 []int64            // IDs of the layout "default"
-	Numbers             map[string][]int64 // by sequence
+	Numbers             map[string][]int64 // numbers by sequence
 	Deleted             []string           // sequences
 	Requests            [][2][]byte        // NextNumbersRequest with a request ID, and its NextNumbersResponse
 

@@ -40,7 +40,7 @@ func TestGatewayOfSecuredCluster(t *testing.T) {
 
 	with := func(token string) metadata.MD { return metadata.Pairs("authorization", "Bearer "+token) }
 	ctx := metadata.NewOutgoingContext(t.Context(), with(token))
-	for range 100 { // from the buffer too
+	for range 100 { // also IDs of the buffer
 		if _, err := g.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{}); err != nil {
 			t.Fatal(err)
 		}

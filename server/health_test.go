@@ -65,7 +65,7 @@ func TestHealthByService(t *testing.T) {
 		}
 	}
 
-	n.setClock(-10 * time.Second) // it issues nothing
+	n.setClock(-10 * time.Second) // the member issues nothing
 	if got, err := ids(); got != isNotServing || err != nil {
 		t.Errorf("with the clock back: %v, %v", got, err)
 	}

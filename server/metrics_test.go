@@ -25,7 +25,7 @@ type family struct {
 type scrape struct {
 	text     string
 	families map[string]*family
-	values   map[string]map[string]bool // by label
+	values   map[string]map[string]bool // values by label
 }
 
 var (

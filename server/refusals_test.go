@@ -43,7 +43,7 @@ func TestRefusals(t *testing.T) {
 			codes.Unavailable, rpc.ClockBehind},
 		{"an extension of nothing", second(n.workers.ExtendWindow(ctx, &snowraftv1.ExtendWindowRequest{Worker: 7, Token: 1, Nonce: make([]byte, 16), UntilTick: 5, ClockAtMs: time.Now().UnixMilli(), WindowMs: 1000, ExtensionId: 1})),
 			codes.Aborted, rpc.WindowMismatch},
-		{"whois of what nobody issued", second(n.ids.WhoIs(ctx, &snowraftv1.WhoIsRequest{Id: 12345})), codes.NotFound, rpc.NotGranted},
+		{"whois of an ID that was not issued", second(n.ids.WhoIs(ctx, &snowraftv1.WhoIsRequest{Id: 12345})), codes.NotFound, rpc.NotGranted},
 		{"a bad page token", second(n.workers.ListWorkers(ctx, &snowraftv1.ListWorkersRequest{PageToken: "x"})), codes.InvalidArgument, rpc.InvalidArgument},
 		{"a config out of range", second(n.cluster.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{MaxWindowMs: proto.Int64(1)}})), codes.InvalidArgument, rpc.InvalidArgument},
 		{"a layout of nothing", second(n.layouts.CreateLayout(ctx, &snowraftv1.CreateLayoutRequest{})), codes.InvalidArgument, rpc.InvalidArgument},

@@ -251,7 +251,7 @@ func TestMissingLeaderIsReportedAfterWait(t *testing.T) {
 			o.stop()
 		}
 	}
-	n.mustGenerate(10) // from memory
+	n.mustGenerate(10) // IDs of the granted window
 	began := time.Now()
 	_, err := n.layouts.CreateLayout(t.Context(), &snowraftv1.CreateLayoutRequest{Layout: small("x")})
 	if r := reason(err); r != rpc.NoLeader && r != rpc.CommitUnknown {

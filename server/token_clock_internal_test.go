@@ -78,7 +78,7 @@ func TestTokenClockContinuesWhenCutOff(t *testing.T) {
 		if c.now() < expires {
 			t.Error("the token has not expired")
 		}
-		c.observe(-time.Second) // in contact again: an expired token stays expired
+		c.observe(-time.Second) // contact again; an expired token stays expired
 		c.want(t, 0)
 	})
 }

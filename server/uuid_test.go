@@ -62,7 +62,7 @@ func TestUUIDsOfAllMembersDiffer(t *testing.T) {
 	for _, l := range []*snowflake.Layout{snowflake.Default(), jssafe} {
 		var mu sync.Mutex
 		var all sync.WaitGroup
-		issued := make(map[string][]int64) // by member
+		issued := make(map[string][]int64) // IDs by member
 		for _, n := range nodes {
 			for range 4 {
 				all.Go(func() {

@@ -159,7 +159,7 @@ func TestGatewayOverviewWithoutMembers(t *testing.T) {
 	if err != nil || resp.GetOverview().GetVerdict().GetLevel() != snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD {
 		t.Errorf("GetOverview() = %v, %v", resp, err)
 	}
-	for range 2 { // for the stream that broke, and for the next stream, which did not begin
+	for range 2 { // the broken stream, and the next stream, which did not begin
 		for _, f := range append(o.GetVerdict().GetFindings(), resp.GetOverview().GetVerdict().GetFindings()...) {
 			if strings.Contains(f.GetText(), "rpc error") || strings.Contains(f.GetText(), "snowraft: ") || strings.Contains(f.GetText(), "desc =") {
 				t.Errorf("finding %q, want words for people", f.GetText())

@@ -169,9 +169,9 @@ func TestRequests(t *testing.T) {
 		raw    []byte
 		passes bool
 	}{
-		"ping":               {ping(), true},
-		"exchange":           {exchange(2, someNode(), someNode()), true},
-		"exchange of nobody": {exchange(0), true},
+		"ping":                   {ping(), true},
+		"exchange":               {exchange(2, someNode(), someNode()), true},
+		"exchange without nodes": {exchange(0), true},
 
 		"more nodes than allowed": {exchange(3, someNode(), someNode(), someNode()), false},
 		"million nodes":           {exchange(1 << 20), false},

@@ -13,11 +13,11 @@ func entry(index, term uint64, data string) *raft.Log {
 	return &raft.Log{Index: index, Term: term, Type: raft.LogCommand, Data: []byte(data)}
 }
 
-func newCheckedLog(told *[]error) (*checkedLog, *raft.InmemStore) {
+func newCheckedLog(reported *[]error) (*checkedLog, *raft.InmemStore) {
 	in := raft.NewInmemStore()
 	return &checkedLog{
 		LogStore: in, path: "log", stored: func() error { return nil },
-		corrupt: func(err error) { *told = append(*told, err) },
+		corrupt: func(err error) { *reported = append(*reported, err) },
 	}, in
 }
 
@@ -31,8 +31,8 @@ func TestCheckedLogDetectsWhatChanged(t *testing.T) {
 		"other slot": func(l *raft.Log) { *l = *entry(3, 1, "three"); l.Extensions = []byte{0, 0, 0, 0} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			var told []error
-			c, in := newCheckedLog(&told)
+			var reported []error
+			c, in := newCheckedLog(&reported)
 			if err := c.StoreLogs([]*raft.Log{entry(1, 1, "one"), entry(2, 1, "two"), entry(3, 1, "three")}); err != nil {
 				t.Fatal(err)
 			}
@@ -63,8 +63,8 @@ func TestCheckedLogDetectsWhatChanged(t *testing.T) {
 }
 
 func TestCheckedLogDetectsGapsAndForeignOrder(t *testing.T) {
-	var told []error
-	c, in := newCheckedLog(&told)
+	var reported []error
+	c, in := newCheckedLog(&reported)
 	for i := uint64(1); i <= 5; i++ {
 		if err := c.StoreLog(entry(i, i, "x")); err != nil {
 			t.Fatal(err)
@@ -120,8 +120,8 @@ func TestScanRemovesReplacedEntries(t *testing.T) {
 		{"no snapshot at all", []uint64{2, 3}, 0, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			var told []error
-			c, in := newCheckedLog(&told)
+			var reported []error
+			c, in := newCheckedLog(&reported)
 			for _, i := range tc.stored {
 				if err := c.StoreLog(entry(i, i, "x")); err != nil {
 					t.Fatal(err)
@@ -155,13 +155,13 @@ func (u upTo) List() ([]*raft.SnapshotMeta, error) {
 }
 
 func TestGaplessLog(t *testing.T) {
-	var told []error
-	c, _ := newCheckedLog(&told)
+	var reported []error
+	c, _ := newCheckedLog(&reported)
 	cache, err := raft.NewLogCache(8, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	logs := &gaplessLog{LogStore: cache, snapshots: upTo{index: 8}, fail: func(err error) { told = append(told, err) }}
+	logs := &gaplessLog{LogStore: cache, snapshots: upTo{index: 8}, fail: func(err error) { reported = append(reported, err) }}
 	store := func(all ...uint64) error {
 		var entries []*raft.Log
 		for _, i := range all {
@@ -182,8 +182,8 @@ func TestGaplessLog(t *testing.T) {
 	if _, ok := errors.AsType[*CorruptError](store(10)); !ok {
 		t.Error("entry 9 is missing, and in no snapshot")
 	}
-	if len(told) != 1 {
-		t.Errorf("reported for the gap: %v, want one error", told)
+	if len(reported) != 1 {
+		t.Errorf("reported for the gap: %v, want one error", reported)
 	}
 	has("after a refusal", 1, 2, 3)
 	if err := store(9, 10); err != nil {
@@ -205,24 +205,24 @@ func (unreadableLog) LastIndex() (uint64, error) {
 
 // Raft treats an error of StoreLogs as a refusal and continues, so the log must report the error.
 func TestGaplessLogReportsReadErrors(t *testing.T) {
-	var told error
-	logs := &gaplessLog{LogStore: unreadableLog{raft.NewInmemStore()}, fail: func(err error) { told = err }}
+	var reported error
+	logs := &gaplessLog{LogStore: unreadableLog{raft.NewInmemStore()}, fail: func(err error) { reported = err }}
 	if err := logs.StoreLog(entry(1, 1, "x")); err == nil {
 		t.Error("stored")
 	}
-	if e, ok := errors.AsType[*DiskError](told); !ok || !e.Reading {
-		t.Errorf("reported: %v, want a DiskError of a read", told)
+	if e, ok := errors.AsType[*DiskError](reported); !ok || !e.Reading {
+		t.Errorf("reported: %v, want a DiskError of a read", reported)
 	}
 }
 
 func TestCheckedLogRefusesDamageFromTheLeader(t *testing.T) {
-	var told []error
-	c, _ := newCheckedLog(&told)
+	var reported []error
+	c, _ := newCheckedLog(&reported)
 	l := entry(1, 1, "one")
 	if err := c.StoreLog(l); err != nil {
 		t.Fatal(err)
 	}
-	replica, in := newCheckedLog(&told)
+	replica, in := newCheckedLog(&reported)
 	damaged := *l
 	damaged.Data = []byte("onf")
 	if err := replica.StoreLog(&damaged); err == nil {

@@ -200,8 +200,8 @@ func TestSeededDirectoryStartsAMember(t *testing.T) {
 	if r.state != "state" || len(r.entries) != 0 || r.index != 1<<40 || r.term != 9 || len(r.servers) != 1 || string(r.servers[0].ID) != node {
 		t.Errorf("replay: %+v", r)
 	}
-	var told []error
-	s, id, err := openTestStore(t, dir, &told)
+	var reported []error
+	s, id, err := openTestStore(t, dir, &reported)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,13 +217,13 @@ func TestSeededDirectoryStartsAMember(t *testing.T) {
 	if err := errors.Join(s.Close(), id.Close()); err != nil {
 		t.Error(err)
 	}
-	if s, _, err := openTestStore(t, dir, &told); err != nil {
+	if s, _, err := openTestStore(t, dir, &reported); err != nil {
 		t.Error(err)
 	} else if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if len(told) > 0 {
-		t.Error(told)
+	if len(reported) > 0 {
+		t.Error(reported)
 	}
 }
 

@@ -12,11 +12,11 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-func openTestStore(t *testing.T, dir string, told *[]error) (*Store, *Identity, error) {
+func openTestStore(t *testing.T, dir string, reported *[]error) (*Store, *Identity, error) {
 	t.Helper()
 	id := mustOpen(t, dir)
 	t.Cleanup(func() { _ = id.Close() })
-	s, err := Open(id, slog.New(slog.DiscardHandler), func(err error) { *told = append(*told, err) })
+	s, err := Open(id, slog.New(slog.DiscardHandler), func(err error) { *reported = append(*reported, err) })
 	return s, id, err
 }
 
@@ -24,8 +24,8 @@ func openTestStore(t *testing.T, dir string, told *[]error) (*Store, *Identity, 
 func TestDamagedMetaPageIsDetected(t *testing.T) {
 	for page := range 2 {
 		dir := t.TempDir()
-		var told []error
-		s, id, err := openTestStore(t, dir, &told)
+		var reported []error
+		s, id, err := openTestStore(t, dir, &reported)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestDamagedMetaPageIsDetected(t *testing.T) {
 		if err := os.WriteFile(path, raw, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = openTestStore(t, dir, &told)
+		_, _, err = openTestStore(t, dir, &reported)
 		if _, ok := errors.AsType[*CorruptError](err); !ok {
 			t.Errorf("page %d: %v", page, err)
 		}
@@ -57,9 +57,9 @@ func TestDamagedMetaPageIsDetected(t *testing.T) {
 // not needed.
 func TestLogGoesOnBehindASnapshotOfTheLeader(t *testing.T) {
 	held := &stored{dir: t.TempDir()}
-	var told []error
+	var reported []error
 	store := func(i uint64) error {
-		s, id, err := openTestStore(t, held.dir, &told)
+		s, id, err := openTestStore(t, held.dir, &reported)
 		if err != nil {
 			return err
 		}
@@ -78,11 +78,11 @@ func TestLogGoesOnBehindASnapshotOfTheLeader(t *testing.T) {
 		t.Errorf("it returned: %v", store(504))
 	}()
 	<-done
-	if len(told) != 1 {
-		t.Fatalf("reported %v, want one error: entry 503 is missing, and in no snapshot", told)
+	if len(reported) != 1 {
+		t.Fatalf("reported %v, want one error: entry 503 is missing, and in no snapshot", reported)
 	}
-	if _, ok := errors.AsType[*CorruptError](told[0]); !ok {
-		t.Error(told)
+	if _, ok := errors.AsType[*CorruptError](reported[0]); !ok {
+		t.Error(reported)
 	}
 }
 
@@ -148,8 +148,8 @@ func (brokenStore) DeleteRange(uint64, uint64) error { return errFull }
 func (brokenStore) Set([]byte, []byte) error         { return errFull }
 
 func TestFailedWritesHaltTheMember(t *testing.T) {
-	var told []error
-	tell := func(err error) { told = append(told, err) }
+	var reported []error
+	tell := func(err error) { reported = append(reported, err) }
 	broken := brokenStore{raft.NewInmemStore()}
 	logs := &checkedLog{LogStore: broken, path: "x", corrupt: tell, stored: func() error { t.Error("stored"); return nil }}
 	stable := &checkedStable{StableStore: broken, path: "x", corrupt: tell, stored: func() error { t.Error("stored"); return nil }}
@@ -159,8 +159,8 @@ func TestFailedWritesHaltTheMember(t *testing.T) {
 		func() error { return stable.SetUint64([]byte("CurrentTerm"), 1) },
 	} {
 		err := write()
-		if _, ok := errors.AsType[*DiskError](err); !ok || !errors.Is(err, errFull) || len(told) != i+1 {
-			t.Errorf("write %d: %v, reported %d times", i, err, len(told))
+		if _, ok := errors.AsType[*DiskError](err); !ok || !errors.Is(err, errFull) || len(reported) != i+1 {
+			t.Errorf("write %d: %v, reported %d times", i, err, len(reported))
 		}
 	}
 }
@@ -227,19 +227,19 @@ func TestStoreWithoutTermIsNotLost(t *testing.T) {
 // A write fails if the identity cannot record it. Raft's answers depend on stored data, and a store of which nothing is recorded
 // may be replaced.
 func TestUnrecordedWritesFail(t *testing.T) {
-	var told []error
-	tell := func(err error) { told = append(told, err) }
+	var reported []error
+	tell := func(err error) { reported = append(reported, err) }
 	forgetful := func() error { return errFull }
 	in := raft.NewInmemStore()
 	logs := &checkedLog{LogStore: in, path: "x", corrupt: tell, stored: forgetful}
 	stable := &checkedStable{StableStore: in, path: "x", corrupt: tell, stored: forgetful}
-	if err := logs.StoreLog(entry(1, 1, "a")); !errors.Is(err, errFull) || len(told) != 1 {
-		t.Errorf("an entry: %v, reported %v", err, told)
+	if err := logs.StoreLog(entry(1, 1, "a")); !errors.Is(err, errFull) || len(reported) != 1 {
+		t.Errorf("an entry: %v, reported %v", err, reported)
 	}
-	if err := stable.Set([]byte("LastVoteCand"), []byte("a")); !errors.Is(err, errFull) || len(told) != 2 {
-		t.Errorf("a vote: %v, reported %v", err, told)
+	if err := stable.Set([]byte("LastVoteCand"), []byte("a")); !errors.Is(err, errFull) || len(reported) != 2 {
+		t.Errorf("a vote: %v, reported %v", err, reported)
 	}
-	if err := stable.SetUint64([]byte("CurrentTerm"), 0); err != nil || len(told) != 2 {
-		t.Errorf("no term: %v, reported %v", err, told)
+	if err := stable.SetUint64([]byte("CurrentTerm"), 0); err != nil || len(reported) != 2 {
+		t.Errorf("no term: %v, reported %v", err, reported)
 	}
 }

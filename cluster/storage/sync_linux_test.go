@@ -49,8 +49,8 @@ func unwritten(t *testing.T) (pages uint64) {
 	}
 
 	dir := t.TempDir()
-	var told []error
-	s, id, err := openTestStore(t, dir, &told)
+	var reported []error
+	s, id, err := openTestStore(t, dir, &reported)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -114,7 +114,7 @@ func TestAnswers(t *testing.T) {
 		text.WriteString("$ snowraft " + c.line + "\n" + strings.ReplaceAll(succeeds(t, args...), f.address, "ADDR") + "\n")
 		asked := f.asked()
 		if last := asked[len(asked)-1].(proto.Message); !proto.Equal(last, c.asks) {
-			t.Errorf("%s asks for %v, expected %v", c.line, last, c.asks)
+			t.Errorf("%s requests %v, want %v", c.line, last, c.asks)
 		}
 		out := succeeds(t, append([]string{"-o", "json"}, args...)...)
 		if response := documented(responses, c.line); response != nil {

@@ -27,7 +27,7 @@ func TestBenchIDs(t *testing.T) {
 	asked := f.asked()
 	last := asked[len(asked)-1].(*snowraftv1.GenerateIdsRequest)
 	if last.GetCount() != 2500 || last.GetLayout() != "orders" || last.GetPacked() {
-		t.Errorf("asks for %v", last)
+		t.Errorf("the last request is %v", last)
 	}
 	if doc.Calls == 0 || doc.Numbers != 2500*doc.Calls || doc.Check.Checked != doc.Numbers || doc.Check.Duplicates != 0 || doc.Failed != 0 || doc.Clients != 3 {
 		t.Errorf("%+v", doc)
@@ -95,7 +95,7 @@ func TestBenchSeveralNumbersOfClients(t *testing.T) {
 		f.next = start
 	})
 	f.first(func(context.Context) error {
-		if time.Since(began()) > length+length/4 { // in the second run
+		if time.Since(began()) > length+length/4 { // second run
 			again()
 		}
 		return nil
@@ -169,7 +169,7 @@ func TestBenchHTTP(t *testing.T) {
 		succeeds(t, append([]string{"bench", "--addr", address, "-d", "20ms", "-r", "100"}, strings.Fields(line)...)...)
 		for range len(asked) {
 			if got := <-asked; got != want {
-				t.Errorf("%s asks for %s, expected %s", line, got, want)
+				t.Errorf("%s requests %s, want %s", line, got, want)
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func TestTriesEveryAddress(t *testing.T) {
 		addresses := strings.Join([]string{deadAddress, bad.address, good.address}, ",")
 		succeeds(t, "id", "--addr", addresses)
 		if n := len(bad.asked()); n != 1 {
-			t.Errorf("%s: the member was asked %d times, expected once", e.Reason, n)
+			t.Errorf("%s: the member got %d requests, want 1", e.Reason, n)
 		}
 	}
 }
@@ -57,7 +57,7 @@ func TestRefusalIsFinal(t *testing.T) {
 		t.Errorf("exit code %d, %q, expected %q", code, stderr, want)
 	}
 	if n := len(other.asked()); n != 0 {
-		t.Errorf("the other member was asked %d times", n)
+		t.Errorf("the other member got %d requests, want 0", n)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestRetriesEndWithTheTimeout(t *testing.T) {
 		t.Errorf("exit code %d, %q, expected %q", code, stderr, want)
 	}
 	if n := len(f.asked()); n < 2 {
-		t.Errorf("the member was asked %d times, expected more", n)
+		t.Errorf("the member got %d requests, want more", n)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestUnknownOutcome(t *testing.T) {
 		first.first(func(context.Context) error { return refuse(codes.Unavailable, "the connection was reset") })
 		_, stderr, code := command(t, append(strings.Fields(line), "--addr", first.address+","+second.address)...)
 		if n := len(second.asked()); n != asked {
-			t.Errorf("%s: the second member was asked %d times, expected %d", line, n, asked)
+			t.Errorf("%s: the second member got %d requests, want %d", line, n, asked)
 		}
 		if asked == 0 && (code != cli.ExitFailed || !strings.Contains(stderr, "connection lost")) {
 			t.Errorf("%s: exit code %d, %q", line, code, stderr)
@@ -209,10 +209,10 @@ func TestLeaveNeedsOneAddress(t *testing.T) {
 	t.Parallel()
 	f, other := newFakeAPI(t), newFakeAPI(t)
 	if _, _, code := command(t, "member", "leave", "--addr", f.address+","+other.address); code != cli.ExitUsage {
-		t.Errorf("exit code %d, expected %d", code, cli.ExitUsage)
+		t.Errorf("exit code %d, want %d", code, cli.ExitUsage)
 	}
 	if len(f.asked())+len(other.asked()) != 0 {
-		t.Error("a member was asked to leave")
+		t.Error("a member got a request to leave")
 	}
 }
 
@@ -241,6 +241,6 @@ func TestStaysWithTheMemberThatAnswers(t *testing.T) {
 	refuseWith(bad, &rpc.Error{Code: codes.Unavailable, Reason: rpc.WindowEnded, Message: "no"})
 	succeeds(t, "id", "-n", "3000000", "--addr", bad.address+","+good.address)
 	if n, m := len(bad.asked()), len(good.asked()); n != 1 || m != 3 {
-		t.Errorf("the members were asked %d and %d times, expected 1 and 3", n, m)
+		t.Errorf("the members got %d and %d requests, want 1 and 3", n, m)
 	}
 }

@@ -164,7 +164,7 @@ func TestChangesAreNotTriedAgainAfterAnother(t *testing.T) {
 				t.Errorf("%s: exit code %d, %s", line, code, stderr)
 			}
 			if n, m := len(f.asked()), len(other.asked()); n != 1 || m != 0 {
-				t.Errorf("%s: %s: the members were asked %d and %d times", line, e.Reason, n, m)
+				t.Errorf("%s: %s: the members got %d and %d requests", line, e.Reason, n, m)
 			}
 		}
 	}

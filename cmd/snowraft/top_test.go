@@ -26,7 +26,7 @@ func TestTopContinuesWithTheNextAddress(t *testing.T) {
 	}
 }
 
-// In JSON, each overview is one line, and standard error reports a broken stream.
+// In JSON, each overview has its own line, and standard error reports a broken stream.
 func TestTopInJSON(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)

@@ -236,7 +236,7 @@ func (t *table) change(id uint64, r *trust.Record) {
 	}
 }
 
-// judging checks the rights of calls, as the process does.
+// judging checks the rights of calls, like the process.
 type judging struct{ grpc.ClientConnInterface }
 
 func (j judging) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {

@@ -102,7 +102,7 @@ func TestStreamSendsChanges(t *testing.T) {
 		t.Errorf("first came %s", data)
 	}
 	e.until("tick", `"composed":1800000000001`)
-	// The server's timeouts are one second. The stream outlasts them.
+	// The server's timeouts are 1 s. The stream outlasts them.
 	for range 2 {
 		time.Sleep(700 * time.Millisecond) //nolint:forbidigo // the test is about the passing of time
 		o.ComposedAtMs++

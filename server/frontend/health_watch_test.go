@@ -14,13 +14,13 @@ import (
 
 // watcher is the server side of a watch.
 type watcher struct {
-	ctx  context.Context
-	told chan grpc_health_v1.HealthCheckResponse_ServingStatus
+	ctx      context.Context
+	received chan grpc_health_v1.HealthCheckResponse_ServingStatus
 }
 
 func (w *watcher) Context() context.Context { return w.ctx }
 func (w *watcher) Send(r *grpc_health_v1.HealthCheckResponse) error {
-	w.told <- r.GetStatus()
+	w.received <- r.GetStatus()
 	return nil
 }
 func (w *watcher) SetHeader(metadata.MD) error  { return nil }
@@ -56,9 +56,9 @@ func TestManyHealthWatches(t *testing.T) {
 			synctest.Wait()
 			for i, w := range all {
 				select {
-				case got := <-w.told:
-					if got != what || len(w.told) > 0 {
-						t.Fatalf("watcher %d received %v and %d more, expected %v", i, got, len(w.told), what)
+				case got := <-w.received:
+					if got != what || len(w.received) > 0 {
+						t.Fatalf("watcher %d received %v and %d more, want %v", i, got, len(w.received), what)
 					}
 				default:
 					t.Fatalf("watcher %d heard nothing, expected %v", i, what)
@@ -116,11 +116,11 @@ func TestHealthWatchMissesNoChange(t *testing.T) {
 		synctest.Wait()
 		for _, w := range []*watcher{first, second} {
 			var last grpc_health_v1.HealthCheckResponse_ServingStatus
-			for len(w.told) > 0 {
-				last = <-w.told
+			for len(w.received) > 0 {
+				last = <-w.received
 			}
 			if last != grpc_health_v1.HealthCheckResponse_SERVING {
-				t.Errorf("the last word is %v", last)
+				t.Errorf("the last status is %v, want SERVING", last)
 			}
 		}
 		cancel()

@@ -62,7 +62,7 @@ func (*tokens) NeverIssued(uint64) bool                    { return false }
 func (*tokens) AwaitApplied(context.Context, uint64) error { return nil }
 func (*tokens) NowMillis() int64                           { return 1 }
 
-// judging is a Backend that checks its callers' rights, as a member's Backend does.
+// judging is a Backend that checks its callers' rights, like a member's Backend.
 type judging struct{ *fake }
 
 func judge(ctx context.Context, right, resource string) error {

@@ -116,7 +116,7 @@ func TestGoRedisRetries(t *testing.T) {
 	for _, e := range []*rpc.Error{
 		{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader is known"},
 		{Code: codes.Unknown, Reason: rpc.CommitUnknown, Message: "no word of it"},
-		{Code: codes.Unavailable, Reason: rpc.ShuttingDown, Message: "this member ends"},
+		{Code: codes.Unavailable, Reason: rpc.ShuttingDown, Message: "the member shuts down"},
 	} {
 		reply.Store(e)
 		fails.Store(2)

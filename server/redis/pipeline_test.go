@@ -117,7 +117,7 @@ func TestErrors(t *testing.T) {
 		want string
 	}{
 		{&rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader is known"}, "-LOADING no leader is known\r\n"},
-		{&rpc.Error{Code: codes.Unavailable, Reason: rpc.ShuttingDown, Message: "this member ends"}, "-LOADING this member ends\r\n"},
+		{&rpc.Error{Code: codes.Unavailable, Reason: rpc.ShuttingDown, Message: "the member shuts down"}, "-LOADING the member shuts down\r\n"},
 		{&rpc.Error{Code: codes.DeadlineExceeded, Message: "too late"}, "-LOADING too late; trying again may skip numbers and never repeats one\r\n"},
 		{&rpc.Error{Code: codes.Unavailable, Message: "no connection"}, "-LOADING no connection; trying again may skip numbers and never repeats one\r\n"},
 		{&rpc.Error{Code: codes.Unavailable, Reason: rpc.NotLeader, Message: "no longer"}, "-LOADING no longer\r\n"},

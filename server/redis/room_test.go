@@ -22,7 +22,7 @@ import (
 // heap returns the number of bytes in use.
 func heap() int {
 	runtime.GC()
-	runtime.GC() // for memory that pools keep after one collection
+	runtime.GC() // pools keep memory for one collection
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int(m.HeapAlloc)
@@ -176,7 +176,7 @@ func TestIDsAreTakenTogetherWithRoom(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			calls := 0 // on the goroutine of one connection
+			calls := 0 // used by one connection's goroutine only
 			f := &fake{before: func(context.Context, string, string) error {
 				if calls++; tc.fails && calls == tc.calls {
 					return errors.New("planted")

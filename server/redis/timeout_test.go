@@ -200,7 +200,7 @@ func TestCallsHaveADeadline(t *testing.T) {
 	})
 }
 
-// A connection sends its last answers before it ends.
+// A connection sends its last answers before it closes.
 func TestLastAnswersAreSent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -75,7 +75,7 @@ func TestWrongTLS(t *testing.T) {
 	}
 	_, addr = start(t, redis.Config{Backend: &fake{}})
 	err := dialTLS(t, addr, config).Conn.(*tls.Conn).HandshakeContext(t.Context())
-	if record, ok := err.(tls.RecordHeaderError); !ok || string(record.RecordHeader[:]) != "-ERR " { //nolint:errorlint // as it comes
+	if record, ok := err.(tls.RecordHeaderError); !ok || string(record.RecordHeader[:]) != "-ERR " { //nolint:errorlint // not wrapped
 		t.Errorf("got %v", err)
 	}
 }

@@ -102,8 +102,8 @@ func TestTokens(t *testing.T) {
 			if w.Code != ask.status || !strings.Contains(w.Body.String(), ask.body) {
 				t.Errorf("%s %s with %q: %d %s", tc.method, tc.path, ask.header, w.Code, w.Body)
 			}
-			if told := w.Header().Get("WWW-Authenticate"); ask.status == 401 && told != "Bearer" || ask.status == 200 && ask.header == "Bearer good" && told != "" {
-				t.Errorf("%s %s with %q: WWW-Authenticate = %q", tc.method, tc.path, ask.header, told)
+			if challenge := w.Header().Get("WWW-Authenticate"); ask.status == 401 && challenge != "Bearer" || ask.status == 200 && ask.header == "Bearer good" && challenge != "" {
+				t.Errorf("%s %s with %q: WWW-Authenticate = %q", tc.method, tc.path, ask.header, challenge)
 			}
 			if ask.header == "Bearer good" && r.backend.taken == 0 && strings.Contains(tc.path, "id/") {
 				t.Errorf("%s %s took nothing", tc.method, tc.path)

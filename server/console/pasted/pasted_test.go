@@ -63,7 +63,7 @@ func TestPrefersLikelyReadings(t *testing.T) {
 	for _, c := range []struct{ text, layout, doubt string }{
 		{snowflake.Decimal.Encode(own), "orders", ""},
 		{"175928847299117063", "discord", ""},     // example from Discord's documentation; in the default layout it is from 2026
-		{"1541815603606036480", "twitter", ""},    // from 2022; in the default layout it would be from 2036
+		{"1541815603606036480", "twitter", ""},    // issued in 2022; the default layout would mean 2036
 		{"12", "default", "so the number is too"}, // too small for any layout
 		{snowflake.Decimal.Encode(foreign), "", ""},
 	} {

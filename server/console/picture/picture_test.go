@@ -109,7 +109,7 @@ func TestBarsShowPastEndAndPosition(t *testing.T) {
 		t.Errorf("bars %+v overlap", two)
 	}
 	if b := w.Rows[2].Bars[0]; b.CapX != "" || !strings.Contains(b.Class, "silent") || b.Problem != "does not answer a" || w.Rows[2].Trouble != "no answer" {
-		t.Errorf("bar %+v of row %+v, want one of a silent member that ends outside", b, w.Rows[2])
+		t.Errorf("bar %+v of row %+v, want a bar of a silent member with an end outside", b, w.Rows[2])
 	}
 	if b := w.Rows[3].Bars[0]; b.X != "" || b.State != "ended" {
 		t.Errorf("bar %+v, want none for a window that ended long ago", b)

@@ -63,7 +63,7 @@ func TestOwnCertificateExpiryIsJudgedDaily(t *testing.T) {
 		before := len(log.String())
 		e.loaded()
 		if text := log.String()[before:]; !strings.Contains(text, "level=WARN msg=\"own certificate expires soon") {
-			t.Errorf("one that ends tomorrow: %s", text)
+			t.Errorf("no warning about a certificate that expires in one day: %s", text)
 		}
 	})
 }

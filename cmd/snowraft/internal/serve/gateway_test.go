@@ -62,7 +62,7 @@ func TestServersCollectSeldom(t *testing.T) {
 		want     []int
 	}{{"", []int{gcPercent}}, {"GOGC", nil}, {"GOMEMLIMIT", nil}} {
 		for _, line := range []string{"serve --data-dir x", "gateway --members a:1"} {
-			a := newTestApp() // its servers do not start
+			a := newTestApp() // servers not started
 			if c.variable != "" {
 				a.Environ[c.variable] = "1"
 			}

@@ -136,7 +136,7 @@ func TestServeFollowsItsFiles(t *testing.T) {
 		} else if time.Now().After(deadline) {
 			t.Fatal(err)
 		}
-		s.HungUp <- syscall.SIGHUP // for one of the followed files
+		s.HungUp <- syscall.SIGHUP // reload of the followed files
 	}
 	s.Sent <- interrupt
 	<-s.code

@@ -69,7 +69,7 @@ func call(answer func() error) error {
 	return answer()
 }
 
-// end closes Done with err as the reason, as a member does that must shut down.
+// end closes Done with err as the reason, like a member that shuts down.
 func (m *fakeMember) end(err error) {
 	m.err = err
 	close(m.done)

@@ -31,6 +31,6 @@ func TestColoursOnlyOnATerminal(t *testing.T) {
 	t.Parallel()
 	a := newTestApp()
 	if terminal, s := a.Terminal(a.Stdout); terminal || s.Colours {
-		t.Error("a buffer is no terminal")
+		t.Error("a buffer counts as a terminal")
 	}
 }
