@@ -261,7 +261,7 @@ func TestSlowStart(t *testing.T) {
 			t.Fatalf("of 1,000 first windows of full length, the extension %d is after %v, want about %v", i, d, even)
 		}
 	}
-	s.begin(time.Minute) // with another worker
+	s.begin(time.Minute) // another worker
 	if s.current != firstWindow || s.coming != time.Minute {
 		t.Fatalf("with another worker: %v, then %v", s.current, s.coming)
 	}

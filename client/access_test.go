@@ -200,7 +200,7 @@ func TestContradictingAccessOptionsRejected(t *testing.T) {
 	for name, options := range map[string][]Option{
 		"a token with a letter less": {WithToken(text[:len(text)-1])},
 		"a CA that is none":          {WithCA([]byte("nothing"))},
-		"a CA beside credentials":    {WithCA(pem), WithTransportCredentials(insecure.NewCredentials())},
+		"a CA and credentials":       {WithCA(pem), WithTransportCredentials(insecure.NewCredentials())},
 	} {
 		_, err := New([]string{"a"}, options...)
 		if err == nil || strings.Contains(err.Error(), text[:20]) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// composition is what the test knows of a compose file. Fields that it does not know fail the test.
+// composition is the part of a compose file that the test knows. Unknown fields fail the test.
 type composition struct {
 	Name     string
 	Program  service `yaml:"x-program"`
@@ -159,7 +159,7 @@ func TestProvisioningFindsDashboards(t *testing.T) {
 	var c composition
 	decode(t, "docker/compose.yaml", &c)
 	if path := dashboards.Providers[0].Options.Path; !slices.Contains(c.Services["grafana"].Volumes, "../grafana:"+path+":ro") {
-		t.Errorf("Grafana reads dashboards in %s, which is none of its volumes %q", path, c.Services["grafana"].Volumes)
+		t.Errorf("Grafana reads dashboards in %s, which is not one of its volumes %q", path, c.Services["grafana"].Volumes)
 	}
 	var sources struct {
 		Version int `yaml:"apiVersion"`

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// dashboard is what the test knows of a dashboard of Grafana.
+// dashboard is the part of a Grafana dashboard that the test knows.
 type dashboard struct {
 	UID, Title, Description string
 	Templating              struct {

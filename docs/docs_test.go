@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// What a first reader does not need has a page of its own.
+// The README is for the first reader. All other text has its own page.
 func TestReadmeIsShort(t *testing.T) {
 	if n := strings.Count(read(t, "../README.md"), "\n"); n > 250 {
 		t.Errorf("README.md has %d lines, want at most 250", n)

@@ -100,7 +100,7 @@ func exported(pkg *types.Package) (all []string) {
 	return all
 }
 
-// unnamed is how the compiler names results that have no name.
+// unnamed matches the compiler's names of results without a name.
 var unnamed = regexp.MustCompile(`#rv[0-9]+ `)
 
 func typeLines(object *types.TypeName, in types.Qualifier) (all []string) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // for machines without the database
+	_ "time/tzdata" // required on machines without the database
 
 	"github.com/snowraft/snowraft/sequence"
 )

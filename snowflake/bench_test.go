@@ -6,7 +6,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-const benchMillis = 1_800_000_000_000 // in 2027
+const benchMillis = 1_800_000_000_000 // January 2027
 
 func BenchmarkCompose(b *testing.B) {
 	l := snowflake.Default()

@@ -38,7 +38,7 @@ func TestRateOfToken(t *testing.T) {
 		p.Refund(2)
 		spend(2, 0)
 		time.Sleep(time.Hour)
-		spend(50, 0) // from a full bucket; leaves a debt of 40
+		spend(50, 0) // full bucket; leaves a debt of 40
 		spend(1, 410*time.Millisecond)
 		time.Sleep(410 * time.Millisecond)
 		spend(1, 0)
@@ -57,7 +57,7 @@ func TestChangedRateScalesDebt(t *testing.T) {
 			n, rate uint64
 			wait    time.Duration
 		}{
-			{1000, 10, 0}, // from a full bucket of 10; leaves a debt of 990
+			{1000, 10, 0}, // full bucket of 10; leaves a debt of 990
 			{1, 10, 99*time.Second + 100*time.Millisecond},
 			{1, 1000, 991 * time.Millisecond},
 			{1, 100, 9*time.Second + 910*time.Millisecond},

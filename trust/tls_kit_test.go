@@ -110,7 +110,7 @@ func ended(t testing.TB, conn net.Conn) {
 	t.Helper()
 	_ = conn.SetReadDeadline(time.Now().Add(patience))
 	_, err := conn.Read(make([]byte, 1))
-	if timeout, is := err.(net.Error); err == nil || is && timeout.Timeout() { //nolint:errorlint // as net returns it
+	if timeout, is := err.(net.Error); err == nil || is && timeout.Timeout() { //nolint:errorlint // not wrapped
 		t.Fatalf("the connection is open: Read() = %v", err)
 	}
 }

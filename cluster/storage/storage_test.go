@@ -149,10 +149,10 @@ func (brokenStore) Set([]byte, []byte) error         { return errFull }
 
 func TestFailedWritesHaltTheMember(t *testing.T) {
 	var reported []error
-	tell := func(err error) { reported = append(reported, err) }
+	report := func(err error) { reported = append(reported, err) }
 	broken := brokenStore{raft.NewInmemStore()}
-	logs := &checkedLog{LogStore: broken, path: "x", corrupt: tell, stored: func() error { t.Error("stored"); return nil }}
-	stable := &checkedStable{StableStore: broken, path: "x", corrupt: tell, stored: func() error { t.Error("stored"); return nil }}
+	logs := &checkedLog{LogStore: broken, path: "x", corrupt: report, stored: func() error { t.Error("stored"); return nil }}
+	stable := &checkedStable{StableStore: broken, path: "x", corrupt: report, stored: func() error { t.Error("stored"); return nil }}
 	for i, write := range []func() error{
 		func() error { return logs.StoreLog(entry(1, 1, "a")) },
 		func() error { return logs.DeleteRange(1, 2) },
@@ -228,11 +228,11 @@ func TestStoreWithoutTermIsNotLost(t *testing.T) {
 // may be replaced.
 func TestUnrecordedWritesFail(t *testing.T) {
 	var reported []error
-	tell := func(err error) { reported = append(reported, err) }
+	report := func(err error) { reported = append(reported, err) }
 	forgetful := func() error { return errFull }
 	in := raft.NewInmemStore()
-	logs := &checkedLog{LogStore: in, path: "x", corrupt: tell, stored: forgetful}
-	stable := &checkedStable{StableStore: in, path: "x", corrupt: tell, stored: forgetful}
+	logs := &checkedLog{LogStore: in, path: "x", corrupt: report, stored: forgetful}
+	stable := &checkedStable{StableStore: in, path: "x", corrupt: report, stored: forgetful}
 	if err := logs.StoreLog(entry(1, 1, "a")); !errors.Is(err, errFull) || len(reported) != 1 {
 		t.Errorf("an entry: %v, reported %v", err, reported)
 	}

@@ -20,7 +20,7 @@ const patience = time.Minute
 // machine is a copy of this machine with a systemd of its own, in namespaces.
 type machine struct {
 	t   *testing.T
-	pid int // of its process 1
+	pid int // ID of the machine's process 1
 }
 
 // boot starts a machine that has a directory as /packages. It needs root.
@@ -45,7 +45,7 @@ func boot(t *testing.T, packages string) *machine {
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait() // reports the kill
 		if t.Failed() {
 			t.Logf("the machine's console:\n%s", &log)
 		}

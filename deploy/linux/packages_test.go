@@ -125,7 +125,7 @@ func TestInstalledMember(t *testing.T) {
 			if m.run(p.install + "/packages/" + file(newer, p.format)); m.t.Failed() {
 				return
 			}
-			m.run("systemctl start snowraft") // with the data and the secret of before
+			m.run("systemctl start snowraft") // old data and secret
 			if third := m.id(); first >= second || second >= third {
 				t.Errorf("IDs %d, %d, %d of one member do not increase", first, second, third)
 			}

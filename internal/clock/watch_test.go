@@ -229,7 +229,7 @@ func TestTwoThatDisagree(t *testing.T) {
 		{"we are behind the observed clock", -hour, hour, false, false, true, true, false},
 		{"we jumped ahead", hour, 1, true, true, true, true, false},
 		{"a newcomer that is ahead gives way", hour, 1, false, false, true, true, false},
-		{"a newcomer that is behind can't tell", -hour, 1, false, false, false, false, false},
+		{"a newcomer that is behind cannot decide", -hour, 1, false, false, false, false, false},
 		{"an old hand stays", -hour, 1, true, false, false, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -26,7 +26,7 @@ type copied struct {
 type dockerfile struct {
 	t        *testing.T
 	settings settings
-	copies   map[string]copied // by path in the image
+	copies   map[string]copied // copied files by path in the image
 	args     map[string]string
 }
 

@@ -33,7 +33,7 @@ func TestPlantedViolations(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		bad  bool
-		more []lincheck.Call // in addition to 1 to 3, 4 and 10 to 19; the last two overlap
+		more []lincheck.Call // calls besides 1 to 3, 4 and 10 to 19, of which the last two overlap
 	}{
 		{"nothing more", false, nil},
 		{"a gap", false, []lincheck.Call{next(70, 80, 100, 100)}},

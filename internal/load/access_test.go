@@ -16,7 +16,7 @@ import (
 // serveTLS calls serve for each TLS connection, and returns the address and the configuration for clients.
 func serveTLS(t *testing.T, serve func(net.Conn)) (string, *tls.Config) {
 	t.Helper()
-	s := httptest.NewTLSServer(nil) // for its certificate
+	s := httptest.NewTLSServer(nil) // source of a certificate
 	s.Close()
 	l, err := tls.Listen("tcp", "127.0.0.1:0", s.TLS)
 	if err != nil {

@@ -166,7 +166,7 @@ func TestRedisCaller(t *testing.T) {
 	for _, s := range []struct{ name, answer, want string }{
 		{"numbers", ":5\r\n:6\r\n", "2 [{5 6}]"},
 		{"a refusal between", "-CLOCK_BEHIND by 5 s\r\n:7\r\n", "1 [{7 7}] CLOCK_BEHIND"},
-		{"the connection goes on after it", ":8\r\n:-9\r\n", "2 [{8 8} {18446744073709551607 18446744073709551607}]"},
+		{"the connection stays open after it", ":8\r\n:-9\r\n", "2 [{8 8} {18446744073709551607 18446744073709551607}]"},
 		{"it is closed", "", "0 [] CONNECTION"},
 		{"another is made", ":8\r\n:9\r\n", "2 [{8 9}]"},
 		{"no number", "+OK\r\n+OK\r\n", "0 [] MALFORMED"},
@@ -180,7 +180,7 @@ func TestRedisCaller(t *testing.T) {
 		t.Error("a call that was cancelled succeeded")
 	}
 	if _, refused := errors.AsType[*Refusal](c.Call(ctx, &Receipt{})); !refused {
-		t.Error("it has no reason")
+		t.Error("the error has no reason")
 	}
-	answers <- "" // in case one was sent
+	answers <- "" // answer to a request that may have been sent
 }

@@ -30,7 +30,7 @@ func FuzzAnswers(f *testing.F) {
 					t.Errorf("%d numbers in %d bytes", got.numbers, len(answer))
 				}
 				if err == nil && got.numbers != 2 {
-					t.Errorf("%d numbers are no mistake, expected 2", got.numbers)
+					t.Errorf("%d numbers without an error, want 2", got.numbers)
 				}
 				if checked {
 					got.flush()

@@ -27,7 +27,7 @@ func TestUpgradeBlockers(t *testing.T) {
 		next     uint32
 		blockers []string
 	}{
-		"nobody knows more":       {[]cluster.Member{server("a", 3), server("b", 3), server("c", 3, dead)}, 3, nil},
+		"no member knows more":    {[]cluster.Member{server("a", 3), server("b", 3), server("c", 3, dead)}, 3, nil},
 		"only a dead one does":    {[]cluster.Member{server("a", 3), server("b", 4, dead)}, 3, nil},
 		"all do":                  {[]cluster.Member{server("a", 4), server("b", 4)}, 4, nil},
 		"some know even more":     {[]cluster.Member{server("a", 6), server("b", 5)}, 5, nil},

@@ -72,13 +72,13 @@ func early(alone int) error {
 		return fmt.Errorf("%d verifications for 46 callers in 11 groups", len(o.began))
 	}
 	for range 1 + 45 {
-		told := <-outcomes
+		outcome := <-outcomes
 		var round int
-		if _, err := fmt.Sscan(told.err.Error(), &round); err != nil {
+		if _, err := fmt.Sscan(outcome.err.Error(), &round); err != nil {
 			return err
 		}
-		if began := o.began[round]; began < told.came {
-			return fmt.Errorf("caller at %d got the result of a verification that began at %d", told.came, began)
+		if began := o.began[round]; began < outcome.came {
+			return fmt.Errorf("caller at %d got the result of a verification that began at %d", outcome.came, began)
 		}
 	}
 	return nil
@@ -129,7 +129,7 @@ func TestVerificationOfLoneCallersNeedsNoGoroutine(t *testing.T) {
 		synctest.Wait()
 		go func() { second <- v.wait(mine) }()
 		synctest.Wait()
-		cancel() // of the first one's own verification only
+		cancel() // cancels only the first caller's own verification
 		if err := <-first; !errors.Is(err, context.Canceled) {
 			t.Errorf("the first caller got %v", err)
 		}

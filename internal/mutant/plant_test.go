@@ -104,10 +104,10 @@ func build(t *testing.T, pkg string, planted ...Patch) (program string) {
 	return program
 }
 
-// outcome is what the tests show.
+// outcome is the result of a run of tests.
 type outcome struct {
 	passed, failed []string // tests
-	broken         string   // why the run says nothing: a panic, a time-out, an unknown flag
+	broken         string   // reason of a run without a result: a panic, a time-out, an unknown flag
 	took           time.Duration
 	text           string
 }
@@ -123,7 +123,7 @@ var (
 func execute(t *testing.T, program, pkg, pattern string, flags []string) (o outcome) {
 	t.Helper()
 	args := append([]string{"-test.v", "-test.failfast", "-test.timeout=" + limit, "-test.run=" + pattern}, flags...)
-	const noFile = "-rapid.nofailfile" // a failure that a bug caused is none to replay
+	const noFile = "-rapid.nofailfile" // the failures of planted bugs are not replayed
 	if help, _ := exec.CommandContext(t.Context(), program, "-help").CombinedOutput(); strings.Contains(string(help), noFile) {
 		args = append(args, noFile)
 	}

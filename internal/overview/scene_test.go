@@ -9,7 +9,7 @@ import (
 // scene is a healthy cluster as member a sees it at noon: a, b and c are voters, and b leads.
 type scene struct {
 	o        *snowraftv1.Overview
-	statuses map[string]*snowraftv1.GetStatusResponse // by name, which is also the ID
+	statuses map[string]*snowraftv1.GetStatusResponse // statuses by name, which is also the ID
 	own      *snowraftv1.GetStatusResponse
 	without  time.Duration // time without a leader
 	led      string        // last leader known to a

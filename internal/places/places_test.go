@@ -45,7 +45,7 @@ func TestPlacesOfOneAddress(t *testing.T) {
 	p.none(at("192.0.2.2")) // all four places are taken
 	first.Release()
 	first.Release()           // no effect
-	p.none(at("2001:db8::3")) // its network has two places
+	p.none(at("2001:db8::3")) // both places of the network are taken
 	p.take(at("192.0.2.2"), nil)
 	p.none(at("192.0.2.3"))
 }

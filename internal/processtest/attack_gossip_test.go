@@ -37,18 +37,18 @@ func TestAttackForgedNodes(t *testing.T) {
 	t.Parallel()
 	b := besiege(t, 3)
 	made(t, attacks.ForgeNodes(t.Context(), b.members[0].gossip, 4, -time.Hour))
-	told := false
+	shown := false
 	for began := time.Now(); time.Since(began) < 15*time.Second && !t.Failed(); pass(t, time.Second) {
 		b.well(t)
 		if voters, _ := b.members[0].voters(); voters != 3 {
 			t.Fatalf("%d voters, want 3", voters)
 		}
 		b.clocksAgree(t)
-		told = told || slices.ContainsFunc(b.members[0].list(), func(m *snowraftv1.Member) bool {
+		shown = shown || slices.ContainsFunc(b.members[0].list(), func(m *snowraftv1.Member) bool {
 			return m.GetClockOffsetMs() < -time.Minute.Milliseconds()
 		})
 	}
-	if !told {
+	if !shown {
 		t.Error("no member reports the clock of a forged node")
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// lease is the grant of a worker under a token, as its holder knows it.
+// lease is the grant of a worker under a token, according to its holder.
 type lease struct {
 	holder        string // holder that requested the worker
 	worker, token uint64

@@ -53,7 +53,7 @@ func (l *ledger) ask(m *member, count uint32) error {
 	return err
 }
 
-// mustAsk is ask for a member that must answer.
+// mustAsk calls ask, and fails the test if the member does not answer.
 func (l *ledger) mustAsk(m *member, count uint32) {
 	m.t.Helper()
 	if err := l.ask(m, count); err != nil {

@@ -30,7 +30,7 @@ func secretFile(t *testing.T) (flags []string) {
 // adminCredentials are the credentials of a test for a member: an admin's if the member has a secret file at the time of the
 // connection.
 type adminCredentials struct {
-	credentials.TransportCredentials // for plain TCP
+	credentials.TransportCredentials // credentials without a secret
 	m                                *member
 }
 

@@ -26,7 +26,7 @@ func TestReasonsAreWellFormed(t *testing.T) {
 		case !regexp.MustCompile(`^[A-Z]+(_[A-Z]+)*$`).MatchString(r.Name), r.Code == codes.OK:
 			t.Errorf("%q with the code %v", r.Name, r.Code)
 		case !strings.HasSuffix(r.Meaning, ".") || !strings.HasSuffix(r.Action, ".") || strings.ContainsAny(r.Meaning+r.Action, "|\n"):
-			t.Errorf("%s: %q and %q are no cells", r.Name, r.Meaning, r.Action)
+			t.Errorf("%s: %q and %q are not cells of a table", r.Name, r.Meaning, r.Action)
 		case r.RetryAfter > 0 && r.Repeat == RepeatNo:
 			t.Errorf("%s: a RetryInfo, but no repetition", r.Name)
 		case r.Redis == redisLoading && r.Repeat == RepeatNo, r.Redis == redisErr && r.Repeat != RepeatNo:

@@ -60,13 +60,13 @@ func newFerry(t *testing.T) *ferry {
 
 // come lets a caller wait.
 func (f *ferry) come(ctx context.Context, sequence string, count uint64) <-chan ferryAnswer {
-	told := make(chan ferryAnswer, 1)
+	reply := make(chan ferryAnswer, 1)
 	go func() {
 		n, err := f.Do(ctx, Key{Sequence: sequence}, count)
-		told <- ferryAnswer{n, err}
+		reply <- ferryAnswer{n, err}
 	}()
 	synctest.Wait()
-	return told
+	return reply
 }
 
 // sail expects a call for count numbers and answers it.
@@ -80,10 +80,10 @@ func (f *ferry) sail(count uint64, first int64) {
 	synctest.Wait()
 }
 
-func (f *ferry) gets(told <-chan ferryAnswer, first int64, count uint64) {
+func (f *ferry) gets(reply <-chan ferryAnswer, first int64, count uint64) {
 	f.t.Helper()
 	select {
-	case a := <-told:
+	case a := <-reply:
 		if a.err != nil || a.numbers != (run{first, count}) {
 			f.t.Errorf("%+v, %v, expected %d from %d on", a.numbers, a.err, count, first)
 		}
@@ -129,21 +129,21 @@ func TestCallersShareACall(t *testing.T) {
 func TestSharedCallsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFerry(t)
-		var told []<-chan ferryAnswer
+		var replies []<-chan ferryAnswer
 		for _, count := range []uint64{1, 600_000, 600_000, 400_000, 1, limit} {
-			told = append(told, f.come(t.Context(), "s", count))
+			replies = append(replies, f.come(t.Context(), "s", count))
 		}
 		f.sail(1, 0)
 		f.sail(600_000, -10)
 		f.sail(limit, -20) // 600,000 and 400,000
 		f.sail(1, -30)
 		f.sail(limit, -40)
-		f.gets(told[0], 0, 1)
-		f.gets(told[1], -10, 600_000)
-		f.gets(told[2], -20, 600_000)
-		f.gets(told[3], -20-3*600_000, 400_000)
-		f.gets(told[4], -30, 1)
-		f.gets(told[5], -40, limit)
+		f.gets(replies[0], 0, 1)
+		f.gets(replies[1], -10, 600_000)
+		f.gets(replies[2], -20, 600_000)
+		f.gets(replies[3], -20-3*600_000, 400_000)
+		f.gets(replies[4], -30, 1)
+		f.gets(replies[5], -40, limit)
 		f.over()
 	})
 }
@@ -159,8 +159,8 @@ func TestCanceledCallersLeaveACall(t *testing.T) {
 		patient := f.come(t.Context(), "s", 2)
 		cancel()
 		synctest.Wait()
-		for _, told := range []<-chan ferryAnswer{aboard, waiting} {
-			if a := <-told; !errors.Is(a.err, context.Canceled) {
+		for _, reply := range []<-chan ferryAnswer{aboard, waiting} {
+			if a := <-reply; !errors.Is(a.err, context.Canceled) {
 				t.Errorf("%+v, %v", a.numbers, a.err)
 			}
 		}
@@ -216,8 +216,8 @@ func TestTheLastNumbersAreNotWithheld(t *testing.T) {
 		f.gets(a, 7, 3)
 		call = <-f.calls
 		call.answer <- ferryAnswer{err: errExhausted}
-		if told := <-b; !errors.Is(told.err, errExhausted) {
-			t.Errorf("%+v", told)
+		if reply := <-b; !errors.Is(reply.err, errExhausted) {
+			t.Errorf("%+v", reply)
 		}
 		f.over()
 	})

@@ -21,7 +21,7 @@ type audit struct {
 
 	mu      sync.Mutex
 	starts  []string     // names of all processes
-	taken   []taken      // in order of issue
+	taken   []taken      // ranges in order of issue
 	cells   map[cell]int // index of the cell's last entry in taken, plus one
 	high    uint64       // greatest ID
 	ids     uint64

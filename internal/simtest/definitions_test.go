@@ -11,7 +11,7 @@ import (
 // A requested definition without an answer may be in force.
 type definitions struct {
 	asked    map[terms]struct{}
-	known    map[uint64]terms // by generation
+	known    map[uint64]terms // terms by generation
 	editions map[edition]*extent
 }
 

@@ -108,7 +108,7 @@ func newGossipConn(pipe net.Conn, n *network, from, to *process, broken *atomic.
 }
 
 func (c *gossipConn) pump() {
-	idle := time.NewTimer(2 * streamTimeout) // for a stream that no member accepted
+	idle := time.NewTimer(2 * streamTimeout) // end of a stream that no member accepted
 	defer idle.Stop()
 	for {
 		select {

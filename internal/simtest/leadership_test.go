@@ -179,7 +179,7 @@ func (w *world) freshLeaders(rounds int) {
 			if err != nil {
 				continue
 			}
-			s.told(to.name, a, last, ok)
+			s.learned(to.name, a, last, ok)
 			answered++
 			break
 		}

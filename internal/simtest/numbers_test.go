@@ -128,14 +128,14 @@ func (s *series) ask(seen position) asked {
 	return a
 }
 
-// askOwn is ask for numbers of a member's own blocks, by a client that has seen one of them.
+// askOwn is like ask, for numbers of a member's own blocks and a client that has seen one of them.
 func (s *series) askOwn(seen position) asked {
 	a := s.ask(seen)
 	a.own = true
 	return a
 }
 
-// askModal is ask for numbers of a sequence whose mode changes. All numbers of a later generation
+// askModal is like ask, for numbers of a sequence whose mode changes. All numbers of a later generation
 // come after those of an earlier one. Strict numbers come after all numbers that were issued
 // before the request.
 func (s *series) askModal() asked {
@@ -224,8 +224,8 @@ func (s *series) text(by string, n member.Numbering) {
 	s.texts[text] = struct{}{}
 }
 
-// told records the answer to a request for the last number.
-func (s *series) told(by string, a asked, last int64, ok bool) {
+// learned records the answer to a request for the last number.
+func (s *series) learned(by string, a asked, last int64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := position{known: ok, period: a.after.period, number: s.direct(last)}

@@ -146,7 +146,7 @@ func (c *client) relaxed() {
 	defer cancel()
 	name := s.spec.GetName()
 	a := s.askOwn(c.seen[name])
-	if s.modes { // it may be strict now, or become relaxed meanwhile
+	if s.modes { // the mode may differ now or change meanwhile
 		a = s.askModal()
 	}
 	n, err := c.next(ctx, s, count, "")
@@ -169,7 +169,7 @@ func (c *client) strict() {
 	if what < 5 && !s.forced && s.spec.GetReset_() == commandv1.SequenceReset_SEQUENCE_RESET_NONE {
 		last, ok, err := c.router.Last(ctx, s.spec.GetName())
 		if c.answers(1, s, err) {
-			s.told(c.name, a, last, ok)
+			s.learned(c.name, a, last, ok)
 		}
 		return
 	}
@@ -279,7 +279,7 @@ func (p *process) askOne(name string) error {
 	a = s.ask(position{})
 	last, ok, lastErr := p.member.LastAtLeader(ctx, name)
 	if p.answers(-1, s, lastErr) {
-		s.told(p.name, a, last, ok)
+		s.learned(p.name, a, last, ok)
 	}
 	return errors.Join(err, lastErr)
 }
