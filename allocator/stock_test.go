@@ -131,7 +131,7 @@ func TestBlocksAreClosedWhenPutAside(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, ok := held.take(1); ok || s.current.Load() == held {
-				t.Error("it still issues numbers")
+				t.Error("the stock still issues numbers")
 			}
 			if err := s.Close(t.Context()); err != nil {
 				t.Fatal(err)

@@ -17,7 +17,7 @@ func TestMedian(t *testing.T) {
 	}{{nil, 0}, {[]float64{3}, 3}, {[]float64{9, 1, 5}, 5}, {[]float64{4, 1, 3, 2}, 2.5}, {[]float64{7, 7, 1, 7}, 7}} {
 		before := slices.Clone(c.values)
 		if got := median(c.values); got != c.want || !slices.Equal(before, c.values) {
-			t.Errorf("median of %v is %v, expected %v", before, got, c.want)
+			t.Errorf("median of %v is %v, want %v", before, got, c.want)
 		}
 	}
 }
@@ -67,7 +67,7 @@ func TestContendersTakeTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, want := inThrees(turns), "them us other; them us other; other us them; them us other"; got != want {
-		t.Errorf("the turns are %s, expected %s", got, want)
+		t.Errorf("the turns are %s, want %s", got, want)
 	}
 	// The median of the ratios 0.9, 2 and 0.5 is not the ratio of the medians.
 	const want = `| who | rate | of theirs | p99 |
@@ -81,7 +81,7 @@ func TestContendersTakeTurns(t *testing.T) {
 - Target: exactly theirs: met, 0.90.
 `
 	if got := table.markdown(); got != want {
-		t.Errorf("the table is\n%s\nexpected\n%s", got, want)
+		t.Errorf("the table is\n%s\nwant\n%s", got, want)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestFailedTurn(t *testing.T) {
 	failing := contender{name: "us", turn: func(context.Context, time.Duration) (figures, error) { return nil, errors.New("broken") }}
 	_, err := comparison{contenders: []contender{failing}}.measure(t.Context(), &env{options: options{rounds: 1, duration: time.Second}})
 	if err == nil || err.Error() != "us: broken" {
-		t.Errorf("%v, expected us: broken", err)
+		t.Errorf("%v, want us: broken", err)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestMeasureAll(t *testing.T) {
 		{name: "c", measure: func(context.Context, *env) (*table, error) { return &table{columns: []string{"x|y"}}, nil }},
 	})
 	if err == nil || err.Error() != "a: broken" {
-		t.Errorf("%v, expected a: broken", err)
+		t.Errorf("%v, want a: broken", err)
 	}
 	for _, want := range []string{"Failed: broken", "Skipped: not installed.", `| x\|y |`, "One turn of 1s each; "} {
 		if !strings.Contains(out.String(), want) {
@@ -137,7 +137,7 @@ func TestChoose(t *testing.T) {
 			got = []string{"error"}
 		}
 		if strings.Join(got, " ") != c.want {
-			t.Errorf("%+v: %v, expected %s", c.o, got, c.want)
+			t.Errorf("%+v: %v, want %s", c.o, got, c.want)
 		}
 	}
 	if err := run(t.Context(), []string{"--rounds", "0"}); err == nil {

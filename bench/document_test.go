@@ -19,7 +19,7 @@ func TestTablesReplaceTextBetweenMarkers(t *testing.T) {
 	}
 	want := "# Title\n\n<!-- bench: one -->\n\n| newer |\n\nCaption.\n\n<!-- /bench -->\n\nProse.\n\n<!-- bench: two -->\n\n| new |\n\n<!-- /bench -->\nEnd.\n"
 	if got != want {
-		t.Errorf("%q, expected %q", got, want)
+		t.Errorf("%q, want %q", got, want)
 	}
 	again, err := replace(got, "one", "| newer |\n\nCaption.")
 	if err != nil || again != got {
@@ -36,7 +36,7 @@ func TestInvalidMarkersRejected(t *testing.T) {
 		"twice":                  strings.Repeat("<!-- bench: one -->\n<!-- /bench -->\n", 2),
 	} {
 		if got, err := replace(text, "one", "| new |"); err == nil {
-			t.Errorf("%s: becomes %q, expected an error", name, got)
+			t.Errorf("%s: becomes %q, want an error", name, got)
 		}
 	}
 }
@@ -51,11 +51,11 @@ func TestReplaceInFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := replaceIn(path, "two", "| new |"); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("%v, expected an error that names the file", err)
+		t.Errorf("%v, want an error that names the file", err)
 	}
 	got, err := os.ReadFile(path)
 	if want := "<!-- bench: one -->\n\n| new |\n\n<!-- /bench -->\n"; err != nil || string(got) != want {
-		t.Errorf("%q, %v, expected %q", got, err, want)
+		t.Errorf("%q, %v, want %q", got, err, want)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestEverySectionHasItsMarkers(t *testing.T) {
 			}
 		}
 		if found := strings.Count(string(text), "<!-- bench: "); found != want {
-			t.Errorf("%s has %d markers, expected %d", path, found, want)
+			t.Errorf("%s has %d markers, want %d", path, found, want)
 		}
 	}
 }

@@ -19,7 +19,7 @@ func TestFormats(t *testing.T) {
 		{"ratio", ratio, 0.954, "0.95"}, {"with", with(" %", whole), 99.7, "100 %"}, {"times", times(1e9, nanoseconds), 0.14, "140 ms"},
 	} {
 		if got := c.f(c.x); got != c.want {
-			t.Errorf("%s of %v is %q, expected %q", c.name, c.x, got, c.want)
+			t.Errorf("%s of %v is %q, want %q", c.name, c.x, got, c.want)
 		}
 	}
 }

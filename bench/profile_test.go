@@ -54,14 +54,14 @@ Duration: 12.94s, Total samples = 4240ms (32.77%)
 		partSyscalls: 15, partScheduler: 320, partMemory: 20, partProtobuf: 30, partGRPC: 40, partOurs: 50, partStacks: 60, partRest: 0.5,
 	}
 	if !maps.Equal(got, want) {
-		t.Errorf("%v, expected %v", got, want)
+		t.Errorf("%v, want %v", got, want)
 	}
 	if len(want) != len(parts) {
-		t.Errorf("the table has %d parts, expected %d", len(parts), len(want))
+		t.Errorf("the table has %d parts, want %d", len(parts), len(want))
 	}
 	for _, text := range []string{"", "File: x\n", "-----------+---\n  some text\n", "-----------+---\n      10s   main.main\n"} {
 		if got, err := byPart(text); err == nil {
-			t.Errorf("%q is %v, expected an error", text, got)
+			t.Errorf("%q is %v, want an error", text, got)
 		}
 	}
 }
@@ -78,7 +78,7 @@ func TestProfileTable(t *testing.T) {
 	} {
 		for i, cell := range table.rows[at] {
 			if cell != want[i] {
-				t.Errorf("row %d: %q, expected %q", at, table.rows[at], want)
+				t.Errorf("row %d: %q, want %q", at, table.rows[at], want)
 				break
 			}
 		}

@@ -23,7 +23,7 @@ func TestTurns(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	if _, err := loopTurn(func(int) error { return broken })(t.Context(), time.Hour); !errors.Is(err, broken) {
-		t.Errorf("%v, expected %v", err, broken)
+		t.Errorf("%v, want %v", err, broken)
 	}
 	var shared atomic.Int64
 	f, err = together(3, repeat(func() error { shared.Add(1); return nil }))(t.Context(), 10*time.Millisecond)
@@ -34,7 +34,7 @@ func TestTurns(t *testing.T) {
 		t.Errorf("%v a second of %d in 10 ms or more", f[numbers], shared.Load())
 	}
 	if _, err := together(3, func(int) error { return broken })(t.Context(), time.Hour); !errors.Is(err, broken) {
-		t.Errorf("%v, expected %v", err, broken)
+		t.Errorf("%v, want %v", err, broken)
 	}
 	failing := load.CallerFunc(func(context.Context, *load.Receipt) error { return &load.Refusal{Reason: "NOPE", Text: "refused"} })
 	if _, err := loadTurn([]load.Caller{failing})(t.Context(), time.Millisecond); err == nil {

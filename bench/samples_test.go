@@ -27,7 +27,7 @@ func TestPercentilesOfSamples(t *testing.T) {
 		{hundred, 100, 100},
 	} {
 		if got := c.of.percentile(c.percent); got != c.want {
-			t.Errorf("%d %% of %v is %v, expected %v", c.percent, c.of, got, c.want)
+			t.Errorf("%d %% of %v is %v, want %v", c.percent, c.of, got, c.want)
 		}
 	}
 }
@@ -41,6 +41,6 @@ func TestBursts(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	if _, err := burstTurn(func() error { return broken })(t.Context(), time.Hour); !errors.Is(err, broken) {
-		t.Errorf("%v, expected %v", err, broken)
+		t.Errorf("%v, want %v", err, broken)
 	}
 }

@@ -36,15 +36,15 @@ func TestFailoverIsJudged(t *testing.T) {
 	}
 	table := failoverTable(ways, [4]handovers{bad, good, good, good}, 3)
 	if !slices.Equal(table.notes, want) {
-		t.Errorf("%q, expected %q", table.notes, want)
+		t.Errorf("%q, want %q", table.notes, want)
 	}
 	if got, want := strings.Join(table.rows[8], " "), "the longest 600 ms 40 ms 40 ms 40 ms"; got != want {
-		t.Errorf("the row of followers is %q, expected %q", got, want)
+		t.Errorf("the row of followers is %q, want %q", got, want)
 	}
 	table = failoverTable(ways, [4]handovers{good, good, bad, bad}, 3)
 	for i, want := range []string{"not met", "met, 50 ms", "met, 20 ms", "met, 40 ms", "not met**, 600 ms", "not met**, 600 ms", "not met"} {
 		if !strings.Contains(table.notes[i], want) {
-			t.Errorf("%q, expected %s", table.notes[i], want)
+			t.Errorf("%q, want %s", table.notes[i], want)
 		}
 	}
 }
@@ -69,11 +69,11 @@ func TestProbesNoteTheLongestGap(t *testing.T) {
 	})
 	<-between
 	if gaps, err := p.end(); err != nil || len(gaps) != 1 || gaps[0] < 60*time.Millisecond {
-		t.Errorf("%v, %v, expected one gap of at least 60 ms", gaps, err)
+		t.Errorf("%v, %v, want one gap of at least 60 ms", gaps, err)
 	}
 	p = probes{seen: map[int64]bool{7: true}, over: make(chan struct{})}
 	p.start(t.Context(), func(context.Context) (int64, error) { return 7, nil })
 	if _, err := p.end(); err == nil || err.Error() != "number 7 came twice" {
-		t.Errorf("%v, expected that 7 came twice", err)
+		t.Errorf("%v, want an error about the repeated number 7", err)
 	}
 }

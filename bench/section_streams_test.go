@@ -32,7 +32,7 @@ func TestStreamRowIsJudged(t *testing.T) {
 		"Target: more: at least 1.50 of the earlier rate: met, 2.00.",
 	}
 	if !slices.EqualFunc(got.rows, wantRows, slices.Equal) || !slices.Equal(got.notes, wantNotes) {
-		t.Errorf("the table is\n%s\nexpected %q, %q", got.markdown(), wantRows, wantNotes)
+		t.Errorf("the table is\n%s\nwant %q, %q", got.markdown(), wantRows, wantNotes)
 	}
 }
 
@@ -44,6 +44,6 @@ func TestDriverWithoutHistory(t *testing.T) {
 	}
 	_, err := e.checkout(t.Context(), earlierCommit)
 	if _, ok := errors.AsType[*skippedError](err); !ok || !strings.Contains(err.Error(), earlierCommit+" is not in the history") {
-		t.Errorf("%v, expected the section to be skipped because the commit is missing", err)
+		t.Errorf("%v, want a skipped section because the commit is missing", err)
 	}
 }

@@ -27,11 +27,11 @@ ok  	some/package	3.343s
 		"Lane/lanes=1/batch=100 ns/op": 200, "Lane/lanes=1/batch=100 M-ids/s": 4.1, "Lane/lanes=1/batch=100 B/op": 0, "Alone ns/op": 7.5, "waited": 4,
 	} {
 		if r := readings[name]; r == nil || r.value() != want {
-			t.Errorf("%s: %v, expected %v", name, r, want)
+			t.Errorf("%s: %v, want %v", name, r, want)
 		}
 	}
 	if len(readings) != 5 {
-		t.Errorf("%d readings, expected 5", len(readings))
+		t.Errorf("%d readings, want 5", len(readings))
 	}
 }
 
@@ -51,7 +51,7 @@ func TestCommandsOfGoTest(t *testing.T) {
 		{goTest{pkg: "fsm", run: "TestA", flags: []string{"-n=5"}}, e, "test ./fsm -count 1 -v -run TestA -n=5"},
 	} {
 		if got := strings.Join(quoted(c.run.args(c.e)), " "); got != c.want {
-			t.Errorf("%s, expected %s", got, c.want)
+			t.Errorf("%s, want %s", got, c.want)
 		}
 	}
 }

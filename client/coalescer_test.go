@@ -43,7 +43,7 @@ func TestCallersShare(t *testing.T) {
 			}
 		}
 		if calls, took := a.calls.Load(), time.Since(began); calls != 3 || took != overdue {
-			t.Errorf("%d calls in %v, expected 3 in %v", calls, took, overdue)
+			t.Errorf("%d calls in %v, want 3 in %v", calls, took, overdue)
 		}
 	})
 }
@@ -63,7 +63,7 @@ func TestSlowCalls(t *testing.T) {
 			}
 		}
 		if most, calls := a.most.Load(), a.calls.Load(); most != maxFlights || calls != maxFlights+1 {
-			t.Errorf("%d calls, up to %d at a time, expected %d and %d", calls, most, maxFlights+1, maxFlights)
+			t.Errorf("%d calls, up to %d at a time, want %d and %d", calls, most, maxFlights+1, maxFlights)
 		}
 	})
 }
@@ -177,7 +177,7 @@ func TestDeadlinesOfCoalescedCallers(t *testing.T) {
 			after time.Duration
 		}{{first, time.Second}, {second, time.Second}, {third, a.timeout}} {
 			if err := <-c.done; !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != c.after {
-				t.Errorf("%v after %v, expected %v", err, time.Since(began), c.after)
+				t.Errorf("%v after %v, want %v", err, time.Since(began), c.after)
 			}
 		}
 	})
@@ -215,7 +215,7 @@ func TestIdleAddsNothing(t *testing.T) {
 			synctest.Wait() // the next one comes after the flight has landed
 		}
 		if took := time.Since(began); took != overdue {
-			t.Errorf("10 calls took %v, expected %v", took, overdue)
+			t.Errorf("10 calls took %v, want %v", took, overdue)
 		}
 	})
 }

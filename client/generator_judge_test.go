@@ -216,7 +216,7 @@ func TestJudgeIgnoresSlowAnswers(t *testing.T) {
 		c.says(func(w *witness) { w.takes, w.off = 600*time.Millisecond, -time.Minute })
 		c.pass(21 * time.Second)
 		if _, known := c.watch.PeerOffset("w"); known {
-			c.Error("it counts")
+			c.Error("the time of a slow answer counts")
 		}
 		c.fine()
 	})

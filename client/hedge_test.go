@@ -58,7 +58,7 @@ func TestHedgingWhileOneFails(t *testing.T) {
 		t.Error(err)
 	}
 	if asked := f.members[0].asked.Load() + f.members[1].asked.Load(); asked != 2 {
-		t.Errorf("%d requests, expected 2", asked)
+		t.Errorf("%d requests, want 2", asked)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestHedgedTriesNameTheirMembers(t *testing.T) {
 	for {
 		if s := <-tries; s.err != nil {
 			if s.member != slow.addr || status.Code(s.err) != codes.Canceled {
-				t.Errorf("%v at %s, expected the one that is slow, %s", s.err, s.member, slow.addr)
+				t.Errorf("%v at %s, want the slow member %s", s.err, s.member, slow.addr)
 			}
 			return
 		}

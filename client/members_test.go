@@ -75,7 +75,7 @@ func TestOtherNamesOfMembers(t *testing.T) {
 	askAll(t, c, 1, 2000)
 	a, b := f.members[0].asked.Load(), f.members[1].asked.Load()
 	if a < 850 || b < 850 { // about half of the calls each; an alias would take a third
-		t.Errorf("%d and %d requests, expected half of 2000 each", a, b)
+		t.Errorf("%d and %d requests, want half of 2000 each", a, b)
 	}
 }
 

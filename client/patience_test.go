@@ -97,7 +97,7 @@ func TestInterruptedChangeMayBeDone(t *testing.T) {
 			caller := &caller{opts: &options{oneShot: oneShot}, standing: newStanding(nil), life: t.Context(), conn: conn}
 			err := caller.invoke(ctx, snowraftv1.SequenceService_SetNext_FullMethodName, nil, nil)
 			if e, ok := errors.AsType[*Error](err); !ok || e.Reason != "" || e.Repeatable() || conn.tries != 2 {
-				t.Errorf("one-shot: %v, error after %d tries: %v, want the second's, which says that the outcome is unknown", oneShot, conn.tries, err)
+				t.Errorf("one-shot: %v, error after %d tries: %v, want the second error, an unknown outcome", oneShot, conn.tries, err)
 			}
 		})
 	}

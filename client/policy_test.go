@@ -183,7 +183,7 @@ func TestMessagesOfGRPC(t *testing.T) {
 		`error reading from server: EOF`: "error reading from server: EOF",
 	} {
 		if got := plain(said); got != want {
-			t.Errorf("%q became %q, expected %q", said, got, want)
+			t.Errorf("%q became %q, want %q", said, got, want)
 		}
 	}
 	many := &Error{code: codes.Unavailable, message: "x"}

@@ -107,7 +107,7 @@ func TestAcceptedAnswersHaveNoIDTwice(t *testing.T) {
 		}
 		slices.Sort(got)
 		if !slices.Equal(got, want) {
-			t.Fatalf("%v, expected %v", got, want)
+			t.Fatalf("%v, want %v", got, want)
 		}
 		if sum > 0 && last(answer) != want[len(want)-1] {
 			t.Fatalf("the greatest is %d of %v", last(answer), want)

@@ -158,7 +158,7 @@ func TestSeveralIDs(t *testing.T) {
 		have := len(all)
 		var err error
 		if all, err = ids.Append(t.Context(), all, n); err != nil || len(all) != have+n || all[0] != 7 {
-			t.Fatalf("%d IDs, expected %d more than %d: %v", len(all), n, have, err)
+			t.Fatalf("%d IDs, want %d more than %d: %v", len(all), n, have, err)
 		}
 		for _, id := range all[have:] {
 			if seen[id] {
@@ -172,7 +172,7 @@ func TestSeveralIDs(t *testing.T) {
 			sum += r.Count
 		}
 		if err != nil || sum != n {
-			t.Fatalf("%d IDs in ranges, expected %d: %v", sum, n, err)
+			t.Fatalf("%d IDs in ranges, want %d: %v", sum, n, err)
 		}
 	}
 	for _, n := range []int{-1, 0, limits.Count + 1} {

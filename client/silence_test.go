@@ -65,7 +65,7 @@ func TestSuspicionEnds(t *testing.T) {
 	f.members[0].does(nil)
 	askAll(t, c, 1, 1)
 	if standing.isSuspect(f.members[0].addr) {
-		t.Error("it is still suspected")
+		t.Error("the member is still suspected")
 	}
 }
 
@@ -172,7 +172,7 @@ func TestHangingMemberGetsFewCalls(t *testing.T) {
 	}
 	wg.Wait()
 	if asked := f.members[0].asked.Load(); asked == 0 || asked > callers/2 {
-		t.Errorf("%d calls went to the hanging member", asked)
+		t.Errorf("the hanging member got %d calls", asked)
 	}
 }
 
@@ -203,6 +203,6 @@ func TestRefusingMembersAreTrusted(t *testing.T) {
 		t.Error(err)
 	}
 	if standing.isSuspect(f.members[0].addr) {
-		t.Error("it is still suspected")
+		t.Error("the member is still suspected")
 	}
 }

@@ -79,7 +79,7 @@ func TestNumbersOfWaitingMember(t *testing.T) {
 	waits.numbers.takes.Store(int64(doubt + memoryPatience + 200*time.Millisecond))
 	asked := f.members[1].numbers.asked.Load()
 	if slowest := s.all(t, 1, 1); slowest < doubt+memoryPatience {
-		t.Errorf("the call took %v, so it was another member's", slowest)
+		t.Errorf("the call took %v, so another member answered", slowest)
 	}
 	if n := f.members[1].numbers.asked.Load() - asked; n != 0 {
 		t.Errorf("%d requests were repeated at another member", n)

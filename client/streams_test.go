@@ -57,7 +57,7 @@ func TestStreamCarriesRequests(t *testing.T) {
 	before, carried := f.members[0].asked.Load(), f.members[0].carried.Load()
 	askAll(t, c, 50, 50)
 	if asked, on := f.members[0].asked.Load()-before, f.members[0].carried.Load()-carried; asked != on {
-		t.Errorf("%d of %d requests came on the stream", on, asked)
+		t.Errorf("the stream carried %d of %d requests", on, asked)
 	}
 	if n := f.members[0].carriers.opened(); n != 1 {
 		t.Errorf("%d streams, want 1", n)

@@ -89,7 +89,7 @@ func TestCopyOfAMemberIsRefused(t *testing.T) {
 		second := run(t, keys, "127.0.0.1:0", first.self().started(), new(logged))
 		for range 3 {
 			if err := second.meets(other); !errors.Is(err, ErrDuplicate) {
-				t.Errorf("the copy dials: %v, expected %v", err, ErrDuplicate)
+				t.Errorf("the copy dials: %v, want %v", err, ErrDuplicate)
 			}
 			if conn, err := other.try(t.Context(), second.self().ID, second.address(), forTerms); err == nil {
 				t.Error("the copy is dialed")
@@ -160,7 +160,7 @@ func TestPausedAndReplacedMemberIsRefused(t *testing.T) {
 		_ = silent.Close()
 		woken := run(t, keys, first.address(), first.self(), new(logged))
 		if err := woken.meets(other); !errors.Is(err, ErrDuplicate) {
-			t.Errorf("the process that woke up: %v, expected %v", err, ErrDuplicate)
+			t.Errorf("the process that woke up: %v, want %v", err, ErrDuplicate)
 		}
 		_ = second.Close()
 		if err := errors.Join(woken.meets(other), other.meets(woken)); err != nil {

@@ -126,7 +126,7 @@ func TestRaftEndsAtStoreFailure(t *testing.T) {
 				t.Errorf("the proposal: %v", err)
 			}
 			if <-n.notify {
-				t.Error("it leads again")
+				t.Error("the halted node leads again")
 			}
 		}},
 		"a later term from another leader": {nil, func(t *testing.T, n *Node, disk *failingStore, peer *raft.InmemTransport) {
@@ -193,7 +193,7 @@ func TestRaftEndsAtStoreFailure(t *testing.T) {
 				}
 				<-n.Failed()
 				if failure, ok := errors.AsType[*storage.DiskError](n.Failure()); !ok || !errors.Is(failure, io.ErrUnexpectedEOF) {
-					t.Errorf("it says %v", n.Failure())
+					t.Errorf("Failure() = %v", n.Failure())
 				}
 				synctest.Wait()
 				term := r.CurrentTerm()
@@ -203,7 +203,7 @@ func TestRaftEndsAtStoreFailure(t *testing.T) {
 				}
 				began := time.Now()
 				if err := n.stopRaft(); err != nil || time.Since(began) > 0 {
-					t.Errorf("it stops after %v: %v", time.Since(began), err)
+					t.Errorf("the node stops after %v: %v", time.Since(began), err)
 				}
 			})
 		})
@@ -238,7 +238,7 @@ func TestBootstrapOnAFailedDisk(t *testing.T) {
 	began := time.Now()
 	err := n.Close(t.Context())
 	if _, ok := errors.AsType[*storage.DiskError](n.Failure()); !ok || err != nil || time.Since(began) >= storage.StuckTimeout {
-		t.Errorf("it fails with %v, and closes in %v with %v", n.Failure(), time.Since(began), err)
+		t.Errorf("the node fails with %v, and closes in %v with %v", n.Failure(), time.Since(began), err)
 	}
 	if n.ClusterID() != "" {
 		t.Error("the node has joined a cluster")
@@ -281,7 +281,7 @@ func TestProposalsEndAtDiskFailure(t *testing.T) {
 		close(hang)
 		wg.Wait()
 		if time.Since(began) > 0 {
-			t.Errorf("they took %v", time.Since(began))
+			t.Errorf("the calls took %v", time.Since(began))
 		}
 		if err := n.stopRaft(); err != nil {
 			t.Error(err)

@@ -25,7 +25,7 @@ func shake(t *testing.T, h hello, answer handshakeReply) (dialer, acceptor error
 	go func() {
 		said, err := receive(b, func(h hello) handshakeReply { heard = h; return answer })
 		if err == nil && said != h {
-			t.Errorf("returned %+v, expected %+v", said, h)
+			t.Errorf("returned %+v, want %+v", said, h)
 		}
 		done <- err
 	}()

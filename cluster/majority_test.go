@@ -59,7 +59,7 @@ func TestRemovalCountsVotersOnly(t *testing.T) {
 		{ID: "d", Alive: true}, {ID: "e", Alive: true},
 	}
 	if live, voters := without(members, "b"); live != 1 || voters != 2 {
-		t.Errorf("%d of %d voters would be alive, expected 1 of 2", live, voters)
+		t.Errorf("%d of %d voters would be alive, want 1 of 2", live, voters)
 	}
 }
 

@@ -91,7 +91,7 @@ func TestSeedOfAnotherCluster(t *testing.T) {
 				}
 			}
 			if n := log.lines("join address belongs to another cluster"); n != c.lines {
-				t.Errorf("%d lines in the log, expected %d", n, c.lines)
+				t.Errorf("%d lines in the log, want %d", n, c.lines)
 			}
 		})
 	}

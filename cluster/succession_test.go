@@ -228,7 +228,7 @@ func TestEndedLeaderIsReplacedWithoutTimeout(t *testing.T) {
 			}
 			next := leaderOf(t, followers)
 			if calledBy(followers) != 1 || next.log.lines("calling an election") != 1 {
-				t.Errorf("%d elections were called, expected one; the new leader says so %d times", calledBy(followers), next.log.lines("calling an election"))
+				t.Errorf("%d elections were called, want one; the new leader logs %d calls", calledBy(followers), next.log.lines("calling an election"))
 			}
 		})
 	}

@@ -44,7 +44,7 @@ func TestTermsUseOneConnection(t *testing.T) {
 		}
 		wg.Wait()
 		if dials.Load() != 1 || sum.Load() != 50*51/2 {
-			t.Errorf("%d connections, the answers add up to %d, expected each of 1 to 50", dials.Load(), sum.Load())
+			t.Errorf("%d connections, the sum of the answers is %d, want each of 1 to 50", dials.Load(), sum.Load())
 		}
 	})
 }
@@ -73,7 +73,7 @@ func TestTermsAreNotMixedUp(t *testing.T) {
 			t.Error("an answer before the second question")
 		}
 		if term, err := ts.AskTerm(t.Context(), "a", "a@h:1"); err != nil || term != 9 {
-			t.Errorf("%d, %v, expected 9", term, err)
+			t.Errorf("%d, %v, want 9", term, err)
 		}
 	})
 }
@@ -100,7 +100,7 @@ func TestBrokenTermConnections(t *testing.T) {
 						t.Error("an answer")
 					}
 					if took := time.Since(began); took > termTimeout {
-						t.Errorf("it took %v", took)
+						t.Errorf("the request took %v", took)
 					}
 					synctest.Wait()
 					if dials.Load() != i {

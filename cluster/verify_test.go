@@ -76,7 +76,7 @@ func TestConfirm(t *testing.T) {
 					t.Errorf("the answer is %v", err)
 				}
 				if took := time.Since(began); took > c.within {
-					t.Errorf("it took %v, expected at most %v", took, c.within)
+					t.Errorf("Verify() took %v, want at most %v", took, c.within)
 				}
 				if n := int(asked.Load()); n > c.asked {
 					t.Errorf("%d nodes were queried, want at most %d", n, c.asked)

@@ -117,7 +117,7 @@ func TestLeaderWithAStalledDiskStops(t *testing.T) {
 		t.Error("a leader whose disk hangs does not halt")
 	}
 	if _, err := n.Propose(t.Context(), []byte("z")); err == nil {
-		t.Error("it still proposes")
+		t.Error("the node still proposes")
 	}
 	cancel()
 	close(disk.free)

@@ -22,18 +22,18 @@ func TestAnswersBelongToTokens(t *testing.T) {
 	}
 	for i, id := range []uint64{billing, shop, 0} {
 		if b := ask(id); b.Repeated || b.First != int64(i)+1 {
-			t.Errorf("token %d got %+v, expected a number of its own", id, b)
+			t.Errorf("token %d got %+v, want a number of its own", id, b)
 		}
 	}
 	l.survives()
 	for i, id := range []uint64{billing, shop, 0} {
 		if b := ask(id); !b.Repeated || b.First != int64(i)+1 {
-			t.Errorf("token %d got %+v, expected %d again", id, b, i+1)
+			t.Errorf("token %d got %+v, want %d again", id, b, i+1)
 		}
 	}
 	for i, kind := range []commandv1.ActorKind{commandv1.ActorKind_ACTOR_KIND_ADMIN, commandv1.ActorKind_ACTOR_KIND_OPEN, commandv1.ActorKind_ACTOR_KIND_MEMBER} {
 		if b := l.must(asKind(kind, withID(allocate("s", generation, 1, 0), "order-1"))).Block; !b.Repeated || b.First != 3 {
-			t.Errorf("caller %d without a token got %+v, expected 3 again", i, b)
+			t.Errorf("caller %d without a token got %+v, want 3 again", i, b)
 		}
 	}
 	l.refused(unauthenticatedReason, by(0, l.index, withID(allocate("s", generation, 1, 0), "order-1")))

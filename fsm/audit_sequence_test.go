@@ -72,7 +72,7 @@ func (q *auditSequence) remove(index uint64, c *commandv1.DeleteSequence, r Resu
 		q.live, q.buried = false, index
 	}
 	if reason := reasonOf(r); reason != want {
-		return violated("rules", "a deletion of generation %d gave %v, expected %v", c.GetGeneration(), reason, want)
+		return violated("rules", "a deletion of generation %d returned %v, want %v", c.GetGeneration(), reason, want)
 	}
 	return nil
 }
@@ -85,13 +85,13 @@ func (q *auditSequence) create(index uint64, c *commandv1.CreateSequence, config
 	}
 	if want != 0 || reason == redisCreateOff {
 		if reason != want {
-			return violated("rules", "%v with the configuration %v gave %v, expected %v", c, config, reason, want)
+			return violated("rules", "%v with the configuration %v returned %v, want %v", c, config, reason, want)
 		}
 		return nil
 	}
 	if q.live {
 		if same := proto.Equal(q.spec, spec); same != (reason == 0) || !same && reason != sequenceExists || same && r.Sequence.Generation != q.generation {
-			return violated("rules", "creating what exists gave %v, %+v", reason, r.Sequence)
+			return violated("rules", "creating what exists returned %v, %+v", reason, r.Sequence)
 		}
 		return nil
 	}
@@ -99,7 +99,7 @@ func (q *auditSequence) create(index uint64, c *commandv1.CreateSequence, config
 	known := len(q.granted) > 0
 	if stale := c.Replaces != nil && c.GetReplaces() != q.buried && (known || c.GetReplaces() != 0); stale || reason == mismatchedGen {
 		if !stale && (c.Replaces == nil || known) || reason != mismatchedGen {
-			return violated("rules", "creating over generation %d of %d gave %v", c.GetReplaces(), q.buried, reason)
+			return violated("rules", "creating over generation %d of %d returned %v", c.GetReplaces(), q.buried, reason)
 		}
 		return nil
 	}
@@ -133,7 +133,7 @@ func (q *auditSequence) update(index uint64, c *commandv1.UpdateSequence, r Resu
 	case !q.live && reason == unknownSeq, q.live && c.GetGeneration() != q.generation && reason == mismatchedGen:
 		return nil
 	case !q.live || c.GetGeneration() != q.generation:
-		return violated("rules", "an outdated update gave %v", reason)
+		return violated("rules", "an outdated update returned %v", reason)
 	case reason == 0 && !c.GetForce() && c.GetSpec().GetReset_() != q.spec.GetReset_() && len(q.granted) > 0:
 		return violated("reset", "%v after numbers of reset %v were granted", c, q.spec.GetReset_())
 	case outside != (reason == invalidArgument), reason != 0 && !outside && (reason != wouldRepeats || c.GetForce()):
@@ -150,9 +150,9 @@ func (q *auditSequence) update(index uint64, c *commandv1.UpdateSequence, r Resu
 	case q.period != before.period:
 		return violated("period", "an update went from %d to %d", before.period, q.period)
 	case !proto.Equal(q.spec, c.GetSpec()):
-		return violated("rules", "updated to %v, expected %v", q.spec, c.GetSpec())
+		return violated("rules", "updated to %v, want %v", q.spec, c.GetSpec())
 	case c.Next != nil && (q.next == nil || *q.next != c.GetNext()):
-		return violated("rules", "set to %d gave %+v", c.GetNext(), r.Sequence)
+		return violated("rules", "set to %d returned %+v", c.GetNext(), r.Sequence)
 	case c.Next == nil && q.next != nil && before.next != nil && before.left().Sign() > 0 && len(before.granted) > 0 && *q.next != *before.next:
 		return violated("rules", "an update moved %d to %d", *before.next, *q.next)
 	}
@@ -206,11 +206,11 @@ func (q *auditSequence) allocate(index, owner uint64, c *commandv1.AllocateBlock
 		if reason == idReused && was.Count < c.GetCount() || reason == 0 && b == was {
 			return nil
 		}
-		return violated("answer", "%v gave %v, %+v, expected %+v", c, reason, b, was)
+		return violated("answer", "%v returned %v, %+v, want %+v", c, reason, b, was)
 	}
 	if c.GetGeneration() != q.generation {
 		if reason != mismatchedGen {
-			return violated("rules", "an outdated allocation gave %v, %+v", reason, b)
+			return violated("rules", "an outdated allocation returned %v, %+v", reason, b)
 		}
 		return nil
 	}
@@ -222,7 +222,7 @@ func (q *auditSequence) allocate(index, owner uint64, c *commandv1.AllocateBlock
 	if left := p.left(); left.Cmp(count) < 0 {
 		if left.Sign() == 0 || c.GetWhole() {
 			if reason != exhaustedReas {
-				return violated("rules", "%v with %v left gave %v, %+v", c, left, reason, b)
+				return violated("rules", "%v with %v left returned %v, %+v", c, left, reason, b)
 			}
 			return nil
 		}
@@ -247,7 +247,7 @@ func (q *auditSequence) allocate(index, owner uint64, c *commandv1.AllocateBlock
 		n.Add(n, big.NewInt(b.Increment))
 	}
 	if reason != 0 || b != want {
-		return violated("rules", "%v gave %+v, %v, expected %+v", c, b, r.Err, want)
+		return violated("rules", "%v returned %+v, %v, want %+v", c, b, r.Err, want)
 	}
 	if p.next = nil; n.IsInt64() {
 		p.next = new(n.Int64())
@@ -266,7 +266,7 @@ func (q *auditSequence) giveBack(term uint64, c *commandv1.ReturnBlock, r Result
 	reason := reasonOf(r)
 	if !q.live {
 		if reason != unknownSeq {
-			return violated("rules", "a return to nothing gave %v", reason)
+			return violated("rules", "a return to nothing returned %v", reason)
 		}
 		return nil
 	}
@@ -327,7 +327,7 @@ func (a *audit) compareSequences(s *State) error {
 		}
 		got, ok := s.Sequence(name)
 		if ok != q.live {
-			return violated("sequence", "%q is there: %v, expected %v", name, ok, q.live)
+			return violated("sequence", "%q is there: %v, want %v", name, ok, q.live)
 		}
 		if !ok {
 			continue
@@ -339,11 +339,11 @@ func (a *audit) compareSequences(s *State) error {
 		all := missing.Cmp(big.NewInt(1)) == 0 && q.left().BitLen() > 63
 		if got.Generation != q.generation || got.Period != q.period || missing.Sign() != 0 && !all ||
 			got.Remaining > 0 && got.Next != *q.next {
-			return violated("sequence", "%+v, expected %+v", got, q)
+			return violated("sequence", "%+v, want %+v", got, q)
 		}
 	}
 	if s.SequenceCount() != live {
-		return violated("sequence", "%d of them, expected %d", s.SequenceCount(), live)
+		return violated("sequence", "%d of them, want %d", s.SequenceCount(), live)
 	}
 	return nil
 }

@@ -99,14 +99,14 @@ func checkSwap(index uint64, c *commandv1.SetConfig, before, after *commandv1.Co
 			want.Generation = before.GetGeneration()
 		}
 		if got := reasonOf(r); got != reason {
-			return violated("rules", "%v after generation %d gave %v, expected %v", c, before.GetGeneration(), got, reason)
+			return violated("rules", "%v after generation %d returned %v, want %v", c, before.GetGeneration(), got, reason)
 		}
 		if reason == 0 && !proto.Equal(want, before) {
 			want.Generation = index
 		}
 	}
 	if !proto.Equal(after, want) {
-		return violated("rules", "the configuration is %v, expected %v", after, want)
+		return violated("rules", "the configuration is %v, want %v", after, want)
 	}
 	return nil
 }
@@ -139,13 +139,13 @@ func (l *auditLayout) extend(now int64, c *commandv1.ExtendWindow, config *comma
 	if l.holds(c) && l.workers[c.GetWorker()].extension == c.GetExtensionId() && l.workers[c.GetWorker()].moved == c.GetUntilTick() {
 		k := &l.workers[c.GetWorker()]
 		if want := (Grant{c.GetWorker(), k.token, k.from, k.high}); reason != 0 || r.Grant != want {
-			return violated("rules", "a repeated extension gave %v, %+v, expected %+v", reason, r.Grant, want)
+			return violated("rules", "a repeated extension returned %v, %+v, want %+v", reason, r.Grant, want)
 		}
 		return nil
 	}
 	if !l.claim(c) {
 		if reason != commandv1.Refusal_REFUSAL_WINDOW_MISMATCH {
-			return violated("owner", "an extension with an untrue claim gave %v, %+v: %v", reason, r.Grant, c)
+			return violated("owner", "an extension with an untrue claim returned %v, %+v: %v", reason, r.Grant, c)
 		}
 		return nil
 	}
@@ -154,15 +154,15 @@ func (l *auditLayout) extend(now int64, c *commandv1.ExtendWindow, config *comma
 	switch {
 	case end <= k.high && k.high == ticks:
 		if reason != commandv1.Refusal_REFUSAL_TIME_EXHAUSTED {
-			return violated("rules", "an extension at the end of time gave %v", reason)
+			return violated("rules", "an extension at the end of time returned %v", reason)
 		}
 		return nil
 	case reason != 0:
-		return violated("rules", "an extension with a true claim gave %v: %v", reason, r.Err)
+		return violated("rules", "an extension with a true claim returned %v: %v", reason, r.Err)
 	}
 	end = max(end, k.high)
 	if want := (Grant{c.GetWorker(), k.token, k.from, end}); r.Grant != want {
-		return violated("rules", "an extension gave %+v, expected %+v", r.Grant, want)
+		return violated("rules", "an extension returned %+v, want %+v", r.Grant, want)
 	}
 	if err := l.take(c.GetWorker(), k.high, end, owner{k.token, string(k.nonce)}); err != nil {
 		return err
@@ -175,19 +175,19 @@ func (l *auditLayout) release(c *commandv1.ReleaseWorker, r Result) error {
 	reason := reasonOf(r)
 	if !l.claim(c) {
 		if reason != commandv1.Refusal_REFUSAL_WINDOW_MISMATCH {
-			return violated("owner", "a release with an untrue claim gave %v: %v", reason, c)
+			return violated("owner", "a release with an untrue claim returned %v: %v", reason, c)
 		}
 		return nil
 	}
 	k := &l.workers[c.GetWorker()]
 	if c.GetNextTick() < k.from || c.GetNextTick() > k.high {
 		if reason != commandv1.Refusal_REFUSAL_INVALID_ARGUMENT {
-			return violated("rules", "a release at %d of [%d, %d) gave %v", c.GetNextTick(), k.from, k.high, reason)
+			return violated("rules", "a release at %d of [%d, %d) returned %v", c.GetNextTick(), k.from, k.high, reason)
 		}
 		return nil
 	}
 	if reason != 0 {
-		return violated("rules", "a release with a true claim gave %v: %v", reason, r.Err)
+		return violated("rules", "a release with a true claim returned %v: %v", reason, r.Err)
 	}
 	for tick := c.GetNextTick(); tick < k.high; tick++ {
 		delete(l.cells, cell{c.GetWorker(), tick})
@@ -247,7 +247,7 @@ func (a *audit) checkWhoIs(s *State) error {
 		for at, has := range l.cells {
 			g, ok := s.WhoIs(name, at.worker, at.tick)
 			if !ok || g.Token != has.token || string(g.NonceHash[:]) != has.nonce {
-				return violated("whois", "worker %d, tick %d: %+v, %v, expected token %d", at.worker, at.tick, g, ok, has.token)
+				return violated("whois", "worker %d, tick %d: %+v, %v, want token %d", at.worker, at.tick, g, ok, has.token)
 			}
 		}
 		for worker, k := range l.workers {

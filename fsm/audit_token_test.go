@@ -24,7 +24,7 @@ func (a *audit) checkActor(cmd *commandv1.Command, observed int64, r Result) (do
 	token := a.tokens[actor.GetToken()]
 	lost := token == nil || token.expires != 0 && token.expires <= observed || token.narrowed > actor.GetJudgedAt()
 	if lost != (reasonOf(r) == unauthenticatedReason) {
-		return true, violated("revoked", "%v of a token that is %+v gave %v", cmd, token, r.Err)
+		return true, violated("revoked", "%v of a token that is %+v returned %v", cmd, token, r.Err)
 	}
 	return lost, nil
 }
@@ -38,7 +38,7 @@ func (a *audit) checkTokens(index uint64, cmd *commandv1.Command, r Result) (min
 		for id, t := range a.tokens {
 			if t.name == c.GetName() { // again: all have the same secret
 				if r.Err != nil || r.Token.ID != id {
-					return true, violated("rules", "%v again gave %+v, %v", c, r.Token, r.Err)
+					return true, violated("rules", "%v again returned %+v, %v", c, r.Token, r.Err)
 				}
 				return true, nil
 			}
@@ -68,7 +68,7 @@ func (a *audit) checkTokens(index uint64, cmd *commandv1.Command, r Result) (min
 		return false, nil
 	}
 	if got := reasonOf(r); got != want {
-		return true, violated("rules", "%v gave %v, expected %v", cmd, r.Err, want)
+		return true, violated("rules", "%v returned %v, want %v", cmd, r.Err, want)
 	}
 	return true, nil
 }
@@ -78,11 +78,11 @@ func (a *audit) compareTokens(s *State) error {
 	for _, r := range s.Tokens(0, maxTokens) {
 		t := a.tokens[r.ID]
 		if t == nil || t.name != r.Name || t.changed != r.Generation || t.expires != r.ExpiresAtMillis || !slices.Equal(t.scopes, r.Scopes) {
-			return violated("token", "%+v, expected %+v", r, t)
+			return violated("token", "%+v, want %+v", r, t)
 		}
 	}
 	if n := len(s.Tokens(0, maxTokens)); n != len(a.tokens) {
-		return violated("token", "%d of them, expected %d", n, len(a.tokens))
+		return violated("token", "%d of them, want %d", n, len(a.tokens))
 	}
 	return nil
 }

@@ -14,11 +14,11 @@ type auditHolder struct {
 func (l *auditLayout) acquire(index uint64, now int64, by auditHolder, c *commandv1.AcquireWorker, config *commandv1.Config, observed int64, r Result) error {
 	worker, from, until, reason, retry := l.expect(now, by, c, config, observed)
 	if got := reasonOf(r); got != reason {
-		return violated("rules", "acquire at %d gave %v (%v), expected %v", now, got, r.Err, reason)
+		return violated("rules", "acquire at %d returned %v (%v), want %v", now, got, r.Err, reason)
 	}
 	if reason != 0 {
 		if r.Err.RetryAtMillis != retry {
-			return violated("rules", "%v: retry at %d, expected %d", reason, r.Err.RetryAtMillis, retry)
+			return violated("rules", "%v: retry at %d, want %d", reason, r.Err.RetryAtMillis, retry)
 		}
 		return nil
 	}
@@ -30,7 +30,7 @@ func (l *auditLayout) acquire(index uint64, now int64, by auditHolder, c *comman
 		return err
 	}
 	if want := (Grant{worker, index, from, until}); g != want {
-		return violated("rules", "acquire by %s at tick %d gave %+v, expected %+v", c.GetHolder(), l.layout.TickAt(now), g, want)
+		return violated("rules", "acquire by %s at tick %d returned %+v, want %+v", c.GetHolder(), l.layout.TickAt(now), g, want)
 	}
 	l.workers[worker] = auditWorker{
 		used: true, high: until, from: from, token: index, holder: by.shown, owner: by.owner, nonce: c.GetNonceHash(),

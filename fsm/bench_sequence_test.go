@@ -145,7 +145,7 @@ func TestIdleSequenceMemory(t *testing.T) {
 		restored := (heap() - before) / n
 		t.Logf("%s: %d bytes a sequence after creating %d, %d after a restart, %d in the snapshot", name, created, n, restored, len(data)/n)
 		if max(created, restored) > 400 {
-			t.Errorf("%s: expected at most 400", name)
+			t.Errorf("%s: want at most 400", name)
 		}
 		runtime.KeepAlive(m)
 		runtime.KeepAlive(data)

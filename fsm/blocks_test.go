@@ -180,7 +180,7 @@ func TestAnswers(t *testing.T) {
 		want := first
 		want.Token, want.Repeated = l.index, true
 		if b != want || l.Digest() != before {
-			t.Errorf("%+v, expected %+v", b, want)
+			t.Errorf("%+v, want %+v", b, want)
 		}
 	}
 	l.must(at(epoch+600_000, observe(false)))

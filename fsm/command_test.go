@@ -30,11 +30,11 @@ func TestEncodeDecode(t *testing.T) {
 	// These bytes are in logs on disk: they never change.
 	const want = "01385a2ed308011080f8a5f9c1325a300a0474696e791203612f301a20616161616161616161616161616161616161616161616161616161616161616120d00f"
 	if got := hex.EncodeToString(data); got != want {
-		t.Errorf("%s, expected %s", got, want)
+		t.Errorf("%s, want %s", got, want)
 	}
 	back, err := Decode(data)
 	if err != nil || !proto.Equal(back, cmd) {
-		t.Errorf("%v, %v, expected %v", back, err, cmd)
+		t.Errorf("%v, %v, want %v", back, err, cmd)
 	}
 }
 
@@ -105,13 +105,13 @@ func TestEveryCommandHasAKind(t *testing.T) {
 		}
 	}
 	if len(kinds) != fields.Len() {
-		t.Errorf("%d kinds, expected %d", len(kinds), fields.Len())
+		t.Errorf("%d kinds, want %d", len(kinds), fields.Len())
 	}
 	if v := MinVersion(acquire("a", 1)); v != 1 {
-		t.Errorf("AcquireWorker came with version %d, expected 1", v)
+		t.Errorf("AcquireWorker has version %d, want 1", v)
 	}
 	if v := MinVersion(&commandv1.Command{}); v != math.MaxUint32 {
-		t.Errorf("no body: version %d, expected one that no build supports", v)
+		t.Errorf("no body: version %d, want one that no build supports", v)
 	}
 }
 
@@ -141,7 +141,7 @@ func FuzzDecode(f *testing.F) {
 				t.Fatalf("decoded but not encoded: %v", err)
 			}
 			if back, err := Decode(again); err != nil || !proto.Equal(cmd, back) {
-				t.Fatalf("%v, %v, expected %v", back, err, cmd)
+				t.Fatalf("%v, %v, want %v", back, err, cmd)
 			}
 			s := newLog(t, tiny)
 			s.must(create(plain("s"), 0))

@@ -22,7 +22,7 @@ var costLarge = flag.Int("cost.large", 100_000, "how many workers and sequences 
 func TestCommandsCostTheSameInALargeState(t *testing.T) {
 	const small, rounds, most = 1000, 15, 6
 	if race.Enabled {
-		t.Skip("it measures time")
+		t.Skip("the test measures time")
 	}
 	states := []*costly{newCostly(t, small), newCostly(t, *costLarge)}
 	for _, kind := range costKinds {

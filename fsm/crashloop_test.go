@@ -30,7 +30,7 @@ func TestCrashLoop(t *testing.T) {
 				used[l.must(at(now, acquireWide("loop/0", length))).Grant.Worker] = true
 			}
 			if len(used) != tc.want {
-				t.Errorf("1,000 restarts used %d of 1,024 workers, expected %d", len(used), tc.want)
+				t.Errorf("1,000 restarts used %d of 1,024 workers, want %d", len(used), tc.want)
 			}
 			if g := l.must(at(epoch+1_000_000_000, acquireWide("other/0", window))).Grant; g.Worker != 0 {
 				t.Errorf("an uninvolved holder lost its worker and got %d", g.Worker)

@@ -67,7 +67,7 @@ func (l *log) refused(reason commandv1.Refusal, cmd *commandv1.Command) *Refused
 	before := l.Digest()
 	r := l.do(cmd)
 	if r.Err == nil || r.Err.Reason != reason || r.Err.Detail == "" {
-		l.t.Fatalf("%v gave %+v (%v), expected %v", cmd, r, r.Err, reason)
+		l.t.Fatalf("%v returned %+v (%v), want %v", cmd, r, r.Err, reason)
 	}
 	if l.Digest() != before {
 		l.t.Fatalf("%v was refused and changed the state", cmd)

@@ -32,12 +32,12 @@ func TestTokensLeaveWorkersForOthers(t *testing.T) {
 			l.refused(exhausted, more(greedy, epoch, 1000))
 			// Its own come back to it, whatever it calls itself, and no others do though they are free.
 			if g := l.must(more(greedy, refused.RetryAtMillis, 60_000)).Grant; g.Worker != 0 {
-				t.Errorf("got worker %d, expected the oldest of its own", g.Worker)
+				t.Errorf("got worker %d, want the oldest of its own", g.Worker)
 			}
 			l.survives()
 			for i := range (part*2 - 1) / 2 {
 				if g := l.must(more(other, epoch+10_000, 1000)).Grant; g.Worker != uint64(part+i) {
-					t.Errorf("another token got worker %d, expected %d", g.Worker, part+i)
+					t.Errorf("another token got worker %d, want %d", g.Worker, part+i)
 				}
 			}
 			// Others take what it does not hold anymore; then it may have as many again.

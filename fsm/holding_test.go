@@ -66,7 +66,7 @@ func TestApplicationsLeaveWorkersForMembers(t *testing.T) {
 				}
 			}
 			if g := l.must(at(epoch+20_000, by(id, l.index, acquire("more", 10_000)))).Grant; g.Worker != 0 {
-				t.Errorf("an application got worker %d after all had passed, expected the oldest", g.Worker)
+				t.Errorf("an application got worker %d after all had passed, want the oldest", g.Worker)
 			}
 			l.survives()
 		})

@@ -76,7 +76,7 @@ func TestIndexesGrow(t *testing.T) {
 	l.must(at(epoch, acquire("a/0", 1000)))
 	before := l.Digest()
 	if r := l.Apply(l.index, 0, at(epoch, acquire("b/0", 1000))); r.Halted == nil || r.Failure() == nil || l.Digest() != before {
-		t.Errorf("the same index again gave %+v", r)
+		t.Errorf("the same index again returned %+v", r)
 	}
 }
 

@@ -33,7 +33,7 @@ func TestMachineSequences(t *testing.T) {
 		layouts := m.layouts.Load()
 		mustApply(t, m, uint64(i+2), at(epoch, step.cmd))
 		if grew := m.SequenceRevision().Load() > before; grew != step.changes || changed(c) != step.changes {
-			t.Errorf("%v: revision grew %v, changed %v, expected %v", step.cmd, grew, changed(c), step.changes)
+			t.Errorf("%v: revision grew %v, changed %v, want %v", step.cmd, grew, changed(c), step.changes)
 		}
 		if m.layouts.Load() != layouts {
 			t.Errorf("%v: the layouts were copied", step.cmd)
@@ -108,7 +108,7 @@ func TestSnapshotOfSequencesStays(t *testing.T) {
 	persisting.Wait()
 	for i := range files {
 		if !bytes.Equal(files[i].Bytes(), want) {
-			t.Errorf("snapshot %d has what came after it", i)
+			t.Errorf("snapshot %d has later commands", i)
 		}
 	}
 }
@@ -213,7 +213,7 @@ func TestAwaitApplied(t *testing.T) {
 			t.Error(err)
 		}
 		if n := testing.AllocsPerRun(100, func() { _ = m.AwaitApplied(ctx, 20) }); n > 0 {
-			t.Errorf("what is applied takes %v allocations", n)
+			t.Errorf("AwaitApplied() of an applied index makes %v allocations, want 0", n)
 		}
 	})
 }

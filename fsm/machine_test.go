@@ -58,7 +58,7 @@ func TestMachinePublishes(t *testing.T) {
 		c := m.Changed()
 		mustApply(t, m, uint64(i+1), step.cmd)
 		if changed(c) != step.changes {
-			t.Errorf("%v: changed %v, expected %v", step.cmd, changed(c), step.changes)
+			t.Errorf("%v: changed %v, want %v", step.cmd, changed(c), step.changes)
 		}
 	}
 	if m.Observed().Load() != epoch+7 || m.ConfigValue().GetMaxWindowMs() != 5000 {
@@ -80,7 +80,7 @@ func TestMachinePublishes(t *testing.T) {
 		}
 	})
 	if r := m.Apply(&raft.Log{Index: 99, Type: raft.LogNoop}).(Result); r.Failure() != nil {
-		t.Errorf("a no-op gave %+v", r)
+		t.Errorf("a no-op returned %+v", r)
 	}
 }
 
@@ -187,7 +187,7 @@ func TestMachineSnapshotAndRestore(t *testing.T) {
 	}
 	snapshot.Release()
 	if !bytes.Equal(file.Bytes(), want) {
-		t.Fatal("the snapshot has what came after it")
+		t.Fatal("the snapshot has later commands")
 	}
 
 	var reported []error

@@ -74,7 +74,7 @@ func TestConfig(t *testing.T) {
 		Upgrades:    commandv1.Upgrades_UPGRADES_AUTO,
 	}
 	if got := l.Config(); !proto.Equal(got, want) {
-		t.Errorf("default %v, expected %v", got, want)
+		t.Errorf("default %v, want %v", got, want)
 	}
 	for name, spoil := range map[string]func(*commandv1.Config){
 		"max_window too low":      func(c *commandv1.Config) { c.MaxWindowMs = 999 },
@@ -111,7 +111,7 @@ func TestConfigIsComparedAndSwapped(t *testing.T) {
 		r := l.must(at(epoch, setConfig(given, generation)))
 		want.Generation = r.Config.GetGeneration()
 		if !proto.Equal(r.Config, want) || l.Config() != r.Config {
-			t.Errorf("%v, expected %v", r.Config, want)
+			t.Errorf("%v, want %v", r.Config, want)
 		}
 	}
 	set(0, first)
@@ -120,7 +120,7 @@ func TestConfigIsComparedAndSwapped(t *testing.T) {
 	}
 	given.MaxWindowMs = 7 // the state keeps nothing of a command
 	if l.Config().GetMaxWindowMs() != 1000 {
-		t.Errorf("%v, expected %v", l.Config(), first)
+		t.Errorf("%v, want %v", l.Config(), first)
 	}
 	given = second
 	mismatch := commandv1.Refusal_REFUSAL_GENERATION_MISMATCH
@@ -148,7 +148,7 @@ func TestObserveClock(t *testing.T) {
 		want  int64
 	}{{epoch, false, epoch}, {epoch - 1, false, epoch}, {epoch + 1, false, epoch + 1}, {5, true, 5}, {6, false, 6}, {9, true, 9}} {
 		if r := l.must(at(step.now, observe(step.force))); r.Observed != step.want || l.observed != step.want {
-			t.Errorf("%+v gave %d", step, r.Observed)
+			t.Errorf("%+v returned %d", step, r.Observed)
 		}
 	}
 	for _, now := range []int64{0, -1, math.MinInt64} {
@@ -167,7 +167,7 @@ func TestRaiseVersion(t *testing.T) {
 	for _, step := range []struct{ to, want uint32 }{{0, 1}, {1, 1}, {3, 3}, {2, 3}} {
 		l.must(at(epoch, raise(step.to)))
 		if l.FSMVersion() != step.want {
-			t.Errorf("raised to %d: %d, expected %d", step.to, l.FSMVersion(), step.want)
+			t.Errorf("raised to %d: %d, want %d", step.to, l.FSMVersion(), step.want)
 		}
 	}
 	l.must(newer)
@@ -203,7 +203,7 @@ func TestCheckpoint(t *testing.T) {
 	l.must(create(plain("orders"), 0))
 	l.must(removeMember("node-1"))
 	if index, got := l.LastCheckpoint(); index != taken || got != digest {
-		t.Errorf("checkpoint %d, %x, expected %d, %x", index, got, taken, digest)
+		t.Errorf("checkpoint %d, %x, want %d, %x", index, got, taken, digest)
 	}
 	l.refused(invalidArgument, checkpoint(0, digest[:]))
 	l.refused(invalidArgument, checkpoint(2, digest[:31]))
@@ -215,7 +215,7 @@ func TestCheckpoint(t *testing.T) {
 	before := l.Digest()
 	r := l.do(checkpoint(index, wrong[:]))
 	if !errors.Is(r.Halted, ErrHalted) || r.Err == nil || l.Digest() != before {
-		t.Errorf("another digest gave %+v", r)
+		t.Errorf("another digest returned %+v", r)
 	}
 }
 
@@ -255,7 +255,7 @@ func TestLayoutSpecSurvives(t *testing.T) {
 	for _, preset := range snowflake.Presets() {
 		back, err := specToLayout(LayoutSpec(preset.Spec()))
 		if err != nil || !reflect.DeepEqual(back.Spec(), preset.Spec()) {
-			t.Errorf("%+v, %v, expected %+v", back, err, preset.Spec())
+			t.Errorf("%+v, %v, want %+v", back, err, preset.Spec())
 		}
 	}
 }

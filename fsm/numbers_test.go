@@ -32,18 +32,18 @@ func checkNumbers(t interface{ Fatalf(string, ...any) }, from, increment, low, h
 	}
 	n := capacity(from, increment, low, high)
 	if new(big.Int).SetUint64(n).Cmp(want) != 0 {
-		t.Fatalf("capacity(%d, %d, %d, %d) = %d, expected %v", from, increment, low, high, n, want)
+		t.Fatalf("capacity(%d, %d, %d, %d) = %d, want %v", from, increment, low, high, n, want)
 	}
 	if n > 0 {
 		last := new(big.Int).Mul(new(big.Int).SetUint64(n-1), big.NewInt(increment))
 		last.Add(last, big.NewInt(from))
 		if got := numberAt(from, n-1, increment); !last.IsInt64() || got != last.Int64() || got < low || got > high {
-			t.Fatalf("number %d from %d on by %d is %d, expected %v", n-1, from, increment, got, last)
+			t.Fatalf("number %d from %d on by %d is %d, want %v", n-1, from, increment, got, last)
 		}
 	}
 	exact := new(big.Int).Add(big.NewInt(from), big.NewInt(increment))
 	if following, ok := after(from, increment); ok != exact.IsInt64() || ok && following != exact.Int64() {
-		t.Fatalf("after(%d, %d) = %d, %v, expected %v", from, increment, following, ok, exact)
+		t.Fatalf("after(%d, %d) = %d, %v, want %v", from, increment, following, ok, exact)
 	}
 }
 

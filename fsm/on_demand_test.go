@@ -47,7 +47,7 @@ func TestCreateOnDemand(t *testing.T) {
 				t.Errorf("%v created %+v", c.create, got)
 			}
 			if again := l.must(demand(name, relaxed+strict-asked)).Sequence; again.Generation != created.Generation {
-				t.Errorf("again: %+v, expected %+v", again, created)
+				t.Errorf("again: %+v, want %+v", again, created)
 			}
 		}
 		configure(commandv1.AutoCreate_AUTO_CREATE_OFF)
@@ -57,7 +57,7 @@ func TestCreateOnDemand(t *testing.T) {
 	tens := plain("tens", numbers(10, 10, 10, 1000))
 	generation := l.must(create(tens, 0)).Sequence.Generation
 	if got := l.must(demand("tens", strict)).Sequence; got.Generation != generation || !proto.Equal(got.Spec, tens) {
-		t.Errorf("on demand: %+v, expected %v", got, tens)
+		t.Errorf("on demand: %+v, want %v", got, tens)
 	}
 	l.refused(invalidArgument, forced(demand("tens", strict)))
 	over := demand("tens", strict)

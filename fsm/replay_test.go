@@ -18,7 +18,7 @@ func covers(covering, s *State) error {
 		}
 		for number := range l.workers.count() {
 			if have, want := c.workers.highWater(number), l.workers.highWater(number); have < want {
-				return violated("covers", "worker %d of layout %q has the high-water %d, expected at least %d", number, name, have, want)
+				return violated("covers", "worker %d of layout %q has the high-water %d, want at least %d", number, name, have, want)
 			}
 		}
 	}

@@ -153,7 +153,7 @@ func (l *log) gives(name string, asked uint64, period int32, first int64, count 
 	b := l.take(name, asked, period)
 	q := l.seq(name)
 	if b.First != first || b.Count != count || b.Increment != q.Spec.GetIncrement() || b.Token != l.index {
-		l.t.Fatalf("%d of %q gave %+v, expected %d from %d on", asked, name, b, count, first)
+		l.t.Fatalf("%d of %q returned %+v, want %d from %d on", asked, name, b, count, first)
 	}
 	return b
 }

@@ -25,7 +25,7 @@ func TestCreateSequence(t *testing.T) {
 			t.Errorf("%s: %v", name, got.Spec)
 		}
 		if got.Spec = spec; got != want {
-			t.Errorf("%s: %+v, expected %+v", name, got, want)
+			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}
 	before, revision := l.Digest(), l.sequenceRevision
@@ -82,7 +82,7 @@ func TestCheckSequence(t *testing.T) {
 	}
 	for _, part := range []string{"minimum 2 ", "maximum 0;", "lower the minimum or raise the maximum"} {
 		if err := CheckSequence(plain("new", numbers(1, 1, 2, 0))); !strings.Contains(err.Error(), part) {
-			t.Errorf("%v, expected %q in it", err, part)
+			t.Errorf("%v, want %q in it", err, part)
 		}
 	}
 	// The normalized form depends on the version of Unicode, so the proposer checks it.
@@ -103,7 +103,7 @@ func TestCheckSequence(t *testing.T) {
 	}
 	l.must(create(longest, 99991231))
 	if got := l.seq(longest.GetName()); !proto.Equal(got.Spec, longest) || got.Period != 99991231 {
-		t.Errorf("%v, expected %v", got, longest)
+		t.Errorf("%v, want %v", got, longest)
 	}
 	l.survives()
 }
@@ -156,11 +156,11 @@ func TestSequencePages(t *testing.T) {
 			}
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%q: %v, expected %v", prefix, got, want)
+			t.Errorf("%q: %v, want %v", prefix, got, want)
 		}
 	}
 	if l.SequenceCount() != len(names) || len(l.Sequences("z", "", 10)) != 0 || len(l.Sequences("", "", 0)) != 0 || len(l.Sequences("b", "a", 5)) != 0 {
-		t.Errorf("%d sequences, expected %d", l.SequenceCount(), len(names))
+		t.Errorf("%d sequences, want %d", l.SequenceCount(), len(names))
 	}
 	for _, test := range []struct {
 		around string
@@ -171,7 +171,7 @@ func TestSequencePages(t *testing.T) {
 		{names[4] + "!", 2, names[3:7]}, {"z", 3, names[len(names)-3:]}, {"", 1, names[:1]}, {"c", 0, nil},
 	} {
 		if got := l.SequenceNames(test.around, test.n); !slices.Equal(got, test.want) {
-			t.Errorf("around %q: %v, expected %v", test.around, got, test.want)
+			t.Errorf("around %q: %v, want %v", test.around, got, test.want)
 		}
 	}
 }
@@ -234,7 +234,7 @@ func TestDeletionsAndForcedCreationsCompare(t *testing.T) {
 	last := l.must(deletion(l.seq("s").Generation))
 	l.refused(unknownSeq, deletion(seen))
 	if got := l.DeletedGeneration("s"); got != last.Index || l.DeletedGeneration("other") != 0 {
-		t.Errorf("deleted in generation %d, expected %d", got, last.Index)
+		t.Errorf("deleted in generation %d, want %d", got, last.Index)
 	}
 	l.refused(mismatchedGen, over(0))
 	l.refused(mismatchedGen, over(seen))

@@ -278,10 +278,10 @@ func TestHistoryRing(t *testing.T) {
 	}
 	// The last window of a worker is known however long ago it was, but not when it was granted.
 	if g, ok := l.WhoIs("tiny", first.Worker, first.From); !ok || g.Token != first.Token || g.GrantedMillis != 0 {
-		t.Errorf("%+v, %v, expected token %d", g, ok, first.Token)
+		t.Errorf("%+v, %v, want token %d", g, ok, first.Token)
 	}
 	if g, ok := l.WhoIs("tiny", last.Worker, last.From-1); !ok || g.Token != last.Token-1 || g.GrantedMillis == 0 {
-		t.Errorf("%+v, %v, expected token %d", g, ok, last.Token-1)
+		t.Errorf("%+v, %v, want token %d", g, ok, last.Token-1)
 	}
 	if g, ok := l.WhoIs("tiny", last.Worker, 1); ok {
 		t.Errorf("%+v, but that is long forgotten", g)
@@ -289,7 +289,7 @@ func TestHistoryRing(t *testing.T) {
 	// An extension finds its entry in a ring that wrapped, or none.
 	end := l.must(at(epoch+10*maxHistory+100, extend(last, nonceHash('b'), last.Until, 500))).Grant.Until
 	if g, ok := l.WhoIs("tiny", last.Worker, end-1); !ok || g.Token != last.Token || g.Until != end {
-		t.Errorf("%+v, %v, expected token %d until %d", g, ok, last.Token, end)
+		t.Errorf("%+v, %v, want token %d until %d", g, ok, last.Token, end)
 	}
 	l.must(at(epoch+10*maxHistory+100, extend(first, nonceHash('a'), first.Until, 500)))
 	back, err := ReadState(bytes.NewReader(snapshotBytes(t, l.State)), Version)
@@ -301,7 +301,7 @@ func TestHistoryRing(t *testing.T) {
 		both.must(at(epoch+20*maxHistory, acquire("c/0", 10)))
 	}
 	if back.Digest() != l.Digest() {
-		t.Error("the restored state went another way")
+		t.Error("the restored state diverged")
 	}
 }
 

@@ -61,7 +61,7 @@ func TestTokens(t *testing.T) {
 		t.Errorf("deleted: %+v", r)
 	}
 	if again := l.token("console"); again == second {
-		t.Error("the name gave the ID of the deleted token")
+		t.Error("the name resolved to the deleted token")
 	}
 }
 

@@ -24,7 +24,7 @@ func TestAcquire(t *testing.T) {
 	l.must(at(epoch+1000, observe(false)))
 	r := l.must(at(epoch+1005, acquire("a/0", 2001)))
 	if want := (Grant{Worker: 0, Token: 3, From: 100, Until: 301}); r.Grant != want || r.Observed != epoch+1000 {
-		t.Errorf("%+v, expected %+v", r, want)
+		t.Errorf("%+v, want %+v", r, want)
 	}
 	if r := l.must(at(epoch+1005, acquire("a/0", 1))); r.Grant != (Grant{1, 4, 100, 101}) {
 		t.Errorf("a second one at once: %+v", r.Grant)
@@ -41,7 +41,7 @@ func TestAcquirePicks(t *testing.T) {
 		t.Helper()
 		g := l.must(at(now, acquire(holder, 1000))).Grant
 		if g.Worker != want {
-			t.Fatalf("%s got worker %d, expected %d", holder, g.Worker, want)
+			t.Fatalf("%s got worker %d, want %d", holder, g.Worker, want)
 		}
 		return g
 	}
@@ -67,11 +67,11 @@ func TestAcquireWithinTheThreshold(t *testing.T) {
 	l.must(at(epoch, acquire("b/0", 3000)))
 	refused := l.refused(workersExhausted, at(epoch+990, acquire("c/0", 2000)))
 	if refused.RetryAtMillis != epoch+2000 {
-		t.Errorf("retry at %d, expected %d", refused.RetryAtMillis, epoch+2000)
+		t.Errorf("retry at %d, want %d", refused.RetryAtMillis, epoch+2000)
 	}
 	g := l.must(at(epoch+1000, acquire("c/0", 2000))).Grant
 	if g.Worker != a.Worker || g.From != a.Until || g.Until != a.Until+200 {
-		t.Errorf("%+v, expected worker %d from %d", g, a.Worker, a.Until)
+		t.Errorf("%+v, want worker %d from %d", g, a.Worker, a.Until)
 	}
 	l.refused(windowMismatch, at(epoch+1000, extend(a, nonceHash('a'), a.Until, 2000)))
 }
@@ -86,12 +86,12 @@ func TestAcquireEndsAtTheMaximum(t *testing.T) {
 	}, 0)))
 	g := l.must(at(epoch, acquire("a/0", math.MaxInt64))).Grant
 	if g.Until != 100 {
-		t.Errorf("%+v, expected a window of 100 ticks", g)
+		t.Errorf("%+v, want a window of 100 ticks", g)
 	}
 	l.must(at(epoch, acquire("b/0", 1000)))
 	l.refused(workersExhausted, at(epoch, acquire("c/0", 1000)))
 	if g = l.must(at(epoch+10, acquire("c/0", 1000))).Grant; g != (Grant{0, l.index, 100, 101}) {
-		t.Errorf("%+v, expected the one tick that the maximum leaves", g)
+		t.Errorf("%+v, want the one tick that the maximum leaves", g)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestEndOfTime(t *testing.T) {
 	}
 	l.must(at(epoch+1270, release(g, nonceHash('a'), g.From)))
 	if g = l.must(at(epoch+1270, acquire("c/0", 2000))).Grant; g.From != 127 || g.Until != 128 {
-		t.Errorf("%+v, expected the last tick", g)
+		t.Errorf("%+v, want the last tick", g)
 	}
 }
 
@@ -181,25 +181,25 @@ func TestExtend(t *testing.T) {
 	g := l.must(at(epoch, acquire("a/0", 1000))).Grant
 	r := l.must(at(epoch+500, extend(g, nonceHash('a'), 100, 2000)))
 	if r.Grant != (Grant{g.Worker, g.Token, 0, 250}) {
-		t.Errorf("%+v, expected an end at 250", r.Grant)
+		t.Errorf("%+v, want an end at 250", r.Grant)
 	}
 	if r = l.must(at(epoch, extend(g, nonceHash('a'), 250, 2000))); r.Grant.Until != 250 {
-		t.Errorf("%+v, expected no change", r.Grant)
+		t.Errorf("%+v, want no change", r.Grant)
 	}
 	for _, now := range []int64{epoch - 1, math.MinInt64} { // also by a clock before the epoch
 		if r = l.must(at(now, extend(g, nonceHash('a'), 250, 2000))); r.Grant.Until != 250 {
-			t.Errorf("%+v, expected no change", r.Grant)
+			t.Errorf("%+v, want no change", r.Grant)
 		}
 	}
 	// After the window passed, as long as no other holder acquired the worker.
 	r = l.must(at(epoch+9_000_000, extend(g, nonceHash('a'), 250, math.MaxInt64)))
 	if want := int64(900_000 + 60_000); r.Grant.Until != want {
-		t.Errorf("%+v, expected the maximum window, %d", r.Grant, want)
+		t.Errorf("%+v, want the maximum window, %d", r.Grant, want)
 	}
 	// The proposer's clock is far off: to the end of time, and not beyond.
 	r = l.must(at(math.MaxInt64, extend(g, nonceHash('a'), r.Grant.Until, 1000)))
 	if r.Grant.Until != 1<<30 {
-		t.Errorf("%+v, expected the end of time", r.Grant)
+		t.Errorf("%+v, want the end of time", r.Grant)
 	}
 }
 
@@ -257,7 +257,7 @@ func TestRelease(t *testing.T) {
 	}
 	again := l.must(at(epoch+300, acquire("a/0", 1000))).Grant
 	if again.Worker != g.Worker || again.From != 30 {
-		t.Errorf("%+v, expected worker %d from tick 30", again, g.Worker)
+		t.Errorf("%+v, want worker %d from tick 30", again, g.Worker)
 	}
 }
 

@@ -51,7 +51,7 @@ func TestClockBackBeyondThresholdRefuses(t *testing.T) {
 	}
 	e := rpc.FromError(err)
 	if e.Metadata[rpc.MetadataBehind] < "3000" || len(e.Metadata[rpc.MetadataBehind]) != 4 || e.RetryAfter < 2*time.Second {
-		t.Errorf("by how much: %v, retry after %v", e.Metadata, e.RetryAfter)
+		t.Errorf("metadata %v, retry after %v", e.Metadata, e.RetryAfter)
 	}
 	if n.server.Ready() == nil {
 		t.Error("ready although it refuses")

@@ -48,7 +48,7 @@ func TestGatewayGRPC(t *testing.T) {
 		t.Errorf("decode: %v, %v", d, err)
 	}
 	if w, err := g.ids.WhoIs(t.Context(), &snowraftv1.WhoIsRequest{Id: id}); err != nil || !strings.HasPrefix(w.GetGrant().GetHolder(), "m") {
-		t.Errorf("who is: %v, %v", w, err)
+		t.Errorf("WhoIs() = %v, %v", w, err)
 	}
 	if m, err := g.cluster.ListMembers(t.Context(), &snowraftv1.ListMembersRequest{}); err != nil || len(m.GetMembers()) != 3 {
 		t.Errorf("members: %v, %v", m, err)

@@ -48,7 +48,7 @@ func TestRedisAddress(t *testing.T) {
 	n.stop()
 	if conn, err := dialer.DialContext(t.Context(), "tcp", address); err == nil {
 		_ = conn.Close()
-		t.Error("it listens after it was closed")
+		t.Error("the server listens after Close()")
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 //	SNOWRAFT_SERVING=1 go test ./server -run '^$' -bench Serving/member -benchtime 1x -timeout 0 -cpuprofile cpu.out
 func BenchmarkServing(b *testing.B) {
 	if os.Getenv("SNOWRAFT_SERVING") == "" {
-		b.Skip("it serves until SIGTERM, if SNOWRAFT_SERVING is set")
+		b.Skip("set SNOWRAFT_SERVING to serve until SIGTERM")
 	}
 	for _, of := range []struct {
 		name  string

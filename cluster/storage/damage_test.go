@@ -56,7 +56,7 @@ func sound(t *testing.T, attempt func() error) (detected bool) {
 	err := attempt()
 	runtime.ReadMemStats(&after)
 	if took := after.TotalAlloc - before.TotalAlloc; took > 64<<20 {
-		t.Errorf("it took %d bytes of memory", took)
+		t.Errorf("the attempt used %d bytes of memory", took)
 	}
 	if err == nil {
 		return false

@@ -55,13 +55,13 @@ func TestUnreadablePagesAreErrors(t *testing.T) {
 				err = use(s)
 				pages, ok := errors.AsType[*brokenPages](err)
 				if !ok {
-					t.Fatalf("it says %v", err)
+					t.Fatalf("the error is %v", err)
 				}
 				if said := readError("x", pages); !harm.isNow(said) {
-					t.Errorf("it says %v", said)
+					t.Errorf("the error is %v", said)
 				}
 				if again := use(s); !errors.Is(again, pages) {
-					t.Errorf("then it says %v", again)
+					t.Errorf("the next error is %v", again)
 				}
 				began := time.Now()
 				if err := s.Close(); err != nil || time.Since(began) > StuckTimeout/2 {

@@ -137,7 +137,7 @@ func TestScanRemovesReplacedEntries(t *testing.T) {
 				t.Error(err)
 			default:
 				if got := indexes(t, in); !slices.Equal(got, tc.want) {
-					t.Errorf("left: %v, expected %v", got, tc.want)
+					t.Errorf("left: %v, want %v", got, tc.want)
 				}
 			}
 		})
@@ -172,7 +172,7 @@ func TestGaplessLog(t *testing.T) {
 	has := func(what string, want ...uint64) {
 		t.Helper()
 		if got := indexes(t, logs); !slices.Equal(got, want) {
-			t.Errorf("%s: %v, expected %v", what, got, want)
+			t.Errorf("%s: %v, want %v", what, got, want)
 		}
 	}
 	if err := errors.Join(store(), store(1, 2), store(3)); err != nil {

@@ -160,7 +160,7 @@ func TestStoppedDirectoryRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := replay(never); !errors.Is(err, ErrNeverJoined) {
-		t.Errorf("of a member without a cluster: %v", err)
+		t.Errorf("directory of a member without a cluster: %v", err)
 	}
 }
 

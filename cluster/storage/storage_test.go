@@ -75,7 +75,7 @@ func TestLogGoesOnBehindASnapshotOfTheLeader(t *testing.T) {
 	done := make(chan struct{})
 	go func() { // the storing goroutine ends, because raft would continue
 		defer close(done)
-		t.Errorf("it returned: %v", store(504))
+		t.Errorf("StoreLog() of entry 504 returned %v, want no return", store(504))
 	}()
 	<-done
 	if len(reported) != 1 {

@@ -146,14 +146,14 @@ func TestManyIDs(t *testing.T) {
 	const n = 2_000_001
 	out := succeeds(t, "id", "-n", "2000001", "--addr", f.address)
 	if lines := strings.Count(out, "\n"); lines != n {
-		t.Errorf("%d lines, expected %d", lines, n)
+		t.Errorf("%d lines, want %d", lines, n)
 	}
 	var counts []uint32
 	for _, r := range f.asked() {
 		counts = append(counts, r.(*snowraftv1.GenerateIdsRequest).GetCount())
 	}
 	if want := []uint32{1_000_000, 1_000_000, 1}; !reflect.DeepEqual(counts, want) {
-		t.Errorf("asked for %v, expected %v", counts, want)
+		t.Errorf("the requests are for %v, want %v", counts, want)
 	}
 	var listed []int
 	for line := range strings.Lines(succeeds(t, "id", "-n", "1000002", "-o", "json", "--addr", f.address)) {
@@ -179,7 +179,7 @@ func TestManyUUIDs(t *testing.T) {
 		counts = append(counts, r.(*snowraftv1.GenerateUuidsRequest).GetCount())
 	}
 	if want := []uint32{100_000, 100_000, 1}; !reflect.DeepEqual(counts, want) {
-		t.Errorf("asked for %v, expected %v", counts, want)
+		t.Errorf("the requests are for %v, want %v", counts, want)
 	}
 }
 

@@ -64,7 +64,7 @@ func TestBenchThroughTheGoClient(t *testing.T) {
 		if strings.HasPrefix(w.Holder, bench.Holder) {
 			ours++
 			if w.State != "released" {
-				t.Errorf("worker %s of %s is %s, expected released", w.Worker, w.Holder, w.State)
+				t.Errorf("worker %s of %s is %s, want released", w.Worker, w.Holder, w.State)
 			}
 		}
 	}

@@ -35,7 +35,7 @@ func TestBenchIDs(t *testing.T) {
 	doc = bench.Report{}
 	decodeJSON(t, succeeds(t, "bench", "ids", "--addr", f.address, "-d", "50ms", "--packed", "-r", "100", "--check=false", "-o", "json"), &doc)
 	if doc.Calls+doc.Overdue != 5 || doc.Numbers != doc.Calls || doc.Check != nil {
-		t.Errorf("%+v, expected 5 calls", doc) // overdue: this machine may be slow
+		t.Errorf("%+v, want 5 calls", doc) // overdue: this machine may be slow
 	}
 }
 

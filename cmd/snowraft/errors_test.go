@@ -51,7 +51,7 @@ func TestUsageErrors(t *testing.T) {
 		code := run(t.Context(), a.Host, args)
 		stderr := a.Err.String()
 		if code != cli.ExitUsage || a.Out.String() != "" || strings.Count(stderr, "\n") != 1 || !constraint.MatchString(stderr) || noValue.MatchString(stderr) {
-			t.Errorf("%q: exit code %d, stdout %q, stderr %q, expected one line with a constraint and exit code 2", args, code, a.Out.String(), stderr)
+			t.Errorf("%q: exit code %d, stdout %q, stderr %q, want one line with a constraint and exit code 2", args, code, a.Out.String(), stderr)
 		}
 		for name, value := range environ {
 			fmt.Fprintf(&report, "%s=%s ", name, value)

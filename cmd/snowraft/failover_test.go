@@ -54,7 +54,7 @@ func TestRefusalIsFinal(t *testing.T) {
 	refuseWith(bad, &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownLayout, Message: "there is no layout \"x\""})
 	_, stderr, code := command(t, "id", "--layout", "x", "--addr", bad.address+","+other.address)
 	if want := "snowraft: there is no layout \"x\" [UNKNOWN_LAYOUT]\n"; code != cli.ExitFailed || stderr != want {
-		t.Errorf("exit code %d, %q, expected %q", code, stderr, want)
+		t.Errorf("exit code %d, %q, want %q", code, stderr, want)
 	}
 	if n := len(other.asked()); n != 0 {
 		t.Errorf("the other member got %d requests, want 0", n)
@@ -70,11 +70,11 @@ func TestNamesEveryAddressThatFailed(t *testing.T) {
 	want := "snowraft: no answer from any of 3 members: " + first + ": connection refused; " +
 		behind.address + ": this clock moved backwards [CLOCK_BEHIND], try again in 4.001s; " + second + ": connection refused\n"
 	if code != cli.ExitRepeatable || stderr != want || stdout != "" {
-		t.Errorf("exit code %d, stdout %q, stderr %q, expected %q", code, stdout, stderr, want)
+		t.Errorf("exit code %d, stdout %q, stderr %q, want %q", code, stdout, stderr, want)
 	}
 	_, stderr, code = command(t, "status", "--addr", first)
 	if want := "snowraft: " + first + ": connection refused; start a member with \"snowraft serve\", or set --addr\n"; code != cli.ExitRepeatable || stderr != want {
-		t.Errorf("exit code %d, %q, expected %q", code, stderr, want)
+		t.Errorf("exit code %d, %q, want %q", code, stderr, want)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestRetriesDuringAnElection(t *testing.T) {
 	})
 	succeeds(t, "layout", "list", "--addr", f.address)
 	if calls.Load() != 4 {
-		t.Errorf("%d calls, expected 4", calls.Load())
+		t.Errorf("%d calls, want 4", calls.Load())
 	}
 }
 
@@ -100,7 +100,7 @@ func TestRetriesEndWithTheTimeout(t *testing.T) {
 	refuseWith(f, &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader", RetryAfter: 500 * time.Millisecond})
 	_, stderr, code := command(t, "layout", "list", "--addr", f.address, "--timeout", "2s")
 	if want := "snowraft: no leader [NO_LEADER], try again in 500ms\n"; code != cli.ExitRepeatable || stderr != want {
-		t.Errorf("exit code %d, %q, expected %q", code, stderr, want)
+		t.Errorf("exit code %d, %q, want %q", code, stderr, want)
 	}
 	if n := len(f.asked()); n < 2 {
 		t.Errorf("the member got %d requests, want more", n)
@@ -123,7 +123,7 @@ func TestDeadlinesOfMembersSayLittle(t *testing.T) {
 	})
 	_, stderr, code := command(t, "layout", "list", "--addr", f.address)
 	if want := "snowraft: no leader [NO_LEADER]\n"; code != cli.ExitRepeatable || stderr != want {
-		t.Errorf("exit code %d, %q, expected %q", code, stderr, want)
+		t.Errorf("exit code %d, %q, want %q", code, stderr, want)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestSilentAddress(t *testing.T) {
 		t.Parallel()
 		_, stderr, code := command(t, "id", "--addr", stuck.address, "--timeout", "2s")
 		if want := "snowraft: no answer in time\n"; code != cli.ExitRepeatable || stderr != want {
-			t.Errorf("exit code %d, %q, expected %q", code, stderr, want)
+			t.Errorf("exit code %d, %q, want %q", code, stderr, want)
 		}
 	})
 }

@@ -58,7 +58,7 @@ func TestDecodeVectors(t *testing.T) {
 			`","tickAtMs":"` + strconv.FormatInt(v.TickAtMillis, 10) + `","tick":"` + strconv.FormatInt(layout.TickAt(v.TickAtMillis), 10) + `","datacenter":"` + cli.Decimal(v.Datacenter) +
 			`","worker":"` + cli.Decimal(v.Worker) + `","sequence":"` + cli.Decimal(v.Sequence) + "\"}\n"
 		if got := succeeds(t, "decode", v.ID, "--layout", v.Layout, "-o", "json"); got != want {
-			t.Errorf("decode %s prints %s, expected %s", v.ID, got, want)
+			t.Errorf("decode %s prints %s, want %s", v.ID, got, want)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func TestDecodeUUIDs(t *testing.T) {
 		want := `{"uuid":"` + u.String() + `",` + strings.TrimPrefix(plain, "{")
 		for _, text := range []string{u.String(), strings.ToUpper(u.String())} {
 			if got := succeeds(t, "decode", text, "--layout", v.Layout, "-o", "json"); got != want {
-				t.Errorf("decode %s prints %s, expected %s", text, got, want)
+				t.Errorf("decode %s prints %s, want %s", text, got, want)
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func TestEncodeVectors(t *testing.T) {
 				"--datacenter", cli.Decimal(v.Datacenter), "--worker", cli.Decimal(v.Worker), "--sequence", cli.Decimal(v.Sequence))
 			// The time in the vector is already rounded down to a tick longer than 1 ms.
 			if got != v.ID+"\n" {
-				t.Errorf("%s: encode prints %s, expected %s", v.Layout, got, v.ID)
+				t.Errorf("%s: encode prints %s, want %s", v.Layout, got, v.ID)
 			}
 		}
 	}
@@ -118,10 +118,10 @@ func TestEncodeBackAndForth(t *testing.T) {
 		}
 	}
 	if got, want := succeeds(t, "encode", id, "--encoding", "base58", "-o", "json"), `{"id":"132271570944028672","encoding":"base58","text":"Jos2sncHm1"}`+"\n"; got != want {
-		t.Errorf("encode prints %s, expected %s", got, want)
+		t.Errorf("encode prints %s, want %s", got, want)
 	}
 	if got, want := succeeds(t, "encode", "--tick", "1", "--worker", "2", "--sequence", "3"), "4202499\n"; got != want {
-		t.Errorf("encode prints %s, expected %s", got, want)
+		t.Errorf("encode prints %s, want %s", got, want)
 	}
 	golden(t, "decode", succeeds(t, "decode", id))
 }

@@ -31,7 +31,7 @@ func TestManyNumbers(t *testing.T) {
 		counts = append(counts, r.(*snowraftv1.NextNumbersRequest).GetCount())
 	}
 	if want := []uint32{1_000_000, 1_000_000, 1}; !reflect.DeepEqual(counts, want) {
-		t.Errorf("asked for %v, expected %v", counts, want)
+		t.Errorf("the requests are for %v, want %v", counts, want)
 	}
 	var texts []string
 	for line := range strings.Lines(succeeds(t, "seq", "next", "countdown", "-n", "1000002", "-o", "json", "--addr", f.address)) {
@@ -79,7 +79,7 @@ func TestOtherCountThanAskedFor(t *testing.T) {
 	f.short = true
 	stdout, stderr, code := command(t, "seq", "next", "orders", "-n", "5", "--addr", f.address)
 	if want := "snowraft: the member answered with 4 numbers, expected 5\n"; code != cli.ExitFailed || stderr != want || stdout != "" {
-		t.Errorf("exit code %d, %q, %q, expected %q", code, stdout, stderr, want)
+		t.Errorf("exit code %d, %q, %q, want %q", code, stdout, stderr, want)
 	}
 }
 
@@ -97,7 +97,7 @@ func TestUnreachedMembers(t *testing.T) {
 	} {
 		stdout, stderr, code := command(t, append(strings.Fields(line), "--addr", f.address, "-o", "json")...)
 		if want := "snowraft: warning: change committed; not acknowledged in time by members: b, c; " + means + "\n"; code != cli.ExitDone || stderr != want {
-			t.Errorf("%s: exit code %d, %q, expected %q", line, code, stderr, want)
+			t.Errorf("%s: exit code %d, %q, want %q", line, code, stderr, want)
 		}
 		if !strings.Contains(stdout, `"unreachedMembers":["b","c"]`) {
 			t.Errorf("%s: the document does not say: %s", line, stdout)
@@ -127,7 +127,7 @@ func TestSequenceRefusals(t *testing.T) {
 			exit = cli.ExitRepeatable
 		}
 		if want := "snowraft: " + e.Message + " [" + e.Reason + "]\n"; code != exit || stderr != want || stdout != "" {
-			t.Errorf("%s: exit code %d, %q, %q, expected %q", line, code, stdout, stderr, want)
+			t.Errorf("%s: exit code %d, %q, %q, want %q", line, code, stdout, stderr, want)
 		}
 	}
 }
@@ -145,7 +145,7 @@ func TestHarmlessCallsAreTriedAgainAfterAChange(t *testing.T) {
 		})
 		succeeds(t, append(strings.Fields(line), "--addr", f.address)...)
 		if calls.Load() != 3 {
-			t.Errorf("%s: %d calls, expected 3", line, calls.Load())
+			t.Errorf("%s: %d calls, want 3", line, calls.Load())
 		}
 	}
 }
@@ -192,7 +192,7 @@ func TestSequenceNamesComplete(t *testing.T) {
 		{"seq next x", nothing}, {"seq next orders o", nothing}, {"seq set orders o", nothing}, {"seq next --addr " + deadAddress + " in", nothing},
 	} {
 		if got := complete(strings.Fields(c.line)...); got != c.want {
-			t.Errorf("%s: offers %q, expected %q", c.line, got, c.want)
+			t.Errorf("%s: offers %q, want %q", c.line, got, c.want)
 		}
 	}
 }

@@ -29,21 +29,21 @@ func TestEveryCommandIsExplained(t *testing.T) {
 	walk(newRoot(newTestApp().Host), func(cmd *cobra.Command) {
 		path := cmd.CommandPath()
 		if cmd.Short == "" || strings.Contains(cmd.Short, "\n") || strings.HasSuffix(cmd.Short, ".") {
-			t.Errorf("%s: Short is %q, expected one line without a full stop", path, cmd.Short)
+			t.Errorf("%s: Short is %q, want one line without a full stop", path, cmd.Short)
 		}
 		short, long := strings.Fields(cmd.Short), strings.Fields(cmd.Long)
 		if len(long) == 0 || short[0] != long[0] && cmd.Runnable() {
-			t.Errorf("%s: Long is %q, expected the verb of Short, %q", path, cmd.Long, cmd.Short)
+			t.Errorf("%s: Long is %q, want the verb of Short, %q", path, cmd.Long, cmd.Short)
 		}
 		if len(cmd.Short) > 60 && cmd.HasParent() {
-			t.Errorf("%s: Short has %d characters, expected at most 60", path, len(cmd.Short))
+			t.Errorf("%s: Short has %d characters, want at most 60", path, len(cmd.Short))
 		}
 		if !strings.HasPrefix(cmd.Example, "  ") || !strings.Contains(cmd.Example, "snowraft") {
-			t.Errorf("%s: Example is %q, expected indented command lines", path, cmd.Example)
+			t.Errorf("%s: Example is %q, want indented command lines", path, cmd.Example)
 		}
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if f.Usage == "" || clause.MatchString(f.Usage) || strings.HasSuffix(f.Usage, ".") {
-				t.Errorf("%s --%s: the help is %q, expected a noun phrase or, for a switch, an imperative", path, f.Name, f.Usage)
+				t.Errorf("%s --%s: the help is %q, want a noun phrase or, for a switch, an imperative", path, f.Name, f.Usage)
 			}
 		})
 		args := strings.Fields(path)[1:]
@@ -168,7 +168,7 @@ func TestCompletion(t *testing.T) {
 			t.Errorf("%s: exit code %d", line, code)
 		}
 		if !strings.Contains(a.Out.String(), want) {
-			t.Errorf("%s: offers %q, expected %s among them", line, a.Out.String(), want)
+			t.Errorf("%s: offers %q, want %s among them", line, a.Out.String(), want)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestCompletion(t *testing.T) {
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	if got, want := succeeds(t, "--version"), "snowraft "+build().Version+"\n"; got != want {
-		t.Errorf("--version prints %q, expected %q", got, want)
+		t.Errorf("--version prints %q, want %q", got, want)
 	}
 	var b buildInfo
 	decodeJSON(t, succeeds(t, "version", "-o", "json"), &b)

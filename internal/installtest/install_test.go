@@ -61,7 +61,7 @@ func TestInstallPage(t *testing.T) {
 			since := time.Now()
 			output, err := all[name].do(t, all, env, s.command)
 			if err != nil || !matches(strings.ReplaceAll(s.output, written, version), output) {
-				t.Fatalf("%s: %s# %s\n%v\nprints\n%s\nexpected\n%s\n%s", s.section, name, s.command, err, output, s.output, all[name].journal(t))
+				t.Fatalf("%s: %s# %s\n%v\nprints\n%s\nwant\n%s\n%s", s.section, name, s.command, err, output, s.output, all[name].journal(t))
 			}
 			t.Logf("%5.1f s  %s# %s", time.Since(since).Seconds(), name, s.command)
 		}

@@ -37,7 +37,7 @@ func expect(t *testing.T, name string, c Caller, want string) {
 	t.Helper()
 	numbers, held, reason := outcome(t, c)
 	if got := strings.TrimSpace(fmt.Sprint(numbers, held, " ", reason)); got != want {
-		t.Errorf("%s: %s, expected %s", name, got, want)
+		t.Errorf("%s: %s, want %s", name, got, want)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestHTTPCaller(t *testing.T) {
 		expect(t, "numbers", c, "3 [{5 6} {18446744073709551613 18446744073709551613}]")
 	}
 	if got := <-requests; got != "POST /id?count=3" || len(conns) != 1 {
-		t.Errorf("%s on %d connections, expected one that is kept", got, len(conns))
+		t.Errorf("%s on %d connections, want one that is kept", got, len(conns))
 	}
 	expect(t, "too few", open(http.MethodGet, "/id", 4, time.Minute), "3 [{5 6} {18446744073709551613 18446744073709551613}] WRONG_COUNT")
 	expect(t, "a format", open(http.MethodGet, "/formatted", 1, time.Minute), "0 [] NO_NUMBER")
@@ -123,7 +123,7 @@ func TestHTTPCaller(t *testing.T) {
 	expect(t, "no answer", open(http.MethodGet, "/slow", 1, time.Millisecond), "0 [] TIMEOUT")
 	counted := &Receipt{}
 	if err := open(http.MethodGet, "/formatted", 1, time.Minute).Call(t.Context(), counted); err != nil || counted.numbers != 1 {
-		t.Errorf("without a check %d numbers, %v, expected one", counted.numbers, err)
+		t.Errorf("without a check %d numbers, %v, want one", counted.numbers, err)
 	}
 }
 

@@ -35,7 +35,7 @@ func FuzzAnswers(f *testing.F) {
 				if checked {
 					got.flush()
 					if v := got.check.end(); v.Checked+v.Skipped != got.numbers {
-						t.Errorf("%+v, expected %d numbers", v, got.numbers)
+						t.Errorf("%+v, want %d numbers", v, got.numbers)
 					}
 				}
 			}

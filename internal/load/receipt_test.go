@@ -29,11 +29,11 @@ func TestReceiptsKeepRuns(t *testing.T) {
 		r := &Receipt{check: startChecker(seen, 1), step: c.step}
 		c.note(r)
 		if r.numbers != c.count || !slices.Equal(r.buffer, c.spans) {
-			t.Errorf("%s: %d numbers in %v, expected %d in %v", c.name, r.numbers, r.buffer, c.count, c.spans)
+			t.Errorf("%s: %d numbers in %v, want %d in %v", c.name, r.numbers, r.buffer, c.count, c.spans)
 		}
 		r.flush()
 		if got := r.check.end(); got.Checked != c.count {
-			t.Errorf("%s: %d were checked, expected %d", c.name, got.Checked, c.count)
+			t.Errorf("%s: %d were checked, want %d", c.name, got.Checked, c.count)
 		}
 	}
 }

@@ -40,13 +40,13 @@ func TestClosedLoop(t *testing.T) {
 			Progress: func(p Progress) { reported = append(reported, p) },
 		}, timers)
 		if r.Calls != 1250 || r.Numbers != 1250 || r.Elapsed != 10*time.Second || r.Overdue != 0 || r.Failed() != 0 {
-			t.Errorf("%+v, expected 1250 calls in 10 s", r)
+			t.Errorf("%+v, want 1250 calls in 10 s", r)
 		}
 		if p50, p99 := r.Percentile(50).Round(time.Millisecond), r.Percentile(99).Round(time.Millisecond); p50 != 10*time.Millisecond || p99 != 40*time.Millisecond {
-			t.Errorf("p50 %v, p99 %v, expected 10 and 40 ms", p50, p99)
+			t.Errorf("p50 %v, p99 %v, want 10 and 40 ms", p50, p99)
 		}
 		if r.Report.Checked != 1250 || r.Report.Duplicates != 0 {
-			t.Errorf("%+v, expected 1250 without a duplicate", r.Report)
+			t.Errorf("%+v, want 1250 without a duplicate", r.Report)
 		}
 		if len(reported) < 9 || reported[0].Elapsed != time.Second || reported[0].Calls < 123 || reported[0].Calls > 125 {
 			t.Errorf("the reported progress is %+v", reported)
@@ -66,17 +66,17 @@ func TestOpenLoopCountsFromWhenACallWasDue(t *testing.T) {
 		})
 		r := run(t.Context(), Plan{Callers: []Caller{stalling, stalling}, Duration: 10 * time.Second, Rate: 100}, timers)
 		if r.Calls != 1000 || r.Overdue != 0 {
-			t.Fatalf("%d calls, %d overdue, expected 1000", r.Calls, r.Overdue)
+			t.Fatalf("%d calls, %d overdue, want 1000", r.Calls, r.Overdue)
 		}
 		// 100 of 1000 calls were due while it stalled; half of them waited half a second or more.
 		if got := r.Percentile(90); got > time.Millisecond {
-			t.Errorf("p90 is %v, expected next to nothing", got)
+			t.Errorf("p90 is %v, want next to nothing", got)
 		}
 		if got := r.Percentile(95).Round(10 * time.Millisecond); got != 500*time.Millisecond {
-			t.Errorf("p95 is %v, expected half a second", got)
+			t.Errorf("p95 is %v, want half a second", got)
 		}
 		if got := r.Percentile(100).Round(10 * time.Millisecond); got != time.Second {
-			t.Errorf("the longest is %v, expected a second", got)
+			t.Errorf("the longest is %v, want a second", got)
 		}
 	})
 }
@@ -87,10 +87,10 @@ func TestOpenLoopBeyondWhatTheServerCan(t *testing.T) {
 		var next atomic.Uint64
 		r := run(t.Context(), Plan{Callers: []Caller{after(100*time.Millisecond, &next)}, Duration: 10 * time.Second, Rate: 20}, timers)
 		if r.Calls != 100 || r.Overdue != 100 || r.Elapsed != 10*time.Second {
-			t.Errorf("%d calls and %d overdue in %v, expected 100 each in 10 s", r.Calls, r.Overdue, r.Elapsed)
+			t.Errorf("%d calls and %d overdue in %v, want 100 each in 10 s", r.Calls, r.Overdue, r.Elapsed)
 		}
 		if got := r.Percentile(100).Round(50 * time.Millisecond); got != 5050*time.Millisecond { // due after 4.95 s
-			t.Errorf("the longest is %v, expected 5.05 s", got)
+			t.Errorf("the longest is %v, want 5.05 s", got)
 		}
 	})
 }
@@ -104,7 +104,7 @@ func TestDuplicatesOverClients(t *testing.T) {
 			Duration: 4 * time.Second, Check: NewSeen(1, DefaultSpans),
 		}, timers)
 		if r.Report.Duplicates != 101 || r.Report.Examples[0] != 300 {
-			t.Errorf("%+v, expected 101 duplicates from 300 on", r.Report)
+			t.Errorf("%+v, want 101 duplicates from 300 on", r.Report)
 		}
 	})
 }
@@ -126,7 +126,7 @@ func TestFailuresAreCountedByReason(t *testing.T) {
 		r := run(t.Context(), Plan{Callers: []Caller{failing}, Duration: 11 * time.Second}, timers)
 		want := []Failure{{"CLOCK_BEHIND", 800, "behind"}, {"TIMEOUT", 200, context.DeadlineExceeded.Error()}}
 		if !slices.Equal(r.Failures, want) || r.Calls != 1000 || r.Failed() != 1000 {
-			t.Errorf("%d calls, %+v, expected 1000 and %+v", r.Calls, r.Failures, want)
+			t.Errorf("%d calls, %+v, want 1000 and %+v", r.Calls, r.Failures, want)
 		}
 	})
 }
@@ -140,7 +140,7 @@ func TestInterrupted(t *testing.T) {
 			var next atomic.Uint64
 			r := run(ctx, Plan{Callers: []Caller{after(100*time.Millisecond, &next)}, Duration: time.Hour, Rate: rate}, timers)
 			if r.Calls != 30 || r.Failed() != 0 || r.Elapsed != 3050*time.Millisecond || r.Overdue != 0 {
-				t.Errorf("rate %v: %+v, expected 30 calls", rate, r)
+				t.Errorf("rate %v: %+v, want 30 calls", rate, r)
 			}
 		})
 	}

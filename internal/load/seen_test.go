@@ -30,7 +30,7 @@ func TestDuplicatesAreFound(t *testing.T) {
 		s.Add(c.spans)
 		got := s.Report()
 		if got.Checked != c.want.Checked || got.Skipped != 0 || got.Duplicates != c.want.Duplicates || !slices.Equal(got.Examples, c.want.Examples) {
-			t.Errorf("%s: %+v, expected %+v", c.name, got, c.want)
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}
 }
@@ -59,7 +59,7 @@ func TestDuplicatesAsInASet(t *testing.T) {
 			s.Add(batch)
 		}
 		if got := s.Report(); got.Duplicates != twice || got.Checked != numbers {
-			t.Fatalf("%+v, expected %d duplicates of %d", got, twice, numbers)
+			t.Fatalf("%+v, want %d duplicates of %d", got, twice, numbers)
 		}
 	})
 }
@@ -72,11 +72,11 @@ func TestMemoryIsBounded(t *testing.T) {
 		s.Add([]Span{{2 * i, 2 * i}}) // no spans join
 	}
 	if held := s.held(); held > limit {
-		t.Errorf("%d spans are held, expected at most %d", held, limit)
+		t.Errorf("%d spans are held, want at most %d", held, limit)
 	}
 	s.Add([]Span{{0, 0}}) // no longer noticed
 	if got := s.Report(); got.Checked != limit || got.Skipped != 9*limit+1 || got.Duplicates != 0 {
-		t.Errorf("%+v, expected %d checked and %d skipped", got, limit, 9*limit+1)
+		t.Errorf("%+v, want %d checked and %d skipped", got, limit, 9*limit+1)
 	}
 }
 
@@ -97,6 +97,6 @@ func TestNeighboursJoin(t *testing.T) {
 	}
 	got := s.Report()
 	if held := s.held(); held != 1 || got.Checked != clients*each || got.Duplicates != 0 {
-		t.Errorf("%d spans, %+v, expected one of %d numbers", held, got, clients*each)
+		t.Errorf("%d spans, %+v, want one of %d numbers", held, got, clients*each)
 	}
 }

@@ -70,11 +70,11 @@ func TestRingIsBounded(t *testing.T) {
 		}
 		lines := ring.Lines()
 		if len(lines) > MaxLines || len(lines) < c.lines {
-			t.Errorf("%s: %d lines, expected at least %d", name, len(lines), c.lines)
+			t.Errorf("%s: %d lines, want at least %d", name, len(lines), c.lines)
 		}
 		for i, l := range lines {
 			if want := fmt.Sprint(c.logged - len(lines) + i); len(l.Attrs) != 2 || l.Attrs[0].Value != want {
-				t.Fatalf("%s: line %d of %d: %v, expected i=%s", name, i, len(lines), l.Attrs, want)
+				t.Fatalf("%s: line %d of %d: %v, want i=%s", name, i, len(lines), l.Attrs, want)
 			}
 		}
 		held := 0
@@ -82,7 +82,7 @@ func TestRingIsBounded(t *testing.T) {
 			held += cap(c.buf)
 		}
 		if held > MaxBytes {
-			t.Errorf("%s: %d bytes, expected at most %d", name, held, MaxBytes)
+			t.Errorf("%s: %d bytes, want at most %d", name, held, MaxBytes)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func TestRingTakesLinesFromManyGoroutines(t *testing.T) {
 	}
 	wg.Wait()
 	if n := len(ring.Lines()); n != 4000 {
-		t.Errorf("%d lines, expected 4000", n)
+		t.Errorf("%d lines, want 4000", n)
 	}
 }
 

@@ -53,7 +53,7 @@ func TestLastingTimesNeedAComparedClock(t *testing.T) {
 	fresh, wrong := stranger(m, 0), stranger(m, 36*time.Hour)
 	for name, do := range lasting {
 		if err := do(fresh); !errors.Is(err, ErrNoLeader) || !strings.Contains(err.Error(), "transfer leadership") {
-			t.Errorf("%s before the comparison: %v, want an ErrNoLeader that says what to do", name, err)
+			t.Errorf("%s before the comparison: %v, want an ErrNoLeader with the action", name, err)
 		}
 	}
 	if _, err := wrong.AllocateBlock(t.Context(), "plain", 1, allocator.ReturnKey{}); err != nil {

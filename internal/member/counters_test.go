@@ -108,7 +108,7 @@ func TestLastAfterARepetition(t *testing.T) {
 			t.Fatal(err)
 		}
 		if last, ok, err := m.LastAtLeader(t.Context(), "s"); last != n.First || !ok || err != nil {
-			t.Errorf("the last number is %d, %v, %v, expected %d", last, ok, err, n.First)
+			t.Errorf("the last number is %d, %v, %v, want %d", last, ok, err, n.First)
 		}
 		if again, err := m.NextAtLeader(t.Context(), "s", 1000, "id"); err != nil || again.First != 1 || again.Count != 1000 {
 			t.Fatalf("%+v, %v", again, err)
@@ -185,7 +185,7 @@ func TestForcedFormats(t *testing.T) {
 		Mode: commandv1.SequenceMode_SEQUENCE_MODE_STRICT, Reset_: commandv1.SequenceReset_SEQUENCE_RESET_DAILY,
 	}
 	if _, err := m.CreateSequence(t.Context(), spec, false); err == nil {
-		t.Error("numbers of different days read the same, and nothing was said")
+		t.Error("CreateSequence() = nil, although numbers of different days look the same")
 	}
 	if _, err := m.CreateSequence(t.Context(), spec, true); err != nil {
 		t.Fatal(err)
@@ -195,7 +195,7 @@ func TestForcedFormats(t *testing.T) {
 	}
 	_, err := m.UpdateSequence(t.Context(), "s", Update{Edit: func(s *commandv1.SequenceSpec) error { s.Format = "{seq:07}"; return nil }})
 	if err == nil {
-		t.Error("another such format, and nothing was said")
+		t.Error("UpdateSequence() with another such format = nil, want an error")
 	}
 }
 

@@ -24,7 +24,7 @@ func TestUnknownSequences(t *testing.T) {
 	} {
 		_, err := m.Counter(t.Context(), name)
 		if _, ok := errors.AsType[*UnknownSequenceError](err); !ok || err.Error() != want {
-			t.Errorf("%q: %v, expected %s", name, err, want)
+			t.Errorf("%q: %v, want %s", name, err, want)
 		}
 		if _, ofSequence := m.Sequence(t.Context(), name); ofSequence == nil || ofSequence.Error() != want {
 			t.Errorf("%q: %v", name, ofSequence)

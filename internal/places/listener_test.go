@@ -52,7 +52,7 @@ func TestListener(t *testing.T) {
 	}
 	one := dial()
 	if addr := <-refused; addr.String() != one.LocalAddr().String() {
-		t.Errorf("%v was refused, expected %v", addr, one.LocalAddr())
+		t.Errorf("%v was refused, want %v", addr, one.LocalAddr())
 	}
 	if err := server.Close(); err != nil {
 		t.Error(err)

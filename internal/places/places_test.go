@@ -72,7 +72,7 @@ func TestSilentMakesWay(t *testing.T) {
 	expect := func(name string) {
 		t.Helper()
 		if got := <-evicted; got != name {
-			t.Fatalf("%s was evicted, expected %s", got, name)
+			t.Fatalf("%s was evicted, want %s", got, name)
 		}
 	}
 	take("a1", "192.0.2.1")
@@ -133,7 +133,7 @@ func TestFavoredStay(t *testing.T) {
 		found[<-evicted]++
 	}
 	if found["192.0.2.1"] != 1 {
-		t.Errorf("evicted: %v, expected one favored connection for another of its address", found)
+		t.Errorf("evicted: %v, want one favored connection for another of its address", found)
 	}
 
 	p = kit{t, places.New(2, 2)}
@@ -178,7 +178,7 @@ func TestFewSilentStay(t *testing.T) {
 func TestSpokenStays(t *testing.T) {
 	t.Parallel()
 	p := kit{t, places.New(1, 1)}
-	p.take(at("192.0.2.1"), func() { t.Error("it was evicted") }).Spoke()
+	p.take(at("192.0.2.1"), func() { t.Error("a connection that spoke was evicted") }).Spoke()
 	p.none(at("192.0.2.1"))
 	p.none(at("192.0.2.2"))
 }
@@ -275,7 +275,7 @@ func TestIdleMakesWay(t *testing.T) {
 		busy, _ := c.serve("busy", "192.0.2.1", 0, time.Time{})
 		younger, _ := c.serve("younger", "192.0.2.1", 0, time.Now().Add(time.Second))
 		c.serve("older", "192.0.2.2", 0, time.Now())
-		c.take(at("192.0.2.3"), func() { t.Error("it was evicted") }).Spoke()
+		c.take(at("192.0.2.3"), func() { t.Error("a connection that spoke was evicted") }).Spoke()
 		c.take(at("192.0.2.3"), func() { c.evicted <- "silent" })
 		time.Sleep(places.IdleLimit - time.Second)
 		c.take(at("192.0.2.4"), nil).Spoke()

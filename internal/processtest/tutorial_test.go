@@ -137,7 +137,7 @@ func (p *pupil) copies(command, shown string) {
 		pass(p.t, 100*time.Millisecond)
 	}
 	if form(printed) != form(shown) {
-		p.t.Fatalf("$ %s\nprints\n%s\nexpected\n%s", command, printed, shown)
+		p.t.Fatalf("$ %s\nprints\n%s\nwant\n%s", command, printed, shown)
 	}
 	written, actual := own.FindAllString(shown, -1), own.FindAllString(printed, -1)
 	for i := range written {

@@ -116,7 +116,7 @@ func TestALostLeaderUndoesNothing(t *testing.T) {
 			o.see(err)
 		}
 		if got := o.of(tc.tries[len(tc.tries)-1]); !errors.Is(got, tc.want) {
-			t.Errorf("%s: %v, expected %v", tc.name, got, tc.want)
+			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
 		}
 	}
 }

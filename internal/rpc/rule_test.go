@@ -236,7 +236,7 @@ func TestAuditedRequestsHaveNoSecrets(t *testing.T) {
 	} {
 		err := RuleOf(c.method).CheckSecrets(c.req)
 		if (err != nil) != (c.field != "") || err != nil && (!strings.HasPrefix(err.Error(), c.field+": ") || strings.Contains(err.Error(), text)) {
-			t.Errorf("%s: CheckSecrets() = %v, expected an error about %q", c.method, err, c.field)
+			t.Errorf("%s: CheckSecrets() = %v, want an error about %q", c.method, err, c.field)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func (f *ferry) gets(reply <-chan ferryAnswer, first int64, count uint64) {
 	select {
 	case a := <-reply:
 		if a.err != nil || a.numbers != (run{first, count}) {
-			f.t.Errorf("%+v, %v, expected %d from %d on", a.numbers, a.err, count, first)
+			f.t.Errorf("%+v, %v, want %d from %d on", a.numbers, a.err, count, first)
 		}
 	default:
 		f.t.Error("no answer")

@@ -23,7 +23,7 @@ func refusedTake(t *testing.T, a *account, size int64) {
 	t.Helper()
 	began := time.Now()
 	if _, err := a.take(t.Context(), size); rpc.FromError(err).Reason != rpc.Overloaded {
-		t.Errorf("got %v, expected a refusal", err)
+		t.Errorf("got %v, want a refusal", err)
 	}
 	if took := time.Since(began); took != budgetWait {
 		t.Errorf("the call was refused after %v", took)
@@ -51,7 +51,7 @@ func TestBudgetOfAll(t *testing.T) {
 		taken(t, b.account(nil), 30)
 		taken(t, two, 10).keep(0) // ended: its answers are not sent and hold no memory
 		if len(b.holding) != 2 {
-			t.Errorf("%d accounts hold memory, expected 2", len(b.holding))
+			t.Errorf("%d accounts hold memory, want 2", len(b.holding))
 		}
 	})
 }

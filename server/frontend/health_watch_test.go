@@ -61,7 +61,7 @@ func TestManyHealthWatches(t *testing.T) {
 						t.Fatalf("watcher %d received %v and %d more, want %v", i, got, len(w.received), what)
 					}
 				default:
-					t.Fatalf("watcher %d heard nothing, expected %v", i, what)
+					t.Fatalf("watcher %d heard nothing, want %v", i, what)
 				}
 			}
 		}

@@ -56,7 +56,7 @@ func TestSilentCallsMakeWay(t *testing.T) {
 		}
 		synctest.Wait() // no time passes, so no call has timed out
 		if n := open.Load(); n == 0 || n > maxSilent {
-			t.Errorf("%d silent calls are open, expected at most %d", n, maxSilent)
+			t.Errorf("%d silent calls are open, want at most %d", n, maxSilent)
 		}
 
 		client := snowraftv1.NewClusterServiceClient(connect())
@@ -114,7 +114,7 @@ func TestSilentCallsOfCallersAreBounded(t *testing.T) {
 				synctest.Wait()
 				const most = freeSilent + conns*freeSilentOf + maxKnownSilent
 				if n := open.Load(); n == 0 || n > most {
-					t.Errorf("%d silent calls are open, expected at most %d", n, most)
+					t.Errorf("%d silent calls are open, want at most %d", n, most)
 				}
 				client := snowraftv1.NewClusterServiceClient(known())
 				var wg sync.WaitGroup
@@ -239,7 +239,7 @@ func TestSilentCallsOfRevokedTokenEnd(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n := strangers(); n != c.want {
-				t.Errorf("token revoked: %v: %d silent calls of strangers, expected %d", c.revoked, n, c.want)
+				t.Errorf("token revoked: %v: %d silent calls of strangers, want %d", c.revoked, n, c.want)
 			}
 		}
 	})

@@ -150,7 +150,7 @@ func TestWatchesBecomeCallers(t *testing.T) {
 		}
 	}
 	if n := strange(); n != 3 {
-		t.Errorf("%d strangers' watches, expected 3", n)
+		t.Errorf("%d strangers' watches, want 3", n)
 	}
 	if _, err := snowraftv1.NewClusterServiceClient(conn).GetStatus(withGood(t.Context()), &snowraftv1.GetStatusRequest{}); err != nil {
 		t.Fatal(err)

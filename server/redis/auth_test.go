@@ -196,7 +196,7 @@ func TestRights(t *testing.T) {
 			}
 			refused := strings.HasPrefix(got, "-NOAUTH ") || strings.HasPrefix(got, "-NOPERM ")
 			if want != "" && !strings.HasPrefix(got, want) || want == "" && refused {
-				t.Errorf("%s with %s: got %q, expected %q", name, scope, got, want)
+				t.Errorf("%s with %s: got %q, want %q", name, scope, got, want)
 			}
 			if strings.Contains(got, "snowraft_") {
 				t.Errorf("%s: %q has a token", name, got)
@@ -249,7 +249,7 @@ func TestAuth(t *testing.T) {
 			got = append(got, strings.TrimSuffix(line, "\r\n"))
 		}
 		if text := strings.Join(got, " "); text != tc.want && !(tc.want == "*14" && strings.HasPrefix(text, "*14 ")) {
-			t.Errorf("%q: got %q, expected %q", tc.sent, text, tc.want)
+			t.Errorf("%q: got %q, want %q", tc.sent, text, tc.want)
 		}
 	}
 }
@@ -265,7 +265,7 @@ func TestRevocation(t *testing.T) {
 		t.Helper()
 		c.send(sent + "\r\n")
 		if got := r.line(); !strings.HasPrefix(got, want) {
-			t.Errorf("%s: got %q, expected %q", sent, got, want)
+			t.Errorf("%s: got %q, want %q", sent, got, want)
 		}
 	}
 	ask("AUTH "+ts.texts["seq:next:*"], "+OK")

@@ -27,7 +27,7 @@ func TestHelp(t *testing.T) {
 			}
 		}
 		if got, want := strings.Join(named, " "), strings.Join(subs, " "); got != want {
-			t.Errorf("%s HELP names %s, expected %s", name, got, want)
+			t.Errorf("%s HELP names %s, want %s", name, got, want)
 		}
 		for _, sub := range named {
 			if answer := all(t, addr, name+" "+sub+"\r\n"); sub != "(no" && strings.Contains(answer, "unknown subcommand") {

@@ -105,7 +105,7 @@ func TestSentAnswersAreFreed(t *testing.T) {
 		}
 		synctest.Wait()
 		if unread := s.Unread(); unread < count*size {
-			t.Fatalf("%d bytes are unread, expected %d", unread, count*size)
+			t.Fatalf("%d bytes are unread, want %d", unread, count*size)
 		}
 		full := heap() - before
 		if _, err := io.CopyN(io.Discard, c, count*size-(200<<10)); err != nil {
@@ -147,7 +147,7 @@ func TestRoomReturnedByOtherClients(t *testing.T) {
 		}
 		synctest.Wait()
 		if n := f.ids.Load() - first; n != 120_000 {
-			t.Errorf("%d IDs were taken, expected all 120000", n)
+			t.Errorf("%d IDs were taken, want all 120000", n)
 		}
 		if n := s.Unread(); n != 20*(len("*1000\r\n")+1000*22) {
 			t.Errorf("%d bytes are counted, want the bytes of the waiting answers", n)
@@ -201,7 +201,7 @@ func TestIDsAreTakenTogetherWithRoom(t *testing.T) {
 				want = want[:strings.Index(want, ":2049\r\n")]
 			}
 			if string(got) != want {
-				t.Errorf("got %d bytes that end with %q, expected %d", len(got), got[max(len(got)-20, 0):], len(want))
+				t.Errorf("got %d bytes that end with %q, want %d", len(got), got[max(len(got)-20, 0):], len(want))
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
@@ -209,7 +209,7 @@ func TestIDsAreTakenTogetherWithRoom(t *testing.T) {
 				t.Error(err)
 			}
 			if calls != tc.calls {
-				t.Errorf("the backend was called %d times, expected %d", calls, tc.calls)
+				t.Errorf("the backend was called %d times, want %d", calls, tc.calls)
 			}
 			if logged := strings.Contains(log.String(), "error=planted"); logged != tc.fails {
 				t.Errorf("the log is %q", &log)

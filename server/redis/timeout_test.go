@@ -87,7 +87,7 @@ func TestTimeouts(t *testing.T) {
 					return
 				}
 				if took := ended(t, c); took < tc.from || took > tc.to {
-					t.Errorf("the connection was closed after %v, expected %v to %v", took, tc.from, tc.to)
+					t.Errorf("the connection was closed after %v, want %v to %v", took, tc.from, tc.to)
 				}
 			})
 		})

@@ -78,7 +78,7 @@ func TestBenchReports(t *testing.T) {
 	}
 	const want = "3 of 9000 numbers are duplicates: 5, -1, ..."
 	if err := bad.failure(); err == nil || err.Error() != want {
-		t.Errorf("the failure is %v, expected %s", err, want)
+		t.Errorf("the failure is %v, want %s", err, want)
 	}
 	if err := clean.failure(); err != nil {
 		t.Error(err)
@@ -90,7 +90,7 @@ func TestProgressLine(t *testing.T) {
 	got := progressLine(load.Progress{Elapsed: time.Second, Calls: 100, Numbers: 1000},
 		load.Progress{Elapsed: 3 * time.Second, Calls: 400, Numbers: 4000, Failed: 2}, "IDs")
 	if want := "3s  150 calls/s  1500 IDs/s  2 failed"; got != want {
-		t.Errorf("%q, expected %q", got, want)
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestBenchLatencyHasDigits(t *testing.T) {
 			P999: inMillis(7570 * time.Microsecond), Max: inMillis(11200 * time.Microsecond)},
 	} {
 		if got := l.String(); got != want {
-			t.Errorf("%s, expected %s", got, want)
+			t.Errorf("%s, want %s", got, want)
 		}
 	}
 }

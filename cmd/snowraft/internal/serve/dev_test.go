@@ -71,7 +71,7 @@ func TestDev(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, a.Err.String())
 	}
 	if len(*opened) != 3 {
-		t.Fatalf("%d members, expected 3", len(*opened))
+		t.Fatalf("%d members, want 3", len(*opened))
 	}
 	for i, cfg := range *opened {
 		at := func(offset int) string { return net.JoinHostPort(cli.Localhost, strconv.Itoa(base+offset)) }
@@ -126,7 +126,7 @@ func TestDevThatCannotStart(t *testing.T) {
 	}
 	code := a.run(t.Context(), "dev", "--port-base", strconv.Itoa(freeBase(t)))
 	if want := "snowraft: dev-3: the disk is full\n"; code != cli.ExitFailed || a.Err.String() != want {
-		t.Errorf("exit code %d, %q, expected %q", code, a.Err.String(), want)
+		t.Errorf("exit code %d, %q, want %q", code, a.Err.String(), want)
 	}
 	for _, m := range *members {
 		<-m.closed
@@ -164,7 +164,7 @@ func TestDevWithoutMembersLeft(t *testing.T) {
 	}
 	for _, want := range []string{"dev-1 has left the cluster\n", "dev-2 stopped: it was removed\n", "snowraft: dev-2: it was removed\n"} {
 		if code != cli.ExitFailed || !strings.Contains(a.Err.String(), want) {
-			t.Errorf("exit code %d, %q, expected %q", code, a.Err.String(), want)
+			t.Errorf("exit code %d, %q, want %q", code, a.Err.String(), want)
 		}
 	}
 }
@@ -197,7 +197,7 @@ func TestDevPortTaken(t *testing.T) {
 		}
 		offer, err := strconv.Atoi(strings.TrimSuffix(offered, "\n"))
 		if err != nil || offer == base {
-			t.Errorf("it offers %q: %v", offered, err)
+			t.Errorf("dev offers %q: %v", offered, err)
 		}
 	}
 }

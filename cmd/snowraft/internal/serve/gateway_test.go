@@ -40,7 +40,7 @@ func TestGatewayUntilSignal(t *testing.T) {
 		Name: "front", Members: []string{"a:1", "b:2"}, APIAddr: "127.0.0.1:7700", HTTPAddr: ":80", RedisAddr: ":7704", ThriftAddr: ":7609",
 		Version: a.Version,
 	}); !reflect.DeepEqual(cfg, want) {
-		t.Errorf("the gateway is %+v, expected %+v", cfg, want)
+		t.Errorf("the gateway is %+v, want %+v", cfg, want)
 	}
 	a.Sent <- interrupt
 	if code := <-code; code != cli.ExitDone {
@@ -68,7 +68,7 @@ func TestServersCollectSeldom(t *testing.T) {
 			}
 			a.run(t.Context(), strings.Fields(line)...)
 			if !slices.Equal(a.percents, c.want) {
-				t.Errorf("%s with %q set: %v, expected %v", line, c.variable, a.percents, c.want)
+				t.Errorf("%s with %q set: %v, want %v", line, c.variable, a.percents, c.want)
 			}
 		}
 	}

@@ -97,7 +97,7 @@ func TestServeEndsWithItsMember(t *testing.T) {
 		s := serve(t.Context(), m)
 		m.end(c.err)
 		if code := <-s.code; code != c.code || !strings.Contains(s.Err.String(), c.says) {
-			t.Errorf("%v: exit code %d, expected %d and %q in %s", c.err, code, c.code, c.says, s.Err.String())
+			t.Errorf("%v: exit code %d, want %d and %q in %s", c.err, code, c.code, c.says, s.Err.String())
 		}
 		<-m.closed
 	}
@@ -151,11 +151,11 @@ func TestShutdown(t *testing.T) {
 				began := time.Now()
 				err := closeInOrder(again, func(context.Context) error { return c.shut(stop) })
 				if took := time.Since(began); took != c.took {
-					t.Errorf("it took %v, expected %v", took, c.took)
+					t.Errorf("the shutdown took %v, want %v", took, c.took)
 				}
 				switch {
 				case c.says == "" && err != nil, c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)):
-					t.Errorf("the error is %v, expected %q", err, c.says)
+					t.Errorf("the error is %v, want %q", err, c.says)
 				}
 			})
 		})

@@ -98,11 +98,11 @@ func TestPrecedence(t *testing.T) {
 			loaded(t, nil, ""), loaded(t, nil, file), loaded(t, env, file), loaded(t, env, file, flag),
 		} {
 			if got := s.get(cfg); !reflect.DeepEqual(got, s.want[i]) {
-				t.Errorf("%s from %s: %v, expected %v", s.name, []string{"default", "file", "environment", "flag"}[i], got, s.want[i])
+				t.Errorf("%s from %s: %v, want %v", s.name, []string{"default", "file", "environment", "flag"}[i], got, s.want[i])
 			}
 		}
 		if got := s.get(loaded(t, map[string]string{cli.EnvName(s.name): ""}, file)); !reflect.DeepEqual(got, s.want[1]) {
-			t.Errorf("%s: an empty variable gives %v, expected %v as if it were not set", s.name, got, s.want[1])
+			t.Errorf("%s: an empty variable means %v, want %v like a missing variable", s.name, got, s.want[1])
 		}
 	}
 }
@@ -151,15 +151,15 @@ func TestConfigFileNamedByEnvironment(t *testing.T) {
 func TestDefaultsThatDependOnOthers(t *testing.T) {
 	t.Parallel()
 	if cfg := loaded(t, nil, "", "--join", "a:1"); cfg.BootstrapExpect != 0 {
-		t.Errorf("with --join, bootstrap-expect is %d, expected 0", cfg.BootstrapExpect)
+		t.Errorf("with --join, bootstrap-expect is %d, want 0", cfg.BootstrapExpect)
 	}
 	if cfg := loaded(t, nil, "", "--join", "a:1", "--bootstrap-expect", "3"); cfg.BootstrapExpect != 3 {
-		t.Errorf("bootstrap-expect is %d, expected the 3 given", cfg.BootstrapExpect)
+		t.Errorf("bootstrap-expect is %d, want 3", cfg.BootstrapExpect)
 	}
 	cfg := loaded(t, map[string]string{"SNOWRAFT_ADVERTISE_HOST": "a.example"}, "http-addr: 127.0.0.1:8080\n", "--api-addr", "127.0.0.1:9")
 	got := []string{cfg.APIAddr, cfg.HTTPAddr, cfg.RaftAddr, cfg.GossipAddr, cfg.RedisAddr}
 	if want := []string{"127.0.0.1:9", "127.0.0.1:8080", ":7702", ":7703", ""}; !reflect.DeepEqual(got, want) {
-		t.Errorf("with --advertise-host the addresses are %v, expected %v", got, want)
+		t.Errorf("with --advertise-host the addresses are %v, want %v", got, want)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestServePassesItsConfigOn(t *testing.T) {
 	}
 	code := a.run(t.Context(), "serve", "--name", "a", "--lanes", "4", "--bootstrap-expect", "3", "--redis-addr", ":0", "--insecure", "--initial-redis-create", "off")
 	if want := "snowraft: the data directory is not writable\n"; code != cli.ExitFailed || a.Err.String() != want {
-		t.Errorf("exit code %d, %q, expected %q", code, a.Err.String(), want)
+		t.Errorf("exit code %d, %q, want %q", code, a.Err.String(), want)
 	}
 	if got.Name != "a" || got.Lanes != 4 || got.BootstrapExpect != 3 || got.RedisAddr != ":0" || got.RedisCreate != "off" || got.Logger == nil || got.Version == "" {
 		t.Errorf("the member is opened with %+v", got)
