@@ -72,9 +72,11 @@ func (h *Host) run(ctx context.Context, what string, cfg *config, open func(cont
 		}
 	}
 	manager.stopping(ended)
-	stopErr := closeInOrder(again, p.Close)
-	stop()
-	<-announced
+	stopErr := closeInOrder(again, func(ctx context.Context) error {
+		err := p.Close(ctx)
+		<-announced // before the last line of the log; never if the process is stuck
+		return err
+	})
 	if ended == nil && stopErr == nil {
 		logger.Info(what + " stopped")
 	}

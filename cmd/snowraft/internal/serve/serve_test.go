@@ -103,6 +103,26 @@ func TestServeEndsWithItsMember(t *testing.T) {
 	}
 }
 
+// A member that is stuck does not prevent the exit.
+func TestServeStopsWhileReadinessIsStuck(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, stuck := newFakeMember(), make(chan struct{})
+		defer close(stuck)
+		m.ready = func() error { <-stuck; return nil }
+		s := serve(t.Context(), m)
+		synctest.Wait()
+		began := time.Now()
+		s.Sent <- interrupt
+		if code := <-s.code; code != cli.ExitFailed || !strings.Contains(s.Err.String(), "not complete after 10s") {
+			t.Errorf("exit code %d: %s", code, s.Err.String())
+		}
+		if took := time.Since(began); took != shutdownLimit {
+			t.Errorf("serve stopped after %v, want %v", took, shutdownLimit)
+		}
+	})
+}
+
 func TestSignalWhileStarting(t *testing.T) {
 	t.Parallel()
 	a := newTestApp()
