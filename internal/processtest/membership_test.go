@@ -114,8 +114,8 @@ func toldWhy(t *testing.T, m *member) {
 	t.Helper()
 	code := m.exit(15 * time.Second)
 	text := m.stderr.tail(1)
-	if code != 1 || !strings.Contains(text, "removed from the cluster") || !strings.Contains(text, "empty its data directory") {
-		t.Errorf("the removed member %s exited with code %d, want 1 and the reason: %s", m.name, code, text)
+	if code != 10 || !strings.Contains(text, "removed from the cluster") || !strings.Contains(text, "empty its data directory") {
+		t.Errorf("the removed member %s exited with code %d, want 10 and the reason: %s", m.name, code, text)
 	}
 }
 

@@ -71,7 +71,7 @@ func drillRemoved(d *drill) {
 	d.sh("snowraft member remove c")
 	_ = members[2].exit(patience)
 	members[2].start()
-	d.lastPrints(members[2], 1)
+	d.lastPrints(members[2], 10)
 	d.run()
 	members[0].untilVoters(3)
 }
