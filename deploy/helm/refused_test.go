@@ -3,6 +3,7 @@ package helm
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,9 @@ func TestRefusedValues(t *testing.T) {
 		{"even number of voters", named + "replicas: 4", []string{"replicas", "3, 5, 7, 9"}},
 		{"one voter", named + "replicas: 1", []string{"replicas"}},
 		{"eleven voters", named + "replicas: 11", []string{"replicas"}},
+		{"no number of voters", named + "replicas: null", []string{"replicas"}}, // null removes the default
+		{"no sizes", named + "persistence: null", []string{"persistence"}},
+		{"no rule for hosts", named + "spread: {hosts: null}", []string{"spread", "hosts"}},
 		{"misspelled value", named + "replica: 3", []string{"replica"}},
 		{"misspelled value inside", named + "persistence: {sise: 1Gi}", []string{"persistence", "sise"}},
 		{"unknown setting", named + "config: {lane: 2}", []string{"config", "lane"}},
@@ -82,6 +86,7 @@ func TestLint(t *testing.T) {
 type jsonSchema struct {
 	Properties           map[string]jsonSchema `json:"properties"`
 	AdditionalProperties any                   `json:"additionalProperties"`
+	Required             []string              `json:"required"`
 }
 
 func schemaOf(t *testing.T) jsonSchema {
@@ -110,7 +115,8 @@ func TestEachValueHasASchema(t *testing.T) {
 	compareWithSchema(t, "", values, schemaOf(t))
 }
 
-// compareWithSchema checks that values and schema name the same keys. "global" is Helm's own, and a map without properties is free.
+// compareWithSchema checks that values and schema name the same keys, and that the schema requires each key that has a default,
+// because null removes the default. "global" is Helm's own, and a map without properties is free.
 func compareWithSchema(t *testing.T, path string, values map[string]any, s jsonSchema) {
 	t.Helper()
 	for key, value := range values {
@@ -121,6 +127,9 @@ func compareWithSchema(t *testing.T, path string, values map[string]any, s jsonS
 		if m, isMap := value.(map[string]any); isMap && inner.Properties != nil && path+key != "config" {
 			compareWithSchema(t, path+key+".", m, inner)
 		}
+		if path+key != "config" && path+key != "resources" && needed(value, inner) && !slices.Contains(s.Required, key) {
+			t.Errorf("%s%s: values.schema.json does not require it", path, key)
+		}
 	}
 	if s.AdditionalProperties != false {
 		t.Errorf("%s: values.schema.json allows keys that it does not name", path)
@@ -129,5 +138,17 @@ func compareWithSchema(t *testing.T, path string, values map[string]any, s jsonS
 		if _, ok := values[key]; !ok && key != "global" {
 			t.Errorf("%s%s: not in values.yaml", path, key)
 		}
+	}
+}
+
+// needed reports whether the templates need a value of values.yaml.
+func needed(value any, s jsonSchema) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		return s.Properties != nil // whose keys the templates read
+	case []any:
+		return len(v) > 0
+	default:
+		return v != nil && v != "" && v != false
 	}
 }

@@ -61,7 +61,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- $service := include "snowraft.fullname" . -}}
 {{- $inNamespace := printf "%s.%s" $service .Release.Namespace -}}
 {{- $names := list $service $inNamespace (printf "%s.svc" $inNamespace) (printf "%s.svc.%s" $inNamespace .Values.clusterDomain) -}}
-{{- join "," (concat $names .Values.security.hosts) -}}
+{{- join "," (concat $names (.Values.security.hosts | default list)) -}}
 {{- end -}}
 
 {{- define "snowraft.secretName" -}}
