@@ -104,8 +104,8 @@ func interrupted(ctx context.Context, what string) error {
 	return &InterruptedError{What: what, Err: ctx.Err()}
 }
 
-// telling reports whether a lane's problem explains more than the end of the window.
-func telling(err error) bool {
+// specific reports whether a lane's problem explains more than the end of the window.
+func specific(err error) bool {
 	_, waits := retryAt(err)
 	return ofClock(err) || waits || errors.Is(err, ErrTimeExhausted) || errors.Is(err, ErrOldClusterAlive)
 }

@@ -58,7 +58,7 @@ func (l *lane) outlook(now clock.Reading, limits clock.Limits, after uint64) out
 // missing returns the outlook of a lane without a window. Requires l.mu.
 func (l *lane) missing(now clock.Reading, had bool) outlook {
 	o := outlook{grant: true, had: had, err: &WindowEndedError{Until: l.until, Cause: l.problem}}
-	if telling(l.problem) {
+	if specific(l.problem) {
 		o.err = l.problem
 		if !l.waiting { // otherwise the problem is this clock, and the caller has found it right
 			o.in = lasts(l.problem, now.Wall)

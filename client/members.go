@@ -98,7 +98,7 @@ func (m *members) look() (changed bool) {
 	defer cancel()
 	resp, err := m.ask.ListMembers(ctx, &snowraftv1.ListMembersRequest{})
 	if err != nil {
-		m.tell(m.seeds)
+		m.publish(m.seeds)
 		return true
 	}
 	var learned []string
@@ -124,13 +124,13 @@ func (m *members) look() (changed bool) {
 	learned = slices.Compact(learned)
 	changed = !slices.Equal(m.learned, learned)
 	m.learned = learned
-	m.tell(slices.DeleteFunc(slices.Clone(m.seeds), func(a string) bool {
+	m.publish(slices.DeleteFunc(slices.Clone(m.seeds), func(a string) bool {
 		return m.ever[a] && !slices.Contains(m.learned, a)
 	}))
 	return changed
 }
 
-func (m *members) tell(seeds []string) {
+func (m *members) publish(seeds []string) {
 	if m.learned == nil {
 		return
 	}

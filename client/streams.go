@@ -73,7 +73,7 @@ func (s *streams) send(deadline time.Time, req carriedRequest, arrived func(carr
 
 // landed passes the result of a request to its arrived function.
 func (s *streams) landed(p *pipe, l *letter, a carriedAnswer, err error) {
-	s.tell(TryInfo{Method: s.method, Member: p.member, Took: time.Since(l.began), Err: err})
+	s.report(TryInfo{Method: s.method, Member: p.member, Took: time.Since(l.began), Err: err})
 	switch {
 	case a != nil:
 		s.answered(p.member, nil)
@@ -86,7 +86,7 @@ func (s *streams) landed(p *pipe, l *letter, a carriedAnswer, err error) {
 	}
 }
 
-func (s *streams) tell(about TryInfo) {
+func (s *streams) report(about TryInfo) {
 	if hook := s.channel.caller.opts.hooks.Try; hook != nil {
 		hook(about)
 	}

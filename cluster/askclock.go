@@ -53,7 +53,7 @@ func (g *gossip) askClocks() {
 	g.mu.Unlock()
 	for number, address := range to {
 		question := binary.BigEndian.AppendUint64([]byte{clockQuestion}, number)
-		g.tell(address, append(question, g.self().ID...))
+		g.sendTo(address, append(question, g.self().ID...))
 	}
 }
 
@@ -62,8 +62,8 @@ func (p peerInfo) address() memberlist.Address {
 	return memberlist.Address{Addr: m.Gossip, Name: m.gossipName()}
 }
 
-// tell sends a message, which may get lost.
-func (g *gossip) tell(to memberlist.Address, message []byte) {
+// sendTo sends a message, which may get lost.
+func (g *gossip) sendTo(to memberlist.Address, message []byte) {
 	if err := g.list.SendToAddress(to, message); err != nil {
 		g.logger.Debug("message about clocks not sent", "address", to.Addr, "error", err)
 	}
@@ -83,7 +83,7 @@ func (g *gossip) NotifyMsg(message []byte) {
 		if known && open {
 			answer := append([]byte{clockAnswer}, message[1:questionHead]...)
 			answer = binary.BigEndian.AppendUint64(answer, uint64(g.watch.Now().Wall)) //nolint:gosec // the bits are what matters
-			g.tell(p.address(), append(answer, g.self().ID...))
+			g.sendTo(p.address(), append(answer, g.self().ID...))
 		}
 	case len(message) > answerHead && message[0] == clockAnswer:
 		number := binary.BigEndian.Uint64(message[1:])

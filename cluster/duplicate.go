@@ -96,9 +96,9 @@ func (g *gossip) heardOfSelf(m meta) {
 func (g *gossip) first(name string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.told[name] || len(g.told) >= maxPeers {
+	if g.introduced[name] || len(g.introduced) >= maxPeers {
 		return false
 	}
-	g.told[name] = true
+	g.introduced[name] = true
 	return true
 }

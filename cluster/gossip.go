@@ -54,7 +54,7 @@ type gossip struct {
 
 	mu         sync.Mutex
 	peers      map[string]peerInfo // keyed by node ID; without this node
-	told       map[string]bool     // names for which first was called
+	introduced map[string]bool     // names for which first was called
 	contacting []string            // addresses of the gossip port that is being contacted
 	veto       error               // reason of the last refused join
 	asked      map[uint64]clockAsked
@@ -72,7 +72,7 @@ func newGossip(cfg *Config, self func() meta, standing func(string) (member, vot
 	return &gossip{
 		began: cfg.Watch.Now().Wall, interval: min(time.Second, cfg.Timing.GossipProbe), roundTrip: cfg.Meter.RoundTrip,
 		watch: cfg.Watch, logger: cfg.Logger, keys: cfg.Keys, foreign: foreign, ancestry: newAncestry(cfg.Ancestors), self: self, standing: standing,
-		peers: make(map[string]peerInfo), told: make(map[string]bool),
+		peers: make(map[string]peerInfo), introduced: make(map[string]bool),
 		changed: make(chan struct{}, 1), claims: make(chan struct{}, 1),
 		members: newRoster(maxPeers, after), strangers: newRoster(maxPeers, after),
 	}

@@ -101,7 +101,7 @@ func (n *Node) refuseName(p peerInfo, taken Member) {
 	}
 	raw, err := json.Marshal(nameRefusal{Process: p.meta.Process, ID: taken.ID, Raft: taken.Address, Alive: taken.Alive})
 	if err == nil { // always
-		n.gossip.tell(p.address(), append([]byte{nameRefused}, raw...))
+		n.gossip.sendTo(p.address(), append([]byte{nameRefused}, raw...))
 	}
 }
 

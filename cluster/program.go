@@ -39,7 +39,7 @@ func (n *Node) programRefused(p peerInfo) bool {
 	}
 	raw, err := json.Marshal(programRefusal{Process: p.meta.Process, Used: used})
 	if err == nil { // always
-		n.gossip.tell(p.address(), append([]byte{programRefused}, raw...))
+		n.gossip.sendTo(p.address(), append([]byte{programRefused}, raw...))
 	}
 	return true
 }

@@ -116,7 +116,7 @@ func (f *scenarioFlags) play(ctx context.Context, chosen []scenario.Scenario, ou
 			}
 			continue
 		}
-		tell(out, result)
+		printResult(out, result)
 		results = append(results, result)
 	}
 	_, _ = fmt.Fprintln(out, "reports:", filepath.Join(dir, "*", "report.html"))
@@ -129,8 +129,8 @@ func (f *scenarioFlags) play(ctx context.Context, chosen []scenario.Scenario, ou
 	return nil
 }
 
-// tell prints the result of a scenario, then one failure per line.
-func tell(out io.Writer, r scenario.Result) {
+// printResult prints the result of a scenario, then one failure per line.
+func printResult(out io.Writer, r scenario.Result) {
 	_, _ = fmt.Fprintf(out, "%-20s %-8s %s. Here: %s (%v)\n", r.Scenario.Name, strings.ToUpper(string(r.Outcome)), r.Scenario.Other, r.Seen, r.Took.Round(time.Second))
 	for _, failure := range r.Failures {
 		_, _ = fmt.Fprintf(out, "    %s\n", failure)

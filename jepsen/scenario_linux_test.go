@@ -31,7 +31,7 @@ func TestScenarioExit(t *testing.T) {
 
 func TestTell(t *testing.T) {
 	var out strings.Builder
-	tell(&out, scenario.Result{
+	printResult(&out, scenario.Result{
 		Scenario: scenario.Scenario{Name: "a-1", Other: "A: issued IDs twice"},
 		Outcome:  check.Fail, Seen: "two equal IDs", Failures: []string{"uniqueness: 7"}, Took: 1200 * time.Millisecond,
 	})

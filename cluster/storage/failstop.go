@@ -16,13 +16,13 @@ import (
 // Its deferred functions run: a request is answered with a refusal, a leader steps down, and its proposals have an unknown
 // outcome. Raft's WaitGroup is also decremented by a deferred call, so Shutdown finds the goroutines gone.
 type failStop struct {
-	tell   func(error) // called with each failure
+	report func(error) // called with each failure
 	failed atomic.Bool
 }
 
 func (f *failStop) fail(err error) {
 	f.failed.Store(true)
-	f.tell(err)
+	f.report(err)
 }
 
 // endIfFailed ends the calling goroutine, one of raft's, if the store has failed.

@@ -98,7 +98,7 @@ func Guard(in Stores, id *Identity, failed func(error)) (*Store, error) {
 }
 
 func guard(in Stores, id *Identity, failed func(error)) (*Store, *checkedSnapshots, error) {
-	path, stop := filepath.Join(id.dir, logFile), &failStop{tell: failed}
+	path, stop := filepath.Join(id.dir, logFile), &failStop{report: failed}
 	s := &Store{
 		log:    &checkedLog{LogStore: in.Logs, path: path, corrupt: stop.fail, stored: id.sawLog},
 		stable: &checkedStable{StableStore: in.Stable, path: path, corrupt: stop.fail, stored: id.sawTerm},

@@ -31,7 +31,7 @@ func run(ctx context.Context, p Plan, pauses pauses) *Result {
 	if p.Rate > 0 {
 		r.schedule = newSchedule(r.begin, p.Duration, p.Rate)
 	}
-	stop := r.tell()
+	stop := r.showProgress()
 	var clients sync.WaitGroup
 	for i := range p.Callers {
 		clients.Go(func() { r.client(ctx, i) })
@@ -126,14 +126,14 @@ func (r *runner) open(pause func(context.Context, time.Duration)) func(context.C
 	}
 }
 
-// tell reports the progress until stop is called.
-func (r *runner) tell() (stop func()) {
+// showProgress reports the progress until stop is called.
+func (r *runner) showProgress() (stop func()) {
 	if r.plan.Progress == nil {
 		return func() {}
 	}
 	ended := make(chan struct{})
-	var told sync.WaitGroup
-	told.Go(func() {
+	var shown sync.WaitGroup
+	shown.Go(func() {
 		ticker := time.NewTicker(progressEvery)
 		defer ticker.Stop()
 		for {
@@ -149,6 +149,6 @@ func (r *runner) tell() (stop func()) {
 	})
 	return func() {
 		close(ended)
-		told.Wait()
+		shown.Wait()
 	}
 }

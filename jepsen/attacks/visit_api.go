@@ -33,7 +33,7 @@ func (v visit) perhaps() string {
 
 // frames sends frames on a new connection to the API, and discards the answers until ctx ends.
 func (v visit) frames(ctx context.Context, frames ...[]byte) {
-	v.tell(ctx, v.API, slices.Concat(append([][]byte{[]byte(preface)}, frames...)...), "h2")
+	v.send(ctx, v.API, slices.Concat(append([][]byte{[]byte(preface)}, frames...)...), "h2")
 }
 
 // silentCalls begins calls and never sends their message.
@@ -100,7 +100,7 @@ func (v visit) controlFrames(ctx context.Context) {
 		}
 	}
 	if v.IntN(2) == 0 {
-		v.tell(ctx, v.API, said, "h2")
+		v.send(ctx, v.API, said, "h2")
 		return
 	}
 	conn, err := v.open(ctx, v.API, "h2")

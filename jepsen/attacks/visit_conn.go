@@ -28,8 +28,8 @@ func unjudged(protocols ...string) *tls.Config {
 	return &tls.Config{InsecureSkipVerify: true, NextProtos: protocols} //nolint:gosec // strangers trust any server
 }
 
-// tell sends bytes on a new connection, and discards the answers until ctx ends.
-func (v visit) tell(ctx context.Context, address string, said []byte, protocols ...string) {
+// send sends bytes on a new connection, and discards the answers until ctx ends.
+func (v visit) send(ctx context.Context, address string, said []byte, protocols ...string) {
 	conn, err := v.open(ctx, address, protocols...)
 	if conn == nil {
 		return

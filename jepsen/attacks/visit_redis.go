@@ -13,7 +13,7 @@ func (v visit) redisHalves(ctx context.Context) {
 		"*-1\r\n$-1\r\n", "*2\r\n$4\r\nINCR\r\n$-5\r\n", "INCR " + strings.Repeat("x", 100<<10), "*2\r\n$99999999999999999999\r\n", "*1\r\n$", "*",
 		strings.Repeat("*1\r\n$4\r\nPING\r\n", 1000) + "*1\r\n$4\r\nPI", strings.Repeat("*0\r\n", 10_000),
 	}
-	v.tell(ctx, v.Redis, []byte(all[v.IntN(len(all))]))
+	v.send(ctx, v.Redis, []byte(all[v.IntN(len(all))]))
 }
 
 // redisAuth authenticates with tokens without rights, with tokens that do not exist yet and with none, and sends commands.
@@ -31,5 +31,5 @@ func (v visit) redisAuth(ctx context.Context) {
 		}
 		said = append(said, count...)
 	}
-	v.tell(ctx, v.Redis, said)
+	v.send(ctx, v.Redis, said)
 }

@@ -125,7 +125,7 @@ func SkewBites(r *Run) Verdict {
 		}
 	}
 	for n, f := range r.Faults {
-		if f.Family == familyClock && f.Failed == "" && slices.ContainsFunc(f.Hosts, r.tells) {
+		if f.Family == familyClock && f.Failed == "" && slices.ContainsFunc(f.Hosts, r.reportsClock) {
 			v.Facts["faults"]++
 			r.bites(v, n)
 		}
@@ -199,7 +199,7 @@ func shows(f FaultSpan, s history.Status) bool {
 	return distinct(s.SkewCallNanos, s) && distinct(s.SkewReturnNanos, s)
 }
 
-// tells reports whether a host reports its clock. Generators do not.
-func (r *Run) tells(host string) bool {
+// reportsClock reports whether a host reports its clock. Generators do not.
+func (r *Run) reportsClock(host string) bool {
 	return slices.ContainsFunc(r.Statuses, func(s history.Status) bool { return s.Member == host })
 }

@@ -80,8 +80,8 @@ func (l *Lab) Backups() (string, error) {
 // Seen returns the numbers that clients saw of each sequence.
 func (l *Lab) Seen() map[string]history.Seen { return l.cfg.Journal.Seen() }
 
-// Tell writes a line into the history.
-func (l *Lab) Tell(line history.Line) { l.cfg.Journal.Add(line) }
+// Record writes a line into the history.
+func (l *Lab) Record(line history.Line) { l.cfg.Journal.Add(line) }
 
 // MaxWindow returns the longest window that the members grant during the run.
 func (l *Lab) MaxWindow() time.Duration { return l.cfg.MaxWindow }

@@ -105,7 +105,7 @@ func (o *Options) hunt(ctx context.Context, row *Row) (Result, error) {
 			result.take(row, verdicts)
 		}
 		result.Seconds = time.Duration(history.Now() - begun).Seconds()
-		o.say("%-22s round %d: %s", row.Name(), result.Rounds, result.told())
+		o.say("%-22s round %d: %s", row.Name(), result.Rounds, result.cause())
 		if o.Keep && (result.OK || result.Rounds == limit || result.hopeless()) {
 			result.Dir = round.Dir
 			o.say("  kept in %s", round.Dir)

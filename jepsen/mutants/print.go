@@ -50,8 +50,8 @@ func (r *Result) caughtBy() string {
 	}
 }
 
-// told returns the text of caughtBy and the first failure, cut to longestWhy, on one line.
-func (r *Result) told() string {
+// cause returns the text of caughtBy and the first failure, cut to longestWhy, on one line.
+func (r *Result) cause() string {
 	text := r.caughtBy()
 	if r.Why != "" {
 		text += ": " + r.Why

@@ -161,7 +161,7 @@ func (w *World) Restore(ctx context.Context, b Backup, first *lab.Member, kept .
 		return life, err
 	}
 	w.last = b
-	w.Lab.Tell(history.Line{Life: &life}) // the line precedes all processes of the new life
+	w.Lab.Record(history.Line{Life: &life}) // the line precedes all processes of the new life
 	if err := first.Start(ctx); err != nil {
 		return life, err
 	}

@@ -121,7 +121,7 @@ func finalize(ctx context.Context, w *World, _ schedule.Event) (Made, error) {
 	if !history.Sleep(ctx, requestAfter) {
 		return Made{}, ctx.Err()
 	}
-	w.Lab.Tell(history.Line{Note: &history.Note{At: history.Now(), What: history.NoteFinalize}})
+	w.Lab.Record(history.Line{Note: &history.Note{At: history.Now(), What: history.NoteFinalize}})
 	for {
 		var to uint32
 		err := w.operate(ctx, func(ctx context.Context, conn *grpc.ClientConn) error {

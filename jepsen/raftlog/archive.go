@@ -165,7 +165,7 @@ func (a *Archive) Harvest(member string, at int64, dir string) (Summary, error) 
 	if err := readLog(dir, &s, func(e Entry, prev uint64) error { return a.add(&s, e, prev) }); err != nil {
 		return s, fmt.Errorf("harvest of %s: %w", member, err)
 	}
-	return s, a.tell(s)
+	return s, a.record(s)
 }
 
 // Absent records that a member has no log because its data was wiped. The member does not count for majorities until it is
@@ -174,11 +174,11 @@ func (a *Archive) Absent(member string, at int64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.harvests++
-	return a.tell(Summary{Member: member, Number: a.harvests, At: at, Absent: true})
+	return a.record(Summary{Member: member, Number: a.harvests, At: at, Absent: true})
 }
 
-// tell writes the outcome of a harvest. Requires a.mu held.
-func (a *Archive) tell(s Summary) error {
+// record writes the outcome of a harvest. Requires a.mu held.
+func (a *Archive) record(s Summary) error {
 	raw, err := json.Marshal(s)
 	if err != nil {
 		return err

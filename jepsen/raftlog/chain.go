@@ -120,14 +120,14 @@ func (l *Log) anchor(index uint64) uint64 {
 
 // checkSnapshots compares the chain with the snapshots. A snapshot holds only committed entries, which are never replaced.
 func (l *Log) checkSnapshots() {
-	told := map[Snapshot]bool{}
+	reported := map[Snapshot]bool{}
 	for i := range l.Harvests {
 		h := &l.Harvests[i]
 		for _, s := range h.Snapshots {
-			if told[s] {
+			if reported[s] {
 				continue
 			}
-			told[s] = true
+			reported[s] = true
 			l.checkSnapshot(h, s)
 		}
 	}

@@ -121,7 +121,7 @@ func (s *stage) depose(m *lab.Member, term uint64) error {
 	}
 	after, err := s.numbers(m, orders, 5)
 	if err == nil && after.First <= highest(fresh) {
-		s.violation("%s issued %s after %s issued %s", m.Name, told(after), other.Name, told(fresh))
+		s.violation("%s issued %s after %s issued %s", m.Name, describe(after), other.Name, describe(fresh))
 	}
 	return err
 }
@@ -157,7 +157,7 @@ func (a *alone) askNumbers(ctx context.Context) {
 	switch {
 	case ctx.Err() != nil: // the cut may be healed
 	case op.Outcome == history.OK:
-		a.s.violation("%s is cut off from the others and issued the number %s", a.m.Name, told(op))
+		a.s.violation("%s is cut off from the others and issued the number %s", a.m.Name, describe(op))
 	default:
 		a.numbers.Add(1)
 		if leading {
@@ -171,7 +171,7 @@ func (a *alone) askBlock(ctx context.Context) {
 	switch {
 	case ctx.Err() != nil:
 	case op.Outcome == history.OK:
-		a.s.violation("%s is cut off from the others and granted a block: %s", a.m.Name, told(op))
+		a.s.violation("%s is cut off from the others and granted a block: %s", a.m.Name, describe(op))
 	default:
 		a.blocks.Add(1)
 	}

@@ -91,7 +91,7 @@ func (r *reuse) take(theirs *lab.Member) error {
 		return err
 	}
 	if op.First <= r.given {
-		s.violation("%s issued %s after %d", r.first[0].Name, told(op), r.given)
+		s.violation("%s issued %s after %d", r.first[0].Name, describe(op), r.given)
 	}
 	r.given = highest(op)
 	number, ids, err := s.foreign(s.endpoint(theirs), 50)

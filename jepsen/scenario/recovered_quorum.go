@@ -46,7 +46,7 @@ func (b *books) add(count int) error {
 			return err
 		}
 		if op.First <= b.highest {
-			b.s.violation("%s issued %s, although %d had been issued", op.Member, told(op), b.highest)
+			b.s.violation("%s issued %s, although %d had been issued", op.Member, describe(op), b.highest)
 		}
 		b.next[id], b.highest = op, max(b.highest, highest(op))
 	}
@@ -70,7 +70,7 @@ func (b *books) audit(after string, m *lab.Member) error {
 			return err
 		}
 		if op.First != was.First || op.Count != was.Count {
-			b.s.violation("%s; then %s answered the request %s with %s, earlier answer %s", after, m.Name, id, told(op), told(was))
+			b.s.violation("%s; then %s answered the request %s with %s, earlier answer %s", after, m.Name, id, describe(op), describe(was))
 		}
 	}
 	return nil

@@ -227,8 +227,8 @@ func (s *stage) strict(block uint64) error {
 // highest returns the highest number of an answer. Requires an ascending sequence.
 func highest(op history.Op) int64 { return op.First + int64(op.Count-1)*op.Increment }
 
-// told describes the result of an operation.
-func told(op history.Op) string {
+// describe describes the result of an operation.
+func describe(op history.Op) string {
 	if op.Outcome == history.OK {
 		return fmt.Sprintf("%d (count %d)", op.First, op.Count)
 	}

@@ -65,7 +65,7 @@ func (s *stage) thereAndBack(key, way string, first *lab.Member, term uint64, lo
 	}
 	if between.First <= highest(before) {
 		s.violation("%s issued %s in term %d after %s issued %s in term %d",
-			second.Name, told(between), later, first.Name, told(before), term)
+			second.Name, describe(between), later, first.Name, describe(before), term)
 	}
 	if err := back(); err != nil {
 		return 0, err
@@ -83,7 +83,7 @@ func (s *stage) thereAndBack(key, way string, first *lab.Member, term uint64, lo
 	}
 	if after.First <= highest(between) {
 		s.violation("%s, %s in term %d, leads again in term %d and issued %s after %s issued %s",
-			first.Name, way, term, again, told(after), second.Name, told(between))
+			first.Name, way, term, again, describe(after), second.Name, describe(between))
 	}
 	s.see("%s: %s issued %d, then %s %d, then %s %d",
 		way, first.Name, highest(before), second.Name, highest(between), first.Name, after.First)

@@ -109,10 +109,10 @@ func (s *stage) whileStopped(m *lab.Member, term uint64, key string) ([]history.
 	for _, op := range ops {
 		if op.Outcome == history.OK && op.First <= highest(fresh) {
 			s.violation("%s, the paused leader of term %d, issued %s after %s issued %s in term %d",
-				m.Name, term, told(op), other.Name, told(fresh), later)
+				m.Name, term, describe(op), other.Name, describe(fresh), later)
 		}
 		if op.Return < at {
-			s.vain("a request to %s returned before the process continued: %s", m.Name, told(op))
+			s.vain("a request to %s returned before the process continued: %s", m.Name, describe(op))
 		}
 	}
 	return ops, nil
@@ -130,7 +130,7 @@ func (s *stage) leadAgain(m *lab.Member, above uint64, key string) (term uint64,
 	op, err := s.numbers(m, key, 5)
 	if err == nil && op.First <= before.First {
 		s.violation("%s was paused and leads again in term %d: it issued %s after %s issued %s",
-			m.Name, term, told(op), before.Member, told(before))
+			m.Name, term, describe(op), before.Member, describe(before))
 	}
 	return term, err
 }

@@ -80,14 +80,14 @@ func (h *healthService) Check(_ context.Context, req *grpc_health_v1.HealthCheck
 func (h *healthService) Watch(req *grpc_health_v1.HealthCheckRequest, stream grpc.ServerStreamingServer[grpc_health_v1.HealthCheckResponse]) error {
 	h.join()
 	defer h.leave()
-	told := grpc_health_v1.HealthCheckResponse_ServingStatus(-1)
+	last := grpc_health_v1.HealthCheckResponse_ServingStatus(-1)
 	for {
 		seen, changed := h.latest()
-		if now, _ := seen.status(req.GetService()); now != told {
+		if now, _ := seen.status(req.GetService()); now != last {
 			if err := stream.Send(&grpc_health_v1.HealthCheckResponse{Status: now}); err != nil {
 				return err
 			}
-			told = now
+			last = now
 		}
 		if seen.draining {
 			return wire.ShuttingDown()

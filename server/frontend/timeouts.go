@@ -75,7 +75,7 @@ func (l *timedListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &timedConn{Conn: nc, of: &l.timeouts, reads: timeout{tell: nc.SetReadDeadline}, writes: timeout{tell: nc.SetWriteDeadline}}
+	c := &timedConn{Conn: nc, of: &l.timeouts, reads: timeout{setDeadline: nc.SetReadDeadline}, writes: timeout{setDeadline: nc.SetWriteDeadline}}
 	l.timeouts.add(c)
 	return c, nil
 }
@@ -111,7 +111,7 @@ func (c *timedConn) SetDeadline(at time.Time) error {
 
 // timeout is a deadline of one direction of a connection.
 type timeout struct {
-	tell func(time.Time) error // sets the deadline of the connection
+	setDeadline func(time.Time) error // sets the deadline of the connection
 
 	mu     sync.Mutex
 	at     time.Time // zero: none
@@ -132,9 +132,9 @@ func (t *timeout) set(at time.Time) error {
 	}
 	t.passed = over
 	if over {
-		return t.tell(at)
+		return t.setDeadline(at)
 	}
-	return t.tell(time.Time{})
+	return t.setDeadline(time.Time{})
 }
 
 // look enforces the deadline if it has passed.
@@ -143,6 +143,6 @@ func (t *timeout) look(now time.Time) {
 	defer t.mu.Unlock()
 	if !t.passed && !t.at.IsZero() && !now.Before(t.at) {
 		t.passed = true
-		_ = t.tell(longAgo)
+		_ = t.setDeadline(longAgo)
 	}
 }

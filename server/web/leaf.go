@@ -59,12 +59,12 @@ func refuseLeaf(reason string, id, others int) func(http.ResponseWriter, *http.R
 	return func(w http.ResponseWriter, r *http.Request, err error) {
 		_, e := read(err)
 		explain(w, e)
-		told := others
+		shown := others
 		if e.Reason == reason {
-			told = id
+			shown = id
 		}
 		springFailure{Status: http.StatusInternalServerError, Exception: leafException,
-			Message: fmt.Sprintf("Result{id=%d, status=EXCEPTION}", told)}.answer(w, r)
+			Message: fmt.Sprintf("Result{id=%d, status=EXCEPTION}", shown)}.answer(w, r)
 	}
 }
 

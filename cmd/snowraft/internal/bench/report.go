@@ -130,9 +130,9 @@ func (c *check) String() string {
 	}
 }
 
-// textIf returns the formatted text if tell is set, otherwise "".
-func textIf(tell bool, format string, args ...any) string {
-	if !tell {
+// textIf returns the formatted text if show is set, otherwise "".
+func textIf(show bool, format string, args ...any) string {
+	if !show {
 		return ""
 	}
 	return fmt.Sprintf(format, args...)

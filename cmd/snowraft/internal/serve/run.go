@@ -85,10 +85,10 @@ func (h *Host) run(ctx context.Context, what string, cfg *config, open func(cont
 
 // announceReady logs when the process can issue IDs, and why it cannot issue IDs before.
 func (p started) announceReady(ctx context.Context, what string, logger *slog.Logger) {
-	told := false
+	logged := false
 	err := waitReady(ctx, p, func(problem error) {
-		if !told {
-			told = true
+		if !logged {
+			logged = true
 			logger.Info(what+" waits until it can issue IDs", "reason", problem)
 		}
 	})

@@ -45,7 +45,7 @@ func (h *Host) supervisor(logger *slog.Logger) supervisor {
 func (s supervisor) serving(ctx context.Context, p process) {
 	if s.manager != nil {
 		status := readiness(p)
-		s.tell(sdnotify.Ready, status)
+		s.notify(sdnotify.Ready, status)
 		go s.watch(ctx, p, status)
 	}
 }
@@ -71,7 +71,7 @@ func (s supervisor) watch(ctx context.Context, p process, status sdnotify.State)
 		}
 		if now := readiness(p); now != status {
 			status = now
-			s.tell(status)
+			s.notify(status)
 		}
 		if silent += interval; every == 0 || silent < every {
 			continue
@@ -82,7 +82,7 @@ func (s supervisor) watch(ctx context.Context, p process, status sdnotify.State)
 		}
 		if stuck = err != nil; !stuck {
 			silent = 0
-			s.tell(sdnotify.Watchdog)
+			s.notify(sdnotify.Watchdog)
 		}
 	}
 }
@@ -96,10 +96,10 @@ func (s supervisor) stopping(err error) {
 	if err != nil {
 		text += ": " + err.Error()
 	}
-	s.tell(sdnotify.Stopping, sdnotify.Status(text))
+	s.notify(sdnotify.Stopping, sdnotify.Status(text))
 }
 
-func (s supervisor) tell(states ...sdnotify.State) {
+func (s supervisor) notify(states ...sdnotify.State) {
 	if err := s.manager.Notify(states...); err != nil {
 		s.logger.Warn("service manager not notified", "error", err)
 	}

@@ -20,18 +20,18 @@ func auditTold(r *Run, a *audit) error {
 			continue // grant perhaps not harvested
 		}
 		a.v.Facts[factTold]++
-		told := op.Grant
-		g := a.windows.grants[grantKey{raftlog.Lane{Layout: told.Layout, Worker: told.Worker}, told.Token}]
+		lane := op.Grant
+		g := a.windows.grants[grantKey{raftlog.Lane{Layout: lane.Layout, Worker: lane.Worker}, lane.Token}]
 		wrong := func(why string, args ...any) {
 			a.v.fail("operation %d of client %d (%s), answered by %s (start %d), received worker %d of layout %q under token %d, "+
 				"ticks %d to %d: "+why, append([]any{
-				op.ID, op.Client, op.Do, op.Member, op.Start, told.Worker, told.Layout, told.Token, told.From, told.Until,
+				op.ID, op.Client, op.Do, op.Member, op.Start, lane.Worker, lane.Layout, lane.Token, lane.From, lane.Until,
 			}, args...)...)
 		}
 		switch {
 		case g == nil:
 			wrong("the log grants no such window")
-		case g.from != told.From || !slices.Contains(g.ends, told.Until):
+		case g.from != lane.From || !slices.Contains(g.ends, lane.Until):
 			wrong("the log grants this window from %d with the ends %v", g.from, g.ends)
 		}
 	}
