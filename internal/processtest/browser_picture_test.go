@@ -43,6 +43,7 @@ func TestPictureFollowsTheLeader(t *testing.T) {
 	if n := b.bars(".silent"); n != 0 {
 		t.Errorf("%d bars of members that do not answer, want 0", n)
 	}
+	first.untilWindow("default", 3*time.Second) // longer than the restart below takes
 	first.kill()
 	t.Logf("a killed leader shows after %v", b.draws(current, 1, ".silent"))
 	const row = `document.querySelector(".w-bar.silent").closest(".w-row").innerText`

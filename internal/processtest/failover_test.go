@@ -3,7 +3,6 @@
 package processtest
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -14,29 +13,6 @@ import (
 
 // few returns a number of IDs that a client in production requests.
 func few() uint32 { return 1 + rand.N[uint32](100) }
-
-// untilWindow waits until a member's window reaches ahead, and returns the window's
-// end. The first windows after a start are short, so that a process that
-// crashes in a loop discards little.
-func (m *member) untilWindow(layout string, ahead time.Duration) (end time.Time) {
-	m.t.Helper()
-	until(m.t, fmt.Sprintf("the window of %s reaches %v ahead", m.name, ahead), func() bool {
-		end = m.serveUntil(layout)
-		return time.Until(end) > ahead
-	})
-	return end
-}
-
-// serveUntil returns the time until which a member reports that it can issue without quorum; the
-// zero time if it cannot.
-func (m *member) serveUntil(layout string) (last time.Time) {
-	for _, l := range m.status().GetLanes() {
-		if end := time.UnixMilli(l.GetServeUntilAtMs()); l.GetLayout() == layout && l.GetServeUntilAtMs() > 0 && end.After(last) {
-			last = end
-		}
-	}
-	return last
-}
 
 // TestKillEachMember kills the members one after the other, the leader first,
 // while clients request IDs.

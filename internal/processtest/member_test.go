@@ -177,6 +177,29 @@ func (m *member) untilIssues() {
 	})
 }
 
+// untilWindow waits until a member's window reaches ahead, and returns the window's
+// end. The first windows after a start are short, so that a process that
+// crashes in a loop discards little.
+func (m *member) untilWindow(layout string, ahead time.Duration) (end time.Time) {
+	m.t.Helper()
+	until(m.t, fmt.Sprintf("the window of %s reaches %v ahead", m.name, ahead), func() bool {
+		end = m.serveUntil(layout)
+		return time.Until(end) > ahead
+	})
+	return end
+}
+
+// serveUntil returns the time until which a member reports that it can issue without quorum; the
+// zero time if it cannot.
+func (m *member) serveUntil(layout string) (last time.Time) {
+	for _, l := range m.status().GetLanes() {
+		if end := time.UnixMilli(l.GetServeUntilAtMs()); l.GetLayout() == layout && l.GetServeUntilAtMs() > 0 && end.After(last) {
+			last = end
+		}
+	}
+	return last
+}
+
 // status returns the status of the member; nil without an answer.
 func (m *member) status() *snowraftv1.GetStatusResponse {
 	ctx, cancel := context.WithTimeout(m.t.Context(), callTimeout)
