@@ -14,6 +14,8 @@ const (
 	exitKilled = "signal: killed"
 	// exitRefused is the exit status of a process that halts with an error.
 	exitRefused = "exit status 1"
+	// exitRemoved is the exit status of a member that was removed from its cluster.
+	exitRemoved = "exit status 10"
 
 	familyDisk = "disk"
 	// damageShows is the time after a fault of a disk within which the member may halt because of it.
@@ -24,9 +26,9 @@ const (
 // requests after too many failed transfers of leadership, see errStuckTransfer in package cluster.
 const stuckTransfer = "a failed leadership transfer blocks Raft"
 
-// expectedExits are the valid exit statuses: killed, halted with an error, shut down gracefully, and terminated before
-// the process handled signals.
-var expectedExits = []string{exitKilled, exitRefused, "exit status 0", "signal: terminated"}
+// expectedExits are the valid exit statuses: killed, halted with an error, removed, shut down gracefully, and terminated
+// before the process handled signals.
+var expectedExits = []string{exitKilled, exitRefused, exitRemoved, "exit status 0", "signal: terminated"}
 
 // Exits fails if a process exited with a panic, a memory fault or another unexpected status. It also fails if a founder
 // halted without a fault of its disk: networks, clocks and other members are not valid reasons. The only exception is a
@@ -45,7 +47,7 @@ func Exits(r *Run) Verdict {
 		if !slices.Contains(expectedExits, p.Exit) {
 			v.fail("%s exited with %q at %s; see its log", r.process(p.Start), p.Exit, r.clock(p.To))
 		}
-		if p.Exit != exitRefused || !slices.Contains(r.Header.Members, p.Member) || r.diskFailed(p) {
+		if p.Exit != exitRefused && p.Exit != exitRemoved || !slices.Contains(r.Header.Members, p.Member) || r.diskFailed(p) {
 			continue
 		}
 		switch stuck, err := r.said(p, stuckTransfer); {

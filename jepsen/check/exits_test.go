@@ -14,6 +14,7 @@ func TestExits(t *testing.T) {
 	for exit, want := range map[string]Outcome{
 		"exit status 0":                   Pass,
 		"exit status 1":                   Pass,
+		"exit status 10":                  Pass, // removed
 		"signal: killed":                  Pass,
 		"exit status 2":                   Fail, // a panic
 		"signal: bus error (core dumped)": Fail,
@@ -51,6 +52,8 @@ func TestExitsOfFounders(t *testing.T) {
 		log     string
 	}{
 		{"without a reason", exitRefused, nil, Fail, "snowraft: no"},
+		{"removed without a reason", exitRemoved, nil, Fail, "snowraft: no"},
+		{"removed with its disk wiped", exitRemoved, fault("disk", "n1", 100, 200), Pass, "snowraft: no"},
 		{"gracefully", "exit status 0", nil, Pass, "snowraft: no"},
 		{"killed", exitKilled, nil, Pass, "snowraft: no"},
 		{"for its disk", exitRefused, fault("disk", "n1", 100, 200), Pass, "snowraft: no"},
