@@ -44,7 +44,7 @@ func (c *Client) state() (connectivity.State, error) {
 	case connectivity.Shutdown:
 		return state, ErrClosed
 	default:
-		return state, &Error{code: codes.Unavailable, message: "no connection to a member that can issue IDs: it is " + state.String()}
+		return state, &Error{code: codes.Unavailable, message: "not connected to a member that can issue IDs"}
 	}
 }
 

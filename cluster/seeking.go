@@ -53,9 +53,9 @@ func (s seeking) String() string {
 	case s.expect > 0 && missing > 0:
 		parts = append(parts, fmt.Sprintf("%d of %d members seen: %s; waiting for %d more", len(s.seen), s.expect, enumerate(s.seen), missing))
 	case s.expect > 0 && same != "":
-		parts = append(parts, fmt.Sprintf("all %d members seen: %s", s.expect, enumerate(s.seen)))
+		parts = append(parts, fmt.Sprintf("%d of %d members seen: %s", len(s.seen), s.expect, enumerate(s.seen)))
 	case s.expect > 0:
-		parts = append(parts, fmt.Sprintf("all %d members seen: %s; starting the cluster", s.expect, enumerate(s.seen)))
+		parts = append(parts, fmt.Sprintf("%d of %d members seen: %s; starting the cluster", len(s.seen), s.expect, enumerate(s.seen)))
 	case s.seeds == 0:
 		parts = append(parts, fmt.Sprintf(`waiting for "snowraft member add %s"`, s.address))
 	case len(s.seen) > 0:

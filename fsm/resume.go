@@ -22,7 +22,7 @@ func (s *State) resumeSequence(e entry) Result {
 		return Result{Err: refused}
 	}
 	if !old.frozen {
-		return Result{Err: invalid("sequence %q is not frozen; to skip numbers, set its next number with \"snowraft seq update\"", old.name)}
+		return Result{Err: invalid("sequence %q is not frozen; to skip numbers, set its next number with \"snowraft seq set\"", old.name)}
 	}
 	if err := old.grows(e.index); err != nil {
 		return halted(err)

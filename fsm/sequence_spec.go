@@ -62,8 +62,12 @@ func checkSequence(spec *commandv1.SequenceSpec) *Refused {
 	if ms := spec.GetBlockDurationMs(); ms < least || ms > most {
 		return invalid("block duration of %d ms: expected %d to %d ms", ms, least, most)
 	}
-	if least, most := spec.GetMinBlock(), spec.GetMaxBlock(); least < 1 || least > most || most > limits.MaxBlock {
-		return invalid("blocks of %d to %d numbers: expected 1 to %d, and a minimum up to the maximum", least, most, limits.MaxBlock)
+	smallest, largest := spec.GetMinBlock(), spec.GetMaxBlock()
+	if largest < 1 || largest > limits.MaxBlock {
+		return invalid("largest block of %d numbers: expected 1 to %d", largest, uint64(limits.MaxBlock))
+	}
+	if smallest < 1 || smallest > largest {
+		return invalid("smallest block of %d numbers: expected 1 to %d, the size of the largest block", smallest, largest)
 	}
 	if err := names.CheckText("description", spec.GetDescription()); err != nil {
 		return invalid("%v", err)

@@ -96,7 +96,7 @@ func (p *parser) part(inside string) error {
 	case name == "date":
 		return p.date(inside, option)
 	}
-	return p.errorf("{%s} is neither {seq} nor a {date:...}, expected something like %s, or {{ for a brace in the text", clip(inside), exampleFormat)
+	return p.errorf("{%s} is neither {seq} nor a {date:...}, expected a format such as %s, or {{ for a brace in the text", clip(inside), exampleFormat)
 }
 
 // number parses the options of {seq}: [ENCODING] [WIDTH].
@@ -114,7 +114,7 @@ func (p *parser) number(inside, option string, hasOption bool) error {
 		digits := strings.TrimPrefix(width, "0") // as in {seq:06}
 		w, err := strconv.ParseUint(digits, 10, 8)
 		if err != nil || digits[0] == '0' || w > uint64(maxWidth) {
-			return p.errorf("{%s} is no way to write the number, expected %s", clip(inside), seqOptionList)
+			return p.errorf("{%s} does not write the number, expected %s", clip(inside), seqOptionList)
 		}
 		n.width = int(w)
 	}

@@ -52,7 +52,7 @@ func ExampleLayout_CanIssue() {
 	fmt.Println(err)
 	// Output:
 	// true
-	// snowflake: time field exhausted: "baidu" is full since 2024-11-20T13:24:16.000Z, expected now (2026-01-01T00:00:00.000Z) to be earlier
+	// snowflake: time field exhausted: "baidu" has been full since 2024-11-20T13:24:16.000Z (now: 2026-01-01T00:00:00.000Z); choose a later epoch or more bits of time
 }
 
 func ExampleLayout_Compose() {

@@ -98,9 +98,9 @@ func (l *Layout) CanIssue(nowMillis int64) error {
 	case l.spec.Fields[0].Field != FieldTime:
 		return fmt.Errorf("%w: %q has %v as its highest field, expected time so that IDs sort by time", ErrInvalidLayout, l.Name(), l.spec.Fields[0].Field)
 	case nowMillis < l.epoch:
-		return fmt.Errorf("%w: %q has its epoch at %s, expected it to be not after now (%s)", ErrInvalidLayout, l.Name(), stamp(l.epoch), stamp(nowMillis))
+		return fmt.Errorf("%w: %q has its epoch at %s, which is in the future; choose an epoch before now (%s)", ErrInvalidLayout, l.Name(), stamp(l.epoch), stamp(nowMillis))
 	case uint64(l.TickAt(nowMillis)) >= l.Ticks(): // at most 2^61 here: a saturated tick is beyond them too
-		return fmt.Errorf("%w: %q is full since %s, expected now (%s) to be earlier", ErrExhausted, l.Name(), stamp(l.ExhaustsAt()), stamp(nowMillis))
+		return fmt.Errorf("%w: %q has been full since %s (now: %s); choose a later epoch or more bits of time", ErrExhausted, l.Name(), stamp(l.ExhaustsAt()), stamp(nowMillis))
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func (t tokens) CreateToken(ctx context.Context, req *snowraftv1.CreateTokenRequ
 // would remain valid after the cluster is secured.
 func (t tokens) judged() error {
 	if t.Keys == nil {
-		return rpc.NewError(rpc.ClusterOpen, "the cluster is open: its members judge no tokens; start them with --secret-file")
+		return rpc.NewError(rpc.ClusterOpen, "the cluster is open: its members do not check tokens; start them with --secret-file")
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func (m *members) verify(ctx context.Context, text string) (*trust.Record, error
 		case rpc.Unauthenticated, rpc.PermissionDenied:
 			return nil, rpc.NewError(rpc.Internal, "the gateway's own token was refused: "+e.Message)
 		case rpc.ClusterOpen:
-			return nil, rpc.NewError(rpc.ClusterOpen, "the gateway has a token, and the cluster is open: its members judge no tokens; start them with --secret-file, or the gateway without --token")
+			return nil, rpc.NewError(rpc.ClusterOpen, "the gateway has a token, and the cluster is open: its members do not check tokens; start them with --secret-file, or the gateway without --token")
 		default:
 			return nil, reasoned(err)
 		}

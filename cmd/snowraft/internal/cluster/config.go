@@ -95,8 +95,9 @@ func newConfigSet(a *cli.App) *cobra.Command {
 		Short: "Change the configuration of the cluster",
 		Long: `Change the given settings and print the configuration. Settings that are not given
 keep their values. A longer --max-window counts from the next extension of each
-window; a shorter one does not revoke granted windows. With --redis-create, a client that
-increments a key before its sequence was created or moved gets the numbers 1, 2, 3.
+window; a shorter one does not revoke granted windows. With --redis-create relaxed
+or strict, INCR of an unknown key creates a sequence that begins with 1, even if you
+meant to create or move a sequence of that name.
 
 The command waits until all live members know the change. "config get" shows the
 generation, which grows with each change.`,

@@ -39,7 +39,9 @@ Kinds: ` + strings.Join(kinds, ", ") + `.`,
   snowraft events -n 1000 -o json`,
 	}
 	cli.AddFlag(cmd, "", "count", "n", cli.IntValue(&count, 1, most), "number of events, the latest ones")
-	cli.AddFlag(cmd, "", "kind", "", cli.ChoiceValue(&kind, kinds...), "kind of the events; any by default").DefValue = ""
+	oneKind := cli.ChoiceValue(&kind, kinds...)
+	oneKind.Kind = "KIND" // the help lists the kinds above
+	cli.AddFlag(cmd, "", "kind", "", oneKind, "kind of the events; any by default").DefValue = ""
 	cli.AddFlag(cmd, "", "member", "", cli.WordsValue(&member, "NAME"), "name or ID of the member that saw them; any by default").DefValue = ""
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing events until the command is stopped, with -o json one document per event")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {

@@ -105,7 +105,9 @@ func (f *partFlags) pack(tickGiven bool) (uint64, error) {
 		return 0, err
 	}
 	switch {
-	case tickGiven == (f.time != ""):
+	case tickGiven && f.time != "":
+		return 0, cli.Usagef("--time cannot be combined with --tick")
+	case !tickGiven && f.time == "":
 		return 0, cli.Usagef("encode: missing ID, --time or --tick; give exactly one of the three")
 	case !tickGiven:
 		ms, err := cli.ParseTime(f.time)

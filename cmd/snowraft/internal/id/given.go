@@ -27,8 +27,8 @@ type given struct {
 
 // id returns the ID in a text, and the UUID if the text is one.
 func (g given) id(text string) (id uint64, uuid string, err error) {
-	// No encoding of IDs has hyphens.
-	if !strings.Contains(text, "-") {
+	// No encoding of IDs has hyphens, and a negative number is not a UUID.
+	if strings.LastIndex(text, "-") < 1 {
 		if id, err = g.encoding.Decode(text); err != nil {
 			return 0, "", cli.Usagef("%s", cli.Plain(err))
 		}

@@ -38,12 +38,12 @@ func (e *existing) addFlags() {
 	flags.SortFlags = false
 	cli.AddFlag(e.cmd, "", "preset", "", cli.ChoiceValue(&e.form.preset, cli.PresetNames()...), "layout of the existing system").Value.(*cli.Value).Kind = "NAME"
 	cli.AddFlag(e.cmd, "", "fields", "", cli.TextValue(&e.form.fields, "FIELDS"), "fields of the existing system, from the highest bits to the lowest, with their widths")
-	cli.AddFlag(e.cmd, "", "unit", "", cli.DurationValue(&e.form.unit, time.Millisecond, time.Hour), "length of its tick")
-	cli.AddFlag(e.cmd, "", "epoch", "", cli.TextValue(&e.form.epoch, "TIME"), "instant of its tick 0, as RFC 3339 or Unix milliseconds (default: 2025-01-01T00:00:00Z)")
-	cli.AddFlag(e.cmd, "", "datacenter", "", cli.UintValue(&e.form.datacenter, 0), "datacenter of all its IDs (default: any)").DefValue = ""
-	cli.AddFlag(e.cmd, "", "since", "", cli.TextValue(&e.since, "TIME"), "time of its first ID (default: its epoch)")
-	cli.AddFlag(e.cmd, "", "until", "", cli.TextValue(&e.until, "TIME"), "time of its last ID (default: now)")
-	cli.AddFlag(e.cmd, "", "sample", "", cli.FileValue(&e.sample), "file with IDs of it, one per line; - reads standard input")
+	cli.AddFlag(e.cmd, "", "unit", "", cli.DurationValue(&e.form.unit, time.Millisecond, time.Hour), "length of a tick of the existing system")
+	cli.AddFlag(e.cmd, "", "epoch", "", cli.TextValue(&e.form.epoch, "TIME"), "instant of the existing system's tick 0, as RFC 3339 or Unix milliseconds (default: 2025-01-01T00:00:00Z)")
+	cli.AddFlag(e.cmd, "", "datacenter", "", cli.UintValue(&e.form.datacenter, 0), "datacenter in all IDs of the existing system (default: any)").DefValue = ""
+	cli.AddFlag(e.cmd, "", "since", "", cli.TextValue(&e.since, "TIME"), "time of the existing system's first ID (default: the epoch)")
+	cli.AddFlag(e.cmd, "", "until", "", cli.TextValue(&e.until, "TIME"), "time of the existing system's last ID (default: now)")
+	cli.AddFlag(e.cmd, "", "sample", "", cli.FileValue(&e.sample), "file with IDs of the existing system, one per line; - reads standard input")
 }
 
 // describe returns the system that the flags describe. The default of --until is now.

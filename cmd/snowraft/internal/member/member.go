@@ -18,7 +18,7 @@ func New(a *cli.App) *cobra.Command {
 		Short: "List, add and remove members, or make one leave",
 		Long: `List, add and remove members, or make one leave. Members are the voters and nonvoters
 of the cluster. A new member joins as a nonvoter. The leader promotes it to voter once
-it was healthy for --promote-after (30 s), unless it was started with --nonvoter.`,
+it has been healthy for --promote-after (30 s), unless it was started with --nonvoter.`,
 		Example: `  snowraft member list
   snowraft member remove c`,
 	}, newList(a), newAdd(a), newRemove(a), newLeave(a))

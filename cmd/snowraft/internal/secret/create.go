@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,19 +75,24 @@ func writeNew(path, content string) error {
 	}
 	file, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".") // mode 0600
 	if err != nil {
-		return fmt.Errorf("create secret file: %w", err)
+		return unwritable(path, err)
 	}
 	defer func() { _ = os.Remove(file.Name()) }()
 	_, err = file.WriteString(content)
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return fmt.Errorf("write secret file: %w", err)
+	if err = cmp.Or(err, file.Sync(), file.Close()); err != nil {
+		return unwritable(path, err)
 	}
 	if err := os.Link(file.Name(), path); errors.Is(err, fs.ErrExist) {
 		return existing(path)
 	} else if err != nil {
-		return fmt.Errorf("create secret file: %w", err)
+		return unwritable(path, err)
 	}
 	return nil
+}
+
+// unwritable returns the error for a path, without the temporary name that err may have.
+func unwritable(path string, err error) error {
+	return fmt.Errorf("--out %q: cannot be written (%w); choose another file", path, cli.Innermost(err))
 }
 
 func existing(path string) error {

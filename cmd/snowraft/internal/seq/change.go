@@ -39,8 +39,9 @@ func newSet(a *cli.App) *cobra.Command {
 		Use:   "set NAME NEXT",
 		Short: "Set the next number of a sequence",
 		Long: `Set the next number of a sequence to NEXT, on all members. NEXT must lie within the
-bounds of the sequence. A number at or below the granted ones fails, unless --force is
-given, because numbers would repeat; with a negative increment, one at or above them.
+bounds of the sequence. Without --force, a number at or below those already
+granted fails, because numbers would repeat. With a negative increment, a number at or
+above them fails.
 
 The command waits until all live members know the change and have dropped the blocks
 that they hold.`,

@@ -20,9 +20,9 @@ func newList(a *cli.App) *cobra.Command {
 NEXT is the first number that is not granted. REMAINING counts the numbers left in this
 period.
 
-With --sort or --contains, LEFT is the part of the numbers of the period that is left,
-and ENDS the end of the period. Sorting by what remains lists sequences without an end
-last.`,
+With --sort or --contains, the list also has LEFT, the share of the period's numbers that
+is left, and ENDS, the end of the period. With --sort remaining, sequences
+without an end come last.`,
 		Example: `  snowraft seq list
   snowraft seq list --prefix shop/ -o json
   snowraft seq list --sort remaining

@@ -33,9 +33,9 @@ With --after, the sequence continues after the last number that any application 
 Members and applications of the old cluster may still issue numbers of blocks that they
 hold: stop them and set --holders-stopped, or skip --margin further numbers. With --margin
 or --skip alone, the sequence continues that many numbers after the last one that the
-backup knows: give more than the distance by which the sequence moved after the backup,
-changes of its next number and of its increment included, in steps of the increment that
-the backup knows. Numbers that the backup knows are never granted again.
+backup knows. Give more than the distance by which the sequence moved after the backup,
+including changes of its next number and of its increment. The distance counts in steps of
+the increment that the backup knows. Numbers that the backup knows are never granted again.
 
 A sequence with a reset whose period may have begun in the old cluster issues nothing
 until its next period, unless --after gives the last number of the present one.`,

@@ -13,9 +13,9 @@ func New(a *cli.App) *cobra.Command {
 		Use:   "seq",
 		Short: "Issue consecutive numbers by name",
 		Long: `Issue consecutive numbers by name. A sequence is a named counter of 64-bit numbers,
-such as order numbers. In strict mode, the default, the leader issues the numbers, each
-greater than all numbers returned before. In relaxed mode, for speed, every member issues
-them from blocks in its memory. Neither mode issues a number twice.`,
+such as order numbers. In strict mode, the default, the leader issues the numbers in
+one order. In relaxed mode, which is faster, every member issues them from blocks in its
+memory. Neither mode issues a number twice.`,
 		Example: `  snowraft seq create orders
   snowraft seq next orders -n 3
   snowraft seq create invoices --reset yearly --time-zone Europe/Berlin --format 'INV-{date:yyyy}-{seq:06}'`,

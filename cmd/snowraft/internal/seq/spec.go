@@ -139,14 +139,14 @@ func newUpdate(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update NAME",
 		Short: "Change a sequence",
-		Long: `Change a sequence. Settings that are not given keep their values. An empty --format,
---description or --time-zone resets these to none, none and UTC. The word default resets
+		Long: `Change a sequence. Settings that are not given keep their values. An empty --format or
+--description removes it, and an empty --time-zone means UTC. The word default resets
 --start, --increment, --min and --max.
 
 The command waits until all live members know the change and have dropped the blocks
 that they hold, which leaves gaps. A change after which numbers may repeat fails,
-unless --force is given: for example, an increment of the opposite sign, or another
-reset after numbers were granted.
+unless --force is given: for example, an increment of the opposite sign, or a new
+--reset after numbers were granted.
 
 Lowering --max, or raising --min of a descending sequence, can leave no number: the
 next number comes after the dropped blocks, and may lie beyond the new bound. "snowraft

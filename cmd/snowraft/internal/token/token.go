@@ -112,7 +112,7 @@ func newDelete(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete NAME|ID",
 		Short: "Revoke a token permanently",
-		Long: `Revoke a token permanently. No number that the token asks for commits afterwards. The
+		Long: `Revoke a token permanently. Afterwards, the cluster grants no number to the token. The
 command waits until all live members know the revocation and issue nothing to the token.`,
 		Example: `  snowraft token delete billing
   snowraft token delete 17 --if-generation 40`,

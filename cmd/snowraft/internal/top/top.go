@@ -23,8 +23,8 @@ func New(a *cli.App) *cobra.Command {
 members, their clocks, rates and lanes, and everything that is wrong, with what to do.
 The view follows changes at once. Press q or Ctrl-C to stop.
 
-If the member that sends the view falls silent, the command says so, and since when,
-and goes to the next address. Without a terminal, it prints one view after another.
+If the member that sends the view stops answering, the command reports since when, and
+connects to the next address. Without a terminal, it prints one view after another.
 Times are in UTC.`,
 		Example: `  snowraft top
   snowraft top -n 1
