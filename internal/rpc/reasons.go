@@ -192,7 +192,7 @@ var reasons = []Reason{
 		"`CreateToken`: another token has this name.",
 		"Take another name, or delete the token that has it."},
 	{ClusterOpen, codes.FailedPrecondition, RepeatNo, 0, "",
-		"`CreateToken`, `UpdateToken`, `DeleteToken`, `VerifyToken`, and every call to a gateway that has a token: the cluster has no secret. A token that anyone made now would be valid when it has one.",
+		"`CreateToken`, `UpdateToken`, `DeleteToken`, `VerifyToken`, and every call to a gateway that has a token: the cluster has no secret. Anyone could create a token now, and it would be valid once the cluster has a secret.",
 		"[Secure the cluster](security.md#secure-a-running-cluster): start its members with `--secret-file`."},
 
 	{UnknownMember, codes.NotFound, RepeatNo, 0, "",
