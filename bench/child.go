@@ -71,7 +71,7 @@ func (c *child) stop() error {
 		return err
 	case <-time.After(patience):
 		_ = c.cmd.Process.Kill()
-		return errors.Join(fmt.Errorf("%s did not end when it was asked to", filepath.Base(c.cmd.Path)), <-c.done)
+		return errors.Join(fmt.Errorf("%s did not stop after SIGTERM", filepath.Base(c.cmd.Path)), <-c.done)
 	}
 }
 
@@ -85,7 +85,7 @@ func (c *child) kill() error {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
 		return nil
 	}
-	return fmt.Errorf("%s ended by itself: %w", filepath.Base(c.cmd.Path), err)
+	return fmt.Errorf("%s exited unexpectedly: %w", filepath.Base(c.cmd.Path), err)
 }
 
 // ended returns an error with the log of the process if it has exited.

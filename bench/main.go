@@ -114,7 +114,7 @@ func root() (string, error) {
 		}
 		above := filepath.Dir(dir)
 		if above == dir {
-			return "", errors.New("this is no directory of the repository, expected to run in bench")
+			return "", errors.New("this is not a directory of the repository; run the program in bench")
 		}
 		dir = above
 	}

@@ -166,7 +166,7 @@ func (c *coalescer[R]) take() *batch[R] {
 
 // lead begins the batch of a first caller, unless it has begun. Without streams, a first caller that no other joined makes the
 // call itself; ok is true then.
-func (c *coalescer[R]) lead(ctx context.Context, b *batch[R]) (answer R, err error, ok bool) { //nolint:revive // ok tells what the others are
+func (c *coalescer[R]) lead(ctx context.Context, b *batch[R]) (answer R, err error, ok bool) { //nolint:revive // ok qualifies the other results
 	c.mu.Lock()
 	if c.open != b || !c.room() {
 		c.mu.Unlock()

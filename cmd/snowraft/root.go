@@ -45,8 +45,8 @@ agree through Raft on ranges of time, and then issue IDs from memory.
 Client commands call the members in --addr or SNOWRAFT_ADDR, and try each of them
 before they fail. Results go to standard output, as text or with -o json as the
 JSON of the API; errors and logs go to standard error. Exit codes: 0 done,
-1 failed, 2 wrong usage, 3 failed for now,
-10 member removed (see "snowraft help exit-codes").`,
+1 failed, 2 wrong usage, 3 failed for now, 10 member removed
+(see "snowraft help exit-codes").`,
 		Example: `  snowraft dev                        run a cluster of three members
   snowraft id -n 5                    issue five IDs, in a second terminal
   snowraft decode 132271570944028672  decode an ID into its fields`,

@@ -183,7 +183,7 @@ func TestAnswers(t *testing.T) {
 			":9223372036854775806\r\n-ERR increment or decrement would overflow\r\n:9223372036854775807\r\n"},
 
 		// Ours: commands that Redis accepts and Snowraft refuses.
-		{"INCRBY a 0\r\n", "-ERR a sequence only goes on: INCRBY takes 1 or more numbers, and 0 is not that many. " +
+		{"INCRBY a 0\r\n", "-ERR INCRBY takes at least 1 number, and 0 is less. " +
 			"For numbers that decrease: snowraft seq create NAME --increment -1, then INCR\r\n"},
 		{"INCRBY a 1000001\r\n", "-ERR INCRBY takes at most 1000000 numbers at once, and 1000001 are more: " +
 			"send several commands, or move the sequence with: snowraft seq set NAME VALUE\r\n"},

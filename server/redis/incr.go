@@ -71,8 +71,8 @@ func (c *conn) wanted(args [][]byte) (name string, count uint64, refusal string)
 		case !ok:
 			return "", 0, "ERR value is not an integer or out of range"
 		case n < 1:
-			return "", 0, "ERR a sequence only goes on: INCRBY takes 1 or more numbers, and " + strconv.FormatInt(n, 10) +
-				" is not that many. For numbers that decrease: snowraft seq create NAME --increment -1, then INCR"
+			return "", 0, "ERR INCRBY takes at least 1 number, and " + strconv.FormatInt(n, 10) +
+				" is less. For numbers that decrease: snowraft seq create NAME --increment -1, then INCR"
 		case n > limits.Count:
 			return "", 0, "ERR INCRBY takes at most 1000000 numbers at once, and " + strconv.FormatInt(n, 10) +
 				" are more: send several commands, or move the sequence with: snowraft seq set NAME VALUE"

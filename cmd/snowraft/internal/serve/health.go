@@ -101,6 +101,8 @@ func check(ctx context.Context, address, path, state string) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: not %s: no answer in time", address, state)
+	case err != nil && strings.Contains(err.Error(), "malformed HTTP"): // net/http has no type for it
+		return fmt.Errorf("%s: not %s: the answer is not HTTP; check that --%s is the address of the process", address, state, httpFlag)
 	case err != nil:
 		return fmt.Errorf("%s: not %s: %w; check that the process runs, and that --%s is its address", address, state, cli.Innermost(err), httpFlag)
 	case code != http.StatusOK:
