@@ -46,6 +46,9 @@ func (l *link) send(ctx context.Context, request []byte, read func(*bufio.Reader
 	if l.conn == nil {
 		dialer := net.Dialer{Timeout: l.timeout}
 		conn, err := dialer.DialContext(ctx, "tcp", l.address)
+		if failed, ok := errors.AsType[*net.OpError](err); ok {
+			return failed.Err // without the address, which callers print
+		}
 		if err != nil {
 			return err
 		}
