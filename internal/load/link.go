@@ -47,7 +47,7 @@ func (l *link) send(ctx context.Context, request []byte, read func(*bufio.Reader
 		dialer := net.Dialer{Timeout: l.timeout}
 		conn, err := dialer.DialContext(ctx, "tcp", l.address)
 		if failed, ok := errors.AsType[*net.OpError](err); ok {
-			return failed.Err // without the address, which callers print
+			return &Refusal{Reason: reasonBroken, Text: failed.Err.Error()} // without the address, which callers print
 		}
 		if err != nil {
 			return err
