@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/internal/apijson"
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -95,6 +96,9 @@ func TestEventsOfAllMembers(t *testing.T) {
 		}
 		return elected > 0 && slices.Equal(now.GetUnreachedMembers(), []string{lead.cfg.Name})
 	})
+	if _, err := asked.views().ListEvents(t.Context(), &snowraftv1.ListEventsRequest{Member: "typo"}); reason(err) != rpc.UnknownMember {
+		t.Errorf("events of an unknown member: %v", err)
+	}
 	own := asked.events(&snowraftv1.ListEventsRequest{Local: true})
 	named := asked.events(&snowraftv1.ListEventsRequest{Member: other.cfg.Name, Kinds: kinds})
 	if len(own.GetUnreachedMembers()) > 0 || slices.ContainsFunc(own.GetEvents(), func(e *snowraftv1.Event) bool { return e.GetMember() != asked.cfg.Name }) {

@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -38,6 +39,8 @@ func (v views) ListEvents(ctx context.Context, req *snowraftv1.ListEventsRequest
 	resp := &snowraftv1.ListEventsResponse{}
 	if self := v.Member.Node().ID(); isOneOf(req.GetMember(), v.Name, self) {
 		resp.Events = v.ownEvents(self, kinds)
+	} else if _, err := v.Member.Node().Member(req.GetMember()); errors.Is(err, cluster.ErrUnknownMember) {
+		return nil, err
 	}
 	if !req.GetLocal() && !v.forwarded(ctx) {
 		others, unreached := v.eventsOfOthers(ctx, req, size)

@@ -1265,7 +1265,7 @@ type ListEventsRequest struct {
 	Local bool `protobuf:"varint,3,opt,name=local,proto3" json:"local,omitempty"`
 	// The next_page_token of the page before.
 	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Only events that the member of this name or ID saw; empty: all.
+	// Only events that the member of this name or ID saw; empty: all. UNKNOWN_MEMBER if no member has it.
 	Member        string `protobuf:"bytes,5,opt,name=member,proto3" json:"member,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
