@@ -41,7 +41,7 @@ func (n *Node) stopRaft() error {
 	case n.raft == nil:
 		return nil
 	}
-	f := n.raft.Shutdown() // its outcome also closes the transport
+	f := n.raft.Shutdown() // the wait for the outcome closes the transport
 	if n.Failure() == nil {
 		return f.Error()
 	}
