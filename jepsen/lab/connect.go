@@ -81,8 +81,9 @@ func (l *Lab) dial(ctx context.Context, address string, dialer *net.Dialer) (net
 	if err != nil {
 		return nil, err
 	}
-	if now := m.Current(); now != before {
-		return nil, errors.Join(fmt.Errorf("%s was restarted while it was dialed", m.Name), conn.Close())
+	// A new process can accept connections before the harness has recorded its start.
+	if now := m.Current(); now != before || now == 0 {
+		return nil, errors.Join(fmt.Errorf("%s was started or restarted while it was dialed", m.Name), conn.Close())
 	}
 	l.calls.Store(callKey(conn.LocalAddr(), conn.RemoteAddr()), before)
 	return conn, nil
