@@ -20,7 +20,7 @@ type batch[R any] struct {
 	after     int64
 	deadline  time.Time // the latest of the callers' deadlines
 	unbounded bool      // a caller has no deadline; the coalescer's timeout applies to it
-	told      told      // reason for the last retry of the call
+	interim   interim   // errors of the call so far
 
 	began   time.Time
 	fresh   bool                    // not overdue

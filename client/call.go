@@ -19,7 +19,7 @@ type call struct {
 	req      any
 	callOpts []grpc.CallOption
 	policy   policy
-	told     *told
+	interim  *interim
 	round    []*Error // errors of the current round, in which each member is called once
 	former   []*Error // errors of the previous round
 	before   *Error   // most specific error of all previous rounds
@@ -28,7 +28,7 @@ type call struct {
 
 func newCall(ctx context.Context, c *caller, method string, req any, opts []grpc.CallOption) *call {
 	call := &call{caller: c, method: method, req: req, callOpts: opts, policy: policyOf(method, req), began: time.Now()}
-	call.told, _ = ctx.Value(toldKey{}).(*told)
+	call.interim, _ = ctx.Value(interimKey{}).(*interim)
 	if c.opts.oneShot { // direct divides the time among the members
 		call.policy.patience, call.policy.hedged = 0, false
 	}
@@ -38,8 +38,8 @@ func newCall(ctx context.Context, c *caller, method string, req any, opts []grpc
 func (c *call) note(e *Error) {
 	e.nth = len(c.round)
 	c.round = append(c.round, e)
-	if c.told != nil {
-		c.told.Store(c.most())
+	if c.interim != nil {
+		c.interim.Store(c.alone(c.most()))
 	}
 }
 

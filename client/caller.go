@@ -34,11 +34,12 @@ type caller struct {
 	fallback grpc.ClientConnInterface
 }
 
-// toldKey is the context key of a *told.
-type toldKey struct{}
+// interimKey is the context key of an *interim.
+type interimKey struct{}
 
-// told holds the reason for the last retry of a call. A caller that stops waiting returns it.
-type told = atomic.Pointer[Error]
+// interim holds the error that a call would return now, with the errors of all members. It is returned to callers that stop
+// waiting before the call ends.
+type interim = atomic.Pointer[Error]
 
 // formerKey is the context key of a *former.
 type formerKey struct{}

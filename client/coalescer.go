@@ -90,7 +90,7 @@ func (c *coalescer[R]) do(ctx context.Context, count uint64, after int64) (answe
 	}
 	if err := b.wait(ctx, first); err != nil {
 		c.leave(b, err)
-		return answer, 0, interrupted(err, b.told.Load())
+		return answer, 0, interrupted(err, b.interim.Load())
 	}
 	if b.joined > 1 && c.divide != nil && c.divide(b.err) {
 		answer, err = c.alone(ctx, count, after)
@@ -214,7 +214,7 @@ func (c *coalescer[R]) call(b *batch[R], failed *former) {
 	}
 	b.calling = true
 	// The first caller's values let a trace show the purpose of the call.
-	values := context.WithValue(withoutMetadata(context.WithoutCancel(b.first)), toldKey{}, &b.told)
+	values := context.WithValue(withoutMetadata(context.WithoutCancel(b.first)), interimKey{}, &b.interim)
 	bounded, stop := context.WithDeadline(context.WithValue(values, formerKey{}, failed), b.deadline)
 	ctx, cancel := context.WithCancelCause(bounded)
 	b.cancel = cancel

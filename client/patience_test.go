@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,4 +102,37 @@ func TestInterruptedChangeMayBeDone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// refusing is a connection to two members that refuse. The caller stops waiting during the first try of the second round.
+type refusing struct {
+	grpc.ClientConnInterface
+	giveUp context.CancelFunc
+	tries  int
+}
+
+func (c *refusing) Invoke(ctx context.Context, _ string, _, _ any, _ ...grpc.CallOption) error {
+	member := []string{"a", "b"}[c.tries%2]
+	ctx.Value(tryKey{}).(*try).choose(member, member == "a")
+	if c.tries++; c.tries > 2 {
+		c.giveUp()
+		<-ctx.Done()
+		return status.FromContextError(ctx.Err()).Err()
+	}
+	return rpc.NewError(rpc.ClockSkew, "refused by "+member)
+}
+
+// A caller that stops waiting before its call ends learns the errors of all members so far.
+func TestImpatientCallerLearnsAllErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var errs interim
+		ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), interimKey{}, &errs), 3*time.Second)
+		defer cancel()
+		caller := &caller{opts: new(options), standing: newStanding(nil), life: t.Context(), conn: &refusing{giveUp: cancel}}
+		_ = caller.invoke(ctx, snowraftv1.IdService_GenerateIds_FullMethodName, nil, nil) // the caller does not wait for it
+		err := interrupted(ctx.Err(), errs.Load())
+		if text := err.Error(); !errors.Is(err, ErrClockSkew) || !strings.Contains(text, "refused by a") || !strings.Contains(text, "refused by b") {
+			t.Error(err)
+		}
+	})
 }
