@@ -38,6 +38,8 @@ var (
 	ErrNoSuccessor = errors.New("no other voter can become the leader")
 	// ErrMemberUnreachable says that another member cannot be contacted. Its reason in the API is MEMBER_UNREACHABLE.
 	ErrMemberUnreachable = errors.New("member cannot be contacted")
+	// ErrOwnAddress says that a node was requested to contact itself. Its reason in the API is INVALID_ARGUMENT.
+	ErrOwnAddress = errors.New("gossip address of the answering member")
 	// ErrNotAlive says that gossip does not reach a node.
 	ErrNotAlive = errors.New("the member is not alive")
 	// ErrOtherCluster says that a peer belongs to another cluster.

@@ -144,10 +144,7 @@ func (g *gossip) misheard(from net.Addr, err error, answer bool) {
 }
 
 func (g *gossip) contact(addr string) error {
-	addresses := []string{addr}
-	if a, err := net.ResolveTCPAddr("tcp", addr); err == nil {
-		addresses = append(addresses, a.String())
-	}
+	addresses := spellings(addr)
 	g.mu.Lock()
 	g.veto, g.contacting = nil, addresses
 	g.mu.Unlock()

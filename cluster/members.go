@@ -2,10 +2,7 @@ package cluster
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"time"
@@ -144,67 +141,6 @@ func ids(members []Member) string {
 
 // IsMember reports whether this node is in its own Raft configuration, and whether it votes.
 func (n *Node) IsMember() (member, voter bool) { return n.standing(n.ID()) }
-
-// Contact makes this node's gossip contact another node, which the leader then adds if it is new. Once the other node is a
-// member, Contact returns it with the index of the log entry that added it. The index is 0 if the node was a member before,
-// or if a snapshot has replaced the entry.
-func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, uint64, error) {
-	last, before := n.raft.LastIndex(), n.servers()
-	if err := n.gossip.join(gossipAddress); err != nil {
-		switch {
-		case errors.Is(err, ErrMemberUnreachable):
-			err = fmt.Errorf("%w; check that this is the gossip address of the member, and that the member runs", err)
-		case misunderstanding(err) != nil:
-			err = fmt.Errorf("%w: %w", ErrMemberUnreachable, err)
-		}
-		return Member{}, 0, fmt.Errorf("%s: %w", gossipAddress, err)
-	}
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	addrs := []string{gossipAddress}
-	if a, err := net.ResolveTCPAddr("tcp", gossipAddress); err == nil {
-		addrs = append(addrs, a.String())
-	}
-	for {
-		for _, p := range n.gossip.all() {
-			if p.alive && slices.Contains(addrs, p.meta.Gossip) {
-				if m, err := n.Member(p.meta.ID); err == nil {
-					if contains(before, m.ID) {
-						return m, 0, nil
-					}
-					return m, n.addedAt(m.ID, last), nil
-				}
-				if used, ok := n.tooOld(p.meta); ok {
-					return Member{}, 0, fmt.Errorf("%w: %q, with ID %s, knows commands up to fsm_version %d, and the cluster uses those of fsm_version %d; start the newer program there",
-						ErrTooOld, p.meta.Name, p.meta.ID, p.meta.Commands, used)
-				}
-				if taken, ok := n.nameTaken(p.meta); ok {
-					return Member{}, 0, fmt.Errorf("%w: %q, with ID %s, has the name of member %s at %s; remove that member first, or start the new one with --force-name or with another --name",
-						ErrNameTaken, p.meta.Name, p.meta.ID, taken.ID, taken.Address)
-				}
-			}
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return Member{}, 0, fmt.Errorf("%s contacted, but not a member yet: %w", gossipAddress, ctx.Err())
-		}
-	}
-}
-
-// addedAt returns the index of the first log entry behind index after whose configuration has a server; 0 if there is none.
-func (n *Node) addedAt(id string, after uint64) uint64 {
-	for index, last := after+1, n.raft.LastIndex(); index <= last; index++ {
-		var entry raft.Log
-		if err := n.store.Logs.GetLog(index, &entry); err != nil {
-			return 0 // a snapshot replaced it
-		}
-		if entry.Type == raft.LogConfiguration && contains(raft.DecodeConfiguration(entry.Data).Servers, id) {
-			return index
-		}
-	}
-	return 0
-}
 
 func contains(servers []raft.Server, id string) bool {
 	return slices.ContainsFunc(servers, func(s raft.Server) bool { return string(s.ID) == id })

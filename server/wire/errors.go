@@ -33,6 +33,7 @@ var rows = []struct {
 	{cluster.ErrQuorum, rpc.QuorumAtRisk},
 	{member.ErrUpgradeBlocked, rpc.UpgradeBlocked},
 	{cluster.ErrAmbiguousMember, rpc.InvalidArgument},
+	{cluster.ErrOwnAddress, rpc.InvalidArgument},
 	{cluster.ErrNamesUnknown, rpc.NamesIncomplete},
 	{cluster.ErrOtherCluster, rpc.OtherCluster},
 	{cluster.ErrNameTaken, rpc.NameTaken},
