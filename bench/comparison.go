@@ -156,11 +156,11 @@ func valuesOf(rounds []figures, figure string, others []figures) (all []float64)
 
 // judge returns a text that reports whether the target is met.
 func (g target) judge(value float64) string {
-	outcome := "met"
+	outcome := "Met"
 	if g.atLeast != 0 && value < g.atLeast || g.atMost != 0 && value > g.atMost {
-		outcome = "**not met**"
+		outcome = "**Not met**"
 	}
-	return fmt.Sprintf("Target: %s: %s, %s.", g.text, outcome, g.format(value))
+	return fmt.Sprintf("Target: %s. %s: %s.", g.text, outcome, g.format(value))
 }
 
 // median returns the middle value, or the mean of the two middle values; 0 if there are no values.

@@ -76,9 +76,9 @@ func TestContendersTakeTurns(t *testing.T) {
 | us | 200 | 0.90 |  |
 | other | 1 |  |  |
 
-- Target: at least 0.95 of theirs: **not met**, 0.90.
-- Target: at most 150: **not met**, 200.
-- Target: exactly theirs: met, 0.90.
+- Target: at least 0.95 of theirs. **Not met**: 0.90.
+- Target: at most 150. **Not met**: 200.
+- Target: exactly theirs. Met: 0.90.
 `
 	if got := table.markdown(); got != want {
 		t.Errorf("the table is\n%s\nwant\n%s", got, want)
@@ -107,7 +107,7 @@ func TestMeasureAll(t *testing.T) {
 	if err == nil || err.Error() != "a: broken" {
 		t.Errorf("%v, want a: broken", err)
 	}
-	for _, want := range []string{"Failed: broken", "Skipped: not installed.", `| x\|y |`, "One turn of 1s each; "} {
+	for _, want := range []string{"Failed: broken", "Skipped: not installed.", `| x\|y |`, "One turn of 1 s each. Machine: "} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in %s", want, out.String())
 		}

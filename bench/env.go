@@ -80,12 +80,12 @@ func (e *env) measureAll(ctx context.Context, chosen []section) error {
 func (e *env) caption(t *table) string {
 	of := t.how
 	if of == "" {
-		of = fmt.Sprintf("Medians of %d turns of %v each", e.rounds, e.duration)
+		of = fmt.Sprintf("Medians of %d turns of %s each", e.rounds, inSeconds(e.duration))
 		if e.rounds == 1 {
-			of = fmt.Sprintf("One turn of %v each", e.duration)
+			of = fmt.Sprintf("One turn of %s each", inSeconds(e.duration))
 		}
 	}
-	return of + "; " + machine() + "."
+	return of + ". Machine: " + machine() + "."
 }
 
 // skippedError is the reason why a section cannot be measured here.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // format returns a number as text.
@@ -23,6 +24,9 @@ func nanoseconds(ns float64) string {
 	}
 	return digits(ns, 2) + " ns"
 }
+
+// inSeconds returns a duration as text, in seconds.
+func inSeconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + " s" }
 
 // times returns a format that multiplies a number by a factor and formats it with f.
 func times(factor float64, f format) format {

@@ -56,14 +56,14 @@ func (g *growth) addState(workers, sequences int) error {
 	if _, err := state.WriteTo(&snapshot); err != nil {
 		return err
 	}
-	g.add("writing a snapshot, while commands continue", float64(elapsed()), nanoseconds)
-	g.add("a snapshot", float64(snapshot.Len()), megabytes)
+	g.add("time to write a snapshot, while commands continue", float64(elapsed()), nanoseconds)
+	g.add("size of a snapshot", float64(snapshot.Len()), megabytes)
 	elapsed = stopwatch()
 	machine := fsm.New(fsm.Options{})
 	if err := machine.Restore(readCloser{&snapshot}); err != nil {
 		return err
 	}
-	g.add("reading a snapshot, with every check", float64(elapsed()), nanoseconds)
+	g.add("time to read a snapshot, with all checks", float64(elapsed()), nanoseconds)
 	var pauses samples
 	for range 5 {
 		elapsed = stopwatch()
@@ -72,7 +72,7 @@ func (g *growth) addState(workers, sequences int) error {
 		}
 		pauses = append(pauses, elapsed())
 	}
-	g.add("commands wait for a snapshot", pauses.percentile(50), nanoseconds)
+	g.add("time that commands wait for a snapshot", pauses.percentile(50), nanoseconds)
 	runtime.KeepAlive(state)
 	return nil
 }
@@ -109,7 +109,7 @@ func (g *growth) addStart(ctx context.Context, e *env, m *member, started *close
 			return err
 		}
 	}
-	g.add("a killed member starts, until it issues", took.percentile(50), nanoseconds)
+	g.add("start of a killed member, until it issues IDs", took.percentile(50), nanoseconds)
 	return nil
 }
 

@@ -13,7 +13,7 @@ func machine() string {
 	if runtime.NumCPU() == 1 {
 		processors = "processor"
 	}
-	return fmt.Sprintf("%d %s of %s, %s, %s", runtime.NumCPU(), processors, model(), runtime.GOOS, strings.Replace(runtime.Version(), "go", "Go ", 1))
+	return fmt.Sprintf("%d %s (%s), %s, %s", runtime.NumCPU(), processors, model(), runtime.GOOS, strings.Replace(runtime.Version(), "go", "Go ", 1))
 }
 
 // model returns the name of the processors, or their architecture if the name is unknown.

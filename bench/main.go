@@ -39,13 +39,13 @@ func run(ctx context.Context, args []string) error {
 	}
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.IntVar(&o.rounds, "rounds", 5, "how often each contender has its turn")
-	flags.DurationVar(&o.duration, "duration", 2*time.Second, "how long a turn takes")
-	flags.StringVar(&o.only, "only", "", "measure only these sections, separated by commas; also those that take long")
-	flags.StringVar(&o.except, "except", "", "do not measure these sections")
-	flags.BoolVar(&o.long, "long", false, "measure also what takes minutes")
-	flags.BoolVar(&o.write, "write", false, "write the tables into docs/performance.md and the other pages that have some")
-	flags.StringVar(&o.snowraft, "snowraft", "", "the program to measure (bin/snowraft, as make build makes it)")
+	flags.IntVar(&o.rounds, "rounds", 5, "number of turns of each contender")
+	flags.DurationVar(&o.duration, "duration", 2*time.Second, "duration of a turn")
+	flags.StringVar(&o.only, "only", "", "sections to measure, separated by commas; sections that take minutes may be among them")
+	flags.StringVar(&o.except, "except", "", "sections to skip, separated by commas")
+	flags.BoolVar(&o.long, "long", false, "also measure the sections that take minutes")
+	flags.BoolVar(&o.write, "write", false, "write the tables into docs/performance.md and the other pages with tables")
+	flags.StringVar(&o.snowraft, "snowraft", "", "program to measure (default: bin/snowraft, which make build writes)")
 	flags.Usage = func() {
 		fmt.Fprint(flags.Output(), "usage: bench [flags]\n\nsections: ", strings.Join(names(), ", "), "\n\n")
 		flags.PrintDefaults()

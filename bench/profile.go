@@ -12,14 +12,14 @@ import (
 
 // The parts into which the time of a server is divided.
 const (
-	partSyscalls  = "system calls: reading, writing, waiting for either"
-	partMemory    = "allocating, and collecting garbage"
-	partStacks    = "growing stacks of goroutines"
-	partScheduler = "switching between goroutines"
+	partSyscalls  = "system calls for reading, writing and waiting"
+	partMemory    = "memory allocation and garbage collection"
+	partStacks    = "growth of goroutine stacks"
+	partScheduler = "switches between goroutines"
 	partProtobuf  = "protobuf"
 	partGRPC      = "gRPC and HTTP/2"
-	partOurs      = "the method, and what is around it"
-	partRest      = "the rest"
+	partOurs      = "the method and the code around it"
+	partRest      = "everything else"
 )
 
 var parts = []string{partSyscalls, partGRPC, partMemory, partScheduler, partStacks, partProtobuf, partOurs, partRest}

@@ -74,7 +74,7 @@ func TestProfileTable(t *testing.T) {
 	for at, want := range map[int][]string{
 		1:          {partGRPC, "15 µs", "75 %", "15 µs", "75 %"},
 		6:          {partOurs, "0 ns", "0 %", "5.0 µs", "25 %"},
-		len(parts): {"all", "20 µs", "100 %", "20 µs", "100 %"},
+		len(parts): {"total", "20 µs", "100 %", "20 µs", "100 %"},
 	} {
 		for i, cell := range table.rows[at] {
 			if cell != want[i] {

@@ -150,18 +150,18 @@ func (p *pauses) during(ctx context.Context, all [2]issuers, do func(context.Con
 func backupTable(took, restores samples, beside, without pauses, bytes int64) *table {
 	t := &table{
 		columns: []string{fmt.Sprintf("%s sequences, %s workers, one member", whole(largeSequences), whole(largeWorkers)), "median", "longest"},
-		how:     fmt.Sprintf("%d turns each, a file of %s", len(took), with(" MB", func(x float64) string { return digits(x/1e6, 2) })(float64(bytes))),
+		how:     fmt.Sprintf("%d turns of each kind, with a backup file of %s", len(took), with(" MB", func(x float64) string { return digits(x/1e6, 2) })(float64(bytes))),
 	}
 	for _, row := range []struct {
 		name string
 		of   samples
 	}{
-		{"`snowraft backup`, from a member that issues", took},
+		{"`snowraft backup` from a member that issues IDs and numbers", took},
 		{"`snowraft restore`", restores},
-		{"the slowest of 1,000 `GenerateIds` per second during a backup", beside[0]},
-		{"the slowest in the same time without one", without[0]},
-		{"the slowest of 200 strict `NextNumbers` per second during a backup", beside[1]},
-		{"the slowest in the same time without one", without[1]},
+		{"slowest call of 1,000 `GenerateIds` per second during a backup", beside[0]},
+		{"slowest call of 1,000 `GenerateIds` per second in the same time without a backup", without[0]},
+		{"slowest call of 200 strict `NextNumbers` per second during a backup", beside[1]},
+		{"slowest call of 200 strict `NextNumbers` per second in the same time without a backup", without[1]},
 	} {
 		t.rows = append(t.rows, []string{row.name, nanoseconds(row.of.percentile(50)), nanoseconds(row.of.percentile(100))})
 	}
@@ -171,7 +171,7 @@ func backupTable(took, restores samples, beside, without pauses, bytes int64) *t
 	}{
 		{target{text: "a backup under 2 s", atMost: 2e9, format: nanoseconds}, took.percentile(50)},
 		{target{text: "a restore under 10 s", atMost: 10e9, format: nanoseconds}, restores.percentile(50)},
-		{target{text: "no pause of issuing IDs above 10 ms, the longest", atMost: 10e6, format: nanoseconds}, beside[0].percentile(100)},
+		{target{text: "no pause over 10 ms in issuing IDs (longest pause)", atMost: 10e6, format: nanoseconds}, beside[0].percentile(100)},
 	} {
 		t.notes = append(t.notes, of.judge(of.value))
 	}

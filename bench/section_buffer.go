@@ -46,7 +46,7 @@ func buffer() section {
 		count := repeat(func() error { counter.Add(1); return nil })
 		next := repeat(func() error { _, err := ids.Next(ctx); return err })
 		return comparison{
-			heading: "layout with 22 sequence bits",
+			heading: "operation; layout with 22 sequence bits",
 			contenders: []contender{
 				{name: "an atomic counter, 1 goroutine", turn: together(1, count)},
 				{name: "an atomic counter, 8 goroutines", turn: together(8, count)},
@@ -54,14 +54,14 @@ func buffer() section {
 				{name: eight, turn: withWaited(ids, together(8, next))},
 			},
 			columns: []column{
-				{"time for each", each, false, nanoseconds}, {"per second", numbers, false, amount}, {"allocations each", allocations, false, ratio},
-				{"found it empty", waited, false, func(x float64) string { return strconv.FormatFloat(100*x, 'f', 4, 64) + " %" }},
+				{"time per operation", each, false, nanoseconds}, {"operations per second", numbers, false, amount}, {"allocations per operation", allocations, false, ratio},
+				{"share of calls that found the buffer empty", waited, false, func(x float64) string { return strconv.FormatFloat(100*x, 'f', 4, 64) + " %" }},
 			},
 			targets: []target{
 				{text: "under 20 ns in one goroutine", of: one, figure: each, atMost: 20, format: nanoseconds},
 				{text: "under 60 ns in 8 goroutines", of: eight, figure: each, atMost: 60, format: nanoseconds},
-				{text: "no allocation in one goroutine", of: one, figure: allocations, atMost: 0.005, format: ratio},
-				{text: "no allocation in 8 goroutines", of: eight, figure: allocations, atMost: 0.005, format: ratio},
+				{text: "no allocations in one goroutine", of: one, figure: allocations, atMost: 0.005, format: ratio},
+				{text: "no allocations in 8 goroutines", of: eight, figure: allocations, atMost: 0.005, format: ratio},
 			},
 		}.measure(ctx, e)
 	}}

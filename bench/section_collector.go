@@ -17,11 +17,11 @@ func collector() section {
 		var started closers
 		defer started.close(&err)
 		c := comparison{
-			heading: "64 callers, `GenerateIds`, one ID per call",
+			heading: "environment of the member; 64 callers of `GenerateIds`, one ID per call",
 			columns: []column{
-				{"calls per second", calls, false, amount}, {"of the first's", calls, true, ratio},
-				{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"of the first's", p99, true, ratio},
-				{"resident", memory, false, times(1e-6, with(" MB", whole))},
+				{"calls per second", calls, false, amount}, {"rate relative to `GOGC=100`", calls, true, ratio},
+				{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"p99 relative to `GOGC=100`", p99, true, ratio},
+				{"resident memory", memory, false, times(1e-6, with(" MB", whole))},
 			},
 		}
 		for _, setting := range []string{usual, "GOGC=200", "GOGC=400", "GOGC=800"} {

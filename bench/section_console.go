@@ -34,8 +34,11 @@ func consoles() section {
 			}
 		}
 		t = &table{
-			columns: []string{"viewers", "page", "the member that serves it, a follower, of a core", "the other follower"},
-			how:     fmt.Sprintf("One run of %v for each row, without other requests", consoleFor),
+			columns: []string{
+				"viewers", "page", "processor use of the follower that serves the page, share of a core",
+				"processor use of the other follower, share of a core",
+			},
+			how:     fmt.Sprintf("One run of %s per row, without other requests", inSeconds(consoleFor)),
 		}
 		for _, row := range []struct {
 			viewers int

@@ -23,7 +23,7 @@ func crowded() section {
 			return nil, err
 		}
 		var (
-			names     = []string{"no other connection", whole(float64(count)) + " idle connections with a stream each"}
+			names     = []string{"none", whole(float64(count)) + " idle connections, each with a stream"}
 			residents [2]float64
 			each      string
 			c         comparison
@@ -57,7 +57,9 @@ func crowded() section {
 			return nil, err
 		}
 		t = &table{columns: []string{
-			"one member", "resident", "for each connection", "IDs per second, 1 caller", "of those without", "64 callers", "of those without",
+			"other connections to the member", "resident memory", "memory per connection",
+			"IDs per second, 1 caller", "rate relative to no other connection",
+			"IDs per second, 64 callers", "rate relative to no other connection",
 		}}
 		for i, name := range names {
 			row := []string{name, digits(residents[i]/1e6, 2) + " MB", []string{"", each}[i]}

@@ -17,8 +17,8 @@ import (
 func embedded() section {
 	const (
 		reading = "reading the clock (`time.Now`)"
-		usual   = "`Generator`, layout `default`: at most 4,096 a millisecond"
-		four    = "`Generator`, the same with 4 lanes, 8 goroutines"
+		usual   = "`Generator`, layout `default` (at most 4,096 IDs per millisecond)"
+		four    = "`Generator`, layout `default`, 4 lanes, 8 goroutines"
 		wide    = "`Generator`, layout with 22 sequence bits"
 	)
 	return section{name: "embedded", title: "An embedded generator", measure: func(ctx context.Context, e *env) (t *table, err error) {
@@ -45,23 +45,23 @@ func embedded() section {
 		sony := sonyflake.NewSonyflake(sonyflake.Settings{StartTime: wideEpoch, MachineID: func() (uint16, error) { return 1, nil }})
 		var counter atomic.Uint64
 		return comparison{
-			heading: "one goroutine unless it says so, one ID after the other",
+			heading: "operation, repeated in one goroutine unless stated otherwise",
 			contenders: []contender{
 				{name: "an atomic counter", turn: loopTurn(repeat(func() error { counter.Add(1); return nil }))},
 				{name: reading, turn: loopTurn(readClock)},
 				{name: usual, turn: issuing(generators[0], 1, 1)},
 				{name: four, turn: issuing(generators[1], 4, 8)},
 				{name: wide, against: reading, turn: issuing(generators[2], 0, 1)},
-				{name: "bwmarrin/snowflake: at most 4,096 a millisecond", turn: loopTurn(repeat(func() error { node.Generate(); return nil }))},
-				{name: "sony/sonyflake v1.2.0: at most 256 in 10 ms", turn: loopTurn(repeat(func() error { _, err := sony.NextID(); return err }))},
+				{name: "bwmarrin/snowflake (at most 4,096 IDs per millisecond)", turn: loopTurn(repeat(func() error { node.Generate(); return nil }))},
+				{name: "sony/sonyflake v1.2.0 (at most 256 IDs per 10 ms)", turn: loopTurn(repeat(func() error { _, err := sony.NextID(); return err }))},
 				{name: "google/uuid, version 4", turn: loopTurn(repeat(func() error { _, err := uuid.NewRandom(); return err }))},
 				{name: "google/uuid, version 7", turn: loopTurn(repeat(func() error { _, err := uuid.NewV7(); return err }))},
 			},
-			columns: []column{{"time for each", each, false, nanoseconds}, {"per second", numbers, false, amount}, {"of reading the clock", each, true, ratio}},
+			columns: []column{{"time per operation", each, false, nanoseconds}, {"operations per second", numbers, false, amount}, {"time relative to reading the clock", each, true, ratio}},
 			targets: []target{
-				{text: "99 % of the 4.096 million per second that the layout `default` allows a lane", of: usual, figure: numbers, atLeast: 0.99 * 4.096e6, format: amount},
-				{text: "15 million per second with 4 lanes", of: four, figure: numbers, atLeast: 15e6, format: amount},
-				{text: "at most 1.5 of reading the clock, with 22 sequence bits", of: wide, figure: each, ratio: true, atMost: 1.5, format: ratio},
+				{text: "at least 99 % of the 4.096 million IDs per second that the layout `default` allows per lane", of: usual, figure: numbers, atLeast: 0.99 * 4.096e6, format: amount},
+				{text: "at least 15 million IDs per second with 4 lanes", of: four, figure: numbers, atLeast: 15e6, format: amount},
+				{text: "with 22 sequence bits, at most 1.5 times the time of reading the clock", of: wide, figure: each, ratio: true, atMost: 1.5, format: ratio},
 			},
 		}.measure(ctx, e)
 	}}

@@ -25,24 +25,24 @@ func TestFailoverIsJudged(t *testing.T) {
 	bad := handovers{slow, quick, samples{20e6, 300e6, 300e6}, samples{20e6, 20e6, 600e6}, 1, 0}
 	ways := []handover{{name: "a"}, {name: "b"}, {name: "c"}, {name: "d"}}
 	want := []string{
-		"Target: no failed call: **not met**, 2.",
-		"Target: the slowest ID under 100 ms if all members were there for a while: **not met**, 150 ms.",
-		"Target: strict numbers within 250 ms after a kill, the median: **not met**, 300 ms.",
-		"Target: within 500 ms, the longest: **not met**, 600 ms.",
-		"Target: within 50 ms after a stop, the longest: met, 40 ms.",
-		"Target: within 50 ms after a transfer, the longest: met, 40 ms.",
-		"Target: no election beyond one for each leader: **not met**, 1.",
+		"Target: no failed calls. **Not met**: 2.",
+		"Target: slowest ID under 100 ms after a kill, if all members had run for 5 s. **Not met**: 150 ms.",
+		"Target: median interruption of strict numbers at most 250 ms after a kill. **Not met**: 300 ms.",
+		"Target: longest interruption of strict numbers at most 500 ms after a kill. **Not met**: 600 ms.",
+		"Target: longest interruption of strict numbers at most 50 ms after a stop. Met: 40 ms.",
+		"Target: longest interruption of strict numbers at most 50 ms after a transfer. Met: 40 ms.",
+		"Target: no elections beyond one per change of the leader. **Not met**: 1.",
 		"2 calls failed with NO_LEADER: none",
 	}
 	table := failoverTable(ways, [4]handovers{bad, good, good, good}, 3)
 	if !slices.Equal(table.notes, want) {
 		t.Errorf("%q, want %q", table.notes, want)
 	}
-	if got, want := strings.Join(table.rows[8], " "), "the longest 600 ms 40 ms 40 ms 40 ms"; got != want {
+	if got, want := strings.Join(table.rows[8], " "), "strict numbers through a follower: longest interruption 600 ms 40 ms 40 ms 40 ms"; got != want {
 		t.Errorf("the row of followers is %q, want %q", got, want)
 	}
 	table = failoverTable(ways, [4]handovers{good, good, bad, bad}, 3)
-	for i, want := range []string{"not met", "met, 50 ms", "met, 20 ms", "met, 40 ms", "not met**, 600 ms", "not met**, 600 ms", "not met"} {
+	for i, want := range []string{"Not met", "Met: 50 ms", "Met: 20 ms", "Met: 40 ms", "Not met**: 600 ms", "Not met**: 600 ms", "Not met"} {
 		if !strings.Contains(table.notes[i], want) {
 			t.Errorf("%q, want %s", table.notes[i], want)
 		}

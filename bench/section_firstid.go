@@ -25,16 +25,16 @@ func firstID() section {
 			return nil, err
 		}
 		c := comparison{
-			heading: "on loopback",
+			heading: "first ID over loopback",
 			contenders: []contender{
-				{name: "a gRPC connection and `GenerateIds`", turn: firstIDs(alone[0].api)},
+				{name: "a new gRPC connection and `GenerateIds`", turn: firstIDs(alone[0].api)},
 				{name: one, turn: clientTurn(apis(alone))},
 				{name: three, turn: clientTurn(apis(cluster))},
 			},
-			columns: []column{{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"longest of a round", longest, false, nanoseconds}},
+			columns: []column{{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"longest time in a round", longest, false, nanoseconds}},
 		}
 		for _, name := range []string{one, three} {
-			c.targets = append(c.targets, target{text: "under 50 ms, the longest of a round, " + name, of: name, figure: longest, atMost: 50e6, format: nanoseconds})
+			c.targets = append(c.targets, target{text: name + ": longest time in a round under 50 ms", of: name, figure: longest, atMost: 50e6, format: nanoseconds})
 		}
 		return c.measure(ctx, e)
 	}}

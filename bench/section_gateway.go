@@ -36,12 +36,12 @@ func gateways() section {
 			return nil, err
 		}
 		c := comparison{
-			heading: "64 callers over gRPC, a call for each ID or number",
+			heading: "64 callers over gRPC, one ID or number per call",
 			columns: []column{
-				{"IDs per second", calls, false, amount}, {"of the member's", calls, true, ratio}, {"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds},
-				{"numbers per second, relaxed", relaxedRate, false, amount}, {"strict", strictRate, false, amount},
-				{"new, until its first ID", firstStart, false, nanoseconds}, {"started again, until its first ID", nextStart, false, nanoseconds},
-				{"resident", memory, false, times(1e-6, with(" MB", whole))},
+				{"IDs per second", calls, false, amount}, {"rate relative to the member", calls, true, ratio}, {"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds},
+				{"relaxed numbers per second", relaxedRate, false, amount}, {"strict numbers per second", strictRate, false, amount},
+				{"first start, until the first ID", firstStart, false, nanoseconds}, {"restart, until the first ID", nextStart, false, nanoseconds},
+				{"resident memory", memory, false, times(1e-6, with(" MB", whole))},
 			},
 		}
 		for _, f := range subjects {
@@ -87,7 +87,7 @@ func (e *env) startSubjects(ctx context.Context, started *closers) ([]*subject, 
 		return nil, err
 	}
 	subjects := []*subject{
-		{member: members[1], name: "a member, which does not lead", once: figures{}},
+		{member: members[1], name: "a member that does not lead", once: figures{}},
 		{member: nonvoter, name: "a nonvoter", once: figures{}},
 		{member: gateway, name: "a gateway", once: figures{}},
 	}

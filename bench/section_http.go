@@ -12,7 +12,7 @@ import (
 func plainHTTP() section {
 	const (
 		clients = 64
-		bare    = "a net/http handler that prints a constant"
+		bare    = "a net/http handler that returns a constant"
 	)
 	return section{name: "http", title: "Plain text over HTTP", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
@@ -38,14 +38,14 @@ func plainHTTP() section {
 			return contender{name: name, against: against, turn: loadTurn(callers)}
 		}
 		return comparison{
-			heading: "64 clients, a connection each that is kept",
+			heading: "64 clients, each with a persistent connection",
 			contenders: []contender{
 				turn(bare, "", constant, http.MethodGet, "/"),
 				turn("`GET /id`", bare, members[0].http, http.MethodGet, "/id"),
 				turn("`POST /seq/NAME`, relaxed", bare, members[0].http, http.MethodPost, "/seq/bench"),
 			},
 			columns: []column{
-				{"requests per second", calls, false, amount}, {"of the constant's", calls, true, ratio},
+				{"requests per second", calls, false, amount}, {"rate relative to the handler", calls, true, ratio},
 				{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds},
 			},
 		}.measure(ctx, e)

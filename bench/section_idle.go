@@ -40,7 +40,7 @@ func idle() section {
 		if err := pass(ctx, idleFor); err != nil {
 			return nil, err
 		}
-		t = &table{columns: []string{"three members", "of a core", "resident"}, how: fmt.Sprintf("One run of %v", idleFor)}
+		t = &table{columns: []string{"one of three members", "processor use, share of a core", "resident memory"}, how: "One run of " + inSeconds(idleFor)}
 		for i, m := range members {
 			after, err := m.metrics(ctx)
 			if err != nil {

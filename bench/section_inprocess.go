@@ -46,19 +46,19 @@ func inProcess() section {
 		sony := sonyflake.NewSonyflake(sonyflake.Settings{StartTime: wideEpoch, MachineID: func() (uint16, error) { return 1, nil }})
 		var counter atomic.Uint64
 		c := comparison{
-			heading: "one goroutine, one ID after the other",
+			heading: "operation, repeated in one goroutine",
 			contenders: []contender{
 				{name: "an atomic counter", turn: loopTurn(repeat(func() error { counter.Add(1); return nil }))},
 				{name: reading, turn: loopTurn(readClock)},
 				{name: "a lane, layout with 22 sequence bits", against: reading, turn: loopTurn(repeat(func() error { _, err := unlimited.Next(ctx, 0); return err }))},
-				{name: "a lane, layout `default`: at most 4,096 a millisecond", turn: loopTurn(repeat(func() error { _, err := usual.Next(ctx, 0); return err }))},
-				{name: "bwmarrin/snowflake: at most 4,096 a millisecond", turn: loopTurn(repeat(func() error { node.Generate(); return nil }))},
-				{name: "sony/sonyflake v1.2.0: at most 256 in 10 ms", turn: loopTurn(repeat(func() error { _, err := sony.NextID(); return err }))},
+				{name: "a lane, layout `default` (at most 4,096 IDs per millisecond)", turn: loopTurn(repeat(func() error { _, err := usual.Next(ctx, 0); return err }))},
+				{name: "bwmarrin/snowflake (at most 4,096 IDs per millisecond)", turn: loopTurn(repeat(func() error { node.Generate(); return nil }))},
+				{name: "sony/sonyflake v1.2.0 (at most 256 IDs per 10 ms)", turn: loopTurn(repeat(func() error { _, err := sony.NextID(); return err }))},
 				{name: "google/uuid, version 4", turn: loopTurn(repeat(func() error { _, err := uuid.NewRandom(); return err }))},
 				{name: "google/uuid, version 7", turn: loopTurn(repeat(func() error { _, err := uuid.NewV7(); return err }))},
 				// The embedded generator goes here.
 			},
-			columns: []column{{"time for each", each, false, nanoseconds}, {"per second", numbers, false, amount}, {"of reading the clock", each, true, ratio}},
+			columns: []column{{"time per operation", each, false, nanoseconds}, {"operations per second", numbers, false, amount}, {"time relative to reading the clock", each, true, ratio}},
 		}
 		return c.measure(ctx, e)
 	}}

@@ -10,7 +10,7 @@ import (
 // modes measures each way in which a program can get IDs: the time that a caller waits for an ID,
 // and the greatest rate of a process.
 func modes() section {
-	return section{name: "modes", title: "Which mode for whom", page: "client.md", measure: func(ctx context.Context, e *env) (t *table, err error) {
+	return section{name: "modes", title: "Modes of the Go client", page: "client.md", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
 		defer started.close(&err)
 		members, err := e.startCluster(ctx, 3, &started)
@@ -63,7 +63,7 @@ func modes() section {
 				{name: "a gateway over gRPC, one caller", turn: loadTurn(gatewayCalls[:1])},
 				{name: "a gateway over gRPC, 64 callers", turn: loadTurn(gatewayCalls)},
 			},
-			columns: []column{{"time for an ID, p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"most per second", numbers, false, amount}},
+			columns: []column{{"p50 of the time for an ID", p50, false, nanoseconds}, {"p99 of the time for an ID", p99, false, nanoseconds}, {"highest rate, IDs per second", numbers, false, amount}},
 		}.measure(ctx, e)
 	}}
 }

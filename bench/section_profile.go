@@ -22,7 +22,7 @@ type serving struct {
 // profile measures the parts of the time of unary calls, in the server of an empty method and in a
 // member. Each is the test program of the package server, in a process of its own.
 func profile() section {
-	return section{name: "profile", title: "Where the time of a unary call goes", measure: func(ctx context.Context, e *env) (t *table, err error) {
+	return section{name: "profile", title: "Processor time of a unary call", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		dir, err := e.temp("profile")
 		if err != nil {
 			return nil, err
@@ -95,8 +95,8 @@ func (e *env) exercise(ctx context.Context, servers []*serving) error {
 
 func profileTable(empty, member *serving) *table {
 	t := &table{
-		columns: []string{"processor time of the server for a call", "an empty gRPC method", "", "`GenerateIds` of a member", ""},
-		how:     fmt.Sprintf("CPU profiles of %s calls and of %s, 64 callers in another process", amount(float64(empty.calls)), amount(float64(member.calls))),
+		columns: []string{"processor time of the server per call", "an empty gRPC method", "share", "`GenerateIds` in a member", "share"},
+		how:     fmt.Sprintf("CPU profiles of %s calls of the empty method and %s calls of `GenerateIds`, from 64 callers in another process", amount(float64(empty.calls)), amount(float64(member.calls))),
 	}
 	row := func(name string, of func(*serving) float64) {
 		cells := []string{name}
@@ -109,7 +109,7 @@ func profileTable(empty, member *serving) *table {
 	for _, part := range parts {
 		row(part, func(s *serving) float64 { return s.times[part] })
 	}
-	row("all", (*serving).total)
+	row("total", (*serving).total)
 	return t
 }
 

@@ -56,22 +56,22 @@ func redisProtocol() section {
 		if err := leader.sequence(ctx, strict, snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT); err != nil {
 			return nil, err
 		}
-		const goal = "strict, at the leader"
+		const goal = "a strict sequence, at the leader"
 		return comparison{
 			heading: "`redis-benchmark -c 50`, three members",
 			contenders: []contender{
 				{name: memory, turn: incr(inMemory, "bench")},
-				{name: "relaxed, at the leader", against: memory, turn: incr(leader.redis, relaxed)},
-				{name: "relaxed, at a follower", against: memory, turn: incr(follower.redis, relaxed)},
+				{name: "a relaxed sequence, at the leader", against: memory, turn: incr(leader.redis, relaxed)},
+				{name: "a relaxed sequence, at a follower", against: memory, turn: incr(follower.redis, relaxed)},
 				{name: disk, turn: incr(onDisk, "bench")},
 				{name: goal, against: disk, turn: incr(leader.redis, strict)},
-				{name: "strict, at a follower", against: disk, turn: incr(follower.redis, strict)},
+				{name: "a strict sequence, at a follower", against: disk, turn: incr(follower.redis, strict)},
 			},
 			columns: []column{
-				{"without pipelining, per second", single, false, amount}, {"of Redis", single, true, ratio},
-				{"with `-P 16`, per second", pipelined, false, amount}, {"of Redis", pipelined, true, ratio},
+				{"`INCR` per second without pipelining", single, false, amount}, {"relative to Redis", single, true, ratio},
+				{"`INCR` per second with `-P 16`", pipelined, false, amount}, {"relative to Redis", pipelined, true, ratio},
 			},
-			targets: []target{{text: "the rate of Redis for strict sequences at the leader, without pipelining", of: goal, figure: single, ratio: true, atLeast: 1, format: ratio}},
+			targets: []target{{text: "for strict sequences at the leader without pipelining, at least the rate of Redis", of: goal, figure: single, ratio: true, atLeast: 1, format: ratio}},
 		}.measure(ctx, e)
 	}}
 }

@@ -12,15 +12,15 @@ const scalePage = "scale.md"
 func scales() []section {
 	return []section{
 		{name: "scale", title: "Holders, simulated", page: scalePage, long: true, measure: herds().measure},
-		{name: "scale-cost", title: "What a command costs in a large state", page: scalePage, measure: costs().measure},
+		{name: "scale-cost", title: "Cost of a command in a large state", page: scalePage, measure: costs().measure},
 	}
 }
 
 // herds reads the log of a simulation of holders that start together.
 func herds() suite {
 	s := suite{columns: []string{
-		"embedded generators", "commands per second at full windows", "in the busiest of 20 minutes",
-		"in the busiest minute after all start at one instant", "after 8 minutes without a leader",
+		"embedded generators", "commands per second with windows of full length", "commands per second in the busiest of 20 minutes",
+		"commands per second in the busiest minute after all start at once", "commands per second in the minute after 8 minutes without a leader",
 	}}
 	for _, holders := range []int{100, 1000, 10_000, 100_000} {
 		name := whole(float64(holders))
@@ -53,7 +53,7 @@ func costs() suite {
 		runs: []goTest{{
 			pkg: "fsm", run: "TestCommandsCostTheSame", flags: []string{"-cost.large=500000"}, logs: map[string]*regexp.Regexp{},
 		}},
-		columns: []string{"applying a command, decoding included", "1,000 workers and 1,000 sequences", "500,000 of each", "times as long"},
+		columns: []string{"time to decode and apply a command", "1,000 workers and 1,000 sequences", "500,000 workers and 500,000 sequences", "ratio"},
 	}
 	for _, kind := range []string{"extending a window", "acquiring a worker", "granting a block", "creating a sequence", "observing the clock"} {
 		expression := func(text string) *regexp.Regexp { return regexp.MustCompile(kind + ": " + text) }

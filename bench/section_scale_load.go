@@ -34,7 +34,7 @@ func scaleLoad() section {
 				return nil, err
 			}
 		}
-		return g.table(fmt.Sprintf("One run; extensions for %v, medians of three starts", tenantFor)), nil
+		return g.table(fmt.Sprintf("One run, with extensions for %s. Start times are medians of three starts", inSeconds(tenantFor))), nil
 	}}
 }
 
@@ -69,8 +69,8 @@ func (e *env) measureTenants(ctx context.Context, g *growth, holders int) (err e
 	if err != nil {
 		return err
 	}
-	g.add("all acquire a worker at the same time: commands per second", float64(holders)/took.Seconds(), amount)
-	g.add("the leader's processor time for such a command", 1e9*(after[cpuSeconds]-before[cpuSeconds])/float64(holders), nanoseconds)
+	g.add("commands per second while all generators acquire a worker", float64(holders)/took.Seconds(), amount)
+	g.add("processor time of the leader per such command", 1e9*(after[cpuSeconds]-before[cpuSeconds])/float64(holders), nanoseconds)
 
 	rate := float64(holders) / (0.525 * tenantWindow.Seconds())
 	if err := c.extendAt(ctx, g, leader, follower, rate); err != nil {
@@ -80,9 +80,9 @@ func (e *env) measureTenants(ctx context.Context, g *growth, holders int) (err e
 	if err != nil {
 		return err
 	}
-	g.add("the leader's log on disk", log, megabytes)
+	g.add("size of the leader's log on disk", log, megabytes)
 	if snapshot > 0 {
-		g.add("the leader's newest snapshot on disk", snapshot, megabytes)
+		g.add("size of the leader's newest snapshot on disk", snapshot, megabytes)
 	}
 	return g.addStart(ctx, e, follower, &started)
 }
@@ -174,12 +174,12 @@ func (c *tenants) extendAt(ctx context.Context, g *growth, leader, follower *mem
 		}
 	}
 	core := func(i int) float64 { return 100 * (after[i][cpuSeconds] - before[i][cpuSeconds]) / r.Elapsed.Seconds() }
-	g.add("at full windows: extensions per second", rate, digitsOf(2))
-	g.add("of them, p50", float64(r.Percentile(50)), nanoseconds)
-	g.add("of them, p99", float64(r.Percentile(99)), nanoseconds)
-	g.add("the leader meanwhile, of a core", core(0), with(" %", digitsOf(2)))
-	g.add("a follower meanwhile, of a core", core(1), with(" %", digitsOf(2)))
-	g.add("the leader, resident", after[0][resident], megabytes)
+	g.add("extensions per second with windows of full length", rate, digitsOf(2))
+	g.add("p50 of these extensions", float64(r.Percentile(50)), nanoseconds)
+	g.add("p99 of these extensions", float64(r.Percentile(99)), nanoseconds)
+	g.add("processor use of the leader during these extensions, share of a core", core(0), with(" %", digitsOf(2)))
+	g.add("processor use of a follower during these extensions, share of a core", core(1), with(" %", digitsOf(2)))
+	g.add("resident memory of the leader", after[0][resident], megabytes)
 	return nil
 }
 

@@ -17,7 +17,7 @@ func scaleSequences() section {
 				return nil, err
 			}
 		}
-		return g.table("One run, medians of three starts"), nil
+		return g.table("One run. Start times are medians of three starts"), nil
 	}}
 }
 
@@ -56,6 +56,6 @@ func (e *env) measureSequences(ctx context.Context, g *growth, sequences int) (e
 	if err != nil {
 		return err
 	}
-	g.add("the member, resident", after[resident], megabytes)
+	g.add("resident memory of the member", after[resident], megabytes)
 	return nil
 }

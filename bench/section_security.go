@@ -17,13 +17,13 @@ import (
 func security() section {
 	const (
 		clients = 64
-		open    = "`GenerateIds`, an open member"
-		token   = "with a token, in clear text"
-		tls     = "over TLS, with the certificate of an admin"
-		both    = "over TLS, with a token"
-		incr    = "`INCR`, an open member"
+		open    = "`GenerateIds` on an open member"
+		token   = "`GenerateIds` in clear text, with a token"
+		tls     = "`GenerateIds` over TLS, with the certificate of an administrator"
+		both    = "`GenerateIds` over TLS, with a token"
+		incr    = "`INCR` on an open member"
 		sealed  = "`INCR` over TLS, with a token"
-		first   = "the first ID of a new client, over TLS with a token"
+		first   = "first ID of a new client, over TLS with a token"
 	)
 	return section{name: "security", title: "Tokens and TLS", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
@@ -59,15 +59,15 @@ func security() section {
 			return contender{name: name, against: against, turn: loadTurn(callers)}
 		}
 		c := comparison{
-			heading: "64 callers, one call each at a time",
+			heading: "64 callers, each with one call at a time",
 			columns: []column{
-				{"calls per second", calls, false, amount}, {"of the open member's", calls, true, ratio},
-				{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"longest of a round", longest, false, nanoseconds},
+				{"calls per second", calls, false, amount}, {"rate relative to the open member", calls, true, ratio},
+				{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"longest call in a round", longest, false, nanoseconds},
 			},
 			targets: []target{
-				{text: "with a token, at least 0.98 of the open member's rate", of: token, figure: calls, ratio: true, atLeast: 0.98, format: ratio},
-				{text: "over TLS, at least 0.94 of the open member's rate", of: tls, figure: calls, ratio: true, atLeast: 0.94, format: ratio},
-				{text: "under 10 ms, the p99 of the first ID over TLS", of: first, figure: p99, atMost: 10e6, format: nanoseconds},
+				{text: "with a token, at least 0.98 times the rate of the open member", of: token, figure: calls, ratio: true, atLeast: 0.98, format: ratio},
+				{text: "over TLS, at least 0.94 times the rate of the open member", of: tls, figure: calls, ratio: true, atLeast: 0.94, format: ratio},
+				{text: "a p99 under 10 ms for the first ID over TLS", of: first, figure: p99, atMost: 10e6, format: nanoseconds},
 			},
 		}
 		for _, of := range []struct {

@@ -9,7 +9,7 @@ import (
 
 // startup measures the time to a first ID, including the connection.
 func startup() section {
-	const ours = "a gRPC connection and `GenerateIds`"
+	const ours = "a new gRPC connection and `GenerateIds`"
 	return section{name: "startup", title: "First ID after connecting", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
 		defer started.close(&err)
@@ -22,14 +22,14 @@ func startup() section {
 			return nil, err
 		}
 		return comparison{
-			heading: "on loopback",
+			heading: "first call over loopback",
 			contenders: []contender{
-				{name: "a gRPC connection and an empty method", turn: firstIDs(echo)},
+				{name: "a new gRPC connection and an empty method", turn: firstIDs(echo)},
 				{name: ours, turn: firstIDs(members[0].api)},
 				// The Go client's first ID goes here.
 			},
-			columns: []column{{"p50", p50, false, nanoseconds}, {"longest of a round", longest, false, nanoseconds}},
-			targets: []target{{text: "under 50 ms, the longest of a round", of: ours, figure: longest, atMost: 50e6, format: nanoseconds}},
+			columns: []column{{"p50", p50, false, nanoseconds}, {"longest time in a round", longest, false, nanoseconds}},
+			targets: []target{{text: "longest time in a round under 50 ms", of: ours, figure: longest, atMost: 50e6, format: nanoseconds}},
 		}.measure(ctx, e)
 	}}
 }

@@ -21,7 +21,7 @@ var streamRows = []streamRow{
 	{name: "IDs, 1 caller", clients: 1, callers: 1, ofEcho: 0.85, ofEarlier: 2},
 	{name: "IDs, 64 callers", clients: 1, callers: 64, ofEcho: 0.9, ofEarlier: 3.2, p99: 1},
 	{name: "IDs, 1,000 callers", clients: 1, callers: 1000, ofEcho: 0.9, ofEarlier: 1.7, p99: 1},
-	{name: "IDs, 200 clients with a caller each", clients: 200, callers: 1, ofEarlier: 2},
+	{name: "IDs, 200 clients with one caller each", clients: 200, callers: 1, ofEarlier: 2},
 	{name: "strict numbers, 1 caller", sequence: invoices, clients: 1, callers: 1, ofEarlier: 2.2},
 	{name: "strict numbers, 64 callers", sequence: invoices, clients: 1, callers: 64, ofEarlier: 2.2, p99: 1},
 	{name: "strict numbers, 1,000 callers", sequence: invoices, clients: 1, callers: 1000, ofEarlier: 1.3, p99: 1},
@@ -49,9 +49,9 @@ func streamed() section {
 			return nil, err
 		}
 		t = &table{columns: []string{
-			"one at a time through the Go client, three members", "per second", "of the earlier client and members",
-			"of the earlier client at the present members", "of the echo's", "p50", "p99", "of the earlier client and members",
-			"allocations of the client for each", "of the earlier client",
+			"requests for one ID or number at a time, through the Go client to three members", "requests per second", "rate relative to the earlier client and members",
+			"rate relative to the earlier client with the present members", "rate relative to the echo", "p50", "p99", "p99 relative to the earlier client and members",
+			"allocations of the client per request", "allocations of the earlier client per request",
 		}}
 		for _, row := range streamRows {
 			of := func(addresses ...string) drive {
@@ -96,9 +96,9 @@ func (r streamRow) add(t *table, rounds [][]figures) {
 		target
 		ratios []float64
 	}{
-		{target{text: fmt.Sprintf("%s: at least %s of the echo's rate", r.name, ratio(r.ofEcho)), atLeast: r.ofEcho}, ofEcho},
-		{target{text: fmt.Sprintf("%s: at least %s of the earlier rate", r.name, ratio(r.ofEarlier)), atLeast: r.ofEarlier}, ofEarlier},
-		{target{text: fmt.Sprintf("%s: a p99 of at most %s of the earlier one", r.name, ratio(r.p99)), atMost: r.p99}, slower},
+		{target{text: fmt.Sprintf("%s: at least %s times the echo's rate", r.name, ratio(r.ofEcho)), atLeast: r.ofEcho}, ofEcho},
+		{target{text: fmt.Sprintf("%s: at least %s times the earlier rate", r.name, ratio(r.ofEarlier)), atLeast: r.ofEarlier}, ofEarlier},
+		{target{text: fmt.Sprintf("%s: a p99 of at most %s times the earlier one", r.name, ratio(r.p99)), atMost: r.p99}, slower},
 	} {
 		if of.format = ratio; of.atLeast > 0 || of.atMost > 0 {
 			t.notes = append(t.notes, of.judge(median(of.ratios)))

@@ -26,10 +26,10 @@ func TestStreamRowIsJudged(t *testing.T) {
 		{"more", "300", "2.00", "1.50", "1.00", "1.0 µs", "1.0 ms", "1.00", "30.00", "15.00"},
 	}
 	wantNotes := []string{
-		"Target: IDs: at least 0.90 of the echo's rate: **not met**, 0.75.",
-		"Target: IDs: at least 2.00 of the earlier rate: met, 2.00.",
-		"Target: IDs: a p99 of at most 1.00 of the earlier one: **not met**, 2.00.",
-		"Target: more: at least 1.50 of the earlier rate: met, 2.00.",
+		"Target: IDs: at least 0.90 times the echo's rate. **Not met**: 0.75.",
+		"Target: IDs: at least 2.00 times the earlier rate. Met: 2.00.",
+		"Target: IDs: a p99 of at most 1.00 times the earlier one. **Not met**: 2.00.",
+		"Target: more: at least 1.50 times the earlier rate. Met: 2.00.",
 	}
 	if !slices.EqualFunc(got.rows, wantRows, slices.Equal) || !slices.Equal(got.notes, wantNotes) {
 		t.Errorf("the table is\n%s\nwant %q, %q", got.markdown(), wantRows, wantNotes)

@@ -10,8 +10,8 @@ import (
 func strict() section {
 	const (
 		sequence = "invoices"
-		bare     = "64 callers, an empty gRPC method"
-		ours     = "1,000 callers, `client.Sequence.Next`, strict, three members"
+		bare     = "64 callers of an empty gRPC method"
+		ours     = "1,000 callers of `client.Sequence.Next`, strict sequence, three members"
 	)
 	return section{name: "strict", title: "A strict sequence through the Go client", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
@@ -38,17 +38,17 @@ func strict() section {
 		numbers := c.Sequence(sequence)
 		next := func(ctx context.Context) error { _, err := numbers.Next(ctx); return err }
 		return comparison{
-			heading: "one number at a time",
+			heading: "callers that each request one number at a time",
 			contenders: []contender{
 				{name: bare, turn: loadTurn(empty)},
 				{name: ours, against: bare, turn: loadTurn(singly(1000, next))},
-				{name: "1 caller, the same call", against: bare, turn: loadTurn(singly(1, next))},
+				{name: "1 caller of `client.Sequence.Next`, strict sequence, three members", against: bare, turn: loadTurn(singly(1, next))},
 			},
 			columns: []column{
-				{"per second", calls, false, amount}, {"of the empty method's", calls, true, ratio},
+				{"calls per second", calls, false, amount}, {"rate relative to the empty method", calls, true, ratio},
 				{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds},
 			},
-			targets: []target{{text: "at least 5 times the rate of an empty method", of: ours, figure: calls, ratio: true, atLeast: 5, format: ratio}},
+			targets: []target{{text: "at least 5 times the rate of the empty method", of: ours, figure: calls, ratio: true, atLeast: 5, format: ratio}},
 		}.measure(ctx, e)
 	}}
 }

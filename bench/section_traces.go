@@ -12,10 +12,10 @@ import (
 // traces compares members with and without a collector of traces.
 func traces() section {
 	const (
-		off     = "no collector, as by default"
-		without = "a collector, calls without a trace context"
-		seldom  = "a collector, one call in 100 sampled"
-		always  = "a collector, each call sampled"
+		off     = "no collector (the default)"
+		without = "with a collector, calls without a trace context"
+		seldom  = "with a collector, one call in 100 sampled"
+		always  = "with a collector, every call sampled"
 	)
 	return section{name: "traces", title: "Traces", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
@@ -25,13 +25,13 @@ func traces() section {
 			return nil, err
 		}
 		c := comparison{
-			heading: "64 callers, `GenerateIds`, one ID per call",
+			heading: "64 callers of `GenerateIds`, one ID per call",
 			columns: []column{
-				{"calls per second", calls, false, amount}, {"of the first's", calls, true, ratio},
-				{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"of the first's", p99, true, ratio},
+				{"calls per second", calls, false, amount}, {"rate relative to no collector", calls, true, ratio},
+				{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"p99 relative to no collector", p99, true, ratio},
 			},
 			targets: []target{
-				{text: "without a trace context, at least 0.97 of the rate without a collector", of: without, figure: calls, ratio: true, atLeast: 0.97, format: ratio},
+				{text: "without a trace context, at least 0.97 times the rate without a collector", of: without, figure: calls, ratio: true, atLeast: 0.97, format: ratio},
 			},
 		}
 		for _, of := range []struct {

@@ -6,8 +6,8 @@ import "context"
 func unary() section {
 	const (
 		clients = 64
-		bare    = "an empty gRPC method, messages of the same size"
-		seldom  = "the same, with garbage collected as in a member"
+		bare    = "an empty gRPC method, with messages of the same size"
+		seldom  = "the same method in a server with `GOGC=400`, as in a member"
 		ours    = "`GenerateIds`, one ID per call"
 	)
 	return section{name: "unary", title: "Unary calls over gRPC", measure: func(ctx context.Context, e *env) (t *table, err error) {
@@ -42,15 +42,15 @@ func unary() section {
 			return nil, err
 		}
 		return comparison{
-			heading:    "64 callers, one connection",
+			heading:    "64 callers on one connection",
 			contenders: []contender{them, alike, us},
 			columns: []column{
-				{"calls per second", calls, false, amount}, {"of the empty method's", calls, true, ratio},
-				{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"of the empty method's", p99, true, ratio},
+				{"calls per second", calls, false, amount}, {"rate relative to the empty method", calls, true, ratio},
+				{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"p99 relative to the empty method", p99, true, ratio},
 			},
 			targets: []target{
-				{text: "at least 0.95 of the empty method's rate", of: ours, figure: calls, ratio: true, atLeast: 0.95, format: ratio},
-				{text: "a p99 of at most 1.1 of the empty method's", of: ours, figure: p99, ratio: true, atMost: 1.1, format: ratio},
+				{text: "at least 0.95 times the rate of the empty method", of: ours, figure: calls, ratio: true, atLeast: 0.95, format: ratio},
+				{text: "a p99 of at most 1.1 times that of the empty method", of: ours, figure: p99, ratio: true, atMost: 1.1, format: ratio},
 			},
 		}.measure(ctx, e)
 	}}

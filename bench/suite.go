@@ -78,9 +78,9 @@ func (s suite) measure(ctx context.Context, e *env) (*table, error) {
 		}
 		r.read(out, readings)
 	}
-	t := &table{columns: s.columns, how: "Medians of what is reported by " + strings.Join(commands, ", ")}
+	t := &table{columns: s.columns, how: "Medians of the results of " + strings.Join(commands, ", ")}
 	if slices.ContainsFunc(s.runs, func(r goTest) bool { return len(r.logs) > 0 }) {
-		t.how += "; of what a test reports several times, the most"
+		t.how += ". If a test reports a figure several times, the largest value counts"
 	}
 	for _, row := range s.rows {
 		cells := append([]string(nil), row.labels...)

@@ -13,50 +13,50 @@ func suites() []section {
 	}
 	return []section{
 		of("lanes", "One lane", lanes()),
-		of("clock", "What reading the clock takes", suite{
+		of("clock", "Cost of reading the clock", suite{
 			runs:    []goTest{{pkg: "internal/clock", bench: "."}, {pkg: "allocator", bench: "Overhead|TimeNow"}},
-			columns: []string{"", "time", "of reading the clock"},
+			columns: []string{"operation", "time", "time relative to reading the clock"},
 			rows: []suiteRow{
-				{[]string{"reading the clock, `time.Now().UnixMilli()`"}, []cell{{"TimeNow ns/op", nanoseconds}, {"TimeNow ns/op", func(float64) string { return "1" }}}},
-				{[]string{"reading and judging it"}, []cell{{"Check ns/op", nanoseconds}, {"Check ns/op", func(float64) string { return "" }}}},
-				{[]string{"an ID of a lane, layout with 22 sequence bits"}, []cell{{"Overhead ns/op", nanoseconds}, {"Overhead x-time.Now", ratio}}},
+				{[]string{"reading the clock (`time.Now().UnixMilli()`)"}, []cell{{"TimeNow ns/op", nanoseconds}, {"TimeNow ns/op", func(float64) string { return "1" }}}},
+				{[]string{"reading and checking the clock"}, []cell{{"Check ns/op", nanoseconds}, {"Check ns/op", func(float64) string { return "" }}}},
+				{[]string{"issuing an ID in a lane, layout with 22 sequence bits"}, []cell{{"Overhead ns/op", nanoseconds}, {"Overhead x-time.Now", ratio}}},
 			},
 		}),
 		of("text", "IDs as text", suite{
 			runs:    []goTest{{pkg: "snowflake", bench: "."}},
-			columns: []string{"", "time"},
+			columns: []string{"operation", "time"},
 			rows: []suiteRow{
-				{[]string{"composing an ID of tick, worker, sequence"}, []cell{{"Compose ns/op", nanoseconds}}},
-				{[]string{"tick of an instant, ticks of 1 ms"}, []cell{{"TickAt/default ns/op", nanoseconds}}},
-				{[]string{"taking an ID apart, with all checks"}, []cell{{"Unpack ns/op", nanoseconds}}},
-				{[]string{"writing it as decimal"}, []cell{{"Append/dec ns/op", nanoseconds}}},
-				{[]string{"writing it as base58"}, []cell{{"Append/base58 ns/op", nanoseconds}}},
-				{[]string{"reading decimal"}, []cell{{"Decode/dec ns/op", nanoseconds}}},
-				{[]string{"reading base58"}, []cell{{"Decode/base58 ns/op", nanoseconds}}},
+				{[]string{"composing an ID from tick, worker and sequence number"}, []cell{{"Compose ns/op", nanoseconds}}},
+				{[]string{"converting a time to a tick of 1 ms"}, []cell{{"TickAt/default ns/op", nanoseconds}}},
+				{[]string{"decoding an ID into its fields, with all checks"}, []cell{{"Unpack ns/op", nanoseconds}}},
+				{[]string{"writing an ID in decimal"}, []cell{{"Append/dec ns/op", nanoseconds}}},
+				{[]string{"writing an ID in base58"}, []cell{{"Append/base58 ns/op", nanoseconds}}},
+				{[]string{"parsing an ID in decimal"}, []cell{{"Decode/dec ns/op", nanoseconds}}},
+				{[]string{"parsing an ID in base58"}, []cell{{"Decode/base58 ns/op", nanoseconds}}},
 			},
 		}),
 		of("sequences", "Sequences from memory", suite{
 			runs:    []goTest{{pkg: "allocator", bench: "BenchmarkSequence"}},
-			columns: []string{"relaxed sequence", "goroutines", "numbers a call", "time of a call"},
+			columns: []string{"relaxed sequence", "goroutines", "numbers per call", "time per call"},
 			rows: []suiteRow{
 				{[]string{"without a reset", "1", "1"}, []cell{{"Sequence/goroutines=1/count=1 ns/op", nanoseconds}}},
 				{[]string{"without a reset", "8", "1"}, []cell{{"Sequence/goroutines=8/count=1 ns/op", nanoseconds}}},
 				{[]string{"without a reset", "1", "100"}, []cell{{"Sequence/goroutines=1/count=100 ns/op", nanoseconds}}},
 				{[]string{"without a reset", "8", "100"}, []cell{{"Sequence/goroutines=8/count=100 ns/op", nanoseconds}}},
-				{[]string{"with a reset, which looks at the clock", "1", "1"}, []cell{{"SequenceWithReset ns/op", nanoseconds}}},
+				{[]string{"with a reset, which requires a reading of the clock", "1", "1"}, []cell{{"SequenceWithReset ns/op", nanoseconds}}},
 			},
 		}),
 		of("waiting", "Waiting for blocks", waiting()),
-		of("protocols", "gRPC and HTTP without the way there and back", suite{
+		of("protocols", "gRPC and HTTP without a network", suite{
 			runs:    []goTest{{pkg: "server", bench: "Unary|PlainHTTP"}, {pkg: "server/web", bench: "Text"}},
-			columns: []string{"", "next to", "of the bare rate"},
+			columns: []string{"request", "compared with", "rate relative to that"},
 			rows: []suiteRow{
 				{[]string{"`NextNumbers` of a relaxed sequence", "an empty gRPC method"}, []cell{{"Unary/Next of-bare-rate", ratio}}},
 				{[]string{"`GenerateIds`", "an empty gRPC method"}, []cell{{"Unary/GenerateIds of-bare-rate", ratio}}},
-				{[]string{"`POST /seq/NAME` of a relaxed sequence", "a net/http handler that prints a constant"}, []cell{{"PlainHTTP/seq/bench of-bare-rate", ratio}}},
-				{[]string{"`GET /id`", "a net/http handler that prints a constant"}, []cell{{"PlainHTTP/id of-bare-rate", ratio}}},
-				{[]string{"`POST /seq/NAME`, of a member that costs nothing", "the same handler"}, []cell{{"Text/seq of-bare-rate", ratio}}},
-				{[]string{"`GET /id`, of a member that costs nothing", "the same handler"}, []cell{{"Text/id of-bare-rate", ratio}}},
+				{[]string{"`POST /seq/NAME` of a relaxed sequence", "a net/http handler that returns a constant"}, []cell{{"PlainHTTP/seq/bench of-bare-rate", ratio}}},
+				{[]string{"`GET /id`", "a net/http handler that returns a constant"}, []cell{{"PlainHTTP/id of-bare-rate", ratio}}},
+				{[]string{"`POST /seq/NAME`, without the cost of the member", "a net/http handler that returns a constant"}, []cell{{"Text/seq of-bare-rate", ratio}}},
+				{[]string{"`GET /id`, without the cost of the member", "a net/http handler that returns a constant"}, []cell{{"Text/id of-bare-rate", ratio}}},
 			},
 		}),
 		of("commands", "Commands", suite{
@@ -67,12 +67,12 @@ func suites() []section {
 				}},
 				{pkg: "internal/member", bench: "Commands", benchtime: "100000x"},
 			},
-			columns: []string{"", ""},
+			columns: []string{"measurement", "result"},
 			rows: []suiteRow{
-				{[]string{"1,000 simulated holders at full window length, on average"}, []cell{{"average", with(" commands/s", ratio)}}},
-				{[]string{"the same in the busiest of 20 minutes"}, []cell{{"busiest", with(" commands/s", ratio)}}},
-				{[]string{"committing 100,000 as fast as one member with real files takes them"}, []cell{{"Commands commands/s", with(" commands/s", amount)}}},
-				{[]string{"on disk after that, log and snapshot"}, []cell{{"Commands MiB-on-disk", with(" MiB", whole)}}},
+				{[]string{"average rate of commands of 1,000 simulated holders with windows of full length"}, []cell{{"average", with(" commands/s", ratio)}}},
+				{[]string{"rate of these commands in the busiest of 20 minutes"}, []cell{{"busiest", with(" commands/s", ratio)}}},
+				{[]string{"highest rate at which one member with real files commits 100,000 commands"}, []cell{{"Commands commands/s", with(" commands/s", amount)}}},
+				{[]string{"size of the log and the snapshot on disk after these 100,000 commands"}, []cell{{"Commands MiB-on-disk", with(" MiB", whole)}}},
 			},
 		}),
 		of("state-machine", "The state machine", stateMachine()),
@@ -84,7 +84,7 @@ func suites() []section {
 func lanes() suite {
 	s := suite{
 		runs:    []goTest{{pkg: "allocator", bench: "Lane"}},
-		columns: []string{"lanes", "callers", "IDs per call", "million IDs per second", "of what the layout allows"},
+		columns: []string{"lanes", "callers", "IDs per call", "million IDs per second", "share of the layout's maximum"},
 	}
 	for _, c := range [][3]string{
 		{"1", "1", "1"}, {"1", "8", "1"}, {"1", "1", "100"}, {"1", "8", "100"},
@@ -105,13 +105,13 @@ func waiting() suite {
 	}
 	s := suite{
 		runs:    []goTest{{pkg: "allocator", run: "TestTenfoldJump|TestHundredfoldJump|TestALoadFromNothing", logs: map[string]*regexp.Regexp{}}},
-		columns: []string{"load", "waited, grants take 5 ms", "waited, grants take 50 ms"},
+		columns: []string{"load", "requests that waited, if a grant takes 5 ms", "requests that waited, if a grant takes 50 ms"},
 	}
 	for _, row := range []struct{ label, of string }{
-		{"steady, up to 10,000 per second", "steady"},
-		{"ten times as much from one moment to the next, up to 100,000 per second", "tenfold"},
-		{"a hundred times as much, 1,000 to 100,000 per second", "hundredfold"},
-		{"from nothing to 100,000 per second", "from nothing"},
+		{"steady, at most 10,000 numbers per second", "steady"},
+		{"sudden tenfold increase, to at most 100,000 numbers per second", "tenfold"},
+		{"sudden increase from 1,000 to 100,000 numbers per second", "hundredfold"},
+		{"sudden increase from 0 to 100,000 numbers per second", "from nothing"},
 	} {
 		s.runs[0].logs[row.of+" 5"], s.runs[0].logs[row.of+" 50"] = calls(row.of, `\b5ms`), calls(row.of, `\b50ms`)
 		s.rows = append(s.rows, suiteRow{[]string{row.label}, []cell{{row.of + " 5", whole}, {row.of + " 50", whole}}})
@@ -122,15 +122,15 @@ func waiting() suite {
 func stateMachine() suite {
 	return suite{
 		runs:    []goTest{{pkg: "fsm", bench: "^Benchmark(Acquire|Extend|SnapshotWrite|SnapshotCopy|SnapshotRead|Digest|Decode)$"}},
-		columns: []string{"", "time", ""},
+		columns: []string{"operation", "time", "conditions"},
 		rows: []suiteRow{
-			stateRow("AcquireWorker", "Acquire", "in a layout with 2^22 workers, all used"),
-			stateRow("ExtendWindow", "Extend", "the same"),
-			stateRow("decoding a command", "Decode", "with checksum and the check for what is unknown"),
-			stateRow("copying the state for a snapshot", "SnapshotCopy", "a million workers; commands wait for this"),
-			stateRow("writing the snapshot", "SnapshotWrite", "a million workers; commands go on meanwhile"),
-			stateRow("reading it", "SnapshotRead", "a million workers, with every check"),
-			stateRow("digest", "Digest", "a million workers; commands go on meanwhile"),
+			stateRow("acquiring a worker", "Acquire", "a layout with 2^22 workers, all used"),
+			stateRow("extending a window", "Extend", "a layout with 2^22 workers, all used"),
+			stateRow("decoding a command", "Decode", "includes the checks of the checksum and for unknown fields and values"),
+			stateRow("copying the state for a snapshot", "SnapshotCopy", "a million workers; commands wait meanwhile"),
+			stateRow("writing a snapshot", "SnapshotWrite", "a million workers; commands continue meanwhile"),
+			stateRow("reading a snapshot", "SnapshotRead", "a million workers; includes all checks"),
+			stateRow("computing the digest of the state", "Digest", "a million workers; commands continue meanwhile"),
 		},
 	}
 }
@@ -145,16 +145,16 @@ func manyState() suite {
 			{pkg: "fsm", run: "TestIdleSequenceMemory", logs: map[string]*regexp.Regexp{"memory": memory, "described": described}},
 			{pkg: "allocator", run: "TestIdleSequencesAreSmall", logs: map[string]*regexp.Regexp{"idle": idle}},
 		},
-		columns: []string{"", "", ""},
+		columns: []string{"measurement", "result", "conditions"},
 		rows: []suiteRow{
 			stateRow("granting a block", "AllocateBlock/id=false", "with 100,000 sequences"),
-			stateRow("granting one that is remembered by a request ID", "AllocateBlock/id=true", "the same"),
-			stateRow("copying the state for a snapshot", "SequenceSnapshot/copy", "the same"),
-			stateRow("writing the snapshot", "SequenceSnapshot/write", "the same"),
-			stateRow("reading it", "SequenceSnapshot/read", "the same"),
-			memoryRow("an idle sequence in a replica", "memory", "with the specification of its neighbours"),
-			memoryRow("the same", "described", "with a description of its own"),
-			memoryRow("an idle sequence on a member beside that", "idle", "if the member has numbers of it in memory"),
+			stateRow("granting a block that is remembered under a request ID", "AllocateBlock/id=true", "with 100,000 sequences"),
+			stateRow("copying the state for a snapshot", "SequenceSnapshot/copy", "with 100,000 sequences"),
+			stateRow("writing a snapshot", "SequenceSnapshot/write", "with 100,000 sequences"),
+			stateRow("reading a snapshot", "SequenceSnapshot/read", "with 100,000 sequences"),
+			memoryRow("memory of an idle sequence in the state", "memory", "other sequences have the same specification"),
+			memoryRow("memory of an idle sequence in the state", "described", "the sequence has a description of its own"),
+			memoryRow("further memory of an idle sequence on a member", "idle", "the member holds numbers of the sequence"),
 		},
 	}
 }
@@ -176,13 +176,13 @@ func many() suite {
 	seconds := times(1e9, nanoseconds)
 	return suite{
 		runs:    []goTest{{pkg: "server", bench: "ManySequences", benchtime: "1x", once: true}},
-		columns: []string{"", "measured", "bound"},
+		columns: []string{"measurement", "result", "bound"},
 		rows: []suiteRow{
-			row("creating them, each on all members before the call returns", "s-create", seconds, "5 min"),
-			row("listing them in pages of 1,000", "s-list", seconds, "10 s"),
-			row("a snapshot", "s-snapshot", seconds, "5 s"),
-			row("a restart, until the last one is numbered", "s-restart", seconds, "20 s"),
-			row("memory for each, on all three members", "bytes-each", with(" bytes", whole), "3 KiB"),
+			row("creating the sequences, each on all members before the call returns", "s-create", seconds, "5 min"),
+			row("listing the sequences in pages of 1,000", "s-list", seconds, "10 s"),
+			row("taking a snapshot", "s-snapshot", seconds, "5 s"),
+			row("restarting a follower, until it issues a number of the last sequence", "s-restart", seconds, "20 s"),
+			row("memory per sequence, sum of the three members", "bytes-each", with(" bytes", whole), "3 KiB"),
 		},
 	}
 }
