@@ -52,7 +52,8 @@ func (n *Node) outage() outage {
 		}
 		o.voters++
 		reason, tried := n.contacts.last(m.ID)
-		if m.ID != n.ID() && (reason != "" || !tried && !m.Alive) {
+		early := m.NotAliveSince == n.gossip.began && o.lasts < answerWithin // just after the start; the voter may be alive
+		if m.ID != n.ID() && (reason != "" || !tried && !m.Alive && !early) {
 			o.silent = append(o.silent, silentVoter{m.label(), reason})
 		}
 	}

@@ -20,6 +20,9 @@ const (
 	// between two lines is latePause.
 	absentPause = 10 * time.Second
 	latePause   = time.Minute
+	// settleFor bounds the time after the start of a node for which a lost quorum is not reported. Gossip needs a moment to
+	// reach voters that are alive.
+	settleFor = 3 * time.Second
 )
 
 // report logs the state of the cluster as this node sees it, and records events, whenever that state changes.
@@ -27,11 +30,13 @@ func (n *Node) report() {
 	tick := time.NewTicker(reportInterval)
 	defer tick.Stop()
 	r, c := reporter{logger: n.logger, events: n.cfg.Events}, chronicle{events: n.cfg.Events, self: n.ID()}
+	first := settling{until: n.gossip.mono() + settleFor}
 	for {
 		changed := n.LeaderChanged()
 		members := n.Members()
-		s := n.sighting(members)
-		r.look(s, n.gossip.mono())
+		s, now := n.sighting(members), n.gossip.mono()
+		s.quorum = first.quorum(s.quorum, now)
+		r.look(s, now)
 		c.look(s, members)
 		c.time(n.cfg.Watch)
 		select {
@@ -41,6 +46,21 @@ func (n *Node) report() {
 		case <-changed:
 		}
 	}
+}
+
+// settling hides the state of the voters after the start of a node, until gossip has reached a majority or the time is over.
+type settling struct {
+	until time.Duration // on the monotonic clock
+	over  bool
+}
+
+// quorum returns q, or zero while the node is settling.
+func (s *settling) quorum(q Quorum, now time.Duration) Quorum {
+	s.over = s.over || now >= s.until || q.Voters > 0 && q.Alive >= q.Needed()
+	if !s.over {
+		return Quorum{}
+	}
+	return q
 }
 
 // sighting is the state of the cluster as one node sees it.

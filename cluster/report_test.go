@@ -53,6 +53,24 @@ func TestReporterLogsChangesOnce(t *testing.T) {
 	}
 }
 
+func TestQuorumIsNotReportedLostWhileNodeSettles(t *testing.T) {
+	t.Parallel()
+	lost, alive := Quorum{3, 1}, Quorum{3, 2}
+	for name, c := range map[string]struct {
+		seen, want []Quorum // one per second, from 1 s
+	}{
+		"reached":   {[]Quorum{lost, alive, lost}, []Quorum{{}, alive, lost}},
+		"unreached": {[]Quorum{{}, lost, lost}, []Quorum{{}, {}, lost}},
+	} {
+		s := settling{until: 3 * time.Second}
+		for i, q := range c.seen {
+			if got := s.quorum(q, time.Duration(i+1)*time.Second); got != c.want[i] {
+				t.Errorf("%s: quorum() = %v after %d s, want %v", name, got, i+1, c.want[i])
+			}
+		}
+	}
+}
+
 func TestReporterLogsAbsenceOfLeaderAtIntervals(t *testing.T) {
 	t.Parallel()
 	for text, s := range map[string]sighting{

@@ -103,11 +103,18 @@ func TestRemoveFromAnyMember(t *testing.T) {
 	// The removed member starts with its old data: it gets the reason why it cannot join, and the cluster does not change.
 	term := leader(t, rest).status().GetTerm()
 	gone.cfg.Join = []string{rest[0].server.GossipAddr()}
+	log := &lockedBuilder{}
+	gone.cfg.Logger = slog.New(slog.NewTextHandler(log, nil))
 	gone.start()
 	select {
 	case <-gone.server.Done():
 	case <-time.After(patience):
 		t.Fatal("the removed member runs again")
+	}
+	for _, never := range []string{"voters lost", "not answer"} { // the voters are alive
+		if strings.Contains(log.String(), never) {
+			t.Errorf("the removed member logs %q:\n%s", never, log.String())
+		}
 	}
 	if err := gone.server.Err(); !errors.Is(err, cluster.ErrRemoved) {
 		t.Errorf("the removed member says %v", err)
