@@ -93,7 +93,7 @@ func (ActorKind) EnumDescriptor() ([]byte, []int) {
 	return file_command_v1_command_proto_rawDescGZIP(), []int{0}
 }
 
-// FieldKind names the part that a bit field of a layout plays.
+// FieldKind is the meaning of a bit field of a layout.
 type FieldKind int32
 
 const (
@@ -149,13 +149,15 @@ func (FieldKind) EnumDescriptor() ([]byte, []int) {
 	return file_command_v1_command_proto_rawDescGZIP(), []int{1}
 }
 
-// RollbackPolicy is what happens when a clock moved backwards by more than the wait threshold.
+// RollbackPolicy is the reaction to a clock that moved backwards by more than the wait threshold.
 type RollbackPolicy int32
 
 const (
 	RollbackPolicy_ROLLBACK_POLICY_UNSPECIFIED RollbackPolicy = 0
-	RollbackPolicy_ROLLBACK_POLICY_REFUSE      RollbackPolicy = 1
-	RollbackPolicy_ROLLBACK_POLICY_SWAP        RollbackPolicy = 2
+	// The lane issues nothing until the clock has caught up.
+	RollbackPolicy_ROLLBACK_POLICY_REFUSE RollbackPolicy = 1
+	// The lane acquires another worker.
+	RollbackPolicy_ROLLBACK_POLICY_SWAP RollbackPolicy = 2
 )
 
 // Enum value maps for RollbackPolicy.
@@ -199,7 +201,7 @@ func (RollbackPolicy) EnumDescriptor() ([]byte, []int) {
 	return file_command_v1_command_proto_rawDescGZIP(), []int{2}
 }
 
-// AutoCreate is what the INCR of a Redis client does to a key without a sequence.
+// AutoCreate is the effect of a Redis client's INCR on a key without a sequence.
 type AutoCreate int32
 
 const (
@@ -255,7 +257,7 @@ func (AutoCreate) EnumDescriptor() ([]byte, []int) {
 	return file_command_v1_command_proto_rawDescGZIP(), []int{3}
 }
 
-// Upgrades is who raises the fsm_version once every member supports a newer one.
+// Upgrades selects the actor that raises the fsm_version once every member supports a newer one.
 type Upgrades int32
 
 const (
@@ -359,7 +361,7 @@ func (SequenceMode) EnumDescriptor() ([]byte, []int) {
 	return file_command_v1_command_proto_rawDescGZIP(), []int{5}
 }
 
-// SequenceReset is how often a sequence starts over.
+// SequenceReset is the length of a sequence's periods. The numbers start over in each period.
 type SequenceReset int32
 
 const (
@@ -415,7 +417,7 @@ func (SequenceReset) EnumDescriptor() ([]byte, []int) {
 	return file_command_v1_command_proto_rawDescGZIP(), []int{6}
 }
 
-// Refusal is why a command had no effect. Refusals are results, the same on every replica.
+// Refusal is the reason for which a command had no effect. Refusals are results, equal on every replica.
 type Refusal int32
 
 const (
@@ -429,18 +431,18 @@ const (
 	Refusal_REFUSAL_WINDOW_MISMATCH Refusal = 6
 	Refusal_REFUSAL_TIME_EXHAUSTED  Refusal = 7
 	Refusal_REFUSAL_VERSION_TOO_LOW Refusal = 8
-	// There are as many as there may be, until something is removed.
+	// The state holds its greatest number of such objects.
 	Refusal_REFUSAL_LIMIT_REACHED      Refusal = 9
 	Refusal_REFUSAL_UNKNOWN_SEQUENCE   Refusal = 10
 	Refusal_REFUSAL_SEQUENCE_EXISTS    Refusal = 11
 	Refusal_REFUSAL_SEQUENCE_EXHAUSTED Refusal = 12
-	// The sequence was changed since.
+	// The object was changed since the proposer read it.
 	Refusal_REFUSAL_GENERATION_MISMATCH Refusal = 13
-	// Numbers that were granted before would be granted again; only when forced.
+	// Numbers that were granted before could be granted again; force permits that.
 	Refusal_REFUSAL_WOULD_REPEAT Refusal = 14
 	// Another block was granted since, this one was returned already, or the return key is another.
 	Refusal_REFUSAL_NOT_LAST_BLOCK Refusal = 15
-	// There is no room now; time makes some.
+	// The table of answered requests is full until some of them expire.
 	Refusal_REFUSAL_OVERLOADED Refusal = 16
 	// An earlier request with this ID was for another number of numbers.
 	Refusal_REFUSAL_REQUEST_ID_REUSED Refusal = 17
@@ -450,11 +452,11 @@ const (
 	Refusal_REFUSAL_UNAUTHENTICATED Refusal = 19
 	Refusal_REFUSAL_UNKNOWN_TOKEN   Refusal = 20
 	Refusal_REFUSAL_TOKEN_EXISTS    Refusal = 21
-	// The floor of a restore is too far ahead: windows of the earlier cluster may reach as far.
+	// The floor of a restore is too far ahead: windows of the earlier cluster may reach up to it.
 	Refusal_REFUSAL_FENCED Refusal = 22
-	// The sequence is from before a restore, and was not resumed since.
+	// The sequence is from before a restore and was not resumed.
 	Refusal_REFUSAL_SEQUENCE_FROZEN Refusal = 23
-	// A restore was not acknowledged, so no sequence of a new name can be created.
+	// A restore was not acknowledged, so no sequence and no layout of a new name can be created.
 	Refusal_REFUSAL_RESTORE_UNACKNOWLEDGED Refusal = 24
 )
 
@@ -1053,7 +1055,7 @@ func (x *Field) GetBits() uint32 {
 	return 0
 }
 
-// LayoutSpec is how an ID's bits are split; the fields go from the highest bits to the lowest.
+// LayoutSpec defines how an ID's bits are split; the fields go from the highest bits to the lowest.
 type LayoutSpec struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -1187,7 +1189,7 @@ func (x *CreateLayout) GetSpec() *LayoutSpec {
 type AcquireWorker struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Layout string                 `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
-	// The stable name of the lane that asks, for example "node-a/0".
+	// The stable name of the requesting lane, for example "node-a/0".
 	Holder string `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`
 	// The SHA-256 of the nonce that the process drew at its start, 32 bytes. Only the holder has the nonce itself.
 	NonceHash []byte `protobuf:"bytes,3,opt,name=nonce_hash,json=nonceHash,proto3" json:"nonce_hash,omitempty"`
@@ -1483,7 +1485,7 @@ func (x *ObserveClock) GetForce() bool {
 	return false
 }
 
-// Config is what every member must agree on.
+// Config is the configuration that all members share.
 type Config struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
 	MaxWindowMs      int64                  `protobuf:"varint,1,opt,name=max_window_ms,json=maxWindowMs,proto3" json:"max_window_ms,omitempty"`
@@ -1775,7 +1777,7 @@ func (x *RemoveMember) GetId() string {
 	return ""
 }
 
-// SequenceSpec is what an operator decides about a sequence.
+// SequenceSpec is the specification of a sequence, which operators set.
 type SequenceSpec struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -1924,12 +1926,12 @@ func (x *SequenceSpec) GetDescription() string {
 type CreateSequence struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Spec  *SequenceSpec          `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
-	// Also when numbers of a deleted sequence of that name would repeat.
+	// Create the sequence even if numbers of a deleted sequence of that name may repeat.
 	Force bool `protobuf:"varint,2,opt,name=force,proto3" json:"force,omitempty"`
 	// The period that the leader's clock is in, as in AllocateBlock.
 	Period int32 `protobuf:"varint,3,opt,name=period,proto3" json:"period,omitempty"`
 	// A compare-and-swap: the generation of the deleted sequence of that name that is remembered,
-	// 0 for none. Whichever it is when absent.
+	// 0 for none; absent: any.
 	Replaces *uint64 `protobuf:"varint,4,opt,name=replaces,proto3,oneof" json:"replaces,omitempty"`
 	// Only if the configuration lets an INCR create sequences, and in the mode that the configuration names, whichever
 	// spec has. Not with force or replaces.
@@ -2008,7 +2010,7 @@ type UpdateSequence struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	Spec       *SequenceSpec          `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
 	Generation uint64                 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
-	// Also when numbers would repeat.
+	// Change the sequence even if numbers may repeat.
 	Force bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
 	// Set the next number.
 	Next          *int64 `protobuf:"varint,4,opt,name=next,proto3,oneof" json:"next,omitempty"`
@@ -2078,7 +2080,7 @@ func (x *UpdateSequence) GetNext() int64 {
 type DeleteSequence struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// A compare-and-swap; whichever it is when 0.
+	// A compare-and-swap; 0: any generation.
 	Generation    uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2138,11 +2140,11 @@ type AllocateBlock struct {
 	// The first day of the period that the leader's clock is in, as the decimal
 	// number yyyymmdd in the sequence's time zone; 0 for a sequence that is never reset.
 	Period int32 `protobuf:"varint,4,opt,name=period,proto3" json:"period,omitempty"`
-	// When not empty: a repetition gets the same block, which can't be returned.
+	// If not empty, a repetition gets the same block, which cannot be returned.
 	RequestId []byte `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// Refuse rather than grant fewer.
 	Whole bool `protobuf:"varint,6,opt,name=whole,proto3" json:"whole,omitempty"`
-	// The SHA-256 of the key that ReturnBlock has to know, 32 bytes; empty if the block is not going to be returned.
+	// The SHA-256 of the key that ReturnBlock must present, 32 bytes; empty if the block cannot be returned.
 	ReturnKeyHash []byte `protobuf:"bytes,7,opt,name=return_key_hash,json=returnKeyHash,proto3" json:"return_key_hash,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2227,7 +2229,7 @@ func (x *AllocateBlock) GetReturnKeyHash() []byte {
 	return nil
 }
 
-// ReturnBlock gives the end of a sequence's last block back.
+// ReturnBlock returns the unused end of a sequence's last block.
 type ReturnBlock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -2399,10 +2401,10 @@ func (x *CreateToken) GetBurst() uint64 {
 	return 0
 }
 
-// UpdateToken replaces what an API token, or an anonymous caller, may do; a compare-and-swap on the generation.
+// UpdateToken replaces the permissions of an API token, or of anonymous callers; a compare-and-swap on the generation.
 type UpdateToken struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 0 for anonymous callers, who have no expiry.
+	// 0 for anonymous callers, which have no expiry.
 	Id          uint64   `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	Generation  uint64   `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
 	Scopes      []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
@@ -2539,7 +2541,7 @@ func (x *DeleteToken) GetId() uint64 {
 	return 0
 }
 
-// ResumeSequence ends the freeze of a sequence, or of what is remembered of a deleted one, after a restore.
+// ResumeSequence ends the freeze of a sequence, or of the record of a deleted one, after a restore.
 type ResumeSequence struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -2547,7 +2549,7 @@ type ResumeSequence struct {
 	Generation uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
 	// The last number that the earlier cluster may have granted, by the operator's word; absent if the state knows it.
 	After *int64 `protobuf:"varint,3,opt,name=after,proto3,oneof" json:"after,omitempty"`
-	// How many numbers behind that are skipped.
+	// How many numbers after that one are skipped.
 	Margin        uint64 `protobuf:"varint,4,opt,name=margin,proto3" json:"margin,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2611,7 +2613,7 @@ func (x *ResumeSequence) GetMargin() uint64 {
 	return 0
 }
 
-// AcknowledgeRestore lets sequences of new names be created again after a restore.
+// AcknowledgeRestore allows sequences and layouts of new names to be created again after a restore.
 type AcknowledgeRestore struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A compare-and-swap: the index of the restore.

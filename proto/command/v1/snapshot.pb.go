@@ -305,8 +305,8 @@ func (x *SnapshotMeta) GetRestored() *Restored {
 	return nil
 }
 
-// Restored is how a cluster began that was restored from a backup of another. Sequences of an earlier generation than
-// its index are frozen, and claims of earlier workers void.
+// Restored describes the restore from a backup with which the cluster began. Sequences with a generation below its index
+// are frozen, and claims of workers with an earlier token are void.
 type Restored struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// No window begins before the tick after this time, in Unix milliseconds.
@@ -316,7 +316,7 @@ type Restored struct {
 	RestoredAtMs int64  `protobuf:"varint,3,opt,name=restored_at_ms,json=restoredAtMs,proto3" json:"restored_at_ms,omitempty"`
 	// The IDs of the clusters before this one, at most 16, oldest first.
 	Ancestors []string `protobuf:"bytes,4,rep,name=ancestors,proto3" json:"ancestors,omitempty"`
-	// Until the restore is acknowledged: no sequence of a new name is created.
+	// No sequence and no layout of a new name can be created until the restore is acknowledged.
 	NamesClosed   bool `protobuf:"varint,5,opt,name=names_closed,json=namesClosed,proto3" json:"names_closed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -707,10 +707,10 @@ func (x *SnapshotRemovedMember) GetId() string {
 	return ""
 }
 
-// SnapshotToken is an API token, or what anonymous callers may do once that was changed; in ascending order of IDs.
+// SnapshotToken is an API token, or the permissions of anonymous callers once they were changed; in ascending order of IDs.
 type SnapshotToken struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 0 for anonymous callers, who have no name, hash and expiry.
+	// 0 for anonymous callers, which have no name, hash and expiry.
 	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The index of the command that changed it last.
 	Generation uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
@@ -723,7 +723,7 @@ type SnapshotToken struct {
 	ExpiresAtMs int64    `protobuf:"varint,8,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
 	Rate        uint64   `protobuf:"varint,9,opt,name=rate,proto3" json:"rate,omitempty"`
 	Burst       uint64   `protobuf:"varint,10,opt,name=burst,proto3" json:"burst,omitempty"`
-	// By a restore, until it is enabled.
+	// Set by a restore, until an update enables the token.
 	Disabled      bool `protobuf:"varint,11,opt,name=disabled,proto3" json:"disabled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -836,7 +836,7 @@ func (x *SnapshotToken) GetDisabled() bool {
 	return false
 }
 
-// SnapshotSequence is a sequence, or what is remembered of a deleted one; in ascending order of names.
+// SnapshotSequence is a sequence, or the record of a deleted one; in ascending order of names.
 type SnapshotSequence struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Spec        *SequenceSpec          `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
@@ -846,21 +846,21 @@ type SnapshotSequence struct {
 	// The index of the command that changed it last.
 	Generation uint64 `protobuf:"varint,4,opt,name=generation,proto3" json:"generation,omitempty"`
 	Deleted    bool   `protobuf:"varint,5,opt,name=deleted,proto3" json:"deleted,omitempty"`
-	// As in AllocateBlock; it never goes back.
+	// As in AllocateBlock; never decreases.
 	Period int32 `protobuf:"varint,6,opt,name=period,proto3" json:"period,omitempty"`
 	// The number with index 0 of the period, and how many were granted from there.
 	Base    int64  `protobuf:"varint,7,opt,name=base,proto3" json:"base,omitempty"`
 	Granted uint64 `protobuf:"varint,8,opt,name=granted,proto3" json:"granted,omitempty"`
-	// The last block [last_from, granted), by index, and its token; 0 when it can't be returned.
+	// The last block [last_from, granted), by index, and its token; 0 if it cannot be returned.
 	LastFrom  uint64 `protobuf:"varint,9,opt,name=last_from,json=lastFrom,proto3" json:"last_from,omitempty"`
 	LastToken uint64 `protobuf:"varint,10,opt,name=last_token,json=lastToken,proto3" json:"last_token,omitempty"`
 	// The lowest and the highest number ever granted in the period; absent before the first.
 	Low  *int64 `protobuf:"varint,11,opt,name=low,proto3,oneof" json:"low,omitempty"`
 	High *int64 `protobuf:"varint,12,opt,name=high,proto3,oneof" json:"high,omitempty"`
-	// The return_key_hash of the last block; empty when it can't be returned.
+	// The return_key_hash of the last block; empty if it cannot be returned.
 	LastKeyHash []byte `protobuf:"bytes,13,opt,name=last_key_hash,json=lastKeyHash,proto3" json:"last_key_hash,omitempty"`
-	// Nothing is left to grant in the period, whatever base and granted say: a restore began it without knowing what an
-	// earlier cluster granted in it, or the numbers behind those are none.
+	// Nothing is left to grant in the period, whatever base and granted are: a restore began the period without knowing which
+	// numbers an earlier cluster granted in it, or no numbers come after those.
 	Spent         bool `protobuf:"varint,14,opt,name=spent,proto3" json:"spent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -994,7 +994,7 @@ func (x *SnapshotSequence) GetSpent() bool {
 	return false
 }
 
-// SnapshotAnswer is how a request with an ID was answered, oldest first.
+// SnapshotAnswer is the answer to a request with an ID, oldest first.
 type SnapshotAnswer struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Sequence    string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
@@ -1008,7 +1008,7 @@ type SnapshotAnswer struct {
 	IssuedAtMs int64 `protobuf:"varint,8,opt,name=issued_at_ms,json=issuedAtMs,proto3" json:"issued_at_ms,omitempty"`
 	// The generation that the sequence had then.
 	Generation uint64 `protobuf:"varint,9,opt,name=generation,proto3" json:"generation,omitempty"`
-	// ID of the API token that asked; 0 if without one.
+	// ID of the API token that made the request; 0 without one.
 	Owner         uint64 `protobuf:"varint,10,opt,name=owner,proto3" json:"owner,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

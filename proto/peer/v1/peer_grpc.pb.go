@@ -31,10 +31,11 @@ const (
 //
 // PeerService is for the other members of a cluster.
 type PeerServiceClient interface {
-	// AwaitIndex answers when the member that receives the call has applied the log up to an index.
+	// AwaitIndex returns when the member that receives the call has applied the log up to an index. A member holds at most
+	// 1000 such calls and rejects others with OVERLOADED.
 	AwaitIndex(ctx context.Context, in *AwaitIndexRequest, opts ...grpc.CallOption) (*AwaitIndexResponse, error)
-	// ReadIndex answers with an index of the log that the leader had applied, and that every command that was acknowledged
-	// before the call lies at or before.
+	// ReadIndex returns an index of the log that the leader has applied. Every command that was acknowledged before the call is
+	// at that index or before it.
 	ReadIndex(ctx context.Context, in *ReadIndexRequest, opts ...grpc.CallOption) (*ReadIndexResponse, error)
 }
 
@@ -72,10 +73,11 @@ func (c *peerServiceClient) ReadIndex(ctx context.Context, in *ReadIndexRequest,
 //
 // PeerService is for the other members of a cluster.
 type PeerServiceServer interface {
-	// AwaitIndex answers when the member that receives the call has applied the log up to an index.
+	// AwaitIndex returns when the member that receives the call has applied the log up to an index. A member holds at most
+	// 1000 such calls and rejects others with OVERLOADED.
 	AwaitIndex(context.Context, *AwaitIndexRequest) (*AwaitIndexResponse, error)
-	// ReadIndex answers with an index of the log that the leader had applied, and that every command that was acknowledged
-	// before the call lies at or before.
+	// ReadIndex returns an index of the log that the leader has applied. Every command that was acknowledged before the call is
+	// at that index or before it.
 	ReadIndex(context.Context, *ReadIndexRequest) (*ReadIndexResponse, error)
 	mustEmbedUnimplementedPeerServiceServer()
 }

@@ -73,13 +73,15 @@ func (MemberRole) EnumDescriptor() ([]byte, []int) {
 	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{0}
 }
 
-// RollbackPolicy is what happens when a clock moved backwards by more than the wait threshold.
+// RollbackPolicy is the reaction to a clock that moved backwards by more than the wait threshold.
 type RollbackPolicy int32
 
 const (
 	RollbackPolicy_ROLLBACK_POLICY_UNSPECIFIED RollbackPolicy = 0
-	RollbackPolicy_ROLLBACK_POLICY_REFUSE      RollbackPolicy = 1
-	RollbackPolicy_ROLLBACK_POLICY_SWAP        RollbackPolicy = 2
+	// Requests fail with CLOCK_BEHIND until the clock has caught up.
+	RollbackPolicy_ROLLBACK_POLICY_REFUSE RollbackPolicy = 1
+	// The lane acquires another worker and continues. IDs stay unique, and later IDs may be smaller than earlier ones.
+	RollbackPolicy_ROLLBACK_POLICY_SWAP RollbackPolicy = 2
 )
 
 // Enum value maps for RollbackPolicy.
@@ -217,23 +219,26 @@ func (*GetStatusRequest) Descriptor() ([]byte, []int) {
 
 // Lane is one issuer of the answering member.
 type Lane struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Layout string                 `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
-	Lane   uint32                 `protobuf:"varint,2,opt,name=lane,proto3" json:"lane,omitempty"`
-	Worker uint64                 `protobuf:"varint,3,opt,name=worker,proto3" json:"worker,omitempty"`
-	Token  uint64                 `protobuf:"varint,4,opt,name=token,proto3" json:"token,omitempty"`
-	// The granted window [from_tick, until_tick), in ticks.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the layout.
+	Layout string `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
+	// Number of the lane among the member's lanes of the layout, 0 to 63.
+	Lane   uint32 `protobuf:"varint,2,opt,name=lane,proto3" json:"lane,omitempty"`
+	Worker uint64 `protobuf:"varint,3,opt,name=worker,proto3" json:"worker,omitempty"`
+	// The fencing token of the worker; 0 if the lane holds no worker.
+	Token uint64 `protobuf:"varint,4,opt,name=token,proto3" json:"token,omitempty"`
+	// The granted window [from_tick, until_tick), in ticks of the layout.
 	FromTick  int64 `protobuf:"varint,5,opt,name=from_tick,json=fromTick,proto3" json:"from_tick,omitempty"`
 	UntilTick int64 `protobuf:"varint,6,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
-	// Until when the lane can issue without any quorum, in Unix milliseconds.
+	// Until when the lane can issue without quorum, in Unix milliseconds; 0 if it holds no window.
 	ServeUntilAtMs int64 `protobuf:"varint,7,opt,name=serve_until_at_ms,json=serveUntilAtMs,proto3" json:"serve_until_at_ms,omitempty"`
-	// Why the lane can't issue, or why its window is not extended; empty when all is well.
+	// Why the lane cannot issue, or why its window is not extended; empty without a problem.
 	Problem string `protobuf:"bytes,8,opt,name=problem,proto3" json:"problem,omitempty"`
 	// When the layout's time field is full, in Unix milliseconds.
 	ExhaustsAtMs int64 `protobuf:"varint,9,opt,name=exhausts_at_ms,json=exhaustsAtMs,proto3" json:"exhausts_at_ms,omitempty"`
-	// The lane released its worker because no caller used it; the next one takes a worker again.
+	// The lane released its worker because no caller used it. It acquires a worker again for the next caller.
 	Idle bool `protobuf:"varint,10,opt,name=idle,proto3" json:"idle,omitempty"`
-	// The time of the tick of the last ID that the lane issued, in Unix milliseconds; 0 without one in its window.
+	// The time of the tick of the last ID that the lane issued, in Unix milliseconds; 0 if it issued none in its window.
 	PositionAtMs int64 `protobuf:"varint,11,opt,name=position_at_ms,json=positionAtMs,proto3" json:"position_at_ms,omitempty"`
 	// The reason of problem, as errors have it, such as "WORKERS_EXHAUSTED"; empty without one.
 	Reason        string `protobuf:"bytes,12,opt,name=reason,proto3" json:"reason,omitempty"`
@@ -356,36 +361,44 @@ func (x *Lane) GetReason() string {
 }
 
 type GetStatusResponse struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	ClusterId string                 `protobuf:"bytes,1,opt,name=cluster_id,json=clusterId,proto3" json:"cluster_id,omitempty"`
-	MemberId  string                 `protobuf:"bytes,2,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
-	Name      string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
-	// Empty when no leader is known.
-	LeaderId     string `protobuf:"bytes,4,opt,name=leader_id,json=leaderId,proto3" json:"leader_id,omitempty"`
-	LeaderName   string `protobuf:"bytes,5,opt,name=leader_name,json=leaderName,proto3" json:"leader_name,omitempty"`
-	Term         uint64 `protobuf:"varint,6,opt,name=term,proto3" json:"term,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty if the member has not joined a cluster.
+	ClusterId string `protobuf:"bytes,1,opt,name=cluster_id,json=clusterId,proto3" json:"cluster_id,omitempty"`
+	// ID and name of the answering member.
+	MemberId string `protobuf:"bytes,2,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
+	Name     string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	// ID and name of the leader; empty if no leader is known.
+	LeaderId   string `protobuf:"bytes,4,opt,name=leader_id,json=leaderId,proto3" json:"leader_id,omitempty"`
+	LeaderName string `protobuf:"bytes,5,opt,name=leader_name,json=leaderName,proto3" json:"leader_name,omitempty"`
+	// The current Raft term.
+	Term uint64 `protobuf:"varint,6,opt,name=term,proto3" json:"term,omitempty"`
+	// Index up to which the log is committed, as far as the member knows, and index up to which the member has applied it.
 	CommitIndex  uint64 `protobuf:"varint,7,opt,name=commit_index,json=commitIndex,proto3" json:"commit_index,omitempty"`
 	AppliedIndex uint64 `protobuf:"varint,8,opt,name=applied_index,json=appliedIndex,proto3" json:"applied_index,omitempty"`
-	// Unix milliseconds.
+	// The observed clock in the member's replica, in Unix milliseconds.
 	ObservedClockAtMs int64 `protobuf:"varint,9,opt,name=observed_clock_at_ms,json=observedClockAtMs,proto3" json:"observed_clock_at_ms,omitempty"`
 	// This member's clock, in Unix milliseconds.
 	ClockAtMs int64 `protobuf:"varint,10,opt,name=clock_at_ms,json=clockAtMs,proto3" json:"clock_at_ms,omitempty"`
 	// How far this member's clock is from the majority's; positive is ahead.
-	ClockOffsetMs int64   `protobuf:"varint,11,opt,name=clock_offset_ms,json=clockOffsetMs,proto3" json:"clock_offset_ms,omitempty"`
-	Lanes         []*Lane `protobuf:"bytes,12,rep,name=lanes,proto3" json:"lanes,omitempty"`
-	Version       string  `protobuf:"bytes,13,opt,name=version,proto3" json:"version,omitempty"`
+	ClockOffsetMs int64 `protobuf:"varint,11,opt,name=clock_offset_ms,json=clockOffsetMs,proto3" json:"clock_offset_ms,omitempty"`
+	// The member's lanes of all layouts that it issues IDs of.
+	Lanes []*Lane `protobuf:"bytes,12,rep,name=lanes,proto3" json:"lanes,omitempty"`
+	// Version of the member's program.
+	Version string `protobuf:"bytes,13,opt,name=version,proto3" json:"version,omitempty"`
 	// The replicated version of the log's commands, and the newest that this member knows.
-	FsmVersion          uint32     `protobuf:"varint,14,opt,name=fsm_version,json=fsmVersion,proto3" json:"fsm_version,omitempty"`
-	FsmVersionSupported uint32     `protobuf:"varint,15,opt,name=fsm_version_supported,json=fsmVersionSupported,proto3" json:"fsm_version_supported,omitempty"`
-	Role                MemberRole `protobuf:"varint,16,opt,name=role,proto3,enum=snowraft.v1.MemberRole" json:"role,omitempty"`
+	FsmVersion          uint32 `protobuf:"varint,14,opt,name=fsm_version,json=fsmVersion,proto3" json:"fsm_version,omitempty"`
+	FsmVersionSupported uint32 `protobuf:"varint,15,opt,name=fsm_version_supported,json=fsmVersionSupported,proto3" json:"fsm_version_supported,omitempty"`
+	// Unspecified if the member is not in the Raft configuration that it knows.
+	Role MemberRole `protobuf:"varint,16,opt,name=role,proto3,enum=snowraft.v1.MemberRole" json:"role,omitempty"`
 	// Why this member refuses to issue now; empty when it issues.
-	Problem string  `protobuf:"bytes,17,opt,name=problem,proto3" json:"problem,omitempty"`
-	Config  *Config `protobuf:"bytes,18,opt,name=config,proto3" json:"config,omitempty"`
+	Problem string `protobuf:"bytes,17,opt,name=problem,proto3" json:"problem,omitempty"`
+	// The configuration in the member's replica.
+	Config *Config `protobuf:"bytes,18,opt,name=config,proto3" json:"config,omitempty"`
 	// Fingerprints of the cluster secrets that this member knows, in the order of its file; empty in an open cluster.
 	SecretFingerprints []string `protobuf:"bytes,19,rep,name=secret_fingerprints,json=secretFingerprints,proto3" json:"secret_fingerprints,omitempty"`
 	// The secret that this member signs and encrypts with: the first one that all members report knowing.
 	SigningFingerprint string `protobuf:"bytes,20,opt,name=signing_fingerprint,json=signingFingerprint,proto3" json:"signing_fingerprint,omitempty"`
-	// Peers heard in the last minute that this member cannot understand.
+	// Peers that the member heard in the last minute and cannot understand.
 	ForeignPeers []*ForeignPeer `protobuf:"bytes,21,rep,name=foreign_peers,json=foreignPeers,proto3" json:"foreign_peers,omitempty"`
 	// Absent unless the cluster was restored from a backup.
 	Restoration *Restoration `protobuf:"bytes,24,opt,name=restoration,proto3" json:"restoration,omitempty"`
@@ -619,11 +632,12 @@ func (x *GetStatusResponse) GetReason() string {
 	return ""
 }
 
-// Issued counts what the member has issued since it started.
+// Issued counts the IDs and numbers that the member has issued since it started.
 type Issued struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Ids     uint64                 `protobuf:"varint,1,opt,name=ids,proto3" json:"ids,omitempty"`
-	Numbers uint64                 `protobuf:"varint,2,opt,name=numbers,proto3" json:"numbers,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// UUIDs included.
+	Ids     uint64 `protobuf:"varint,1,opt,name=ids,proto3" json:"ids,omitempty"`
+	Numbers uint64 `protobuf:"varint,2,opt,name=numbers,proto3" json:"numbers,omitempty"`
 	// Requests for IDs or numbers that failed.
 	Refusals      uint64 `protobuf:"varint,3,opt,name=refusals,proto3" json:"refusals,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -684,8 +698,9 @@ func (x *Issued) GetRefusals() uint64 {
 // Quorum is the state of the voters, as the member that answers sees it. All fields are 0 in a member that has not joined
 // a cluster.
 type Quorum struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Voters uint32                 `protobuf:"varint,1,opt,name=voters,proto3" json:"voters,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// All voters of the Raft configuration.
+	Voters uint32 `protobuf:"varint,1,opt,name=voters,proto3" json:"voters,omitempty"`
 	// Voters that gossip reaches, and the member that answers if it is a voter.
 	Alive uint32 `protobuf:"varint,2,opt,name=alive,proto3" json:"alive,omitempty"`
 	// Live voters that may fail before quorum is lost; 0 also if quorum is lost.
@@ -809,10 +824,13 @@ func (x *ForeignPeer) GetHeardAtMs() int64 {
 	return 0
 }
 
+// Member is a server of the Raft configuration, and what gossip knows of it.
 type Member struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Name  string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// A UUID that the member keeps in its data directory.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Empty as gossip_address is.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// Address of its Raft listener.
 	RaftAddress string `protobuf:"bytes,3,opt,name=raft_address,json=raftAddress,proto3" json:"raft_address,omitempty"`
 	// Address of its gossip listener; empty if the member that answers has not heard from it since its own start.
@@ -820,12 +838,14 @@ type Member struct {
 	// Address of its gRPC listener; empty as gossip_address is.
 	ApiAddress string     `protobuf:"bytes,5,opt,name=api_address,json=apiAddress,proto3" json:"api_address,omitempty"`
 	Role       MemberRole `protobuf:"varint,6,opt,name=role,proto3,enum=snowraft.v1.MemberRole" json:"role,omitempty"`
-	Leader     bool       `protobuf:"varint,7,opt,name=leader,proto3" json:"leader,omitempty"`
+	// Whether the member leads, as far as the member that answers knows.
+	Leader bool `protobuf:"varint,7,opt,name=leader,proto3" json:"leader,omitempty"`
 	// Whether gossip reaches the member; see not_alive_since_at_ms.
 	Alive bool `protobuf:"varint,8,opt,name=alive,proto3" json:"alive,omitempty"`
-	// How far its clock is from that of the answering member.
-	ClockOffsetMs int64  `protobuf:"varint,9,opt,name=clock_offset_ms,json=clockOffsetMs,proto3" json:"clock_offset_ms,omitempty"`
-	Version       string `protobuf:"bytes,10,opt,name=version,proto3" json:"version,omitempty"`
+	// How far its clock is from that of the member that answers; positive is ahead, 0 if not measured.
+	ClockOffsetMs int64 `protobuf:"varint,9,opt,name=clock_offset_ms,json=clockOffsetMs,proto3" json:"clock_offset_ms,omitempty"`
+	// Version of its program; empty as gossip_address is.
+	Version string `protobuf:"bytes,10,opt,name=version,proto3" json:"version,omitempty"`
 	// Fingerprints of the cluster secrets that the member knows, in the order of its file; empty as gossip_address is, and
 	// in an open cluster.
 	SecretFingerprints []string `protobuf:"bytes,11,rep,name=secret_fingerprints,json=secretFingerprints,proto3" json:"secret_fingerprints,omitempty"`
@@ -834,7 +854,8 @@ type Member struct {
 	NotAliveSinceAtMs int64 `protobuf:"varint,12,opt,name=not_alive_since_at_ms,json=notAliveSinceAtMs,proto3" json:"not_alive_since_at_ms,omitempty"`
 	// The newest version of the log's commands that the member knows; 0 if the member that answers does not know that.
 	FsmVersionSupported uint32 `protobuf:"varint,13,opt,name=fsm_version_supported,json=fsmVersionSupported,proto3" json:"fsm_version_supported,omitempty"`
-	// Whether the member halted because it was unsafe to continue, and said so before its process ended; false once it runs again.
+	// Whether the member halted because it was unsafe to continue, and announced it before its process exited; false once it
+	// runs again.
 	Halted        bool `protobuf:"varint,14,opt,name=halted,proto3" json:"halted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1058,7 +1079,7 @@ func (x *ListMembersResponse) GetQuorum() *Quorum {
 
 type AddMemberRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// host:port.
+	// Address of the member's gossip listener, host:port.
 	GossipAddress string `protobuf:"bytes,1,opt,name=gossip_address,json=gossipAddress,proto3" json:"gossip_address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1200,8 +1221,9 @@ func (x *RemoveMemberRequest) GetForce() bool {
 }
 
 type RemoveMemberResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Member        *Member                `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The removed member. If it was removed before, only id is set, to the member of the request.
+	Member        *Member `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1412,10 +1434,10 @@ func (*LeaveResponse) Descriptor() ([]byte, []int) {
 	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{16}
 }
 
-// Config is the configuration that all members share. Responses have all fields.
+// Config is the configuration that all members share. In responses, all fields are set.
 type Config struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The longest window granted, 1000 to 86400000; 600000 by default.
+	// The longest window that the cluster grants, 1000 to 86400000; 600000 by default.
 	MaxWindowMs *int64 `protobuf:"varint,1,opt,name=max_window_ms,json=maxWindowMs,proto3,oneof" json:"max_window_ms,omitempty"`
 	// The clock lag up to which requests wait instead of failing, 1 to 60000; 1000 by default.
 	WaitThresholdMs *int64 `protobuf:"varint,2,opt,name=wait_threshold_ms,json=waitThresholdMs,proto3,oneof" json:"wait_threshold_ms,omitempty"`
@@ -1425,7 +1447,7 @@ type Config struct {
 	Rollback *RollbackPolicy `protobuf:"varint,4,opt,name=rollback,proto3,enum=snowraft.v1.RollbackPolicy,oneof" json:"rollback,omitempty"`
 	// Off by default.
 	RedisCreate *AutoCreate `protobuf:"varint,5,opt,name=redis_create,json=redisCreate,proto3,enum=snowraft.v1.AutoCreate,oneof" json:"redis_create,omitempty"`
-	// Output only. Grows with each change of the configuration.
+	// Output only. Increases with each change of the configuration.
 	Generation uint64 `protobuf:"varint,6,opt,name=generation,proto3" json:"generation,omitempty"`
 	// Auto by default.
 	Upgrades      *Upgrades `protobuf:"varint,7,opt,name=upgrades,proto3,enum=snowraft.v1.Upgrades,oneof" json:"upgrades,omitempty"`
@@ -1658,7 +1680,8 @@ func (x *UpdateConfigRequest) GetExpectedGeneration() uint64 {
 type UpdateConfigResponse struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Config *Config                `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
-	// Members that did not answer in time, by name: until they do, they may follow the configuration of before.
+	// Members that did not acknowledge the change within 2 s, by name: until they learn of it, they follow the previous
+	// configuration.
 	UnreachedMembers []string `protobuf:"bytes,2,rep,name=unreached_members,json=unreachedMembers,proto3" json:"unreached_members,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -1745,8 +1768,9 @@ func (*ResetObservedClockRequest) Descriptor() ([]byte, []int) {
 }
 
 type ResetObservedClockResponse struct {
-	state             protoimpl.MessageState `protogen:"open.v1"`
-	ObservedClockAtMs int64                  `protobuf:"varint,1,opt,name=observed_clock_at_ms,json=observedClockAtMs,proto3" json:"observed_clock_at_ms,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The observed clock from now on, in Unix milliseconds.
+	ObservedClockAtMs int64 `protobuf:"varint,1,opt,name=observed_clock_at_ms,json=observedClockAtMs,proto3" json:"observed_clock_at_ms,omitempty"`
 	unknownFields     protoimpl.UnknownFields
 	sizeCache         protoimpl.SizeCache
 }

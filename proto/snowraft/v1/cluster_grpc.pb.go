@@ -36,27 +36,28 @@ const (
 //
 // ClusterService is for operators: status, membership, configuration.
 type ClusterServiceClient interface {
-	// GetStatus answers for the answering member, from its own replica.
+	// GetStatus returns the status of the answering member, from its own replica. It needs no leader.
 	GetStatus(ctx context.Context, in *GetStatusRequest, opts ...grpc.CallOption) (*GetStatusResponse, error)
-	// ListMembers answers with the servers of the Raft configuration and what gossip knows of them,
-	// as the answering member sees them. In a secured cluster, callers without the scope "cluster:read" get no addresses of
-	// Raft and gossip and no fingerprints.
+	// ListMembers returns the servers of the Raft configuration and what gossip knows of them, as the answering member sees
+	// them, sorted by name. In a secured cluster, callers without the scope "cluster:read" get no addresses of Raft and
+	// gossip and no fingerprints.
 	ListMembers(ctx context.Context, in *ListMembersRequest, opts ...grpc.CallOption) (*ListMembersResponse, error)
-	// AddMember makes the cluster's gossip contact a member that waits to be added.
+	// AddMember makes the cluster's gossip contact a member that waits to be added, and returns once the leader has added it.
 	AddMember(ctx context.Context, in *AddMemberRequest, opts ...grpc.CallOption) (*AddMemberResponse, error)
-	// RemoveMember takes a member out of the cluster permanently; it can only come back with an empty data directory.
+	// RemoveMember removes a member from the cluster permanently: it can return only with an empty data directory, as a new
+	// member. If the leader itself is to be removed, it transfers leadership first. Repeating it changes nothing.
 	RemoveMember(ctx context.Context, in *RemoveMemberRequest, opts ...grpc.CallOption) (*RemoveMemberResponse, error)
-	// TransferLeadership hands leadership to a voter and answers with who leads then.
+	// TransferLeadership transfers leadership to a voter and returns the new leader.
 	TransferLeadership(ctx context.Context, in *TransferLeadershipRequest, opts ...grpc.CallOption) (*TransferLeadershipResponse, error)
-	// Leave makes the answering member leave the cluster and end.
+	// Leave removes the answering member from the cluster permanently and shuts it down. A gateway rejects it.
 	Leave(ctx context.Context, in *LeaveRequest, opts ...grpc.CallOption) (*LeaveResponse, error)
-	// GetConfig answers from the replica of the answering member. The replica may be behind by a moment, or by more
-	// while the member is cut off.
+	// GetConfig returns the configuration from the replica of the answering member. The replica may be behind by a moment, or
+	// by more while the member is cut off.
 	GetConfig(ctx context.Context, in *GetConfigRequest, opts ...grpc.CallOption) (*GetConfigResponse, error)
-	// UpdateConfig changes the fields that the mask names.
+	// UpdateConfig changes the fields of the configuration that the mask names.
 	UpdateConfig(ctx context.Context, in *UpdateConfigRequest, opts ...grpc.CallOption) (*UpdateConfigResponse, error)
-	// ResetObservedClock sets the observed clock to the leader's clock: the way
-	// out after a clock that is off raised it. Windows keep protecting uniqueness.
+	// ResetObservedClock sets the observed clock to the leader's clock, which may lower it. Use it after a clock that was
+	// ahead raised the observed clock. IDs stay unique, because windows still do not overlap.
 	ResetObservedClock(ctx context.Context, in *ResetObservedClockRequest, opts ...grpc.CallOption) (*ResetObservedClockResponse, error)
 }
 
@@ -164,27 +165,28 @@ func (c *clusterServiceClient) ResetObservedClock(ctx context.Context, in *Reset
 //
 // ClusterService is for operators: status, membership, configuration.
 type ClusterServiceServer interface {
-	// GetStatus answers for the answering member, from its own replica.
+	// GetStatus returns the status of the answering member, from its own replica. It needs no leader.
 	GetStatus(context.Context, *GetStatusRequest) (*GetStatusResponse, error)
-	// ListMembers answers with the servers of the Raft configuration and what gossip knows of them,
-	// as the answering member sees them. In a secured cluster, callers without the scope "cluster:read" get no addresses of
-	// Raft and gossip and no fingerprints.
+	// ListMembers returns the servers of the Raft configuration and what gossip knows of them, as the answering member sees
+	// them, sorted by name. In a secured cluster, callers without the scope "cluster:read" get no addresses of Raft and
+	// gossip and no fingerprints.
 	ListMembers(context.Context, *ListMembersRequest) (*ListMembersResponse, error)
-	// AddMember makes the cluster's gossip contact a member that waits to be added.
+	// AddMember makes the cluster's gossip contact a member that waits to be added, and returns once the leader has added it.
 	AddMember(context.Context, *AddMemberRequest) (*AddMemberResponse, error)
-	// RemoveMember takes a member out of the cluster permanently; it can only come back with an empty data directory.
+	// RemoveMember removes a member from the cluster permanently: it can return only with an empty data directory, as a new
+	// member. If the leader itself is to be removed, it transfers leadership first. Repeating it changes nothing.
 	RemoveMember(context.Context, *RemoveMemberRequest) (*RemoveMemberResponse, error)
-	// TransferLeadership hands leadership to a voter and answers with who leads then.
+	// TransferLeadership transfers leadership to a voter and returns the new leader.
 	TransferLeadership(context.Context, *TransferLeadershipRequest) (*TransferLeadershipResponse, error)
-	// Leave makes the answering member leave the cluster and end.
+	// Leave removes the answering member from the cluster permanently and shuts it down. A gateway rejects it.
 	Leave(context.Context, *LeaveRequest) (*LeaveResponse, error)
-	// GetConfig answers from the replica of the answering member. The replica may be behind by a moment, or by more
-	// while the member is cut off.
+	// GetConfig returns the configuration from the replica of the answering member. The replica may be behind by a moment, or
+	// by more while the member is cut off.
 	GetConfig(context.Context, *GetConfigRequest) (*GetConfigResponse, error)
-	// UpdateConfig changes the fields that the mask names.
+	// UpdateConfig changes the fields of the configuration that the mask names.
 	UpdateConfig(context.Context, *UpdateConfigRequest) (*UpdateConfigResponse, error)
-	// ResetObservedClock sets the observed clock to the leader's clock: the way
-	// out after a clock that is off raised it. Windows keep protecting uniqueness.
+	// ResetObservedClock sets the observed clock to the leader's clock, which may lower it. Use it after a clock that was
+	// ahead raised the observed clock. IDs stay unique, because windows still do not overlap.
 	ResetObservedClock(context.Context, *ResetObservedClockRequest) (*ResetObservedClockResponse, error)
 	mustEmbedUnimplementedClusterServiceServer()
 }

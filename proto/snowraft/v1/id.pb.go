@@ -27,12 +27,12 @@ type GenerateIdsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The layout's name; empty means "default".
 	Layout string `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
-	// How many IDs, 1 to 1000000; 0 means 1.
+	// How many IDs, 1 to 1000000, or to 500000 if packed; 0 means 1.
 	Count uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
-	// When not 0: every ID of the answer is greater than this one. An ID that no member can have
-	// issued, because it is too far in the future, is INVALID_ARGUMENT.
+	// If not 0, every ID of the response is greater than this one. An ID so far in the future that no member can have issued
+	// it fails with INVALID_ARGUMENT.
 	After int64 `protobuf:"varint,3,opt,name=after,proto3" json:"after,omitempty"`
-	// Answer with the IDs themselves instead of ranges.
+	// Return the IDs themselves instead of ranges.
 	Packed        bool `protobuf:"varint,4,opt,name=packed,proto3" json:"packed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -96,12 +96,13 @@ func (x *GenerateIdsRequest) GetPacked() bool {
 	return false
 }
 
-// IdRange stands for the IDs first, first + step, ..., count of them.
+// IdRange stands for the IDs first, first + step, ..., count of them. They are of one worker and one tick.
 type IdRange struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	First         int64                  `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
-	Count         uint32                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
-	Step          int64                  `protobuf:"varint,3,opt,name=step,proto3" json:"step,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	First int64                  `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
+	// At least 1.
+	Count         uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	Step          int64  `protobuf:"varint,3,opt,name=step,proto3" json:"step,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -159,9 +160,9 @@ func (x *IdRange) GetStep() int64 {
 
 type GenerateIdsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The IDs, in ranges; empty when packed IDs were requested.
+	// The IDs, in ranges; empty if packed IDs were requested.
 	Ranges []*IdRange `protobuf:"bytes,1,rep,name=ranges,proto3" json:"ranges,omitempty"`
-	// The IDs themselves, when packed IDs were requested.
+	// The IDs themselves, if packed IDs were requested.
 	Ids           []int64 `protobuf:"fixed64,2,rep,packed,name=ids,proto3" json:"ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -267,7 +268,7 @@ func (x *GenerateUuidsRequest) GetCount() uint32 {
 
 type GenerateUuidsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the form 01939b3c-6d00-7000-8000-0123456789ab.
+	// UUIDs in the form 01939b3c-6d00-7000-8000-0123456789ab.
 	Uuids         []string `protobuf:"bytes,1,rep,name=uuids,proto3" json:"uuids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -376,9 +377,9 @@ type StreamIdsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Absent after an error.
 	Response *GenerateIdsResponse `protobuf:"bytes,1,opt,name=response,proto3" json:"response,omitempty"`
-	// Of the request.
+	// The id of the request; 0 if the member is shutting down.
 	Id uint64 `protobuf:"varint,2,opt,name=id,proto3" json:"id,omitempty"`
-	// Absent unless the request failed: what a call of GenerateIds fails with.
+	// Absent unless the request failed: the status with which a call of GenerateIds would have failed.
 	Error         *status.Status `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -493,8 +494,10 @@ type DecodeIdResponse struct {
 	Id     int64                  `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	Layout string                 `protobuf:"bytes,2,opt,name=layout,proto3" json:"layout,omitempty"`
 	// The start of the ID's tick, in Unix milliseconds.
-	TickAtMs      int64  `protobuf:"varint,3,opt,name=tick_at_ms,json=tickAtMs,proto3" json:"tick_at_ms,omitempty"`
-	Tick          int64  `protobuf:"varint,4,opt,name=tick,proto3" json:"tick,omitempty"`
+	TickAtMs int64 `protobuf:"varint,3,opt,name=tick_at_ms,json=tickAtMs,proto3" json:"tick_at_ms,omitempty"`
+	// The time field: ticks since the layout's epoch.
+	Tick int64 `protobuf:"varint,4,opt,name=tick,proto3" json:"tick,omitempty"`
+	// The other fields; 0 if the layout has no such field.
 	Datacenter    uint64 `protobuf:"varint,5,opt,name=datacenter,proto3" json:"datacenter,omitempty"`
 	Worker        uint64 `protobuf:"varint,6,opt,name=worker,proto3" json:"worker,omitempty"`
 	Sequence      uint64 `protobuf:"varint,7,opt,name=sequence,proto3" json:"sequence,omitempty"`

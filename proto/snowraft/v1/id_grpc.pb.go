@@ -30,20 +30,22 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// IdService issues IDs from memory, on any member. An ID has at most 63 bits, so it is never negative; requests with a
-// negative one are INVALID_ARGUMENT.
+// IdService issues IDs from memory, on any member. An ID has at most 63 bits, so it is never negative; a request with a
+// negative ID fails with INVALID_ARGUMENT.
 type IdServiceClient interface {
-	// GenerateIds issues count IDs of a layout.
+	// GenerateIds issues count IDs of a layout. The IDs of one range ascend; the order of ranges means nothing.
 	GenerateIds(ctx context.Context, in *GenerateIdsRequest, opts ...grpc.CallOption) (*GenerateIdsResponse, error)
 	// GenerateUuids issues IDs of a layout as UUIDs of version 7 (RFC 9562).
 	GenerateUuids(ctx context.Context, in *GenerateUuidsRequest, opts ...grpc.CallOption) (*GenerateUuidsResponse, error)
-	// StreamIds carries calls of GenerateIds, as many as a client likes at a time. Each request has its own answer, in any
-	// order, and its own error, which does not end the stream. An answer with ID 0 asks the client to end its side: the
-	// member is about to shut down, and answers what was sent until then.
+	// StreamIds carries calls of GenerateIds, any number at a time; while 64 of them wait, the member reads no further one.
+	// Each request has its own response, in any order, and its own error, which does not end the stream. A response with ID 0
+	// means that the member is shutting down: close the sending side. The member answers the requests that were sent before.
 	StreamIds(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamIdsRequest, StreamIdsResponse], error)
-	// DecodeId splits an ID into its fields.
+	// DecodeId splits an ID into its fields. The layout is one of the cluster or, if the cluster has none of that name, a
+	// preset.
 	DecodeId(ctx context.Context, in *DecodeIdRequest, opts ...grpc.CallOption) (*DecodeIdResponse, error)
-	// WhoIs returns which holder was granted the cell that an ID lies in.
+	// WhoIs returns the holder that was granted the window of an ID. The history has the last 10000 grants of each layout and
+	// the last grant of each worker; without a grant for the ID, the call fails with NOT_GRANTED.
 	WhoIs(ctx context.Context, in *WhoIsRequest, opts ...grpc.CallOption) (*WhoIsResponse, error)
 }
 
@@ -112,20 +114,22 @@ func (c *idServiceClient) WhoIs(ctx context.Context, in *WhoIsRequest, opts ...g
 // All implementations must embed UnimplementedIdServiceServer
 // for forward compatibility.
 //
-// IdService issues IDs from memory, on any member. An ID has at most 63 bits, so it is never negative; requests with a
-// negative one are INVALID_ARGUMENT.
+// IdService issues IDs from memory, on any member. An ID has at most 63 bits, so it is never negative; a request with a
+// negative ID fails with INVALID_ARGUMENT.
 type IdServiceServer interface {
-	// GenerateIds issues count IDs of a layout.
+	// GenerateIds issues count IDs of a layout. The IDs of one range ascend; the order of ranges means nothing.
 	GenerateIds(context.Context, *GenerateIdsRequest) (*GenerateIdsResponse, error)
 	// GenerateUuids issues IDs of a layout as UUIDs of version 7 (RFC 9562).
 	GenerateUuids(context.Context, *GenerateUuidsRequest) (*GenerateUuidsResponse, error)
-	// StreamIds carries calls of GenerateIds, as many as a client likes at a time. Each request has its own answer, in any
-	// order, and its own error, which does not end the stream. An answer with ID 0 asks the client to end its side: the
-	// member is about to shut down, and answers what was sent until then.
+	// StreamIds carries calls of GenerateIds, any number at a time; while 64 of them wait, the member reads no further one.
+	// Each request has its own response, in any order, and its own error, which does not end the stream. A response with ID 0
+	// means that the member is shutting down: close the sending side. The member answers the requests that were sent before.
 	StreamIds(grpc.BidiStreamingServer[StreamIdsRequest, StreamIdsResponse]) error
-	// DecodeId splits an ID into its fields.
+	// DecodeId splits an ID into its fields. The layout is one of the cluster or, if the cluster has none of that name, a
+	// preset.
 	DecodeId(context.Context, *DecodeIdRequest) (*DecodeIdResponse, error)
-	// WhoIs returns which holder was granted the cell that an ID lies in.
+	// WhoIs returns the holder that was granted the window of an ID. The history has the last 10000 grants of each layout and
+	// the last grant of each worker; without a grant for the ID, the call fails with NOT_GRANTED.
 	WhoIs(context.Context, *WhoIsRequest) (*WhoIsResponse, error)
 	mustEmbedUnimplementedIdServiceServer()
 }

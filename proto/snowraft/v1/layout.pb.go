@@ -22,15 +22,19 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// FieldKind names the part that a bit field plays.
+// FieldKind is the meaning of a bit field.
 type FieldKind int32
 
 const (
 	FieldKind_FIELD_KIND_UNSPECIFIED FieldKind = 0
-	FieldKind_FIELD_KIND_TIME        FieldKind = 1
-	FieldKind_FIELD_KIND_DATACENTER  FieldKind = 2
-	FieldKind_FIELD_KIND_WORKER      FieldKind = 3
-	FieldKind_FIELD_KIND_SEQUENCE    FieldKind = 4
+	// Ticks since the epoch.
+	FieldKind_FIELD_KIND_TIME FieldKind = 1
+	// A number that is the same in all IDs of the layout.
+	FieldKind_FIELD_KIND_DATACENTER FieldKind = 2
+	// The worker that issued the ID.
+	FieldKind_FIELD_KIND_WORKER FieldKind = 3
+	// The place of the ID among those of its worker and tick.
+	FieldKind_FIELD_KIND_SEQUENCE FieldKind = 4
 )
 
 // Enum value maps for FieldKind.
@@ -82,7 +86,7 @@ func (FieldKind) EnumDescriptor() ([]byte, []int) {
 type Field struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Kind  FieldKind              `protobuf:"varint,1,opt,name=kind,proto3,enum=snowraft.v1.FieldKind" json:"kind,omitempty"`
-	// 1 to 63.
+	// Width of the field, 1 to 63.
 	Bits          uint32 `protobuf:"varint,2,opt,name=bits,proto3" json:"bits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -132,10 +136,10 @@ func (x *Field) GetBits() uint32 {
 	return 0
 }
 
-// Layout is how the bits of an ID are split.
+// Layout defines how the bits of an ID are split. It never changes.
 type Layout struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1 to 64 characters of a-z, 0-9, '.', '_' and '-'.
+	// 1 to 64 characters of a-z, 0-9, '.', '_' and '-', beginning with a letter or a digit.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// From the highest bits to the lowest; at most 63 bits in all.
 	Fields []*Field `protobuf:"bytes,2,rep,name=fields,proto3" json:"fields,omitempty"`
@@ -143,9 +147,9 @@ type Layout struct {
 	UnitMs int64 `protobuf:"varint,3,opt,name=unit_ms,json=unitMs,proto3" json:"unit_ms,omitempty"`
 	// The Unix time of tick 0 in milliseconds.
 	EpochAtMs int64 `protobuf:"varint,4,opt,name=epoch_at_ms,json=epochAtMs,proto3" json:"epoch_at_ms,omitempty"`
-	// The value of the datacenter field in every ID of this cluster.
+	// The value of the datacenter field in every ID of this cluster; 0 without the field.
 	Datacenter uint64 `protobuf:"varint,5,opt,name=datacenter,proto3" json:"datacenter,omitempty"`
-	// The sequence of a fresh tick starts at (tick mod spread); 0 and 1 mean at 0.
+	// The sequence of a fresh tick starts at tick mod spread; 0 and 1 mean that it starts at 0.
 	Spread uint64 `protobuf:"varint,6,opt,name=spread,proto3" json:"spread,omitempty"`
 	// Output only. When the time field is full, in Unix milliseconds.
 	ExhaustsAtMs  int64 `protobuf:"varint,7,opt,name=exhausts_at_ms,json=exhaustsAtMs,proto3" json:"exhausts_at_ms,omitempty"`
@@ -277,8 +281,9 @@ func (x *CreateLayoutRequest) GetLayout() *Layout {
 }
 
 type CreateLayoutResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Layout        *Layout                `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The new layout, or the existing equal one.
+	Layout        *Layout `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -321,8 +326,9 @@ func (x *CreateLayoutResponse) GetLayout() *Layout {
 }
 
 type GetLayoutRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The layout's name; empty means "default".
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -465,8 +471,9 @@ func (x *ListLayoutsRequest) GetPageToken() string {
 type ListLayoutsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In ascending order of their names.
-	Layouts       []*Layout `protobuf:"bytes,1,rep,name=layouts,proto3" json:"layouts,omitempty"`
-	NextPageToken string    `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	Layouts []*Layout `protobuf:"bytes,1,rep,name=layouts,proto3" json:"layouts,omitempty"`
+	// Empty after the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

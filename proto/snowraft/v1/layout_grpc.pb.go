@@ -28,14 +28,14 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// LayoutService manages layouts: how the bits of an ID are split.
+// LayoutService manages layouts. A layout defines how the bits of an ID are split.
 type LayoutServiceClient interface {
-	// CreateLayout adds a layout. Layouts are immutable: creating the same layout
-	// again returns it, another one under the same name is ALREADY_EXISTS.
+	// CreateLayout adds a layout. Layouts are immutable and cannot be deleted; a cluster has at most 1000. Creating the same
+	// layout again returns it; another layout of the same name fails with LAYOUT_EXISTS.
 	CreateLayout(ctx context.Context, in *CreateLayoutRequest, opts ...grpc.CallOption) (*CreateLayoutResponse, error)
-	// GetLayout returns the layout of that name.
+	// GetLayout returns a layout from the replica of the answering member or, if the replica lacks it, from the leader.
 	GetLayout(ctx context.Context, in *GetLayoutRequest, opts ...grpc.CallOption) (*GetLayoutResponse, error)
-	// ListLayouts returns the layouts page by page, in ascending order of their names.
+	// ListLayouts returns the layouts of the answering member's replica page by page, in ascending order of their names.
 	ListLayouts(ctx context.Context, in *ListLayoutsRequest, opts ...grpc.CallOption) (*ListLayoutsResponse, error)
 }
 
@@ -81,14 +81,14 @@ func (c *layoutServiceClient) ListLayouts(ctx context.Context, in *ListLayoutsRe
 // All implementations must embed UnimplementedLayoutServiceServer
 // for forward compatibility.
 //
-// LayoutService manages layouts: how the bits of an ID are split.
+// LayoutService manages layouts. A layout defines how the bits of an ID are split.
 type LayoutServiceServer interface {
-	// CreateLayout adds a layout. Layouts are immutable: creating the same layout
-	// again returns it, another one under the same name is ALREADY_EXISTS.
+	// CreateLayout adds a layout. Layouts are immutable and cannot be deleted; a cluster has at most 1000. Creating the same
+	// layout again returns it; another layout of the same name fails with LAYOUT_EXISTS.
 	CreateLayout(context.Context, *CreateLayoutRequest) (*CreateLayoutResponse, error)
-	// GetLayout returns the layout of that name.
+	// GetLayout returns a layout from the replica of the answering member or, if the replica lacks it, from the leader.
 	GetLayout(context.Context, *GetLayoutRequest) (*GetLayoutResponse, error)
-	// ListLayouts returns the layouts page by page, in ascending order of their names.
+	// ListLayouts returns the layouts of the answering member's replica page by page, in ascending order of their names.
 	ListLayouts(context.Context, *ListLayoutsRequest) (*ListLayoutsResponse, error)
 	mustEmbedUnimplementedLayoutServiceServer()
 }

@@ -112,7 +112,8 @@ func (x *GetUpgradeResponse) GetMembers() []*Member {
 
 type FinalizeUpgradeRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// IDs or names of members to leave out: they may not know the commands, and cannot start until they do.
+	// IDs or names of members to ignore: they may not know the commands, and cannot start until they do. The leader cannot
+	// be ignored, and the other voters must suffice for quorum.
 	Without       []string `protobuf:"bytes,1,rep,name=without,proto3" json:"without,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -247,7 +248,7 @@ func (*AcknowledgeRestoreRequest) Descriptor() ([]byte, []int) {
 type AcknowledgeRestoreResponse struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Restoration *Restoration           `protobuf:"bytes,1,opt,name=restoration,proto3" json:"restoration,omitempty"`
-	// Members that did not answer in time, by name.
+	// Members that did not acknowledge the change within 2 s, by name.
 	UnreachedMembers []string `protobuf:"bytes,2,rep,name=unreached_members,json=unreachedMembers,proto3" json:"unreached_members,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -389,7 +390,7 @@ func (x *BackupResponse) GetData() []byte {
 
 type DebugRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Duration of the CPU profile, and the time between the two readings of the metrics: 1 to 60.
+	// Duration of the CPU profile, and the time between the two readings of the metrics, in seconds: 1 to 60.
 	Seconds uint32 `protobuf:"varint,1,opt,name=seconds,proto3" json:"seconds,omitempty"`
 	// Include names of sequences, holders and tokens, which are otherwise replaced by pseudonyms.
 	Names bool `protobuf:"varint,2,opt,name=names,proto3" json:"names,omitempty"`

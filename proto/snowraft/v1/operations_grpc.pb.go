@@ -32,15 +32,16 @@ const (
 //
 // OperationsService is for operators: backups, restored clusters, upgrades and debug archives.
 type OperationsServiceClient interface {
-	// Backup returns a backup of the cluster's state, piece by piece, as the answering member has it. The first bytes
-	// may take as long as the cluster needs to elect a leader. HTTP and gateways do not serve it.
+	// Backup returns a backup of the cluster's state, piece by piece, as the answering member has it. Unless stale is set, the
+	// first bytes may take as long as the cluster needs to elect a leader. HTTP and gateways do not serve it.
 	Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BackupResponse], error)
 	// Debug returns the files of a debug archive about the answering member, one after another. A member serves one such
 	// call at a time, with a deadline of at most five minutes. HTTP and gateways do not serve it.
 	Debug(ctx context.Context, in *DebugRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DebugResponse], error)
-	// AcknowledgeRestore lets sequences of new names be created again after a restore. Repeating it changes nothing.
+	// AcknowledgeRestore allows callers to create sequences and layouts of new names again after a restore. Repeating it
+	// changes nothing.
 	AcknowledgeRestore(ctx context.Context, in *AcknowledgeRestoreRequest, opts ...grpc.CallOption) (*AcknowledgeRestoreResponse, error)
-	// GetUpgrade answers with the state of an upgrade and what each member knows, as the leader sees it.
+	// GetUpgrade returns the state of an upgrade and the members with the versions that they know, as the leader sees them.
 	GetUpgrade(ctx context.Context, in *GetUpgradeRequest, opts ...grpc.CallOption) (*GetUpgradeResponse, error)
 	// FinalizeUpgrade lets the cluster use all commands that its members know. From then on, members that know fewer cannot
 	// start. Repeating it changes nothing.
@@ -129,15 +130,16 @@ func (c *operationsServiceClient) FinalizeUpgrade(ctx context.Context, in *Final
 //
 // OperationsService is for operators: backups, restored clusters, upgrades and debug archives.
 type OperationsServiceServer interface {
-	// Backup returns a backup of the cluster's state, piece by piece, as the answering member has it. The first bytes
-	// may take as long as the cluster needs to elect a leader. HTTP and gateways do not serve it.
+	// Backup returns a backup of the cluster's state, piece by piece, as the answering member has it. Unless stale is set, the
+	// first bytes may take as long as the cluster needs to elect a leader. HTTP and gateways do not serve it.
 	Backup(*BackupRequest, grpc.ServerStreamingServer[BackupResponse]) error
 	// Debug returns the files of a debug archive about the answering member, one after another. A member serves one such
 	// call at a time, with a deadline of at most five minutes. HTTP and gateways do not serve it.
 	Debug(*DebugRequest, grpc.ServerStreamingServer[DebugResponse]) error
-	// AcknowledgeRestore lets sequences of new names be created again after a restore. Repeating it changes nothing.
+	// AcknowledgeRestore allows callers to create sequences and layouts of new names again after a restore. Repeating it
+	// changes nothing.
 	AcknowledgeRestore(context.Context, *AcknowledgeRestoreRequest) (*AcknowledgeRestoreResponse, error)
-	// GetUpgrade answers with the state of an upgrade and what each member knows, as the leader sees it.
+	// GetUpgrade returns the state of an upgrade and the members with the versions that they know, as the leader sees them.
 	GetUpgrade(context.Context, *GetUpgradeRequest) (*GetUpgradeResponse, error)
 	// FinalizeUpgrade lets the cluster use all commands that its members know. From then on, members that know fewer cannot
 	// start. Repeating it changes nothing.

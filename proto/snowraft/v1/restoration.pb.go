@@ -21,25 +21,25 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Restoration is how a cluster began with the state of an older one.
+// Restoration describes the restore from a backup with which the cluster began.
 type Restoration struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// IDs of the clusters before this one, oldest first, at most 16.
 	Ancestors []string `protobuf:"bytes,1,rep,name=ancestors,proto3" json:"ancestors,omitempty"`
 	// Log index of the restore.
 	Index uint64 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
-	// Unix milliseconds.
+	// Time of the restore, in Unix milliseconds.
 	RestoredAtMs int64 `protobuf:"varint,3,opt,name=restored_at_ms,json=restoredAtMs,proto3" json:"restored_at_ms,omitempty"`
 	// No window begins before this time, in Unix milliseconds.
 	FloorAtMs int64 `protobuf:"varint,4,opt,name=floor_at_ms,json=floorAtMs,proto3" json:"floor_at_ms,omitempty"`
-	// From this time on all layouts issue IDs, in Unix milliseconds.
+	// Time from which all layouts issue IDs, in Unix milliseconds.
 	IssuesAtMs int64 `protobuf:"varint,5,opt,name=issues_at_ms,json=issuesAtMs,proto3" json:"issues_at_ms,omitempty"`
-	// No sequence of a new name can be created until AcknowledgeRestore.
+	// No sequence and no layout of a new name can be created until AcknowledgeRestore.
 	NamesClosed bool `protobuf:"varint,6,opt,name=names_closed,json=namesClosed,proto3" json:"names_closed,omitempty"`
 	// How many sequences grant nothing until ResumeSequence, deleted ones included.
 	FrozenSequences uint64 `protobuf:"varint,7,opt,name=frozen_sequences,json=frozenSequences,proto3" json:"frozen_sequences,omitempty"`
-	// A member of an older cluster that was heard in the last moments, with its address: this cluster grants nothing. Empty
-	// otherwise.
+	// A member of an older cluster, with its address, that was heard recently: this cluster grants nothing until that member
+	// stops. Empty otherwise.
 	OldClusterAlive string `protobuf:"bytes,8,opt,name=old_cluster_alive,json=oldClusterAlive,proto3" json:"old_cluster_alive,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache

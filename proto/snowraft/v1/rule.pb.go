@@ -137,7 +137,7 @@ func (MethodRule_Repeat) EnumDescriptor() ([]byte, []int) {
 	return file_snowraft_v1_rule_proto_rawDescGZIP(), []int{0, 1}
 }
 
-// MethodRule is the rule that members and clients handle the calls of a method by.
+// MethodRule is the rule by which members and clients handle the calls of a method.
 type MethodRule struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Where  MethodRule_Where       `protobuf:"varint,1,opt,name=where,proto3,enum=snowraft.v1.MethodRule_Where" json:"where,omitempty"`

@@ -30,11 +30,11 @@ type SequenceMode int32
 const (
 	// Means strict.
 	SequenceMode_SEQUENCE_MODE_UNSPECIFIED SequenceMode = 0
-	// Every member issues numbers from blocks in its memory: fast, also without a quorum
-	// for a while, unique, ascending per member.
+	// Every member issues numbers from blocks in its memory: fast, and for a while also without quorum. Numbers are unique,
+	// and ascend per member (descend, if the increment is negative).
 	SequenceMode_SEQUENCE_MODE_RELAXED SequenceMode = 1
-	// The leader issues the numbers, linearizably: each is greater than all that were
-	// answered before it was requested (smaller, if the increment is negative).
+	// The leader issues the numbers, linearizably: each is greater than all numbers in responses before its request
+	// (smaller, if the increment is negative).
 	SequenceMode_SEQUENCE_MODE_STRICT SequenceMode = 2
 )
 
@@ -79,7 +79,7 @@ func (SequenceMode) EnumDescriptor() ([]byte, []int) {
 	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{0}
 }
 
-// SequenceReset is how often a sequence starts over.
+// SequenceReset is the length of a sequence's periods. The numbers start over in each period.
 type SequenceReset int32
 
 const (
@@ -144,32 +144,33 @@ type Sequence struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The first number of each period; absent: 1, or -1 with a negative increment.
 	Start *int64 `protobuf:"varint,2,opt,name=start,proto3,oneof" json:"start,omitempty"`
-	// The difference of two numbers, not 0; absent: 1.
+	// The difference between a number and the one before it, not 0; absent: 1.
 	Increment *int64 `protobuf:"varint,3,opt,name=increment,proto3,oneof" json:"increment,omitempty"`
-	// All numbers lie in [min, max]. Absent: as far as there are 64-bit numbers in the
-	// direction of the increment, and up to start in the other.
+	// All numbers lie in [min, max]. Absent: the last 64-bit number in the direction of the increment, and start in the
+	// other direction.
 	Min  *int64       `protobuf:"varint,4,opt,name=min,proto3,oneof" json:"min,omitempty"`
 	Max  *int64       `protobuf:"varint,5,opt,name=max,proto3,oneof" json:"max,omitempty"`
 	Mode SequenceMode `protobuf:"varint,6,opt,name=mode,proto3,enum=snowraft.v1.SequenceMode" json:"mode,omitempty"`
-	// How long a block should last, 100 to 3600000 ms; 0 means 10000.
+	// How long a block should last, 100 to 3600000 ms; 0 means 10000. Relaxed sequences only, as the two fields below.
 	BlockDurationMs int64 `protobuf:"varint,7,opt,name=block_duration_ms,json=blockDurationMs,proto3" json:"block_duration_ms,omitempty"`
-	// How many numbers a block has at least and at most, 1 to 100000000; 0 means 100 and 10000000.
+	// How many numbers a block has at least and at most, 1 to 100000000. For min_block, 0 means 100; for max_block, 10000000 or
+	// min_block, whichever is greater.
 	MinBlock uint64        `protobuf:"varint,8,opt,name=min_block,json=minBlock,proto3" json:"min_block,omitempty"`
 	MaxBlock uint64        `protobuf:"varint,9,opt,name=max_block,json=maxBlock,proto3" json:"max_block,omitempty"`
 	Reset_   SequenceReset `protobuf:"varint,10,opt,name=reset,proto3,enum=snowraft.v1.SequenceReset" json:"reset,omitempty"`
-	// An IANA time zone, in which periods begin and dates are written; empty means UTC.
+	// The IANA time zone in which periods begin and dates are written; empty means UTC.
 	TimeZone string `protobuf:"bytes,11,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
-	// How numbers are written, for example "ORD{date:yyyyMMdd}{seq:06}"; at most 256 bytes.
+	// The format of the texts of numbers, for example "ORD{date:yyyyMMdd}{seq:06}", at most 256 bytes; empty for no texts.
 	Format string `protobuf:"bytes,12,opt,name=format,proto3" json:"format,omitempty"`
-	// At most 256 bytes, without control characters and line breaks.
+	// Text for people, at most 256 bytes, without control characters and line breaks.
 	Description string `protobuf:"bytes,13,opt,name=description,proto3" json:"description,omitempty"`
-	// Output only, as all that follow. Unix milliseconds.
+	// Output only, as are all fields below. Unix milliseconds.
 	CreatedAtMs int64 `protobuf:"varint,14,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
-	// Grows with each change of the sequence.
+	// Increases with each change of the sequence; grants and returns of blocks are not changes.
 	Generation uint64 `protobuf:"varint,15,opt,name=generation,proto3" json:"generation,omitempty"`
 	// The first day of the current period, as 2026-11-22; empty without a reset.
 	Period string `protobuf:"bytes,16,opt,name=period,proto3" json:"period,omitempty"`
-	// The first number that was not granted in this period; absent when there is none left.
+	// The next number that was not granted in this period; absent if none is left.
 	Next *int64 `protobuf:"varint,17,opt,name=next,proto3,oneof" json:"next,omitempty"`
 	// How many numbers are left in this period, at most 2^64-1.
 	Remaining uint64 `protobuf:"varint,18,opt,name=remaining,proto3" json:"remaining,omitempty"`
@@ -354,11 +355,11 @@ func (x *Sequence) GetDeleted() bool {
 type CreateSequenceRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Sequence *Sequence              `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// Also when numbers of a deleted sequence of that name would repeat.
+	// Create the sequence even if numbers of a deleted sequence of that name may repeat.
 	Force bool `protobuf:"varint,2,opt,name=force,proto3" json:"force,omitempty"`
-	// Create the sequence as an INCR of a Redis client does: in the mode that redis_create of the configuration names,
-	// else REDIS_CREATE_OFF. The log decides which configuration counts. A sequence that exists is returned as it is.
-	// Not with force, nor with any field of the sequence but its name.
+	// Create the sequence as an INCR of a Redis client does: in the mode that redis_create of the configuration names. If it
+	// names none, the call fails with REDIS_CREATE_OFF. The order of changes in the log decides which configuration counts. A
+	// sequence that exists is returned as it is. Cannot be combined with force, nor with any field of the sequence except name.
 	OnDemand      bool `protobuf:"varint,3,opt,name=on_demand,json=onDemand,proto3" json:"on_demand,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -418,7 +419,7 @@ func (x *CreateSequenceRequest) GetOnDemand() bool {
 type CreateSequenceResponse struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Sequence *Sequence              `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// Members that did not answer in time, by name: until they do, they may not know the sequence.
+	// Members that did not acknowledge the change within 2 s, by name: until they learn of it, they may not know the sequence.
 	UnreachedMembers []string `protobuf:"bytes,2,rep,name=unreached_members,json=unreachedMembers,proto3" json:"unreached_members,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -471,8 +472,8 @@ func (x *CreateSequenceResponse) GetUnreachedMembers() []string {
 type GetSequenceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Answer from the replica of the answering member. The replica may be behind by a moment, or by more while the member is
-	// cut off. No leader is needed for a sequence that the replica has.
+	// Read the replica of the answering member. The replica may be behind by a moment, or by more while the member is cut off.
+	// No leader is needed for a sequence that the replica has.
 	Local         bool `protobuf:"varint,2,opt,name=local,proto3" json:"local,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -572,7 +573,7 @@ type ListSequencesRequest struct {
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The next_page_token of the page before.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
-	// Only sequences whose names begin like this.
+	// Only sequences whose names begin with this text.
 	Prefix        string `protobuf:"bytes,3,opt,name=prefix,proto3" json:"prefix,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -632,8 +633,9 @@ func (x *ListSequencesRequest) GetPrefix() string {
 type ListSequencesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In ascending order of their names.
-	Sequences     []*Sequence `protobuf:"bytes,1,rep,name=sequences,proto3" json:"sequences,omitempty"`
-	NextPageToken string      `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	Sequences []*Sequence `protobuf:"bytes,1,rep,name=sequences,proto3" json:"sequences,omitempty"`
+	// Empty after the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -683,11 +685,13 @@ func (x *ListSequencesResponse) GetNextPageToken() string {
 }
 
 type UpdateSequenceRequest struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Sequence *Sequence              `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// Which fields of the sequence to take over; absent: those that are set in it.
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the sequence, and the new values.
+	Sequence *Sequence `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// The fields of the sequence to change; absent: those that are set in it. A field that the mask names and that is not set
+	// gets its default.
 	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
-	// Also when numbers would repeat.
+	// Change the sequence even if numbers may repeat.
 	Force bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
 	// The generation that the sequence must have, else GENERATION_MISMATCH; absent: any.
 	ExpectedGeneration *uint64 `protobuf:"varint,4,opt,name=expected_generation,json=expectedGeneration,proto3,oneof" json:"expected_generation,omitempty"`
@@ -756,8 +760,8 @@ func (x *UpdateSequenceRequest) GetExpectedGeneration() uint64 {
 type UpdateSequenceResponse struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Sequence *Sequence              `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// Members that did not answer in time, by name: until they know of the change, they may
-	// keep issuing numbers of the blocks that they hold.
+	// Members that did not acknowledge the change within 2 s, by name: until they learn of it, they may keep issuing numbers
+	// of the blocks that they hold.
 	UnreachedMembers []string `protobuf:"bytes,2,rep,name=unreached_members,json=unreachedMembers,proto3" json:"unreached_members,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -910,7 +914,7 @@ type SetNextRequest struct {
 	Sequence string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The next number, in [min, max].
 	Next int64 `protobuf:"varint,2,opt,name=next,proto3" json:"next,omitempty"`
-	// Also when numbers would repeat.
+	// Set the number even if numbers may repeat.
 	Force bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
 	// The generation that the sequence must have, else GENERATION_MISMATCH; absent: any.
 	ExpectedGeneration *uint64 `protobuf:"varint,4,opt,name=expected_generation,json=expectedGeneration,proto3,oneof" json:"expected_generation,omitempty"`
@@ -1032,9 +1036,9 @@ func (x *SetNextResponse) GetUnreachedMembers() []string {
 type ResumeSequenceRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Sequence string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// The last number that the old cluster may have granted; absent: the last one that the backup knows.
+	// The last number that the earlier cluster may have granted; absent: the last one in the backup.
 	After *int64 `protobuf:"varint,2,opt,name=after,proto3,oneof" json:"after,omitempty"`
-	// How many numbers behind that to skip.
+	// How many numbers after that one to skip.
 	Margin uint64 `protobuf:"varint,3,opt,name=margin,proto3" json:"margin,omitempty"`
 	// The generation that the sequence must have, else GENERATION_MISMATCH; absent: any.
 	ExpectedGeneration *uint64 `protobuf:"varint,4,opt,name=expected_generation,json=expectedGeneration,proto3,oneof" json:"expected_generation,omitempty"`
@@ -1209,8 +1213,9 @@ func (x *ListFrozenSequencesRequest) GetPageToken() string {
 type ListFrozenSequencesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In ascending order of their names.
-	Sequences     []*Sequence `protobuf:"bytes,1,rep,name=sequences,proto3" json:"sequences,omitempty"`
-	NextPageToken string      `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	Sequences []*Sequence `protobuf:"bytes,1,rep,name=sequences,proto3" json:"sequences,omitempty"`
+	// Empty after the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1264,7 +1269,9 @@ type NextNumbersRequest struct {
 	Sequence string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// How many numbers, 1 to 1000000.
 	Count uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
-	// When not empty, 1 to 64 bytes: a repetition of the request within 10 minutes gets the same numbers.
+	// If not empty, at most 64 bytes of UTF-8: a repetition of the request within 10 minutes gets the same numbers. This
+	// ID with another count fails with REQUEST_ID_REUSED. In a cluster with a secret, each token has IDs of its own,
+	// and anonymous callers cannot use any.
 	RequestId     string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1330,8 +1337,8 @@ type NextNumbersResponse struct {
 	Increment int64  `protobuf:"varint,4,opt,name=increment,proto3" json:"increment,omitempty"`
 	// The first day of the period that the numbers belong to, as 2026-11-22; empty without a reset.
 	Period string `protobuf:"bytes,5,opt,name=period,proto3" json:"period,omitempty"`
-	// Of a sequence with a format: the numbers as text, when they are at most 1000, and what
-	// else is needed to write them: the format, its time zone, and the time, in Unix milliseconds.
+	// Of a sequence with a format: the texts of the numbers, if there are at most 1000, and the values with which a client can
+	// write them: the format, the time zone, and the time of the dates, in Unix milliseconds.
 	Texts      []string `protobuf:"bytes,6,rep,name=texts,proto3" json:"texts,omitempty"`
 	Format     string   `protobuf:"bytes,7,opt,name=format,proto3" json:"format,omitempty"`
 	TimeZone   string   `protobuf:"bytes,8,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
@@ -1508,9 +1515,9 @@ type StreamNumbersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Absent after an error.
 	Response *NextNumbersResponse `protobuf:"bytes,1,opt,name=response,proto3" json:"response,omitempty"`
-	// Of the request.
+	// The id of the request; 0 if the member is shutting down.
 	Id uint64 `protobuf:"varint,2,opt,name=id,proto3" json:"id,omitempty"`
-	// Absent unless the request failed: what a call of NextNumbers fails with.
+	// Absent unless the request failed: the status with which a call of NextNumbers would have failed.
 	Error         *status.Status `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1613,7 +1620,7 @@ func (x *GetLastRequest) GetSequence() string {
 
 type GetLastResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Absent before the first number.
+	// Absent before the first number, and after a change of the next number or the increment until another is issued.
 	Last          *int64 `protobuf:"varint,1,opt,name=last,proto3,oneof" json:"last,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1659,14 +1666,15 @@ func (x *GetLastResponse) GetLast() int64 {
 type AllocateBlockRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Sequence string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// How many numbers are wanted, at least 1. The block is shorter at the end of the numbers, and has at most max_block
-	// of the sequence, or 1000000 if that is more.
+	// How many numbers are wanted, at least 1. The block is shorter if fewer are left in the period, and has at most max_block
+	// of the sequence or 1000000 numbers, whichever is more.
 	Count uint64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
-	// When not empty, 1 to 64 bytes: a repetition of the request within 10 minutes gets the same
-	// block. Such a block is no longer than count, is granted whole or not at all, and can't be returned.
+	// If not empty, at most 64 bytes of UTF-8: a repetition of the request within 10 minutes gets the same block, as in
+	// NextNumbersRequest. Such a block is granted whole or not at all, and cannot be returned. A count above the greatest size
+	// of a block fails with INVALID_ARGUMENT.
 	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// A secret of the process, 16 random bytes, that ReturnBlock takes; not with request_id. The cluster keeps its SHA-256
-	// only. A block without a key can't be returned.
+	// A secret of the process, 16 random bytes, that ReturnBlock requires. Cannot be combined with request_id. The cluster
+	// keeps only its SHA-256. A block without a key cannot be returned.
 	ReturnKey     []byte `protobuf:"bytes,4,opt,name=return_key,json=returnKey,proto3" json:"return_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1774,10 +1782,10 @@ func (x *AllocateBlockResponse) GetBlock() *Block {
 	return nil
 }
 
-// Block is numbers that were granted: first, first + increment, ..., count of them.
+// Block is a run of granted numbers: first, first + increment, ..., count of them.
 type Block struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The fencing token: it only ever grows.
+	// The fencing token. Each later block has a greater one.
 	Token     uint64 `protobuf:"varint,1,opt,name=token,proto3" json:"token,omitempty"`
 	First     int64  `protobuf:"varint,2,opt,name=first,proto3" json:"first,omitempty"`
 	Count     uint64 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
@@ -1899,8 +1907,9 @@ func (x *Block) GetMaxBlock() uint64 {
 type ReturnBlockRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Sequence string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	Token    uint64                 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
-	// How many numbers at the block's end were not issued.
+	// The token of the block.
+	Token uint64 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
+	// How many numbers at the block's end were not issued and never will be: 1 to the block's count.
 	Unused uint64 `protobuf:"varint,3,opt,name=unused,proto3" json:"unused,omitempty"`
 	// The return_key of the request for the block.
 	ReturnKey     []byte `protobuf:"bytes,4,opt,name=return_key,json=returnKey,proto3" json:"return_key,omitempty"`

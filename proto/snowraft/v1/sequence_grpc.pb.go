@@ -38,40 +38,45 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// SequenceService issues the numbers of sequences: small numbers that ascend, per name.
+// SequenceService manages sequences, which are named counters, and issues their numbers.
 type SequenceServiceClient interface {
-	// CreateSequence adds a sequence. Creating the same sequence again returns it,
-	// another one under the same name is ALREADY_EXISTS.
+	// CreateSequence adds a sequence. Creating the same sequence again returns it; another sequence of the same name fails
+	// with SEQUENCE_EXISTS. Without force, a sequence that could repeat numbers of a deleted one of that name fails with
+	// WOULD_REPEAT.
 	CreateSequence(ctx context.Context, in *CreateSequenceRequest, opts ...grpc.CallOption) (*CreateSequenceResponse, error)
 	// GetSequence returns the sequence of that name, as the leader has it at some moment after the call. With local, the
 	// replica of the answering member is enough, which may be behind.
 	GetSequence(ctx context.Context, in *GetSequenceRequest, opts ...grpc.CallOption) (*GetSequenceResponse, error)
-	// ListSequences returns the sequences page by page, in ascending order of their names.
+	// ListSequences returns the sequences of the answering member's replica page by page, in ascending order of their names.
 	ListSequences(ctx context.Context, in *ListSequencesRequest, opts ...grpc.CallOption) (*ListSequencesResponse, error)
-	// UpdateSequence changes the fields that the mask names.
+	// UpdateSequence changes the fields of a sequence that the mask names. Without force, a change after which numbers could
+	// repeat fails with WOULD_REPEAT.
 	UpdateSequence(ctx context.Context, in *UpdateSequenceRequest, opts ...grpc.CallOption) (*UpdateSequenceResponse, error)
-	// DeleteSequence deletes a sequence. The cluster remembers the numbers that it issued.
+	// DeleteSequence deletes a sequence. The cluster remembers which numbers it granted, so that a later sequence of that name
+	// does not repeat them.
 	DeleteSequence(ctx context.Context, in *DeleteSequenceRequest, opts ...grpc.CallOption) (*DeleteSequenceResponse, error)
-	// SetNext sets the next number of a sequence.
+	// SetNext sets the next number of a sequence. Without force, a number after which numbers could repeat fails with
+	// WOULD_REPEAT.
 	SetNext(ctx context.Context, in *SetNextRequest, opts ...grpc.CallOption) (*SetNextResponse, error)
 	// ResumeSequence ends the freeze of a sequence, or of a deleted one that is remembered, after a restore.
 	ResumeSequence(ctx context.Context, in *ResumeSequenceRequest, opts ...grpc.CallOption) (*ResumeSequenceResponse, error)
 	// ListFrozenSequences returns the sequences that a restore froze, deleted ones included, page by page, in ascending
 	// order of their names.
 	ListFrozenSequences(ctx context.Context, in *ListFrozenSequencesRequest, opts ...grpc.CallOption) (*ListFrozenSequencesResponse, error)
-	// NextNumbers issues the next count numbers. A reply that is lost is numbers that are
-	// lost, unless the request had an ID and is repeated.
+	// NextNumbers issues the next count numbers, all of one period. If fewer are left, it issues none and fails with
+	// SEQUENCE_EXHAUSTED. If the reply is lost, the numbers are lost, unless the request had an ID and is repeated.
 	NextNumbers(ctx context.Context, in *NextNumbersRequest, opts ...grpc.CallOption) (*NextNumbersResponse, error)
 	// StreamNumbers carries calls of NextNumbers, as StreamIds does those of GenerateIds. The numbers of a strict sequence
 	// take the shortest way on a stream to the leader.
 	StreamNumbers(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamNumbersRequest, StreamNumbersResponse], error)
-	// GetLast returns the last number that was issued: of a strict sequence
-	// linearizably, of a relaxed one by the answering member.
+	// GetLast returns the last number that was issued. For a strict sequence, the read is linearizable. For a relaxed one, the
+	// number is the last one that the answering member issued or, if it issued none, the last one that the cluster granted.
 	GetLast(ctx context.Context, in *GetLastRequest, opts ...grpc.CallOption) (*GetLastResponse, error)
 	// AllocateBlock grants a block of a relaxed sequence to a process that issues numbers itself: a member, or an
 	// application with blocks in memory.
 	AllocateBlock(ctx context.Context, in *AllocateBlockRequest, opts ...grpc.CallOption) (*AllocateBlockResponse, error)
-	// ReturnBlock returns the end of a block, if no other was granted since.
+	// ReturnBlock returns the unused end of a block, so that its numbers are granted again. If another block was granted
+	// since, it fails with NOT_LAST_BLOCK, and the numbers stay unused.
 	ReturnBlock(ctx context.Context, in *ReturnBlockRequest, opts ...grpc.CallOption) (*ReturnBlockResponse, error)
 }
 
@@ -220,40 +225,45 @@ func (c *sequenceServiceClient) ReturnBlock(ctx context.Context, in *ReturnBlock
 // All implementations must embed UnimplementedSequenceServiceServer
 // for forward compatibility.
 //
-// SequenceService issues the numbers of sequences: small numbers that ascend, per name.
+// SequenceService manages sequences, which are named counters, and issues their numbers.
 type SequenceServiceServer interface {
-	// CreateSequence adds a sequence. Creating the same sequence again returns it,
-	// another one under the same name is ALREADY_EXISTS.
+	// CreateSequence adds a sequence. Creating the same sequence again returns it; another sequence of the same name fails
+	// with SEQUENCE_EXISTS. Without force, a sequence that could repeat numbers of a deleted one of that name fails with
+	// WOULD_REPEAT.
 	CreateSequence(context.Context, *CreateSequenceRequest) (*CreateSequenceResponse, error)
 	// GetSequence returns the sequence of that name, as the leader has it at some moment after the call. With local, the
 	// replica of the answering member is enough, which may be behind.
 	GetSequence(context.Context, *GetSequenceRequest) (*GetSequenceResponse, error)
-	// ListSequences returns the sequences page by page, in ascending order of their names.
+	// ListSequences returns the sequences of the answering member's replica page by page, in ascending order of their names.
 	ListSequences(context.Context, *ListSequencesRequest) (*ListSequencesResponse, error)
-	// UpdateSequence changes the fields that the mask names.
+	// UpdateSequence changes the fields of a sequence that the mask names. Without force, a change after which numbers could
+	// repeat fails with WOULD_REPEAT.
 	UpdateSequence(context.Context, *UpdateSequenceRequest) (*UpdateSequenceResponse, error)
-	// DeleteSequence deletes a sequence. The cluster remembers the numbers that it issued.
+	// DeleteSequence deletes a sequence. The cluster remembers which numbers it granted, so that a later sequence of that name
+	// does not repeat them.
 	DeleteSequence(context.Context, *DeleteSequenceRequest) (*DeleteSequenceResponse, error)
-	// SetNext sets the next number of a sequence.
+	// SetNext sets the next number of a sequence. Without force, a number after which numbers could repeat fails with
+	// WOULD_REPEAT.
 	SetNext(context.Context, *SetNextRequest) (*SetNextResponse, error)
 	// ResumeSequence ends the freeze of a sequence, or of a deleted one that is remembered, after a restore.
 	ResumeSequence(context.Context, *ResumeSequenceRequest) (*ResumeSequenceResponse, error)
 	// ListFrozenSequences returns the sequences that a restore froze, deleted ones included, page by page, in ascending
 	// order of their names.
 	ListFrozenSequences(context.Context, *ListFrozenSequencesRequest) (*ListFrozenSequencesResponse, error)
-	// NextNumbers issues the next count numbers. A reply that is lost is numbers that are
-	// lost, unless the request had an ID and is repeated.
+	// NextNumbers issues the next count numbers, all of one period. If fewer are left, it issues none and fails with
+	// SEQUENCE_EXHAUSTED. If the reply is lost, the numbers are lost, unless the request had an ID and is repeated.
 	NextNumbers(context.Context, *NextNumbersRequest) (*NextNumbersResponse, error)
 	// StreamNumbers carries calls of NextNumbers, as StreamIds does those of GenerateIds. The numbers of a strict sequence
 	// take the shortest way on a stream to the leader.
 	StreamNumbers(grpc.BidiStreamingServer[StreamNumbersRequest, StreamNumbersResponse]) error
-	// GetLast returns the last number that was issued: of a strict sequence
-	// linearizably, of a relaxed one by the answering member.
+	// GetLast returns the last number that was issued. For a strict sequence, the read is linearizable. For a relaxed one, the
+	// number is the last one that the answering member issued or, if it issued none, the last one that the cluster granted.
 	GetLast(context.Context, *GetLastRequest) (*GetLastResponse, error)
 	// AllocateBlock grants a block of a relaxed sequence to a process that issues numbers itself: a member, or an
 	// application with blocks in memory.
 	AllocateBlock(context.Context, *AllocateBlockRequest) (*AllocateBlockResponse, error)
-	// ReturnBlock returns the end of a block, if no other was granted since.
+	// ReturnBlock returns the unused end of a block, so that its numbers are granted again. If another block was granted
+	// since, it fails with NOT_LAST_BLOCK, and the numbers stay unused.
 	ReturnBlock(context.Context, *ReturnBlockRequest) (*ReturnBlockResponse, error)
 	mustEmbedUnimplementedSequenceServiceServer()
 }

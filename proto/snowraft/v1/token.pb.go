@@ -30,20 +30,20 @@ type Token struct {
 	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// 1 to 128 bytes of printable UTF-8 without spaces and '/'; not a number, and not "anonymous". It never changes.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Scopes of the token, such as "ids:issue:default", "seq:next:orders/*" or "cluster:read"; at most 64. A name ends in
-	// at most one '*'. "tokens:admin" is full power: it creates tokens with every scope.
+	// Scopes of the token, such as "ids:issue:default", "seq:next:orders/*" or "cluster:read"; at most 64 of at most 256
+	// bytes. A name may end in one '*', which stands for any text. "tokens:admin" is full power: it creates tokens with every scope.
 	Scopes []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	// When the token expires by the observed clock, in Unix milliseconds; 0 for never.
 	ExpiresAtMs int64 `protobuf:"varint,4,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
-	// How many IDs and numbers each member issues per second to callers with the token; 0 for no limit.
+	// How many IDs and numbers each member issues per second to callers with the token, at most 10^12; 0 for no limit.
 	Rate uint64 `protobuf:"varint,5,opt,name=rate,proto3" json:"rate,omitempty"`
-	// How many it issues at once; 0 for as many as per second.
+	// How many it issues at once, at most 10^12; 0 for as many as per second.
 	Burst uint64 `protobuf:"varint,6,opt,name=burst,proto3" json:"burst,omitempty"`
 	// Output only. Unix milliseconds.
 	CreatedAtMs int64 `protobuf:"varint,7,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
-	// Output only. Grows with each change of the token.
+	// Output only. Increases with each change of the token.
 	Generation uint64 `protobuf:"varint,8,opt,name=generation,proto3" json:"generation,omitempty"`
-	// A restore disabled the token. An update can enable it, and never disable it.
+	// A restore disabled the token. An update can enable it, but not disable it.
 	Disabled      bool `protobuf:"varint,9,opt,name=disabled,proto3" json:"disabled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -242,7 +242,7 @@ func (x *CreateTokenResponse) GetText() string {
 
 type GetTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// ID or name.
+	// ID or name; "anonymous" for the record of callers without a token.
 	Token         string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -438,11 +438,11 @@ func (x *ListTokensResponse) GetNextPageToken() string {
 
 type UpdateTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// ID or name.
+	// ID or name; "anonymous" for the record of callers without a token.
 	Token string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
-	// The fields to change: scopes, expires_at_ms, rate, burst.
+	// The new values: scopes, expires_at_ms, rate, burst and disabled. Anonymous callers have no expires_at_ms.
 	Changes *Token `protobuf:"bytes,2,opt,name=changes,proto3" json:"changes,omitempty"`
-	// Which of them to change; absent: those that are set.
+	// The fields of changes that the call applies; absent: those that are set.
 	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,3,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	// The generation that the token must have, else GENERATION_MISMATCH; absent: any.
 	ExpectedGeneration *uint64 `protobuf:"varint,4,opt,name=expected_generation,json=expectedGeneration,proto3,oneof" json:"expected_generation,omitempty"`
@@ -511,7 +511,8 @@ func (x *UpdateTokenRequest) GetExpectedGeneration() uint64 {
 type UpdateTokenResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Token *Token                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
-	// Members that did not answer in time, by name: until they know of the change, they may judge by the token as it was.
+	// Members that did not acknowledge the change within 2 s, by name: until they learn of it, they may judge callers by the
+	// previous permissions.
 	UnreachedMembers []string `protobuf:"bytes,2,rep,name=unreached_members,json=unreachedMembers,proto3" json:"unreached_members,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -662,7 +663,7 @@ func (x *DeleteTokenResponse) GetUnreachedMembers() []string {
 
 type VerifyTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The text of the token. Empty: of callers without a token.
+	// The text of the token; empty for callers without a token.
 	Text          string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

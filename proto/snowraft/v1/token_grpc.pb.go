@@ -34,18 +34,19 @@ const (
 // TokenService manages the API tokens of applications. A cluster without a secret does not require tokens, and refuses to
 // change them.
 type TokenServiceClient interface {
-	// CreateToken adds a token. Only the response has its text.
+	// CreateToken adds a token, of at most 10000. Only the response has its text.
 	CreateToken(ctx context.Context, in *CreateTokenRequest, opts ...grpc.CallOption) (*CreateTokenResponse, error)
 	// GetToken returns a token as the leader knows it.
 	GetToken(ctx context.Context, in *GetTokenRequest, opts ...grpc.CallOption) (*GetTokenResponse, error)
-	// ListTokens returns the tokens page by page, in ascending order of their IDs, as the replica of the member that is
-	// asked has them. The record of callers without a token comes first.
+	// ListTokens returns the tokens of the answering member's replica page by page, in ascending order of their IDs. The record
+	// of callers without a token comes first.
 	ListTokens(ctx context.Context, in *ListTokensRequest, opts ...grpc.CallOption) (*ListTokensResponse, error)
-	// UpdateToken changes the fields that the mask names.
+	// UpdateToken changes the fields of a token that the mask names.
 	UpdateToken(ctx context.Context, in *UpdateTokenRequest, opts ...grpc.CallOption) (*UpdateTokenResponse, error)
-	// DeleteToken revokes a token permanently.
+	// DeleteToken revokes a token permanently. After that, no change that a caller requests with the token takes effect.
+	// Members that have not learned of it may still serve other requests with the token.
 	DeleteToken(ctx context.Context, in *DeleteTokenRequest, opts ...grpc.CallOption) (*DeleteTokenResponse, error)
-	// VerifyToken returns what a token allows, as the replica of the answering member has it. Gateways call it.
+	// VerifyToken returns the permissions of a token, from the replica of the answering member. Gateways call it.
 	VerifyToken(ctx context.Context, in *VerifyTokenRequest, opts ...grpc.CallOption) (*VerifyTokenResponse, error)
 }
 
@@ -124,18 +125,19 @@ func (c *tokenServiceClient) VerifyToken(ctx context.Context, in *VerifyTokenReq
 // TokenService manages the API tokens of applications. A cluster without a secret does not require tokens, and refuses to
 // change them.
 type TokenServiceServer interface {
-	// CreateToken adds a token. Only the response has its text.
+	// CreateToken adds a token, of at most 10000. Only the response has its text.
 	CreateToken(context.Context, *CreateTokenRequest) (*CreateTokenResponse, error)
 	// GetToken returns a token as the leader knows it.
 	GetToken(context.Context, *GetTokenRequest) (*GetTokenResponse, error)
-	// ListTokens returns the tokens page by page, in ascending order of their IDs, as the replica of the member that is
-	// asked has them. The record of callers without a token comes first.
+	// ListTokens returns the tokens of the answering member's replica page by page, in ascending order of their IDs. The record
+	// of callers without a token comes first.
 	ListTokens(context.Context, *ListTokensRequest) (*ListTokensResponse, error)
-	// UpdateToken changes the fields that the mask names.
+	// UpdateToken changes the fields of a token that the mask names.
 	UpdateToken(context.Context, *UpdateTokenRequest) (*UpdateTokenResponse, error)
-	// DeleteToken revokes a token permanently.
+	// DeleteToken revokes a token permanently. After that, no change that a caller requests with the token takes effect.
+	// Members that have not learned of it may still serve other requests with the token.
 	DeleteToken(context.Context, *DeleteTokenRequest) (*DeleteTokenResponse, error)
-	// VerifyToken returns what a token allows, as the replica of the answering member has it. Gateways call it.
+	// VerifyToken returns the permissions of a token, from the replica of the answering member. Gateways call it.
 	VerifyToken(context.Context, *VerifyTokenRequest) (*VerifyTokenResponse, error)
 	mustEmbedUnimplementedTokenServiceServer()
 }

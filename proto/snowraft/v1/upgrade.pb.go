@@ -21,7 +21,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Upgrades is who finalizes an upgrade of all members.
+// Upgrades selects the actor that finalizes an upgrade of all members.
 type Upgrades int32
 
 const (
@@ -78,11 +78,12 @@ type Upgrade struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The version of the log's commands in use.
 	FsmVersion uint32 `protobuf:"varint,1,opt,name=fsm_version,json=fsmVersion,proto3" json:"fsm_version,omitempty"`
-	// The version that the upgrade is to; fsm_version if no member knows a newer one.
-	NextFsmVersion uint32   `protobuf:"varint,2,opt,name=next_fsm_version,json=nextFsmVersion,proto3" json:"next_fsm_version,omitempty"`
-	Upgrades       Upgrades `protobuf:"varint,3,opt,name=upgrades,proto3,enum=snowraft.v1.Upgrades" json:"upgrades,omitempty"`
-	// When the leader finalizes the upgrade if nothing changes before, in Unix milliseconds; 0 if it does not, or if the
-	// member that answers is not the leader.
+	// The newest version that all members except the blockers know; fsm_version if no member knows a newer one.
+	NextFsmVersion uint32 `protobuf:"varint,2,opt,name=next_fsm_version,json=nextFsmVersion,proto3" json:"next_fsm_version,omitempty"`
+	// As in Config.
+	Upgrades Upgrades `protobuf:"varint,3,opt,name=upgrades,proto3,enum=snowraft.v1.Upgrades" json:"upgrades,omitempty"`
+	// When the leader finalizes the upgrade unless the members change before, in Unix milliseconds; 0 if it does not, or if
+	// the member that answers is not the leader.
 	DueAtMs int64 `protobuf:"varint,4,opt,name=due_at_ms,json=dueAtMs,proto3" json:"due_at_ms,omitempty"`
 	// Members without which the upgrade cannot be finalized.
 	Blockers      []*UpgradeBlocker `protobuf:"bytes,5,rep,name=blockers,proto3" json:"blockers,omitempty"`
@@ -159,7 +160,7 @@ func (x *Upgrade) GetBlockers() []*UpgradeBlocker {
 type UpgradeBlocker struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	MemberId string                 `protobuf:"bytes,1,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
-	// Empty if not known.
+	// Empty if the member that answers does not know it.
 	MemberName string `protobuf:"bytes,2,opt,name=member_name,json=memberName,proto3" json:"member_name,omitempty"`
 	// Why the member blocks.
 	Problem       string `protobuf:"bytes,3,opt,name=problem,proto3" json:"problem,omitempty"`

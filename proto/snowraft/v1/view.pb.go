@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// VerdictLevel is how good or bad something is.
+// VerdictLevel is the severity of a finding or of the state of the cluster.
 type VerdictLevel int32
 
 const (
@@ -78,7 +78,7 @@ func (VerdictLevel) EnumDescriptor() ([]byte, []int) {
 	return file_snowraft_v1_view_proto_rawDescGZIP(), []int{0}
 }
 
-// EventKind is what an event is about.
+// EventKind is the subject of an event.
 type EventKind int32
 
 const (
@@ -89,7 +89,7 @@ const (
 	EventKind_EVENT_KIND_MEMBERSHIP EventKind = 2
 	// Requests failed; one event per reason and time span.
 	EventKind_EVENT_KIND_REFUSAL EventKind = 3
-	// A clock jumped, is off, or is right again.
+	// A clock jumped, is off, or is correct again.
 	EventKind_EVENT_KIND_CLOCK EventKind = 4
 	// A worker was acquired or lost; a window ended, or was granted late.
 	EventKind_EVENT_KIND_WINDOW EventKind = 5
@@ -158,7 +158,7 @@ func (EventKind) EnumDescriptor() ([]byte, []int) {
 	return file_snowraft_v1_view_proto_rawDescGZIP(), []int{1}
 }
 
-// EventSeverity is how much attention an event needs.
+// EventSeverity is the attention that an event needs.
 type EventSeverity int32
 
 const (
@@ -389,7 +389,7 @@ func (x *WatchOverviewResponse) GetOverview() *Overview {
 	return nil
 }
 
-// Overview is the cluster at one moment, as one process sees it.
+// Overview is the state of the cluster at one moment, as one process sees it.
 type Overview struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty in a member that has not joined a cluster, and in a gateway that reaches no member.
@@ -551,10 +551,12 @@ func (x *Overview) GetWindows() *LayoutWindows {
 // Verdict is the state of the cluster in words. The texts are for people and change between versions; programs use the levels.
 type Verdict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Level VerdictLevel           `protobuf:"varint,1,opt,name=level,proto3,enum=snowraft.v1.VerdictLevel" json:"level,omitempty"`
-	// One sentence: which members issue IDs, which one leads, how many may fail, and until when. If something is wrong: what.
+	// The worst level of all findings; good without findings.
+	Level VerdictLevel `protobuf:"varint,1,opt,name=level,proto3,enum=snowraft.v1.VerdictLevel" json:"level,omitempty"`
+	// One sentence: the worst problem, if there is one; the members that issue IDs, the leader, how many voters may fail, and
+	// until when IDs are issued; and the action to take.
 	Sentence string `protobuf:"bytes,2,opt,name=sentence,proto3" json:"sentence,omitempty"`
-	// Everything that is wrong, worst first; at most 64.
+	// Worst first; at most 64.
 	Findings []*Finding `protobuf:"bytes,3,rep,name=findings,proto3" json:"findings,omitempty"`
 	// Until when every member that issues IDs continues without quorum, in Unix milliseconds; 0 if unknown.
 	ServesUntilAtMs int64 `protobuf:"varint,4,opt,name=serves_until_at_ms,json=servesUntilAtMs,proto3" json:"serves_until_at_ms,omitempty"`
@@ -620,11 +622,12 @@ func (x *Verdict) GetServesUntilAtMs() int64 {
 	return 0
 }
 
-// Finding is one thing that is wrong.
+// Finding is one problem, or a notice if its level is good.
 type Finding struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Level VerdictLevel           `protobuf:"varint,1,opt,name=level,proto3,enum=snowraft.v1.VerdictLevel" json:"level,omitempty"`
-	Text  string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	// The problem or the notice, for people.
+	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	// Action to take; empty if waiting suffices.
 	Action string `protobuf:"bytes,3,opt,name=action,proto3" json:"action,omitempty"`
 	// A command that shows more or fixes the problem; empty without one.
@@ -881,7 +884,7 @@ func (x *MemberView) GetDown() bool {
 	return false
 }
 
-// LayoutWindows is the granted windows of a layout, in the replica of the composing member.
+// LayoutWindows holds the granted windows of a layout, from the replica of the composing member.
 type LayoutWindows struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Layout string                 `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
@@ -993,7 +996,7 @@ type WorkerWindow struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Worker uint64                 `protobuf:"varint,1,opt,name=worker,proto3" json:"worker,omitempty"`
 	Holder string                 `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`
-	// The fencing token.
+	// The fencing token, see WorkerGrant.
 	Token uint64 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
 	// The window [from, until), in Unix milliseconds.
 	FromAtMs  int64 `protobuf:"varint,4,opt,name=from_at_ms,json=fromAtMs,proto3" json:"from_at_ms,omitempty"`
@@ -1103,7 +1106,7 @@ func (x *WorkerWindow) GetHeld() bool {
 	return false
 }
 
-// Event is something that happened, as one member saw it.
+// Event is a change or a failure, as one member saw it.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// When it happened, or last happened if count is greater than 1, in Unix milliseconds. The time is that of the majority's
@@ -1533,8 +1536,8 @@ func (x *ListSequenceViewsResponse) GetTotalSize() uint64 {
 	return 0
 }
 
-// SequenceView is a sequence with what an operator asks about it. All of it is as the replica of the member that answers has
-// it, at most 1 s ago.
+// SequenceView is a sequence with its rate and its distance from the end, from the replica of the member that answers, at
+// most 1 s old.
 type SequenceView struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its next is the first number that was not granted. Members and clients issue granted numbers from memory, so the next
@@ -1547,7 +1550,7 @@ type SequenceView struct {
 	// The period has ended, and the next number begins another. The remaining_ratio is 1 then, as in the new period.
 	PeriodOver bool `protobuf:"varint,4,opt,name=period_over,json=periodOver,proto3" json:"period_over,omitempty"`
 	// Numbers granted per second to all members and clients, as the answering member measured over the last rate_over_ms, at
-	// most 30 s; absent until it has been asked for the sequence twice. A block counts when it is granted.
+	// most 30 s; absent until calls at least 1 s apart have returned the sequence. A block counts when it is granted.
 	GrantedPerSecond *float64 `protobuf:"fixed64,5,opt,name=granted_per_second,json=grantedPerSecond,proto3,oneof" json:"granted_per_second,omitempty"`
 	RateOverMs       int64    `protobuf:"varint,6,opt,name=rate_over_ms,json=rateOverMs,proto3" json:"rate_over_ms,omitempty"`
 	unknownFields    protoimpl.UnknownFields

@@ -32,16 +32,16 @@ const (
 // ViewService shows the cluster to people: one overview of all members, and what happened. The console and "snowraft top"
 // read nothing else about the members.
 type ViewServiceClient interface {
-	// GetOverview answers with the cluster as the answering member sees it: its own replica, and the status of each other
-	// member, which it requests at most once per second.
+	// GetOverview returns an overview of the cluster as the answering member sees it: from its own replica, and from the status
+	// of each other member, which it requests at most once per second.
 	GetOverview(ctx context.Context, in *GetOverviewRequest, opts ...grpc.CallOption) (*GetOverviewResponse, error)
 	// WatchOverview sends an overview at once, after each change, and at least once per second; at most 4 per second. A
 	// caller that reads slowly misses overviews and always gets the newest. A process serves at most 100 such calls at
 	// once and refuses others with OVERLOADED. HTTP does not serve it.
 	WatchOverview(ctx context.Context, in *WatchOverviewRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchOverviewResponse], error)
-	// ListEvents answers with the last events of all members that answer, newest first.
+	// ListEvents returns the last events of all members that answer within 1 s, newest first.
 	ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error)
-	// ListSequenceViews returns sequences with their rates, page by page, also by how near their end they are.
+	// ListSequenceViews returns sequences with their rates, page by page, by name or by the share of numbers that is left.
 	ListSequenceViews(ctx context.Context, in *ListSequenceViewsRequest, opts ...grpc.CallOption) (*ListSequenceViewsResponse, error)
 }
 
@@ -109,16 +109,16 @@ func (c *viewServiceClient) ListSequenceViews(ctx context.Context, in *ListSeque
 // ViewService shows the cluster to people: one overview of all members, and what happened. The console and "snowraft top"
 // read nothing else about the members.
 type ViewServiceServer interface {
-	// GetOverview answers with the cluster as the answering member sees it: its own replica, and the status of each other
-	// member, which it requests at most once per second.
+	// GetOverview returns an overview of the cluster as the answering member sees it: from its own replica, and from the status
+	// of each other member, which it requests at most once per second.
 	GetOverview(context.Context, *GetOverviewRequest) (*GetOverviewResponse, error)
 	// WatchOverview sends an overview at once, after each change, and at least once per second; at most 4 per second. A
 	// caller that reads slowly misses overviews and always gets the newest. A process serves at most 100 such calls at
 	// once and refuses others with OVERLOADED. HTTP does not serve it.
 	WatchOverview(*WatchOverviewRequest, grpc.ServerStreamingServer[WatchOverviewResponse]) error
-	// ListEvents answers with the last events of all members that answer, newest first.
+	// ListEvents returns the last events of all members that answer within 1 s, newest first.
 	ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error)
-	// ListSequenceViews returns sequences with their rates, page by page, also by how near their end they are.
+	// ListSequenceViews returns sequences with their rates, page by page, by name or by the share of numbers that is left.
 	ListSequenceViews(context.Context, *ListSequenceViewsRequest) (*ListSequenceViewsResponse, error)
 	mustEmbedUnimplementedViewServiceServer()
 }

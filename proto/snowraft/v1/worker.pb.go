@@ -88,13 +88,13 @@ type AcquireWorkerRequest struct {
 	Layout string `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
 	// A stable name of the process, by the rules of Sequence.name.
 	Holder string `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`
-	// 16 random bytes, drawn at each start of the process. Keep them secret: who has them can extend and release the
-	// worker. The cluster keeps their SHA-256 only.
+	// 16 random bytes, drawn at each start of the process. Keep them secret: any caller that has them can extend and release
+	// the worker. The cluster keeps only their SHA-256.
 	Nonce []byte `protobuf:"bytes,3,opt,name=nonce,proto3" json:"nonce,omitempty"`
 	// The caller's clock, in Unix milliseconds.
 	ClockAtMs int64 `protobuf:"varint,4,opt,name=clock_at_ms,json=clockAtMs,proto3" json:"clock_at_ms,omitempty"`
-	// The length of the window requested, in milliseconds. The grant covers it, rounded up to
-	// whole ticks, up to the longest window that the cluster grants.
+	// The length of the requested window in milliseconds, at least 1. The grant covers it, rounded up to whole ticks, up to the
+	// longest window that the cluster grants.
 	WindowMs      int64 `protobuf:"varint,5,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -209,22 +209,22 @@ func (x *AcquireWorkerResponse) GetGrant() *Grant {
 	return nil
 }
 
-// Grant is what the holder of a worker may issue, and the rules to issue by.
+// Grant is the window in which the holder of a worker may issue, with the rules for issuing.
 type Grant struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Worker uint64                 `protobuf:"varint,1,opt,name=worker,proto3" json:"worker,omitempty"`
-	// The fencing token: it only ever grows.
+	// The fencing token. Each later grant of a worker of the layout has a greater one; extensions keep it.
 	Token uint64 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
 	// The window [from_tick, until_tick), in ticks of the layout.
 	FromTick  int64 `protobuf:"varint,3,opt,name=from_tick,json=fromTick,proto3" json:"from_tick,omitempty"`
 	UntilTick int64 `protobuf:"varint,4,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
 	// The observed clock when the grant was made, in Unix milliseconds.
 	ObservedClockAtMs int64 `protobuf:"varint,5,opt,name=observed_clock_at_ms,json=observedClockAtMs,proto3" json:"observed_clock_at_ms,omitempty"`
-	// How far a clock may be behind before issuing is refused instead of delayed.
+	// The clock lag up to which the holder delays requests instead of rejecting them, in milliseconds.
 	WaitThresholdMs int64 `protobuf:"varint,6,opt,name=wait_threshold_ms,json=waitThresholdMs,proto3" json:"wait_threshold_ms,omitempty"`
-	// The longest window that the cluster grants.
+	// The longest window that the cluster grants, in milliseconds.
 	MaxWindowMs int64 `protobuf:"varint,7,opt,name=max_window_ms,json=maxWindowMs,proto3" json:"max_window_ms,omitempty"`
-	// Take another worker instead of refusing when the clock moved backwards too far.
+	// Acquire another worker, instead of rejecting requests, if the clock moved backwards too far.
 	Swap          bool `protobuf:"varint,8,opt,name=swap,proto3" json:"swap,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -322,16 +322,18 @@ type ExtendWindowRequest struct {
 	Layout string `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
 	Worker uint64 `protobuf:"varint,2,opt,name=worker,proto3" json:"worker,omitempty"`
 	Token  uint64 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
-	Nonce  []byte `protobuf:"bytes,4,opt,name=nonce,proto3" json:"nonce,omitempty"`
+	// The nonce of AcquireWorkerRequest.
+	Nonce []byte `protobuf:"bytes,4,opt,name=nonce,proto3" json:"nonce,omitempty"`
 	// The end that the holder believes its window has.
 	UntilTick int64 `protobuf:"varint,5,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
 	// The caller's clock, in Unix milliseconds.
 	ClockAtMs int64 `protobuf:"varint,6,opt,name=clock_at_ms,json=clockAtMs,proto3" json:"clock_at_ms,omitempty"`
-	// The distance from now that the window is to reach, in milliseconds; rounded up to whole ticks.
+	// How far the window must reach beyond clock_at_ms, in milliseconds, at least 1; rounded up to whole ticks. An end that
+	// would be earlier stays as it is.
 	WindowMs int64 `protobuf:"varint,7,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
-	// Draw a new one for each extension, at random, and repeat an extension whose answer you did not
-	// get under the same one and the same until_tick; not 0. Never draw it from memory that a copy of the
-	// process would share, such as a seeded generator.
+	// A random number, not 0. Draw a new one for each extension. If you get no answer, repeat the extension with the same
+	// number and the same until_tick. Never draw it from memory that a copy of the process would share, such as a seeded
+	// generator.
 	ExtensionId   uint64 `protobuf:"fixed64,8,opt,name=extension_id,json=extensionId,proto3" json:"extension_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -470,12 +472,14 @@ func (x *ExtendWindowResponse) GetGrant() *Grant {
 type ReleaseWorkerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The layout's name; empty means "default".
-	Layout    string `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
-	Worker    uint64 `protobuf:"varint,2,opt,name=worker,proto3" json:"worker,omitempty"`
-	Token     uint64 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
+	Layout string `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
+	Worker uint64 `protobuf:"varint,2,opt,name=worker,proto3" json:"worker,omitempty"`
+	Token  uint64 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
+	// As in ExtendWindowRequest.
 	Nonce     []byte `protobuf:"bytes,4,opt,name=nonce,proto3" json:"nonce,omitempty"`
 	UntilTick int64  `protobuf:"varint,5,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
-	// The first tick in which nothing was issued.
+	// The first tick of the window in which the holder issued nothing and never will: the tick of the last ID + 1, at most
+	// until_tick.
 	NextTick      int64 `protobuf:"varint,6,opt,name=next_tick,json=nextTick,proto3" json:"next_tick,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -652,7 +656,7 @@ func (x *ListWorkersRequest) GetPageToken() string {
 	return ""
 }
 
-// WorkerGrant is a worker, or a moment of its history.
+// WorkerGrant is the last grant of a worker, or an earlier one in its history.
 type WorkerGrant struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Worker uint64                 `protobuf:"varint,1,opt,name=worker,proto3" json:"worker,omitempty"`
@@ -666,8 +670,8 @@ type WorkerGrant struct {
 	FromAtMs  int64       `protobuf:"varint,6,opt,name=from_at_ms,json=fromAtMs,proto3" json:"from_at_ms,omitempty"`
 	UntilAtMs int64       `protobuf:"varint,7,opt,name=until_at_ms,json=untilAtMs,proto3" json:"until_at_ms,omitempty"`
 	State     WorkerState `protobuf:"varint,8,opt,name=state,proto3,enum=snowraft.v1.WorkerState" json:"state,omitempty"`
-	// The ID of the API token that the holder acquired the worker with; 0 without one. Names of deleted tokens can be given again,
-	// IDs cannot.
+	// The ID of the API token with which the holder acquired the worker; 0 without one. A name of a deleted token can be used
+	// again, an ID cannot.
 	HolderTokenId uint64 `protobuf:"varint,9,opt,name=holder_token_id,json=holderTokenId,proto3" json:"holder_token_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -769,8 +773,9 @@ func (x *WorkerGrant) GetHolderTokenId() uint64 {
 type ListWorkersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In ascending order.
-	Workers       []*WorkerGrant `protobuf:"bytes,1,rep,name=workers,proto3" json:"workers,omitempty"`
-	NextPageToken string         `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	Workers []*WorkerGrant `protobuf:"bytes,1,rep,name=workers,proto3" json:"workers,omitempty"`
+	// Empty after the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// How many workers the layout has, and how many of them were ever granted.
 	Capacity      uint64 `protobuf:"varint,3,opt,name=capacity,proto3" json:"capacity,omitempty"`
 	Used          uint64 `protobuf:"varint,4,opt,name=used,proto3" json:"used,omitempty"`

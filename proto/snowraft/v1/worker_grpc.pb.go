@@ -32,18 +32,17 @@ const (
 // WorkerService leases workers to processes that issue IDs themselves: members,
 // and applications with an embedded generator.
 //
-// A reply that is lost must be taken as a grant that is lost: never assume
-// that the call had no effect.
+// Treat a lost reply as a lost grant: never assume that the call had no effect.
 type WorkerServiceClient interface {
-	// AcquireWorker grants a free worker and its first window.
+	// AcquireWorker grants a free worker and its first window. If no worker is free, it fails with WORKERS_EXHAUSTED.
 	AcquireWorker(ctx context.Context, in *AcquireWorkerRequest, opts ...grpc.CallOption) (*AcquireWorkerResponse, error)
-	// ExtendWindow moves the end of a window; a compare-and-swap on its end. A repetition of the
-	// worker's last extension is harmless: it gets the window as it is. Only the holder repeats
-	// it, because clock_at_ms has to be its clock at that time.
+	// ExtendWindow moves the end of a window, if the window ends at until_tick; otherwise it fails with WINDOW_MISMATCH. A
+	// repetition of the worker's last extension is harmless: it gets the window as it is. Only the holder repeats the
+	// request, because clock_at_ms must be its clock at that time.
 	ExtendWindow(ctx context.Context, in *ExtendWindowRequest, opts ...grpc.CallOption) (*ExtendWindowResponse, error)
-	// ReleaseWorker releases a worker.
+	// ReleaseWorker releases a worker, if its window ends at until_tick. Other holders may issue on the worker from next_tick on.
 	ReleaseWorker(ctx context.Context, in *ReleaseWorkerRequest, opts ...grpc.CallOption) (*ReleaseWorkerResponse, error)
-	// ListWorkers lists the workers that were ever granted.
+	// ListWorkers returns the workers that were ever granted page by page, in ascending order, each with its last grant.
 	ListWorkers(ctx context.Context, in *ListWorkersRequest, opts ...grpc.CallOption) (*ListWorkersResponse, error)
 }
 
@@ -102,18 +101,17 @@ func (c *workerServiceClient) ListWorkers(ctx context.Context, in *ListWorkersRe
 // WorkerService leases workers to processes that issue IDs themselves: members,
 // and applications with an embedded generator.
 //
-// A reply that is lost must be taken as a grant that is lost: never assume
-// that the call had no effect.
+// Treat a lost reply as a lost grant: never assume that the call had no effect.
 type WorkerServiceServer interface {
-	// AcquireWorker grants a free worker and its first window.
+	// AcquireWorker grants a free worker and its first window. If no worker is free, it fails with WORKERS_EXHAUSTED.
 	AcquireWorker(context.Context, *AcquireWorkerRequest) (*AcquireWorkerResponse, error)
-	// ExtendWindow moves the end of a window; a compare-and-swap on its end. A repetition of the
-	// worker's last extension is harmless: it gets the window as it is. Only the holder repeats
-	// it, because clock_at_ms has to be its clock at that time.
+	// ExtendWindow moves the end of a window, if the window ends at until_tick; otherwise it fails with WINDOW_MISMATCH. A
+	// repetition of the worker's last extension is harmless: it gets the window as it is. Only the holder repeats the
+	// request, because clock_at_ms must be its clock at that time.
 	ExtendWindow(context.Context, *ExtendWindowRequest) (*ExtendWindowResponse, error)
-	// ReleaseWorker releases a worker.
+	// ReleaseWorker releases a worker, if its window ends at until_tick. Other holders may issue on the worker from next_tick on.
 	ReleaseWorker(context.Context, *ReleaseWorkerRequest) (*ReleaseWorkerResponse, error)
-	// ListWorkers lists the workers that were ever granted.
+	// ListWorkers returns the workers that were ever granted page by page, in ascending order, each with its last grant.
 	ListWorkers(context.Context, *ListWorkersRequest) (*ListWorkersResponse, error)
 	mustEmbedUnimplementedWorkerServiceServer()
 }
