@@ -29,7 +29,8 @@ func Word[E Enum](e E) string {
 	return WordOf(v)
 }
 
-// Parse returns the enum value of a word.
+// Parse returns the enum value of a word, "unspecified" included. It returns false for any other
+// text.
 func Parse[E Enum](word string) (e E, ok bool) {
 	v := byWord(e.Descriptor(), word)
 	if v == nil {
@@ -38,7 +39,7 @@ func Parse[E Enum](word string) (e E, ok bool) {
 	return E(v.Number()), true
 }
 
-// Words returns the words of an enum, except "unspecified".
+// Words returns the words of an enum in the order of its declaration, except "unspecified".
 func Words[E Enum]() []string {
 	var e E
 	return words(e.Descriptor())

@@ -15,7 +15,7 @@ import (
 )
 
 // OpenDirectory returns the state in the data directory of a stopped member as a backup taken at nowMillis, in Unix
-// milliseconds. It does not change the directory.
+// milliseconds. It does not change the directory. The result has neither a size nor a checksum.
 //
 // The last entries of the log may never have been committed. OpenDirectory applies their grants and ignores their releases
 // and returns. So the state covers all grants of the cluster up to the last entry, committed or not.

@@ -10,5 +10,5 @@
 //	32 bytes  SHA-256 of all bytes before
 //
 // [Read] accepts a file only if every byte is as [Write] wrote it. A backup holds no secret: it has only the hashes of tokens
-// and nonces.
+// and nonces. The main type is [Backup].
 package backup

@@ -18,12 +18,12 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// Backup is the content of a backup file.
+// Backup is the content of a backup file, or of a data directory in the form of a backup.
 type Backup struct {
 	Header *commandv1.BackupHeader
 	State  *fsm.State
-	Bytes  int64
-	SHA256 [sumBytes]byte // last bytes of the file
+	Bytes  int64          // size of the file; 0 for a data directory
+	SHA256 [sumBytes]byte // last bytes of the file; zero for a data directory
 }
 
 // Errors of [Read]. Each one advises the user on one line.
@@ -40,7 +40,8 @@ func damaged(reason string, args ...any) error {
 	return fmt.Errorf("%w (%s)", ErrDamaged, fmt.Sprintf(reason, args...))
 }
 
-// Open reads and verifies a file. The error names the file.
+// Open reads and verifies a file, which must be a regular file. The error names the file; see
+// [Read].
 func Open(path string) (*Backup, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -62,6 +63,7 @@ func Open(path string) (*Backup, error) {
 }
 
 // Read reads and verifies a backup of size bytes. supported is the newest fsm_version to accept.
+// Read compares the checksum before it decodes the header and the state.
 //
 // Errors: ErrForeign, ErrDamaged, ErrFuture; those of r.
 func Read(r io.ReaderAt, size int64, supported uint32) (*Backup, error) {

@@ -30,7 +30,7 @@ type Restore struct {
 
 // Restored is a data directory that a new cluster begins with.
 type Restored struct {
-	Node, Cluster string
+	Node, Cluster string // IDs of the new cluster's first member and of the new cluster
 	Old           string // ID of the old cluster
 	Index         uint64 // first index of the new cluster
 	FloorMillis   int64  // Unix ms; no window begins before it
@@ -42,7 +42,8 @@ type Restored struct {
 // listens there.
 const unknownAddress = "0.0.0.0:0"
 
-// Into restores a backup into an empty data directory. The backup's state must not be used afterwards.
+// Into restores a backup into a data directory, which must be absent or hold no files of a member. It changes the backup's
+// state, which must not be used afterwards.
 func (r Restore) Into(dir string, b *Backup) (*Restored, error) {
 	h := b.Header
 	index := b.State.FirstIndex(h.GetIndex(), r.NowMillis, r.OldEndedMillis)

@@ -24,7 +24,8 @@ const (
 	bufferBytes    = 256 << 10
 )
 
-// Write writes a backup of a state to w.
+// Write writes a backup of a state to w. The error is that of w or of state, or reports a header of more
+// than 1 MiB. After an error, [Read] does not accept the written bytes.
 func Write(w io.Writer, header *commandv1.BackupHeader, state io.WriterTo) error {
 	raw, err := marshalHeader(header)
 	if err != nil {
@@ -53,8 +54,10 @@ func marshalHeader(h *commandv1.BackupHeader) ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.Marshal(h)
 }
 
-// Create writes a new file durably and atomically. It does not change an existing file: the error is then
-// [os.ErrExist]. Only the owner can read the file. An [os.PathError] about the file has the given path.
+// Create writes a new file durably and atomically: write gets a temporary file in the same directory,
+// which gets its name once it is complete and synced. Create does not change an existing file: the error
+// is then [os.ErrExist]. Only the owner can read the file. An [os.PathError] about the file has the given
+// path.
 func Create(path string, write func(*os.File) error) (err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return &os.PathError{Op: "create", Path: path, Err: os.ErrExist}

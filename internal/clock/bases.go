@@ -2,9 +2,10 @@ package clock
 
 import "time"
 
-// Bases are the clocks that a [Watch] compares, as bases: wall - mono in this process's monotonic time, in milliseconds.
+// Bases holds the clocks that a [Watch] compares. A base is wall - mono in this process's monotonic time, in
+// milliseconds.
 type Bases struct {
-	Own       int64
+	Own       int64 // base of the own clock
 	Reference int64 // the base that the own clock should have
 	Observed  int64 // the replicated observed clock, Unix ms
 	Now       Reading
@@ -17,12 +18,12 @@ type Bases struct {
 
 // PeerBase is the last answer of a peer.
 type PeerBase struct {
-	Base  int64
-	Age   time.Duration
-	Voter bool
+	Base  int64         // base of the peer's clock, as in [Bases]
+	Age   time.Duration // time since the answer
+	Voter bool          // the peer's clock counts
 }
 
-// Bases returns the present state.
+// Bases returns the clocks as the watch compares them now. The caller owns the result.
 func (w *Watch) Bases() Bases {
 	r := w.read()
 	w.mu.Lock()

@@ -1,9 +1,8 @@
 // Package clock reads this process's clock and judges whether it can be trusted.
 //
-// Nothing here keeps IDs unique: granted windows do that, whatever a clock says.
-// A clock only chooses among cells that were granted already, so an incorrect
-// clock costs availability or time order. This package decides when a process
-// must be unavailable instead.
+// Nothing here keeps IDs unique: granted windows do that, whatever a clock says. A clock only
+// chooses among cells that were granted already, so an incorrect clock costs availability or time
+// order. This package decides when a process must be unavailable instead. The main type is [Watch].
 package clock
 
 import (
@@ -20,7 +19,8 @@ type Reading struct {
 	Mono int64
 }
 
-// Source reads the clock. It is called for every ID, from many goroutines.
+// Source reads the clock. It is called for every request, from many goroutines, so it must be fast
+// and must not block.
 type Source func() Reading
 
 // System returns the source that reads the machine's clock.
@@ -32,9 +32,9 @@ func System() Source {
 	}
 }
 
-// Between returns the time from one instant to another, both in Unix milliseconds;
-// negative if the other instant is the earlier one. It saturates, so instants from
-// other processes may have any value.
+// Between returns the time from one instant to another, both in Unix milliseconds; negative if the
+// other instant is the earlier one. The result saturates at about 292 years, so instants from other
+// processes may have any value.
 func Between(from, to int64) time.Duration {
 	const most = math.MaxInt64 / int64(time.Millisecond)
 	d := to - from

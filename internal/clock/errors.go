@@ -7,7 +7,9 @@ import (
 
 // SkewError reports that the clock is further ahead of the majority's than the limit.
 type SkewError struct {
+	// Ahead is the time by which the clock is ahead, more than Limit.
 	Ahead time.Duration
+	// Limit is the maximum clock offset.
 	Limit time.Duration
 }
 
@@ -27,5 +29,5 @@ func (e *BehindError) Error() string {
 	return fmt.Sprintf("this clock is %v behind, limit %v; correct the clock, or wait until it has caught up", e.Behind, e.Limit)
 }
 
-// RetryAfter returns the time that the clock takes to catch up without a correction.
+// RetryAfter returns the time after which the clock is within the limit if it runs on without a correction.
 func (e *BehindError) RetryAfter() time.Duration { return e.Behind - e.Limit }

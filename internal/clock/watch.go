@@ -35,7 +35,7 @@ const peerMaxAge = 30 * time.Second
 // time. A base stays the same while its clock runs correctly. So the next Check
 // detects a jump of the own clock, without a new answer from any peer.
 //
-// Check may be called from any goroutine and takes no lock.
+// All methods may be called from any goroutine. Check takes no lock.
 type Watch struct {
 	read      Source
 	observed  *atomic.Int64
@@ -65,8 +65,8 @@ type peer struct {
 	voter bool  // the clock counts; a nonvoter's clock is only shown
 }
 
-// NewWatch returns a watch over a clock. observed is the replicated observed
-// clock in Unix milliseconds; nil where there is no replica.
+// NewWatch returns a watch over a clock, whose present base is the first reference. observed is the replicated observed
+// clock in Unix milliseconds, which the caller updates; nil where there is no replica.
 func NewWatch(read Source, observed *atomic.Int64, limits Limits) *Watch {
 	if observed == nil {
 		observed = new(atomic.Int64)
@@ -78,7 +78,7 @@ func NewWatch(read Source, observed *atomic.Int64, limits Limits) *Watch {
 	return w
 }
 
-// SetLimits changes the limits.
+// SetLimits changes the limits, which the next Check uses. They count in whole milliseconds.
 func (w *Watch) SetLimits(l Limits) {
 	w.threshold.Store(l.WaitThreshold.Milliseconds())
 	w.maxOffset.Store(l.MaxOffset.Milliseconds())
@@ -97,8 +97,8 @@ func (w *Watch) Limits() Limits {
 // Now reads the clock.
 func (w *Watch) Now() Reading { return w.read() }
 
-// Check returns nil if an ID may be issued at this reading, else a [*SkewError]
-// or a [*BehindError].
+// Check returns nil if an ID may be issued at this reading, else a [*SkewError] or a [*BehindError]. With Limits.Swap, a
+// clock that is behind is not an error.
 func (w *Watch) Check(r Reading) error {
 	if r.Wall-r.Mono-w.reference.Load() > w.maxOffset.Load() ||
 		w.observed.Load()-r.Wall > w.threshold.Load() {
@@ -163,7 +163,7 @@ func (w *Watch) Trusted() bool {
 	return w.settled.Load() && !w.disputed.Load() && !w.Off()
 }
 
-// Settled reports whether a voter answered since the start, or there is no other voter.
+// Settled reports whether a voter answered since the start, or this member was the only voter at some time since.
 func (w *Watch) Settled() bool { return w.settled.Load() }
 
 // ObservePeer calls [Watch.ObserveMember] for a voter.
@@ -171,8 +171,8 @@ func (w *Watch) ObservePeer(id string, wall int64, rtt time.Duration) {
 	w.ObserveMember(id, wall, rtt, true)
 }
 
-// ObserveMember notes a peer's answer: the peer's wall clock in Unix milliseconds,
-// read rtt/2 ago. The clock of a nonvoter does not count.
+// ObserveMember notes a peer's answer: the peer's wall clock in Unix milliseconds, which the peer read half of the
+// round-trip time rtt ago. The clock of a nonvoter does not count. An answer counts for 30 s.
 func (w *Watch) ObserveMember(id string, wall int64, rtt time.Duration, voter bool) {
 	r := w.read()
 	w.mu.Lock()
@@ -189,7 +189,8 @@ func (w *Watch) ForgetPeer(id string) {
 	w.Update()
 }
 
-// PeerOffset returns the difference between a peer's clock and this one; positive if the peer is ahead.
+// PeerOffset returns the difference between a peer's clock and this one; positive if the peer is ahead. It returns false
+// without a recent answer of the peer.
 func (w *Watch) PeerOffset(id string) (time.Duration, bool) {
 	r := w.read()
 	w.mu.Lock()
@@ -198,10 +199,10 @@ func (w *Watch) PeerOffset(id string) (time.Duration, bool) {
 	return time.Duration(p.base-(r.Wall-r.Mono)) * time.Millisecond, ok
 }
 
-// Update recomputes the base that the own clock should have. The caller repeats it
-// about once per second. Without a peer's answer, Update follows slow corrections of
-// the own clock (NTP slews) and suspensions of the machine, but no jump; see
-// [Watch.SetAlone].
+// Update recomputes the base that the own clock should have. The caller repeats it about once per second. Without a
+// peer's answer, Update follows slow corrections of the own clock (NTP slews) and suspensions of the machine, but no
+// jump; see [Watch.SetAlone]. With answers of at least two voters, the base is the median of all voters' bases including
+// the own one, so a minority of incorrect clocks cannot move it beyond the bases of the others.
 func (w *Watch) Update() {
 	r := w.read()
 	own := r.Wall - r.Mono

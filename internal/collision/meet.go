@@ -2,7 +2,8 @@ package collision
 
 import "slices"
 
-// Meet returns the least and the greatest ID that are in both sets, and reports whether the sets share an ID.
+// Meet returns the least and the greatest ID that are in both sets, and reports whether the sets share an ID. It searches the
+// bits of an ID from the highest to the lowest, and never enters the same dead end twice.
 func Meet(a, b Set) (least, greatest uint64, ok bool) {
 	if a.empty || b.empty {
 		return 0, 0, false

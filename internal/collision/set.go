@@ -1,4 +1,5 @@
-// Package collision finds the IDs that two systems could both issue.
+// Package collision finds the IDs that two systems could both issue. [Meet] intersects two sets of IDs; [Set] is the main
+// type.
 package collision
 
 import (
@@ -7,7 +8,8 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// Set is the set of IDs that have each part within its bounds. The zero Set holds every ID.
+// Set is a set of 64-bit IDs. It holds the IDs whose parts, which are runs of adjacent bits, each lie within bounds. A Set
+// never changes. The zero Set holds every ID.
 type Set struct {
 	parts []part
 	empty bool
@@ -40,12 +42,13 @@ func Issued(l *snowflake.Layout, from int64) Set {
 	return All(l, from, l.ExhaustsAt()-1).With(l, snowflake.FieldDatacenter, l.Spec().Datacenter)
 }
 
-// Between returns the set of IDs from first to last, both included.
+// Between returns the set of IDs from first to last, both included; the empty set if last is less than first.
 func Between(first, last uint64) Set {
 	return Set{parts: []part{{0, 64, first, last}}, empty: last < first}
 }
 
-// With returns the IDs of s that have the value in the field f of the layout, or s if the layout has no such field.
+// With returns the IDs of s that have the value in the field f of the layout, or s if the layout has no such field. No ID has
+// a value that is too large for the field.
 func (s Set) With(l *snowflake.Layout, f snowflake.Field, value uint64) Set {
 	shift, bits, ok := place(l, f)
 	if !ok {

@@ -1,6 +1,6 @@
 // Package events keeps the recent events of a member, for people who look for the cause of a present problem. Each kind of
 // event has its own bound, so that many events of one kind do not displace the others. Repetitions are folded into one event
-// with a count.
+// with a count. The main type is [Ring].
 package events
 
 import "log/slog"
@@ -26,13 +26,13 @@ func Kinds() []Kind {
 	return []Kind{Election, Membership, Refusal, Clock, Window, Administration, Denial, Process, Storage}
 }
 
-// Event is one event, or several events of the same kind and key.
+// Event is one event, or several events of the same kind and key. A copy is independent of the ring.
 type Event struct {
 	// Sequence numbers the events of a process in the order in which they began.
 	Sequence uint64
 	Kind     Kind
 	Level    slog.Level
-	Text     string
+	Text     string // human-readable; at most about 400 printable characters
 	// Count is the number of occurrences, at least 1.
 	Count uint64
 	// FirstMillis and LastMillis are the times of the first and the last occurrence, in Unix ms, by the majority's clock as

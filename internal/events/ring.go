@@ -45,13 +45,14 @@ func New(watch *clock.Watch) *Ring {
 	return &Ring{watch: watch, kinds: make(map[Kind][]*entry), open: make(map[string]*entry)}
 }
 
-// Note records an event. If an event of the same kind and text is recent, it increments the count of that event instead.
+// Note records an event as [Ring.Add] does, with its text as the key.
 func (r *Ring) Note(kind Kind, level slog.Level, text string) {
 	r.Add(Event{Kind: kind, Level: level, Text: text}, text)
 }
 
-// Add records an event; the event's own number, count and times are ignored. If an event of the same kind and key is recent, the
-// new event replaces it, with the number and the first time of the recent event and its count plus 1.
+// Add records an event; the event's own number, count and times are ignored. If an event of the same kind and key is recent,
+// the new event replaces it, with the number and the first time of the recent event and its count plus 1. An event is recent if
+// it occurred last within 60 s and first within 600 s. Add cuts long texts and replaces unprintable characters.
 func (r *Ring) Add(e Event, key string) {
 	now := r.watch.Now()
 	at, key := now.Wall-r.watch.Offset().Milliseconds(), string(e.Kind)+" "+key
@@ -81,7 +82,7 @@ func (r *Ring) Refused(reason string, level slog.Level) {
 	r.Add(Event{Kind: Refusal, Level: level, Text: "requests failed: " + reason, Reason: reason}, reason)
 }
 
-// List returns the events, sorted by Compare.
+// List returns copies of the events, sorted by Compare.
 func (r *Ring) List() []Event {
 	now, settled := r.watch.Now(), r.watch.Settled()
 	at := now.Wall - r.watch.Offset().Milliseconds()

@@ -1,5 +1,5 @@
 // Package known finds fields and enum values of a message that are not in this program's schema. A program that ignored
-// them could do something else than the sender requested, or than the other replicas do.
+// them could do something else than the sender requested, or than the other replicas do. Its only function is [Check].
 package known
 
 import (

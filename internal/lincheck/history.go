@@ -5,6 +5,9 @@
 // A history contains only answered calls. A failed call may have used numbers,
 // which leaves a gap. Gaps are allowed, so a history need not contain failed calls.
 // Numbers ascend; negate the numbers of a sequence that counts down.
+//
+// [CheckOrder] decides whether a [History] is linearizable. [CheckLinear] decides the same with porcupine,
+// as a check of the checker.
 package lincheck
 
 import (
@@ -66,7 +69,8 @@ func Numbers(calls []Call) []Call {
 	return given
 }
 
-// CheckUnique returns an error if a number was issued twice. It takes O(n log n).
+// CheckUnique returns an error if a number was issued twice, or if a call issued no numbers. It takes O(n
+// log n) time.
 func CheckUnique(calls []Call) error {
 	given := Numbers(calls)
 	for i, c := range given {
@@ -82,10 +86,12 @@ func CheckUnique(calls []Call) error {
 
 // CheckOrder returns an error unless the calls can have happened one after the other with ascending
 // numbers, each at some moment between its beginning and its end. It fails in three cases: a call that
-// began after the end of another call got a lower number, a number was issued twice, or a
-// read got a number inside the range of a call, which is issued as a whole. It checks all pairs
-// of calls, because only the highest number that was answered before a call began
-// matters for that call. It takes O(n log n).
+// began after the end of another call got a lower number, a number was issued twice, or a read got a number
+// inside the range of a call, which is issued as a whole.
+//
+// CheckOrder compares each call only with the highest number that was answered before the call began. That
+// covers all pairs of calls, because a call above this number is above all numbers answered before it. It
+// takes O(n log n) time.
 func CheckOrder(calls []Call) error {
 	if err := CheckUnique(calls); err != nil {
 		return err

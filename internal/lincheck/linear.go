@@ -15,13 +15,14 @@ import (
 // ErrUndecided reports that the time limit ended the check.
 var ErrUndecided = errors.New("not decided in time")
 
-// CheckLinear lets porcupine search for an order in which the calls could have happened
-// one after the other. It checks the property of [CheckOrder] by a search instead of an
-// argument, and is slower. It therefore cuts the calls into slices of at most size calls that
-// follow one another in time, and checks each slice separately for at most limit. If a slice is
-// not decided by then, the error is [ErrUndecided]. Each slice starts with no number issued yet.
-// CheckLinear therefore misses errors between calls of two slices, such as a number that both
-// issued; CheckOrder finds them. If size covers all calls, both checks decide the same property.
+// CheckLinear lets porcupine (github.com/anishathalye/porcupine) search for an order in which the calls could
+// have happened one after the other. Porcupine implements the algorithm of Wing and Gong with the improvements
+// of Lowe, and of Horn and Kroening. CheckLinear checks the property of [CheckOrder] by a search instead of an
+// argument, and is slower. It therefore cuts the calls into slices of at most size calls that follow one another
+// in time, and checks each slice separately for at most limit. If a slice is not decided by then, the error is
+// [ErrUndecided]. Each slice starts with no number issued yet. CheckLinear therefore misses errors between calls
+// of two slices, such as a number that both issued; CheckOrder finds them. If size covers all calls, both checks
+// decide the same property.
 func CheckLinear(calls []Call, size int, limit time.Duration) error {
 	byBegin := slices.Clone(calls)
 	slices.SortFunc(byBegin, func(a, b Call) int { return a.Began.Compare(b.Began) })

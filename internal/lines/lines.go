@@ -1,5 +1,5 @@
 // Package lines bounds the log lines that unauthenticated peers can cause. Without a bound, any host that reaches a port could
-// fill the disk.
+// fill the disk. The main type is [Limit].
 package lines
 
 import (
@@ -7,20 +7,21 @@ import (
 	"time"
 )
 
-// Most is the greatest number of lines of one Limit per Window.
+// Most is the greatest number of lines that a [Limit] allows per Window.
 const (
 	Most   = 10
 	Window = time.Minute
 )
 
-// Limit counts the lines of one kind. Its zero value is ready.
+// Limit counts the lines of one kind. Its zero value is ready to use. It is safe for concurrent use.
 type Limit struct {
 	mu    sync.Mutex
 	since time.Time
 	count int
 }
 
-// Allow reports whether a line may be logged now, and counts it.
+// Allow reports whether a line may be logged now, and counts the line if so. The Window begins with the first line after the
+// previous Window.
 func (l *Limit) Allow() bool {
 	now := time.Now()
 	l.mu.Lock()

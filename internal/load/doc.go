@@ -1,6 +1,6 @@
-// Package load requests IDs and numbers at the highest or at a fixed rate.
-// It measures the rate, latency percentiles, failures by reason, and
-// duplicates.
+// Package load requests IDs and numbers at the highest or at a fixed rate. It measures
+// the rate, latency percentiles, failures by reason, and duplicates. [Run] carries out a
+// [Plan] and returns a [Result].
 //
 // # What the package guarantees
 //

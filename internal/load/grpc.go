@@ -14,7 +14,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Dial returns a connection to the API at host:port. The first call connects.
+// Dial returns a connection to the API at host:port, which the caller must close. The first
+// call connects.
 func Dial(address string, access Access) (*grpc.ClientConn, error) {
 	return grpc.NewClient("passthrough:///"+address,
 		append(access.options(), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(limits.AnswerBytes)))...)

@@ -24,7 +24,8 @@ type HTTP struct {
 	body    bytes.Buffer
 }
 
-// NewHTTP returns a client that requests count numbers at a path with its query.
+// NewHTTP returns a client that requests count numbers at a path with its query, at the address host:port. timeout
+// bounds each connection attempt and each call.
 func NewHTTP(address, method, path string, count uint64, timeout time.Duration, access Access) *HTTP {
 	request := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\n", method, path, address)
 	if method == http.MethodPost {

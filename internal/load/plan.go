@@ -7,7 +7,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Caller is one client. Its calls follow one another.
+// Caller is one client. One goroutine makes its calls, one after the other.
 type Caller interface {
 	// Call makes one call and records the numbers that it got, also if it fails. A
 	// *Refusal is counted by its reason.
@@ -61,7 +61,7 @@ type Result struct {
 	Report DuplicateReport
 }
 
-// Rate returns n per second of Elapsed.
+// Rate returns n per second of Elapsed; 0 if no time elapsed.
 func (r *Result) Rate(n uint64) float64 {
 	if r.Elapsed <= 0 {
 		return 0
@@ -69,7 +69,8 @@ func (r *Result) Rate(n uint64) float64 {
 	return float64(n) / r.Elapsed.Seconds()
 }
 
-// Percentile returns the latency that p percent of the calls did not exceed.
+// Percentile returns the latency that p percent of the calls did not exceed, p from 0 to 100. It
+// has three significant digits; latencies above one hour count as one hour.
 func (r *Result) Percentile(p float64) time.Duration {
 	return time.Duration(r.Latency.ValueAtPercentile(p))
 }

@@ -6,7 +6,8 @@ import "math/bits"
 // check. It is large enough that clients seldom contend for the check.
 const bufferedSpans = 256
 
-// Receipt holds the results of one client. The Caller of the client writes it.
+// Receipt collects the numbers that one client gets. Only the client's Caller writes it,
+// during its Call.
 type Receipt struct {
 	numbers uint64 // count of this call
 	// The fields below are nil and 0 without a check.
@@ -18,7 +19,8 @@ type Receipt struct {
 // Checked reports whether the numbers are checked for duplicates, rather than only counted.
 func (r *Receipt) Checked() bool { return r.check != nil }
 
-// Count counts n numbers without a check for duplicates.
+// Count counts n numbers without a check for duplicates, for Callers that Checked spares
+// from reading the numbers.
 func (r *Receipt) Count(n uint64) { r.numbers += n }
 
 // Number records one number.

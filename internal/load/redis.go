@@ -17,8 +17,9 @@ type Redis struct {
 	batch   int
 }
 
-// NewRedis returns a client that pipelines batch INCR commands for a key, at least one,
-// and waits for all answers.
+// NewRedis returns a client that pipelines batch INCR commands for a key, at least one, and
+// waits for all answers. address is host:port. timeout bounds each connection attempt and
+// each call.
 func NewRedis(address, key string, batch int, timeout time.Duration, access Access) *Redis {
 	l := link{address: address, timeout: timeout, access: access, greet: access.login}
 	return &Redis{link: l, request: bytes.Repeat(command("INCR", key), batch), batch: batch}

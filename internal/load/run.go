@@ -14,8 +14,8 @@ const (
 	progressEvery = time.Second
 )
 
-// Run makes calls until the plan's duration has passed or ctx is done, and returns
-// the measurements. It does not count calls that ctx interrupts.
+// Run makes calls until the plan's duration has passed or ctx is done, and returns the measurements. It runs
+// each Caller in its own goroutine, and does not count calls that ctx interrupts.
 func Run(ctx context.Context, p Plan) *Result { return run(ctx, p, newPause) }
 
 // pauses returns the function with which a client pauses. The client calls done at the end.

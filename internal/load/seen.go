@@ -14,14 +14,14 @@ const (
 	examples = 10
 )
 
-// Seen checks whether a number was issued twice. It keeps spans of numbers in lists. Each list
-// is sorted, and its adjacent spans are joined. Seen merges two lists of about equal length, so that it
-// moves each span a logarithmic number of times. The first merges already join the numbers that
-// clients got at the same time. Seen is not safe for concurrent use.
+// Seen checks whether a number was issued twice. It keeps spans of numbers in lists. Each list is sorted,
+// and its adjacent spans are joined. Seen merges two lists of about equal length, so that it moves each
+// span a logarithmic number of times (the logarithmic method of Bentley and Saxe). The first merges
+// already join the numbers that clients got at the same time. Seen is not safe for concurrent use.
 type Seen struct {
 	order order
 	limit int
-	lists []spans // longest first, each at most half as long as the one before
+	lists []spans // longest first; the numbers of bits of their lengths decrease
 	// full reports that the check takes no more spans; report counts the numbers skipped.
 	full   bool
 	report DuplicateReport
@@ -35,7 +35,7 @@ type DuplicateReport struct {
 	Skipped uint64
 	// Duplicates is the number of repetitions of numbers.
 	Duplicates uint64
-	// Examples holds some of the repeated numbers.
+	// Examples holds the first repeated numbers that were found, at most 10.
 	Examples []uint64
 }
 

@@ -1,5 +1,5 @@
 // Package logring keeps the last lines of a log in memory. It keeps their attributes separately, so that a debug archive can
-// include only the attributes that it knows.
+// include only the attributes that it knows. The main type is [Ring].
 package logring
 
 import (
@@ -11,8 +11,8 @@ import (
 
 // The bounds of a [Ring].
 const (
-	MaxLines = 10_000
-	MaxBytes = 4 << 20
+	MaxLines = 10_000  // lines that Lines returns
+	MaxBytes = 4 << 20 // memory for encoded lines, in bytes
 )
 
 const (
@@ -22,7 +22,8 @@ const (
 	maxText = 8 << 10
 )
 
-// Line is a line of the log.
+// Line is a line of the log. The ring cuts the message and each value to 8 KiB, and omits attributes that would make the line
+// longer than 32 KiB.
 type Line struct {
 	Time    time.Time
 	Level   slog.Level
@@ -88,7 +89,8 @@ func (r *Ring) next() *chunk {
 	return c
 }
 
-// Lines returns the last MaxLines lines, the oldest first. Logging waits only while Lines copies them.
+// Lines returns copies of the kept lines, at most the last MaxLines, the oldest first. Logging waits only while Lines copies
+// their bytes.
 func (r *Ring) Lines() []Line {
 	r.mu.Lock()
 	var all []byte

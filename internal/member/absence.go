@@ -35,7 +35,7 @@ type Finder interface {
 // UnsettledError reports that this member does not know a sequence or a layout and could not query the
 // leader for it. It is an [ErrNoLeader].
 type UnsettledError struct {
-	Noun, Name string
+	Noun, Name string // Noun is "sequence" or "layout"
 	Cause      error
 }
 

@@ -8,9 +8,9 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// UpdateConfig changes the configuration; only the leader can. change edits a copy of the present configuration, and
-// is called again if another change came first. The error is a [GenerationError] if the configuration does not have the
-// expected generation; nil accepts any.
+// UpdateConfig changes the configuration; only the leader can. change edits a copy of the present configuration, and is
+// called again if another change came first. The error is a [GenerationError] if the configuration does not have the
+// expected generation; nil accepts any. The caller must not change the result.
 func (m *Member) UpdateConfig(ctx context.Context, expected *uint64, change func(*commandv1.Config)) (*commandv1.Config, error) {
 	for {
 		present, err := expect(ctx, m, "configuration", expected, func() (*commandv1.Config, uint64, error) {

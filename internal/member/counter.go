@@ -102,8 +102,9 @@ func (m *Member) Sequence(ctx context.Context, name string) (fsm.Sequence, error
 	return fsm.Sequence{}, m.unknownSequence(name)
 }
 
-// Next issues the next count numbers of a relaxed sequence from this member's blocks. It fails with
-// [ErrStrict] if the sequence is strict, also while only the leader knows that it has become strict.
+// Next issues the next count numbers of a relaxed sequence from this member's blocks, and waits for a block if
+// necessary. It fails with [ErrStrict] if the sequence is strict, also while only the leader knows that it has become
+// strict, and with [allocator.ErrOutdatedBlock] if the sequence changed during the call.
 func (c Counter) Next(ctx context.Context, count uint64) (Numbering, error) {
 	if c.Strict() {
 		return Numbering{}, ErrStrict

@@ -33,7 +33,7 @@ type Config struct {
 	Initial *commandv1.Config
 	// Default is the layout that a new cluster starts with; nil: the preset "default".
 	Default *snowflake.Spec
-	// Lanes is the number of lanes each layout gets; 0 is 1.
+	// Lanes is the number of lanes that each layout gets, at most limits.Lanes; 0 means 1.
 	Lanes int
 	// Supported is the newest fsm_version that this member applies; 0: fsm.Version.
 	Supported uint32
@@ -55,6 +55,11 @@ type Leader interface {
 }
 
 // Member is a running member. Its methods may be called from any goroutine.
+//
+// Methods that only the leader can carry out fail with [cluster.ErrNotLeader] on other members, and then have done
+// nothing. If leadership is lost while a command is replicated, the error is [cluster.ErrUnknownOutcome]. Refusals of
+// the state machine are of type [*fsm.Refused]. Methods that propose a command also fail with a [*clock.SkewError]
+// while the leader's clock is ahead, with a [*VersionError], and with [allocator.ErrOldClusterAlive].
 type Member struct {
 	cfg    Config
 	logger *slog.Logger
@@ -79,7 +84,8 @@ type Member struct {
 	wg   sync.WaitGroup
 }
 
-// Open starts a member.
+// Open starts a member, which the caller must close. It returns before the member has joined a cluster or found a
+// leader. The errors are those of cluster.Open, or the reason for which the state machine rejects the data directory.
 func Open(cfg Config) (*Member, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = clock.System()
@@ -202,10 +208,10 @@ func clockLimits(c *commandv1.Config) clock.Limits {
 	}
 }
 
-// Node returns the member's Raft node.
+// Node returns the member's Raft node, which the Member owns.
 func (m *Member) Node() *cluster.Node { return m.node }
 
-// State returns the member's replica.
+// State returns the member's replica. Only committed commands change it.
 func (m *Member) State() *fsm.Machine { return m.fsm }
 
 // Events returns the recent events of the member.
@@ -214,7 +220,7 @@ func (m *Member) Events() *events.Ring { return m.events }
 // Clock returns the watch over the member's clock.
 func (m *Member) Clock() *clock.Watch { return m.clock }
 
-// Ready returns nil if the member can issue IDs of the default layout now, else the reason.
+// Ready returns nil if the member can issue IDs of the default layout now, else the reason. It takes no ID.
 func (m *Member) Ready() error {
 	i := (*m.byName.Load())[snowflake.Default().Name()]
 	if i == nil {

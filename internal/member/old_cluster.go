@@ -26,7 +26,8 @@ func (m *Member) checkOldCluster(cmd *commandv1.Command) error {
 	return nil
 }
 
-// OldCluster returns a member of an older cluster that was heard recently; empty if there is none.
+// OldCluster describes a member of an older cluster, from whose backup this cluster was restored, that was heard
+// recently; empty if there is none.
 func (m *Member) OldCluster() string {
 	if len(m.ancestors()) == 0 {
 		return ""

@@ -7,9 +7,9 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 )
 
-// GenerationError reports that the thing What does not have the generation that the caller expects. Nothing was done.
+// GenerationError reports that a resource does not have the generation that the caller expects. Nothing was done.
 type GenerationError struct {
-	What              string
+	What              string // the resource in words, such as `sequence "orders"`
 	Expected, Present uint64
 }
 

@@ -16,7 +16,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// VersionError reports that a command must wait until the upgrade that introduced it is finalized.
+// VersionError reports that a command must wait until the upgrade that introduced it is finalized. Need is the
+// fsm_version that the command needs, and Have the one in use. Nothing was done.
 type VersionError struct{ Need, Have uint32 }
 
 func (e *VersionError) Error() string {
@@ -74,7 +75,7 @@ func hashOf(secret [16]byte) []byte {
 	return hash[:]
 }
 
-// AcquireWorker grants a worker; only the leader can.
+// AcquireWorker grants a worker with a window; only the leader can. The errors are those of [allocator.Granter].
 func (m *Member) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) (allocator.Grant, error) {
 	if err := m.plausible(r.NowMillis); err != nil {
 		return allocator.Grant{}, err
@@ -85,7 +86,7 @@ func (m *Member) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) 
 	return m.grant(result, r.Layout, err)
 }
 
-// ExtendWindow moves the end of a window; only the leader can.
+// ExtendWindow moves the end of a held window; only the leader can. The errors are those of [allocator.Granter].
 func (m *Member) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (allocator.Grant, error) {
 	if err := m.plausible(r.NowMillis); err != nil {
 		return allocator.Grant{}, err
@@ -97,7 +98,8 @@ func (m *Member) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (a
 	return m.grant(result, r.Layout, err)
 }
 
-// ReleaseWorker releases a worker; only the leader can.
+// ReleaseWorker releases a worker, from the request's next tick on; only the leader can. The errors are those of
+// [allocator.Granter].
 func (m *Member) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest) error {
 	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: &commandv1.ReleaseWorker{
 		Layout: r.Layout, Worker: r.Worker, Token: r.Token, NonceHash: hashOf(r.Nonce), UntilTick: r.Until, NextTick: r.Next,
@@ -148,7 +150,8 @@ func (m *Member) CreateLayout(ctx context.Context, spec snowflake.Spec) (*snowfl
 	return result.Layout, err
 }
 
-// ObserveClock raises the observed clock to this leader's, or sets it when forced.
+// ObserveClock raises the observed clock to this leader's, or sets it if force is true, also backwards. It returns
+// the observed clock after that, in Unix milliseconds; only the leader can.
 func (m *Member) ObserveClock(ctx context.Context, force bool) (int64, error) {
 	now, err := m.comparedNow()
 	if err != nil {

@@ -18,7 +18,7 @@ type TokenSpec struct {
 	Hash            [sha256.Size]byte // hash of the token's secret
 	Scopes          []string
 	ExpiresAtMillis int64  // Unix ms on the observed clock; 0 for never
-	Rate, Burst     uint64 // both 0 for no limit
+	Rate, Burst     uint64 // IDs and numbers per second, and at once; both 0 for no limit
 }
 
 // TokenChange is an API token after a change. A replica that has applied the change judges callers by it.

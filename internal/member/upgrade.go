@@ -22,9 +22,11 @@ var ErrUpgradeBlocked = errors.New("upgrade blocked")
 // Upgrade is the state of an upgrade: the fsm_version in use, and the version that the servers of the Raft configuration
 // know.
 type Upgrade struct {
+	// Used is the fsm_version in use. It never decreases.
 	Used uint32
 	// Next is the newest version that all servers know, except the blockers; Used if no server knows a newer one.
-	Next     uint32
+	Next uint32
+	// Blockers lists the servers that keep the version from rising to Next.
 	Blockers []UpgradeBlocker
 	// DueAtMillis is the time at which this leader raises the version to Next, in Unix ms; 0 if it will not, and on a
 	// member that does not lead.
@@ -34,7 +36,7 @@ type Upgrade struct {
 // UpgradeBlocker is a server without which the version cannot be raised.
 type UpgradeBlocker struct {
 	cluster.Member
-	Problem string
+	Problem string // a predicate for people, such as "is not alive"
 }
 
 // upgradeOf returns the state of an upgrade, given the servers of the Raft configuration. A server that gossip does not

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Root returns the root of the module in whose sources this process was started.
+// Root returns the root directory of the module in whose sources this process was started.
 func Root(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
 	if err != nil {

@@ -2,7 +2,7 @@
 //
 // A bug is a patch of the product's sources in a folder testdata/mutants, beside the tests that catch
 // it. The go command builds with the patched sources in place of the real ones (-overlay), so the
-// product itself contains nothing of the bugs.
+// product itself contains nothing of the bugs. [Load] reads the patches, and [Overlay] applies them.
 package mutant
 
 import (

@@ -1,8 +1,8 @@
 // Package names holds the rule for the names of sequences, holders and members, and for texts about them.
 //
-// The rule is part of the state machine: replicas must agree about every name, whichever version of Go they
-// were built with. So the rule reads no tables of Unicode, which differ between versions: the parts that it
-// needs are written out. Package nfc holds the rule for new names, which reads the tables.
+// The rule is part of the state machine: replicas must agree about every name, whichever version of Go they were
+// built with. So the rule reads no tables of Unicode, which differ between versions: the parts that it needs are
+// written out. Package nfc holds the rule for new names, which reads the tables. [Check] is the rule for names.
 package names
 
 import (

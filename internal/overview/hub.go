@@ -34,13 +34,13 @@ const (
 	linger = 3 * time.Second
 )
 
-// ErrClosed is the error of a closed Hub.
+// ErrClosed reports that the Hub is closed.
 var ErrClosed = errors.New("this process is shutting down")
 
 // ErrRefused is the error of [Source.Ask] for a member whose address refuses connections: no process listens there.
 var ErrRefused = errors.New("connection refused")
 
-// Source is the process that composes the overviews.
+// Source is the process that composes the overviews. Several goroutines call its methods.
 type Source interface {
 	// Status returns the status of the process.
 	Status() *snowraftv1.GetStatusResponse
@@ -52,7 +52,7 @@ type Source interface {
 	Layouts() []string
 }
 
-// Config describes a Hub.
+// Config describes a Hub. Both fields are required.
 type Config struct {
 	Source Source
 	Now    clock.Source
@@ -78,8 +78,8 @@ func New(cfg Config) *Hub {
 	return &Hub{source: cfg.Source, now: cfg.Now, changed: make(chan struct{})}
 }
 
-// Get returns an overview that is at most one second old. It waits at most one second for members that do not answer. The
-// caller must not change the message.
+// Get returns an overview that is about one second old at most. It waits about one second at most for members that do not
+// answer. The caller must not change the message. The error is ErrClosed or that of ctx.
 func (h *Hub) Get(ctx context.Context) (*snowraftv1.Overview, error) {
 	if err := h.join(false); err != nil {
 		return nil, err
@@ -88,7 +88,8 @@ func (h *Hub) Get(ctx context.Context) (*snowraftv1.Overview, error) {
 	return h.next(ctx, nil)
 }
 
-// Watch takes a place among the watchers. The caller must close the returned Watch.
+// Watch takes a place among the watchers. The caller must close the returned Watch. The error is ErrClosed, or that of
+// [TooMany].
 func (h *Hub) Watch() (*Watch, error) {
 	if err := h.join(true); err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ type Watch struct {
 }
 
 // Next waits for an overview newer than the last one, and returns the newest overview. The caller must not change the
-// message.
+// message. The error is ErrClosed or that of ctx.
 func (w *Watch) Next(ctx context.Context) (_ *snowraftv1.Overview, err error) {
 	next, err := w.hub.next(ctx, w.last)
 	if err == nil {
@@ -112,10 +113,10 @@ func (w *Watch) Next(ctx context.Context) (_ *snowraftv1.Overview, err error) {
 	return next, err
 }
 
-// Close releases the place.
+// Close releases the place. It must be called once, and Next not after it.
 func (w *Watch) Close() { w.hub.leave(true) }
 
-// Close stops the collector and all watches.
+// Close stops the collector and all watches, and waits until their requests to members have ended.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	if !h.closed {

@@ -11,7 +11,8 @@ import (
 )
 
 // Unreachable returns the overview of a gateway that reaches no member. It is the last overview of a member, if there is one,
-// with all members silent since then. The reason why is for people. Times are in Unix ms.
+// with all members silent since then. The reason why is for people. Times are in Unix ms. Unreachable does not change last,
+// and the caller owns the result.
 func Unreachable(gateway string, now, since int64, why error, last *snowraftv1.Overview) *snowraftv1.Overview {
 	o := &snowraftv1.Overview{}
 	if last != nil {

@@ -11,8 +11,8 @@ type listener struct {
 	refused func(net.Addr)
 }
 
-// Listen returns a listener that closes connections for which there is no place, and calls refused for each. Its
-// connections are [*Conn]s. Other connections can evict them until [Place.Spoke].
+// Listen returns a listener that closes connections for which there is no place, and calls refused with the address of each,
+// on the goroutine of Accept. Its connections are [*Conn]s. Other connections can evict them until [Place.Spoke].
 func Listen(l net.Listener, p *Places, refused func(net.Addr)) net.Listener {
 	return &listener{l, p, refused}
 }
@@ -39,7 +39,7 @@ type Conn struct {
 	Place *Place
 }
 
-// Close implements net.Conn.
+// Close releases the place and closes the connection. It may be called again.
 func (c *Conn) Close() error {
 	c.Place.Release()
 	return c.Conn.Close()

@@ -1,7 +1,7 @@
-// Package places bounds the connections of a port, of one address and of one token, so that neither a host nor
-// an application takes the places of all others. When places are short, a new connection evicts a connection that has not spoken
-// yet, from the address with the most such connections. If there is none, it evicts the connection with the longest idle time.
-// Connections from other addresses do not evict silent connections from favored addresses.
+// Package places bounds the connections of a port, of one address and of one token, so that neither a host nor an application
+// takes the places of all others. When places are short, a new connection evicts a connection that has not spoken yet, from the
+// address with the most such connections. If there is none, it evicts the connection with the longest idle time. Connections
+// from other addresses do not evict silent connections from favored addresses. The main types are [Places] and [Place].
 package places
 
 import (
@@ -26,7 +26,8 @@ const (
 	maxFavored = 256
 )
 
-// Places holds the places of one kind of connections.
+// Places holds the places of one kind of connections. At no time are more places taken than the limits of New allow. Its
+// methods and those of its places may be called from any goroutine.
 type Places struct {
 	all, each, share int
 
@@ -42,7 +43,8 @@ type Places struct {
 	looked time.Time
 }
 
-// New returns all places, of which one address can take each places and one token a quarter.
+// New returns Places with room for all connections. The connections of one address take at most each places, and those of one
+// token at most a quarter of all places, but at least one.
 func New(all, each int) *Places {
 	return &Places{
 		all: all, each: each, share: max(1, all/shares),
@@ -51,7 +53,7 @@ func New(all, each int) *Places {
 	}
 }
 
-// Place is the place of one connection.
+// Place is a connection's place, from Take until Release or an eviction.
 type Place struct {
 	places *Places
 	origin netip.Prefix
@@ -72,8 +74,9 @@ type Idler interface {
 	Idle() time.Duration
 }
 
-// Take takes a place for a connection from an address; false if there is none. The caller must call Release. If evict is not
-// nil, the place can be evicted until Spoke is called: evict then runs in its own goroutine and must close the connection.
+// Take takes a place for a connection from an address. It returns false if there is none. The caller must call Release. If
+// evict is not nil, the place can be evicted until Spoke is called: evict then runs in its own goroutine and must close the
+// connection.
 func (p *Places) Take(addr net.Addr, evict func()) (*Place, bool) {
 	from := Origin(addr)
 	p.mu.Lock()
@@ -145,7 +148,7 @@ func (p *Places) drop(place *Place) {
 	p.release(place)
 }
 
-// Spoke keeps the place until Release. Further calls are cheap and have no effect.
+// Spoke makes the place safe from eviction until Release. Further calls are cheap and have no effect.
 func (place *Place) Spoke() { place.Serve(0, nil) }
 
 // Serve keeps the place of a connection whose caller has the token with the given ID; 0 means no token. It returns false and
@@ -222,7 +225,7 @@ func (place *Place) Favor() {
 	p.favors = append(p.favors, place.origin)
 }
 
-// Release returns the place. Further calls have no effect.
+// Release returns the place. Further calls have no effect, nor does a call after an eviction.
 func (place *Place) Release() {
 	p := place.places
 	p.mu.Lock()

@@ -17,8 +17,9 @@ const (
 	lastPause  = 50 * time.Millisecond
 )
 
-// AtLeader calls here while this member leads, and there while another member leads, until a member
-// answers as the leader. Only a harmless call is tried again after an unknown outcome.
+// AtLeader calls here while this member leads, and there while another member leads, until a member answers as the leader or
+// none was found for [Wait]. Only a harmless call is tried again after an unknown outcome. If a try may have had an effect and
+// later tries were turned away, the error is [cluster.ErrUnknownOutcome].
 func (r *Router) AtLeader(ctx context.Context, harmless bool, here func(context.Context) error,
 	there func(context.Context, cluster.Member) error) error {
 	var o outcome

@@ -1,6 +1,6 @@
-// Package route brings calls to the member that leads. A call waits while no member leads, and goes
-// to the next leader when the leader that it was sent to is replaced. After an unknown outcome, only
-// a harmless call is repeated.
+// Package route brings calls to the member that leads. A call waits while no member leads, and goes to the next leader
+// when the leader that it was sent to is replaced. After an unknown outcome, only a harmless call is repeated. The
+// main type is [Router].
 package route
 
 import (
@@ -18,17 +18,18 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Wait is the time that a call waits for a leader.
+// Wait is the longest time that a call waits for a leader. A call with an earlier deadline waits for a shorter time,
+// so that its caller gets the reason.
 const Wait = 2 * time.Second
 
-// Peers reaches other members. Its errors are those of the domain: [member.ErrNoLeader] if nothing
+// Peers reaches other members from any goroutine. Its errors are those of the domain: [member.ErrNoLeader] if nothing
 // was sent, [cluster.ErrUnknownOutcome] if the connection broke after that.
 type Peers interface {
 	NextAtLeader(ctx context.Context, leader cluster.Member, sequence string, count uint64, requestID string) (member.Numbering, error)
 	LastAtLeader(ctx context.Context, leader cluster.Member, sequence string) (last int64, ok bool, err error)
 }
 
-// Router brings the calls of one member to the leader.
+// Router brings the calls of one member to the leader. Its methods may be called from any goroutine.
 type Router struct {
 	member *member.Member
 	peers  Peers
@@ -136,8 +137,9 @@ func (r *Router) Last(ctx context.Context, sequence string) (last int64, ok bool
 	return last, ok, err
 }
 
-// Hold repeats try for as long as calls wait for a leader. try is work of this member that only needs
-// a leader to grant or confirm something.
+// Hold repeats try until it succeeds, fails with an error that another leader would not fix, or finds no leader for
+// [Wait], and returns its last error. try is work of this member that only needs a leader to grant or confirm
+// something, so it is repeated after an unknown outcome too.
 func (r *Router) Hold(ctx context.Context, try func() error) error {
 	return r.hold(ctx, try, leaderless)
 }

@@ -21,11 +21,11 @@ import (
 // Error is an error in the machine-readable form that the API sends.
 type Error struct {
 	Code    codes.Code
-	Reason  string
-	Message string
+	Reason  string // one of [Reasons], or of a later version; empty for errors of contexts and of other systems
+	Message string // human-readable
 	// RetryAfter is the time after which a retry may succeed; 0 if waiting does not help.
 	RetryAfter time.Duration
-	Metadata   map[string]string
+	Metadata   map[string]string // keys are the constants Metadata…
 	// Cause is the Go error that the Error stands for, for errors.Is and errors.As; nil
 	// if there is none.
 	Cause error
@@ -60,8 +60,9 @@ func (e *Error) GRPCStatus() *status.Status {
 	return s
 }
 
-// FromError returns the Error that arrived over gRPC as err. An err without Snowraft's details
-// becomes an Error with an empty reason. The corresponding error of contexts, lanes and clocks becomes the Cause.
+// FromError returns the Error in the chain of err or, if there is none, the Error that arrived over gRPC as err,
+// which must not be nil. An err without Snowraft's details becomes an Error with an empty reason. The
+// corresponding error of contexts, lanes and clocks becomes the Cause.
 func FromError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {

@@ -10,7 +10,9 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 )
 
-// MemberGranter requests workers, windows and blocks from a member over gRPC.
+// MemberGranter requests workers, windows and blocks from a member over gRPC. Its errors are of
+// type [*Error] if they have a Cause that lanes know; other errors are those of gRPC, or describe a
+// malformed answer. Its methods may be called from any goroutine.
 type MemberGranter struct {
 	Workers   snowraftv1.WorkerServiceClient
 	Sequences snowraftv1.SequenceServiceClient

@@ -64,7 +64,8 @@ func ReasonOf(name string) (r Reason, ok bool) {
 // MayBeDone reports whether the request may have had an effect. After all other reasons, the request had no effect.
 func (r Reason) MayBeDone() bool { return r.Name == CommitUnknown || r.Name == Internal }
 
-// NewError returns an error with the code and the delay of its reason. It masks secrets in the message.
+// NewError returns an error with the code and the delay of its reason; an unknown reason has the code Internal. It
+// masks secrets in the message.
 func NewError(reason, message string) *Error {
 	r := byName[reason]
 	return &Error{Code: cmp.Or(r.Code, codes.Internal), Reason: reason, Message: trust.Mask(message), RetryAfter: r.RetryAfter}

@@ -19,7 +19,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Rule is the rule of a method, read from the option of its descriptor. The rule of an unknown method is nil.
+// Rule is the rule of a method, read from the option of its descriptor. It never changes. The rule of an unknown method is nil;
+// of the methods of Rule, a nil Rule has all but Resource, Reply and Hold.
 type Rule struct {
 	*snowraftv1.MethodRule
 	Method string // full name, as in "/snowraft.v1.IdService/GenerateIds"
@@ -31,10 +32,10 @@ type Rule struct {
 
 var rules = readRules()
 
-// RuleOf returns the rule of a method, given its full name.
+// RuleOf returns the rule of a method, given its full name; nil for an unknown method.
 func RuleOf(method string) *Rule { return rules[method] }
 
-// Rules returns the rules of all methods, including methods that only members call.
+// Rules returns the rules of all methods in unspecified order, including methods that only members call.
 func Rules() iter.Seq[*Rule] { return maps.Values(rules) }
 
 func readRules() map[string]*Rule {
@@ -107,8 +108,8 @@ func (r *Rule) Never() bool {
 	return r != nil && r.GetRepeat() == snowraftv1.MethodRule_REPEAT_NEVER
 }
 
-// CheckKnown returns an error for a request that changes the cluster's state and has fields or values that this program does not
-// know.
+// CheckKnown returns an [*Error] for a request that changes the cluster's state and has fields or values that this program does
+// not know.
 func (r *Rule) CheckKnown(req any) error {
 	m, ok := req.(proto.Message)
 	if r == nil || !r.GetChanges() || !ok {
@@ -121,7 +122,7 @@ func (r *Rule) CheckKnown(req any) error {
 	return nil
 }
 
-// CheckSecrets returns an error for a request of an audited call that contains the text of a token or a cluster secret. The
+// CheckSecrets returns an [*Error] for a request of an audited call that contains the text of a token or a cluster secret. The
 // members would otherwise write the text to their disks.
 func (r *Rule) CheckSecrets(req any) error {
 	m, ok := req.(proto.Message)
@@ -179,7 +180,9 @@ func (r *Rule) Resource(req any) string {
 // Reply returns a new, empty reply of the method.
 func (r *Rule) Reply() proto.Message { return r.reply.New().Interface() }
 
-// Hold returns a function that adds the time since Hold, which the caller passes, to the requester's clock in req.
+// Hold notes the requester's clock in req. The returned function sets that clock to the noted one plus the time since Hold,
+// which the caller passes, so that a request that waited carries no outdated clock. The function does nothing if the rule names
+// no clock.
 func (r *Rule) Hold(req proto.Message) (aged func(time.Duration)) {
 	if r.clock == nil {
 		return func(time.Duration) {}

@@ -1,5 +1,6 @@
 // Package sdnotify reports the state of this process to the service manager that started it. It uses the protocol of
-// sd_notify(3), which systemd and some container runtimes support: datagrams of variables to a Unix socket.
+// sd_notify(3), which systemd and some container runtimes support: datagrams of variables to a Unix socket. The main
+// type is [Manager].
 package sdnotify
 
 import (
@@ -31,7 +32,7 @@ const (
 // maxStatus bounds a status in bytes. A manager ignores datagrams of more than 4096 bytes.
 const maxStatus = 1024
 
-// Status returns a state with a status line for people.
+// Status returns a state with a status line for people. It joins the lines of text and cuts the result to 1024 bytes.
 func Status(text string) State {
 	text = strings.Join(strings.Fields(text), " ") // a line break would begin another variable
 	return State("STATUS=" + strings.ToValidUTF8(text[:min(len(text), maxStatus)], ""))
@@ -47,8 +48,8 @@ type Manager struct {
 	watchdog time.Duration
 }
 
-// Inherit returns the service manager that the environment names, or nil. It removes the variables from the
-// environment, so that a program that this process starts does not report in its place.
+// Inherit returns the service manager that the environment names, with the results of [Open]. It removes the
+// variables from the environment, so that a program that this process starts does not report in its place.
 func Inherit() (*Manager, error) {
 	m, err := Open(os.Getenv, os.Getpid())
 	for _, name := range []string{socketVariable, watchdogVariable, watchdogPIDVariable} {
@@ -57,7 +58,9 @@ func Inherit() (*Manager, error) {
 	return m, err
 }
 
-// Open returns the service manager that an environment names for the process pid, or nil.
+// Open returns the service manager that an environment names for the process pid; nil if it names none. An error
+// names the invalid variable. If only the time of the watchdog is invalid, the result is a Manager without a watchdog
+// and an error.
 func Open(env func(name string) string, pid int) (*Manager, error) {
 	path := env(socketVariable)
 	if path == "" {
@@ -88,7 +91,7 @@ func (m *Manager) Watchdog() time.Duration {
 	return m.watchdog
 }
 
-// Notify sends states in one datagram.
+// Notify sends states in one datagram. It waits at most 5 s for a manager that does not read.
 func (m *Manager) Notify(states ...State) error {
 	if m == nil {
 		return nil

@@ -12,7 +12,8 @@ type Divisible[A any] interface {
 	Part(skip, count uint64) A
 }
 
-// Calls makes calls that several callers share.
+// Calls makes calls that several callers share. At most one call per key is in progress. It is safe
+// for concurrent use.
 type Calls[A Divisible[A]] struct {
 	call    func(ctx context.Context, key Key, count uint64) (A, error)
 	alone   func(error) bool
@@ -31,13 +32,16 @@ type caller[A any] struct {
 
 // New returns Calls. Each call requests at most limit numbers, or all that one caller wants, and lasts
 // at most timeout. If alone reports that a failure need not concern all callers of a call, each of
-// them is served by a call of its own.
+// them is served by a call of its own. call runs on a goroutine of Calls, with a context that has no
+// values of the callers' contexts and does not end with them.
 func New[A Divisible[A]](limit uint64, timeout time.Duration, alone func(error) bool,
 	call func(ctx context.Context, key Key, count uint64) (A, error)) *Calls[A] {
 	return &Calls[A]{call: call, alone: alone, timeout: timeout, lines: NewLines[*caller[A]](limit)}
 }
 
-// Do returns the caller's part of the answer to a call that began after Do was called.
+// Do returns the caller's part of the answer to a call that began after Do was called. If ctx ends
+// first, Do returns the error of ctx; numbers that a call in progress gets for the caller are then
+// never issued.
 func (c *Calls[A]) Do(ctx context.Context, key Key, count uint64) (answer A, err error) {
 	mine := &caller[A]{done: make(chan struct{})}
 	c.mu.Lock()

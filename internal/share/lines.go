@@ -1,5 +1,6 @@
-// Package share lets many callers share one call for numbers. While a call for a sequence is in
-// progress, further callers wait, and the next call serves as many of them as it can.
+// Package share lets many callers share one call for numbers. While a call for a sequence is in progress, further callers
+// wait, and the next call serves as many of them as it can. [Calls] makes the calls; [Lines] holds the waiting callers
+// for event loops that make the calls themselves.
 package share
 
 import "slices"
@@ -11,8 +12,8 @@ type Key struct {
 	Principal any // comparable; nil where all callers are alike
 }
 
-// Lines holds the callers that wait for numbers, in a line for each key. One goroutine at a time
-// may use it.
+// Lines holds the callers that wait for numbers, in a line for each key. A line exists while callers wait in it or its
+// call is in progress. One goroutine at a time may use Lines and its lines.
 type Lines[T comparable] struct {
 	limit uint64 // numbers per call
 	byKey map[Key]*Line[T]

@@ -20,7 +20,8 @@ const (
 	maxState = 512
 )
 
-// Context returns the trace context of a request from its headers. It is invalid without valid headers.
+// Context returns the trace context of a request from its headers. It is invalid without a valid parent of at most
+// 128 bytes, and omits a state of more than 512 bytes.
 func Context(parent, state string) trace.SpanContext {
 	if parent == "" || len(parent) > maxParent {
 		return trace.SpanContext{}

@@ -39,7 +39,8 @@ type Config struct {
 	Close func(ctx context.Context) error
 }
 
-// Tracer creates the spans of a process. Its methods may be called from any goroutine.
+// Tracer creates the spans of a process. Its methods may be called from any goroutine. The methods of a nil Tracer create no
+// spans.
 type Tracer struct {
 	cfg     Config
 	tracer  trace.Tracer
@@ -48,7 +49,7 @@ type Tracer struct {
 	limited atomic.Uint64
 }
 
-// New returns a Tracer.
+// New returns a Tracer, which the caller must close. Provider, Counts and Close of cfg are required.
 func New(cfg Config) *Tracer {
 	return &Tracer{
 		cfg: cfg, tracer: cfg.Provider.Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL)),
@@ -84,10 +85,10 @@ func (t *Tracer) Slow(took time.Duration) bool {
 	return t != nil && t.cfg.SlowerThan > 0 && took >= t.cfg.SlowerThan
 }
 
-// Serve starts the span of a request with a remote parent. Without a sampled parent, or beyond maxSampled, it returns ctx and
-// a nil span.
+// Serve starts the span of a request with a remote parent. Without a sampled parent, or beyond maxSampled per second, it
+// returns ctx and a nil span. The caller ends the span.
 func (t *Tracer) Serve(ctx context.Context, parent trace.SpanContext, name string, attrs ...attribute.KeyValue) (context.Context, trace.Span) {
-	if !parent.IsSampled() || !t.allow(&t.sampled) {
+	if t == nil || !parent.IsSampled() || !t.allow(&t.sampled) {
 		return ctx, nil
 	}
 	return t.tracer.Start(trace.ContextWithRemoteSpanContext(ctx, parent), name, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attrs...))
@@ -96,7 +97,7 @@ func (t *Tracer) Serve(ctx context.Context, parent trace.SpanContext, name strin
 // Late returns the span of slow work that has ended; nil if there were too many such spans. The parent may be invalid. The
 // caller ends the span.
 func (t *Tracer) Late(parent trace.SpanContext, name string, kind trace.SpanKind, took time.Duration, attrs ...attribute.KeyValue) trace.Span {
-	if !t.allow(&t.slow) {
+	if t == nil || !t.allow(&t.slow) {
 		return nil
 	}
 	_, span := t.tracer.Start(trace.ContextWithRemoteSpanContext(context.Background(), parent), name,

@@ -30,6 +30,12 @@ func TestNilTracerDoesNothing(t *testing.T) {
 	if tracer.Slow(time.Hour) || tracer.Counts() != (Counts{}) || ctx != t.Context() {
 		t.Error("a nil tracer traces")
 	}
+	if ctx, span := tracer.Serve(t.Context(), Context(parent, ""), "call"); span != nil || ctx != t.Context() {
+		t.Errorf("Serve() of a nil tracer = %v, want no span", span)
+	}
+	if span := tracer.Late(trace.SpanContext{}, "call", trace.SpanKindServer, time.Hour); span != nil {
+		t.Errorf("Late() of a nil tracer = %v, want no span", span)
+	}
 	if allocs := testing.AllocsPerRun(100, func() {
 		_, work := tracer.Begin(ctx, "work", trace.SpanKindInternal)
 		work.End("")

@@ -8,7 +8,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Work is a piece of work that a process does for a request or for itself. A nil Work is not traced.
+// Work is a piece of work that a process does for a request or for itself. A nil Work is not traced. One goroutine at a time
+// may use it.
 type Work struct {
 	tracer *Tracer
 	span   trace.Span // nil without a sampled request
@@ -31,7 +32,8 @@ func (t *Tracer) Begin(ctx context.Context, name string, kind trace.SpanKind, at
 	return ctx, &Work{tracer: t, name: name, kind: kind, attrs: attrs, began: time.Now()}
 }
 
-// End ends work. A nonempty errorType means that the work failed. attrs holds the attributes that become known at the end.
+// End ends work. It is called once. A nonempty errorType, which is a reason or a status code, means that the work failed.
+// attrs holds the attributes that become known at the end.
 func (w *Work) End(errorType string, attrs ...attribute.KeyValue) {
 	if w == nil {
 		return

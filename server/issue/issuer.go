@@ -19,11 +19,12 @@ import (
 )
 
 // Source issues IDs and numbers. A member issues from its memory or at the leader, a gateway sends requests to members. Errors
-// are errors of the domain or the errors that members sent.
+// are errors of the domain or the errors that members sent. Its methods may be called from any goroutine.
 type Source interface {
-	// Take appends count IDs of a layout to ids, each above after. An empty layout means the default layout.
+	// Take appends count IDs of a layout to ids, each above after. An empty layout means the default layout. With an error, the
+	// result may have IDs that were taken before. No other caller gets them.
 	Take(ctx context.Context, ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, error)
-	// UUIDs returns count IDs of a layout as UUIDs.
+	// UUIDs returns count IDs of a layout as UUIDs of version 7.
 	UUIDs(ctx context.Context, layout string, count uint32) ([]string, error)
 	// Next returns the next count numbers of a sequence. A repeated request with the same nonempty request ID gets the same
 	// numbers again.
@@ -44,7 +45,8 @@ type Counters struct {
 	Strict, Relaxed Counter                     // numbers, by the sequence's mode
 }
 
-// Issuer judges callers, checks requests, calls the source and counts issued IDs and numbers.
+// Issuer judges callers, checks requests, calls the source and counts issued IDs and numbers. Its methods may be called from
+// any goroutine. A failed request does not count against the rate of its token.
 type Issuer struct {
 	source   Source
 	counters Counters
@@ -102,7 +104,7 @@ func (i *Issuer) countNumbers(n member.Numbering) {
 	counter.Add(float64(n.Count))
 }
 
-// Take appends IDs as [Source].Take does.
+// Take appends IDs as [Source].Take does. count is 1 to limits.Count.
 func (i *Issuer) Take(ctx context.Context, ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, error) {
 	if limit := uint32(limits.Count); count < 1 || count > limit {
 		return ids, wire.Invalid(fmt.Sprintf("count %d: expected at most %d IDs per call", count, limit))
@@ -119,7 +121,7 @@ func (i *Issuer) Take(ctx context.Context, ids []allocator.Range, layout string,
 	return ids, err
 }
 
-// UUIDs returns IDs as [Source].UUIDs does.
+// UUIDs returns IDs as [Source].UUIDs does. count is 1 to limits.Texts.
 func (i *Issuer) UUIDs(ctx context.Context, layout string, count uint32) ([]string, error) {
 	if limit := uint32(limits.Texts); count < 1 || count > limit {
 		return nil, wire.Invalid(fmt.Sprintf("count %d: expected at most %d UUIDs per call", count, limit))
@@ -136,7 +138,7 @@ func (i *Issuer) UUIDs(ctx context.Context, layout string, count uint32) ([]stri
 	return uuids, err
 }
 
-// Next returns numbers as [Source].Next does.
+// Next returns numbers as [Source].Next does. Its arguments must pass [CheckNext].
 func (i *Issuer) Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
 	if err := CheckNext(count, requestID); err != nil {
 		return member.Numbering{}, err
@@ -174,7 +176,8 @@ func (i *Issuer) Last(ctx context.Context, sequence string) (last int64, ok bool
 	return i.source.Last(ctx, sequence)
 }
 
-// CheckNext returns an error for a request for numbers that no sequence can serve.
+// CheckNext returns an error for a request for numbers that no sequence can serve: count must be 1 to limits.Count, and the
+// request ID must pass [CheckRequestID].
 func CheckNext(count uint64, requestID string) error {
 	if count < 1 || count > limits.Count {
 		return wire.Invalid(fmt.Sprintf("count %d: expected 1 to %d numbers per call", count, limits.Count))
@@ -182,7 +185,7 @@ func CheckNext(count uint64, requestID string) error {
 	return CheckRequestID(requestID)
 }
 
-// CheckRequestID returns an error for a request ID that is too long, or that members cannot forward.
+// CheckRequestID returns an error unless a request ID, which may be empty, is UTF-8 of at most limits.RequestIDBytes bytes.
 func CheckRequestID(requestID string) error {
 	if !utf8.ValidString(requestID) {
 		return wire.Invalid("request ID: expected UTF-8")

@@ -7,7 +7,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Authorize returns an error unless the principal of a context has the right that the rule of a request names.
+// Authorize returns an error unless the principal of a context has the right that the rule of a request names,
+// on the resource that the request names.
 func Authorize(ctx context.Context, rule *rpc.Rule, req any) error {
 	right, resource := rule.GetRight(), ""
 	if trust.TakesResource(right) {

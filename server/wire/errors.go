@@ -70,8 +70,9 @@ var rows = []struct {
 
 func refused(reason commandv1.Refusal) error { return &fsm.Refused{Reason: reason} }
 
-// Status returns an error of the domain in the form that gRPC sends. See also [rpc.Classify], the part of the table that
-// embedded generators use too.
+// Status returns an error of the domain in the form that gRPC sends; nil for nil. Errors that have this form already stay as
+// they are. An error without a reason of its own gets the reason Internal. See also [rpc.Classify], the part of the table
+// that embedded generators use too.
 func Status(err error) error {
 	if err == nil {
 		return nil
@@ -141,7 +142,8 @@ func classify(err error) *rpc.Error {
 	return e
 }
 
-// FromMember returns an error of another member. Its cause is the error of the domain for which its reason stands.
+// FromMember returns an error of another member, which must not be nil. Its cause is the error of the domain for which its
+// reason stands.
 func FromMember(err error) *rpc.Error {
 	e := rpc.FromError(err)
 	if e.Cause == nil {

@@ -14,7 +14,7 @@ func fill(m *snowraftv1.IdRange, r allocator.Range) {
 	m.First, m.Count, m.Step = int64(r.First), r.Count, int64(r.Step) //nolint:gosec // at most 63 bits
 }
 
-// IDsResponse returns count IDs as a message, with their ranges or packed.
+// IDsResponse returns count IDs as a message: each ID if packed is true, otherwise their ranges.
 func IDsResponse(taken []allocator.Range, count uint32, packed bool) *snowraftv1.GenerateIdsResponse {
 	if packed {
 		ids := make([]int64, 0, count)

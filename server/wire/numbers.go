@@ -11,7 +11,8 @@ import (
 	"github.com/snowraft/snowraft/sequence"
 )
 
-// Numbers reads another member's answer to a request for count numbers.
+// Numbers reads another member's answer to a request for count numbers. Another number of numbers is an error, as are a
+// period, a format or a time zone that this program does not know.
 func Numbers(m *snowraftv1.NextNumbersResponse, count uint64) (member.Numbering, error) {
 	if uint64(m.GetCount()) != count {
 		return member.Numbering{}, fmt.Errorf("the member answered with %d numbers instead of %d", m.GetCount(), count)

@@ -1,4 +1,5 @@
-// Package otlp exports spans to an OpenTelemetry collector, configured by the standard environment variables.
+// Package otlp exports spans to an OpenTelemetry collector, configured by the standard environment variables. [Open]
+// returns the tracer that creates the spans.
 package otlp
 
 import (
@@ -33,8 +34,9 @@ type Config struct {
 	Logger     *slog.Logger
 }
 
-// Open returns a Tracer; nil if the environment names no collector. It does not wait for the collector. An error names the
-// wrong variable.
+// Open returns a Tracer, which the caller must close; nil if the environment names no collector. It does not wait for the
+// collector. An error names the invalid variable. Open replaces the logger and the error handler that OpenTelemetry has
+// per process.
 func Open(ctx context.Context, cfg Config) (*tracing.Tracer, error) {
 	on, err := enabled(cfg.Env)
 	if err != nil || !on {
