@@ -47,26 +47,9 @@ func (e *Error) explainNobody(addrs []string) {
 	}
 }
 
-// wrappers are the prefixes that gRPC puts before the error of the network.
-var wrappers = []string{
-	"last connection error: ", "connection error: ", "desc = ", "transport: ", "Error while dialing: ",
-	"authentication handshake failed: ",
-}
-
-// plain returns the useful part of a gRPC message.
+// plain returns the part of a gRPC message that is useful to users.
 func plain(message string) string {
-	message, _, _ = strings.Cut(message, "; last resolver error: ")
-	for shorter := true; shorter; {
-		shorter = false
-		for _, w := range wrappers {
-			if rest, ok := strings.CutPrefix(message, w); ok {
-				message, shorter = rest, true
-			}
-		}
-		if len(message) > 1 && message[0] == '"' && message[len(message)-1] == '"' {
-			message, shorter = message[1:len(message)-1], true
-		}
-	}
+	message = rpc.Network(message)
 	if _, said, ok := strings.Cut(message, "health check RPC error: rpc error: code = "); ok {
 		if _, said, ok = strings.Cut(said, " desc = "); ok {
 			message = said

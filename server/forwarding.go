@@ -14,6 +14,7 @@ import (
 
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -156,7 +157,7 @@ func (f *forwarding) end(err error) {
 	left := f.waiting
 	f.waiting, f.closed = nil, true
 	f.mu.Unlock()
-	why := err.Error()
+	why := rpc.Network(rpc.FromError(err).Message)
 	if errors.Is(err, io.EOF) {
 		why = "the stream ended"
 	}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -142,6 +143,23 @@ func TestForwardedNumbersOfBrokenStreamAreUnknown(t *testing.T) {
 		t.Errorf("NextAtLeader() = %v, want ErrUnknownOutcome", err)
 	}
 	untilStreamed(t, next) // over another stream
+}
+
+func TestBrokenStreamHasPlainReason(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{io.EOF, "the stream ended"},
+		{status.Error(codes.Unavailable, `connection error: desc = "transport: EOF"`), "EOF"},
+	} {
+		got := make(chan forwarded, 1)
+		(&forwarding{waiting: map[uint64]chan<- forwarded{1: got}}).end(c.err)
+		if err, want := (<-got).err, "the connection to the leader broke, the outcome is unknown: "+c.want; err.Error() != want {
+			t.Errorf("end(%v) answers %q, want %q", c.err, err, want)
+		}
+	}
 }
 
 func answerOne(s numbersStream) error {

@@ -34,11 +34,11 @@ func linkError(err error, sent bool) error {
 	case e.Code != codes.Unavailable || e.Reason != "":
 		return e
 	case !sent:
-		unsent := rpc.NewError(rpc.NoLeader, "the leader cannot be reached, nothing was sent: "+e.Message)
+		unsent := rpc.NewError(rpc.NoLeader, "the leader cannot be reached, nothing was sent: "+rpc.Network(e.Message))
 		unsent.Cause = member.ErrNoLeader
 		return unsent
 	default:
-		return brokenLink(e.Message)
+		return brokenLink(rpc.Network(e.Message))
 	}
 }
 

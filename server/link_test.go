@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,6 +62,9 @@ func TestUnsentRequestIsNotUnknownOutcome(t *testing.T) {
 		err := call()
 		if e := rpc.FromError(err); e.Reason != rpc.NoLeader || e.Code != codes.Unavailable || e.RetryAfter == 0 || !errors.Is(err, member.ErrNoLeader) {
 			t.Errorf("request to a closed port: %+v", e)
+		}
+		if want := "the leader cannot be reached, nothing was sent: dial tcp "; !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("request to a closed port = %q, want %q and the reason", err, want)
 		}
 	}
 	if err := conn.Invoke(ctx, "/no.Service/Method", &snowraftv1.SetNextRequest{}, &snowraftv1.SetNextResponse{}); rpc.FromError(err).Reason != rpc.NoLeader {

@@ -89,7 +89,8 @@ func (h *Host) dev(ctx context.Context, cfg devConfig) (err error) {
 			return err
 		}
 	}
-	f.hush(true)
+	f.level.Set(logLevels[cfg.logLevel])
+	f.hush(slog.LevelInfo)
 	defer func() { err = errors.Join(err, closeInOrder(again, f.close)) }()
 	start := h.Now()
 	if terminal, _ := h.Terminal(h.Stderr); terminal {
@@ -108,7 +109,7 @@ func (h *Host) dev(ctx context.Context, cfg devConfig) (err error) {
 	if cfg.open {
 		f.open(ctx)
 	}
-	f.hush(false)
+	f.level.Set(logLevels[cfg.logLevel])
 	return f.wait(ctx)
 }
 
@@ -129,15 +130,12 @@ type devMember struct {
 	tracer *tracing.Tracer
 }
 
-// hush suppresses the warnings of the members while on is set, unless the user requested details.
-// During the start and the stop, warnings are normal and would hide the output of
-// dev.
-func (f *fleet) hush(on bool) {
-	level := logLevels[f.cfg.logLevel]
-	if on && level >= slog.LevelWarn {
-		level = silent
+// hush suppresses the logs of the members, unless the user requested the level lowest or more details. During the start and
+// the stop, warnings are normal and would hide the output of dev.
+func (f *fleet) hush(lowest slog.Level) {
+	if logLevels[f.cfg.logLevel] > lowest {
+		f.level.Set(silent)
 	}
-	f.level.Set(level)
 }
 
 // start opens the members and waits until all of them issue IDs.
@@ -225,7 +223,7 @@ func (f *fleet) wait(ctx context.Context) error {
 
 // close closes all members at once.
 func (f *fleet) close(ctx context.Context) error {
-	f.hush(true)
+	f.hush(slog.LevelDebug) // the last members have no leader left to release their workers at
 	closed := make(chan error, len(f.members))
 	for _, m := range f.members {
 		go func() {

@@ -147,6 +147,28 @@ func TestDevKeepsADataDirectory(t *testing.T) {
 	}
 }
 
+// The last members to stop have no quorum left, and warn. That is normal for dev.
+func TestDevStopsWithoutWarnings(t *testing.T) {
+	t.Parallel()
+	for level, want := range map[string]int{"error": 0, "warn": 0, "info": 0, "debug": 3} {
+		a, opened, members := devApp(t)
+		open := a.open
+		a.open = func(ctx context.Context, cfg server.Config) (member, error) {
+			m, err := open(ctx, cfg)
+			(*members)[len(*opened)-1].shut = func(context.Context) error {
+				cfg.Logger.Warn("workers not released")
+				return nil
+			}
+			return m, err
+		}
+		a.Sent <- interrupt // before it has started
+		code := a.run(t.Context(), "dev", "--log-level", level, "--data-dir", t.TempDir(), "--port-base", strconv.Itoa(freeBase(t)))
+		if got := strings.Count(a.Err.String(), "workers not released"); code != cli.ExitDone || got != want {
+			t.Errorf("--log-level %s: exit code %d, %d warnings, want %d: %s", level, code, got, want, a.Err.String())
+		}
+	}
+}
+
 func TestDevWithoutMembersLeft(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	a, _, members := devApp(t)
