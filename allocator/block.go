@@ -10,9 +10,9 @@ import (
 //
 // A failed call may still have been carried out, as with a [Granter]: the block of a lost reply is lost.
 type BlockGranter interface {
-	// AllocateBlock grants the next numbers of a sequence. The block has fewer numbers than requested at the
-	// end of the numbers, or if count was too large. It has more if it answers other requests too. Only a
-	// holder of the key can return the block.
+	// AllocateBlock grants the next numbers of a sequence. The block has fewer numbers than requested if fewer are
+	// left in the period, or if count was too large. It has more if it answers other requests too. Only a process
+	// that has the key can return the block.
 	AllocateBlock(ctx context.Context, sequence string, count uint64, key ReturnKey) (Block, error)
 	// ReturnBlock returns the unused numbers at the end of a block, if no other block was granted since and the
 	// key is the key of the block's AllocateBlock call. Otherwise the error is [ErrNotLastBlock].
@@ -20,13 +20,13 @@ type BlockGranter interface {
 }
 
 // ReturnKey is the secret with which a process returns its blocks. It is drawn at random when the process
-// starts, and leaves the process in these two calls only.
+// starts, and leaves the process only in the calls of a [BlockGranter].
 type ReturnKey [16]byte
 
 // Block holds the numbers of one grant.
 type Block struct {
 	Numbers
-	Token uint64 // fencing token, greater than 0; only grows
+	Token uint64 // fencing token, greater than 0 and than the tokens of earlier blocks
 
 	// Duration is the time that a block should last. MinCount and MaxCount bound the count of numbers to
 	// request.

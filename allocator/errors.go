@@ -13,29 +13,29 @@ import (
 // The errors of this package; match them with [errors.Is]. Clock errors are those of package clock:
 // [*clock.SkewError] and [*clock.BehindError].
 var (
-	// ErrWindowMismatch: the worker is no longer held under this token, nonce
-	// and window end. Granters return it; no caller of an Issuer sees it.
+	// ErrWindowMismatch reports that the worker is no longer held under this token, nonce and window end. Granters
+	// return it; no caller of an Issuer sees it.
 	ErrWindowMismatch = errors.New("the worker is no longer held under this token and window")
 
-	// ErrTimeExhausted: the layout has no tick left, now or ever.
+	// ErrTimeExhausted reports that the layout has no tick left, permanently.
 	ErrTimeExhausted = errors.New("the time field of the layout is full; use a layout with more time bits or a later epoch")
 
-	// ErrNotLastBlock: another block was granted since, or this block was returned already. Granters return it
-	// from ReturnBlock; no caller of a Sequence sees it.
+	// ErrNotLastBlock reports that another block was granted since, that this block was returned already, or that
+	// the key is not that of the block. Granters return it from ReturnBlock; no caller of a Sequence sees it.
 	ErrNotLastBlock = errors.New("the block is not the last one that was granted")
 
-	// ErrOutdatedBlock: the cluster granted blocks of a generation or period that this process knows to be
+	// ErrOutdatedBlock reports that the cluster granted blocks of a generation or period that this process knows to be
 	// past, or of a sequence that it knows to be deleted.
 	ErrOutdatedBlock = errors.New("the granted blocks are outdated, because the sequence is being changed; try again")
 
-	// ErrOldClusterAlive: a member of the cluster that this one was restored from still runs, and may grant the
-	// same windows and blocks.
+	// ErrOldClusterAlive reports that a member of the cluster that this one was restored from still runs, and may
+	// grant the same windows and blocks.
 	ErrOldClusterAlive = errors.New("a member of the old cluster that this one was restored from still runs; stop that member")
 
-	// ErrClosed: the issuer or the sequence was closed.
+	// ErrClosed reports that the issuer or the sequence was closed.
 	ErrClosed = errors.New("this process is shutting down; try another member")
 
-	// ErrInvalidArgument: the request or the configuration can never be served.
+	// ErrInvalidArgument reports that the request or the configuration can never be served.
 	ErrInvalidArgument = errors.New("invalid argument")
 )
 
@@ -58,7 +58,7 @@ func (e *WindowEndedError) Error() string {
 	return fmt.Sprintf("%s, and no new one was granted (%v); restore quorum, or try another member", what, e.Cause)
 }
 
-// WorkersExhaustedError reports that every worker of a layout is held.
+// WorkersExhaustedError reports that every worker of a layout that this holder may get is held.
 type WorkersExhaustedError struct {
 	Layout string
 	// RetryAt is the end of the first of their windows. A holder that keeps running extends its window before
@@ -74,7 +74,7 @@ func (e *WorkersExhaustedError) Error() string {
 // from its grants.
 type FencedError struct {
 	Layout  string
-	RetryAt time.Time // time of the first grants
+	RetryAt time.Time // earliest time of a grant
 }
 
 func (e *FencedError) Error() string {

@@ -7,7 +7,8 @@ import (
 	"github.com/snowraft/snowraft/internal/events"
 )
 
-// Events records notable events for operators. Note may be called from any goroutine, with locks held.
+// Events records notable events for operators. Note may be called from any goroutine, with locks held, so it must
+// return at once and must not call back.
 type Events interface {
 	Note(kind events.Kind, level slog.Level, text string)
 }

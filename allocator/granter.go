@@ -23,12 +23,13 @@ type Granter interface {
 	// request; otherwise the error is [ErrWindowMismatch]. A repetition of the worker's last extension returns
 	// the window as it is.
 	ExtendWindow(ctx context.Context, r ExtendRequest) (Grant, error)
-	// ReleaseWorker releases a worker under the same conditions.
+	// ReleaseWorker releases a worker under the same conditions. The next holder may begin at r.Next.
 	ReleaseWorker(ctx context.Context, r ReleaseRequest) error
 }
 
 // Nonce distinguishes two starts of a process of the same name. It is drawn at
-// random when a process starts and never stored.
+// random when a process starts and never stored. It is secret: a process that has it can extend and
+// release the worker.
 type Nonce [16]byte
 
 // AcquireRequest is a request for a worker.
@@ -37,7 +38,7 @@ type AcquireRequest struct {
 	Holder    string // stable name of the lane
 	Nonce     Nonce
 	NowMillis int64         // this process's clock, Unix milliseconds
-	Window    time.Duration // wanted length, counted from NowMillis
+	Window    time.Duration // wanted length, counted from NowMillis or, if that is later, the window's start
 }
 
 // ExtendRequest is a request for a later end of a window.
@@ -46,7 +47,7 @@ type ExtendRequest struct {
 	Worker    uint64
 	Token     uint64
 	Nonce     Nonce
-	Until     int64         // end of the window that the holder knows
+	Until     int64         // end of the window that the holder knows, a tick
 	ID        uint64        // shared by the extension and its repetitions; not 0
 	NowMillis int64         // this process's clock, Unix milliseconds
 	Window    time.Duration // wanted length, counted from NowMillis
@@ -58,7 +59,7 @@ type ReleaseRequest struct {
 	Worker uint64
 	Token  uint64
 	Nonce  Nonce
-	Until  int64 // end of the window that the holder knows
+	Until  int64 // end of the window that the holder knows, a tick
 	// Next is the first tick in which nothing was issued: the last tick used + 1, or the window's start if
 	// nothing was issued at all.
 	Next int64
@@ -67,8 +68,8 @@ type ReleaseRequest struct {
 // Grant is a window [From, Until) of ticks on a worker.
 type Grant struct {
 	Worker         uint64
-	Token          uint64 // fencing token, greater than 0
-	From, Until    int64
-	ObservedMillis int64         // the observed clock, Unix milliseconds
-	MaxWindow      time.Duration // the longest window the cluster grants; 0 if unknown
+	Token          uint64        // fencing token, greater than 0
+	From, Until    int64         // ticks
+	ObservedMillis int64         // observed clock, Unix milliseconds
+	MaxWindow      time.Duration // longest window that the cluster grants; 0 if unknown
 }

@@ -6,7 +6,7 @@ import "iter"
 type Range struct {
 	First uint64
 	Count uint32 // at least 1
-	Step  uint64
+	Step  uint64 // difference between adjacent IDs; 0 if the layout has no sequence field
 }
 
 // All yields the IDs of the range, in ascending order.

@@ -18,10 +18,10 @@ type SequenceConfig struct {
 	Granter BlockGranter // source of blocks
 	Key     ReturnKey    // return key of the process
 	Clock   clock.Source // shows whether a block's period has ended, and paces requests for blocks
-	// Revision grows when a change may make a cached block outdated; nil means never. Every call reads it.
+	// Revision increases when a change may make a cached block outdated; nil means never. Every call reads it.
 	Revision *atomic.Uint64
-	// Current returns the generation and period that this process knows now; ok is false when the sequence does
-	// not exist (anymore). It is called when Revision has changed, under the Sequence's lock, so it must not
+	// Current returns the generation and period that this process knows now; ok is false if the sequence does
+	// not exist. It is called when Revision has changed, under the Sequence's lock, so it must not
 	// call the Sequence. Without it, only blocks show the generation and period.
 	Current func() (generation uint64, period int32, ok bool)
 	// FirstBlock is the size of the first request, before a block has shown how many
@@ -32,9 +32,10 @@ type SequenceConfig struct {
 	Logger     *slog.Logger // nil discards all messages
 }
 
-// Sequence issues the numbers of one relaxed sequence from granted blocks: the
-// current one, and the next, which it requests in the background before the current
-// one is used up. Its methods may be called from any goroutine.
+// Sequence issues the numbers of one sequence from granted blocks: the current one, and
+// the next, which it requests in the background before the current one is used up. Every
+// member has one for each relaxed sequence that it issues from; for a strict sequence,
+// only the leader has one. Its methods may be called from any goroutine.
 //
 // Invariants:
 //
@@ -99,8 +100,8 @@ func (s *Sequence) Next(ctx context.Context, count uint64) (Numbers, error) {
 	return s.await(ctx, count)
 }
 
-// TryNext does the same as Next if a block in memory has the numbers. It does not wait. If ok is false, it
-// issued none, for whatever reason.
+// TryNext issues numbers as Next does if the current block has them. It takes no lock and does not wait. If ok is
+// false, it issued none; Next returns the numbers or the error.
 func (s *Sequence) TryNext(count uint64) (n Numbers, ok bool) {
 	// The fast path takes no lock and allocates nothing: it compares the revision with that of the blocks, and
 	// does one compare-and-swap.
@@ -155,7 +156,7 @@ type SequenceStats struct {
 	BlockSize uint64 // numbers in the current block, used ones included; 0 if there is none
 }
 
-// Stats returns the counts so far.
+// Stats returns the counts since the Sequence was opened.
 func (s *Sequence) Stats() SequenceStats {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -4,11 +4,11 @@ import "time"
 
 // LaneStatus is the state of a lane.
 type LaneStatus struct {
-	Lane        int
-	Worker      uint64 // meaningful when Token is not 0
-	Token       uint64 // 0: the lane holds no worker now
-	From, Until int64  // ticks
-	ServeUntil  time.Time
+	Lane        int       // index, from 0
+	Worker      uint64    // meaningful if Token is not 0
+	Token       uint64    // fencing token; 0 if the lane holds no worker now
+	From, Until int64     // window, in ticks; 0 without a worker
+	ServeUntil  time.Time // end of the window; zero without a worker
 	Last        time.Time // start of the tick of the last ID; zero if none was issued under this grant
 	Idle        bool      // the worker was released because no caller used the lane; a caller that finds no ID wakes it
 	Failing     bool      // the last request for a window was refused or not answered, and none was granted since
@@ -16,7 +16,7 @@ type LaneStatus struct {
 	Cause       error     // error whose text is Problem
 }
 
-// Lanes returns the state of each lane.
+// Lanes returns the state of each lane, in the order of their indexes.
 func (i *Issuer) Lanes() []LaneStatus {
 	status := make([]LaneStatus, len(i.lanes))
 	now, limits := i.watch.Now(), i.watch.Limits()

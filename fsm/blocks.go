@@ -18,7 +18,7 @@ type BlockGrant struct {
 	// ID, or that was granted without a return key, cannot be returned.
 	Token      uint64
 	First      int64
-	Count      uint64
+	Count      uint64 // at least 1
 	Increment  int64
 	Generation uint64 // generation of the sequence when the block was granted
 	Period     int32  // see Sequence; never earlier than the period of an earlier block

@@ -15,8 +15,8 @@ type Capture struct {
 // WriteTo implements io.WriterTo: it writes what [ReadState] reads.
 func (c *Capture) WriteTo(w io.Writer) (int64, error) { return c.image.writeTo(w) }
 
-// Capture returns a copy of the present state. Unlike Snapshot, it may be called at any time. It fails once the machine
-// is halted.
+// Capture returns a copy of the present state with its index, for backups. It takes the lock until the copy is made; writing
+// the copy takes none. After a halt the error wraps [ErrHalted].
 func (m *Machine) Capture() (*Capture, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

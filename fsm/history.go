@@ -8,12 +8,12 @@ const maxHistory = 10_000
 // GrantRecord is a window that was granted: the ticks [From, Until) of Worker.
 type GrantRecord struct {
 	Worker        uint64
-	Token         uint64
-	Holder        string // name as shown: with the token's name in front for an application
-	Owner         uint64 // ID of the API token that acquired the worker; 0 without one
-	NonceHash     [hashBytes]byte
-	From, Until   int64
-	GrantedMillis int64 // Unix ms on the proposer's clock; 0 if the history does not reach back that far
+	Token         uint64          // log index of the acquisition
+	Holder        string          // name as shown: with the token's name in front for an application
+	Owner         uint64          // ID of the API token that acquired the worker; 0 without one
+	NonceHash     [hashBytes]byte // SHA-256 of the holder's nonce
+	From, Until   int64           // ticks; Until includes extensions and a release
+	GrantedMillis int64           // Unix ms on the proposer's clock; 0 if the history does not reach back that far
 }
 
 // history holds the last grants of one layout in ascending order of their tokens, at

@@ -11,7 +11,7 @@ import (
 // holders, return keys of blocks, secrets of tokens.
 const hashBytes = sha256.Size
 
-// CheckHolder returns why AcquireWorker would refuse the name of a holder, or nil.
+// CheckHolder returns an error if AcquireWorker would refuse the name of a holder.
 func CheckHolder(name string) error { return names.Check("holder name", name) }
 
 // checkHolding checks the name of a holder as it is shown, with the name of the token that owns it.
@@ -26,10 +26,10 @@ func checkHolding(owner uint64, shown string) error {
 	return CheckHolder(holder)
 }
 
-// CheckSequenceName returns why CreateSequence would refuse the name of a sequence, or nil.
+// CheckSequenceName returns an error if CreateSequence would refuse the name of a sequence.
 func CheckSequenceName(name string) error { return names.Check("sequence name", name) }
 
-// checkMemberID returns why RemoveMember would refuse the ID of a member, or nil.
+// checkMemberID returns an error if RemoveMember would refuse the ID of a member.
 func checkMemberID(id string) error { return names.Check("member ID", id) }
 
 // hashOf returns b as a hash; ok is false unless b has 32 bytes.

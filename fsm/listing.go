@@ -26,8 +26,8 @@ type Brief struct {
 	// Remaining is the number of numbers that were not granted in the period, Total the number of all numbers in a period;
 	// both 0 unless Bounded.
 	Remaining, Total uint64
-	Bounded          bool // its minimum or maximum ends the sequence before the 64-bit numbers do
-	Period           int32
+	Bounded          bool  // the minimum or the maximum ends the sequence before the 64-bit numbers do
+	Period           int32 // see Sequence
 	Reset            commandv1.SequenceReset
 	TimeZone         string
 }

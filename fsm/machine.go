@@ -72,14 +72,14 @@ func New(options Options) *Machine {
 func (m *Machine) Observed() *atomic.Int64 { return &m.observed }
 
 // ConfigValue returns the current configuration: the default before the first
-// SetConfig. The caller must not change it.
+// SetConfig. It takes no lock. The caller must not change the configuration.
 func (m *Machine) ConfigValue() *commandv1.Config { return m.config.Load() }
 
 // Restored returns the record of the restore from a backup; nil if the cluster was not restored. Restored takes no lock. The
 // caller must not change the record.
 func (m *Machine) Restored() *commandv1.Restored { return m.restored.Load() }
 
-// Layout returns the layout with that name.
+// Layout returns the layout with that name. It takes no lock.
 func (m *Machine) Layout(name string) (*snowflake.Layout, bool) {
 	l, ok := (*m.layouts.Load())[name]
 	return l, ok
@@ -104,7 +104,7 @@ func (m *Machine) Changed() <-chan struct{} {
 }
 
 // Apply applies a log entry and returns its [Result]. It ignores entries that are not
-// commands. A halted machine changes nothing.
+// commands. A halted machine changes nothing. raft calls Apply from one goroutine.
 func (m *Machine) Apply(log *raft.Log) any {
 	if log.Type != raft.LogCommand {
 		return Result{}

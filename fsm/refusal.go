@@ -45,9 +45,9 @@ func (r Result) Failure() error {
 // Grant is a window on a worker: the ticks [From, Until) belong to the holder.
 type Grant struct {
 	Worker uint64
-	Token  uint64 // the log index of the acquisition
-	From   int64  // the tick at which the acquisition began, also after extensions
-	Until  int64  // the tick before which the window ends
+	Token  uint64 // log index of the acquisition, also after extensions
+	From   int64  // first tick of the acquisition, also after extensions
+	Until  int64  // tick before which the window ends
 }
 
 // Refused is the reason for which a command had no effect. It is an error; match it with [errors.As], or by its
@@ -55,7 +55,7 @@ type Grant struct {
 type Refused struct {
 	Reason commandv1.Refusal
 
-	// Detail says what happened, by how much, and what to do.
+	// Detail states the problem, its extent, and the action to take.
 	Detail string
 
 	// RetryAtMillis is the soonest time on the proposer's clock at which the same
@@ -97,7 +97,10 @@ var ErrHalted = errors.New("state machine halted")
 
 // NewerError reports that the cluster of a log or a snapshot uses commands that this build does not know. It is an
 // [ErrHalted] and an [ErrUnknownCommand].
-type NewerError struct{ Used, Known uint32 }
+type NewerError struct {
+	Used  uint32 // fsm_version that the cluster uses, or that a command needs
+	Known uint32 // newest fsm_version that the Machine accepts
+}
 
 func (e *NewerError) Error() string {
 	return fmt.Sprintf("the cluster uses commands of fsm_version %d, and this program knows them up to fsm_version %d; start the newer program, the data is intact",

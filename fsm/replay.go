@@ -53,7 +53,8 @@ func NewReplay(s *State, supported uint32) *Replay {
 	return r
 }
 
-// Apply applies the next entry of the log.
+// Apply applies the next entry of the log, and ignores entries that are not commands. The error wraps [ErrHalted]: the
+// entry is damaged or unknown, or halts the state.
 func (r *Replay) Apply(log *raft.Log) error {
 	if log.Type != raft.LogCommand {
 		return nil
@@ -135,7 +136,8 @@ func (r *Replay) Limits() (maxWindowMillis, maxOffsetMillis int64) {
 	return max(r.maxWindow, r.state.Config().GetMaxWindowMs()), r.maxOffset
 }
 
-// State returns the state that covers the states at all indexes. The Replay must not be used after that.
+// State returns the state that covers the states at all indexes. It fails if a cluster cannot have that many sequences.
+// The Replay must not be used after that.
 func (r *Replay) State() (*State, error) {
 	s := r.state
 	for k, high := range r.high {

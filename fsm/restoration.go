@@ -17,8 +17,8 @@ const indexGap = 1 << 16
 // the clock of the host and the end of the earlier cluster. Tokens, generations and incarnations are indexes, and the
 // earlier cluster continued to indexes that the backup does not know. Of two clusters that were restored from one backup,
 // the later one has the higher index, by more than a cluster applies in the time between, if the clocks of their hosts
-// are right within two of the largest offsets. An end further ahead of the clock does not count: it may be a time that is
-// certainly late enough.
+// are correct within two of the largest offsets. An end further ahead of the clock does not count: it may be a time that
+// is certainly late enough.
 //
 // The index rises with the clock in any case: if last plus the gap is ahead of the index for the state's own clock, the
 // difference is added. A minimum beyond last instead would be the same for all restores of a backup that was taken soon
@@ -35,7 +35,7 @@ func (s *State) FirstIndex(last uint64, nowMillis, oldEndedMillis int64) uint64 
 	return index + ahead
 }
 
-// indexAt returns an index that rises with the later of the clock and the end of the earlier cluster, by 2^20 a second,
+// indexAt returns an index that rises with the later of the clock and the end of the earlier cluster, by 2^20 per second,
 // and by 2^13 with the clock alone: two restores may be given the same end, which is ahead of both clocks. It is below
 // 2^59, so its sum with an index does not overflow.
 func indexAt(laterMillis, nowMillis int64) uint64 {

@@ -6,7 +6,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// Sequence is one sequence as it is now. Spec must not be changed.
+// Sequence is one sequence as it was when it was read. Spec must not be changed.
 type Sequence struct {
 	Spec          *commandv1.SequenceSpec
 	CreatedMillis int64  // Unix ms on the creator's clock

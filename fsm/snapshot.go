@@ -9,8 +9,7 @@ import (
 )
 
 // Snapshot returns a copy of the state, which raft persists while further commands are
-// applied. It fails once the machine is halted. It must not be called while Apply or
-// Restore runs; raft never does that.
+// applied. After a halt the error wraps [ErrHalted].
 func (m *Machine) Snapshot() (raft.FSMSnapshot, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -20,9 +19,10 @@ func (m *Machine) Snapshot() (raft.FSMSnapshot, error) {
 	return &snapshot{m.state.imageAlone()}, nil
 }
 
-// Restore replaces the state by the one of a snapshot. A snapshot that can't be
-// restored halts the machine, with the state as it was before, because raft would
-// continue with an older snapshot or without one. A halted machine must be restarted.
+// Restore replaces the state with the state of a snapshot, and closes r. A snapshot that
+// cannot be restored halts the machine, with the state as it was before, because raft
+// would continue with an older snapshot or without one. The error wraps [ErrHalted]. A
+// halted machine must be restarted.
 func (m *Machine) Restore(r io.ReadCloser) error {
 	defer func() { _ = r.Close() }()
 	state, err := ReadState(r, m.options.Supported)

@@ -23,7 +23,7 @@ type TokenRecord struct {
 	ID         uint64 // log index of the command that created the token
 	Generation uint64 // log index of the last change; 0 for anonymous callers before the first
 	Name       string
-	Hash       [hashBytes]byte // hash of the token's secret
+	Hash       [hashBytes]byte // SHA-256 of the token's secret
 	// Scopes are the rights of the token. The state machine does not read them.
 	Scopes          []string
 	CreatedMillis   int64 // Unix ms on the proposer's clock
@@ -112,7 +112,7 @@ func (s *State) Tokens(after uint64, limit int) []*TokenRecord {
 	return slices.Clone(rest[:min(max(limit, 0), len(rest))])
 }
 
-// CheckTokenName returns why CreateToken would refuse the name of a token, or nil. Holders are shown as
+// CheckTokenName returns an error if CreateToken would refuse the name of a token. Holders are shown as
 // token/holder, so a name has no slash.
 func CheckTokenName(name string) error {
 	switch {
