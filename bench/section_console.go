@@ -38,7 +38,7 @@ func consoles() section {
 				"viewers", "page", "processor use of the follower that serves the page, share of a core",
 				"processor use of the other follower, share of a core",
 			},
-			how:     fmt.Sprintf("One run of %s per row, without other requests", inSeconds(consoleFor)),
+			how: fmt.Sprintf("One run of %s per row, without other requests", inSeconds(consoleFor)),
 		}
 		for _, row := range []struct {
 			viewers int

@@ -25,17 +25,17 @@ var sections = []struct{ dir, title string }{
 	{"allocator", "Windows and blocks in a process"},
 	{"internal/member", "Members and leaders"},
 	{"internal/clock", "Clocks"},
-	{"cluster", "The node"},
-	{"cluster/screen", "Hostile bytes"},
+	{"cluster", "Cluster node"},
+	{"cluster/screen", "Bytes from strangers"},
 	{"internal/places", "Connections"},
 	{"trust", "Trust"},
 	{"cluster/storage", "Disk"},
-	{"internal/route", "Calls of the leader"},
+	{"internal/route", "Calls to the leader"},
 	{"server", "Requests between members"},
-	{"server/frontend", "Ports of clients"},
-	{"server/redis", "The Redis protocol"},
+	{"server/frontend", "Client ports"},
+	{"server/redis", "Redis protocol"},
 	{"server/web", "HTTP"},
-	{"client", "The Go client"},
+	{"client", "Go client"},
 }
 
 // TestSafetyRulesAreDocumented compares the tables with the patches.
@@ -69,7 +69,7 @@ func tables(t *testing.T, patches []Patch) string {
 	var b strings.Builder
 	shown := 0
 	for _, s := range sections {
-		fmt.Fprintf(&b, "\n## %s\n\nPackage [`%s`](../%s).\n\n| Rule | Planted bug | Tests |\n|---|---|---|\n", s.title, s.dir, s.dir)
+		fmt.Fprintf(&b, "\n## %s\n\nPackage [`%s`](../%s).\n\n| Rule | Effect of the planted bug | Tests that catch the bug |\n|---|---|---|\n", s.title, s.dir, s.dir)
 		for _, p := range patches {
 			if path.Dir(path.Dir(path.Dir(p.File))) != s.dir {
 				continue
