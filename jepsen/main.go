@@ -1,5 +1,5 @@
-// Jepsen runs real cluster members on hosts whose networks, processes, clocks and disks fail.
-// It records all requests and responses of clients, and judges the record.
+// Command jepsen runs real cluster members on hosts whose networks, processes, clocks and
+// disks fail. It records all requests and responses of clients, and judges the record.
 //
 //	go run ./jepsen run --workload all --nemesis all --duration 10m --seed 1
 //	go run ./jepsen mutants

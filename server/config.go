@@ -79,7 +79,7 @@ type Config struct {
 	// member.
 	Tracer *tracing.Tracer
 
-	Logger *slog.Logger
+	Logger *slog.Logger // nil: no log
 	// LogRing holds the last lines of Logger, for debug archives; nil: the member makes a ring for its own lines.
 	LogRing *logring.Ring
 	Version string

@@ -22,7 +22,7 @@ import (
 // endpoints is an alias with a lower-case name: Server embeds it, so its methods are exported and the field is not.
 type endpoints = frontend.Server
 
-// Server is a running member with all its interfaces.
+// Server is a running member with all its interfaces. Its methods may be called from any goroutine.
 type Server struct {
 	*endpoints
 	cfg    Config
@@ -42,7 +42,8 @@ type Server struct {
 }
 
 // Open binds all ports, then opens the data directory and starts the member. It returns when the ports are served. The
-// cluster may have no leader for a long time after that; see Ready.
+// cluster may have no leader for a long time after that; see Ready. ctx bounds Open, not the member, which the caller must
+// close. After an error, all ports are closed.
 func Open(ctx context.Context, cfg Config) (*Server, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -147,7 +148,8 @@ func (s *Server) Failure() error { return s.member.Node().Failure() }
 func (s *Server) Alive() error { return s.member.Node().Alive() }
 
 // Close shuts the member down gracefully. The member stops being ready, finishes requests in flight, releases its workers
-// and transfers leadership, then stops. ctx bounds all but the last step.
+// and transfers leadership, then stops. ctx bounds all but the last step. Further calls wait for the first one and return
+// its error.
 func (s *Server) Close(ctx context.Context) error {
 	s.closeOnce.Do(func() {
 		s.member.Events().Note(events.Process, slog.LevelInfo, s.cfg.Name+" is shutting down")

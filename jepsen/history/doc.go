@@ -1,5 +1,6 @@
 // Package history writes and reads the record of a run, which the checkers judge. A journal of JSON lines
 // lists each operation of each client, each fault and each process. Binary files hold the issued IDs.
+// [Journal] writes the journal, and [Writer] the IDs.
 //
 // All times are from the machine's monotonic clock ([Now]), which no fault affects. A run is a directory:
 //

@@ -1,7 +1,8 @@
 //go:build linux
 
-// Package lab is a small data center for cluster members. Each member runs the unmodified program on a host with
-// its own network namespace, disk and wall clock. The lab records each start and each exit of a process in the history.
+// Package lab is a small data center for cluster members. Each member runs the unmodified program on a host with its own
+// network namespace, disk and wall clock. The lab records each start and each exit of a process in the history. The main
+// types are [Lab] and [Member].
 package lab
 
 import (

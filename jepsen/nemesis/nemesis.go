@@ -1,6 +1,7 @@
 //go:build linux
 
-// Package nemesis makes the faults of a schedule in a lab, and undoes them.
+// Package nemesis makes the faults of a schedule in a lab, and undoes them. A [Kind] is a kind of fault, and [World.Play]
+// plays a schedule.
 package nemesis
 
 import (

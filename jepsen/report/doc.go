@@ -1,5 +1,5 @@
 // Package report writes the reports of a run: a text for a terminal, and a self-contained
-// HTML page.
+// HTML page. [Write] writes both.
 //
 // The reports judge nothing: they show the verdicts of the checkers and the events of the
 // run. Package report reads the operations once. Its memory depends neither on their number

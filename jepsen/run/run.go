@@ -1,6 +1,7 @@
 //go:build linux
 
-// Package run makes one run: it starts a cluster, clients and faults, and writes the history.
+// Package run makes one run: it starts a cluster, clients and faults, and writes the history. [Do] makes a run, and
+// [Build] builds the program under test.
 package run
 
 import (

@@ -1,6 +1,6 @@
 // Package sandbox runs this program again in separate namespaces for mounts, processes and the network. When that second
-// process exits for any reason, the kernel kills all its descendants, and removes its mounts and its networks. No
-// cleanup is necessary, even after SIGKILL.
+// process exits for any reason, the kernel kills all its descendants, and removes its mounts and its networks. No cleanup
+// is necessary, even after SIGKILL. [Run] starts the second process.
 package sandbox
 
 import (

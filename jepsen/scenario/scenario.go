@@ -2,7 +2,8 @@
 
 // Package scenario reproduces known failures of comparable systems against Snowraft. Each scenario is a script that makes
 // faults in a fixed order, and waits for conditions instead of times. A scenario is invalid unless it reached the
-// situation in which the other system failed. The script and the checkers of all runs judge the results of clients.
+// situation in which the other system failed. The script and the checkers of all runs judge the results of clients. [Do]
+// plays a [Scenario].
 package scenario
 
 import (

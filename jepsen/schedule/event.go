@@ -1,5 +1,5 @@
 // Package schedule defines the plan of a run: its parameters, and its faults as a list of events. A seed expands to such a
-// list. A file holds the plan, so that the run can be repeated.
+// list. A file holds the plan, so that the run can be repeated. The main type is [Plan].
 package schedule
 
 import (

@@ -1,7 +1,8 @@
 //go:build linux
 
 // Package workload runs the clients of a chaos run. Each client records its requests, the
-// answers and their times, and judges nothing.
+// answers and their times, and judges nothing. A [Workload] is a kind of load; all workloads of
+// a run share a [World].
 package workload
 
 import (

@@ -90,7 +90,7 @@ func (s *Services) ConfigAtLeader(ctx context.Context) (*snowraftv1.Config, erro
 	return reply.(*snowraftv1.GetConfigResponse).GetConfig(), nil
 }
 
-// ConfigMessage returns a configuration as a message of the API.
+// ConfigMessage returns a configuration as a new message of the API.
 func ConfigMessage(c *commandv1.Config) *snowraftv1.Config {
 	return &snowraftv1.Config{
 		MaxWindowMs: new(c.GetMaxWindowMs()), WaitThresholdMs: new(c.GetWaitThresholdMs()), MaxClockOffsetMs: new(c.GetMaxClockOffsetMs()),

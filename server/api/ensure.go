@@ -12,7 +12,7 @@ import (
 )
 
 // EnsureLayout returns the cluster's layout with the name of spec. If there is no such layout, it creates the layout with the
-// rights of this member.
+// rights of this member. An existing layout of that name may differ from spec.
 func (s *Services) EnsureLayout(ctx context.Context, spec snowflake.Spec) (*snowflake.Layout, error) {
 	found, err := s.Member.Layout(ctx, spec.Name)
 	if _, unknown := errors.AsType[*member.UnknownLayoutError](err); !unknown {

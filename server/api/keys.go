@@ -11,7 +11,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Exists reports whether a sequence exists, for protocols whose keys are sequences.
+// Exists reports whether a sequence exists, for protocols whose keys are sequences. If this member does not know the
+// sequence, it queries the leader, and waits up to [route.Wait] for one.
 func (s *Services) Exists(ctx context.Context, sequence string) (bool, error) {
 	err := s.Router.Hold(ctx, func() error {
 		_, err := s.Member.Sequence(ctx, sequence)

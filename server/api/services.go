@@ -1,5 +1,5 @@
 // Package api implements the gRPC services of a member, and the interceptor that forwards calls to the leader if only the
-// leader can serve them. Gateways use its issuing services as well.
+// leader can serve them. Gateways use its issuing services as well. The main type is [Services].
 package api
 
 import (
@@ -49,7 +49,7 @@ type Invoker interface {
 	Invoke(ctx context.Context, to cluster.Member, method string, req, reply any) error
 }
 
-// Services implements the services of one member.
+// Services implements the services of one member. Its methods may be called from any goroutine.
 type Services struct {
 	Config
 	views   *overview.Hub
@@ -92,7 +92,7 @@ func (s *Services) noteChange(ctx context.Context, done string, about ...any) {
 	s.Logger.Info(done, append(about, "actor", actor.Actor())...) //nolint:sloglint // constants of the callers
 }
 
-// CloseViews ends the streams of overviews, so that watching clients do not delay the shutdown.
+// CloseViews ends the streams of overviews, so that watching clients do not delay the shutdown. Later streams fail.
 func (s *Services) CloseViews() { s.views.Close() }
 
 // LastBackup returns the time of the last complete backup that this member served, Unix ms; 0 if the member served no backup

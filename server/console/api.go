@@ -8,7 +8,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// API is the part of the public API that pages read. The contexts of its calls carry the principal of the viewer.
+// API holds the clients of the public API that pages read. The contexts of its calls carry the principal of the
+// viewer.
 type API struct {
 	View      snowraftv1.ViewServiceClient
 	IDs       snowraftv1.IdServiceClient

@@ -46,7 +46,8 @@ type Console struct {
 	shares    shares
 }
 
-// New returns a console.
+// New returns a console, which the caller must close. It fails without a Conn, or if a page of the program itself is
+// invalid.
 func New(cfg Config) (*Console, error) {
 	if cfg.Conn == nil {
 		return nil, errors.New("console: Conn must be set")

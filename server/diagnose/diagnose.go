@@ -4,7 +4,7 @@
 // that this package lists as safe: fields of messages, attributes of log lines, labels of metrics, settings. Other items are
 // omitted. Profiles hold functions and counts, and no values of variables.
 //
-// The package costs nothing until an archive is requested.
+// The package costs nothing until an archive is requested. The main type is [Collector].
 package diagnose
 
 import (
@@ -35,7 +35,7 @@ const (
 	problemsFile = "problems.txt"
 )
 
-// Source reads the state of a member.
+// Source holds the parts of a member that an archive is made from.
 type Source struct {
 	Member   *member.Member
 	Metrics  prometheus.Gatherer
@@ -66,7 +66,9 @@ type Request struct {
 	Status, Members proto.Message
 }
 
-// Collect calls put with each file. It returns the error of put or of ctx, or an error if another Collect is running.
+// Collect calls put with each file, one after the other. It takes at least req.Duration. A file that could not be made is
+// omitted or incomplete, and a last file lists the problems; they are not errors. Collect returns the error of put or of
+// ctx, or an error with the reason OVERLOADED if another Collect is running.
 func (c *Collector) Collect(ctx context.Context, req Request, put func(name string, content []byte) error) error {
 	if !c.busy.TryLock() {
 		return rpc.NewError(rpc.Overloaded, "this member is collecting another debug archive; wait until that is complete")

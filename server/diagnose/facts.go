@@ -159,7 +159,7 @@ type DiskFile struct {
 	Modified time.Time `json:"modified"`
 }
 
-// Disk returns the sizes of a data directory. On an error the sizes are those that could be read.
+// Disk returns the sizes of a data directory in bytes. With an error it returns the sizes that could be read.
 func Disk(dir string) (DiskUsage, error) {
 	if dir == "" {
 		return DiskUsage{}, errors.New("the member has no data directory")

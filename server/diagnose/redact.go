@@ -14,14 +14,15 @@ import (
 
 // Redactor keeps names of sequences, holders and tokens out of an archive. It replaces each name with a pseudonym. A name has
 // the same pseudonym everywhere, and in the archives of all members that use the same salt. Without the salt, which no archive
-// holds, a pseudonym cannot be traced to its name.
+// holds, a pseudonym cannot be traced to its name. Its methods may be called from any goroutine.
 type Redactor struct {
 	names bool // show names
 	salt  []byte
 	known map[string]bool // names that are always shown, such as those of members and layouts
 }
 
-// NewRedactor returns a redactor. It always shows the known names, which are those of members and layouts.
+// NewRedactor returns a redactor, which shows all names if names is true. It always shows the known names, which are those of
+// members and layouts. It keeps salt, which must not change.
 func NewRedactor(names bool, salt []byte, known ...string) *Redactor {
 	r := &Redactor{names: names, salt: salt, known: make(map[string]bool)}
 	for _, name := range known {
@@ -30,7 +31,8 @@ func NewRedactor(names bool, salt []byte, known ...string) *Redactor {
 	return r
 }
 
-// Name returns a name or its pseudonym.
+// Name returns a name or its pseudonym: "name-" and 12 hexadecimal digits of the HMAC-SHA-256 of the name with the salt as the
+// key.
 func (r *Redactor) Name(name string) string {
 	if r.names || r.known[name] || name == "" {
 		return name

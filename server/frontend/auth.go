@@ -21,7 +21,8 @@ type Auth struct {
 	Keys   *trust.Keys // nil in a gateway, which accepts no certificates of members or administrators
 }
 
-// Tokens authenticates tokens. [trust.Authorizer] and [trust.Remote] implement it.
+// Tokens authenticates tokens. [trust.Authorizer] and [trust.Remote] implement it. Its methods may be called from any
+// goroutine.
 type Tokens interface {
 	// Authenticate returns the principal of a token's text. The principal of an empty text is anonymous.
 	Authenticate(ctx context.Context, text string) (*trust.Principal, error)
@@ -29,8 +30,8 @@ type Tokens interface {
 	Forwarded(ctx context.Context, as string) (*trust.Principal, error)
 }
 
-// Caller returns the principal of an HTTP request and its token. The token may be empty. The certificate of a member or an
-// administrator takes precedence over the token.
+// Caller returns the principal of an HTTP request that carries a token, which may be empty. The certificate of a member or
+// an administrator takes precedence over the token. The errors are those of [Tokens].
 func (a *Auth) Caller(r *http.Request, token string) (*trust.Principal, error) {
 	if a == nil {
 		return trust.Open(), nil
@@ -41,7 +42,7 @@ func (a *Auth) Caller(r *http.Request, token string) (*trust.Principal, error) {
 	return a.Tokens.Authenticate(trust.WithAddress(r.Context(), r.RemoteAddr), token)
 }
 
-// Request returns the principal of an HTTP request, based on its headers and its certificate.
+// Request returns the principal of an HTTP request, based on its Authorization header and its certificate.
 func (a *Auth) Request(r *http.Request) (*trust.Principal, error) {
 	if a == nil {
 		return trust.Open(), nil

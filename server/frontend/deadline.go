@@ -89,7 +89,7 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return p, p.end
 }
 
-// Within returns a context that ends after d, or at the deadline of ctx if that is earlier.
+// Within returns a context that ends after d, or with ctx if that is earlier. The caller must call the returned function.
 func Within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	until := time.Now().Add(d)
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {

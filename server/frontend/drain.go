@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// Drain turns readiness off, stops accepting calls, and waits for the calls in flight, at most until ctx ends.
+// Drain turns readiness off, stops accepting calls, and waits for the calls in flight, at most 3 s and at most until ctx
+// ends. It then cuts off the remaining calls, except HTTP requests, which End cuts off.
 func (s *Server) Drain(ctx context.Context) {
 	s.draining.Store(true)
 	s.drain(ctx, drainTimeout)
 }
 
-// End closes the remaining HTTP connections and waits until all ports have stopped. The caller first ends everything behind
-// the ports.
+// End closes the remaining HTTP connections, waits until all ports have stopped, and closes the channel of Done. The caller
+// first ends everything behind the ports.
 func (s *Server) End() {
 	_ = s.http.Close()
 	s.Finish(nil)

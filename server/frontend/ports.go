@@ -21,7 +21,8 @@ type Ports struct {
 // protocol off.
 type Addresses struct{ API, HTTP, Redis, Thrift string }
 
-// Listen binds the ports.
+// Listen binds the ports, which the caller must close. ctx bounds the resolution of host names. An error names the flag of
+// the port; all ports are closed then.
 func Listen(ctx context.Context, at Addresses) (p *Ports, err error) {
 	p = &Ports{}
 	for _, port := range []struct {
@@ -47,7 +48,7 @@ func Listen(ctx context.Context, at Addresses) (p *Ports, err error) {
 	return p, nil
 }
 
-// ListenAt binds the address of a flag.
+// ListenAt binds the TCP address of a flag, whose name has no dashes at its beginning. An error names the flag.
 func ListenAt(ctx context.Context, flag, addr string) (net.Listener, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr)
@@ -65,7 +66,7 @@ func cause(err error) error {
 	return err
 }
 
-// Close closes the ports that are open.
+// Close closes the ports that are open. It may be called again.
 func (p *Ports) Close() {
 	for _, l := range []net.Listener{p.API, p.HTTP, p.Redis, p.Thrift} {
 		if l != nil {

@@ -52,7 +52,8 @@ type Config struct {
 	Certificate *trust.OwnCertificate
 }
 
-// Server serves the protocols of a process at its ports.
+// Server serves the protocols of a process at its ports. The owner calls New, Open, Drain and End in this order, each once;
+// other methods may be called from any goroutine.
 type Server struct {
 	what     string
 	version  string
@@ -135,7 +136,8 @@ func (s *Server) Issuer(source issue.Source) *issue.Issuer {
 	return issue.New(source, s.metrics.issued(), s.auth != nil)
 }
 
-// Open opens the ports.
+// Open serves the ports. If it returns an error, it serves none of them, and the caller closes them. A port that fails later
+// ends the process; see Done.
 func (s *Server) Open(b Behind) (err error) {
 	s.before, s.tls, s.plain = b.Before, b.TLS, b.Plain
 	s.events, s.metrics.requests.events = b.Events, b.Events
@@ -189,7 +191,8 @@ func (s *Server) open(serve func() error) {
 	})
 }
 
-// Finish notifies the owner that the process must shut down.
+// Finish notifies the owner that the process must shut down: it turns readiness off and closes the channel of Done. err
+// becomes the result of Err. Calls after the first one have no effect.
 func (s *Server) Finish(err error) {
 	s.doneOnce.Do(func() {
 		s.err = err
@@ -198,8 +201,8 @@ func (s *Server) Finish(err error) {
 	})
 }
 
-// Done is closed when the process must shut down: the member left, was removed, or must not continue. The owner then calls
-// Close.
+// Done returns a channel that is closed when the process must shut down: the member left, was removed, or must not continue,
+// or a port failed. The owner then calls Close.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
 // Err returns the reason why the process must shut down; nil after a member left, and before Done is closed.

@@ -39,7 +39,7 @@ type Config struct {
 	// Tracer makes spans of requests; nil: no spans. The caller of Open closes the tracer after the gateway.
 	Tracer *tracing.Tracer
 
-	Logger  *slog.Logger
+	Logger  *slog.Logger // nil: no log
 	Version string
 }
 

@@ -40,8 +40,9 @@ type Gateway struct {
 	closeErr  error
 }
 
-// Open binds all ports and begins to connect to the members. It returns when the ports are served. At that time the gateway
-// may not have reached a member yet; see Ready.
+// Open binds all ports and begins to connect to the members. It returns when the ports are served. At that time the gateway may
+// not have reached a member yet; see Ready. ctx bounds Open, not the gateway, which the caller must close. After an error, all
+// ports are closed.
 func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -94,7 +95,7 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 func (g *Gateway) Alive() error { return nil }
 
 // Close shuts the gateway down gracefully. The gateway stops being ready, finishes requests in flight, then closes its
-// connections to the members. ctx bounds the wait for requests.
+// connections to the members. ctx bounds the wait for requests. Further calls wait for the first one and return its error.
 func (g *Gateway) Close(ctx context.Context) error {
 	g.closeOnce.Do(func() {
 		close(g.views.closing)

@@ -12,7 +12,7 @@ import (
 // Config describes a server of the Redis protocol. All fields except Backend are optional.
 type Config struct {
 	Backend Backend
-	Logger  *slog.Logger
+	Logger  *slog.Logger // nil: no log
 	// Authenticate returns the principal of a token, or the anonymous principal for an empty token. The calls of the Backend
 	// carry the caller's principal, and the Backend checks its rights. nil: the cluster is open, and any caller may send any
 	// command.
@@ -21,7 +21,7 @@ type Config struct {
 	// of clients and for connections beyond the limit. A HELLO that requests another protocol does not count as an error,
 	// because most client libraries start with it.
 	Meter func(command string) Meter
-	// Clock is used only by TIME.
+	// Clock is used only by TIME; nil: the machine's clock.
 	Clock clock.Source
 	// MaxClients is the largest number of connections; 0 stands for 10,000. A further connection gets an error and is closed.
 	MaxClients int

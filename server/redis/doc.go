@@ -3,5 +3,5 @@
 // The server answers like a Redis server without a password, with one database and RESP2, so that client libraries work
 // unchanged. It also guarantees that the answers of a connection come in the order of its commands, and that an issued number
 // is never issued again, whatever happened to the command. No bytes that a client sends or omits make the server panic or
-// hold more memory than the limits in this package.
+// hold more memory than the limits in this package. The main type is [Server].
 package redis

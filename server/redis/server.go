@@ -24,7 +24,7 @@ const (
 	stallTimeout = 30 * time.Second // bound for the arrival of a command, and for the client to take a part of its answers
 )
 
-// Server serves the Redis protocol of one member.
+// Server serves the Redis protocol of one member or gateway. Its methods may be called from any goroutine.
 type Server struct {
 	cfg    Config
 	meters []Meter         // by index of the command
@@ -79,8 +79,8 @@ const (
 	maxAcceptPause = time.Second
 )
 
-// Serve serves the connections of a listener and closes the listener. It may be called once. It returns nil after Close, or
-// the error that stopped it.
+// Serve serves the connections of a listener until Close, and closes the listener. It may be called once. It returns nil
+// after Close, or the error of the listener. Connections that were accepted stay open until Close.
 func (s *Server) Serve(l net.Listener) error {
 	defer func() { _ = l.Close() }()
 	s.mu.Lock()
@@ -205,7 +205,8 @@ func (s *Server) keepTime() {
 }
 
 // Close stops accepting connections, lets received commands be answered until ctx ends, and closes all connections. It
-// returns the error of ctx if a connection was cut off.
+// returns the error of ctx if ctx ended first; remaining connections were then cut off, and the calls of the Backend
+// canceled.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
 	if !s.closing {

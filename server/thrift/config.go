@@ -11,7 +11,7 @@ import (
 // Layout is the name of the layout of all issued IDs, a preset of package snowflake.
 const Layout = "twitter"
 
-// Backend issues the IDs.
+// Backend issues the IDs. Many goroutines call it. rpc.FromError can read its errors.
 type Backend interface {
 	// Twitter issues an ID of [Layout], and returns it with the fields that name its lane.
 	Twitter(ctx context.Context) (id, datacenter, worker int64, err error)
@@ -21,11 +21,11 @@ type Backend interface {
 
 // Meter counts the requests of one method.
 type Meter interface {
-	// Served counts a request; err may be nil.
+	// Served counts a request that took the given time; err is nil if it succeeded.
 	Served(err error, took time.Duration)
 }
 
-// Config describes a Server.
+// Config describes a Server. All fields are required except Anonymous. Many goroutines call its functions.
 type Config struct {
 	Backend Backend
 	Logger  *slog.Logger

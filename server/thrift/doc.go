@@ -13,4 +13,6 @@
 // (https://github.com/apache/thrift/blob/master/doc/specs/thrift-binary-protocol.md). The IDL declares no exceptions for
 // its methods, so that a client can read an error only as a TApplicationException. Its message begins with the name of the
 // exception that Twitter's server throws.
+//
+// The main type is [Server].
 package thrift

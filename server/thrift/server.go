@@ -18,7 +18,7 @@ const (
 	maxAcceptPause = time.Second
 )
 
-// Server serves the connections of one listener.
+// Server serves the connections of one listener. Its methods may be called from any goroutine.
 type Server struct {
 	cfg    Config
 	meters map[string]Meter
@@ -43,8 +43,8 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Serve serves the connections of a listener and closes the listener. It may be called once. It returns nil after Close. The
-// listener must bound the number of connections.
+// Serve serves the connections of a listener until Close, and closes the listener. It may be called once. It returns nil
+// after Close, or the error of a listener that another party closed. The listener must bound the number of connections.
 func (s *Server) Serve(l net.Listener) error {
 	defer func() { _ = l.Close() }()
 	s.mu.Lock()

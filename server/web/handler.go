@@ -22,7 +22,8 @@ import (
 // Backend is the part of a member that the short paths need. rpc.FromError can read its errors. Contexts have no deadline: the
 // Backend bounds the time of its calls.
 type Backend interface {
-	// Next issues count numbers of a sequence: first, first + increment, ... A count of 0 only checks the right of the caller.
+	// Next issues count numbers of a sequence, at most limits.Texts: first, first + increment, ... A count of 0 only checks the
+	// right of the caller.
 	Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error)
 	// AppendNext appends the next count numbers as text, each followed by a newline. The text of a number has the sequence's
 	// format, if there is one. AppendNext writes long text to w in pieces, see [Flush], and returns the rest. It takes all
@@ -49,7 +50,7 @@ type Console interface {
 	Serve(w http.ResponseWriter, r *http.Request) (method string, err error)
 }
 
-// Config holds the settings of the handler.
+// Config holds the settings of the handler. Backend and Conn are required. Many goroutines call its functions and interfaces.
 type Config struct {
 	Backend Backend
 	// Conn leads to the member's own gRPC services.
@@ -80,7 +81,8 @@ type handler struct {
 	origins *http.CrossOriginProtection
 }
 
-// New returns the handler of all paths except /metrics, /healthz and /readyz.
+// New returns the handler of all paths except /metrics, /healthz and /readyz. It fails only without a Backend or a Conn, or if
+// the program's own API description is invalid.
 func New(cfg Config) (http.Handler, error) {
 	if cfg.Backend == nil || cfg.Conn == nil {
 		return nil, errors.New("web: Backend and Conn must be set")

@@ -10,9 +10,9 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// Hosts are the names by which a browser may reach a process that requires no token. A page of another site can make its own
-// host name resolve to the address of the process. The browser then treats requests of the page as requests of the same
-// origin, but the Host header has the name of the site. A nil Hosts checks nothing.
+// Hosts holds the names by which a browser may reach a process that requires no token. It protects against DNS rebinding. A
+// page of another site can make its own host name resolve to the address of the process. The browser then treats requests of
+// the page as requests of the same origin, but the Host header has the name of the site. A nil Hosts checks nothing.
 type Hosts struct{ names map[string]bool }
 
 // NewHosts returns hosts that allow names in addition to IP addresses and localhost. It ignores empty names.
@@ -26,7 +26,8 @@ func NewHosts(names ...string) *Hosts {
 	return h
 }
 
-// Check returns an error for a request that a browser sent to a name other than the hosts.
+// Check returns an error with the reason BROWSER_REQUEST for a request that a browser may have sent to a name other than the
+// hosts. Requests without a browser's headers pass.
 func (h *Hosts) Check(r *http.Request) error {
 	if h == nil || !fromBrowser(r.Header) {
 		return nil

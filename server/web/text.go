@@ -31,8 +31,9 @@ func (s *scratch) free() {
 	}
 }
 
-// Flush writes text to w if it is long enough for a piece of an answer, and returns the unwritten text. Long answers therefore
-// need no more memory than short answers. The error is the error of w: no client reads the rest.
+// Flush writes text to w if it is long enough for a piece of an answer, and returns the unwritten text, which shares the memory
+// of text. Long answers therefore need no more memory than short answers. The error is the error of w: no client reads the
+// rest.
 func Flush(w io.Writer, text []byte) ([]byte, error) {
 	if len(text) < pieceBytes {
 		return text, nil

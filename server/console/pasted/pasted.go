@@ -1,5 +1,5 @@
 // Package pasted reads a text that a person pasted as an ID. It finds the possible encodings and layouts of the text, ranks
-// these readings, and returns an objection to each doubtful reading.
+// these readings, and returns an objection to each doubtful reading. [Read] returns each possibility as a [Reading].
 package pasted
 
 import (
@@ -53,8 +53,8 @@ type Reading struct {
 	rank int
 }
 
-// Read returns the possible readings of a text, the likeliest first. A nonempty layout or encoding excludes all others. The
-// error is for people.
+// Read returns the possible readings of a text, at most MaxReadings, the likeliest first. A nonempty layout or encoding
+// excludes all others. It returns an error for people if there is no reading.
 func Read(text, encoding, layout string, of Layouts) ([]Reading, error) {
 	text = strings.Trim(strings.TrimSpace(text), `"'`)
 	switch {

@@ -1,6 +1,9 @@
 // Package picture computes the pictures of the console: the positions of the bars, lines and labels for granted windows. It
 // draws nothing. Positions are percentages of the width, so that a picture fits every screen. Templates write them into
-// attributes of SVG elements, because the pages' policy allows no inline styles.
+// attributes of SVG elements, because the pages' policy allows no inline styles. The main types are [Windows] and [Grant].
+//
+// Heights and the vertical positions of labels are in pixels. Positions and sizes in strings are attributes with a percent
+// sign.
 package picture
 
 import (
@@ -10,7 +13,8 @@ import (
 	"time"
 )
 
-// Axis maps times relative to now, in milliseconds, to the width of a picture.
+// Axis maps times relative to now, in milliseconds, to the width of a picture. Later times are never further left. A
+// compressed axis is logarithmic on both sides of now.
 type Axis struct {
 	// Name is the axis's name in links: "all", or the span of a linear axis, such as "10m".
 	Name string
@@ -36,7 +40,7 @@ const (
 // changes while a reader looks.
 var reaches = []int64{10_000, 60_000, 600_000, 3_600_000, 86_400_000}
 
-// Choice is an axis that a reader can choose.
+// Choice is an axis that a reader can choose: its name in links, and its text for people.
 type Choice struct{ Name, Text string }
 
 // Spans returns the axes that a reader can choose, the compressed one first.
@@ -184,7 +188,8 @@ func pair(n int64, unit string, rest int64, smaller string) string {
 	return text
 }
 
-// Ago formats the distance of a time from now in words, such as "4 min 10 s ago".
+// Ago formats the distance of a time from now in words, such as "4 min 10 s ago". ms is the distance in milliseconds,
+// negative for the past.
 func Ago(ms int64) string {
 	switch {
 	case ms <= -1000:

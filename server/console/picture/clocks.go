@@ -17,10 +17,10 @@ type Clock struct {
 	// At is the time of the clock, in Unix milliseconds. Offset is its distance from now, in milliseconds.
 	At, Offset int64
 	X          string
-	Hue        int
+	Hue        int // number of the member's color
 	// Off marks a member whose clock keeps it from issuing IDs, or soon will.
 	Off bool
-	// Text is the distance in words.
+	// Text is the distance in words, and AtText the time.
 	Text, AtText string
 }
 

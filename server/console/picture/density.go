@@ -10,6 +10,7 @@ import (
 const ranges = 256
 
 // Density is a strip of all used workers by number. The height of each part is the share of held workers.
+// Adjacent parts have different shares.
 type Density struct {
 	Parts []Part
 	// Count is the number of workers in the strip, and Last the highest.
@@ -20,12 +21,12 @@ type Density struct {
 // Part is a run of workers with the same share of held workers.
 type Part struct {
 	X, Width, Y, Height string
-	// First and Last are worker numbers.
+	// First and Last are worker numbers, both included. Held of the Of workers between them are held.
 	First, Last uint64
 	Held, Of    uint64
 }
 
-// Text describes the part.
+// Text describes the part in words.
 func (p Part) Text() string {
 	return fmt.Sprintf("workers %d to %d: %d of %d held", p.First, p.Last, p.Held, p.Of)
 }

@@ -13,7 +13,7 @@ type Grant struct {
 	// Labels are above the bars: the time of the ID, and now. Ends are below: the beginning and the end of the window.
 	Labels []Label
 	Ends   []Tick
-	Levels int
+	Levels int // number of levels of labels
 	// IDX is the position of the ID. NowX is the position of now; empty outside the picture.
 	IDX, NowX string
 	// Before and After are the distances to the neighboring windows; empty without one.
@@ -70,7 +70,7 @@ func (p *Grant) label(axis Axis, ms int64, text string, observed bool) {
 	p.Levels++
 }
 
-// HeadHeight is the height of the labels above the bars.
+// HeadHeight returns the height of the labels above the bars, in pixels.
 func (p *Grant) HeadHeight() int { return p.Levels*levelHeight + levelHeight/2 }
 
 // windowOf converts a grant to the form in overviews.

@@ -46,7 +46,7 @@ type Row struct {
 	Bars    []Bar // latest window first
 }
 
-// Bar is a window.
+// Bar is the bar of a granted window.
 type Bar struct {
 	// Key identifies the window in the page.
 	Key string
@@ -69,7 +69,8 @@ type Bar struct {
 	PositionText          string
 }
 
-// NewWindows returns the picture of an overview with windows, on the axis with the given name.
+// NewWindows returns the picture of an overview with windows, on the axis with the given name; see [Spans]. It does not
+// change the overview.
 func NewWindows(o *snowraftv1.Overview, axis string) *Windows {
 	now := Now(o)
 	l := o.GetWindows()
@@ -257,13 +258,13 @@ func Stamp(ms, now int64) string {
 	return t.Format("2006-01-02 15:04:05")
 }
 
-// TickY returns the base line of the axis labels, which are below the labels of clocks.
+// TickY returns the base line of the axis labels in pixels. These labels are below the labels of clocks.
 func (w *Windows) TickY() int { return (w.Levels + 1) * levelHeight }
 
-// HeadHeight returns the height of all labels.
+// HeadHeight returns the height of all labels, in pixels.
 func (w *Windows) HeadHeight() int { return w.TickY() + levelHeight/2 }
 
-// FullStamp formats a time in UTC with its date.
+// FullStamp formats a time in Unix milliseconds in UTC, with its date.
 func FullStamp(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05.000") }
 
 // Caption describes the picture in one sentence.

@@ -26,7 +26,7 @@ type report struct {
 	result        *load.Result
 }
 
-// Report is a report in JSON, by the conventions of docs/json.md. Latencies are in milliseconds.
+// Report is the document of a measurement, by the conventions of docs/json.md. Latencies are in milliseconds.
 type Report struct {
 	Command          string    `json:"command"`
 	Addresses        []string  `json:"addresses"`

@@ -23,7 +23,8 @@ const (
 	secretFlag = "secret-file"
 )
 
-// Access holds the credentials of a command: none over plain TCP, a token, or the secret of an admin.
+// Access holds the credentials of a command: none over plain TCP, a token, or the secret file of an administrator. A
+// token and a secret file exclude each other.
 type Access struct {
 	Token              string
 	CAFile, SecretFile string
@@ -69,7 +70,8 @@ func AccessOf(flags *pflag.FlagSet) (a Access) {
 	return a
 }
 
-// TLS returns the files and the token in the form that package trust takes.
+// TLS returns the files and the token in the form that package trust takes. It reads the files; its errors are usage
+// errors.
 func (a Access) TLS() (t trust.ClientTLS, err error) {
 	if a.Token != "" && a.SecretFile != "" {
 		return t, Usagef("--%s cannot be combined with --%s", tokenFlag, secretFlag)
@@ -88,7 +90,7 @@ func (a Access) TLS() (t trust.ClientTLS, err error) {
 	return t, nil
 }
 
-// Config returns the configuration of TLS, nil for plain TCP.
+// Config returns the configuration of TLS; nil for plain TCP. Its errors are usage errors.
 func (a Access) Config() (*tls.Config, error) {
 	t, err := a.TLS()
 	if err != nil {
@@ -105,7 +107,7 @@ func (a Access) Config() (*tls.Config, error) {
 	return config, nil
 }
 
-// Options returns the options of a client.
+// Options returns the options of a client with these credentials. Its errors are usage errors.
 func (a Access) Options() ([]client.Option, error) {
 	t, err := a.TLS()
 	if err != nil {

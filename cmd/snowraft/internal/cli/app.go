@@ -1,7 +1,8 @@
 // Package cli is the kit of the commands: output, flags, errors, and calls to a cluster.
 //
-// A command is a function that returns a *cobra.Command. [App.Client] makes it a command that
-// calls a cluster, [App.Command] a command that does not; cmd/snowraft/internal/leader is an example to copy.
+// A command is a function that returns a *cobra.Command. [App.Client] makes it a command that calls a
+// cluster, [App.Command] a command that does not; cmd/snowraft/internal/leader is an example to copy. The
+// main type is [App].
 package cli
 
 import (
@@ -26,7 +27,7 @@ type App struct {
 	Signals func() (arrived <-chan os.Signal, stop func())
 	// Hangups starts to deliver SIGHUP, for processes that reload files. SIGHUP terminates other processes.
 	Hangups func() (arrived <-chan os.Signal, stop func())
-	Version string // of this program
+	Version string // version of this program
 	// JSONErrors makes Exit print errors as JSON.
 	JSONErrors bool
 }
@@ -45,8 +46,8 @@ func System(version string) *App {
 	}
 }
 
-// Terminal reports whether w is a terminal, where progress may be shown. It returns the
-// style of text there: with colours, unless NO_COLOR (https://no-color.org) is set.
+// Terminal reports whether w is a terminal, where progress may be shown. It returns the style of text there:
+// with colors, unless NO_COLOR (https://no-color.org) is set.
 func (a *App) Terminal(w io.Writer) (terminal bool, s Style) {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -55,8 +56,8 @@ func (a *App) Terminal(w io.Writer) (terminal bool, s Style) {
 	return true, Style{Colours: a.Env("NO_COLOR") == "" && a.Env("TERM") != "dumb"}
 }
 
-// Interruptible returns a context that ends at the first SIGINT or SIGTERM, and
-// the channel on which a second one arrives.
+// Interruptible returns a context that ends at the first SIGINT or SIGTERM, the channel on which a second one
+// arrives, and a function that ends the context and the delivery. The caller must call that function.
 func (a *App) Interruptible(ctx context.Context) (context.Context, <-chan os.Signal, func()) {
 	arrived, ignore := a.Signals()
 	ctx, cancel := context.WithCancel(ctx)

@@ -8,7 +8,7 @@ import (
 )
 
 // Args checks that a command gets the arguments that its Use names. An argument in brackets is optional. The last argument may
-// be repeated if its name ends in dots.
+// be repeated if its name ends in dots. Arguments must be UTF-8. The errors are usage errors.
 func Args(cmd *cobra.Command, args []string) error {
 	names := strings.Fields(cmd.Use)[1:]
 	takes := Below(cmd) + " takes no arguments"
@@ -39,7 +39,7 @@ func Below(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
-// Group makes cmd a noun whose subcommands do the work.
+// Group makes cmd a noun whose subcommands do the work. It returns cmd, which fails without a subcommand.
 func Group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(subcommands...)
 	var names []string

@@ -15,8 +15,8 @@ const (
 	ExitFailed     = 1
 	ExitUsage      = 2
 	ExitRepeatable = 3
-	// ExitRemoved is neither 2, with which the Go runtime exits after a panic and SIGABRT, nor a code that systemd names after
-	// another cause, such as 4 (NOPERMISSION).
+	// ExitRemoved is the code of a member that was removed from its cluster. It is neither 2, with which the Go runtime exits
+	// after a panic and SIGABRT, nor a code that systemd names after another cause, such as 4 (NOPERMISSION).
 	ExitRemoved = 10
 )
 
@@ -26,7 +26,7 @@ type usageError struct{ text string }
 
 func (e *usageError) Error() string { return e.text }
 
-// Usagef returns an error that makes the program exit with ExitUsage.
+// Usagef returns a usage error, which makes the program exit with ExitUsage. The command must have done nothing.
 func Usagef(format string, args ...any) error {
 	return &usageError{text: fmt.Sprintf(format, args...)}
 }
@@ -72,7 +72,7 @@ func (a *App) printError(err error) {
 	fmt.Fprintf(a.Stderr, "%s %s\n", style.Red("snowraft:"), hide(strings.TrimRight(err.Error(), "\n")))
 }
 
-// Exit prints err, if any, and returns the exit code.
+// Exit prints err, if any, to standard error and returns the exit code. It does not print secrets in err.
 func (a *App) Exit(err error) int {
 	if err == nil {
 		return ExitDone

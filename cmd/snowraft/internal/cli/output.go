@@ -36,7 +36,7 @@ func WantsJSON(args []string) bool {
 	return false
 }
 
-// Printer writes the answer of a command.
+// Printer writes the answer of a command to standard output.
 type Printer struct {
 	w     io.Writer
 	JSON  bool
@@ -90,8 +90,8 @@ func (p *Printer) Lines(texts iter.Seq[[]byte]) error {
 	return w.Flush()
 }
 
-// Block writes a part of an answer as text. The printer's buffer
-// remembers an error of writing.
+// Block writes a part of an answer as text. It ignores errors of writing, which the printer's buffer
+// remembers.
 type Block func(io.Writer, Style)
 
 // Line returns a block with one line of text.
@@ -99,7 +99,8 @@ func Line(format string, args ...any) Block {
 	return func(w io.Writer, _ Style) { fmt.Fprintf(w, format+"\n", args...) }
 }
 
-// Record returns a block of labels, each followed by its value. It omits empty values.
+// Record returns a block of labels, each followed by its value. The arguments alternate. Record omits
+// values that are the empty string.
 func Record(labelsAndValues ...any) Block {
 	return func(w io.Writer, _ Style) {
 		t := newTable(w)

@@ -19,7 +19,8 @@ const DefaultTimeout = 5 * time.Second
 
 const defaultAddress = Localhost + ":7700"
 
-// Remote is the cluster that a command calls, through the members at the given addresses.
+// Remote is the cluster that a command calls, through the members at the given addresses. The
+// caller of Dial or At closes it.
 type Remote struct {
 	IDs        snowraftv1.IdServiceClient
 	Layouts    snowraftv1.LayoutServiceClient
@@ -55,12 +56,13 @@ func Dial(addresses []string, timeout time.Duration, access Access) (*Remote, er
 	}, nil
 }
 
-// At returns the cluster with the address of one member only.
+// At returns the cluster with the address of one member only, and the credentials and the timeout
+// of r.
 func (r *Remote) At(address string) (*Remote, error) {
 	return Dial([]string{address}, r.Timeout, r.access)
 }
 
-// Close ends the connections.
+// Close closes the connections. No call may be in progress.
 func (r *Remote) Close() { _ = r.client.Close() } // no call is in progress
 
 // Client makes cmd a command that calls a cluster: it adds the flags of a client
@@ -116,7 +118,8 @@ const (
 // PageSize is the size of a requested page: the greatest size that members allow.
 const PageSize = 1000
 
-// List calls page with the token of each page of a list, and returns the items of all pages.
+// List calls page with the token of each page of a list, empty for the first, and returns the
+// items of all pages. The token next is empty after the last page. List stops at the first error.
 func List[M any](page func(token string) (items []M, next string, err error)) ([]M, error) {
 	var all []M
 	for token := ""; ; {
@@ -132,7 +135,8 @@ func List[M any](page func(token string) (items []M, next string, err error)) ([
 	}
 }
 
-// InCalls requests count elements in calls for at most limit elements each.
+// InCalls requests count elements in calls for at most limit elements each, one after the other,
+// until a call fails.
 func InCalls(count, limit uint64, call func(n uint32) error) error {
 	for count > 0 {
 		n := min(count, limit)

@@ -20,7 +20,8 @@ func AddLayoutFlag(cmd *cobra.Command, layout *string, suggestions ...string) *p
 	return AddFlag(cmd, "", "layout", "l", v, "name of the layout")
 }
 
-// Preset returns the preset with the given name. The error ends with hint, an alternative for the user.
+// Preset returns the preset with the given name. The error is a usage error that ends with hint, an
+// alternative for the user.
 func Preset(name, hint string) (*snowflake.Layout, error) {
 	layout, ok := snowflake.Preset(name)
 	if !ok {
@@ -48,7 +49,8 @@ func EncodingValue(p *snowflake.Encoding) *Value {
 	}
 }
 
-// ParseTime parses an instant and returns it in Unix milliseconds.
+// ParseTime parses an instant, written in Unix milliseconds or as RFC 3339, and returns it in Unix
+// milliseconds.
 func ParseTime(s string) (int64, error) {
 	if ms, err := strconv.ParseInt(s, 10, 64); err == nil {
 		return ms, nil

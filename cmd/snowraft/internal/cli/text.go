@@ -46,13 +46,13 @@ func human(d time.Duration) string {
 	return s
 }
 
-// Milliseconds formats a number of milliseconds as a duration.
+// Milliseconds formats a number of milliseconds as a duration, such as "10m".
 func Milliseconds(ms int64) string { return human(time.Duration(ms) * time.Millisecond) }
 
-// Decimal formats a number.
+// Decimal formats a number in decimal digits.
 func Decimal(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// Offset formats the difference between two clocks: positive is ahead.
+// Offset formats the difference between two clocks in milliseconds, with its sign. A positive difference is ahead.
 func Offset(ms int64) string { return fmt.Sprintf("%+d ms", ms) }
 
 // Word returns the word of an enum value; empty for the unspecified value.
@@ -63,7 +63,7 @@ func Word[E apijson.Enum](e E) string {
 	return apijson.Word(e)
 }
 
-// Innermost returns the innermost cause of err: "permission denied" without path and call.
+// Innermost returns the innermost cause of err, such as "permission denied" without path and call.
 func Innermost(err error) error {
 	for {
 		next := errors.Unwrap(err)

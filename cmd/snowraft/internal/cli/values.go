@@ -17,7 +17,7 @@ import (
 type Value struct {
 	Kind    string            // placeholder of the value in the help
 	Expects string            // expected values, for errors
-	Parse   func(string) bool // stores the value and returns true, or returns false
+	Parse   func(string) bool // stores the value and returns true; after false, the value is undefined
 	Text    func() string
 	List    bool     // a YAML list is accepted
 	Among   []string // values that shells offer

@@ -24,7 +24,7 @@ func addLogFlags(level, format *string, add func(name string, v *cli.Value, help
 	add("log-format", cli.ChoiceValue(format, "text", "json"), "format of log messages")
 }
 
-// logger returns the logger of a member. On a terminal, levels in text have colours.
+// logger returns the logger of a member. On a terminal, levels in text have colors.
 func (h *Host) logger(level slog.Leveler, format string) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	if format == "json" {
@@ -37,7 +37,7 @@ func (h *Host) logger(level slog.Leveler, format string) *slog.Logger {
 	return slog.New(slog.NewTextHandler(h.Stderr, options))
 }
 
-// levelLabel returns a level as four letters, coloured by severity.
+// levelLabel returns a level as four letters, colored by severity.
 func levelLabel(s cli.Style, level slog.Level) string {
 	label := strings.ToUpper(level.String() + "    ")[:4]
 	switch {

@@ -11,7 +11,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// line is a line of a view: its text, and its style on a terminal with colours; nil means plain.
+// line is a line of a view: its text, and its style on a terminal with colors; nil means plain.
 type line struct {
 	text string
 	look func(string) string

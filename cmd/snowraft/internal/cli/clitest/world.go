@@ -1,4 +1,5 @@
-// Package clitest runs commands in a process whose outside world is in memory. Only tests import it.
+// Package clitest runs commands in a process whose outside world, a [World], is in memory. Only
+// tests import it.
 package clitest
 
 import (
@@ -12,11 +13,11 @@ import (
 
 // World is the environment of an app in memory.
 type World struct {
-	In       bytes.Buffer
-	Out, Err Buffer
-	Environ  map[string]string
-	Sent     chan os.Signal
-	HungUp   chan os.Signal
+	In       bytes.Buffer      // standard input
+	Out, Err Buffer            // standard output and standard error
+	Environ  map[string]string // environment variables
+	Sent     chan os.Signal    // delivers SIGINT and SIGTERM
+	HungUp   chan os.Signal    // delivers SIGHUP
 }
 
 // New returns a world whose environment is empty and whose clock stands at 0.
@@ -38,7 +39,7 @@ func (w *World) App(version string) *cli.App {
 	}
 }
 
-// Buffer is a bytes.Buffer that can be read while it is written.
+// Buffer is a bytes.Buffer that one goroutine can read while another writes it.
 type Buffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
