@@ -62,7 +62,7 @@ func TestUsageErrors(t *testing.T) {
 	for _, line := range []string{
 		"stat", "leave", "create", "xyzzy", "help nope", "help id nope", "layout", "layout crate", "completion", "completion tcsh",
 		"serve now", "decode", "decode x 1", "encode 1 2", "completion bash x", "version 1",
-		"id --foo", "id -z", "id --count", "id -n", "id -n 0", "id -n -1", "id -n x", "id --output yaml", "id --encoding base64",
+		"id --foo", "id -z", "id --count", "id -n", "id -n 0", "id -n -1", "id -n x", "id -n 18446744073709551616", "id --output yaml", "id --encoding base64",
 		"id --addr here", "id --addr :7700", "id --addr a:0", "id --addr a:1,,b:2", "id --timeout 0s", "id --timeout 5",
 		"id --after x", "id --after Z --encoding hex", "id --uuid --encoding hex", "id --uuid --after 1", "id --after 019b76da-a800",
 		"decode x", "decode 99999999999999999999999", "decode --encoding base58 0", "decode 1 --layout orders",

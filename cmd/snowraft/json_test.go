@@ -120,7 +120,7 @@ func TestErrorsInJSON(t *testing.T) {
 			`{"code":14,"message":"no answer from any of 2 members: ` + deadAddress + `: connection refused; ` + behind.address + `: clock is behind [CLOCK_BEHIND], try again in 4s",` + info +
 				`"CLOCK_BEHIND","domain":"snowraft","metadata":{}},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"4s"}]}`},
 		{"seq next orders -n 2 -ojson --addr " + short.address, cli.ExitFailed, `{"code":2,"message":"the member answered with 1 numbers, expected 2","details":[]}`},
-		{"id --count x -o json", cli.ExitUsage, usage(`--count \"x\": expected a whole number from 1`)},
+		{"id --count x -o json", cli.ExitUsage, usage(`--count \"x\": expected a whole number of at least 1`)},
 		{"-o=json nope", cli.ExitUsage, ""},
 		{"id --nope --output json", cli.ExitUsage, ""},
 		{"seq next \xff -o json", cli.ExitUsage, ""},

@@ -85,8 +85,11 @@ func Classify(err error, now time.Time) *Error {
 	return nil
 }
 
-// Message returns the text of an error for users, without package names. It masks secrets in the text.
-func Message(err error) string { return trust.Mask(Plain(err.Error())) }
+// Message returns the text of an error for users, without package names. It masks secrets in the text. It omits the words of
+// [allocator.ErrInvalidArgument], because the reason of the error contains them.
+func Message(err error) string {
+	return trust.Mask(strings.TrimPrefix(Plain(err.Error()), allocator.ErrInvalidArgument.Error()+": "))
+}
 
 // nested matches the names of the public packages within the text of an error.
 var nested = strings.NewReplacer(": sequence: ", ": ", ": snowflake: ", ": ")

@@ -60,3 +60,10 @@ func TestPlainOmitsPackages(t *testing.T) {
 		}
 	}
 }
+
+func TestMessageOmitsItsReason(t *testing.T) {
+	t.Parallel()
+	if got, want := Message(fmt.Errorf("%w: count 0: expected at least 1 ID", allocator.ErrInvalidArgument)), "count 0: expected at least 1 ID"; got != want {
+		t.Errorf("Message() = %q, want %q", got, want)
+	}
+}

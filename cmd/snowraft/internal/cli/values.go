@@ -117,12 +117,16 @@ func SwitchValue(p *bool) *Value {
 
 // UintValue returns a value that accepts a whole number that is at least lowest.
 func UintValue(p *uint64, lowest uint64) *Value {
-	expects := fmt.Sprintf("a whole number from %d", lowest)
-	return &Value{Kind: "N", Expects: expects, Text: func() string { return Decimal(*p) }, Parse: func(s string) bool {
+	v := &Value{Kind: "N", Expects: fmt.Sprintf("a whole number of at least %d", lowest), Text: func() string { return Decimal(*p) }}
+	v.Parse = func(s string) bool {
 		n, err := strconv.ParseUint(s, 10, 64)
+		if errors.Is(err, strconv.ErrRange) {
+			v.Expects = fmt.Sprintf("a whole number from %d to %d", lowest, uint64(math.MaxUint64))
+		}
 		*p = n
 		return err == nil && n >= lowest
-	}}
+	}
+	return v
 }
 
 // WholeNumber describes any signed 64-bit number in errors.

@@ -2,6 +2,8 @@ package id
 
 import (
 	"context"
+	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -127,7 +129,8 @@ func (f *partFlags) pack(tickGiven bool) (uint64, error) {
 }
 
 func tickValue(p *int64) *cli.Value {
-	return &cli.Value{Kind: "N", Expects: "a whole number from 0", Text: func() string { return strconv.FormatInt(*p, 10) }, Parse: func(s string) bool {
+	expects := fmt.Sprintf("a whole number from 0 to %d", math.MaxInt64)
+	return &cli.Value{Kind: "N", Expects: expects, Text: func() string { return strconv.FormatInt(*p, 10) }, Parse: func(s string) bool {
 		tick, err := strconv.ParseInt(s, 10, 64)
 		*p = tick
 		return err == nil && tick >= 0
