@@ -60,7 +60,7 @@ func TestUsageErrors(t *testing.T) {
 		fmt.Fprintf(&report, "%s\n  %s", strings.ReplaceAll(line, dir, "DIR"), strings.ReplaceAll(stderr, dir, "DIR"))
 	}
 	for _, line := range []string{
-		"stat", "leave", "create", "xyzzy", "help nope", "help id nope", "layout", "layout crate", "completion", "completion tcsh",
+		"stat", "stauts", "ids", "sequence", "leave", "create", "xyzzy", "help nope", "help id nope", "layout", "layout crate", "completion", "completion tcsh",
 		"serve now", "decode", "decode x 1", "encode 1 2", "completion bash x", "version 1",
 		"id --foo", "id -z", "id --count", "id -n", "id -n 0", "id -n -1", "id -n x", "id -n 18446744073709551616", "id --output yaml", "id --encoding base64",
 		"id --addr here", "id --addr :7700", "id --addr a:0", "id --addr a:1,,b:2", "id --timeout 0s", "id --timeout 5",

@@ -91,17 +91,23 @@ JSON of the API; errors and logs go to standard error. Exit codes: 0 done,
 	return root
 }
 
-// unknownCommand returns the error for a name that no command has. A subcommand may have that name, such as "leave" of "member".
+// unknownCommand returns the error for a name that no command has. A subcommand may have that name, such as "leave" of "member",
+// or the name may be a command's with a typing error.
 func unknownCommand(root *cobra.Command, name string) error {
-	var near []string
+	var subcommands []string
 	for _, group := range root.Commands() {
 		for _, sub := range group.Commands() {
 			if sub.Name() == name {
-				near = append(near, cli.Below(sub))
+				subcommands = append(subcommands, cli.Below(sub))
 			}
 		}
 	}
-	near = append(near, root.SuggestionsFor(name)...)
+	typos := min(2, len(name)/2) // two errors in a short name would match most names
+	if len(subcommands) > 0 {
+		typos = 1
+	}
+	root.SuggestionsMinimumDistance = typos // the greatest distance, despite its name
+	near := append(root.SuggestionsFor(name), subcommands...)
 	if len(near) > 0 {
 		quoted := cli.Map(func(path string) string { return strconv.Quote("snowraft " + path) }, near)
 		return cli.Usagef("unknown command %q; did you mean %s?", name, cli.Either(quoted))

@@ -10,8 +10,9 @@ import (
 // New returns the command seq.
 func New(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
-		Use:   "seq",
-		Short: "Issue consecutive numbers by name",
+		Use:        "seq",
+		SuggestFor: []string{"sequence", "sequences"},
+		Short:      "Issue consecutive numbers by name",
 		Long: `Issue consecutive numbers by name. A sequence is a named counter of 64-bit numbers,
 such as order numbers. In strict mode, the default, the leader issues the numbers in
 one order. In relaxed mode, which is faster, every member issues them from blocks in its
