@@ -197,7 +197,7 @@ func TestAnswers(t *testing.T) {
 		{"DECR a\r\n", "-ERR DECR is not served: a number that was issued is never taken back. " +
 			"For numbers that decrease: snowraft seq create NAME --increment -1, then INCR\r\n"},
 		{"set a 1\r\n", "-ERR SET is not served: this is Snowraft, where a key is a sequence, served by INCR, INCRBY, GET and EXISTS; " +
-			"to move a sequence on: snowraft seq set NAME VALUE\r\n"},
+			"to set the next number: snowraft seq set NAME NEXT\r\n"},
 		{"MULTI\r\n", "-ERR MULTI is not served: there are no transactions. Each INCR is atomic, and a pipeline without MULTI keeps its order\r\n"},
 
 		// Ours: IDs.

@@ -9,7 +9,7 @@ var refusals = func() map[string]string {
 	all := make(map[string]string)
 	for names, advice := range map[string]string{
 		"set setnx setex psetex getset getex mset msetnx append setbit rename renamenx restore copy": here +
-			"; to move a sequence on: snowraft seq set NAME VALUE",
+			"; to set the next number: snowraft seq set NAME NEXT",
 		"del unlink getdel flushdb flushall": here + "; to delete one: snowraft seq delete NAME",
 		"decr decrby": "a number that was issued is never taken back. " +
 			"For numbers that decrease: snowraft seq create NAME --increment -1, then INCR",
