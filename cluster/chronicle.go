@@ -11,6 +11,7 @@ import (
 
 // Events records the events that operators review later. Its method may be called from any goroutine.
 type Events interface {
+	// Note records an event. It must not block.
 	Note(kind events.Kind, level slog.Level, text string)
 }
 

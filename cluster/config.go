@@ -83,15 +83,17 @@ type Config struct {
 	// Meter receives the durations that the node measures.
 	Meter Meter
 
+	// Timing holds the durations and thresholds of the node.
 	Timing Timing
 
-	// Transport and Storage replace network and disk in simulations.
+	// Transport and Storage replace network and disk in simulations; nil otherwise.
 	Transport Transport
 	Storage   *storage.Stores
 }
 
 // RemovedMembers is the replicated record of the removed members.
 type RemovedMembers interface {
+	// IsRemoved reports whether a member was removed. It may be called from any goroutine.
 	IsRemoved(id string) bool
 	// Remove records a member as removed; it makes a proposal, so this node must lead.
 	Remove(ctx context.Context, id string) error

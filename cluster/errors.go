@@ -9,47 +9,47 @@ import (
 )
 
 var (
-	// ErrNotLeader says that this node does not lead, or is not ready to lead yet. Nothing was appended: a retry at another
+	// ErrNotLeader reports that this node does not lead, or is not ready to lead yet. Nothing was appended: a retry at another
 	// node is safe.
 	ErrNotLeader = errors.New("this member is not the leader")
-	// ErrUnknownOutcome says that a proposal may or may not be committed, now or later.
+	// ErrUnknownOutcome reports that a proposal may or may not be committed, now or later.
 	ErrUnknownOutcome = errors.New("the outcome of the proposal is unknown")
-	// ErrClosed says that the node was closed, or that it halted and is about to be closed; it then wraps the failure too.
+	// ErrClosed reports that the node was closed, or that it halted and is about to be closed; it then wraps the failure too.
 	ErrClosed = errors.New("this member is shutting down")
-	// ErrRemoved says that this node was removed from its cluster.
+	// ErrRemoved reports that this node was removed from its cluster.
 	ErrRemoved = errors.New("this member was removed from the cluster; empty its data directory to let it join again as a new member")
-	// ErrSecured says that the node was started without a secret although it had a cluster secret at an earlier start.
+	// ErrSecured reports that the node was started without a secret although it had a cluster secret at an earlier start.
 	ErrSecured = errors.New("the data directory belongs to a secured member; set --secret-file, or --insecure to let every process that reaches a port command the member")
-	// ErrDuplicate says that another process has this node's identity.
+	// ErrDuplicate reports that another process has this node's identity.
 	ErrDuplicate = errors.New("another process has the identity of this member")
-	// ErrNameTaken says that a node was not added because a member has its name.
+	// ErrNameTaken reports that a node was not added because a member has its name.
 	ErrNameTaken = errors.New("the member's name is taken")
-	// ErrTooOld says that a node was not added because its program does not know the commands that the cluster uses.
+	// ErrTooOld reports that a node was not added because its program does not know the commands that the cluster uses.
 	ErrTooOld = errors.New("the member's program is too old")
-	// ErrUnknownMember says that no member has this ID or name.
+	// ErrUnknownMember reports that no member has this ID or name.
 	ErrUnknownMember = errors.New("no such member")
-	// ErrQuorum says that a change of membership was refused because no majority of the voters would be alive after it.
+	// ErrQuorum reports that a change of membership was refused because no majority of the voters would be alive after it.
 	ErrQuorum = errors.New("too few live voters would remain")
-	// ErrAmbiguousMember says that a name belongs to several members.
+	// ErrAmbiguousMember reports that a name belongs to several members.
 	ErrAmbiguousMember = errors.New("several members have this name")
-	// ErrNamesUnknown says that a name may belong to a member whose name is not known yet.
+	// ErrNamesUnknown reports that a name may belong to a member whose name is not known yet.
 	ErrNamesUnknown = errors.New("not all members' names are known yet")
-	// ErrNoSuccessor says that no voter can take over leadership.
+	// ErrNoSuccessor reports that no voter can take over leadership.
 	ErrNoSuccessor = errors.New("no other voter can become the leader")
-	// ErrMemberUnreachable says that another member cannot be contacted. Its reason in the API is MEMBER_UNREACHABLE.
+	// ErrMemberUnreachable reports that another member cannot be contacted. Its reason in the API is MEMBER_UNREACHABLE.
 	ErrMemberUnreachable = errors.New("member cannot be contacted")
-	// ErrOwnAddress says that a node was requested to contact itself. Its reason in the API is INVALID_ARGUMENT.
+	// ErrOwnAddress reports that a node was requested to contact itself. Its reason in the API is INVALID_ARGUMENT.
 	ErrOwnAddress = errors.New("gossip address of the answering member")
-	// ErrNotAlive says that gossip does not reach a node.
+	// ErrNotAlive reports that gossip does not reach a node.
 	ErrNotAlive = errors.New("the member is not alive")
-	// ErrOtherCluster says that a peer belongs to another cluster.
+	// ErrOtherCluster reports that a peer belongs to another cluster.
 	ErrOtherCluster = errors.New("the member belongs to another cluster")
 )
 
-// StalledError says that the disk of a leader has not finished a write for a long time.
+// StalledError reports that the disk of a leader has not finished a write for a long time.
 type StalledError struct {
-	Dir   string
-	Lasts time.Duration
+	Dir   string        // data directory
+	Lasts time.Duration // time since the write began
 }
 
 func (e *StalledError) Error() string {

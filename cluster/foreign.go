@@ -36,9 +36,9 @@ const (
 
 // ForeignPeer is a peer that this member cannot understand: one of the two is open, or their secrets differ.
 type ForeignPeer struct {
-	Address string // host of the last contact
-	Problem string // with the action to take
-	At      time.Time
+	Address string    // host of the last contact, without a port
+	Problem string    // text with the action to take
+	At      time.Time // time of the last contact
 }
 
 // foreign remembers the peers that this member cannot understand, and logs each at most once per foreignLogged. The source of

@@ -10,23 +10,23 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Member is one node of the cluster's Raft configuration.
+// Member is one node of the Raft configuration, with the facts that this node knows about it.
 type Member struct {
-	ID      string
-	Name    string
+	ID      string // UUID
+	Name    string // empty when not known
 	Address string // address of its Raft port
 	Gossip  string // address of its gossip port; empty when not known
 	API     string // address of its gRPC port; empty when not known
 	Voter   bool
-	Leader  bool
+	Leader  bool // view of this node
 	// Alive reports whether gossip reaches the member; always true for this node.
 	Alive bool
 	// NotAliveSince is the time since which gossip does not reach the member, in Unix ms; never before the start of this
 	// node. 0 if Alive.
 	NotAliveSince int64
-	// ClockOffset is the time by which the member's clock is ahead of this node's.
+	// ClockOffset is the time by which the member's clock is ahead of this node's; 0 when not measured.
 	ClockOffset time.Duration
-	Version     string
+	Version     string // version of its program; empty when not known
 	// Secrets are the fingerprints of the cluster secrets that the member knows, in the order of its file; none in an open
 	// cluster.
 	Secrets []string

@@ -61,7 +61,7 @@ func raftAddress(id, hostPort string) raft.ServerAddress {
 	return raft.ServerAddress(id + "@" + hostPort)
 }
 
-// HostPort returns the part of a node's Raft address that can be dialed.
+// HostPort returns the part of a node's Raft address, ID@host:port, that can be dialed.
 func HostPort(address raft.ServerAddress) string {
 	_, hostPort, ok := strings.Cut(string(address), "@")
 	if !ok {

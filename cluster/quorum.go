@@ -2,7 +2,7 @@ package cluster
 
 // Quorum is the state of the voters as one node sees it.
 type Quorum struct {
-	Voters int
+	Voters int // voters of the Raft configuration
 	Alive  int // voters that gossip reaches, and the node itself if it is one
 }
 

@@ -18,7 +18,7 @@ const (
 	seedsHalt = time.Minute
 )
 
-// OtherClusterError says that a node belongs to another cluster. It wraps ErrOtherCluster.
+// OtherClusterError reports that a node belongs to another cluster. It wraps ErrOtherCluster.
 type OtherClusterError struct {
 	Name, Address string // name and Raft address of the node
 	Theirs, Ours  string // cluster IDs

@@ -11,7 +11,7 @@ type Statistics struct {
 
 // FollowerStatistics is the progress of a follower.
 type FollowerStatistics struct {
-	ID   string
+	ID   string        // member ID
 	Last uint64        // index of the last entry that the follower acknowledged
 	Age  time.Duration // age of that acknowledgement
 }

@@ -274,8 +274,8 @@ func (n *Node) askLoss(ctx context.Context, w watched) (agreed []string, why str
 	return nil, strings.Join(denials, "; ")
 }
 
-// Witness answers the question of a voter that has lost the leader. It waits up to a turn until this node has lost the leader
-// too.
+// Witness answers the question of a voter that has lost the leader. It waits until this node has lost the leader too, at most
+// for a tenth of the heartbeat timeout. In each term, this node agrees with one candidate only.
 func (n *Node) Witness(ctx context.Context, candidate string, question Loss) LossReply {
 	deny := func(why string) LossReply { return LossReply{Why: why} }
 	if _, voter := n.standing(candidate); !voter {

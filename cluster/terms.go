@@ -14,6 +14,7 @@ import (
 
 // TermAsker requests the current term of a node. A simulated Transport may implement it.
 type TermAsker interface {
+	// AskTerm returns the term at some moment after the call began.
 	AskTerm(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (term uint64, err error)
 }
 

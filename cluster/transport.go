@@ -332,5 +332,6 @@ type Transport interface {
 
 // Greeter shakes hands with a node and sends nothing more. A simulated Transport may implement it.
 type Greeter interface {
+	// Greet returns an error unless the node at the address has the ID and accepts this node.
 	Greet(id raft.ServerID, address raft.ServerAddress) error
 }

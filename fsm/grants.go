@@ -3,7 +3,7 @@ package fsm
 // WorkerRecord is a worker that was granted at least once, with its last window.
 type WorkerRecord struct {
 	GrantRecord
-	Released bool // by its holder, so that the token is void
+	Released bool // released by its holder, so that the token is void
 }
 
 // Workers returns up to limit workers of a layout that were granted at least once,

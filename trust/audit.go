@@ -36,16 +36,16 @@ const (
 
 // AuditLine is the record of one administrative call. It holds no secrets.
 type AuditLine struct {
-	Time     time.Time       `json:"time"`
-	Actor    string          `json:"actor"`
-	Address  string          `json:"address,omitempty"` // address of the caller, or of the member that forwards the call
-	Method   string          `json:"method"`
-	Resource string          `json:"resource,omitempty"`
-	Before   json.RawMessage `json:"before,omitempty"`
-	After    json.RawMessage `json:"after,omitempty"`
-	Index    uint64          `json:"index,omitempty"` // index of the entry in the Raft log
-	Outcome  string          `json:"outcome"`
-	Reason   string          `json:"reason,omitempty"`
+	Time     time.Time       `json:"time"`               // UTC; set by [AuditLog.Write]
+	Actor    string          `json:"actor"`              // see [Principal.Actor]
+	Address  string          `json:"address,omitempty"`  // address of the caller, or of the member that forwards the call
+	Method   string          `json:"method"`             // full gRPC method, without the slash in front
+	Resource string          `json:"resource,omitempty"` // name that the call is about
+	Before   json.RawMessage `json:"before,omitempty"`   // resource before the call
+	After    json.RawMessage `json:"after,omitempty"`    // response of a call that changed something
+	Index    uint64          `json:"index,omitempty"`    // index of the entry in the Raft log
+	Outcome  string          `json:"outcome"`            // AuditDone, AuditRefused or AuditFailed
+	Reason   string          `json:"reason,omitempty"`   // reason of the error; empty if done
 	// Suppressed is the number of earlier calls, refused or failed, that have no line.
 	Suppressed uint64 `json:"suppressed,omitempty"`
 }
@@ -68,7 +68,8 @@ func NewAuditLog(file io.Writer, logger *slog.Logger) *AuditLog {
 	return a
 }
 
-// Write writes a line with the present time, unless there were too many lines of its kind. A line that cannot
+// Write writes a line with the present time. It drops a refused or failed call after 100 such lines at once and beyond
+// 10 per second, for all refused calls together and for the failed calls of each actor. A line that cannot
 // be written to the file is written to the logger. Write returns the line as written, or as it would be
 // written: clipped, and without secrets.
 func (a *AuditLog) Write(line AuditLine) AuditLine {

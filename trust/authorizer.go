@@ -21,6 +21,7 @@ type Table interface {
 	// TokenRevision returns a number that changes with every change of a token or of the anonymous record. It
 	// is cheap.
 	TokenRevision() uint64
+	// Token returns the token with an ID; false if the process knows no such token.
 	Token(id uint64) (*Record, bool)
 	// Anonymous returns the record of callers without a token.
 	Anonymous() *Record
@@ -36,9 +37,9 @@ type Table interface {
 type Record struct {
 	ID              uint64
 	Name            string
-	Hash            [32]byte // hash of the secret
+	Hash            [32]byte // SHA-256 of the secret
 	Scopes          []Scope
-	ExpiresAtMillis int64  // Unix ms; 0: never
+	ExpiresAtMillis int64  // Unix ms on the observed clock; 0: never
 	Rate, Burst     uint64 // numbers per second, and at once; a rate of 0 means unlimited
 	Disabled        bool   // a restore of the cluster disabled the token
 }
@@ -103,7 +104,8 @@ func newState(revision uint64, record *Record) *state {
 	return s
 }
 
-// covers reports whether a scope covers a right, as [Scope.Covers] does.
+// covers reports whether a scope covers a right, as [Scope.Covers] does. A scope of all names also covers the empty name,
+// which no resource has.
 func (s *state) covers(right, resource string) bool {
 	for _, g := range s.grants {
 		if g.right == right && (g.name == resource || g.prefix && resource != "" && strings.HasPrefix(resource, g.name)) {

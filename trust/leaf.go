@@ -13,7 +13,7 @@ import (
 // Role is the kind of a process that has the cluster secret.
 type Role int
 
-// The roles.
+// The roles of peers.
 const (
 	RoleNone   Role = iota // no certificate
 	RoleMember             // member of the cluster

@@ -185,8 +185,8 @@ func needed(right, resource string) string {
 type Denied struct {
 	Unauthenticated bool // no valid token; otherwise the token lacks a scope
 	Fault           Fault
-	Right, Resource string
-	Detail          string
+	Right, Resource string // empty if the token itself is the problem
+	Detail          string // text of the error, with the action to take
 }
 
 func (d *Denied) Error() string { return d.Detail }

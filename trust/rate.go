@@ -23,8 +23,8 @@ func (b *bucket) fill() { b.began = time.Now().Add(-year) }
 
 // RateLimited is the error of a request beyond the rate of its token.
 type RateLimited struct {
-	Rate       uint64 // numbers per second
-	RetryAfter time.Duration
+	Rate       uint64        // numbers per second
+	RetryAfter time.Duration // time until the request would succeed, if no other request comes before
 }
 
 func (e *RateLimited) Error() string {

@@ -22,8 +22,8 @@ const (
 // nil if the token is not valid.
 type Verifier func(ctx context.Context, text string) (*Record, error)
 
-// Remote authenticates the callers of a gateway, which has no replica, by queries to members. It is safe for
-// concurrent use.
+// Remote authenticates the callers of a gateway, which has no replica, by queries to members. It keeps the answer about a
+// token for 30 s, so a change of the token may take that long to have an effect. It is safe for concurrent use.
 type Remote struct {
 	// Address returns the address of a call's caller. NewRemote sets it to [AddressOf].
 	Address func(ctx context.Context) string
@@ -36,7 +36,7 @@ type Remote struct {
 	verdicts verdicts // guarded by mu
 }
 
-// NewRemote returns a Remote.
+// NewRemote returns a Remote that queries members with ask.
 func NewRemote(ask Verifier) *Remote {
 	return &Remote{Address: AddressOf, ask: ask, again: make(chan struct{}, maxAsked), verdicts: newVerdicts()}
 }

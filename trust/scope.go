@@ -13,12 +13,12 @@ import (
 const (
 	RightIssueIDs      = "ids:issue"    // issue IDs and UUIDs; resource: layout
 	RightNextNumbers   = "seq:next"     // issue numbers; resource: sequence
-	RightReadSequence  = "seq:read"     // resource: sequence
+	RightReadSequence  = "seq:read"     // read and list sequences; resource: sequence
 	RightAdminSequence = "seq:admin"    // create, update, delete; resource: sequence
-	RightLeaseWorker   = "worker:lease" // resource: layout
+	RightLeaseWorker   = "worker:lease" // acquire, extend and release workers; resource: layout
 	RightReadMetrics   = "metrics:read"
-	RightReadCluster   = "cluster:read"
-	RightAdminCluster  = "cluster:admin"
+	RightReadCluster   = "cluster:read"  // read status, configuration, events and grants
+	RightAdminCluster  = "cluster:admin" // change members, configuration and layouts; back up
 	RightAdminTokens   = "tokens:admin"  // full power: can create tokens with any right
 	RightVerifyTokens  = "tokens:verify" // needed by gateways
 )
@@ -42,7 +42,8 @@ var (
 // seq:next:orders/*, cluster:read.
 type Scope string
 
-// ParseScope returns the scope of a text.
+// ParseScope returns the scope of a text: a right without a resource, or a right, a colon and a name of at most 128 bytes
+// or a prefix and *. The error states the expected form.
 func ParseScope(text string) (Scope, error) {
 	right, resource := Scope(text).parts()
 	switch {

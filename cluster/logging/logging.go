@@ -109,7 +109,7 @@ func (s *slogSink) repeated(key string) bool {
 }
 
 // Hashicorp returns a logger for one component. Its records reach logger one level lower, with members' names instead of
-// their IDs, and a repeated message at most once per logPause.
+// their IDs, and a repeated message at most once in 30 s.
 func Hashicorp(logger *slog.Logger, component string, name Namer) hclog.InterceptLogger {
 	l := hclog.NewInterceptLogger(&hclog.LoggerOptions{Name: component, Level: hclog.Off, Output: io.Discard})
 	l.RegisterSink(&slogSink{logger: logger, name: name, last: make(map[string]time.Time)})

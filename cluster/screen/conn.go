@@ -32,7 +32,7 @@ const (
 	maxLargeFrom = 4 // places of one address
 )
 
-// NewLarge returns maxLarge places. Each address can take at most maxLargeFrom of them.
+// NewLarge returns 8 places. Each address can take at most 4 of them.
 func NewLarge() *Large {
 	return &Large{all: make(chan struct{}, maxLarge), from: places.New(math.MaxInt, maxLargeFrom)}
 }

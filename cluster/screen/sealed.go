@@ -9,10 +9,12 @@ import (
 	"io"
 )
 
-// Reasons for which a member's message cannot be read.
 var (
-	ErrSealed   = errors.New("sealed message: no key is known here")
+	// ErrSealed reports a sealed message that reached a node without a key.
+	ErrSealed = errors.New("sealed message: no key is known here")
+	// ErrUnsealed reports a message without a seal that reached a node with a key.
 	ErrUnsealed = errors.New("message not sealed")
+	// ErrOtherKey reports a message that none of the keys opens.
 	ErrOtherKey = errors.New("message sealed with another key")
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// CorruptError says that a file or directory differs from what was written to it.
+// CorruptError reports that a file or directory differs from what was written to it.
 type CorruptError struct {
 	// Path of the damaged file or directory.
 	Path string
@@ -19,10 +19,10 @@ func (e *CorruptError) Error() string {
 		"which gets the state from the other members", e.Path, e.Reason)
 }
 
-// DiskError says that a file could not be written, or not read.
+// DiskError reports that a file could not be written, or not read.
 type DiskError struct {
-	Path string
-	Err  error
+	Path string // file that failed
+	Err  error  // error of the operating system, or of the file's format
 	// Reading reports whether a read failed; the content may then be intact. Otherwise a write failed.
 	Reading bool
 }

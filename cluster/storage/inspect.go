@@ -19,17 +19,17 @@ import (
 
 // Inspection is the readable content of the data directory of a stopped member, without commands.
 type Inspection struct {
-	MemberID, ClusterID    string // ClusterID is empty if the member never joined a cluster
-	Starts                 uint64
-	HeldTerm, HeldLog      bool // whether the directory ever held a term, and log entries
-	Secured                bool
-	PageBytes, Pages       uint64 // page size and number of pages of the log's file
-	FirstIndex, LastIndex  uint64
+	MemberID, ClusterID    string         // ClusterID is empty if the member never joined a cluster
+	Starts                 uint64         // starts with the directory
+	HeldTerm, HeldLog      bool           // whether the directory ever held a term, and log entries
+	Secured                bool           // the member has ever run with a cluster secret
+	PageBytes, Pages       uint64         // page size and number of pages of the log's file
+	FirstIndex, LastIndex  uint64         // first and last entry of the log; 0 if it is empty
 	FirstTerm, LastTerm    uint64         // terms of the entries at FirstIndex and LastIndex
 	Entries                map[string]int // number of entries by type
-	CurrentTerm, VotedTerm uint64
-	VotedFor               string
-	ConfigurationIndex     uint64 // index of the last configuration in the log
+	CurrentTerm, VotedTerm uint64         // Raft's term, and the term of the last vote
+	VotedFor               string         // candidate of the last vote, in Raft's form
+	ConfigurationIndex     uint64         // index of the last configuration in the log
 	Configuration          []raft.Server
 	Snapshots              []InspectedSnapshot // newest first
 	Usage                  Usage
@@ -41,7 +41,7 @@ type Inspection struct {
 type InspectedSnapshot struct {
 	ID            string
 	Index, Term   uint64
-	Bytes         int64
+	Bytes         int64 // size of the state
 	Configuration []raft.Server
 	Problem       error // nil if its checksums are correct
 }

@@ -17,15 +17,16 @@ import (
 
 // Seed describes a new cluster of one member that continues from a state.
 type Seed struct {
-	Cluster string
+	Cluster string // ID of the new cluster
 	Index   uint64 // log index of the state; the member's first entry follows it
 	Term    uint64 // term of the entry at Index
 	// Address returns the address of the only voter, "ID@host:port" in Raft's form, for the voter's ID.
 	Address func(node string) string
-	State   io.WriterTo
+	// State writes the content of the first snapshot.
+	State io.WriterTo
 }
 
-// ErrNotEmpty says that a directory is not empty although it must be.
+// ErrNotEmpty reports that a directory is not empty although it must be.
 var ErrNotEmpty = errors.New("the directory is not empty")
 
 // lostAndFound is the directory that a new ext4 file system contains. The data directory of a restored member may be the root

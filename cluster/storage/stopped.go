@@ -63,7 +63,7 @@ func OpenStopped(dir string, logger *slog.Logger) (_ *Stopped, err error) {
 	return s, s.open(logger)
 }
 
-// ErrNeverJoined says that a data directory was never part of a cluster.
+// ErrNeverJoined reports that a data directory was never part of a cluster.
 var ErrNeverJoined = errors.New("the member never joined a cluster")
 
 func (s *Stopped) open(logger *slog.Logger) (err error) {

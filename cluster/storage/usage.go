@@ -12,7 +12,7 @@ import (
 
 // Usage is the space that a data directory takes, and the space of its file system.
 type Usage struct {
-	Files      []File
+	Files      []File // at most 1000
 	Others     int    // number of files that are not Snowraft's or exceed maxFiles
 	OtherBytes int64  // size of those files
 	FreeBytes  uint64 // free space of the file system
@@ -23,7 +23,7 @@ type Usage struct {
 type File struct {
 	Path     string // relative to the directory
 	Bytes    int64
-	Modified time.Time
+	Modified time.Time // time of the last write
 }
 
 // maxFiles bounds the number of files that a Usage lists. Further files count as Others.
