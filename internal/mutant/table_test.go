@@ -26,7 +26,7 @@ var sections = []struct{ dir, title string }{
 	{"internal/member", "Members and leaders"},
 	{"internal/clock", "Clocks"},
 	{"cluster", "Cluster node"},
-	{"cluster/screen", "Bytes from strangers"},
+	{"cluster/screen", "Bytes from unknown senders"},
 	{"internal/places", "Connections"},
 	{"trust", "Trust"},
 	{"cluster/storage", "Disk"},
