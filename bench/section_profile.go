@@ -16,7 +16,7 @@ type serving struct {
 	profile string
 	callers []load.Caller
 	calls   uint64
-	times   map[string]float64 // in ms, by part
+	times   map[string]float64 // ms; keyed by part
 }
 
 // profile measures the parts of the time of unary calls, in the server of an empty method and in a

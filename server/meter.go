@@ -25,7 +25,7 @@ type meter struct {
 	synced prometheus.Histogram
 
 	mu    sync.Mutex
-	trips map[string]prometheus.Histogram // by member ID
+	trips map[string]prometheus.Histogram // keyed by member ID
 }
 
 func newMeter() *meter {

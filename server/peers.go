@@ -35,7 +35,7 @@ type peers struct {
 	forwardings forwardings
 
 	mu     sync.Mutex
-	conns  map[string]link // by address
+	conns  map[string]link // keyed by address
 	closed bool
 }
 

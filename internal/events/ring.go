@@ -28,7 +28,7 @@ type Ring struct {
 	mu    sync.Mutex
 	count uint64
 	kinds map[Kind][]*entry // oldest first, at most PerKind per kind
-	open  map[string]*entry // by kind and key; receives repetitions
+	open  map[string]*entry // keyed by kind and key; receives repetitions
 }
 
 // entry is an event with its times on the monotonic clock, in ms.

@@ -14,7 +14,7 @@ type handler struct {
 	ring  *Ring
 	next  slog.Handler
 	attrs []byte // encoded
-	group string // with a dot at its end
+	group string // ends with a dot
 }
 
 // buffers holds buffers for the encoding of lines.

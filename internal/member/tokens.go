@@ -27,7 +27,7 @@ type TokenChange struct {
 	Index uint64           // log index of the change
 }
 
-// CreateToken adds an API token; only the leader can.
+// CreateToken adds an API token; only the leader can. The name must pass [nfc.Check].
 func (m *Member) CreateToken(ctx context.Context, spec TokenSpec) (TokenChange, error) {
 	if err := nfc.Check("token name", spec.Name); err != nil {
 		return TokenChange{}, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_INVALID_ARGUMENT, Detail: err.Error()}
@@ -65,7 +65,8 @@ func (m *Member) UpdateToken(ctx context.Context, id uint64, expected *uint64, e
 }
 
 // DeleteToken deletes an API token, if it has the expected generation; nil accepts any. It returns the log index of the
-// deletion. Only the leader can.
+// deletion. Only the leader can. The leader compares the generation before it proposes the deletion, so a change in
+// between does not prevent the deletion.
 func (m *Member) DeleteToken(ctx context.Context, id uint64, expected *uint64) (index uint64, err error) {
 	if _, err := m.expectToken(ctx, id, expected); err != nil {
 		return 0, err
@@ -77,7 +78,8 @@ func (m *Member) DeleteToken(ctx context.Context, id uint64, expected *uint64) (
 }
 
 // TokenAtLeader returns an API token or, with the ID 0, the record of anonymous callers, as it was at some moment after
-// the call; only the leader can.
+// the call; only the leader can. The caller must not change the record. The refusal of an unknown token is an
+// [*fsm.Refused].
 func (m *Member) TokenAtLeader(ctx context.Context, id uint64) (*fsm.TokenRecord, error) {
 	return tokenAtLeader(ctx, m, fmt.Sprintf("token %d", id), func(s *fsm.State) (*fsm.TokenRecord, bool) { return s.Token(id) })
 }

@@ -28,9 +28,9 @@ type Patch struct {
 type Run struct {
 	Caught  bool     // whether a test fails, or all pass in spite of the bug
 	With    string   // the name of another patch that is applied as well; usually empty
-	Package string   // as the go command takes it
+	Package string   // argument of the go command
 	Test    string   // a test, or one of its subtests
-	Flags   []string // of the test binary
+	Flags   []string // flags of the test binary
 }
 
 var (

@@ -19,7 +19,7 @@ import (
 // further goroutine per member makes the requests and sends the results to answers.
 type collector struct {
 	hub       *Hub
-	peers     map[string]*peer // by ID, without the own member
+	peers     map[string]*peer // keyed by ID, without the own member
 	self      peer
 	answers   chan answer
 	met       int64         // time at which a new member was last seen first, on the monotonic clock, ms

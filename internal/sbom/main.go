@@ -59,7 +59,7 @@ type module struct {
 	path, version, sum string
 	platforms          []string // such as linux/amd64; sorted
 	licenses           []string // SPDX identifiers; sorted
-	texts              []string // of the license files
+	texts              []string // texts of the license files
 }
 
 // modulesOf returns the modules in the programs and Go's standard library, sorted by path.

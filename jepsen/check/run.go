@@ -12,7 +12,8 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// Run is an opened run directory: the journal without the operations, which can be many.
+// Run is an opened run directory: the journal without the operations, which can be many. Nothing changes a Run after
+// [Open]. Times are on the clock of [history.Now].
 type Run struct {
 	Dir       string
 	Header    history.Run
@@ -20,7 +21,7 @@ type Run struct {
 	Processes []ProcessSpan // sorted by Start
 	Faults    []FaultSpan   // sorted by begin
 	Statuses  []history.Status
-	Phases    map[string]int64 // moments by name
+	Phases    map[string]int64 // times by the names of phases
 	Notes     []history.Note
 	Lives     []history.Life // restored clusters, in order; the first life is not among them
 }

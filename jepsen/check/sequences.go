@@ -123,7 +123,7 @@ func isStrict(modes map[string]string, op history.Op) bool {
 type strictCalls struct {
 	run      *Run
 	calls    []lincheck.Call
-	answered []bool         // by call; a repeated request may answer a call later
+	answered []bool         // indexed by call; a repeated request may answer a call later
 	requests map[string]int // latest call by request ID; after a restore, a request may have several
 	down     bool           // the sequence counts down
 }

@@ -23,8 +23,8 @@ type Journal struct {
 	w    *bufio.Writer
 	err  error // first error of Add
 
-	seen    map[string]Seen // by sequence name
-	relaxed map[string]bool // by sequence name
+	seen    map[string]Seen // keyed by sequence name
+	relaxed map[string]bool // keyed by sequence name
 }
 
 // Create creates the journal in a run's directory, which must exist. It returns an error if there is a journal already.

@@ -145,7 +145,7 @@ type Process struct {
 type Fault struct {
 	// Event is the fault's number in the schedule, from 0.
 	Event int    `json:"event"`
-	Name  string `json:"name"` // as in the schedule, for example "isolate-leader"
+	Name  string `json:"name"` // name in the schedule, for example "isolate-leader"
 	// Family is network, process, clock or disk.
 	Family string `json:"family"`
 	At     int64  `json:"at"`

@@ -67,8 +67,9 @@ type Result struct {
 	Dir        string  `json:"dir,omitempty"` // directory of the deciding round, if kept
 }
 
-// Hunt makes rounds of each row, one after another, until the row's bug is caught. With an error it returns the results so
-// far. A row of which no round could be completed is an error.
+// Hunt makes rounds of each row, one after another, until the row's bug is caught or o.Rounds were made, and at most 3
+// rounds of a control until it passes. With an error it returns the results so far. A row of which no round could be
+// completed is an error.
 func Hunt(ctx context.Context, o Options, rows []Row) ([]Result, error) {
 	results := []Result{}
 	for i := range rows {

@@ -89,8 +89,8 @@ func restore(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 // Backup is a backup file with its origin.
 type Backup struct {
 	File    string
-	Source  string
-	TakenAt int64
+	Source  string // source of the backup and name of the member, such as "stale n2"
+	TakenAt int64  // time at which the backup was complete, on the clock of [history.Now]
 }
 
 // Backup takes a backup of the source how: through a running member, of the state of one member, or of the directory of

@@ -26,7 +26,7 @@ type viewKey struct {
 
 type cached struct {
 	of    *snowraftv1.Overview // equal pointers are the same overview
-	texts map[string][]byte    // by element ID
+	texts map[string][]byte    // keyed by element ID
 }
 
 // get returns an element. It calls render only if the element has not been rendered from the same overview. The caller must

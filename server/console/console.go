@@ -36,7 +36,7 @@ type Config struct {
 type Console struct {
 	cfg       Config
 	api       *API
-	pages     map[string]*page // by path
+	pages     map[string]*page // keyed by path
 	templates map[*page]*template.Template
 	assets    *assets
 	sessions  *sessions

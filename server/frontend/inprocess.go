@@ -42,7 +42,7 @@ type inProcess struct {
 	crossing crossing
 
 	mu     sync.Mutex
-	kinds  map[string]*kind // by method; created at the first call
+	kinds  map[string]*kind // keyed by method; created at the first call
 	closed bool
 }
 

@@ -51,7 +51,7 @@ type Issuer struct {
 	source   Source
 	counters Counters
 	judges   bool                        // judge callers by their principals
-	ids      cowmap.Map[string, Counter] // by layout name of the request; only layouts with issued IDs
+	ids      cowmap.Map[string, Counter] // keyed by layout name of the request; only layouts with issued IDs
 	refused  atomic.Uint64               // requests for IDs or numbers that failed
 }
 

@@ -14,7 +14,7 @@ import (
 const (
 	minBufferBytes = 4 << 10
 	maxArguments   = 1024
-	maxNumberBytes = 20 // of a count or length
+	maxNumberBytes = 20 // bytes of a count or a length as text
 )
 
 // errIncomplete means that the rest of a command has not arrived.

@@ -27,7 +27,7 @@ const (
 // Server serves the Redis protocol of one member or gateway. Its methods may be called from any goroutine.
 type Server struct {
 	cfg    Config
-	meters []Meter         // by index of the command
+	meters []Meter         // indexed by command
 	beats  atomic.Int64    // beats since the start: a coarse clock
 	lasts  context.Context // lives until the Backend's calls are canceled
 	cancel context.CancelFunc
@@ -35,7 +35,7 @@ type Server struct {
 	// Therefore all calls of one beat share a context, and its deadline is one beat later than any of them needs.
 	call   atomic.Pointer[context.Context]
 	lastID atomic.Int64
-	room   *room // for unread answers
+	room   *room // room for unread answers
 	places *places.Places
 	// strange limits the log lines about connections that do not speak the protocol.
 	strange lines.Limit

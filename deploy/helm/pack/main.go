@@ -1,6 +1,5 @@
-// Command pack writes the Helm chart as an archive: the same bytes for the same sources, version and time.
-//
-// "helm package" writes the time of packing and the owner of the files.
+// Command pack writes the Helm chart as an archive: the same bytes for the same sources, version and time. It
+// replaces "helm package", which writes the time of packing and the owner of the files.
 package main
 
 import (
