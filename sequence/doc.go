@@ -4,9 +4,9 @@
 //
 // # What the package guarantees
 //
-//   - It is pure. It reads no clock and holds no state, so every function is safe for
-//     concurrent use, and a Format never changes after [ParseFormat]. The only
-//     exception is [LoadLocation], which reads the time zone database.
+//   - It is pure. It reads no clock and holds no state, and a Format never changes after
+//     [ParseFormat]. The only exception is [LoadLocation], which reads the time zone database
+//     and keeps what it has read. Every function is safe for concurrent use.
 //   - Texts distinguish numbers. Everything in a text except the number has a fixed
 //     width, and a number is never cut. The number and every date part can therefore
 //     be read from the text. If [CheckFormat] accepts a format for a reset, and the date

@@ -4,13 +4,13 @@ import "errors"
 
 // The errors of this package wrap one of these; match them with [errors.Is].
 var (
-	// ErrInvalidFormat: the text of a format breaks a rule, or the format does not distinguish the periods of a
-	// sequence.
+	// ErrInvalidFormat reports that the text of a format breaks a rule, or that the format does not distinguish the
+	// periods of a sequence.
 	ErrInvalidFormat = errors.New("sequence: invalid format")
 
-	// ErrUnknownZone: the text is not the name of a time zone.
+	// ErrUnknownZone reports that a text is not the name of a time zone.
 	ErrUnknownZone = errors.New("sequence: unknown time zone")
 
-	// ErrInvalidPeriod: the text is not the first day of a period.
+	// ErrInvalidPeriod reports that a text is not the first day of a period.
 	ErrInvalidPeriod = errors.New("sequence: invalid period")
 )

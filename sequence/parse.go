@@ -22,7 +22,8 @@ const (
 )
 
 // ParseFormat parses the text of a [Format]: at most 256 bytes of printable UTF-8 with exactly one {seq}. The
-// error is an [ErrInvalidFormat] with the position, in bytes from 0, and the expected text.
+// error is an [ErrInvalidFormat] that states the expected text and, if a part is wrong, its position in bytes from
+// 0.
 func ParseFormat(text string) (*Format, error) {
 	if len(text) > MaxFormatBytes {
 		return nil, fmt.Errorf("%w: %d bytes, expected at most %d", ErrInvalidFormat, len(text), MaxFormatBytes)

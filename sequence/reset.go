@@ -2,7 +2,7 @@ package sequence
 
 import "strconv"
 
-// Reset is how often a sequence starts over. The zero Reset is ResetNone.
+// Reset is the length of a sequence's periods; the numbers start over in each period. The zero Reset is ResetNone.
 type Reset uint8
 
 const (

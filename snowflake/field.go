@@ -57,10 +57,10 @@ func fieldNamed(s string) (Field, bool) {
 	return 0, false
 }
 
-// FieldBits is a field and its width, 1 to 63 bits.
+// FieldBits is a field of a layout and its width.
 type FieldBits struct {
 	Field Field
-	Bits  uint8
+	Bits  uint8 // 1 to 63
 }
 
 // ParseFields parses the fields of a layout from the highest bits to the lowest, such as

@@ -84,8 +84,8 @@ func (l *Layout) Ticks() uint64 { return capacity(l.at[FieldTime].bits) }
 // CanIssue returns nil if the layout can issue IDs at nowMillis, in Unix milliseconds, otherwise the reason.
 //
 // The error is an [ErrInvalidLayout] if the layout can only decode, because it is wider than 63 bits (IDs would
-// be negative in languages without unsigned numbers), has no worker or no sequence field (two issuers, or one
-// in a hurry, would collide), has another field above time (IDs would not sort by time), or has its epoch in
+// be negative in languages without unsigned numbers), has no worker or no sequence field (two issuers, or two
+// IDs in one tick, would collide), has another field above time (IDs would not sort by time), or has its epoch in
 // the future. The error is an [ErrExhausted] if the time field is full.
 func (l *Layout) CanIssue(nowMillis int64) error {
 	switch {

@@ -2,7 +2,7 @@ package snowflake
 
 import "fmt"
 
-// Parts are the values of an ID's fields. A field that is not in the layout is 0.
+// Parts holds the values of an ID's fields, all at least 0. A field that is not in the layout is 0.
 type Parts struct {
 	Tick                         int64 // ticks since the layout's epoch
 	Datacenter, Worker, Sequence uint64
