@@ -1057,13 +1057,14 @@ func (x *Field) GetBits() uint32 {
 
 // LayoutSpec defines how an ID's bits are split; the fields go from the highest bits to the lowest.
 type LayoutSpec struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Fields        []*Field               `protobuf:"bytes,2,rep,name=fields,proto3" json:"fields,omitempty"`
-	UnitMs        int64                  `protobuf:"varint,3,opt,name=unit_ms,json=unitMs,proto3" json:"unit_ms,omitempty"`
-	EpochAtMs     int64                  `protobuf:"varint,4,opt,name=epoch_at_ms,json=epochAtMs,proto3" json:"epoch_at_ms,omitempty"`
-	Datacenter    uint64                 `protobuf:"varint,5,opt,name=datacenter,proto3" json:"datacenter,omitempty"`
-	Spread        uint64                 `protobuf:"varint,6,opt,name=spread,proto3" json:"spread,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// All fields have the meanings and ranges of snowraft.v1.Layout.
+	Name          string   `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Fields        []*Field `protobuf:"bytes,2,rep,name=fields,proto3" json:"fields,omitempty"`
+	UnitMs        int64    `protobuf:"varint,3,opt,name=unit_ms,json=unitMs,proto3" json:"unit_ms,omitempty"`
+	EpochAtMs     int64    `protobuf:"varint,4,opt,name=epoch_at_ms,json=epochAtMs,proto3" json:"epoch_at_ms,omitempty"`
+	Datacenter    uint64   `protobuf:"varint,5,opt,name=datacenter,proto3" json:"datacenter,omitempty"`
+	Spread        uint64   `protobuf:"varint,6,opt,name=spread,proto3" json:"spread,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1193,7 +1194,7 @@ type AcquireWorker struct {
 	Holder string `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`
 	// The SHA-256 of the nonce that the process drew at its start, 32 bytes. Only the holder has the nonce itself.
 	NonceHash []byte `protobuf:"bytes,3,opt,name=nonce_hash,json=nonceHash,proto3" json:"nonce_hash,omitempty"`
-	// The length of the window requested; the grant covers it, rounded up to whole ticks.
+	// The length of the window requested, at least 1; the grant covers it, rounded up to whole ticks.
 	WindowMs      int64 `protobuf:"varint,4,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1267,7 +1268,8 @@ type ExtendWindow struct {
 	NonceHash []byte                 `protobuf:"bytes,4,opt,name=nonce_hash,json=nonceHash,proto3" json:"nonce_hash,omitempty"`
 	// The end that the holder believes its window has, in ticks.
 	UntilTick int64 `protobuf:"varint,5,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
-	WindowMs  int64 `protobuf:"varint,6,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
+	// How far the window must reach beyond clock_at_ms, at least 1; rounded up to whole ticks.
+	WindowMs int64 `protobuf:"varint,6,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
 	// Drawn at random for each extension and carried by its repetitions; not 0.
 	ExtensionId   uint64 `protobuf:"fixed64,7,opt,name=extension_id,json=extensionId,proto3" json:"extension_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1487,12 +1489,13 @@ func (x *ObserveClock) GetForce() bool {
 
 // Config is the configuration that all members share.
 type Config struct {
-	state            protoimpl.MessageState `protogen:"open.v1"`
-	MaxWindowMs      int64                  `protobuf:"varint,1,opt,name=max_window_ms,json=maxWindowMs,proto3" json:"max_window_ms,omitempty"`
-	WaitThresholdMs  int64                  `protobuf:"varint,2,opt,name=wait_threshold_ms,json=waitThresholdMs,proto3" json:"wait_threshold_ms,omitempty"`
-	MaxClockOffsetMs int64                  `protobuf:"varint,3,opt,name=max_clock_offset_ms,json=maxClockOffsetMs,proto3" json:"max_clock_offset_ms,omitempty"`
-	Rollback         RollbackPolicy         `protobuf:"varint,4,opt,name=rollback,proto3,enum=command.v1.RollbackPolicy" json:"rollback,omitempty"`
-	RedisCreate      AutoCreate             `protobuf:"varint,5,opt,name=redis_create,json=redisCreate,proto3,enum=command.v1.AutoCreate" json:"redis_create,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// All fields but generation have the meanings and ranges of snowraft.v1.Config; none may be absent.
+	MaxWindowMs      int64          `protobuf:"varint,1,opt,name=max_window_ms,json=maxWindowMs,proto3" json:"max_window_ms,omitempty"`
+	WaitThresholdMs  int64          `protobuf:"varint,2,opt,name=wait_threshold_ms,json=waitThresholdMs,proto3" json:"wait_threshold_ms,omitempty"`
+	MaxClockOffsetMs int64          `protobuf:"varint,3,opt,name=max_clock_offset_ms,json=maxClockOffsetMs,proto3" json:"max_clock_offset_ms,omitempty"`
+	Rollback         RollbackPolicy `protobuf:"varint,4,opt,name=rollback,proto3,enum=command.v1.RollbackPolicy" json:"rollback,omitempty"`
+	RedisCreate      AutoCreate     `protobuf:"varint,5,opt,name=redis_create,json=redisCreate,proto3,enum=command.v1.AutoCreate" json:"redis_create,omitempty"`
 	// The index of the SetConfig that changed the configuration last; 0 until one did, and in SetConfig itself.
 	Generation    uint64   `protobuf:"varint,6,opt,name=generation,proto3" json:"generation,omitempty"`
 	Upgrades      Upgrades `protobuf:"varint,7,opt,name=upgrades,proto3,enum=command.v1.Upgrades" json:"upgrades,omitempty"`
@@ -1581,9 +1584,10 @@ func (x *Config) GetUpgrades() Upgrades {
 
 // SetConfig replaces the configuration; a compare-and-swap on its generation.
 type SetConfig struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Config        *Config                `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
-	Generation    uint64                 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Config *Config                `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
+	// The generation that the configuration must have.
+	Generation    uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2007,9 +2011,10 @@ func (x *CreateSequence) GetOnDemand() bool {
 
 // UpdateSequence replaces a sequence's specification; a compare-and-swap on its generation.
 type UpdateSequence struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	Spec       *SequenceSpec          `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
-	Generation uint64                 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Spec  *SequenceSpec          `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
+	// The generation that the sequence must have.
+	Generation uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
 	// Change the sequence even if numbers may repeat.
 	Force bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
 	// Set the next number.
@@ -2319,7 +2324,7 @@ type CreateToken struct {
 	Hash []byte `protobuf:"bytes,2,opt,name=hash,proto3" json:"hash,omitempty"`
 	// Scopes of the token, in the authorizer's form; the state machine compares scopes and knows no meaning.
 	Scopes []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
-	// When the token expires by the observed clock; 0 for never.
+	// When the token expires by the observed clock, in Unix milliseconds; 0 for never.
 	ExpiresAtMs int64 `protobuf:"varint,4,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
 	// How many IDs and numbers per second each member issues to callers with the token, and how many at once; both 0 for
 	// no limit.
@@ -2405,8 +2410,10 @@ func (x *CreateToken) GetBurst() uint64 {
 type UpdateToken struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 0 for anonymous callers, which have no expiry.
-	Id          uint64   `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
-	Generation  uint64   `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The generation that the token must have.
+	Generation uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	// As in CreateToken, as are the three fields below.
 	Scopes      []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	ExpiresAtMs int64    `protobuf:"varint,4,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
 	Rate        uint64   `protobuf:"varint,5,opt,name=rate,proto3" json:"rate,omitempty"`

@@ -221,12 +221,14 @@ func (*SnapshotRecord_Token) isSnapshotRecord_Body() {}
 
 // SnapshotMeta comes first.
 type SnapshotMeta struct {
-	state             protoimpl.MessageState `protogen:"open.v1"`
-	FsmVersion        uint32                 `protobuf:"varint,1,opt,name=fsm_version,json=fsmVersion,proto3" json:"fsm_version,omitempty"`
-	ObservedClockAtMs int64                  `protobuf:"varint,2,opt,name=observed_clock_at_ms,json=observedClockAtMs,proto3" json:"observed_clock_at_ms,omitempty"`
-	Config            *Config                `protobuf:"bytes,3,opt,name=config,proto3" json:"config,omitempty"`
-	CheckpointIndex   uint64                 `protobuf:"varint,4,opt,name=checkpoint_index,json=checkpointIndex,proto3" json:"checkpoint_index,omitempty"`
-	CheckpointDigest  []byte                 `protobuf:"bytes,5,opt,name=checkpoint_digest,json=checkpointDigest,proto3" json:"checkpoint_digest,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Commands up to this version are accepted.
+	FsmVersion        uint32  `protobuf:"varint,1,opt,name=fsm_version,json=fsmVersion,proto3" json:"fsm_version,omitempty"`
+	ObservedClockAtMs int64   `protobuf:"varint,2,opt,name=observed_clock_at_ms,json=observedClockAtMs,proto3" json:"observed_clock_at_ms,omitempty"`
+	Config            *Config `protobuf:"bytes,3,opt,name=config,proto3" json:"config,omitempty"`
+	// The log index of the last checkpoint and the digest just before it; 0 and empty if there was none.
+	CheckpointIndex  uint64 `protobuf:"varint,4,opt,name=checkpoint_index,json=checkpointIndex,proto3" json:"checkpoint_index,omitempty"`
+	CheckpointDigest []byte `protobuf:"bytes,5,opt,name=checkpoint_digest,json=checkpointDigest,proto3" json:"checkpoint_digest,omitempty"`
 	// Absent if no cluster before this one is known.
 	Restored      *Restored `protobuf:"bytes,6,opt,name=restored,proto3" json:"restored,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -442,14 +444,17 @@ func (x *SnapshotLayout) GetCreatedAtMs() int64 {
 
 // SnapshotWorker is a worker that was granted at least once; workers come in ascending order.
 type SnapshotWorker struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	Worker    uint64                 `protobuf:"varint,1,opt,name=worker,proto3" json:"worker,omitempty"`
-	HighWater int64                  `protobuf:"varint,2,opt,name=high_water,json=highWater,proto3" json:"high_water,omitempty"`
-	FromTick  int64                  `protobuf:"varint,3,opt,name=from_tick,json=fromTick,proto3" json:"from_tick,omitempty"`
-	Token     uint64                 `protobuf:"varint,4,opt,name=token,proto3" json:"token,omitempty"`
-	Holder    string                 `protobuf:"bytes,5,opt,name=holder,proto3" json:"holder,omitempty"`
-	NonceHash []byte                 `protobuf:"bytes,6,opt,name=nonce_hash,json=nonceHash,proto3" json:"nonce_hash,omitempty"`
-	Released  bool                   `protobuf:"varint,7,opt,name=released,proto3" json:"released,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Worker uint64                 `protobuf:"varint,1,opt,name=worker,proto3" json:"worker,omitempty"`
+	// The tick before which everything was granted, and the tick at which the last acquisition began.
+	HighWater int64 `protobuf:"varint,2,opt,name=high_water,json=highWater,proto3" json:"high_water,omitempty"`
+	FromTick  int64 `protobuf:"varint,3,opt,name=from_tick,json=fromTick,proto3" json:"from_tick,omitempty"`
+	// The log index of the acquisition.
+	Token     uint64 `protobuf:"varint,4,opt,name=token,proto3" json:"token,omitempty"`
+	Holder    string `protobuf:"bytes,5,opt,name=holder,proto3" json:"holder,omitempty"`
+	NonceHash []byte `protobuf:"bytes,6,opt,name=nonce_hash,json=nonceHash,proto3" json:"nonce_hash,omitempty"`
+	// The holder released the worker, so that the token is void.
+	Released bool `protobuf:"varint,7,opt,name=released,proto3" json:"released,omitempty"`
 	// The ID of the last extension under the token, and the end that it moved; 0 if there is none.
 	ExtensionId      uint64 `protobuf:"fixed64,8,opt,name=extension_id,json=extensionId,proto3" json:"extension_id,omitempty"`
 	ExtendedFromTick int64  `protobuf:"varint,9,opt,name=extended_from_tick,json=extendedFromTick,proto3" json:"extended_from_tick,omitempty"`
@@ -562,14 +567,15 @@ func (x *SnapshotWorker) GetOwner() uint64 {
 
 // SnapshotGrant is one entry of the grant history, oldest first.
 type SnapshotGrant struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	Worker      uint64                 `protobuf:"varint,1,opt,name=worker,proto3" json:"worker,omitempty"`
-	Token       uint64                 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
-	Holder      string                 `protobuf:"bytes,3,opt,name=holder,proto3" json:"holder,omitempty"`
-	NonceHash   []byte                 `protobuf:"bytes,4,opt,name=nonce_hash,json=nonceHash,proto3" json:"nonce_hash,omitempty"`
-	FromTick    int64                  `protobuf:"varint,5,opt,name=from_tick,json=fromTick,proto3" json:"from_tick,omitempty"`
-	UntilTick   int64                  `protobuf:"varint,6,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
-	GrantedAtMs int64                  `protobuf:"varint,7,opt,name=granted_at_ms,json=grantedAtMs,proto3" json:"granted_at_ms,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Worker    uint64                 `protobuf:"varint,1,opt,name=worker,proto3" json:"worker,omitempty"`
+	Token     uint64                 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
+	Holder    string                 `protobuf:"bytes,3,opt,name=holder,proto3" json:"holder,omitempty"`
+	NonceHash []byte                 `protobuf:"bytes,4,opt,name=nonce_hash,json=nonceHash,proto3" json:"nonce_hash,omitempty"`
+	FromTick  int64                  `protobuf:"varint,5,opt,name=from_tick,json=fromTick,proto3" json:"from_tick,omitempty"`
+	UntilTick int64                  `protobuf:"varint,6,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
+	// By the proposer's clock.
+	GrantedAtMs int64 `protobuf:"varint,7,opt,name=granted_at_ms,json=grantedAtMs,proto3" json:"granted_at_ms,omitempty"`
 	// As in SnapshotWorker.
 	Owner         uint64 `protobuf:"varint,8,opt,name=owner,proto3" json:"owner,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -715,8 +721,9 @@ type SnapshotToken struct {
 	// The index of the command that changed it last.
 	Generation uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
 	// The index of the command that took a scope away last; the ID if none did.
-	Narrowed    uint64   `protobuf:"varint,3,opt,name=narrowed,proto3" json:"narrowed,omitempty"`
-	Name        string   `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	Narrowed uint64 `protobuf:"varint,3,opt,name=narrowed,proto3" json:"narrowed,omitempty"`
+	Name     string `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	// As in CreateToken, as are the scopes, the expiry, the rate and the burst.
 	Hash        []byte   `protobuf:"bytes,5,opt,name=hash,proto3" json:"hash,omitempty"`
 	Scopes      []string `protobuf:"bytes,6,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	CreatedAtMs int64    `protobuf:"varint,7,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
@@ -838,9 +845,10 @@ func (x *SnapshotToken) GetDisabled() bool {
 
 // SnapshotSequence is a sequence, or the record of a deleted one; in ascending order of names.
 type SnapshotSequence struct {
-	state       protoimpl.MessageState `protogen:"open.v1"`
-	Spec        *SequenceSpec          `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
-	CreatedAtMs int64                  `protobuf:"varint,2,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Spec  *SequenceSpec          `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
+	// By the proposer's clock.
+	CreatedAtMs int64 `protobuf:"varint,2,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
 	// The index of the command that created it.
 	Incarnation uint64 `protobuf:"varint,3,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
 	// The index of the command that changed it last.

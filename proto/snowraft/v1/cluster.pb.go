@@ -385,7 +385,7 @@ type GetStatusResponse struct {
 	Lanes []*Lane `protobuf:"bytes,12,rep,name=lanes,proto3" json:"lanes,omitempty"`
 	// Version of the member's program.
 	Version string `protobuf:"bytes,13,opt,name=version,proto3" json:"version,omitempty"`
-	// The replicated version of the log's commands, and the newest that this member knows.
+	// The version of the log's commands in use, and the newest that this member knows.
 	FsmVersion          uint32 `protobuf:"varint,14,opt,name=fsm_version,json=fsmVersion,proto3" json:"fsm_version,omitempty"`
 	FsmVersionSupported uint32 `protobuf:"varint,15,opt,name=fsm_version_supported,json=fsmVersionSupported,proto3" json:"fsm_version_supported,omitempty"`
 	// Unspecified if the member is not in the Raft configuration that it knows.
@@ -1123,8 +1123,9 @@ func (x *AddMemberRequest) GetGossipAddress() string {
 }
 
 type AddMemberResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Member        *Member                `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The added member, or the member at that address if it was one before.
+	Member        *Member `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1615,9 +1616,10 @@ func (x *GetConfigResponse) GetConfig() *Config {
 }
 
 type UpdateConfigRequest struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Config *Config                `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
-	// The fields of the configuration to change; absent: those that are set in it. A field that the mask names and that is
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The new values.
+	Config *Config `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
+	// The fields of config that the call changes; absent: those that are set in it. A field that the mask names and that is
 	// not set gets its default.
 	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	// The generation that the configuration must have, else GENERATION_MISMATCH; absent: any.

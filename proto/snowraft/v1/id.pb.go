@@ -490,9 +490,10 @@ func (x *DecodeIdRequest) GetLayout() string {
 }
 
 type DecodeIdResponse struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Id     int64                  `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
-	Layout string                 `protobuf:"bytes,2,opt,name=layout,proto3" json:"layout,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    int64                  `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The layout's name.
+	Layout string `protobuf:"bytes,2,opt,name=layout,proto3" json:"layout,omitempty"`
 	// The start of the ID's tick, in Unix milliseconds.
 	TickAtMs int64 `protobuf:"varint,3,opt,name=tick_at_ms,json=tickAtMs,proto3" json:"tick_at_ms,omitempty"`
 	// The time field: ticks since the layout's epoch.

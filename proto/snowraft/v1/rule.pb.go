@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Where is the member that serves a call.
+// Where is the member that serves the calls.
 type MethodRule_Where int32
 
 const (

@@ -148,16 +148,18 @@ type Sequence struct {
 	Increment *int64 `protobuf:"varint,3,opt,name=increment,proto3,oneof" json:"increment,omitempty"`
 	// All numbers lie in [min, max]. Absent: the last 64-bit number in the direction of the increment, and start in the
 	// other direction.
-	Min  *int64       `protobuf:"varint,4,opt,name=min,proto3,oneof" json:"min,omitempty"`
-	Max  *int64       `protobuf:"varint,5,opt,name=max,proto3,oneof" json:"max,omitempty"`
+	Min *int64 `protobuf:"varint,4,opt,name=min,proto3,oneof" json:"min,omitempty"`
+	Max *int64 `protobuf:"varint,5,opt,name=max,proto3,oneof" json:"max,omitempty"`
+	// Strict by default.
 	Mode SequenceMode `protobuf:"varint,6,opt,name=mode,proto3,enum=snowraft.v1.SequenceMode" json:"mode,omitempty"`
 	// How long a block should last, 100 to 3600000 ms; 0 means 10000. Relaxed sequences only, as the two fields below.
 	BlockDurationMs int64 `protobuf:"varint,7,opt,name=block_duration_ms,json=blockDurationMs,proto3" json:"block_duration_ms,omitempty"`
 	// How many numbers a block has at least and at most, 1 to 100000000. For min_block, 0 means 100; for max_block, 10000000 or
 	// min_block, whichever is greater.
-	MinBlock uint64        `protobuf:"varint,8,opt,name=min_block,json=minBlock,proto3" json:"min_block,omitempty"`
-	MaxBlock uint64        `protobuf:"varint,9,opt,name=max_block,json=maxBlock,proto3" json:"max_block,omitempty"`
-	Reset_   SequenceReset `protobuf:"varint,10,opt,name=reset,proto3,enum=snowraft.v1.SequenceReset" json:"reset,omitempty"`
+	MinBlock uint64 `protobuf:"varint,8,opt,name=min_block,json=minBlock,proto3" json:"min_block,omitempty"`
+	MaxBlock uint64 `protobuf:"varint,9,opt,name=max_block,json=maxBlock,proto3" json:"max_block,omitempty"`
+	// None by default.
+	Reset_ SequenceReset `protobuf:"varint,10,opt,name=reset,proto3,enum=snowraft.v1.SequenceReset" json:"reset,omitempty"`
 	// The IANA time zone in which periods begin and dates are written; empty means UTC.
 	TimeZone string `protobuf:"bytes,11,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
 	// The format of the texts of numbers, for example "ORD{date:yyyyMMdd}{seq:06}", at most 256 bytes; empty for no texts.
@@ -353,8 +355,9 @@ func (x *Sequence) GetDeleted() bool {
 }
 
 type CreateSequenceRequest struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Sequence *Sequence              `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The new sequence. Fields that are not set get their defaults; output-only fields are ignored.
+	Sequence *Sequence `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// Create the sequence even if numbers of a deleted sequence of that name may repeat.
 	Force bool `protobuf:"varint,2,opt,name=force,proto3" json:"force,omitempty"`
 	// Create the sequence as an INCR of a Redis client does: in the mode that redis_create of the configuration names. If it
@@ -417,8 +420,9 @@ func (x *CreateSequenceRequest) GetOnDemand() bool {
 }
 
 type CreateSequenceResponse struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Sequence *Sequence              `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The new sequence, or the existing equal one.
+	Sequence *Sequence `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// Members that did not acknowledge the change within 2 s, by name: until they learn of it, they may not know the sequence.
 	UnreachedMembers []string `protobuf:"bytes,2,rep,name=unreached_members,json=unreachedMembers,proto3" json:"unreached_members,omitempty"`
 	unknownFields    protoimpl.UnknownFields
@@ -471,7 +475,8 @@ func (x *CreateSequenceResponse) GetUnreachedMembers() []string {
 
 type GetSequenceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The name of the sequence.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Read the replica of the answering member. The replica may be behind by a moment, or by more while the member is cut off.
 	// No leader is needed for a sequence that the replica has.
 	Local         bool `protobuf:"varint,2,opt,name=local,proto3" json:"local,omitempty"`
@@ -813,7 +818,8 @@ func (x *UpdateSequenceResponse) GetUnreachedMembers() []string {
 
 type DeleteSequenceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The name of the sequence.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The generation that the sequence must have, else GENERATION_MISMATCH; absent: any.
 	ExpectedGeneration *uint64 `protobuf:"varint,2,opt,name=expected_generation,json=expectedGeneration,proto3,oneof" json:"expected_generation,omitempty"`
 	unknownFields      protoimpl.UnknownFields
@@ -910,8 +916,9 @@ func (x *DeleteSequenceResponse) GetUnreachedMembers() []string {
 }
 
 type SetNextRequest struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Sequence string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the sequence.
+	Sequence string `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The next number, in [min, max].
 	Next int64 `protobuf:"varint,2,opt,name=next,proto3" json:"next,omitempty"`
 	// Set the number even if numbers may repeat.
@@ -1034,8 +1041,9 @@ func (x *SetNextResponse) GetUnreachedMembers() []string {
 }
 
 type ResumeSequenceRequest struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Sequence string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the sequence.
+	Sequence string `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The last number that the earlier cluster may have granted; absent: the last one in the backup.
 	After *int64 `protobuf:"varint,2,opt,name=after,proto3,oneof" json:"after,omitempty"`
 	// How many numbers after that one to skip.
@@ -1265,8 +1273,9 @@ func (x *ListFrozenSequencesResponse) GetNextPageToken() string {
 }
 
 type NextNumbersRequest struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Sequence string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the sequence.
+	Sequence string `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// How many numbers, 1 to 1000000.
 	Count uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	// If not empty, at most 64 bytes of UTF-8: a repetition of the request within 10 minutes gets the same numbers. This
@@ -1329,8 +1338,9 @@ func (x *NextNumbersRequest) GetRequestId() string {
 }
 
 type NextNumbersResponse struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Sequence string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the sequence, as in the request.
+	Sequence string `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The numbers are first, first + increment, ..., count of them.
 	First     int64  `protobuf:"varint,2,opt,name=first,proto3" json:"first,omitempty"`
 	Count     uint32 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
@@ -1575,8 +1585,9 @@ func (x *StreamNumbersResponse) GetError() *status.Status {
 }
 
 type GetLastRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Sequence      string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the sequence.
+	Sequence      string `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1664,8 +1675,9 @@ func (x *GetLastResponse) GetLast() int64 {
 }
 
 type AllocateBlockRequest struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Sequence string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of a relaxed sequence; STRICT_SEQUENCE otherwise.
+	Sequence string `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// How many numbers are wanted, at least 1. The block is shorter if fewer are left in the period, and has at most max_block
 	// of the sequence or 1000000 numbers, whichever is more.
 	Count uint64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
@@ -1905,8 +1917,9 @@ func (x *Block) GetMaxBlock() uint64 {
 }
 
 type ReturnBlockRequest struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Sequence string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the block's sequence.
+	Sequence string `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The token of the block.
 	Token uint64 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
 	// How many numbers at the block's end were not issued and never will be: 1 to the block's count.

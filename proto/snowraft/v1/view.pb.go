@@ -402,7 +402,8 @@ type Overview struct {
 	// The member that leads, as far as the composing member and those that answer it know; empty if they know none.
 	LeaderId   string `protobuf:"bytes,5,opt,name=leader_id,json=leaderId,proto3" json:"leader_id,omitempty"`
 	LeaderName string `protobuf:"bytes,6,opt,name=leader_name,json=leaderName,proto3" json:"leader_name,omitempty"`
-	Term       uint64 `protobuf:"varint,7,opt,name=term,proto3" json:"term,omitempty"`
+	// The Raft term of that member or of the composing member, whichever is greater.
+	Term uint64 `protobuf:"varint,7,opt,name=term,proto3" json:"term,omitempty"`
 	// A voter counts as alive if gossip reaches it and it answers.
 	Quorum *Quorum `protobuf:"bytes,8,opt,name=quorum,proto3" json:"quorum,omitempty"`
 	// In the replica of the composing member, in Unix milliseconds.
@@ -714,8 +715,9 @@ func (x *Finding) GetMember() string {
 
 // MemberView is a member, as the composing member sees it.
 type MemberView struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Member *Member                `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The member in the composing member's list of members.
+	Member *Member `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
 	// Whether the member answered the composing member within the last 2 s.
 	Answers bool `protobuf:"varint,2,opt,name=answers,proto3" json:"answers,omitempty"`
 	// When the member last answered, by the composing process's clock in Unix milliseconds; 0 if never.
@@ -995,7 +997,8 @@ func (x *LayoutWindows) GetEarlier() []*WorkerWindow {
 type WorkerWindow struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Worker uint64                 `protobuf:"varint,1,opt,name=worker,proto3" json:"worker,omitempty"`
-	Holder string                 `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`
+	// Name of the holder, see WorkerGrant.
+	Holder string `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`
 	// The fencing token, see WorkerGrant.
 	Token uint64 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
 	// The window [from, until), in Unix milliseconds.
@@ -1115,7 +1118,8 @@ type Event struct {
 	// Name of the member that saw it.
 	Member string    `protobuf:"bytes,2,opt,name=member,proto3" json:"member,omitempty"`
 	Kind   EventKind `protobuf:"varint,3,opt,name=kind,proto3,enum=snowraft.v1.EventKind" json:"kind,omitempty"`
-	Text   string    `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
+	// Description for people.
+	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
 	// The caller whose request changed something, as in the audit log; empty otherwise.
 	Actor string `protobuf:"bytes,5,opt,name=actor,proto3" json:"actor,omitempty"`
 	// How many times it happened since first_at_ms, at least 1.

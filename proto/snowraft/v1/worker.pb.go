@@ -320,6 +320,7 @@ type ExtendWindowRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The layout's name; empty means "default".
 	Layout string `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
+	// The worker and the token of the grant.
 	Worker uint64 `protobuf:"varint,2,opt,name=worker,proto3" json:"worker,omitempty"`
 	Token  uint64 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
 	// The nonce of AcquireWorkerRequest.
@@ -473,9 +474,9 @@ type ReleaseWorkerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The layout's name; empty means "default".
 	Layout string `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
-	Worker uint64 `protobuf:"varint,2,opt,name=worker,proto3" json:"worker,omitempty"`
-	Token  uint64 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
-	// As in ExtendWindowRequest.
+	// As in ExtendWindowRequest, as are the three fields below.
+	Worker    uint64 `protobuf:"varint,2,opt,name=worker,proto3" json:"worker,omitempty"`
+	Token     uint64 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
 	Nonce     []byte `protobuf:"bytes,4,opt,name=nonce,proto3" json:"nonce,omitempty"`
 	UntilTick int64  `protobuf:"varint,5,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
 	// The first tick of the window in which the holder issued nothing and never will: the tick of the last ID + 1, at most
