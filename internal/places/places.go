@@ -209,8 +209,8 @@ func (place *Place) Heard() {
 	}
 }
 
-// Favor favors the address of the place: only connections from favored addresses can evict later connections from it before they
-// speak. The latest maxFavored addresses are favored.
+// Favor favors the address of the place: only connections from favored addresses can evict later connections from it before
+// they speak. The latest 256 addresses are favored.
 func (place *Place) Favor() {
 	p := place.places
 	p.mu.Lock()

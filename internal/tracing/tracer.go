@@ -85,7 +85,7 @@ func (t *Tracer) Slow(took time.Duration) bool {
 	return t != nil && t.cfg.SlowerThan > 0 && took >= t.cfg.SlowerThan
 }
 
-// Serve starts the span of a request with a remote parent. Without a sampled parent, or beyond maxSampled per second, it
+// Serve starts the span of a request with a remote parent. Without a sampled parent, or beyond 1000 spans per second, it
 // returns ctx and a nil span. The caller ends the span.
 func (t *Tracer) Serve(ctx context.Context, parent trace.SpanContext, name string, attrs ...attribute.KeyValue) (context.Context, trace.Span) {
 	if t == nil || !parent.IsSampled() || !t.allow(&t.sampled) {
@@ -94,7 +94,7 @@ func (t *Tracer) Serve(ctx context.Context, parent trace.SpanContext, name strin
 	return t.tracer.Start(trace.ContextWithRemoteSpanContext(ctx, parent), name, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attrs...))
 }
 
-// Late returns the span of slow work that has ended; nil if there were too many such spans. The parent may be invalid. The
+// Late returns the span of slow work that has ended; nil beyond 50 such spans per second. The parent may be invalid. The
 // caller ends the span.
 func (t *Tracer) Late(parent trace.SpanContext, name string, kind trace.SpanKind, took time.Duration, attrs ...attribute.KeyValue) trace.Span {
 	if t == nil || !t.allow(&t.slow) {

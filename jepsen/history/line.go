@@ -190,7 +190,7 @@ type Status struct {
 	Voter           bool   `json:"voter,omitempty"`
 }
 
-// Lane is a lane of a status, or a window granted to a client.
+// Lane is a lane of a status, or a window granted to a client. The ticks [From, Until) belong to the window.
 type Lane struct {
 	Layout string `json:"layout"`
 	Worker uint64 `json:"worker"`

@@ -21,7 +21,7 @@ const (
 	observeWithin = time.Second
 )
 
-// Observe requests the status of each running member at about observeEvery until ctx ends, and records it in the history.
+// Observe requests the status of each running member about every 500 ms until ctx ends, and records it in the history.
 func (l *Lab) Observe(ctx context.Context) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()

@@ -17,7 +17,7 @@ const maxDelays = 31
 
 // Delay makes bytes on TCP connections arrive later, by delay plus a random part of jitter. For each pair it delays the
 // connections that From opens to the port of To, in both directions. It keeps the order of the bytes, and does not reduce
-// the throughput while at most maxBytes are in transit. Datagrams are not delayed.
+// the throughput while at most 64 MiB are in transit in a direction. Datagrams are not delayed.
 //
 // An open connection cannot be moved to or from a relay, so it is reset when the delay begins and when it is healed. The
 // reset occurs at From, whose host notifies To. A new connection seems open to From at once, because a relay in From's host

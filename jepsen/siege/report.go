@@ -32,7 +32,8 @@ type Report struct {
 	First string
 }
 
-// Protocol holds the results of the clients of one protocol. Rates are in calls per second, by phase.
+// Protocol holds the results of the clients of one protocol. Rates are in calls per second, indexed by Calm and
+// Hostile.
 type Protocol struct {
 	Name    string
 	Rates   [2]float64

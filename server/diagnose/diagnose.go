@@ -63,12 +63,12 @@ type Request struct {
 	Duration        time.Duration // duration of the CPU profile
 	Names           bool          // include names of sequences, holders and tokens
 	Salt            []byte        // salt of the pseudonyms if Names is false
-	Status, Members proto.Message
+	Status, Members proto.Message // status of the member, and the members that it knows; not redacted yet
 }
 
-// Collect calls put with each file, one after the other. It takes at least req.Duration. A file that could not be made is
-// omitted or incomplete, and a last file lists the problems; they are not errors. Collect returns the error of put or of
-// ctx, or an error with the reason OVERLOADED if another Collect is running.
+// Collect calls put with each file, one after the other. It profiles the processor for req.Duration. A file that could not
+// be made is omitted or incomplete, and a last file lists the problems; they are not errors. Collect returns the error of
+// put or of ctx, or an error with the reason OVERLOADED if another Collect is running.
 func (c *Collector) Collect(ctx context.Context, req Request, put func(name string, content []byte) error) error {
 	if !c.busy.TryLock() {
 		return rpc.NewError(rpc.Overloaded, "this member is collecting another debug archive; wait until that is complete")

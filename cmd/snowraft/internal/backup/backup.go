@@ -1,4 +1,4 @@
-// Package backup has the commands for backups.
+// Package backup has the commands for backups, below the command that [New] returns.
 package backup
 
 import (

@@ -1,4 +1,4 @@
-// Package bench has the commands that measure a cluster.
+// Package bench has the commands that measure a cluster, below the command that [New] returns.
 package bench
 
 import (

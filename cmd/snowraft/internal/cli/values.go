@@ -85,7 +85,8 @@ func IntValue(p *int, lowest, highest int) *Value {
 	}}
 }
 
-// IntsValue returns a value that accepts one or more whole numbers from lowest to highest.
+// IntsValue returns a value that accepts one or more whole numbers from lowest to highest, separated by
+// commas.
 func IntsValue(p *[]int, lowest, highest int) *Value {
 	expects := fmt.Sprintf("whole numbers from %d to %d, separated by commas", lowest, highest)
 	text := func() string { return strings.Join(Map(strconv.Itoa, *p), ",") }
@@ -151,7 +152,8 @@ func NumberValue(p **int64) *Value {
 	}}
 }
 
-// DurationValue returns a value that accepts whole milliseconds, the unit of replicated durations.
+// DurationValue returns a value that accepts a duration from lowest to highest in whole milliseconds, the
+// unit of replicated durations.
 func DurationValue(p *time.Duration, lowest, highest time.Duration) *Value {
 	expects := fmt.Sprintf("a duration from %s to %s in whole milliseconds, such as %s", human(lowest), human(highest), human(*p))
 	return &Value{Kind: "DURATION", Expects: expects, Text: func() string { return human(*p) }, Parse: func(s string) bool {
@@ -204,7 +206,8 @@ func HostValue(p *string) *Value {
 	return textValue(p, "HOST", "a host name or IP address that others reach, without a port", isHost)
 }
 
-// HostsValue returns a value that accepts host names and IP addresses, without ports.
+// HostsValue returns a value that accepts at most 100 host names and IP addresses, without ports,
+// separated by commas.
 func HostsValue(p *[]string) *Value {
 	const most = 100 // a certificate with many more is too long for clients
 	const expects = "host names or IP addresses without a port, at most 100, separated by commas"

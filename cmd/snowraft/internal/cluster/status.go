@@ -1,4 +1,5 @@
-// Package cluster has the commands of a cluster as a whole: status, config and clock.
+// Package cluster has the commands for a cluster as a whole: status, config and
+// clock.
 package cluster
 
 import (

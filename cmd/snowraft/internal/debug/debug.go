@@ -1,4 +1,4 @@
-// Package debug has the command that writes debug archives.
+// Package debug has the command that writes debug archives. [New] returns it.
 package debug
 
 import (

@@ -1,4 +1,4 @@
-// Package events has the command events.
+// Package events has the command events, which shows the recent events of members. [New] returns it.
 package events
 
 import (

@@ -1,4 +1,4 @@
-// Package layout has the commands for layouts.
+// Package layout has the commands for layouts, below the command that [New] returns.
 package layout
 
 import (

@@ -1,4 +1,5 @@
-// Package leader has the commands for leadership.
+// Package leader has the commands for leadership, below the command that [New]
+// returns.
 package leader
 
 import (

@@ -1,4 +1,4 @@
-// Package member has the commands for members.
+// Package member has the commands for members, below the command that [New] returns.
 package member
 
 import (

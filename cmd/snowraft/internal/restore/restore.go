@@ -1,4 +1,4 @@
-// Package restore has the commands that begin a new cluster with the state of an old one.
+// Package restore has the commands that begin a new cluster with the state of an old one, below the command that [New] returns.
 package restore
 
 import (

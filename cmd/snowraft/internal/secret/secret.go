@@ -1,4 +1,4 @@
-// Package secret has the commands for cluster secrets.
+// Package secret has the commands for cluster secrets, below the command that [New] returns.
 package secret
 
 import (

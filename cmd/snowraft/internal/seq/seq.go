@@ -1,4 +1,4 @@
-// Package seq has the commands for sequences.
+// Package seq has the commands for sequences, below the command that [New] returns.
 package seq
 
 import (

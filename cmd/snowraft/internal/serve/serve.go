@@ -1,4 +1,5 @@
-// Package serve has the commands that run servers: serve, gateway and dev.
+// Package serve has the commands that run servers: serve, gateway and dev. It also has the command health, which checks the
+// local process. A [Host] is their environment.
 package serve
 
 import (

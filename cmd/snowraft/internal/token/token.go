@@ -1,4 +1,4 @@
-// Package token has the commands for API tokens.
+// Package token has the commands for API tokens, below the command that [New] returns.
 package token
 
 import (

@@ -1,4 +1,5 @@
-// Package top has the command top.
+// Package top has the command top, which shows a cluster on a terminal continuously. [New] returns
+// it.
 package top
 
 import (

@@ -1,4 +1,5 @@
-// Package upgrade has the commands that finalize an upgrade of all members.
+// Package upgrade has the commands that finalize an upgrade of all members, below the command that
+// [New] returns.
 package upgrade
 
 import (

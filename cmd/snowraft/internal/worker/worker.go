@@ -1,4 +1,4 @@
-// Package worker has the commands for workers.
+// Package worker has the commands for workers, below the command that [New] returns.
 package worker
 
 import (
