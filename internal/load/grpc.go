@@ -25,7 +25,7 @@ func Dial(address string, access Access) (*grpc.ClientConn, error) {
 type IDs struct {
 	Client  snowraftv1.IdServiceClient
 	Request *snowraftv1.GenerateIdsRequest
-	Timeout time.Duration // limit of a call
+	Timeout time.Duration // limit per call
 }
 
 // Call implements Caller.
@@ -49,7 +49,7 @@ func (c *IDs) Call(ctx context.Context, got *Receipt) error {
 type Next struct {
 	Client  snowraftv1.SequenceServiceClient
 	Request *snowraftv1.NextNumbersRequest
-	Timeout time.Duration // limit of a call
+	Timeout time.Duration // limit per call
 }
 
 // Call implements Caller.

@@ -73,7 +73,7 @@ type Hub struct {
 	closed  bool
 }
 
-// New returns a Hub without a collector.
+// New returns a Hub without a collector. The caller must close the Hub.
 func New(cfg Config) *Hub {
 	return &Hub{source: cfg.Source, now: cfg.Now, changed: make(chan struct{})}
 }

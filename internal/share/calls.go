@@ -40,8 +40,8 @@ func New[A Divisible[A]](limit uint64, timeout time.Duration, alone func(error) 
 }
 
 // Do returns the caller's part of the answer to a call that began after Do was called. If ctx ends
-// first, Do returns the error of ctx; numbers that a call in progress gets for the caller are then
-// never issued.
+// first, Do returns the error of ctx; numbers of a call in progress for the caller are then never
+// issued.
 func (c *Calls[A]) Do(ctx context.Context, key Key, count uint64) (answer A, err error) {
 	mine := &caller[A]{done: make(chan struct{})}
 	c.mu.Lock()

@@ -51,8 +51,8 @@ func refused(err error) bool {
 }
 
 // Silence keeps this many connections open until ctx ends, and sends nothing. For each connection that the member closes,
-// it opens another one: immediately, or after 5 s if the member closed the connection within a second. It returns after
-// the first attempt to open each connection.
+// it opens another one: immediately, or after 5 s if the member closed the connection within 1 s. It returns after the
+// first attempt to open each connection.
 func Silence(ctx context.Context, address string, connections int) error {
 	dialer := dialer(ctx, "tcp")
 	for range connections {

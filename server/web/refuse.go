@@ -108,7 +108,8 @@ func refuseJSON(w http.ResponseWriter, _ *http.Request, err error) {
 	_, _ = w.Write(body)
 }
 
-// Refuse answers a request for text with an error, in one line and with the HTTP status and the headers of the error.
+// Refuse answers a request for text with an error, on a single line and with the HTTP status and the headers of the
+// error.
 func Refuse(w http.ResponseWriter, err error) { refuseText(w, nil, err) }
 
 // refuseText answers with one line: the reason, if there is one, and the message.
