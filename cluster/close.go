@@ -14,8 +14,8 @@ import (
 // other nodes close too, no voter may be left to win it.
 const handoverTimeout = time.Second
 
-// Close transfers leadership if this node leads, leaves the gossip and stops the node; ctx bounds the transfer. The node stays
-// a member of its cluster. Later calls wait for the first call.
+// Close transfers leadership if this node leads, leaves the gossip and stops the node. The transfer takes at most 1 s, or until
+// ctx ends. The node stays a member of its cluster. Later calls wait for the first call and return the same error.
 func (n *Node) Close(ctx context.Context) error {
 	n.closeOnce.Do(func() {
 		if n.Failure() == nil && n.raft.State() == raft.Leader && n.hasSuccessor() {

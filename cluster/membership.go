@@ -43,7 +43,9 @@ func (n *Node) settle(f raft.Future) error {
 }
 
 // Remove removes a member from the cluster permanently. Only the leader can, and it cannot remove itself: it must transfer
-// leadership first. Remove returns the errors of CheckRemoval. If ctx ends, the removal continues and its outcome is unknown.
+// leadership first. If ctx ends, the removal continues.
+//
+// Errors: ErrNotLeader; those of CheckRemoval; ErrUnknownOutcome, also if ctx ends.
 func (n *Node) Remove(ctx context.Context, id string, force bool) error {
 	done := make(chan error, 1)
 	go func() {

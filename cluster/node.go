@@ -82,8 +82,10 @@ type Node struct {
 	closeErr  error
 }
 
-// Open starts a node. cfg's listener and gossip transport are already bound, so nothing is written if a port is taken. The
-// node owns both from now on, also if Open fails.
+// Open starts a node, which the caller must close. cfg's listener and gossip transport are already bound, so nothing is
+// written if a port is taken. The node owns both from now on, also if Open fails.
+//
+// Errors: those of storage.OpenIdentity and storage.Open; ErrSecured; an error that names an invalid setting.
 func Open(cfg Config) (_ *Node, err error) {
 	cfg.Timing, cfg.Events = cfg.Timing.withDefaults(), eventsOf(cfg)
 	n := &Node{

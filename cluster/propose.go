@@ -15,8 +15,8 @@ const enqueueTimeout = time.Second
 
 // Propose replicates a command and returns the FSM's response.
 //
-// Errors: ErrNotLeader if nothing was appended; ErrUnknownOutcome if the command may or may not be committed, now or later;
-// ErrClosed.
+// Errors: ErrNotLeader if nothing was appended; ErrUnknownOutcome, also if ctx ends, if the command may or may not be
+// committed, now or later; ErrClosed after a halt. A command above screen.MaxCommand bytes is an error, and not appended.
 func (n *Node) Propose(ctx context.Context, command []byte) (_ any, err error) {
 	n.proposals.pending.Add(1)
 	defer func() { n.proposals.end(err) }()

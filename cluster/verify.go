@@ -20,7 +20,8 @@ const hedgeAfter = 5 * time.Millisecond
 // Raft's own VerifyLeader is not enough. It also counts answers to messages that were sent before the call (replication.go,
 // notifyAll). A leader that was paused for seconds may find such answers waiting when it resumes.
 //
-// Errors: ErrNotLeader, also if no majority answers; the error of ctx.
+// Errors: ErrNotLeader, also if a majority cannot be reached; the error of ctx, or context.DeadlineExceeded after 5 s without
+// the answers of a majority.
 func (n *Node) Verify(ctx context.Context, term uint64) error {
 	if term == 0 || n.leads.Load() != term || n.Term() != term {
 		return ErrNotLeader

@@ -1223,7 +1223,7 @@ func (x *RemoveMemberRequest) GetForce() bool {
 
 type RemoveMemberResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The removed member. If it was removed before, only id is set, to the member of the request.
+	// The removed member; only id is set if the request names the ID of a member that was removed before.
 	Member        *Member `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -45,7 +45,7 @@ type ClusterServiceClient interface {
 	// AddMember makes the cluster's gossip contact a member that waits to be added, and returns once the leader has added it.
 	AddMember(ctx context.Context, in *AddMemberRequest, opts ...grpc.CallOption) (*AddMemberResponse, error)
 	// RemoveMember removes a member from the cluster permanently: it can return only with an empty data directory, as a new
-	// member. If the leader itself is to be removed, it transfers leadership first. Repeating it changes nothing.
+	// member. If the leader itself is to be removed, it transfers leadership first. Repeating it with the ID changes nothing.
 	RemoveMember(ctx context.Context, in *RemoveMemberRequest, opts ...grpc.CallOption) (*RemoveMemberResponse, error)
 	// TransferLeadership transfers leadership to a voter and returns the new leader.
 	TransferLeadership(ctx context.Context, in *TransferLeadershipRequest, opts ...grpc.CallOption) (*TransferLeadershipResponse, error)
@@ -174,7 +174,7 @@ type ClusterServiceServer interface {
 	// AddMember makes the cluster's gossip contact a member that waits to be added, and returns once the leader has added it.
 	AddMember(context.Context, *AddMemberRequest) (*AddMemberResponse, error)
 	// RemoveMember removes a member from the cluster permanently: it can return only with an empty data directory, as a new
-	// member. If the leader itself is to be removed, it transfers leadership first. Repeating it changes nothing.
+	// member. If the leader itself is to be removed, it transfers leadership first. Repeating it with the ID changes nothing.
 	RemoveMember(context.Context, *RemoveMemberRequest) (*RemoveMemberResponse, error)
 	// TransferLeadership transfers leadership to a voter and returns the new leader.
 	TransferLeadership(context.Context, *TransferLeadershipRequest) (*TransferLeadershipResponse, error)
