@@ -156,9 +156,8 @@ func (w *Watch) Unfit() bool {
 	return false
 }
 
-// Trusted reports whether this clock may become the observed clock: it is not off,
-// a voter answered since the start (or there is no other voter), and the only other
-// voter does not contradict it.
+// Trusted reports whether this clock may become the observed clock. The clock must not be off, it must be settled (see
+// [Watch.Settled]), and the only other voter, if there is just one, must not contradict it.
 func (w *Watch) Trusted() bool {
 	return w.settled.Load() && !w.disputed.Load() && !w.Off()
 }
@@ -202,7 +201,7 @@ func (w *Watch) PeerOffset(id string) (time.Duration, bool) {
 // Update recomputes the base that the own clock should have. The caller repeats it about once per second. Without a
 // peer's answer, Update follows slow corrections of the own clock (NTP slews) and suspensions of the machine, but no
 // jump; see [Watch.SetAlone]. With answers of at least two voters, the base is the median of all voters' bases including
-// the own one, so a minority of incorrect clocks cannot move it beyond the bases of the others.
+// the own one. So a minority of incorrect clocks cannot move it beyond the bases of the others.
 func (w *Watch) Update() {
 	r := w.read()
 	own := r.Wall - r.Mono

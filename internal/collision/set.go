@@ -22,7 +22,7 @@ type part struct {
 }
 
 // All returns the set of IDs that a layout can form with any datacenter and worker, from the tick of the instant from to the
-// tick of until, both included, in Unix milliseconds.
+// tick of until. Both ticks are included, and both instants are in Unix milliseconds.
 func All(l *snowflake.Layout, from, until int64) Set {
 	first, last := max(0, l.TickAt(from)), l.TickAt(until)
 	if last < first || uint64(first) >= l.Ticks() {

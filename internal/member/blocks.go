@@ -15,7 +15,7 @@ import (
 )
 
 // AllocateBlock grants the next numbers of a relaxed sequence; only the leader can. The size of the block is at most the
-// greatest block size of the sequence or the greatest count of a call, whichever is larger, so that no caller uses up a
+// greatest block size of the sequence or the greatest count of a call, whichever is larger. So no caller uses up a
 // sequence with a single request.
 func (m *Member) AllocateBlock(ctx context.Context, name string, count uint64, key allocator.ReturnKey) (allocator.Block, error) {
 	return m.allocateRelaxed(ctx, name, count, blockOf{keyHash: hashOf(key)})

@@ -83,8 +83,8 @@ func (d *definition) periodEnd(period int32) int64 {
 	return end.UnixMilli()
 }
 
-// PeriodAt returns the period that contains a moment, in Unix milliseconds, for sequences with that reset and time zone; 0
-// without a reset, and for a time zone that this program does not know.
+// PeriodAt returns the period that contains a moment, in Unix milliseconds, for sequences with that reset and time zone.
+// It returns 0 without a reset, and for a time zone that this program does not know.
 func PeriodAt(reset commandv1.SequenceReset, zone string, millis int64) int32 {
 	d := &definition{reset: resets[reset]}
 	var err error

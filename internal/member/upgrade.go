@@ -102,9 +102,9 @@ func (m *Member) UpgradeAtLeader(ctx context.Context) (Upgrade, error) {
 	return u, err
 }
 
-// FinalizeUpgrade raises the fsm_version to the newest one that all servers know, and returns the version before and
-// after, which are equal if no server knows a newer one; only the leader can. It omits the servers in without, given by
-// ID or name. The error is an [ErrUpgradeBlocked] if another server does not know a newer version or is not alive, and a
+// FinalizeUpgrade raises the fsm_version to the newest one that all servers know; only the leader can. It returns the
+// version before and after, which are equal if no server knows a newer one. It omits the servers in without, given by ID
+// or name. The error is an [ErrUpgradeBlocked] if another server does not know a newer version or is not alive, and a
 // [cluster.ErrQuorum] if the servers that are not omitted have too few voters.
 func (m *Member) FinalizeUpgrade(ctx context.Context, without []string) (from, to uint32, err error) {
 	used, _, err := atLeader(ctx, m, func(string) (uint32, bool) { return m.fsmVersion(), true }, "")

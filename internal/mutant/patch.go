@@ -1,8 +1,9 @@
 // Package mutant plants deliberate bugs, to show that the tests can fail.
 //
-// A bug is a patch of the product's sources in a folder testdata/mutants, beside the tests that catch
-// it. The go command builds with the patched sources in place of the real ones (-overlay), so the
-// product itself contains nothing of the bugs. [Load] reads the patches, and [Overlay] applies them.
+// A bug is a patch of the product's sources in a folder testdata/mutants, next to the tests that
+// catch it. The go command builds with the patched sources in place of the real ones (-overlay), so
+// the product itself contains nothing of the bugs. [Load] reads the patches, and [Overlay] applies
+// them.
 package mutant
 
 import (

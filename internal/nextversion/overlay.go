@@ -1,5 +1,6 @@
 // Package nextversion makes sources of Snowraft as a next version could be: one that knows one more command of the log.
-// Tests build it beside the program under test, to run members of both in one cluster.
+// Tests build it in addition to the program under test, to run members of both in one cluster. [Build] builds its
+// programs.
 //
 // Nothing of it is in the program: the go command builds with other sources in place of the real ones (-overlay), as for
 // planted bugs. A leader of the next version proposes the command Mark every second, once the replicated version allows
@@ -20,7 +21,7 @@ import (
 const patchFile = "internal/nextversion/next.patch"
 
 // Overlay writes the sources that differ in the next version of the module at a root to an empty directory, with bugs
-// planted in them, and returns the file there that the go command takes as -overlay.
+// planted in them. It returns the file there that the go command takes as -overlay.
 func Overlay(ctx context.Context, root, dir string, bugs ...mutant.Patch) (string, error) {
 	patch, err := mutant.Read(root, patchFile)
 	if err != nil {

@@ -58,8 +58,8 @@ func greet(ctx context.Context, address string, from Meta, to string) (net.Conn,
 }
 
 // Raft sends requests that no member sends to the Raft port of a member, each on a separate connection, as a member of
-// its cluster: a request for a vote in the term before the last possible one, entries of a leader without an election,
-// a nil entry, and a snapshot with a broken configuration.
+// its cluster. The requests are a request for a vote in the term before the last possible one, entries of a leader
+// without an election, a nil entry, and a snapshot with a broken configuration.
 func Raft(ctx context.Context, address string, member Meta) error {
 	header := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, Addr: []byte("a@h:1")}
 	entries := func(entries ...*raft.Log) *raft.AppendEntriesRequest {

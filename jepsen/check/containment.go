@@ -11,9 +11,9 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// Containment checks that every ID that a client received lies in a window of its worker that the committed log granted
-// to the process that answered, at a tick that was not returned. Each start of a process draws its own nonce. The window
-// of a start's first ID shows the nonce of that start.
+// Containment checks that every ID that a client received lies in a window of its worker, at a tick that was not
+// returned. The committed log must have granted the window to the process that answered. Each start of a process draws
+// its own nonce. The window of a start's first ID shows the nonce of that start.
 //
 // Numbers of sequences must be in blocks that the log granted and that were not returned.
 //

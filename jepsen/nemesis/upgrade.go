@@ -59,8 +59,8 @@ func finalizeKind() Kind {
 	}
 }
 
-// Mix adds to a schedule the faults of a run with two versions: upgrades and downgrades of members, until the upgrade is
-// finalized at a moment in the middle third of the run.
+// Mix adds the faults of a run with two versions to a schedule. Members are upgraded and downgraded until the upgrade is
+// finalized, at a moment in the middle third of the run.
 func Mix(seed uint64, events []schedule.Event, length time.Duration) []schedule.Event {
 	r := rand.New(rand.NewPCG(seed, 2))
 	final := length/3 + time.Duration(r.Int64N(int64(length/3)+1))
