@@ -15,11 +15,11 @@ import (
 // defaultMaxAhead bounds how far ahead of the clock a lane issues, unless the configuration says otherwise.
 const defaultMaxAhead = 5 * time.Millisecond
 
-// Config holds the settings of an [Issuer].
+// Config holds the settings of an [Issuer]. Layout, Holder, Granter and Watch are required.
 type Config struct {
 	// Layout is the layout of the IDs. It must be able to issue: see [snowflake.Layout.CanIssue].
 	Layout *snowflake.Layout
-	// Holder is the stable name of this process. Lane i acquires its worker as "Holder/i".
+	// Holder is the stable name of this process, not empty. Lane i acquires its worker as "Holder/i".
 	Holder string
 	// Nonce is drawn at random when the process starts.
 	Nonce Nonce
@@ -33,8 +33,8 @@ type Config struct {
 	// MaxAhead is the greatest time by which a lane issues ahead of the clock, when all earlier ticks are full.
 	// It is rounded down to whole ticks. 0 means 5 ms; a negative value means not at all.
 	MaxAhead time.Duration
-	// Idle, if not 0, is how long a lane keeps its worker without a caller. After the next extension the lane
-	// releases the worker. It acquires one again when a caller finds that no lane has anything to issue. A lane
+	// Idle is the time for which a lane keeps its worker without a caller; 0 for no limit. After the next extension
+	// the lane releases the worker. It acquires one again when a caller finds that no lane has anything to issue. A lane
 	// that holds no worker stops requesting one after a minute, or after Idle if that is less.
 	Idle time.Duration
 	// Patience, if not nil, returns the longest time that a call with this context waits for a window; 0 means

@@ -172,7 +172,7 @@ func (n *Node) InTouch() bool {
 // AppliedIndex returns the index of the last log entry that this node has applied.
 func (n *Node) AppliedIndex() uint64 { return n.raft.AppliedIndex() }
 
-// Leader returns the member that leads, as far as this node knows.
+// Leader returns the member that leads, as far as this node knows; false if it knows none.
 func (n *Node) Leader() (Member, bool) {
 	_, id := n.raft.LeaderWithID()
 	s, ok := n.server(string(id))
@@ -195,7 +195,7 @@ func (n *Node) hasSuccessor() bool {
 // leader. Only the leader can.
 //
 // Errors: ErrNotLeader if leadership did not move; ErrUnknownOutcome if the other voter may still take over;
-// ErrNoSuccessor; ErrNotAlive; the errors of Member; the error of ctx.
+// ErrNoSuccessor; ErrNotAlive; the errors of Member; the error of ctx, after which the transfer may continue.
 func (n *Node) TransferLeadership(ctx context.Context, id string) (Member, error) {
 	term := n.raft.CurrentTerm()
 	var f raft.Future

@@ -31,7 +31,7 @@ var (
 	authoritySerial = big.NewInt(0x736e6f77) // "snow"
 )
 
-// GossipKey returns the AES-256 key of gossip.
+// GossipKey returns the key of gossip, 32 bytes, derived from the secret by HKDF-SHA256.
 func (s Secret) GossipKey() []byte { return s.derive(labelGossip, gossipKeySize) }
 
 // Authority is the certificate authority of a cluster secret. Every process that has the secret derives the same
@@ -47,7 +47,8 @@ type Authority struct {
 	leaves map[string]*tls.Certificate // key: kind and ID; guarded by mu
 }
 
-// Authority derives the certificate authority of the secret.
+// Authority derives the certificate authority of the secret: an ECDSA key on P-256 by HKDF-SHA256, and a certificate whose
+// signature follows RFC 6979, so that it is the same everywhere.
 func (s Secret) Authority() *Authority {
 	key := s.authorityKey()
 	a := &Authority{key: key, fingerprint: s.Fingerprint(), pool: x509.NewCertPool(), leaves: map[string]*tls.Certificate{}}

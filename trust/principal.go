@@ -95,7 +95,7 @@ func (p *Principal) TokenName() string {
 }
 
 // Gone reports whether the caller's token is known to be no longer valid. It does not wait, and takes
-// nanoseconds.
+// nanoseconds. p must not be nil.
 func (p *Principal) Gone() bool { return p.source != nil && p.source.gone() }
 
 // Forwarded returns the caller that a member names when it forwards a call; it is not a secret. It is empty for

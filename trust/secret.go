@@ -32,7 +32,8 @@ var (
 )
 
 // Secret is the secret of a cluster: 32 random bytes that all its members share. A process that has the secret
-// can act as any member. Printing, logging and marshaling a Secret show only its fingerprint.
+// can act as any member. Printing, logging and marshaling a Secret show only its fingerprint. The zero Secret holds no
+// bytes: it can be printed, logged and marshaled, and its other methods panic.
 type Secret struct {
 	raw func() *[secretBytes]byte // a function, because fmt shows the bytes of an unexported field
 }
@@ -84,7 +85,7 @@ func (s Secret) Line() string {
 	return secretPrefix + encoding.EncodeToString(data)
 }
 
-// Fingerprint returns 16 hexadecimal digits that identify the secret and reveal nothing of it.
+// Fingerprint returns 16 hexadecimal digits, by HKDF-SHA256, that identify the secret and reveal nothing of it.
 func (s Secret) Fingerprint() string { return hex.EncodeToString(s.derive(labelFingerprint, 8)) }
 
 // Equal reports whether two secrets are equal, in constant time.

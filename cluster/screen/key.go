@@ -24,7 +24,8 @@ type key struct {
 	mask  [aes.BlockSize]byte
 }
 
-// NewKey returns the cipher of a key of 32 bytes.
+// NewKey returns the cipher XAES-256-GCM (C2SP) with a secret of 32 bytes: nonces have 24 bytes and must be random. The error
+// is the wrong length of the secret.
 func NewKey(secret []byte) (cipher.AEAD, error) {
 	block, err := aes.NewCipher(secret)
 	if err != nil {

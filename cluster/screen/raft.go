@@ -108,7 +108,8 @@ var configuration = object(fields{
 	})),
 })
 
-// Configuration checks and decodes a Raft configuration. Raft itself panics over other bytes.
+// Configuration checks and decodes a Raft configuration of at most MaxServers servers. The error wraps ErrRefused. Raft itself
+// panics over other bytes.
 func Configuration(raw []byte) (raft.Configuration, error) {
 	from := bytes.NewReader(raw)
 	if err := configuration(&scanner{from: from, limit: len(raw)}); err != nil {

@@ -33,7 +33,7 @@ const (
 // sealedHead returns the first bytes of every sealed datagram and stream. Open members recognize sealed messages by it.
 func sealedHead(label string) []byte { return append(LabelHead(label), kindEncrypted, sealVersion) }
 
-// Seal returns a sealed datagram, which only holders of the key can read or make.
+// Seal returns a sealed datagram with a random nonce. Only holders of the key can read or make it.
 func Seal(key cipher.AEAD, label string, plain []byte) []byte {
 	head := sealedHead(label)
 	sealed := make([]byte, len(head)+nonceSize, len(head)+nonceSize+len(plain)+tagSize)
@@ -44,7 +44,9 @@ func Seal(key cipher.AEAD, label string, plain []byte) []byte {
 }
 
 // Unseal returns the content of a datagram, which one of the keys must have sealed. Without keys, the datagram must not be
-// sealed.
+// sealed, and Unseal returns raw itself.
+//
+// Errors: ErrSealed; ErrUnsealed; ErrOtherKey; ErrRefused if the datagram has another form.
 func Unseal(keys []cipher.AEAD, label string, raw []byte) ([]byte, error) {
 	head := sealedHead(label)
 	body, sealed := bytes.CutPrefix(raw, head)
@@ -68,7 +70,7 @@ func Unseal(keys []cipher.AEAD, label string, raw []byte) ([]byte, error) {
 	return nil, ErrOtherKey
 }
 
-// Sealer writes one direction of a sealed stream.
+// Sealer writes one direction of a sealed stream. Only one goroutine at a time may use it.
 type Sealer struct {
 	to     io.Writer
 	key    cipher.AEAD
@@ -122,7 +124,7 @@ func (s *Sealer) Write(b []byte) (int, error) {
 	return written, nil
 }
 
-// Unsealer reads one direction of a sealed stream.
+// Unsealer reads one direction of a sealed stream. Only one goroutine at a time may use it.
 type Unsealer struct {
 	from   io.Reader
 	keys   []cipher.AEAD

@@ -131,7 +131,7 @@ func (id *Identity) Cluster() string {
 }
 
 // Adopt makes this node join a cluster, durably, if it has joined none yet. It reports whether the node now belongs to that
-// cluster.
+// cluster. The error is that of the disk; the node then has not joined.
 func (id *Identity) Adopt(cluster string) (bool, error) {
 	if own := id.Cluster(); own != "" {
 		return own == cluster, nil
@@ -141,7 +141,8 @@ func (id *Identity) Adopt(cluster string) (bool, error) {
 }
 
 // Found makes this node the first of a new cluster, durably. It calls start while no other cluster can adopt the node. It
-// returns false, without a call of start, if the node already belongs to a cluster.
+// returns false, without a call of start, if the node already belongs to a cluster. The error is that of start or of the
+// disk; the node then has not joined.
 func (id *Identity) Found(cluster string, start func() error) (bool, error) {
 	id.joining.Lock()
 	defer id.joining.Unlock()

@@ -35,7 +35,7 @@ type Stopped struct {
 // OpenStopped opens the data directory of a stopped member. It fails while a member runs with it, and if it was never
 // part of a cluster.
 //
-// Errors: CorruptError; [ErrNeverJoined]; errors of the operating system.
+// Errors: [*CorruptError]; [ErrNeverJoined]; errors of the operating system.
 func OpenStopped(dir string, logger *slog.Logger) (_ *Stopped, err error) {
 	s := &Stopped{dir: dir}
 	defer func() {
@@ -101,7 +101,9 @@ func (s *Stopped) Node() string { return s.data.MemberID }
 
 // Replay calls restore with the content of the newest intact snapshot that the log continues, if there is one. Then it calls
 // apply with each later entry of the log, in order; the last entries may never have been committed. It returns the last
-// index, the term of the entry there, and the servers of the last configuration.
+// index, the term of the entry there, and the servers of the last configuration. The directory does not change.
+//
+// Errors: [*CorruptError] if an entry or every usable snapshot is damaged or missing; those of restore and apply.
 func (s *Stopped) Replay(restore func(io.ReadCloser) error, apply func(*raft.Log) error) (index, term uint64, servers []raft.Server, err error) {
 	defer catchDamage(s.log.path, &err)()
 	first, last, err := s.bounds()
