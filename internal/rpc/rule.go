@@ -19,8 +19,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Rule is the rule of a method, read from the option of its descriptor. It never changes. The rule of an unknown method is nil;
-// of the methods of Rule, a nil Rule has all but Resource, Reply and Hold.
+// Rule is the rule of a method, read from the option of its descriptor. It never changes. The rule of an unknown method is nil.
+// A nil Rule has only the methods AtLeader, Audited, Harmless, Never, CheckKnown and CheckSecrets.
 type Rule struct {
 	*snowraftv1.MethodRule
 	Method string // full name, as in "/snowraft.v1.IdService/GenerateIds"

@@ -8,7 +8,7 @@ import (
 )
 
 // Authorize returns an error unless the principal of a context has the right that the rule of a request names,
-// on the resource that the request names.
+// on the resource that the request names. The rule must not be nil.
 func Authorize(ctx context.Context, rule *rpc.Rule, req any) error {
 	right, resource := rule.GetRight(), ""
 	if trust.TakesResource(right) {
