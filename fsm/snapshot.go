@@ -11,12 +11,11 @@ import (
 // Snapshot returns a copy of the state, which raft persists while further commands are
 // applied. After a halt the error wraps [ErrHalted].
 func (m *Machine) Snapshot() (raft.FSMSnapshot, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.halted != nil {
-		return nil, m.halted
+	captured, err := m.Capture()
+	if err != nil {
+		return nil, err
 	}
-	return &snapshot{m.state.imageAlone()}, nil
+	return &snapshot{captured.image}, nil
 }
 
 // Restore replaces the state with the state of a snapshot, and closes r. A snapshot that
