@@ -206,9 +206,8 @@ func (s *State) updateToken(e entry) Result {
 	if err != nil {
 		return Result{Err: invalid("%v", err)}
 	}
-	if c.GetGeneration() != old.Generation {
-		return Result{Err: refuse(commandv1.Refusal_REFUSAL_GENERATION_MISMATCH,
-			"token %d has generation %d, not %d; read it again before you repeat the change", old.ID, old.Generation, c.GetGeneration())}
+	if refused := old.checkGeneration(c.GetGeneration()); refused != nil {
+		return Result{Err: refused}
 	}
 	if e.index <= old.Generation {
 		return halted(haltAt(e.index, adviseRejoin, fmt.Errorf("token %d was changed at index %d already, and indexes must grow", old.ID, old.Generation)))
@@ -224,15 +223,29 @@ func (s *State) updateToken(e entry) Result {
 	return Result{Token: &next}
 }
 
-// deleteToken deletes a token.
+// deleteToken deletes a token. It refuses if the command has a generation and the token was changed since.
 func (s *State) deleteToken(e entry) Result {
-	id := e.cmd.GetDeleteToken().GetId()
-	_, place, ok := s.tokens.find(id)
-	if !ok || id == 0 {
-		return Result{Err: unknownToken(id)}
+	c := e.cmd.GetDeleteToken()
+	old, place, ok := s.tokens.find(c.GetId())
+	if !ok || c.GetId() == 0 {
+		return Result{Err: unknownToken(c.GetId())}
+	}
+	if c.GetGeneration() != 0 {
+		if refused := old.checkGeneration(c.GetGeneration()); refused != nil {
+			return Result{Err: refused}
+		}
 	}
 	s.setTokens(s.tokens.without(place))
 	return Result{}
+}
+
+// checkGeneration refuses a command that was decided for another generation: a compare-and-swap.
+func (r *TokenRecord) checkGeneration(generation uint64) *Refused {
+	if generation == r.Generation {
+		return nil
+	}
+	return refuse(commandv1.Refusal_REFUSAL_GENERATION_MISMATCH,
+		"token %d has generation %d, not %d; read it again before you repeat the change", r.ID, r.Generation, generation)
 }
 
 func (s *State) setTokens(t tokens) {

@@ -56,7 +56,12 @@ func TestTokens(t *testing.T) {
 	if page := l.Tokens(first, 1); len(page) != 1 || page[0].ID != second {
 		t.Errorf("a page of one: %+v", page)
 	}
-	l.must(deleteToken(second))
+	stale := deleteToken(first)
+	stale.GetDeleteToken().Generation = first
+	l.refused(mismatchedGen, stale)
+	present := deleteToken(second)
+	present.GetDeleteToken().Generation = second
+	l.must(present)
 	if r, ok := l.Token(second); ok {
 		t.Errorf("deleted: %+v", r)
 	}

@@ -65,16 +65,23 @@ func (m *Member) UpdateToken(ctx context.Context, id uint64, expected *uint64, e
 }
 
 // DeleteToken deletes an API token, if it has the expected generation; nil accepts any. It returns the log index of the
-// deletion. Only the leader can. The leader compares the generation before it proposes the deletion, so a change in
-// between does not prevent the deletion.
+// deletion. Only the leader can.
 func (m *Member) DeleteToken(ctx context.Context, id uint64, expected *uint64) (index uint64, err error) {
 	if _, err := m.expectToken(ctx, id, expected); err != nil {
 		return 0, err
 	}
-	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_DeleteToken{
-		DeleteToken: &commandv1.DeleteToken{Id: id},
-	}})
+	result, err := m.propose(ctx, m.clock.Now().Wall, revocation(id, expected))
 	return result.Index, err
+}
+
+// revocation returns the command to delete a token. Without an expected generation, a change that commits first does
+// not prevent the deletion.
+func revocation(id uint64, expected *uint64) *commandv1.Command {
+	c := &commandv1.DeleteToken{Id: id}
+	if expected != nil {
+		c.Generation = *expected
+	}
+	return &commandv1.Command{Body: &commandv1.Command_DeleteToken{DeleteToken: c}}
 }
 
 // TokenAtLeader returns an API token or, with the ID 0, the record of anonymous callers, as it was at some moment after

@@ -49,6 +49,9 @@ func TestTokensOfAMember(t *testing.T) {
 	if _, err := m.DeleteToken(ctx, id, new(id)); !isGeneration(err) {
 		t.Errorf("deleted at another generation: %v", err)
 	}
+	if _, err := m.propose(ctx, m.clock.Now().Wall, revocation(id, new(id))); !refusedFor(err, commandv1.Refusal_REFUSAL_GENERATION_MISMATCH) {
+		t.Errorf("deleted although a change came first: %v", err)
+	}
 	if index, err := m.DeleteToken(ctx, id, nil); err != nil || index <= less.Index {
 		t.Errorf("deleted at %d: %v", index, err)
 	}

@@ -2505,8 +2505,10 @@ func (x *UpdateToken) GetEnable() bool {
 
 // DeleteToken deletes an API token.
 type DeleteToken struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// A compare-and-swap; 0: any generation.
+	Generation    uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2544,6 +2546,13 @@ func (*DeleteToken) Descriptor() ([]byte, []int) {
 func (x *DeleteToken) GetId() uint64 {
 	if x != nil {
 		return x.Id
+	}
+	return 0
+}
+
+func (x *DeleteToken) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
 	}
 	return 0
 }
@@ -2839,9 +2848,12 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\rexpires_at_ms\x18\x04 \x01(\x03R\vexpiresAtMs\x12\x12\n" +
 	"\x04rate\x18\x05 \x01(\x04R\x04rate\x12\x14\n" +
 	"\x05burst\x18\x06 \x01(\x04R\x05burst\x12\x16\n" +
-	"\x06enable\x18\a \x01(\bR\x06enable\"\x1d\n" +
+	"\x06enable\x18\a \x01(\bR\x06enable\"=\n" +
 	"\vDeleteToken\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x04R\x02id\"\x81\x01\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x02 \x01(\x04R\n" +
+	"generation\"\x81\x01\n" +
 	"\x0eResumeSequence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
 	"\n" +
