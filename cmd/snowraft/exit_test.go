@@ -52,9 +52,9 @@ func TestExitCodesAreThoseOfThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for code, meaning := range map[int]string{
-		cli.ExitDone: "The command is done.", cli.ExitFailed: "The command failed, or nothing is known of its outcome.",
+		cli.ExitDone: "The command succeeded.", cli.ExitFailed: "The command failed, or its outcome is unknown.",
 		cli.ExitUsage: "The command line, the environment or the configuration file is wrong.", cli.ExitRepeatable: "The command failed for now:",
-		cli.ExitRemoved: "Of `snowraft serve`: the member was removed from its cluster.",
+		cli.ExitRemoved: "For `snowraft serve`: the member was removed from its cluster.",
 	} {
 		if row := fmt.Sprintf("\n| %d | %s", code, meaning); !strings.Contains(string(page), row) {
 			t.Errorf("docs/errors.md has no row %q", row)
