@@ -7,10 +7,12 @@ import (
 
 // links counts the open Raft connections that processes of other nodes opened to this node.
 type links struct {
-	mu     sync.Mutex
-	opened uint64 // counts all links
-	open   map[origin]*openLinks
-	moved  broadcast // sent when a process opens its first link, or its last link closes
+	mu      sync.Mutex
+	opened  uint64 // counts all links
+	open    map[origin]*openLinks
+	missed  origin    // process of the last call of miss
+	returns uint64    // counts the links that a missed process opened while it had none
+	moved   broadcast // sent when a process opens its first link, or its last link closes
 }
 
 // origin is a process of a node.
@@ -32,6 +34,9 @@ func (l *links) add(from origin) (remove func()) {
 	if o == nil {
 		o = new(openLinks)
 		l.open[from] = o
+		if from == l.missed {
+			l.returns++
+		}
 		l.moved.send()
 	}
 	l.opened++
@@ -53,6 +58,22 @@ func (l *links) has(from origin) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.open[from] != nil
+}
+
+// miss returns a mark for away.
+func (l *links) miss(from origin) (mark uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.missed = from
+	return l.returns
+}
+
+// away reports whether a process has had no link since miss returned the mark. It returns false if miss was called for another
+// process since then.
+func (l *links) away(from origin, mark uint64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open[from] == nil && l.missed == from && l.returns == mark
 }
 
 // process returns the process of a node that opened the newest link; empty if the node has none.

@@ -29,6 +29,7 @@ type watched struct {
 	term    uint64
 	address string    // address at which the process answered in this term; empty before that
 	since   time.Time // start of following it in this term
+	missed  uint64    // mark of the time at which its last link closed, see links.miss
 }
 
 // succession holds the findings of this node about the leader, and the candidate that this node supports.
@@ -139,15 +140,17 @@ func (n *Node) reach(w *watched) {
 	w.process = "" // the newest link may belong to another process
 }
 
-// bereft reports whether this node still follows w and w's process has no connection to this node.
+// bereft reports whether this node still follows w, and w's process has had no connection to this node since it was missed.
+// Evidence from before a new connection is void.
 func (n *Node) bereft(w watched) bool {
-	return n.follows(w) == w && !n.links.has(w.origin)
+	return n.follows(w) == w && n.links.away(w.origin, w.missed)
 }
 
 // succeed stands for election if the leader's process has stopped and a majority of the voters confirms it. Otherwise it
 // returns when the leader is back, or after the heartbeat timeout, when Raft elects another leader.
 func (n *Node) succeed(w watched) {
 	began, timing := time.Now(), n.cfg.Timing
+	w.missed = n.links.miss(w.origin)
 	turn, ok := n.rank(w.id)
 	if !ok || began.Sub(w.since) < timing.Heartbeat {
 		return

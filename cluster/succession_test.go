@@ -70,6 +70,33 @@ func TestLinksOfProcesses(t *testing.T) {
 	}
 }
 
+func TestLinkOfMissedProcess(t *testing.T) {
+	t.Parallel()
+	var l links
+	leader, other := origin{"a", "1"}, origin{"a", "2"}
+	first := l.add(leader)
+	mark := l.miss(leader)
+	if l.away(leader, mark) {
+		t.Error("a process with a link counts as away")
+	}
+	first()
+	l.add(other)()
+	if !l.away(leader, mark) || l.away(other, mark) {
+		t.Error("the process without a link is not the one that is away")
+	}
+	l.add(leader)()
+	if l.away(leader, mark) {
+		t.Error("a process that returned meanwhile counts as away")
+	}
+	if mark = l.miss(leader); !l.away(leader, mark) {
+		t.Error("a process that is missed again does not count as away")
+	}
+	l.miss(other)
+	if l.away(leader, mark) {
+		t.Error("a process that is no longer missed counts as away")
+	}
+}
+
 // brittle is a transport whose pool holds broken connections.
 type brittle struct {
 	*raft.InmemTransport

@@ -144,6 +144,36 @@ func TestLivingLeaderIsKept(t *testing.T) {
 	}
 }
 
+// A follower that lost the leader and found it again supports no candidate because of that loss, even while a middlebox keeps
+// resetting its new connections from the leader.
+func TestFormerLossIsNoEvidence(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{idle: true}, func(w *world) {
+		leader := w.follow()
+		term := leader.proc().member.Node().Term()
+		for range 20 {
+			followers := w.others(leader)
+			w.rng.Shuffle(2, func(i, j int) { followers[i], followers[j] = followers[j], followers[i] })
+			for i, reset := range []time.Duration{time.Hour, time.Millisecond} {
+				w.net.wall(followers[i:i+1], []*node{leader})
+				w.net.wall([]*node{leader}, followers[i:i+1])
+				leader.proc().raft.hangUp()
+				for took := time.Duration(0); took < 400*time.Millisecond; took += time.Millisecond {
+					w.pass(time.Millisecond)
+					if took%reset == 0 && took > 0 {
+						leader.proc().raft.hangUp()
+					}
+				}
+				w.net.heal()
+				w.pass(time.Second)
+			}
+		}
+		if now := w.leader(); w.called() > 0 || now != leader || now.proc().member.Node().Term() != term {
+			w.Errorf("%d elections were called, %s leads in term %d, want %s in term %d", w.called(), now.name, now.proc().member.Node().Term(), leader.name, term)
+		}
+	})
+}
+
 // A paused leader accepts connections and does not answer on them.
 func TestPausedLeaderIsReplacedAfterTimeout(t *testing.T) {
 	t.Parallel()
