@@ -10,6 +10,10 @@ import (
 // same time.
 const longSince = 4 * overdue
 
+// grace is the time after the client's timeout for which a caller without a deadline still waits for its request. The error
+// of a request whose deadline has passed is more specific than the caller's own.
+const grace = 10 * time.Millisecond
+
 // batch is a group of callers that one request serves. The coalescer's lock guards its fields, except as noted.
 type batch[R any] struct {
 	first     context.Context // the first caller's; read for its values only
@@ -36,18 +40,24 @@ type batch[R any] struct {
 	err    error         // read after soon or done is closed
 }
 
-// wait waits for the answer. If the context ends before, wait returns the error of the context. Only the first caller and
-// callers with an early deadline wait for their contexts from the start, because the locks of two channels are most of the
-// cost of waking a caller among many. Other callers may notice only when the batch is slow, after some 10 ms, that their
-// contexts were canceled.
-func (b *batch[R]) wait(ctx context.Context, first bool) error {
-	if deadline, ok := ctx.Deadline(); !first && (!ok || deadline.Sub(b.opened) > longSince) {
+// wait waits for the answer. If the context ends before, or if it has no deadline and the timeout has passed, wait returns
+// the error of the context. Only the first caller and callers with an early deadline wait for their contexts from the start,
+// because the locks of two channels are most of the cost of waking a caller among many. Other callers may notice only when
+// the batch is slow, after some 10 ms, that their contexts were canceled.
+func (b *batch[R]) wait(ctx context.Context, first bool, timeout time.Duration) error {
+	deadline, ok := ctx.Deadline()
+	if !first && (!ok || deadline.Sub(b.opened) > longSince) {
 		<-b.soon
 	} else if err := receive(ctx, b.soon); err != nil {
 		return err
 	}
 	if b.done == nil {
 		return nil
+	}
+	if !ok { // the deadlines of other callers may be later, and so may the answer of a stream
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, b.opened.Add(timeout).Add(grace))
+		defer cancel()
 	}
 	return receive(ctx, b.done)
 }

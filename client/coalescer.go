@@ -88,7 +88,7 @@ func (c *coalescer[R]) do(ctx context.Context, count uint64, after int64) (answe
 			return answer, 0, err
 		}
 	}
-	if err := b.wait(ctx, first); err != nil {
+	if err := b.wait(ctx, first, c.timeout); err != nil {
 		c.leave(b, err)
 		return answer, 0, interrupted(err, b.interim.Load())
 	}
@@ -123,7 +123,7 @@ func (c *coalescer[R]) join(ctx context.Context, count uint64, after int64) (b *
 	}
 	if c.open == nil {
 		c.open = &batch[R]{first: ctx, opened: time.Now(), soon: make(chan struct{})}
-		if len(c.flights) == maxFlights { // it may have to wait for long
+		if len(c.flights) >= maxFlights { // it may have to wait for long
 			c.open.slow()
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc/metadata"
+
+	"github.com/snowraft/snowraft/internal/limits"
 )
 
 // come starts a caller.
@@ -179,6 +181,61 @@ func TestDeadlinesOfCoalescedCallers(t *testing.T) {
 			if err := <-c.done; !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != c.after {
 				t.Errorf("%v after %v, want %v", err, time.Since(began), c.after)
 			}
+		}
+	})
+}
+
+// A caller without a deadline waits for the client's timeout, however long the callers wait that share its request, and however
+// patient the client is with an answer on a stream.
+func TestCallersWithoutDeadlineTimeOut(t *testing.T) {
+	for what, coalesced := range map[string]func() *airport{
+		"a call": func() *airport { return newAirport(func() (time.Duration, error) { return time.Hour, nil }) },
+		"a stream": func() *airport {
+			a, _ := shipping(0)
+			return a
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			a := coalesced()
+			long, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			began := time.Now()
+			for range window { // the next callers share a request
+				defer func(done <-chan error) { <-done }(a.come(long, 1))
+			}
+			patient, other := a.come(long, 1), a.come(t.Context(), 1)
+			alone := a.come(t.Context(), maxShared)
+			for _, done := range []<-chan error{other, alone} {
+				err := <-done
+				if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took < a.timeout || took > a.timeout+2*longSince {
+					t.Errorf("%s: %v after %v, want a timeout after %v", what, err, took, a.timeout)
+				}
+			}
+			if err := <-patient; !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Minute {
+				t.Errorf("%s: %v after %v", what, err, time.Since(began))
+			}
+		})
+	}
+}
+
+// Callers notice that their contexts are canceled also while more requests than the greatest number are in flight.
+func TestCallersBehindFullBatchNoticeCancellation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAirport(func() (time.Duration, error) { return time.Second, nil })
+		for range maxFlights {
+			a.come(t.Context(), 1)
+			time.Sleep(overdue)
+		}
+		for range limits.Count/maxShared + 1 { // the last caller does not fit and opens a batch of its own
+			go a.do(t.Context(), maxShared, 0)
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		last := a.come(ctx, 1)
+		began := time.Now()
+		cancel()
+		if err := <-last; !errors.Is(err, context.Canceled) || time.Since(began) > 2*overdue {
+			t.Errorf("%v after %v", err, time.Since(began))
 		}
 	})
 }
