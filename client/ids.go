@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync/atomic"
+	"unicode/utf8"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -28,7 +29,7 @@ func newIDs(c *Client, layout string) *IDs {
 	i := &IDs{layout: layout, client: c, rpc: snowraftv1.NewIdServiceClient(c.ids)}
 	for _, calls := range []*coalescer[[]Range]{&i.plain, &i.floored} {
 		*calls = coalescer[[]Range]{fetch: i.fetch, timeout: c.opts.timeout, patience: idPatience, suspicious: memorySuspicious, hedge: c.opts.hedge, hooks: &c.opts.hooks}
-		if !c.opts.oneShot {
+		if !c.opts.oneShot && carriable(layout) {
 			calls.ship, calls.late = i.ship, c.ids.caller.standing.suspect
 		}
 	}
@@ -138,6 +139,10 @@ func (i *IDs) checked(resp *snowraftv1.GenerateIdsResponse, count uint64, after 
 	raise(&i.highest, last(answer))
 	return answer, nil
 }
+
+// carriable reports whether requests with a name can travel on a stream. gRPC cannot encode other names, and would end the
+// stream with the requests of all callers.
+func carriable(name string) bool { return utf8.ValidString(name) }
 
 // raise sets what to id if id is greater.
 func raise(what *atomic.Int64, id int64) {

@@ -33,7 +33,7 @@ func newSequence(name string, c *Client) *Sequence {
 		divide:  func(err error) bool { return errors.Is(err, ErrSequenceExhausted) }, // enough numbers may be left for one caller
 		timeout: c.opts.timeout, patience: leaderPatience, suspicious: leaderPatience, hedge: never, hooks: &c.opts.hooks,
 	}
-	if !c.opts.oneShot {
+	if !c.opts.oneShot && carriable(name) {
 		s.calls.ship, s.calls.late, s.calls.check = s.ship, c.leader.caller.standing.suspect, c.numberStreams.answers
 	}
 	return s

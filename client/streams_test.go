@@ -100,6 +100,27 @@ func TestStreamErrors(t *testing.T) {
 	}
 }
 
+// A name that gRPC cannot encode fails the calls with that name, and leaves the stream to the others.
+func TestMalformedNameEndsNoStream(t *testing.T) {
+	t.Parallel()
+	f, c := startStreams(t, 1)
+	for what, next := range map[string]func(context.Context) (int64, error){
+		"an ID": c.IDs("\xff").Next, "an ID above a floor": c.IDs("\xff").Session(1).Next, "a number": c.Sequence("\xff").Next,
+	} {
+		if _, err := next(within(t, patience)); err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
+	if open := f.members[0].carriers.each(func(*carrierOfFake) {}); open != 1 || c.idStreams.choose() == nil {
+		t.Errorf("%d streams are open, want 1", open)
+	}
+	carried := f.members[0].carried.Load()
+	askAll(t, c, 1, 3)
+	if n := f.members[0].carried.Load() - carried; n != 3 {
+		t.Errorf("the stream carried %d of 3 requests", n)
+	}
+}
+
 // A member that does not answer delays its callers for the patience; then another member answers.
 func TestStreamOfSilentMember(t *testing.T) {
 	t.Parallel()
