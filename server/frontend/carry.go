@@ -199,6 +199,7 @@ func (c *carrier) pass(t *turn) bool {
 		c.stuck = t
 		return false
 	}
+	c.stuck = nil // t may have been stuck before
 	c.waiting++
 	c.readers.Go(c.read)
 	return true
