@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -73,7 +74,8 @@ func (s *Server) carry(ctx context.Context, ss grpc.ServerStream, service any, c
 	return c.ended
 }
 
-// read serves requests until the stream ends or another goroutine takes over reading.
+// read serves requests until the stream ends or another goroutine takes over reading. The stream of a caller without a valid
+// token ends with its first request, so that such callers do not take the places of all streams.
 func (c *carrier) read() {
 	for req := c.carries.request(); ; req.clear() { // clears at once, so that an idle stream holds no request
 		if err := c.ss.RecvMsg(req); err != nil {
@@ -85,9 +87,13 @@ func (c *carrier) read() {
 		if c.carries.confirms {
 			c.came(t)
 		}
-		c.answer(t, req)
+		err := c.answer(t, req)
 		c.seat.leave()
 		if !t.finish() {
+			return
+		}
+		if status.Code(err) == codes.Unauthenticated {
+			c.ended = err
 			return
 		}
 	}
@@ -102,8 +108,8 @@ func (c *carrier) begin(req carried) *turn {
 	return &turn{patience: patience{Context: c.ctx, until: began.Add(timeout)}, of: c, began: began}
 }
 
-// answer serves a request and sends its answer. An error of sending is returned by the next read.
-func (c *carrier) answer(t *turn, req carried) {
+// answer serves a request, sends its answer and returns the error in the answer. The next read returns an error of sending.
+func (c *carrier) answer(t *turn, req carried) error {
 	resp, err := c.call(t, req)
 	err = wire.Status(err)
 	took := time.Since(t.began)
@@ -113,6 +119,7 @@ func (c *carrier) answer(t *turn, req carried) {
 		c.went(t, t.began.Add(took))
 	}
 	c.send(req.GetId(), resp, err)
+	return err
 }
 
 // send sends an answer, unless the stream is broken. gRPC does not use the message after SendMsg.

@@ -1,12 +1,14 @@
 package frontend
 
 import (
+	"context"
 	"io"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
 
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -47,4 +49,34 @@ func TestRequestEndsThatWaitedForPlaceOfStream(t *testing.T) {
 		t.Fatal("the request does not end")
 	}
 	c.readers.Wait()
+}
+
+// A stream of a caller without a valid token ends at its first request, so that strangers cannot take the places of all streams.
+func TestStreamOfUnauthenticatedCallerEnds(t *testing.T) {
+	t.Parallel()
+	s, connect := serveEcho(t, secret())
+	conn := connect()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for range 3 {
+		stream, err := snowraftv1.NewIdServiceClient(conn).StreamIds(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.Send(&snowraftv1.StreamIdsRequest{Id: 7}); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := stream.Recv()
+		if err != nil || resp.GetId() != 7 || resp.GetError() == nil {
+			t.Errorf("the request was answered with %v, %v; want its error", resp, err)
+		}
+		if _, err := stream.Recv(); rpc.FromError(err).Reason != rpc.Unauthenticated {
+			t.Errorf("the stream ends with %v, want reason %s", err, rpc.Unauthenticated)
+		}
+	}
+	s.streams.mu.Lock()
+	defer s.streams.mu.Unlock()
+	if s.streams.all != 0 { // a stream gives its place back before it ends
+		t.Errorf("%d streams of strangers are open", s.streams.all)
+	}
 }

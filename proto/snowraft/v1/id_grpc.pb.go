@@ -38,8 +38,9 @@ type IdServiceClient interface {
 	// GenerateUuids issues IDs of a layout as UUIDs of version 7 (RFC 9562).
 	GenerateUuids(ctx context.Context, in *GenerateUuidsRequest, opts ...grpc.CallOption) (*GenerateUuidsResponse, error)
 	// StreamIds carries calls of GenerateIds, any number at a time; while 64 of them wait, the member reads no further one.
-	// Each request has its own response, in any order, and its own error, which does not end the stream. A response with ID 0
-	// means that the member is shutting down: close the sending side. The member answers the requests that were sent before.
+	// Each request has its own response, in any order, and its own error. Only the error UNAUTHENTICATED ends the stream. A
+	// response with ID 0 means that the member is shutting down: close the sending side. The member answers the requests that
+	// were sent before.
 	StreamIds(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamIdsRequest, StreamIdsResponse], error)
 	// DecodeId splits an ID into its fields. The layout is one of the cluster or, if the cluster has none of that name, a
 	// preset.
@@ -122,8 +123,9 @@ type IdServiceServer interface {
 	// GenerateUuids issues IDs of a layout as UUIDs of version 7 (RFC 9562).
 	GenerateUuids(context.Context, *GenerateUuidsRequest) (*GenerateUuidsResponse, error)
 	// StreamIds carries calls of GenerateIds, any number at a time; while 64 of them wait, the member reads no further one.
-	// Each request has its own response, in any order, and its own error, which does not end the stream. A response with ID 0
-	// means that the member is shutting down: close the sending side. The member answers the requests that were sent before.
+	// Each request has its own response, in any order, and its own error. Only the error UNAUTHENTICATED ends the stream. A
+	// response with ID 0 means that the member is shutting down: close the sending side. The member answers the requests that
+	// were sent before.
 	StreamIds(grpc.BidiStreamingServer[StreamIdsRequest, StreamIdsResponse]) error
 	// DecodeId splits an ID into its fields. The layout is one of the cluster or, if the cluster has none of that name, a
 	// preset.
