@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -80,7 +81,11 @@ func TestWaitingStreamRequestsDelayNoOthers(t *testing.T) {
 	for range 60 {
 		waiting[s.ask(&snowraftv1.GenerateIdsRequest{After: floor})] = true
 	}
-	for range 100 {
+	sent := time.Now()
+	for i := range 100 {
+		if i > 0 && time.Since(sent) > 400*time.Millisecond { // on a busy machine, the clock reaches the floor before
+			break
+		}
 		if id := s.ask(nil); s.answer().GetId() != id {
 			t.Fatal("a request that could be answered at once was not")
 		}
@@ -178,6 +183,40 @@ func TestStreamNumbers(t *testing.T) {
 		}
 		if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
 			t.Errorf("the stream ends with %v", err)
+		}
+	}
+}
+
+// A field that the member does not know may be a condition, so it must not be ignored on a stream either.
+func TestStreamRefusesUnknownFields(t *testing.T) {
+	t.Parallel()
+	n := startCluster(t, 1)[0]
+	n.createSequence(&snowraftv1.Sequence{Name: "orders"})
+	stream, err := n.sequences.StreamNumbers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	unknown := protowire.AppendVarint(protowire.AppendTag(nil, 9999, protowire.VarintType), 1)
+	for id := range uint64(4) {
+		req := &snowraftv1.StreamNumbersRequest{Id: id + 1, Request: &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1}}
+		want := rpc.InvalidArgument
+		switch id {
+		case 0:
+			req.ProtoReflect().SetUnknown(unknown)
+		case 2:
+			req.Request.ProtoReflect().SetUnknown(unknown)
+		default: // a field of one request does not stay for the next one
+			want = ""
+		}
+		if err := stream.Send(req); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := stream.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := reason(status.ErrorProto(resp.GetError())); got != want {
+			t.Errorf("request %d failed with %q, want %q", id+1, got, want)
 		}
 	}
 }

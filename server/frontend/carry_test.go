@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
@@ -49,6 +50,41 @@ func TestRequestEndsThatWaitedForPlaceOfStream(t *testing.T) {
 		t.Fatal("the request does not end")
 	}
 	c.readers.Wait()
+}
+
+// While the maximum number of requests waits, no goroutine reads their stream. Once any of them is answered, a goroutine does.
+func TestFullStreamIsReadAfterAnyAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		carries := *carriages[snowraftv1.SequenceService_StreamNumbers_FullMethodName]
+		carries.confirms = false
+		d := newDesk(t, &carries)
+		for i := range maxCarried {
+			d.ask(100 + uint64(i))
+			if n := d.reading.Load(); n != 1 {
+				t.Fatalf("%d goroutines read while %d requests wait, want 1", n, i+1)
+			}
+		}
+		d.ask(200)
+		if n := d.reading.Load(); n != 0 {
+			t.Errorf("%d goroutines read while %d requests wait, want none", n, maxCarried+1)
+		}
+		go func() {
+			select {
+			case d.requests <- &snowraftv1.StreamNumbersRequest{Id: 2, Request: &snowraftv1.NextNumbersRequest{}}:
+			case <-t.Context().Done():
+			}
+		}()
+		d.release <- struct{}{} // for the request that has waited for longest
+		d.answer(100)
+		select {
+		case id := <-d.answers:
+			if id != 2 {
+				t.Errorf("request %d was answered, want 2", id)
+			}
+		case <-time.After(time.Second):
+			t.Error("the stream is not read, although a request was answered")
+		}
+	})
 }
 
 // A stream of a caller without a valid token ends at its first request, so that strangers cannot take the places of all streams.
