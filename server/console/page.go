@@ -61,3 +61,6 @@ func (p *page) layoutOf(query url.Values) string {
 	}
 	return p.windows(query)
 }
+
+// livesWithoutOverview reports whether the stream of a page has elements for viewers that may not read the overview.
+func (p *page) livesWithoutOverview() bool { return !p.needsOverview && len(p.live) > 0 }

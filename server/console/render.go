@@ -44,6 +44,8 @@ type sheet struct {
 	Viewer   string
 	Expired  bool
 	Refused  string // reason why signing in failed
+
+	still bool // a stream would show the viewer nothing
 }
 
 func (c *Console) parse(p *page) (*template.Template, error) {
@@ -78,7 +80,7 @@ func (c *Console) show(w http.ResponseWriter, r *http.Request, p *page, refused 
 	case err != nil:
 		s.Problem = message(err)
 	}
-	if refused == "" && s.Denied == "" && !p.bare {
+	if refused == "" && s.Denied == "" && !p.bare && !s.still {
 		s.Stream = streamPath + "?" + streamQuery(p, query)
 	}
 	var body bytes.Buffer
@@ -101,6 +103,7 @@ func (c *Console) fill(ctx context.Context, s *sheet, query url.Values) error {
 		if err != nil && s.Page.needsOverview {
 			return err
 		}
+		s.still = isDenied(err) && !s.Page.livesWithoutOverview()
 		if in.overview = resp.GetOverview(); in.overview != nil {
 			s.At, s.Verdict = in.overview.GetComposedBy(), verdictOf(in.overview)
 		}

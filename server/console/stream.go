@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"sync"
@@ -54,6 +55,12 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request) error {
 		refuse(w, http.StatusForbidden, err)
 		return err
 	}
+	if !c.mayFollow(v.ctx, p, query) {
+		// Without a place, so that strangers cannot take the places of viewers.
+		streamHeaders(w.Header())
+		_, _ = io.WriteString(w, "event: gone\ndata: \n\n") // the page then shows the reason
+		return nil
+	}
 	if err := c.viewers.enter(); err != nil {
 		w.Header().Set("Retry-After", "10")
 		refuse(w, http.StatusServiceUnavailable, err)
@@ -92,10 +99,13 @@ type feed struct {
 	out      bytes.Buffer         // output that is written next
 }
 
-func (f *feed) run(ctx context.Context) error {
-	h := f.w.Header()
+func streamHeaders(h http.Header) {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
+}
+
+func (f *feed) run(ctx context.Context) error {
+	streamHeaders(f.w.Header())
 	f.out.WriteString("retry: 1000\n\n")
 	if err := f.flush(); err != nil {
 		return nil // the viewer is gone
@@ -167,9 +177,23 @@ func (c *Console) mayWatch(ctx context.Context) bool {
 	return c.cfg.Authenticate == nil || trust.PrincipalOf(ctx).Authorize(rule.GetRight(), "") == nil
 }
 
+// mayFollow reports whether a stream of a page can show the viewer anything.
+func (c *Console) mayFollow(ctx context.Context, p *page, query url.Values) bool {
+	if c.mayWatch(ctx) {
+		return true
+	}
+	if !p.livesWithoutOverview() {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	_, err := p.load(ctx, c.api, &input{query: query, now: time.Now()})
+	return !isDenied(err)
+}
+
 // withoutOverview serves a viewer that may not read the cluster.
 func (f *feed) withoutOverview(ctx context.Context) error {
-	if f.page.needsOverview {
+	if !f.page.livesWithoutOverview() {
 		return errGone
 	}
 	f.overview, f.trouble = nil, ""

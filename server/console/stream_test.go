@@ -154,6 +154,26 @@ func TestStreamEndsWithTheRightsOfItsViewer(t *testing.T) {
 	}
 }
 
+// Callers without a right to any content of a page take none of the places for viewers.
+func TestStreamsOfStrangersTakeNoPlace(t *testing.T) {
+	t.Parallel()
+	r, _, _, issuer := secured(t)
+	poor := with(signIn(t, r, issuer))
+	for _, page := range []string{"now", "windows", "id", "sequences", "events"} {
+		for _, header := range []string{"Accept: */*", poor} {
+			e := r.open("/console/stream?page="+page, "Host: a.example:7701", header)
+			if name, data, err := e.next(); name != "gone" {
+				t.Errorf("%s: %s %s %v, want gone", page, name, data, err)
+			}
+			if n := r.console.Viewers(); n != 0 {
+				t.Errorf("%s: %d places taken, want 0", page, n)
+			}
+		}
+	}
+	// The page does not request such a stream, so it does not load itself again and again.
+	r.wants(r.ask("GET", "/console/id", "", poor).Body.String(), "Paste an ID", "!data-stream")
+}
+
 func TestStreamEndsAtSignOut(t *testing.T) {
 	t.Parallel()
 	r, _, reader, _ := secured(t)
