@@ -15,7 +15,7 @@ var nowPage = &page{
 	name: "now", path: "/", title: "Now", reload: 5 * time.Second, needsOverview: true,
 	scopes: []trust.Scope{trust.RightReadCluster},
 	live:   []string{"now-facts", "now-members", "now-lanes"},
-	load:   func(_ context.Context, _ *API, in *input) (any, error) { return nowOf(in.overview), nil },
+	load:   func(_ context.Context, _ *API, in *input) (any, error) { return nowOf(in.overview, in.what), nil },
 }
 
 // maxLanes is the largest number of lanes on the page. Each member has at least one lane per layout.
@@ -23,7 +23,8 @@ const maxLanes = 60
 
 // now is the data of the page.
 type now struct {
-	At            int64 // time at which the process By composed the overview
+	What          string // "member" or "gateway"
+	At            int64  // time at which the process By composed the overview
 	By            string
 	Leader        string
 	Term          uint64
@@ -44,8 +45,9 @@ type now struct {
 type memberRow struct {
 	*snowraftv1.MemberView
 	Name, Role string
-	Self       bool // this member composed the overview
-	Heard      bool // the member has answered at least once
+	Self       bool  // this member composed the overview
+	Heard      bool  // the member has answered at least once
+	LostAtMs   int64 // time since which gossip does not reach a member that is not Heard; 0 if unknown
 	State      level
 	Detail     string // detail of the state; may be empty
 	Clock      bar
@@ -66,9 +68,10 @@ type laneRow struct {
 	State  level
 }
 
-func nowOf(o *snowraftv1.Overview) now {
+func nowOf(o *snowraftv1.Overview, what string) now {
 	n := now{
-		At: o.GetComposedAtMs(), By: o.GetComposedBy(), Leader: o.GetLeaderName(), Term: o.GetTerm(), Quorum: o.GetQuorum(),
+		What: what,
+		At:   o.GetComposedAtMs(), By: o.GetComposedBy(), Leader: o.GetLeaderName(), Term: o.GetTerm(), Quorum: o.GetQuorum(),
 		ServesUntil: o.GetVerdict().GetServesUntilAtMs(), Observed: o.GetObservedClockAtMs(),
 		Behind: -o.GetWaitThresholdMs(), MaxOffset: o.GetMaxClockOffsetMs(),
 	}
@@ -103,6 +106,9 @@ func memberOf(o *snowraftv1.Overview, m *snowraftv1.MemberView) memberRow {
 		MemberView: m, Name: cmp.Or(m.GetMember().GetName(), m.GetMember().GetId()), Role: "Voter",
 		Self: m.GetMember().GetName() == o.GetComposedBy(), Heard: m.GetSeenAtMs() != 0,
 		Clock: barOf(m.GetClockOffsetMs(), o.GetWaitThresholdMs(), o.GetMaxClockOffsetMs()),
+	}
+	if !row.Heard && !m.GetMember().GetAlive() {
+		row.LostAtMs = m.GetMember().GetNotAliveSinceAtMs()
 	}
 	if m.GetMember().GetRole() == snowraftv1.MemberRole_MEMBER_ROLE_NONVOTER {
 		row.Role = "Nonvoter"

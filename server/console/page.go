@@ -37,6 +37,7 @@ type input struct {
 	query    url.Values
 	overview *snowraftv1.Overview // nil if the viewer may not read it, or none exists
 	now      time.Time
+	what     string // kind of the process that serves the page: "member" or "gateway"
 }
 
 // pages lists all pages, in the order of the navigation.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/console"
 )
 
 func TestNowShowsSentenceMembersAndLanes(t *testing.T) {
@@ -41,6 +42,46 @@ func TestNowShowsFindings(t *testing.T) {
 	r.wants(page, `class="verdict bad"`, "No &lt;b&gt;leader&lt;/b&gt;.", "Start b.", "systemctl start &#39;snowraft&#39;",
 		`href="/console/runbook#no-leader"`, "Does not answer", "Connection refused", `class="clock over"`, "2 s",
 		"!777") // the last status of a member that does not answer is outdated
+}
+
+// The action is right below the sentence, so the sentence shows it only to screen readers.
+func TestNowShowsTheActionOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	o := healthy()
+	o.Verdict.Level = snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD
+	o.Verdict.Sentence = "Quorum is lost; a issues IDs; start b and c; do not restart a."
+	o.Verdict.Findings = []*snowraftv1.Finding{{Level: o.GetVerdict().GetLevel(), Text: "quorum is lost", Action: "start b and c; do not restart a"}}
+	r.cluster.set(o, nil)
+	r.wants(r.ask("GET", "/", "").Body.String(), `Quorum is lost<span class="rest">; a issues IDs.</span><span class="vh">; start b and c; do not restart a.</span>`,
+		"To do: start b and c; do not restart a.")
+	r.wants(r.ask("GET", "/console/id", "").Body.String(), "Quorum is lost; a issues IDs; start b and c; do not restart a.")
+	o.Verdict.Sentence = "Quorum is lost; start b and c; do not restart a."
+	r.cluster.set(o, nil)
+	r.wants(r.ask("GET", "/", "").Body.String(), `Quorum is lost<span class="vh">; start`)
+}
+
+// A member that was already lost when the first viewer came has not answered this process, but gossip knows since when.
+func TestNowShowsSinceWhenAMemberIsLost(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	o := healthy()
+	c := o.Members[2]
+	c.Answers, c.SeenAtMs, c.Problem, c.Down = false, 0, "is down: c:7700 refuses connections", true
+	r.cluster.set(o, nil)
+	r.wants(r.ask("GET", "/", "").Body.String(), "none yet", "!none since")
+	c.Member.Alive, c.Member.NotAliveSinceAtMs = false, o.GetComposedAtMs()-65_000
+	r.cluster.set(o, nil)
+	r.wants(r.ask("GET", "/", "").Body.String(), `none since <time datetime="2027-01-15T07:58:55.000Z">07:58:55</time>`, "!none yet")
+}
+
+func TestNowNamesTheMemberBehindAGateway(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.wants(r.ask("GET", "/", "").Body.String(), "this member</span>", "!answers the gateway")
+	r = newRig(t, func(cfg *console.Config) { cfg.What = "gateway" })
+	r.wants(r.ask("GET", "/", "").Body.String(), "answers the gateway</span>", "!this member</span>")
+	r.open("/console/stream?page=now").until("html", "answers the gateway</span>")
 }
 
 func TestNowWithoutOverviewShowsReason(t *testing.T) {

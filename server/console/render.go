@@ -97,7 +97,7 @@ func (c *Console) show(w http.ResponseWriter, r *http.Request, p *page, refused 
 
 // fill loads the data of a page.
 func (c *Console) fill(ctx context.Context, s *sheet, query url.Values) error {
-	in := &input{query: query, now: time.UnixMilli(s.Now)}
+	in := &input{query: query, now: time.UnixMilli(s.Now), what: s.What}
 	if !s.Page.bare {
 		resp, err := c.api.View.GetOverview(ctx, &snowraftv1.GetOverviewRequest{WindowsOfLayout: s.Page.layoutOf(query)})
 		if err != nil && s.Page.needsOverview {

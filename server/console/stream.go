@@ -187,7 +187,7 @@ func (c *Console) mayFollow(ctx context.Context, p *page, query url.Values) bool
 	}
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
-	_, err := p.load(ctx, c.api, &input{query: query, now: time.Now()})
+	_, err := p.load(ctx, c.api, &input{query: query, now: time.Now(), what: c.cfg.What})
 	return !isDenied(err)
 }
 
@@ -260,7 +260,7 @@ func (f *feed) key() viewKey {
 // elements sends the elements of a page that loads with each overview.
 func (f *feed) elements(now time.Time) error {
 	load := sync.OnceValues(func() (any, error) {
-		return f.page.load(f.viewer.ctx, f.console.api, &input{query: f.query, overview: f.overview, now: now})
+		return f.page.load(f.viewer.ctx, f.console.api, &input{query: f.query, overview: f.overview, now: now, what: f.console.cfg.What})
 	})
 	for _, id := range f.page.live {
 		if err := f.element(id, load); err != nil {
@@ -275,7 +275,7 @@ func (f *feed) shared(ctx context.Context, now time.Time) error {
 	texts, err := f.console.shares.get(f.key(), func() (map[string][]byte, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout) // serves several viewers
 		defer cancel()
-		data, err := f.page.load(ctx, f.console.api, &input{query: f.query, overview: f.overview, now: now})
+		data, err := f.page.load(ctx, f.console.api, &input{query: f.query, overview: f.overview, now: now, what: f.console.cfg.What})
 		if err != nil {
 			return nil, err
 		}

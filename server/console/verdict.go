@@ -22,10 +22,28 @@ func (v verdict) First() string {
 	return first
 }
 
-// Rest returns the part of the sentence after its first semicolon; empty if there is none.
+// Rest returns the part of the sentence after its first semicolon, without the action; empty if there is none.
 func (v verdict) Rest() string {
 	_, rest, _ := strings.Cut(v.Sentence, "; ")
+	if todo := v.Todo(); todo != "" {
+		rest = strings.TrimSuffix(strings.TrimSuffix(rest, todo), "; ")
+		if rest != "" {
+			rest += "."
+		}
+	}
 	return rest
+}
+
+// Todo returns the end of the sentence if it is the action of the first finding; empty otherwise. A page that shows the
+// finding below the sentence shows the action only there.
+func (v verdict) Todo() string {
+	if len(v.Findings) == 0 || v.Findings[0].Action == "" {
+		return ""
+	}
+	if todo := v.Findings[0].Action + "."; strings.HasSuffix(v.Sentence, "; "+todo) {
+		return todo
+	}
+	return ""
 }
 
 type finding struct {

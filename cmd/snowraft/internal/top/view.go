@@ -85,7 +85,7 @@ func memberTable(o *snowraftv1.Overview) table {
 		}
 		row := []string{m.GetMember().GetName(), role, state(m)}
 		if m.GetSeenAtMs() == 0 {
-			t.rows = append(t.rows, append(row, "", "", "", "", "", "", "", "", "never"))
+			t.rows = append(t.rows, append(row, "", "", "", "", "", "", "", m.GetMember().GetVersion(), unseen(m.GetMember(), o.GetComposedAtMs())))
 			continue
 		}
 		until, left := untilOf(m.GetServesUntilAtMs(), o.GetComposedAtMs())
@@ -150,6 +150,14 @@ func ago(ms int64) string {
 		return "now"
 	}
 	return (time.Duration(ms) * time.Millisecond).Truncate(time.Second).String() + " ago"
+}
+
+// unseen returns for how long gossip has not reached a member that has not answered yet.
+func unseen(m *snowraftv1.Member, now int64) string {
+	if m.GetAlive() || m.GetNotAliveSinceAtMs() == 0 {
+		return "not yet"
+	}
+	return "not for " + (time.Duration(max(0, now-m.GetNotAliveSinceAtMs())) * time.Millisecond).Truncate(time.Second).String()
 }
 
 func rate(perSecond *float64) string {

@@ -62,6 +62,28 @@ func TestViewOfAMemberThatIsDown(t *testing.T) {
 	}
 }
 
+func TestViewOfAMemberThatHasNotAnswered(t *testing.T) {
+	t.Parallel()
+	o := overview(1)
+	m := o.GetMembers()[0]
+	m.Answers, m.SeenAtMs, m.Member.Alive = false, 0, true
+	seen := func() string {
+		for l := range strings.SplitSeq(text(view(o, "", 0, cli.Style{}), "\n"), "\n") {
+			if strings.HasPrefix(l, "mémber-0") {
+				return l
+			}
+		}
+		return ""
+	}
+	if got := seen(); !strings.HasSuffix(got, "v1.2.3   not yet") {
+		t.Errorf("a new member: %q", got)
+	}
+	m.Member.Alive, m.Member.NotAliveSinceAtMs = false, o.GetComposedAtMs()-65_900
+	if got := seen(); !strings.HasSuffix(got, "not for 1m5s") {
+		t.Errorf("a lost member: %q", got)
+	}
+}
+
 // A frame clears the previous frame line by line, and is never higher than the terminal.
 func TestFrameFitsTheHeight(t *testing.T) {
 	t.Parallel()
