@@ -110,7 +110,7 @@ func TestEventsShowReportsOfMembers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	page := r.ask("GET", "/console/events", "").Body.String()
-	r.wants(page, "Events are missing of members that do not answer: c", "1\u202f200 times since 07:59:55", `href="/console/runbook#clock-behind"`,
+	r.wants(page, "The list lacks the events of members that do not answer: c", "1\u202f200 times since 07:59:55", `href="/console/runbook#clock-behind"`,
 		"by an unknown caller, because the cluster is open, at 10.0.0.7:4711", "snowraft events -f", "<span>a, b</span>",
 		"asked for [] of &#34;&#34; after &#34;&#34;", `href="/console/events?after=1~2~3"`, "!Newest events")
 	r.wants(page, "!Metadata:")

@@ -15,7 +15,7 @@
     if (s < 48 * 3600) return `${Math.floor(s / 3600)} h ${two(Math.floor(s / 60) % 60)} min`;
     return `${Math.floor(s / 86400)} days`;
   }
-  const clock = (ms) => new Date(ms).toISOString().slice(11, 19);
+  const clock = (ms) => `${new Date(ms).toISOString().slice(11, 19)} UTC`;
   function write(node, text) { if (node.textContent !== text) node.textContent = text; }
 
   // count writes the times that are left, or that have passed.
