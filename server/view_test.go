@@ -99,7 +99,7 @@ func TestOverviewFollowsMembers(t *testing.T) {
 	}
 	gone.setClock(-3 * time.Second)
 	says(gone.cfg.Name + " issues no IDs: its clock is ")
-	says(" behind the observed clock, limit 1 s; 2 of 3 members issue IDs; " + lead.cfg.Name + " leads")
+	says(" behind the majority's, limit 1 s; 2 of 3 members issue IDs; " + lead.cfg.Name + " leads")
 	gone.setClock(time.Hour)
 	says(" ahead of the majority's, limit 500 ms; 2 of 3 members issue IDs; " + lead.cfg.Name + " leads")
 	gone.setClock(0)

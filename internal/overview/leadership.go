@@ -46,7 +46,7 @@ func (f *facts) leadership() []finding {
 		return []finding{of(bad, "quorum is lost: "+f.unanswered(),
 			fmt.Sprintf("start %s; do not restart %s", list(names(f.silent)), f.others()), runbookNoLeader)}
 	case f.leaderless > electionTime:
-		return []finding{of(bad, fmt.Sprintf("no leader for %s, although %d of %s answer", span(f.leaderless), f.reached(), count(f.voters, "voter")),
+		return []finding{of(bad, fmt.Sprintf("no leader since %s, although %d of %s answer", f.leaderlessSince(), f.reached(), count(f.voters, "voter")),
 			"check the Raft ports between the members, and their clocks", runbookNoLeader)}
 	case ended:
 		f.fallen = f.led
@@ -54,6 +54,11 @@ func (f *facts) leadership() []finding {
 	default:
 		return []finding{of(warning, "no leader: an election is in progress", "wait some seconds", runbookNoLeader)}
 	}
+}
+
+// leaderlessSince returns the time at which the composing member lost its leader, for people.
+func (f *facts) leaderlessSince() string {
+	return clockTime(f.GetComposedAtMs()-f.leaderless.Milliseconds(), f.GetComposedAtMs())
 }
 
 // lastLeader returns the last leader known to the composing member, if it is still a member; nil otherwise.

@@ -145,7 +145,7 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 				s.without = 12 * time.Second
 				return s
 			}, bad,
-			"No leader for 12 s, although 3 of 3 voters answer; 3 of 3 members issue IDs; without quorum each continues until 12:14 UTC; check the Raft ports between the members, and their clocks.",
+			"No leader since 11:59:48 UTC, although 3 of 3 voters answer; 3 of 3 members issue IDs; without quorum each continues until 12:14 UTC; check the Raft ports between the members, and their clocks.",
 			[]string{"no-leader"},
 		},
 		"Raft cut off, API not": {

@@ -84,14 +84,18 @@ func (f *facts) wrongClock(level snowraftv1.VerdictLevel, m *snowraftv1.MemberVi
 		if m.GetClockOffsetMs() <= f.GetMaxClockOffsetMs() { // measured differently, or refused for another reason
 			return of(level, name+" issues no IDs: "+m.GetProblem(), "correct the clock of "+name, runbookAhead).about(name)
 		}
-		return of(level, text+fmt.Sprintf("%s ahead of the majority's, limit %s", millis(m.GetClockOffsetMs()), millis(f.GetMaxClockOffsetMs())),
+		return of(level, text+fmt.Sprintf("%s ahead of the majority's, limit %s", offset(m.GetClockOffsetMs(), f.GetMaxClockOffsetMs()), millis(f.GetMaxClockOffsetMs())),
 			"correct the clock of "+name, runbookAhead).about(name)
 	}
 	behind := f.GetObservedClockAtMs() - m.GetClockAtMs()
 	if behind <= f.GetWaitThresholdMs() { // the lane has issued IDs with future times
 		return of(level, name+" issues no IDs: "+m.GetProblem(), "", runbookBehind).about(name)
 	}
-	return of(level, text+fmt.Sprintf("%s behind the observed clock, limit %s", millis(behind), millis(f.GetWaitThresholdMs())),
+	than := "the observed clock"
+	if off := -m.GetClockOffsetMs(); off > f.GetWaitThresholdMs() { // unlike the observed clock, the majority's does not jump
+		behind, than = off, "the majority's"
+	}
+	return of(level, text+fmt.Sprintf("%s behind %s, limit %s", offset(behind, f.GetWaitThresholdMs()), than, millis(f.GetWaitThresholdMs())),
 		"correct the clock of "+name, runbookBehind).about(name)
 }
 
@@ -101,7 +105,7 @@ func (f *facts) observedAhead(level snowraftv1.VerdictLevel, behind []*snowraftv
 	for _, m := range behind {
 		least = min(least, f.GetObservedClockAtMs()-m.GetClockAtMs())
 	}
-	return of(level, fmt.Sprintf("the observed clock is at least %s ahead of the clocks of %s, which issue no IDs", millis(least), list(names(behind))),
+	return of(level, fmt.Sprintf("the observed clock is at least %s ahead of the clocks of %s, which issue no IDs", offset(least, f.GetWaitThresholdMs()), list(names(behind))),
 		"correct the clocks, or set the observed clock back if they are correct", runbookObserved).by("snowraft clock reset")
 }
 
@@ -114,10 +118,10 @@ func (f *facts) clocks() (all []finding) {
 		switch {
 		case limit == 0:
 		case off > limit/2:
-			all = append(all, of(warning, fmt.Sprintf("the clock of %s is %s ahead of the majority's, and beyond %s it stops issuing", name, millis(off), millis(limit)),
+			all = append(all, of(warning, fmt.Sprintf("the clock of %s is %s ahead of the majority's, and beyond %s it stops issuing", name, offset(off, 0), millis(limit)),
 				"correct the clock of "+name, runbookAhead).about(name))
 		case -off > max(limit, f.GetWaitThresholdMs()/2):
-			all = append(all, of(warning, fmt.Sprintf("the clock of %s is %s behind the majority's", name, millis(-off)),
+			all = append(all, of(warning, fmt.Sprintf("the clock of %s is %s behind the majority's", name, offset(-off, 0)),
 				"correct the clock of "+name, runbookBehind).about(name))
 		}
 	}

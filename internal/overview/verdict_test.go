@@ -76,6 +76,17 @@ func TestVerdict(t *testing.T) {
 			"c issues no IDs: its clock is 3.2 s behind the observed clock, limit 1 s; 2 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; correct the clock of c.",
 			[]string{"clock-behind"},
 		},
+		"clock behind the majority's": {
+			func() *scene {
+				s := newScene("a", "b", "c")
+				s.refuse("c", rpc.ClockBehind, "this clock is 4.3s behind, limit 1s; correct the clock, or wait until it has caught up")
+				s.view("c").ClockAtMs -= 4300
+				s.view("c").ClockOffsetMs = -4998
+				return s
+			}, warning,
+			"c issues no IDs: its clock is 5 s behind the majority's, limit 1 s; 2 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; correct the clock of c.",
+			[]string{"clock-behind"},
+		},
 		"clock ahead": {
 			func() *scene {
 				s := newScene("a", "b", "c")
@@ -227,4 +238,22 @@ func TestVerdict(t *testing.T) {
 			"3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:00:01 UTC.", nil,
 		},
 	}.check(t)
+}
+
+// A text that changes with each measurement would be read out each time.
+func TestOffsetIsStable(t *testing.T) {
+	t.Parallel()
+	for want, measured := range map[string][]int64{
+		"7 ms": {7}, "300 ms": {291, 300, 309}, "900 ms": {892, 895, 900, 909}, "4.4 s": {4300, 4499}, "5 s": {4998, 5002}, "12 s": {11_501, 12_499},
+		"2h0m": {7_199_600, 7_200_400},
+	} {
+		for _, ms := range measured {
+			if got := offset(ms, 0); got != want {
+				t.Errorf("offset(%d) = %s, want %s", ms, got, want)
+			}
+		}
+	}
+	if got := offset(501, 500); got != "501 ms" {
+		t.Errorf("offset(501) with the limit 500 = %s", got)
+	}
 }

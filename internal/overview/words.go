@@ -42,6 +42,24 @@ func span(d time.Duration) string {
 	}
 }
 
+// offset returns the absolute offset of a clock for people, rounded so that measurements of one offset give one text. It does
+// not round to the limit that the offset exceeds.
+func offset(ms, limit int64) string {
+	step := int64(1)
+	switch {
+	case ms >= 10_000:
+		step = 1000
+	case ms >= 1000:
+		step = 200
+	case ms >= 100:
+		step = 20
+	}
+	if rounded := (ms + step/2) / step * step; rounded > limit {
+		ms = rounded
+	}
+	return span(time.Duration(ms) * time.Millisecond)
+}
+
 // capital capitalizes the beginning of a text, unless the text begins with one of the names.
 func capital(text string, names []string) string {
 	word, _, _ := strings.Cut(text, " ")
