@@ -62,9 +62,10 @@ type bar struct {
 type laneRow struct {
 	*snowraftv1.Lane
 	Member string
-	Stale  bool  // the member does not answer
-	Until  int64 // time until which the lane can issue IDs without quorum; 0: it issues none
-	Left   int64 // ms until Until
+	Stale  bool   // the member does not answer
+	Detail string // the problem; empty without one
+	Until  int64  // time until which the lane can issue IDs without quorum; 0: it issues none
+	Left   int64  // ms until Until
 	State  level
 }
 
@@ -153,7 +154,7 @@ func laneOf(o *snowraftv1.Overview, m *snowraftv1.MemberView, l *snowraftv1.Lane
 	case l.GetIdle():
 		row.State = level{"none", "Idle"}
 	case l.GetProblem() != "":
-		row.State = level{"bad", upperFirst(l.GetProblem())}
+		row.State, row.Detail = level{"bad", "Issues no IDs"}, upperFirst(l.GetProblem())
 	case row.Left <= 0:
 		row.State = level{"bad", "No window"}
 	case row.Stale:

@@ -53,12 +53,12 @@ func TestNowShowsTheActionOnce(t *testing.T) {
 	o.Verdict.Sentence = "Quorum is lost; a issues IDs; start b and c; do not restart a."
 	o.Verdict.Findings = []*snowraftv1.Finding{{Level: o.GetVerdict().GetLevel(), Text: "quorum is lost", Action: "start b and c; do not restart a"}}
 	r.cluster.set(o, nil)
-	r.wants(r.ask("GET", "/", "").Body.String(), `Quorum is lost<span class="rest">; a issues IDs.</span><span class="vh">; start b and c; do not restart a.</span>`,
+	r.wants(r.ask("GET", "/", "").Body.String(), `Quorum is lost<span class="rest">; a issues IDs.</span><span class="vh"> To do: start b and c; do not restart a.</span>`,
 		"To do: start b and c; do not restart a.")
 	r.wants(r.ask("GET", "/console/id", "").Body.String(), "Quorum is lost; a issues IDs; start b and c; do not restart a.")
 	o.Verdict.Sentence = "Quorum is lost; start b and c; do not restart a."
 	r.cluster.set(o, nil)
-	r.wants(r.ask("GET", "/", "").Body.String(), `Quorum is lost<span class="vh">; start`)
+	r.wants(r.ask("GET", "/", "").Body.String(), `Quorum is lost<span class="vh">. To do: start`)
 }
 
 // A member that was already lost when the first viewer came has not answered this process, but gossip knows since when.
