@@ -182,6 +182,13 @@ func TestPictureShowsDetails(t *testing.T) {
 	if text := eval[string](b, tip); text != "" {
 		t.Errorf("Escape leaves the details %q under the pointer", text)
 	}
+	eval[any](b, `window.x = had.querySelector(".cap").getAttribute("x1"); 0`)
+	within(t, patience, "the bar moves below the pointer", func() bool { return eval[bool](b, `had.querySelector(".cap").getAttribute("x1") !== x`) })
+	if text := eval[string](b, tip); text != "" {
+		t.Errorf("after Escape, the row below the hidden details shows %q", text)
+	}
+	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x, y+27))
+	within(t, patience, "a movement shows details again", func() bool { return eval[string](b, tip) != "" })
 	eval[any](b, `document.activeElement.blur(); document.querySelector(".w-table").open = true; 0`)
 	const differ = `(() => {
 		const table = [...document.querySelectorAll("#windows-table table:first-of-type tbody tr")].map((r) => [...r.children].slice(0, 6).map((c) => c.textContent));

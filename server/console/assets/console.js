@@ -170,7 +170,8 @@
     event.preventDefault();
   });
   document.addEventListener("focusin", () => hush(null));
-  document.addEventListener("pointerover", (event) => { if (hushed && rowOf(event.target) !== hushed) hush(null); });
+  // Without details, another row may be below the pointer, so only a movement counts.
+  document.addEventListener("pointermove", (event) => { if (hushed && rowOf(event.target) !== hushed) hush(null); });
   // A page from the browser's history is old.
   window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
   prepare(document);
