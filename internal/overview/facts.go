@@ -31,6 +31,7 @@ type facts struct {
 
 	// The following fields are set by leadership, whose finding reports the same facts.
 	outage bool   // too few voters answer
+	stuck  bool   // no member that answers reaches a leader, and no election explains that
 	fallen string // ID of a leader that does not answer
 }
 

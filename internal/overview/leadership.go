@@ -28,7 +28,7 @@ func (f *facts) leadership() []finding {
 		return []finding{of(warning, fmt.Sprintf("%s reaches no leader, although %s leads", self, f.leads.GetMember().GetName()),
 			"check the Raft port between them", runbookCutOff).about(self)}
 	case lost && f.allDown():
-		f.outage = true
+		f.outage, f.stuck = true, true
 		return []finding{of(bad, "quorum is lost: "+f.unanswered(), fmt.Sprintf("start %s; do not restart %s", list(names(f.silent)), f.others()), runbookNoLeader)}
 	case f.own.GetLeaderId() != "" && ended: // until the member notices
 		f.fallen = f.led
@@ -38,14 +38,15 @@ func (f *facts) leadership() []finding {
 		return []finding{of(warning, fmt.Sprintf("the leader, %s, does not answer %s", f.LeaderName, self),
 			"check its process, and the network to its API port", runbookCutOff).about(f.LeaderName)}
 	case lost && f.reached() <= 1 && f.needed > 1:
-		f.outage = true
+		f.outage, f.stuck = true, true
 		return []finding{of(bad, fmt.Sprintf("quorum is lost, or %s is cut off from it: %s", self, f.unanswered()),
 			fmt.Sprintf("start %s, or restore the network to %s; do not restart %s", list(names(f.silent)), self, self), runbookCutOff)}
 	case lost:
-		f.outage = true
+		f.outage, f.stuck = true, true
 		return []finding{of(bad, "quorum is lost: "+f.unanswered(),
 			fmt.Sprintf("start %s; do not restart %s", list(names(f.silent)), f.others()), runbookNoLeader)}
 	case f.leaderless > electionTime:
+		f.stuck = true
 		return []finding{of(bad, fmt.Sprintf("no leader since %s, although %d of %s answer", f.leaderlessSince(), f.reached(), count(f.voters, "voter")),
 			"check the Raft ports between the members, and their clocks", runbookNoLeader)}
 	case ended:

@@ -68,7 +68,7 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 		},
 		"two of three killed": {
 			func() *scene { s := newScene("a", "b", "c"); s.kill("b", "c"); return s }, bad,
-			"Quorum is lost: b and c are down; a issues IDs; without quorum a continues until 12:14 UTC; start b and c; do not restart a.",
+			"Quorum is lost: b and c are down; a issues IDs, but no numbers of strict sequences; without quorum a continues until 12:14 UTC; start b and c; do not restart a.",
 			[]string{"no-leader", "a-member-does-not-start", "a-member-does-not-start"},
 		},
 		"three of five killed": {
@@ -78,7 +78,7 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 				s.leader("")
 				return s
 			}, bad,
-			"Quorum is lost: c, d and e are down; a and b issue IDs; without quorum each continues until 12:14 UTC; start c, d and e; do not restart the others.",
+			"Quorum is lost: c, d and e are down; a and b issue IDs, but no numbers of strict sequences; without quorum each continues until 12:14 UTC; start c, d and e; do not restart the others.",
 			[]string{"no-leader", "a-member-does-not-start", "a-member-does-not-start", "a-member-does-not-start"},
 		},
 		"leadership moves, and the old leader has not said so": {
@@ -104,7 +104,7 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 		},
 		"cut off": {
 			func() *scene { s := newScene("a", "b", "c"); s.silence(true, "b", "c"); s.leader(""); return s }, bad,
-			"Quorum is lost, or a is cut off from it: b and c do not answer a; a issues IDs; without quorum a continues until 12:14 UTC; start b and c, or restore the network to a; do not restart a.",
+			"Quorum is lost, or a is cut off from it: b and c do not answer a; a issues IDs, but no numbers of strict sequences; without quorum a continues until 12:14 UTC; start b and c, or restore the network to a; do not restart a.",
 			[]string{"member-cut-off", "member-cut-off", "member-cut-off"},
 		},
 		"cut off, window ended": {
@@ -125,7 +125,7 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 				s.leader("")
 				return s
 			}, bad,
-			"Quorum is lost: c, d and e do not answer a; a and b issue IDs; without quorum each continues until 12:14 UTC; start c, d and e; do not restart the others.",
+			"Quorum is lost: c, d and e do not answer a; a and b issue IDs, but no numbers of strict sequences; without quorum each continues until 12:14 UTC; start c, d and e; do not restart the others.",
 			[]string{"no-leader", "a-member-does-not-start", "a-member-does-not-start", "a-member-does-not-start"},
 		},
 		"leader killed": {
@@ -145,7 +145,7 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 				s.without = 12 * time.Second
 				return s
 			}, bad,
-			"No leader since 11:59:48 UTC, although 3 of 3 voters answer; 3 of 3 members issue IDs; without quorum each continues until 12:14 UTC; check the Raft ports between the members, and their clocks.",
+			"No leader since 11:59:48 UTC, although 3 of 3 voters answer; 3 of 3 members issue IDs, but no numbers of strict sequences; without quorum each continues until 12:14 UTC; check the Raft ports between the members, and their clocks.",
 			[]string{"no-leader"},
 		},
 		"Raft cut off, API not": {

@@ -58,6 +58,9 @@ func (f *facts) state() []string {
 		return []string{f.leads.GetMember().GetName() + " issues IDs and is the only member: it may not fail"}
 	}
 	parts := []string{f.issuers()}
+	if f.stuck && len(f.issuing) > 0 {
+		parts[0] += ", but no numbers of strict sequences"
+	}
 	if f.leads != nil {
 		parts = append(parts, f.leads.GetMember().GetName()+" leads")
 		if f.GetQuorum().GetVoters() > 2 {
