@@ -160,7 +160,7 @@ packages: bin/nfpm ## Make the .deb and the .rpm in dist, for each of ARCHES (am
 .PHONY: rules
 rules: ## Check and test the alerting rules (Debian's prometheus)
 	promtool check rules deploy/prometheus/rules.yaml
-	promtool test rules deploy/prometheus/rules_test.yaml
+	promtool test rules deploy/prometheus/*_test.yaml
 
 .PHONY: lint
 lint: bin/.tools ## Lint, with and without what the build tags add, and count wording to avoid
