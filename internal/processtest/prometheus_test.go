@@ -116,8 +116,7 @@ func (p *prometheus) query(expr string) []sample {
 	return data.Result
 }
 
-// ofMachine is an alert that any program on the machine can cause by writing for some seconds, because the alert extrapolates the
-// free space of the disk.
+// ofMachine is an alert that any program on the machine can cause, because it is about the free space of the machine's disk.
 const ofMachine = "SnowraftDiskFilling"
 
 // firing returns the names of the alerts that fire now, in order, without ofMachine.
