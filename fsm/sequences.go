@@ -135,6 +135,9 @@ func (s *State) Sequences(after, prefix string, limit int) []Sequence {
 // SequenceCount returns the number of sequences, without deleted ones.
 func (s *State) SequenceCount() int { return s.sequences.live.Len() }
 
+// DeletedSequenceCount returns the number of deleted sequences that are remembered. They count toward the limit.
+func (s *State) DeletedSequenceCount() int { return s.sequences.deleted.Len() }
+
 // SequenceNames returns, in ascending order, the names of up to n sequences just before a
 // name and up to n just after it. No sequence needs to have the name, which is omitted.
 func (s *State) SequenceNames(around string, n int) []string {

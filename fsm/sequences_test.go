@@ -122,6 +122,9 @@ func TestSequencesAreLimited(t *testing.T) {
 	l.must(remove("s1")) // is not
 	l.must(create(plain("s3"), 0))
 	l.refused(limitReached, create(plain("s4"), 0))
+	if live, deleted := l.SequenceCount(), l.DeletedSequenceCount(); live != 2 || deleted != 1 {
+		t.Errorf("%d sequences and %d deleted ones at the limit, want 2 and 1", live, deleted)
+	}
 	l.must(forced(create(plain("s0"), 0))) // takes the place of its remembered deletion
 }
 

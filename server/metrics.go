@@ -25,9 +25,9 @@ var (
 	descElections = frontend.Desc("raft_elections_total", "Elections that this member won, by cause.", "cause")
 	descCommit    = frontend.Desc("raft_commit_index", "Index up to which the log is committed.")
 	descApplied   = frontend.Desc("raft_applied_index", "Index up to which this member has applied the log.")
-	descFSM       = frontend.Desc("fsm_version", "The replicated version of the log's commands.")
+	descFSM       = frontend.Desc("fsm_version", "The replicated version of the log's commands; NaN before the member joined a cluster.")
 	descKnown     = frontend.Desc("fsm_version_supported", "The newest version of the log's commands that this member knows.")
-	descMembers   = frontend.Desc("members", "Members of the cluster, by role and by whether this member hears from them.", "role", "alive")
+	descMembers   = frontend.Desc("members", "Members of the cluster, by role and by whether this member hears from them; NaN before this member joined a cluster.", "role", "alive")
 	descObserved  = frontend.Desc("observed_clock_timestamp_seconds", "The replicated observed clock, Unix time; NaN before there is one.")
 	descOffset    = frontend.Desc("clock_offset_seconds", "Seconds that this clock is ahead of the majority's; negative if it is behind. NaN until it was compared.")
 	descUntil     = frontend.Desc("lane_serve_until_timestamp_seconds", "Unix time until which the lane can issue without quorum; NaN if it holds no window.", "layout", "lane")
@@ -36,7 +36,8 @@ var (
 	descCapacity  = frontend.Desc("layout_workers", "Workers of the layout.", "layout")
 	descExhausts  = frontend.Desc("layout_exhausts_timestamp_seconds", "Unix time at which the layout's time field is full.", "layout")
 	descBackup    = frontend.Desc("last_backup_timestamp_seconds", "Unix time of the last complete backup that this member served; NaN if it served none since its start.")
-	descSequences = frontend.Desc("sequences", "Sequences of the cluster.")
+	descSequences = frontend.Desc("sequences", "Sequences of the cluster, without deleted ones; NaN before the member joined a cluster.")
+	descDeleted   = frontend.Desc("sequences_deleted", "Deleted sequences that the cluster remembers; NaN before the member joined a cluster.")
 	descBlocks    = frontend.Desc("blocks_granted_total", "Blocks of relaxed sequences that were granted to this member.")
 	descWaits     = frontend.Desc("block_waits_total", "Requests for numbers of relaxed sequences that waited for a block.")
 	descSkipped   = frontend.Desc("numbers_skipped_total", "Numbers of this member's blocks that are never issued.")
@@ -64,21 +65,30 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(descOffset, offset)
 	gauge(descPending, float64(node.ProposalsPending()))
 	gauge(descBackup, unixOrNaN(c.s.api.LastBackup()))
-	gauge(descLeast, c.s.rooms.least())
+	ends := c.s.rooms.list()
+	gauge(descLeast, ends.least())
 	gauge(descKnown, float64(node.Commands()))
 	type kind struct {
 		voter, alive bool
 	}
 	count := make(map[kind]int)
-	for _, p := range node.Members() {
+	members := node.Members()
+	for _, p := range members {
 		count[kind{p.Voter, p.Alive}]++
+	}
+	// ofCluster returns what this member knows of its cluster; NaN before it has joined one.
+	ofCluster := func(v int) float64 {
+		if len(members) == 0 {
+			return math.NaN()
+		}
+		return float64(v)
 	}
 	for _, k := range []kind{{true, true}, {true, false}, {false, true}, {false, false}} {
 		name := "nonvoter"
 		if k.voter {
 			name = "voter"
 		}
-		gauge(descMembers, float64(count[k]), name, strconv.FormatBool(k.alive))
+		gauge(descMembers, ofCluster(count[k]), name, strconv.FormatBool(k.alive))
 	}
 	counter := func(d *prometheus.Desc, v uint64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
@@ -108,8 +118,10 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 		}
 	}
 	m.State().View(func(s *fsm.State) {
-		gauge(descFSM, float64(s.FSMVersion()))
-		gauge(descSequences, float64(s.SequenceCount()))
+		gauge(descFSM, ofCluster(int(s.FSMVersion())))
+		gauge(descSequences, ofCluster(s.SequenceCount()))
+		gauge(descSpent, ofCluster(ends.exhausted))
+		gauge(descDeleted, ofCluster(s.DeletedSequenceCount()))
 		for _, l := range s.Layouts() {
 			gauge(descUsed, float64(l.Used), l.Layout.Name())
 			gauge(descCapacity, float64(l.Layout.Workers()), l.Layout.Name())

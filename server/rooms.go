@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/member"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	"github.com/snowraft/snowraft/server/frontend"
 )
 
@@ -23,7 +24,8 @@ const (
 
 var (
 	descRoom  = frontend.Desc("sequence_remaining_ratio", "Part of a sequence's numbers that can still be granted, for the sequences nearest their end.", "sequence")
-	descLeast = frontend.Desc("sequences_remaining_ratio_min", "Least part of its numbers that any sequence with an end can still grant; NaN without such a sequence.")
+	descLeast = frontend.Desc("sequences_remaining_ratio_min", "Least part of its numbers that a sequence with an end can still grant, without exhausted sequences; NaN without such a sequence.")
+	descSpent = frontend.Desc("sequences_exhausted", "Sequences with an end that can grant no more numbers now.")
 )
 
 // rooms holds the sequences that are nearest their end. It is the collector of the metric that has their names.
@@ -31,9 +33,16 @@ type rooms struct {
 	member func() *member.Member
 
 	mu    sync.Mutex
-	at    int64  // time at which near was made, clock.Reading.Mono in ms
-	near  []room // guarded by mu; the elements never change
-	known bool   // near was made
+	at    int64 // time at which last was made, clock.Reading.Mono in ms
+	last  ends  // guarded by mu; the elements never change
+	known bool  // last was made
+}
+
+// ends holds the sequences that are nearest their end, exhausted ones last, and the number of all exhausted ones. Exhausted
+// sequences can be many and stay so, and would hide the sequences whose end can still be moved.
+type ends struct {
+	near      []room
+	exhausted int
 }
 
 type room struct {
@@ -41,45 +50,73 @@ type room struct {
 	left float64 // 0 to 1
 }
 
-// list returns the sequences that are nearest their end, nearest first.
-func (r *rooms) list() []room {
+// list returns the sequences that are nearest their end, at most 30 s old.
+func (r *rooms) list() ends {
 	m := r.member()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := m.Clock().Now().Mono
 	if r.known && now-r.at < roomsAge.Milliseconds() {
-		return r.near
+		return r.last
 	}
-	r.near, r.at, r.known = nearestOf(m.State().Listing(), m.State().Observed().Load()), now, true
-	return r.near
+	r.last, r.at, r.known = endsOf(m.State().Listing(), m.State().Observed().Load()), now, true
+	return r.last
 }
 
-// nearestOf returns the sequences that are nearest their end at a time, in Unix ms.
-func nearestOf(all fsm.Listing, at int64) []room {
-	var near []room
-	order := func(a, b room) int { return cmp.Or(cmp.Compare(a.left, b.left), cmp.Compare(a.name, b.name)) }
+// before orders rooms by what is left, exhausted ones last, then by name.
+func (a room) before(b room) int {
+	switch {
+	case a.left == 0 && b.left > 0:
+		return 1
+	case b.left == 0 && a.left > 0:
+		return -1
+	default:
+		return cmp.Or(cmp.Compare(a.left, b.left), cmp.Compare(a.name, b.name))
+	}
+}
+
+// endsOf returns the sequences that are nearest their end at a time, in Unix ms.
+func endsOf(all fsm.Listing, at int64) (e ends) {
+	type kind struct {
+		reset commandv1.SequenceReset
+		zone  string
+	}
+	periods := make(map[kind]int32) // the period of a time zone takes long to compute
 	for q := range all.After("", nil) {
 		if !q.Bounded {
 			continue
 		}
 		next := room{q.Name, min(float64(q.Remaining)/float64(q.Total), 1)}
-		if len(near) == nearest && order(next, near[nearest-1]) >= 0 {
+		full := len(e.near) == nearest
+		if full && next.left > 0 && next.before(e.near[nearest-1]) >= 0 {
 			continue
 		}
-		if member.PeriodAt(q.Reset, q.TimeZone, at) > q.Period {
+		k := kind{q.Reset, q.TimeZone}
+		period, known := periods[k]
+		if !known {
+			period = member.PeriodAt(q.Reset, q.TimeZone, at)
+			periods[k] = period
+		}
+		if period > q.Period {
 			next.left = 1 // the next grant begins another period
 		}
-		i, _ := slices.BinarySearchFunc(near, next, order)
-		near = slices.Insert(near, i, next)
-		near = near[:min(len(near), nearest)]
+		if next.left == 0 {
+			e.exhausted++
+		}
+		if full && next.before(e.near[nearest-1]) >= 0 {
+			continue
+		}
+		i, _ := slices.BinarySearchFunc(e.near, next, room.before)
+		e.near = slices.Insert(e.near, i, next)
+		e.near = e.near[:min(len(e.near), nearest)]
 	}
-	return near
+	return e
 }
 
-// least returns the smallest remaining part of all sequences with an end; NaN if there is no such sequence.
-func (r *rooms) least() float64 {
-	if near := r.list(); len(near) > 0 {
-		return near[0].left
+// least returns the smallest remaining part of all sequences with an end that are not exhausted; NaN if there is no such sequence.
+func (e ends) least() float64 {
+	if len(e.near) > 0 && e.near[0].left > 0 {
+		return e.near[0].left
 	}
 	return math.NaN()
 }
@@ -89,7 +126,7 @@ func (*rooms) Describe(ch chan<- *prometheus.Desc) { ch <- descRoom }
 
 // Collect implements prometheus.Collector.
 func (r *rooms) Collect(ch chan<- prometheus.Metric) {
-	for _, q := range r.list() {
+	for _, q := range r.list().near {
 		ch <- prometheus.MustNewConstMetric(descRoom, prometheus.GaugeValue, q.left, q.name)
 	}
 }

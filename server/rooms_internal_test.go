@@ -2,6 +2,8 @@ package server
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -45,12 +47,31 @@ func TestSequencesNearestTheirEnd(t *testing.T) {
 	create(&commandv1.SequenceSpec{Name: "down", Start: 10, Increment: -1, Min: 1, Max: 10}, 9)
 	create(&commandv1.SequenceSpec{Name: "daily", Start: 1, Increment: 1, Min: 1, Max: 100, TimeZone: "UTC", Reset_: commandv1.SequenceReset_SEQUENCE_RESET_DAILY}, 99)
 
-	today := nearestOf(m.Listing(), day.UnixMilli())
+	today := endsOf(m.Listing(), day.UnixMilli()).near
 	if len(today) != nearest || today[0] != (room{"daily", 0.01}) || today[1] != (room{"down", 0.1}) || today[2] != (room{"n24", 0.75}) || today[19].name != "n07" {
 		t.Errorf("today: %v", today)
 	}
-	tomorrow := nearestOf(m.Listing(), day.Add(24*time.Hour).UnixMilli())
+	tomorrow := endsOf(m.Listing(), day.Add(24*time.Hour).UnixMilli()).near
 	if len(tomorrow) != nearest || tomorrow[0].name != "down" || tomorrow[19].name != "n06" {
 		t.Errorf("tomorrow, when the daily one begins again: %v", tomorrow)
+	}
+
+	// Exhausted sequences do not hide those whose end can still be moved.
+	if least := (ends{}).least(); !math.IsNaN(least) {
+		t.Errorf("without sequences, the least part is %v, want NaN", least)
+	}
+	for i := range nearest + 5 {
+		create(&commandv1.SequenceSpec{Name: fmt.Sprintf("a-sold-out-%02d", i), Start: 1, Increment: 1, Min: 1, Max: 5}, 5)
+	}
+	create(&commandv1.SequenceSpec{Name: "a-sold-out-today", Start: 1, Increment: 1, Min: 1, Max: 5, TimeZone: "UTC", Reset_: commandv1.SequenceReset_SEQUENCE_RESET_DAILY}, 5)
+	for at, want := range map[time.Time]ends{day: {today, nearest + 6}, day.Add(24 * time.Hour): {tomorrow, nearest + 5}} {
+		got := endsOf(m.Listing(), at.UnixMilli())
+		if !slices.Equal(got.near, want.near) || got.exhausted != want.exhausted || got.least() != want.near[0].left {
+			t.Errorf("with exhausted sequences at %v: %v, the least part is %v, want %v", at, got, got.least(), want)
+		}
+	}
+	few := ends{near: []room{{"a-sold-out-00", 0}}, exhausted: 1}
+	if least := few.least(); !math.IsNaN(least) {
+		t.Errorf("with exhausted sequences only, the least part is %v, want NaN", least)
 	}
 }
