@@ -73,7 +73,7 @@ func TestDashboardsOfHealthyCluster(t *testing.T) {
 	if got := offered(t, w.p, two); len(got["cluster"]) != 1 || len(got["instance"]) != 3 {
 		t.Errorf("the variables of one job have the values %v, want those of three members", got)
 	}
-	queries := 0
+	values, queries := make(map[string]string), 0 // values by the titles of panels with one value
 	for _, d := range dashboards(t) {
 		for _, panel := range d.Panels {
 			for _, target := range panel.Targets {
@@ -83,7 +83,15 @@ func TestDashboardsOfHealthyCluster(t *testing.T) {
 						t.Errorf("%s, %s, with %s selected: %s: %s", d.Title, panel.Title, name, problem, target.Expr)
 					}
 				}
+				if got := w.p.query(all.apply(target.Expr)); len(got) == 1 {
+					values[panel.Title] = got[0].text()
+				}
 			}
+		}
+	}
+	for title, want := range map[string]string{"Members that issue": "6", "of members": "6", "Voters that may fail": "1"} {
+		if values[title] != want {
+			t.Errorf("%s of two clusters is %q, want %s", title, values[title], want)
 		}
 	}
 	if queries < 50 {
