@@ -50,8 +50,9 @@ func traceHeaders(ctx context.Context) []string {
 		return own
 	}
 	parent := metadata.ValueFromIncomingContext(ctx, tracing.Parent)
-	if len(parent) != 1 || !tracing.Context(parent[0], "").IsValid() {
+	if parent == nil {
 		return nil
 	}
-	return []string{tracing.Parent, parent[0]}
+	received := tracing.Received(parent, metadata.ValueFromIncomingContext(ctx, tracing.State))
+	return tracing.Headers(trace.ContextWithRemoteSpanContext(context.Background(), received))
 }

@@ -2,11 +2,13 @@ package server
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc/metadata"
 
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/tracing"
@@ -38,6 +40,26 @@ func TestCanceledForwardingHasSpan(t *testing.T) {
 	} {
 		if got[key] != want {
 			t.Errorf("%s = %q, want %q", key, got[key], want)
+		}
+	}
+}
+
+// A member that makes no span forwards the trace context as it is, with the state of the caller's vendor.
+func TestTraceContextIsForwardedWithoutSpan(t *testing.T) {
+	t.Parallel()
+	const parent = "00-0102030405060708090a0b0c0d0e0f10-0102030405060708-00"
+	for _, test := range []struct {
+		received metadata.MD
+		want     []string
+	}{
+		{nil, nil},
+		{metadata.Pairs("traceparent", parent), []string{"traceparent", parent}},
+		{metadata.Pairs("traceparent", parent, "tracestate", "a=1", "tracestate", "b=2"), []string{"traceparent", parent, "tracestate", "a=1,b=2"}},
+		{metadata.Pairs("traceparent", parent, "traceparent", parent), nil},
+		{metadata.Pairs("traceparent", "junk", "tracestate", "a=1"), nil},
+	} {
+		if got := traceHeaders(metadata.NewIncomingContext(t.Context(), test.received)); !slices.Equal(got, test.want) {
+			t.Errorf("traceHeaders() with %v = %q, want %q", test.received, got, test.want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package tracing
 
 import (
 	"context"
+	"strings"
 
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
@@ -31,6 +32,15 @@ func Context(parent, state string) trace.SpanContext {
 		carrier[State] = state
 	}
 	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
+}
+
+// Received returns the trace context of a request from all values of its two headers. It is invalid unless there is exactly one
+// parent. Several states are one list, because a proxy may split the header.
+func Received(parents, states []string) trace.SpanContext {
+	if len(parents) != 1 {
+		return trace.SpanContext{}
+	}
+	return Context(parents[0], strings.Join(states, ","))
 }
 
 // Headers returns the trace context of ctx as headers: names and values alternate. It returns none without a span.

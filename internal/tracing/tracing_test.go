@@ -125,6 +125,21 @@ func TestContextIgnoresLongHeaders(t *testing.T) {
 	}
 }
 
+func TestReceivedNeedsOneParent(t *testing.T) {
+	t.Parallel()
+	if c := Received([]string{parent}, []string{"a=1", "b=2"}); !c.IsSampled() || c.TraceState().String() != "a=1,b=2" {
+		t.Errorf("Received() of a split state = %v, want all of the state", c)
+	}
+	if c := Received([]string{parent}, nil); !c.IsSampled() || c.TraceState().Len() != 0 {
+		t.Errorf("Received() without a state = %v", c)
+	}
+	for _, parents := range [][]string{nil, {}, {parent, parent}} {
+		if c := Received(parents, nil); c.IsValid() {
+			t.Errorf("Received() of %d parents = %v, want none", len(parents), c)
+		}
+	}
+}
+
 func TestHeadersRepeatContext(t *testing.T) {
 	t.Parallel()
 	if h := Headers(t.Context()); h != nil {

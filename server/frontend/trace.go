@@ -33,11 +33,7 @@ func (s *Server) tap() tap.ServerInHandle {
 	}
 	return func(ctx context.Context, info *tap.Info) (context.Context, error) {
 		if parent := info.Header[tracing.Parent]; len(parent) == 1 {
-			c := &caller{parent: parent[0]}
-			if state := info.Header[tracing.State]; len(state) == 1 {
-				c.state = state[0]
-			}
-			ctx = context.WithValue(ctx, callerKey{}, c)
+			ctx = context.WithValue(ctx, callerKey{}, &caller{parent, info.Header[tracing.State]})
 		}
 		return s.silence.tap(ctx, info)
 	}
@@ -46,7 +42,7 @@ func (s *Server) tap() tap.ServerInHandle {
 // callerKey is the context key of a *caller, the received trace context of a gRPC call.
 type callerKey struct{}
 
-type caller struct{ parent, state string }
+type caller struct{ parents, states []string }
 
 // callerOf returns the trace context of a gRPC call; invalid without one.
 func callerOf(ctx context.Context) trace.SpanContext {
@@ -54,7 +50,7 @@ func callerOf(ctx context.Context) trace.SpanContext {
 	if !ok {
 		return trace.SpanContext{}
 	}
-	return tracing.Context(c.parent, c.state)
+	return tracing.Received(c.parents, c.states)
 }
 
 // traced starts spans of HTTP requests that have a sampled trace context. The inner handler names the spans; see trace.
@@ -63,7 +59,7 @@ func (s *Server) traced(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		from := tracing.Context(r.Header.Get(tracing.Parent), r.Header.Get(tracing.State))
+		from := tracing.Received(r.Header.Values(tracing.Parent), r.Header.Values(tracing.State))
 		if !from.IsValid() {
 			next.ServeHTTP(w, r)
 			return
