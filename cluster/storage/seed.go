@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/raft"
@@ -34,7 +36,7 @@ var ErrNotEmpty = errors.New("the directory is not empty")
 const lostAndFound = "lost+found"
 
 // Create makes the data directory of a new member, which must be absent or empty, except for lost+found, and returns the
-// member's ID. After an error the directory is as it was before.
+// member's ID. After an error the directory is as it was before. If root calls it, the owner of the directory owns its content.
 //
 // Create writes the identity file last: without it, no member starts with the other files.
 func (s Seed) Create(dir string, logger *slog.Logger) (node string, err error) {
@@ -56,7 +58,34 @@ func (s Seed) Create(dir string, logger *slog.Logger) (node string, err error) {
 		return "", err
 	}
 	id.dir = dir
-	return id.Node(), id.save()
+	if err := id.save(); err != nil {
+		return "", err
+	}
+	return id.Node(), shareOwner(dir)
+}
+
+// shareOwner gives the content of a directory to the owner of the directory: root creates files in the directory of a service,
+// and the service, which runs as another user, must be able to open them.
+func shareOwner(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || os.Geteuid() != 0 || owner.Uid == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(dir) // the owner may replace files by links that lead outside
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	return fs.WalkDir(root.FS(), ".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == "." || e.Name() == lostAndFound && e.IsDir() {
+			return err
+		}
+		return root.Lchown(path, int(owner.Uid), int(owner.Gid))
+	})
 }
 
 // write writes the term and the state.
