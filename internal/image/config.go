@@ -64,7 +64,7 @@ type step struct {
 // newImage returns the configuration of an image with one layer. A test compares it with deploy/docker/Dockerfile.
 func newImage(r release, diffID string) image {
 	ports := make(map[string]struct{})
-	for _, port := range []string{"7700", "7701", "7702", "7703", "7704"} {
+	for _, port := range []string{"7700", "7701", "7702", "7703", "7704", "7609"} {
 		ports[port+"/tcp"] = struct{}{}
 	}
 	ports["7703/udp"] = struct{}{} // gossip
