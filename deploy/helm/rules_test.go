@@ -71,6 +71,9 @@ func checkPod(t *testing.T, kind string, spec corev1.PodSpec) {
 				t.Errorf("%s: container %s mounts %q, which is not a volume", kind, c.Name, m.Name)
 			}
 		}
+		if kind != "StatefulSet" && (c.Resources.Limits.Cpu().IsZero() || c.Resources.Limits.Memory().IsZero()) {
+			t.Errorf("%s: container %s has no limit of CPU or memory, which a quota of the namespace may demand", kind, c.Name)
+		}
 		if slices.Contains(c.Args, "leave") {
 			t.Errorf("%s: container %s makes a member leave", kind, c.Name)
 		}

@@ -135,7 +135,8 @@ securityContext:
   {{- include "snowraft.securityContext" $root | nindent 2 }}
 resources:
   requests: {cpu: 10m, memory: 32Mi}
-  limits: {memory: 128Mi}
+  # A quota of the namespace may demand a limit of the CPU, and a command may wait.
+  limits: {cpu: 500m, memory: 128Mi}
 {{- if not $root.Values.security.insecure }}
 volumeMounts:
   {{- include "snowraft.secretMount" $root | nindent 2 }}
