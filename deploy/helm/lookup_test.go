@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
@@ -106,6 +107,81 @@ func TestSecretIsMadeOnceAndKept(t *testing.T) {
 	}
 }
 
+// secret returns a Secret with lines of a secret file.
+func secret(name, key, lines string) *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace}, Data: map[string][]byte{key: []byte(lines)}}
+}
+
+// clusterSecret is the Secret that the values in named refer to.
+var clusterSecret = secret("cluster-secret", "secret", "snowraft-secret-1:first")
+
+// TestMembersKeepTheirSecret changes the Secret of a running cluster. Members with another secret would not understand the others.
+func TestMembersKeepTheirSecret(t *testing.T) {
+	t.Parallel()
+	const existing = "security: {existingSecret: "
+	first, second := "snowraft-secret-1:first", "snowraft-secret-1:second"
+	set := only[appsv1.StatefulSet](t, render(t, existing+"old}"))
+	old := secret("old", "secret", first+"\n")
+	for name, c := range map[string]struct {
+		values string
+		with   []*corev1.Secret
+		want   string // in the message; empty if the upgrade is allowed
+	}{
+		"kept":            {existing + "old}", []*corev1.Secret{old}, ""},
+		"copied":          {existing + "new}", []*corev1.Secret{old, secret("new", "secret", "# two\n"+second+"\n"+first+"\n")}, ""},
+		"old one gone":    {existing + "new}", []*corev1.Secret{secret("new", "secret", first)}, `members use the Secret "old"`},
+		"another secret":  {existing + "new}", []*corev1.Secret{old, secret("new", "secret", second)}, `members use the Secret "old", and "new" is another one`},
+		"new one missing": {existing + "new}", []*corev1.Secret{old}, `members use the Secret "old"`},
+		"forgotten":       {"", []*corev1.Secret{old}, `members use the Secret "old", and "ids-snowraft-secret" is another one or does not exist`},
+		"wrong key":       {existing + "new}", []*corev1.Secret{old, secret("new", "cluster.secret", first)}, `the Secret "new" has no cluster secret under the key "secret"`},
+		"not a secret":    {existing + "old}", []*corev1.Secret{secret("old", "secret", "password")}, `the Secret "old" has no cluster secret under the key "secret"`},
+		"deleted":         {existing + "old}", nil, `Secret "old" is gone, and members use it`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			objects := []runtime.Object{set}
+			for _, s := range c.with {
+				objects = append(objects, s)
+			}
+			_, _, err := seen(t, newAPIServer(objects...), true, c.values)
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want %q", err, c.want)
+			}
+		})
+	}
+	if _, _, err := seen(t, newAPIServer(), false, existing+"later}"); err != nil {
+		t.Errorf("installation before the Secret exists: %v", err)
+	}
+}
+
+// TestReleaseKeepsItsName renames the members of a running cluster: other names mean other volumes, which are empty.
+func TestReleaseKeepsItsName(t *testing.T) {
+	t.Parallel()
+	set := only[appsv1.StatefulSet](t, render(t, named))
+	for values, want := range map[string]string{
+		"fullnameOverride: numbers": `the members of this release have the name "ids-snowraft"; with the name "numbers", a new cluster`,
+		"nameOverride: numbers":     `with the name "ids-numbers", a new cluster`,
+		"":                          "",
+	} {
+		_, _, err := seen(t, newAPIServer(set, clusterSecret), true, named+values)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", values, err, want)
+		}
+	}
+	others := []*appsv1.StatefulSet{set.DeepCopy(), set.DeepCopy()}
+	others[0].Labels["app.kubernetes.io/instance"] = "another-release"
+	others[1].Labels["helm.sh/chart"] = "snowraft-2-1.2.3" // the chart twice in one release, with an alias
+	for _, other := range others {
+		other.Name = "other"
+		if _, _, err := seen(t, newAPIServer(other, clusterSecret), true, named); err != nil {
+			t.Errorf("other members in the namespace: %v", err)
+		}
+	}
+	if _, _, err := seen(t, newAPIServer(set), false, named+"fullnameOverride: numbers"); err != nil {
+		t.Errorf("installation: %v", err)
+	}
+}
+
 func TestOpenClusterCanGetASecret(t *testing.T) {
 	t.Parallel()
 	open, _, err := seen(t, newAPIServer(), false, "security: {insecure: true}")
@@ -146,7 +222,7 @@ func TestUpgradeRemovesMembersAboveTheNewNumber(t *testing.T) {
 	before := only[appsv1.StatefulSet](t, render(t, values+"5"))
 	for _, pods := range []int32{5, 3, 0} { // also after "kubectl scale", which removes no member
 		before.Spec.Replicas = &pods
-		objects, notes, err := seen(t, newAPIServer(before), true, values+"3")
+		objects, notes, err := seen(t, newAPIServer(before, clusterSecret), true, values+"3")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +234,7 @@ func TestUpgradeRemovesMembersAboveTheNewNumber(t *testing.T) {
 		}
 	}
 	for _, more := range []string{"5", "7"} {
-		objects, _, err := seen(t, newAPIServer(before), true, values+more)
+		objects, _, err := seen(t, newAPIServer(before, clusterSecret), true, values+more)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +242,7 @@ func TestUpgradeRemovesMembersAboveTheNewNumber(t *testing.T) {
 	}
 	seven := int32(7) // after "kubectl scale" to more
 	before.Spec.Replicas = &seven
-	objects, _, err := seen(t, newAPIServer(before), true, values+"5")
+	objects, _, err := seen(t, newAPIServer(before, clusterSecret), true, values+"5")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,6 +46,7 @@ func TestRefusedValues(t *testing.T) {
 		{"too many hosts", "security: {existingSecret: s, hosts: [" + strings.Repeat("a,", 51) + "]}", []string{"security", "hosts", "50"}},
 		{"variable of Snowraft", named + "extraEnv: [{name: SNOWRAFT_JOIN, value: x}]", []string{`extraEnv "SNOWRAFT_JOIN"`}},
 		{"label of the chart", named + "podLabels: {app.kubernetes.io/name: x}", []string{`podLabels "app.kubernetes.io/name"`}},
+		{"version label of the chart", named + "podLabels: {app.kubernetes.io/version: x}", []string{`podLabels "app.kubernetes.io/version"`}},
 		{"scale-down upwards", named + "replicas: 5\nscaleDown: {from: 3}", []string{"scaleDown.from 3: must not be less than replicas (5)"}},
 	} {
 		t.Run(r.name, func(t *testing.T) {

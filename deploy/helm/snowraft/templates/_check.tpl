@@ -25,11 +25,21 @@
 {{- end -}}
 {{- end -}}
 {{- range $label, $_ := .Values.podLabels -}}
-{{- if has $label (list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component") -}}
+{{- if or (eq $label "app.kubernetes.io/component") (hasKey (include "snowraft.labels" $ | fromYaml) $label) -}}
 {{- fail (printf "podLabels %q: set by the chart; choose another label" $label) -}}
 {{- end -}}
 {{- end -}}
 {{- if and .Values.scaleDown.from (lt (int .Values.scaleDown.from) (int .Values.replicas)) -}}
 {{- fail (printf "scaleDown.from %v: must not be less than replicas (%v)" .Values.scaleDown.from .Values.replicas) -}}
+{{- end -}}
+{{- /* Other names mean other volumes. The label of the chart stays when names change. */ -}}
+{{- if .Release.IsUpgrade -}}
+{{- range (lookup "apps/v1" "StatefulSet" .Release.Namespace "").items -}}
+{{- $labels := .metadata.labels | default dict -}}
+{{- $same := and (eq (get $labels "app.kubernetes.io/instance") $.Release.Name) (regexMatch (printf "^%s-[0-9]+[.]" $.Chart.Name) (get $labels "helm.sh/chart")) -}}
+{{- if and $same (ne .metadata.name (include "snowraft.fullname" $)) -}}
+{{- fail (printf "fullnameOverride, nameOverride: the members of this release have the name %q; with the name %q, a new cluster without their data would replace them, and could repeat their IDs; keep the name" .metadata.name (include "snowraft.fullname" $)) -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}

@@ -68,6 +68,17 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- .Values.security.existingSecret | default (printf "%s-secret" (include "snowraft.fullname" .)) -}}
 {{- end -}}
 
+{{- /* The secrets in a Secret, one per line. */ -}}
+{{- define "snowraft.secretLines" -}}
+{{- $lines := list -}}
+{{- range get (.data | default dict) "secret" | b64dec | splitList "\n" -}}
+{{- if hasPrefix "snowraft-secret-" (trim .) -}}
+{{- $lines = append $lines (trim .) -}}
+{{- end -}}
+{{- end -}}
+{{- join "\n" $lines -}}
+{{- end -}}
+
 {{- /* https if clients speak TLS with members, otherwise http. */ -}}
 {{- define "snowraft.scheme" -}}
 {{- if or .Values.security.insecure (not .Values.security.clientTLS) }}http{{ else }}https{{ end -}}
