@@ -13,6 +13,7 @@ import (
 type Set struct {
 	parts []part
 	empty bool
+	over  uint8 // lowest bit above an exhausted time field, from which on all bits are unknown; 0: none
 }
 
 // part bounds the value of adjacent bits of an ID.
@@ -23,18 +24,34 @@ type part struct {
 
 // All returns the set of IDs that a layout can form with any datacenter and worker, from the tick of the instant from to the
 // tick of until. Both ticks are included, and both instants are in Unix milliseconds.
+//
+// If the time field is exhausted before until, a system either stops, or begins again at tick 0, or lets the time run over into
+// the bits above the field. The set then holds the IDs of all three kinds.
 func All(l *snowflake.Layout, from, until int64) Set {
 	first, last := max(0, l.TickAt(from)), l.TickAt(until)
-	if last < first || uint64(first) >= l.Ticks() {
+	if last < first {
 		return Set{empty: true}
+	}
+	if uint64(last) >= l.Ticks() { //nolint:gosec // not before first, which is not negative
+		return exhausted(l, uint64(last)) //nolint:gosec // as above
 	}
 	s := Set{}
 	if above := 64 - l.Bits(); above > 0 {
 		s.parts = append(s.parts, part{shift: uint8(l.Bits()), bits: uint8(above)}) //nolint:gosec // both are at most 64
 	}
 	shift, bits, _ := place(l, snowflake.FieldTime)
-	s.parts = append(s.parts, part{shift, bits, uint64(first), min(uint64(last), l.Ticks()-1)}) //nolint:gosec // not before first, which is not negative
+	s.parts = append(s.parts, part{shift, bits, uint64(first), uint64(last)}) //nolint:gosec // as above
 	return s
+}
+
+// exhausted returns the set of IDs of a layout whose time field is too narrow for the tick last.
+func exhausted(l *snowflake.Layout, last uint64) Set {
+	shift, bits, _ := place(l, snowflake.FieldTime)
+	if over := shift + bits; int(over) < l.Bits() { // the time runs over into other fields
+		return Set{over: over}
+	}
+	above := 64 - shift
+	return Set{parts: []part{{shift, above, 0, min(last, 1<<above-1)}}}
 }
 
 // Issued returns the set of IDs that a cluster can issue with one of its layouts after the instant from, in Unix milliseconds.
@@ -47,14 +64,27 @@ func Between(first, last uint64) Set {
 	return Set{parts: []part{{0, 64, first, last}}, empty: last < first}
 }
 
-// With returns the IDs of s that have the value in the field f of the layout, or s if the layout has no such field. No ID has
-// a value that is too large for the field.
+// With returns the IDs of s that have the value in the field f of the layout. It returns s if the layout has no such field, or
+// if an exhausted time field runs over into it. No ID has a value that is too large for the field.
 func (s Set) With(l *snowflake.Layout, f snowflake.Field, value uint64) Set {
 	shift, bits, ok := place(l, f)
-	if !ok {
+	if !ok || s.over > 0 && shift >= s.over {
 		return s
 	}
-	return Set{append(slices.Clip(s.parts), part{shift, bits, value, value}), s.empty || value>>bits != 0}
+	s.parts = append(slices.Clip(s.parts), part{shift, bits, value, value})
+	s.empty = s.empty || value>>bits != 0
+	return s
+}
+
+// Has reports whether s holds an ID.
+func (s Set) Has(id uint64) bool {
+	for _, p := range s.parts {
+		// A shift of 64 bits yields 0, so that the mask of a part of 64 bits has all bits.
+		if value := id >> p.shift & (1<<p.bits - 1); value < p.first || value > p.last {
+			return false
+		}
+	}
+	return !s.empty
 }
 
 // Width returns the width of a field in bits, or 0 if the layout has no such field.

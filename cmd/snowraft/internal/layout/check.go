@@ -40,15 +40,16 @@ The same integer has different times in different layouts: an ID that Twitter's 
 dates to June 2019 belongs to July 2033 in the layout "default". A cluster that issues
 IDs in "default" repeats that ID in 2033.
 
-Describe the existing system by its --preset or --fields. A --sample of its IDs then
-confirms the description. Without a description, the sample must include the least and
-the greatest ID of the system, and the system must have stopped.
+Describe the existing system by its --preset, or by --fields and --epoch. A --sample of
+its IDs then confirms the description. Without a description, the sample must include
+the least and the greatest ID of the system, and the system must have stopped.
 
 If the existing system continues while the cluster issues IDs, set --until to its end.
 Layouts with a datacenter field can keep the two apart: give the existing system's
 --datacenter, and create the cluster's layout with another one.
 
-The command fails if a layout can repeat an ID.`,
+The command fails if a layout can repeat an ID. It compares with the IDs that the
+cluster issues after the check, and assumes that the members' clocks are correct.`,
 		Example: `  snowraft layout check --preset twitter
   snowraft layout check orders --fields time:41,worker:10,sequence:12 --epoch 2020-01-01T00:00:00Z
   snowraft layout check --preset twitter --datacenter 1 --until 2027-06-30T00:00:00Z
@@ -72,6 +73,33 @@ The command fails if a layout can repeat an ID.`,
 		}
 		return report(out, system, meetings, now)
 	})
+}
+
+// compared holds the bounds of the IDs of the existing system that the command compared with.
+type compared struct {
+	// The times of the first and the last ID; 0 if only a sample is known.
+	SinceMS int64  `json:"sinceMs,string"`
+	UntilMS int64  `json:"untilMs,string"`
+	LeastID uint64 `json:"leastId,string"`
+	MostID  uint64 `json:"greatestId,string"`
+	Sampled int    `json:"sampled"` // number of IDs in the sample
+}
+
+func (s existingSystem) compared() compared {
+	c := compared{Sampled: s.sampled}
+	if s.layout != nil {
+		c.SinceMS, c.UntilMS = s.since, s.until
+	}
+	c.LeastID, c.MostID, _ = collision.Meet(s.ids, collision.Set{})
+	return c
+}
+
+// text returns the assumption of the comparison in words.
+func (c compared) text(described bool) string {
+	if described {
+		return fmt.Sprintf("Assumption: the existing system issues IDs from %s to %s only.", cli.Stamp(c.SinceMS), cli.Stamp(c.UntilMS))
+	}
+	return fmt.Sprintf("Assumption: all IDs of the existing system are from %d to %d.", c.LeastID, c.MostID)
 }
 
 // toCheck returns the layouts of the cluster, or the named layout only.
@@ -100,10 +128,15 @@ func toCheck(ctx context.Context, r *cli.Remote, args []string) (layouts []*snow
 	return layouts, nil
 }
 
-// meet compares a layout of the cluster with the existing system. It assumes that the cluster issues IDs after the present tick.
+// longestPause bounds the time between a check and the first ID of the cluster that the check assumes.
+const longestPause = int64(time.Second / time.Millisecond)
+
+// meet compares a layout of the cluster with the existing system. It assumes that the cluster issues no ID of the layout before
+// the next tick. It does not assume so if the present tick still lasts long, because the cluster may issue IDs of that tick.
 func meet(system existingSystem, l *snowflake.Layout, now int64) meeting {
 	m := meeting{Layout: l.Name()}
-	if m.FirstID, m.LastID, m.Meets = collision.Meet(system.ids, collision.Issued(l, l.MillisAt(l.TickAt(now)+1))); m.Meets {
+	from := min(l.MillisAt(l.TickAt(now)+1), now+longestPause)
+	if m.FirstID, m.LastID, m.Meets = collision.Meet(system.ids, collision.Issued(l, from)); m.Meets {
 		m.FirstAtMS, m.LastAtMS = l.TimeOf(m.FirstID).UnixMilli(), l.TimeOf(m.LastID).UnixMilli()
 	}
 	return m
@@ -118,9 +151,10 @@ func report(out *cli.Printer, system existingSystem, meetings []meeting, now int
 		}
 	}
 	doc := struct {
-		Layouts []meeting `json:"layouts"`
-		Safe    string    `json:"create,omitempty"` // command that creates a safe layout
-	}{Layouts: meetings}
+		Layouts  []meeting `json:"layouts"`
+		Existing compared  `json:"existing"`
+		Safe     string    `json:"create,omitempty"` // command that creates a safe layout
+	}{Layouts: meetings, Existing: system.compared()}
 	if safe, ok := suggest(system, now); ok && len(unsafe) == len(meetings) {
 		doc.Safe = command(safe)
 	}
@@ -131,7 +165,7 @@ func report(out *cli.Printer, system existingSystem, meetings []meeting, now int
 		return []any{
 			m.Layout, "yes", fmt.Sprintf("%s (%d)", cli.Stamp(m.FirstAtMS), m.FirstID), fmt.Sprintf("%s (%d)", cli.Stamp(m.LastAtMS), m.LastID),
 		}
-	})}
+	}), cli.Line("%s", doc.Existing.text(system.layout != nil))}
 	if doc.Safe != "" {
 		blocks = append(blocks, cli.Line("This layout never repeats an ID of the existing system:\n  %s", doc.Safe))
 	}

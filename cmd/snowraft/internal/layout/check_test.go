@@ -1,13 +1,18 @@
 package layout
 
 import (
+	"fmt"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/spf13/cobra"
+	"pgregory.net/rapid"
 
 	"github.com/snowraft/snowraft/snowflake"
 )
@@ -17,6 +22,11 @@ var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC).UnixMilli()
 
 // described returns the system that a command line describes.
 func described(t *testing.T, line, stdin string) (existingSystem, error) {
+	t.Helper()
+	return describedAt(t, line, stdin, now)
+}
+
+func describedAt(t *testing.T, line, stdin string, now int64) (existingSystem, error) {
 	t.Helper()
 	e := &existing{form: specFlags{unit: time.Millisecond}}
 	e.cmd = &cobra.Command{}
@@ -50,6 +60,10 @@ func TestMeet(t *testing.T) {
 		{"--preset twitter --until 2012-01-01T00:00:00Z", "default", "", ""},
 		{"--preset mastodon", "default", "", ""},
 		{"--preset sonyflake", "default", "2026-11", "2029-11"},
+		{"--preset sonyflake", "sonyflake", "", ""}, // continues in the next tick
+		// The time field is exhausted in February 2025. After that, the time runs over into the bits above, or begins again.
+		{"--fields time:35,worker:10,sequence:12 --epoch 2024-01-01T00:00:00Z --until 2025-01-01T00:00:00Z", "default", "", ""},
+		{"--fields time:35,worker:10,sequence:12 --epoch 2024-01-01T00:00:00Z", "default", "2026-11", "2027-11"},
 	} {
 		own, _ := snowflake.Preset(c.layout)
 		m := meet(system(t, c.line), own, now)
@@ -86,6 +100,111 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
+// TestPresentTickOfSeconds checks a layout with ticks that are long enough to issue IDs after a check and before the next tick.
+func TestPresentTickOfSeconds(t *testing.T) {
+	t.Parallel()
+	const fields = "time:31,worker:12,sequence:20"
+	parsed, err := snowflake.ParseFields(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := snowflake.MustNew(snowflake.Spec{Name: "own", Fields: parsed, UnitMillis: time.Hour.Milliseconds()})
+	line := "--fields " + fields + " --unit 1h --epoch 0"
+	const minute = int64(time.Minute / time.Millisecond)
+	s, err := describedAt(t, line, "", now+30*minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := meet(s, own, now+30*minute); !m.Meets || m.FirstAtMS != now || m.LastAtMS != now {
+		t.Errorf("meet() in the hour of the last ID = %+v, want the IDs of that hour", m)
+	}
+	if m := meet(s, own, now+60*minute); m.Meets {
+		t.Errorf("meet() in the next hour = %+v, want none", m)
+	}
+	if spec, ok := suggest(s, now+30*minute); !ok || snowflake.FormatFields(spec.Fields) == fields {
+		t.Errorf("suggest() = %+v, %t, want another layout", spec, ok)
+	}
+}
+
+// TestMeetEqualsEnumeration compares the command with an enumeration of all IDs of an existing system, described on the command
+// line, and of a layout of the cluster.
+func TestMeetEqualsEnumeration(t *testing.T) {
+	t.Parallel()
+	type form struct {
+		time, worker, sequence uint8
+		unit, epoch            int64
+		order                  int
+	}
+	// id returns the ID of a tick, a worker and a sequence. The fields of order 0 are in the cluster's order.
+	id := func(f form, tick, worker, sequence uint64) uint64 {
+		switch f.order {
+		case 0:
+			return tick<<(f.worker+f.sequence) | worker<<f.sequence | sequence
+		case 1:
+			return worker<<(f.time+f.sequence) | sequence<<f.time | tick
+		default:
+			return sequence<<(f.time+f.worker) | tick<<f.worker | worker
+		}
+	}
+	text := func(f form) string {
+		parts := [...]string{fmt.Sprintf("time:%d", f.time), fmt.Sprintf("worker:%d", f.worker), fmt.Sprintf("sequence:%d", f.sequence)}
+		order := [...][3]int{{0, 1, 2}, {1, 2, 0}, {2, 0, 1}}[f.order]
+		return parts[order[0]] + "," + parts[order[1]] + "," + parts[order[2]]
+	}
+	all := func(f form, first, last int64, into map[uint64]bool) {
+		for tick := max(0, first); tick <= min(last, 1<<f.time-1); tick++ {
+			for worker := range uint64(1) << f.worker {
+				for sequence := range uint64(1) << f.sequence {
+					into[id(f, uint64(tick), worker, sequence)] = true
+				}
+			}
+		}
+	}
+	tick := func(f form, at int64) int64 { return int64(math.Floor(float64(at-f.epoch) / float64(f.unit))) }
+	rapid.Check(t, func(rt *rapid.T) {
+		draw := func(label string, orders int) form {
+			width := rapid.Uint8Range(1, 3)
+			return form{
+				width.Draw(rt, label+" time"), width.Draw(rt, "worker"), width.Draw(rt, "sequence"),
+				rapid.Int64Range(1, 3).Draw(rt, "unit"), rapid.Int64Range(-9, 9).Draw(rt, "epoch"), rapid.IntRange(0, orders-1).Draw(rt, "order"),
+			}
+		}
+		old, own := draw("old", 3), draw("own", 1)
+		since := old.epoch + rapid.Int64Range(0, 9).Draw(rt, "since")
+		until := since + rapid.Int64Range(0, 9).Draw(rt, "until")
+		if until = min(until, old.epoch+old.unit<<old.time-1); until < since {
+			return // exhausted before its first ID
+		}
+		now := rapid.Int64Range(-9, 20).Draw(rt, "now")
+		line := fmt.Sprintf("--fields %s --unit %dms --epoch=%d --since=%d --until=%d", text(old), old.unit, old.epoch, since, until)
+		s, err := describedAt(t, line, "", now)
+		if err != nil {
+			rt.Fatalf("describe %q: %v", line, err)
+		}
+		fields, err := snowflake.ParseFields(text(own))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		m := meet(s, snowflake.MustNew(snowflake.Spec{Name: "own", Fields: fields, UnitMillis: own.unit, EpochMillis: own.epoch}), now)
+		before, after := map[uint64]bool{}, map[uint64]bool{}
+		all(old, tick(old, since), tick(old, until), before)
+		all(own, tick(own, now)+1, math.MaxInt64, after)
+		want := meeting{Layout: "own"}
+		for _, shared := range slices.Sorted(maps.Keys(after)) {
+			if before[shared] {
+				at := own.epoch + own.unit*int64(shared>>(own.worker+own.sequence))
+				if !want.Meets {
+					want.Meets, want.FirstID, want.FirstAtMS = true, shared, at
+				}
+				want.LastID, want.LastAtMS = shared, at
+			}
+		}
+		if m != want {
+			rt.Fatalf("%s, now %d, with %+v: meet() = %+v, want %+v", line, now, own, m, want)
+		}
+	})
+}
+
 func TestSample(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "ids.txt")
@@ -109,8 +228,9 @@ func TestExistingSystemRefusals(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ line, stdin, want string }{
 		{"", "", "missing --preset, --fields or --sample"},
+		{"--fields time:41,worker:10,sequence:12", "", "missing --epoch"},
 		{"--until 2020-01-01T00:00:00Z --sample -", "1", "--until requires --preset or --fields"},
-		{"--fields worker:3", "", "no time field"},
+		{"--fields worker:3 --epoch 0", "", "no time field"},
 		{"--preset twitter --epoch 0", "", "--epoch cannot be combined with --preset"},
 		{"--preset twitter --until tomorrow", "", `--until "tomorrow": expected RFC 3339`},
 		{"--preset twitter --since 2027-01-01T00:00:00Z", "", "is before --since"},

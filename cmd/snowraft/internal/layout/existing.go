@@ -29,8 +29,9 @@ type existing struct {
 // existingSystem is the system that the flags of existing describe.
 type existingSystem struct {
 	layout       *snowflake.Layout // nil if only a sample is known
-	since, until int64             // Unix ms, both included
+	since, until int64             // Unix ms, both included; without meaning if only a sample is known
 	ids          collision.Set
+	sampled      int // number of IDs in the sample
 }
 
 func (e *existing) addFlags() {
@@ -39,7 +40,7 @@ func (e *existing) addFlags() {
 	cli.AddFlag(e.cmd, "", "preset", "", cli.ChoiceValue(&e.form.preset, cli.PresetNames()...), "layout of the existing system").Value.(*cli.Value).Kind = "NAME"
 	cli.AddFlag(e.cmd, "", "fields", "", cli.TextValue(&e.form.fields, "FIELDS"), "fields of the existing system, from the highest bits to the lowest, with their widths")
 	cli.AddFlag(e.cmd, "", "unit", "", cli.DurationValue(&e.form.unit, time.Millisecond, time.Hour), "length of a tick of the existing system")
-	cli.AddFlag(e.cmd, "", "epoch", "", cli.TextValue(&e.form.epoch, "TIME"), "instant of the existing system's tick 0, as RFC 3339 or Unix milliseconds (default: 2025-01-01T00:00:00Z)")
+	cli.AddFlag(e.cmd, "", "epoch", "", cli.TextValue(&e.form.epoch, "TIME"), "instant of the existing system's tick 0, as RFC 3339 or Unix milliseconds; required with --fields")
 	cli.AddFlag(e.cmd, "", "datacenter", "", cli.UintValue(&e.form.datacenter, 0), "datacenter in all IDs of the existing system (default: any)").DefValue = ""
 	cli.AddFlag(e.cmd, "", "since", "", cli.TextValue(&e.since, "TIME"), "time of the existing system's first ID (default: the epoch)")
 	cli.AddFlag(e.cmd, "", "until", "", cli.TextValue(&e.until, "TIME"), "time of the existing system's last ID (default: now)")
@@ -52,6 +53,10 @@ func (e *existing) describe(stdin io.Reader, now int64) (existingSystem, error) 
 	given := flags.Changed
 	s := existingSystem{until: now}
 	if e.form.preset != "" || e.form.fields != "" {
+		if e.form.preset == "" && !given("epoch") {
+			// The epoch of "layout create" would only be right for a copy of Snowraft's own layout.
+			return s, cli.Usagef("layout check: missing --epoch; give the instant of the existing system's tick 0")
+		}
 		spec, err := e.form.base(flags)
 		if err != nil {
 			return s, err
@@ -126,10 +131,8 @@ func (e *existing) measure(stdin io.Reader, s *existingSystem) error {
 		if err != nil {
 			return cli.Usagef("--sample %s:%d: %.40q: expected a whole number from 0 to %d", e.sample, line, text, uint64(math.MaxUint64))
 		}
-		if s.layout != nil {
-			if _, _, ok := collision.Meet(s.ids, collision.Between(id, id)); !ok {
-				return cli.Usagef("--sample %s:%d: ID %d%s; correct the fields, --epoch, --unit, --datacenter, --since or --until", e.sample, line, id, outside(s, id))
-			}
+		if s.layout != nil && !s.ids.Has(id) {
+			return cli.Usagef("--sample %s:%d: ID %d%s; correct the fields, --epoch, --unit, --datacenter, --since or --until", e.sample, line, id, outside(s, id))
 		}
 		least, greatest, n = min(least, id), max(greatest, id), n+1
 	}
@@ -142,7 +145,7 @@ func (e *existing) measure(stdin io.Reader, s *existingSystem) error {
 	if n == 0 {
 		return cli.Usagef("--sample %s: has no IDs; write one ID per line", e.sample)
 	}
-	if s.layout == nil {
+	if s.sampled = n; s.layout == nil {
 		s.ids = collision.Between(least, greatest)
 	}
 	return nil
