@@ -42,6 +42,9 @@ func (l *listener) Accept() (net.Conn, error) {
 	return l.keys.Track(conn), nil
 }
 
+// NetConn returns the connection below c, like the method of the same name of tls.Conn.
+func (c *Conn) NetConn() net.Conn { return c.Conn }
+
 // Close closes the connection.
 func (c *Conn) Close() error {
 	c.tracker.mu.Lock()

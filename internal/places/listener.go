@@ -39,6 +39,21 @@ type Conn struct {
 	Place *Place
 }
 
+// Of returns the place of a connection that [Listen] accepted, also if TLS or another layer with a method NetConn wraps the
+// connection. It returns nil for any other connection.
+func Of(nc net.Conn) *Place {
+	for {
+		switch c := nc.(type) {
+		case *Conn:
+			return c.Place
+		case interface{ NetConn() net.Conn }:
+			nc = c.NetConn()
+		default:
+			return nil
+		}
+	}
+}
+
 // Close releases the place and closes the connection. It may be called again.
 func (c *Conn) Close() error {
 	c.Place.Release()

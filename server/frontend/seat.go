@@ -2,7 +2,6 @@ package frontend
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
@@ -23,13 +22,7 @@ type seat struct {
 }
 
 // sit returns the seat of a newly accepted connection.
-func sit(c net.Conn) *seat {
-	s := &seat{began: time.Now()}
-	if placed, ok := c.(*places.Conn); ok {
-		s.place = placed.Place
-	}
-	return s
-}
+func sit(c net.Conn) *seat { return &seat{began: time.Now(), place: places.Of(c)} }
 
 // enter begins a request, and leave ends it. Refused requests do not count, so that callers with a revoked token do not keep
 // a connection busy. A call inside the process has a nil seat.
@@ -78,12 +71,6 @@ type seatKey struct{}
 
 // withSeat returns the context of a connection with its seat, for the connection's HTTP requests.
 func withSeat(ctx context.Context, c net.Conn) context.Context {
-	if secured, ok := c.(*tls.Conn); ok {
-		c = secured.NetConn()
-	}
-	if tracked, ok := c.(*trust.Conn); ok {
-		c = tracked.Conn
-	}
 	return context.WithValue(ctx, seatKey{}, sit(c))
 }
 

@@ -3,6 +3,7 @@ package thrift
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -25,8 +26,12 @@ const (
 // form is the encoding of a client's messages. The replies have the same form.
 type form struct{ framed, strict bool }
 
-// errStrange means that a connection does not speak the protocol.
-var errStrange = errors.New("not the Thrift binary protocol")
+var (
+	// errStrange means that a connection does not speak the protocol.
+	errStrange = errors.New("not the Thrift binary protocol")
+	// errPlain means that a client of a port with TLS does not speak TLS.
+	errPlain = fmt.Errorf("%w: the client does not speak TLS; see --client-tls, or use a gateway on the client's host", errStrange)
+)
 
 // conn is a connection. One goroutine serves it.
 type conn struct {
@@ -43,11 +48,7 @@ type conn struct {
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
-	c := &conn{s: s, net: nc, reader: bufio.NewReaderSize(nc, maxMessage), began: time.Now()}
-	if placed, ok := nc.(*places.Conn); ok {
-		c.place = placed.Place
-	}
-	return c
+	return &conn{s: s, net: nc, place: places.Of(nc), reader: bufio.NewReaderSize(nc, maxMessage), began: time.Now()}
 }
 
 // Idle implements places.Idler.
@@ -66,8 +67,17 @@ func (c *conn) drain() {
 	defer c.mu.Unlock()
 	c.closing = true
 	if !c.busy {
-		_ = c.net.Close()
+		c.cut()
 	}
+}
+
+// cut closes the connection without waiting for the client. A regular TLS close would wait.
+func (c *conn) cut() {
+	nc := c.net
+	if secured, ok := nc.(*tls.Conn); ok {
+		nc = secured.NetConn()
+	}
+	_ = nc.Close()
 }
 
 // enter begins a request. It returns false if the connection must end.
@@ -88,7 +98,7 @@ func (c *conn) leave() bool {
 
 // serve answers requests until the connection ends.
 func (c *conn) serve() {
-	defer func() { _ = c.net.Close() }()
+	defer c.cut()
 	how, err := c.detect()
 	for err == nil {
 		if _, err = c.reader.Peek(1); err != nil { // a client may be silent between requests for any time
@@ -117,7 +127,10 @@ func (c *conn) detect() (form, error) {
 	_ = c.net.SetReadDeadline(time.Now().Add(stallTimeout))
 	defer func() { _ = c.net.SetReadDeadline(time.Time{}) }()
 	head, err := c.reader.Peek(5)
+	_, plain := errors.AsType[tls.RecordHeaderError](err)
 	switch {
+	case plain:
+		return form{}, errPlain
 	case err != nil && len(head) == 0:
 		return form{}, io.EOF
 	case err != nil:

@@ -3,6 +3,7 @@ package thrift_test
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -134,6 +135,35 @@ func client(t *testing.T, address string, framed, strict bool) func(method, agen
 	} else {
 		transport = apache.NewTBufferedTransport(transport, 256)
 	}
+	return caller(t, transport, conf)
+}
+
+// secured returns the keys of a cluster and the TLS configuration of its servers.
+func secured(t *testing.T) (*trust.Keys, *tls.Config) {
+	t.Helper()
+	keys, err := trust.NewKeys(trust.NewSecret())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys, trust.ServerTLS{Keys: keys, MemberID: "m1", Now: time.Now}.Config()
+}
+
+// tlsClient returns a function like client for servers of these keys. Its clients use frames and strict messages.
+func tlsClient(keys *trust.Keys) func(t *testing.T, address string, framed, strict bool) func(method, agent string) (int64, error) {
+	return func(t *testing.T, address string, _, _ bool) func(method, agent string) (int64, error) {
+		t.Helper()
+		config, err := trust.ClientTLS{Keys: keys}.Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		conf := &apache.TConfiguration{TLSConfig: config, ConnectTimeout: time.Second, SocketTimeout: 5 * time.Second}
+		return caller(t, apache.NewTFramedTransportConf(apache.NewTSSLSocketConf(address, conf), conf), conf)
+	}
+}
+
+// caller opens a transport and returns a function that calls methods over it.
+func caller(t *testing.T, transport apache.TTransport, conf *apache.TConfiguration) func(method, agent string) (int64, error) {
+	t.Helper()
 	if err := transport.Open(); err != nil {
 		t.Fatal(err)
 	}

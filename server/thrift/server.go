@@ -128,7 +128,7 @@ func (s *Server) Close(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	for c := range s.conns {
-		_ = c.net.Close()
+		c.cut()
 	}
 	s.mu.Unlock()
 	<-done

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
@@ -215,6 +216,13 @@ func TestCloseCutsSlowRequests(t *testing.T) {
 // TestPlaceIsKeptByServedCallers checks that a silent connection makes way, and a connection with a reply does not.
 func TestPlaceIsKeptByServedCallers(t *testing.T) {
 	t.Parallel()
+	t.Run("plain", func(t *testing.T) { testPlaceIsKept(t, false) })
+	t.Run("TLS", func(t *testing.T) { testPlaceIsKept(t, true) })
+}
+
+func testPlaceIsKept(t *testing.T, overTLS bool) {
+	t.Helper()
+	t.Parallel()
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -222,14 +230,20 @@ func TestPlaceIsKeptByServedCallers(t *testing.T) {
 	s := thrift.New(thrift.Config{
 		Backend: &fake{}, Logger: slog.New(slog.DiscardHandler), Meter: func(string) thrift.Meter { return meter{} }, Issued: func(string) {},
 	})
-	go func() { _ = s.Serve(places.Listen(inner, places.New(2, 2), func(net.Addr) {})) }()
+	var l net.Listener = places.Listen(inner, places.New(2, 2), func(net.Addr) {})
+	connect := client
+	if overTLS {
+		keys, config := secured(t)
+		l, connect = tls.NewListener(keys.Listener(l), config), tlsClient(keys)
+	}
+	go func() { _ = s.Serve(l) }()
 	t.Cleanup(func() { _ = s.Close(context.Background()) })
-	served := client(t, inner.Addr().String(), true, true)
+	served := connect(t, inner.Addr().String(), true, true)
 	if _, err := served("get_id", "a"); err != nil {
 		t.Fatal(err)
 	}
 	silent := dial(t, inner.Addr().String())
-	later := client(t, inner.Addr().String(), true, true)
+	later := connect(t, inner.Addr().String(), true, true)
 	if _, err := later("get_id", "a"); err != nil {
 		t.Errorf("get_id() of a third connection: %v", err)
 	}
@@ -238,5 +252,33 @@ func TestPlaceIsKeptByServedCallers(t *testing.T) {
 	}
 	if _, err := served("get_id", "a"); err != nil {
 		t.Errorf("get_id() of the connection that was served: %v", err)
+	}
+}
+
+// TestPlainClientOfTLSPort checks that the log names the reason why the server closes the connection of a client without TLS.
+func TestPlainClientOfTLSPort(t *testing.T) {
+	t.Parallel()
+	for _, framed := range []bool{true, false} {
+		inner, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys, config := secured(t)
+		var logged bytes.Buffer
+		s := thrift.New(thrift.Config{
+			Backend: &fake{}, Logger: slog.New(slog.NewTextHandler(&logged, nil)), Meter: func(string) thrift.Meter { return meter{} }, Issued: func(string) {},
+		})
+		go func() { _ = s.Serve(tls.NewListener(keys.Listener(inner), config)) }()
+		nc := dial(t, inner.Addr().String())
+		if _, err := nc.Write(request(framed, "get_id", "a")); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, nc) // until the server closes the connection
+		if err := s.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(logged.String(), "does not speak TLS") {
+			t.Errorf("framed %t: the log is %q, want the reason", framed, logged.String())
+		}
 	}
 }
