@@ -135,6 +135,22 @@ func redisLine(t testing.TB, address, command string) string {
 // thriftID requests an ID like an unframed client of Twitter's Snowflake server with the user agent "web".
 func thriftID(t testing.TB, address string) uint64 {
 	t.Helper()
+	id, failure := callThrift(t, address)
+	if failure != "" {
+		t.Fatalf("get_id: %s", failure)
+	}
+	return id
+}
+
+// thriftFailure returns the message of the exception that such a client gets; empty if it gets an ID.
+func thriftFailure(t testing.TB, address string) string {
+	t.Helper()
+	_, failure := callThrift(t, address)
+	return failure
+}
+
+func callThrift(t testing.TB, address string) (id uint64, failure string) {
+	t.Helper()
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
@@ -143,9 +159,24 @@ func thriftID(t testing.TB, address string) uint64 {
 	if _, err := io.WriteString(conn, "\x80\x01\x00\x01\x00\x00\x00\x06get_id\x00\x00\x00\x01\x0b\x00\x01\x00\x00\x00\x03web\x00"); err != nil {
 		t.Fatal(err)
 	}
-	reply := make([]byte, 30)
-	if _, err := io.ReadFull(conn, reply); err != nil || reply[3] != 2 {
-		t.Fatalf("get_id: %q, %v", reply, err)
+	head := make([]byte, 18)
+	read := func(size int) []byte {
+		t.Helper()
+		b := make([]byte, size)
+		if _, err := io.ReadFull(conn, b); err != nil {
+			t.Fatalf("get_id: %q, %v", head, err)
+		}
+		return b
 	}
-	return binary.BigEndian.Uint64(reply[21:])
+	head = read(len(head))
+	const reply, exception = 2, 3
+	switch head[3] {
+	case reply:
+		return binary.BigEndian.Uint64(read(12)[3:]), ""
+	case exception:
+		return 0, string(read(int(binary.BigEndian.Uint32(read(7)[3:]))))
+	default:
+		t.Fatalf("get_id: %q", head)
+		return 0, ""
+	}
 }

@@ -122,3 +122,27 @@ func TestRestoredClusterGrantsNothingWhileTheOldOneRuns(t *testing.T) {
 	})
 	old.mustGenerate(1)
 }
+
+// A restored cluster may have lost a layout "twitter" with another datacenter. It creates none, and Thrift clients get the reason.
+func TestRestoredClusterCreatesNoLayoutForThrift(t *testing.T) {
+	t.Parallel()
+	old := startCluster(t, 1, short)[0]
+	n, _ := restoredMember(t, old)
+	old.stop()
+	n.cfg.ThriftAddr = "127.0.0.1:0"
+	n.start()
+	until(t, "the restored member leads", n.leads)
+	until(t, "get_id fails with "+rpc.RestoreUnacknowledged, func() bool {
+		return strings.HasSuffix(thriftFailure(t, n.server.ThriftAddr()), "["+rpc.RestoreUnacknowledged+"]")
+	})
+	if got, err := n.layouts.ListLayouts(t.Context(), &snowraftv1.ListLayoutsRequest{}); err != nil || len(got.GetLayouts()) != 1 {
+		t.Errorf("ListLayouts() = %v, %v, want only the layout \"default\"", got, err)
+	}
+	if _, err := snowraftv1.NewOperationsServiceClient(n.conn).AcknowledgeRestore(t.Context(), &snowraftv1.AcknowledgeRestoreRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the layout is created", func() bool {
+		got, err := n.layouts.ListLayouts(t.Context(), &snowraftv1.ListLayoutsRequest{})
+		return err == nil && len(got.GetLayouts()) == 2
+	})
+}

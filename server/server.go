@@ -95,11 +95,11 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 			Name: cfg.Name, Version: cfg.Version, DataDir: cfg.DataDir,
 		}),
 	})
-	twitter := make(chan struct{})
+	twitter := &twitterLayout{created: make(chan struct{})}
 	err = s.endpoints.Open(frontend.Behind{
 		Issuer: issuer, Process: process{s.api, s}, Services: s.api.Register, Serve: s.api.Serve,
 		Before: s.api.Before, TLS: s.tls(), Plain: !cfg.ClientTLS, Events: s.member.Events(),
-		Twitter: twitter,
+		Twitter: twitter.wait,
 	})
 	if err != nil {
 		return nil, errors.Join(err, s.abandon(ctx))

@@ -3,6 +3,7 @@
 package frontend
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -118,8 +119,9 @@ type Behind struct {
 	// also connect without TLS.
 	TLS   func(protocols ...string) *tls.Config
 	Plain bool
-	// Twitter is closed once the cluster has the layout of Thrift clients. If it is nil, calls do not wait for the layout.
-	Twitter <-chan struct{}
+	// Twitter waits until the cluster has the layout of Thrift clients, and returns the reason if it has none when ctx ends. If it
+	// is nil, calls do not wait for the layout.
+	Twitter func(ctx context.Context) error
 	// Serve is the innermost interceptor of unary calls.
 	Serve grpc.UnaryServerInterceptor
 	// Events records failed requests and audited calls; nil: they are not recorded.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/server/issue"
 	"github.com/snowraft/snowraft/server/thrift"
 	"github.com/snowraft/snowraft/server/wire"
@@ -23,16 +22,14 @@ var twitter, _ = snowflake.Preset(thrift.Layout)
 type thriftBackend struct {
 	issuer *issue.Issuer
 	Process
-	created <-chan struct{} // see Behind.Twitter
+	wait func(ctx context.Context) error // see Behind.Twitter
 }
 
 // Twitter issues an ID of the layout "twitter".
 func (b thriftBackend) Twitter(ctx context.Context) (id, datacenter, worker int64, err error) {
-	if b.created != nil {
-		select {
-		case <-b.created:
-		case <-ctx.Done():
-			return 0, 0, 0, rpc.NewError(rpc.NoLeader, `the layout "twitter" is not created yet, because no leader is known; try again`)
+	if b.wait != nil {
+		if err := b.wait(ctx); err != nil {
+			return 0, 0, 0, err
 		}
 	}
 	ids := issue.Borrow()

@@ -230,7 +230,7 @@ func testPlaceIsKept(t *testing.T, overTLS bool) {
 	s := thrift.New(thrift.Config{
 		Backend: &fake{}, Logger: slog.New(slog.DiscardHandler), Meter: func(string) thrift.Meter { return meter{} }, Issued: func(string) {},
 	})
-	var l net.Listener = places.Listen(inner, places.New(2, 2), func(net.Addr) {})
+	l := places.Listen(inner, places.New(2, 2), func(net.Addr) {})
 	connect := client
 	if overTLS {
 		keys, config := secured(t)
