@@ -192,7 +192,7 @@ func (n *Node) newRaft(trans Transport) (r *raft.Raft, err error) {
 	go func() {
 		defer close(done)
 		c := n.cfg.raftConfig(n.id.Node(), n.notify, logging.Hashicorp(n.logger, "raft", n.nameOf))
-		snapshots := &pacedSnapshots{notedSnapshots{n.store.Snapshots, n.cfg.Events}, n.pace}
+		snapshots := &observedSnapshots{n.store.Snapshots, n.cfg.Events, n.pace}
 		c.SnapshotThreshold, c.TrailingLogs = n.cfg.Timing.logFor(snapshots.newest())
 		r, err = raft.NewRaft(c, n.cfg.FSM, n.store.Logs, n.store.Stable, snapshots, trans)
 	}()

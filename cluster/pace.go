@@ -1,7 +1,5 @@
 package cluster
 
-import "github.com/hashicorp/raft"
-
 // stateUnit is the greatest size of a snapshot, in bytes, for which the log has its default length. For a larger state, the
 // log may get up to maxStateUnits times as long.
 const (
@@ -15,52 +13,6 @@ const (
 func (t Timing) logFor(size int64) (threshold, trailing uint64) {
 	units := uint64(max(1, min(size/stateUnit, maxStateUnits)))
 	return t.SnapshotThreshold * units, trailingLogs * units
-}
-
-// pacedSnapshots calls written with the size of each written snapshot, in bytes.
-type pacedSnapshots struct {
-	raft.SnapshotStore
-	written func(size int64)
-}
-
-// Create implements raft.SnapshotStore.
-func (p *pacedSnapshots) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration, configurationIndex uint64, trans raft.Transport) (raft.SnapshotSink, error) {
-	sink, err := p.SnapshotStore.Create(version, index, term, configuration, configurationIndex, trans)
-	if err != nil {
-		return nil, err
-	}
-	return &pacedSink{SnapshotSink: sink, written: p.written}, nil
-}
-
-// newest returns the size of the newest snapshot; 0 if there is none, or on an error, which raft itself reports.
-func (p *pacedSnapshots) newest() int64 {
-	all, err := p.List()
-	if err != nil || len(all) == 0 {
-		return 0
-	}
-	return all[0].Size
-}
-
-type pacedSink struct {
-	raft.SnapshotSink
-	size    int64
-	written func(size int64)
-}
-
-// Write implements io.Writer.
-func (s *pacedSink) Write(b []byte) (int, error) {
-	n, err := s.SnapshotSink.Write(b)
-	s.size += int64(n)
-	return n, err
-}
-
-// Close implements io.Closer.
-func (s *pacedSink) Close() error {
-	err := s.SnapshotSink.Close()
-	if err == nil {
-		s.written(s.size)
-	}
-	return err
 }
 
 // pace sets when raft takes the next snapshot, by the size of the last one in bytes. Raft's goroutines call it.

@@ -69,7 +69,7 @@ func TestSnapshotsPaceTheLog(t *testing.T) {
 		}
 		want(units)
 	}
-	if got := (&pacedSnapshots{SnapshotStore: n.store.Snapshots}).newest(); got != 16*stateUnit {
+	if got := (&observedSnapshots{SnapshotStore: n.store.Snapshots}).newest(); got != 16*stateUnit {
 		t.Errorf("newest() = %d, want %d", got, 16*stateUnit)
 	}
 }

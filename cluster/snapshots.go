@@ -9,55 +9,76 @@ import (
 	"github.com/snowraft/snowraft/internal/events"
 )
 
-// notedSnapshots records an event for each snapshot that cannot be written. The log grows until a snapshot succeeds.
-type notedSnapshots struct {
+// observedSnapshots observes the snapshots that raft writes. It records one event for each snapshot that cannot be written:
+// the log grows until a snapshot succeeds.
+type observedSnapshots struct {
 	raft.SnapshotStore
-	events Events
+	events  Events
+	written func(size int64) // called with the size of each written snapshot, in bytes
 }
 
 // Create implements raft.SnapshotStore.
-func (s notedSnapshots) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration, configurationIndex uint64, trans raft.Transport) (raft.SnapshotSink, error) {
-	sink, err := s.SnapshotStore.Create(version, index, term, configuration, configurationIndex, trans)
+func (o *observedSnapshots) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration, configurationIndex uint64, trans raft.Transport) (raft.SnapshotSink, error) {
+	sink, err := o.SnapshotStore.Create(version, index, term, configuration, configurationIndex, trans)
+	observed := &observedSink{SnapshotSink: sink, store: o}
 	if err != nil {
-		s.failed(err)
+		observed.fail(err)
 		return nil, err
 	}
-	return notedSink{sink, s}, nil
+	return observed, nil
 }
 
-func (s notedSnapshots) failed(err error) {
-	s.events.Note(events.Storage, slog.LevelError, "snapshot not written: "+err.Error())
+// newest returns the size of the newest snapshot; 0 if there is none, or on an error, which raft itself reports.
+func (o *observedSnapshots) newest() int64 {
+	all, err := o.List()
+	if err != nil || len(all) == 0 {
+		return 0
+	}
+	return all[0].Size
 }
 
-// notedSink is a snapshot that is being written.
-type notedSink struct {
+// observedSink is a snapshot that is being written. Only one goroutine uses it.
+type observedSink struct {
 	raft.SnapshotSink
-	store notedSnapshots
+	store  *observedSnapshots
+	size   int64
+	failed bool // the event of this snapshot was recorded
 }
 
 // errCanceled is the reason recorded for a snapshot that raft canceled.
 var errCanceled = errors.New("raft canceled it; see the log")
 
+// fail records the event of this snapshot. Later errors follow from the first one: raft cancels what it could not write.
+func (s *observedSink) fail(err error) {
+	if !s.failed {
+		s.failed = true
+		s.store.events.Note(events.Storage, slog.LevelError, "snapshot not written: "+err.Error())
+	}
+}
+
 // Write implements io.Writer.
-func (s notedSink) Write(p []byte) (int, error) {
+func (s *observedSink) Write(p []byte) (int, error) {
 	n, err := s.SnapshotSink.Write(p)
+	s.size += int64(n)
 	if err != nil {
-		s.store.failed(err)
+		s.fail(err)
 	}
 	return n, err
 }
 
 // Close implements io.Closer.
-func (s notedSink) Close() error {
+func (s *observedSink) Close() error {
 	err := s.SnapshotSink.Close()
 	if err != nil {
-		s.store.failed(err)
+		s.fail(err)
+		return err
 	}
-	return err
+	s.store.written(s.size)
+	return nil
 }
 
 // Cancel implements raft.SnapshotSink.
-func (s notedSink) Cancel() error {
-	s.store.failed(errCanceled)
+func (s *observedSink) Cancel() error {
+	s.fail(errCanceled)
 	return s.SnapshotSink.Cancel()
 }
