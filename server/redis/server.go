@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/accept"
 	"github.com/snowraft/snowraft/internal/lines"
 	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -73,12 +74,6 @@ func (s *Server) renewCall() {
 	s.call.Store(&ctx)
 }
 
-// Pauses after a failure to accept, which is due to a lack of files or memory.
-const (
-	minAcceptPause = 5 * time.Millisecond
-	maxAcceptPause = time.Second
-)
-
 // Serve serves the connections of a listener until Close, and closes the listener. It may be called once. It returns nil
 // after Close, or the error of the listener. Connections that were accepted stay open until Close.
 func (s *Server) Serve(l net.Listener) error {
@@ -96,30 +91,9 @@ func (s *Server) Serve(l net.Listener) error {
 	s.loops.start(s, l)
 	s.mu.Unlock()
 	go s.keepTime()
-	pause := minAcceptPause
-	for {
-		nc, err := l.Accept()
-		if err == nil {
-			pause = minAcceptPause
-			s.admit(nc)
-			continue
-		}
-		select {
-		case <-s.quit:
-			return nil
-		default:
-		}
-		if errors.Is(err, net.ErrClosed) {
-			return err
-		}
+	return accept.Each(l, s.quit, s.admit, func(err error, pause time.Duration) {
 		s.cfg.Logger.Warn("connection of Redis client not accepted; retrying", "error", err, "retry_after", pause)
-		select {
-		case <-time.After(pause):
-		case <-s.quit:
-			return nil
-		}
-		pause = min(2*pause, maxAcceptPause)
-	}
+	})
 }
 
 // admit serves a connection unless there are too many. If all places are taken, a connection that has sent no command yet

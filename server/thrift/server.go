@@ -2,20 +2,17 @@ package thrift
 
 import (
 	"context"
-	"errors"
 	"net"
 	"sync"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/accept"
 	"github.com/snowraft/snowraft/internal/lines"
 )
 
 const (
 	callTimeout  = 5 * time.Second  // bound for a Backend call
 	stallTimeout = 30 * time.Second // bound for the arrival of a message that has begun, and for the client to take the reply
-
-	minAcceptPause = 5 * time.Millisecond
-	maxAcceptPause = time.Second
 )
 
 // Server serves the connections of one listener. Its methods may be called from any goroutine.
@@ -54,30 +51,9 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 	s.listener = l
 	s.mu.Unlock()
-	pause := minAcceptPause
-	for {
-		nc, err := l.Accept()
-		if err == nil {
-			pause = minAcceptPause
-			s.admit(nc)
-			continue
-		}
-		select {
-		case <-s.quit:
-			return nil
-		default:
-		}
-		if errors.Is(err, net.ErrClosed) {
-			return err
-		}
+	return accept.Each(l, s.quit, s.admit, func(err error, pause time.Duration) {
 		s.cfg.Logger.Warn("connection of Thrift client not accepted; retrying", "error", err, "retry_after", pause)
-		select {
-		case <-time.After(pause):
-		case <-s.quit:
-			return nil
-		}
-		pause = min(2*pause, maxAcceptPause)
-	}
+	})
 }
 
 // admit serves a connection in its own goroutine.
