@@ -34,8 +34,8 @@ const (
 // All streams lead to one member; they end when requests go to another member.
 type forwardings struct {
 	mu  sync.Mutex
-	to  string // address
-	all map[string]*forwarding
+	to  peer
+	all map[string]*forwarding // keyed by caller
 }
 
 // forwarding is a stream to the leader, or a placeholder while the stream is not open.
@@ -56,7 +56,7 @@ type forwarded struct {
 }
 
 // of returns the stream of a caller, open or not; nil if there are too many streams. It begins to open a missing stream.
-func (fs *forwardings) of(to, as string, l link, marks metadata.MD) *forwarding {
+func (fs *forwardings) of(to peer, as string, l link, marks metadata.MD) *forwarding {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if fs.to != to {
@@ -234,7 +234,7 @@ func (p *peers) forward(ctx context.Context, leader cluster.Member, req *snowraf
 		return got, false
 	}
 	marks, as := p.marks(ctx, snowraftv1.SequenceService_StreamNumbers_FullMethodName)
-	f := p.forwardings.of(leader.API, as, l, marks)
+	f := p.forwardings.of(peer{leader.ID, leader.API}, as, l, marks)
 	if f == nil {
 		return got, false
 	}

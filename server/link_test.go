@@ -10,11 +10,13 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // breaking is a leader whose connections break while it serves a request.
@@ -69,5 +71,35 @@ func TestUnsentRequestIsNotUnknownOutcome(t *testing.T) {
 	}
 	if err := conn.Invoke(ctx, "/no.Service/Method", &snowraftv1.SetNextRequest{}, &snowraftv1.SetNextResponse{}); rpc.FromError(err).Reason != rpc.NoLeader {
 		t.Error(err)
+	}
+}
+
+// A member whose disk was replaced comes back at its address with another ID, and so with another certificate.
+func TestReplacedMemberIsReachedAtItsAddress(t *testing.T) {
+	t.Parallel()
+	keys, err := trust.NewKeys(trust.NewSecret())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPeers(func() (string, string) { return "a", "c" }, keys, nil)
+	defer p.close()
+	address := "127.0.0.1:0"
+	for _, id := range []string{"first", "second"} {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		address = l.Addr().String()
+		tls := keys.MemberServer(id)
+		tls.NextProtos = []string{"h2"}
+		s := grpc.NewServer(grpc.Creds(credentials.NewTLS(tls)))
+		go func() { _ = s.Serve(l) }()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		err = p.Invoke(ctx, cluster.Member{ID: id, API: address}, "/no.Service/Method", &snowraftv1.SetNextRequest{}, &snowraftv1.SetNextResponse{})
+		if e := rpc.FromError(err); e.Code != codes.Unimplemented {
+			t.Errorf("request to the %s member at the address: %v, want an answer", id, err)
+		}
+		cancel()
+		s.Stop()
 	}
 }

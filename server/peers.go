@@ -35,12 +35,16 @@ type peers struct {
 	forwardings forwardings
 
 	mu     sync.Mutex
-	conns  map[string]link // keyed by address
+	conns  map[peer]link
 	closed bool
 }
 
+// peer is a member at an address. A member that replaced another one at its address has another certificate, so it needs a
+// connection of its own.
+type peer struct{ id, address string }
+
 func newPeers(identify func() (string, string), keys *trust.Keys, tracer *tracing.Tracer) *peers {
-	return &peers{identify: identify, keys: keys, tracer: tracer, conns: make(map[string]link)}
+	return &peers{identify: identify, keys: keys, tracer: tracer, conns: make(map[peer]link)}
 }
 
 // conn returns the connection to a member. The connection may not be established yet.
@@ -53,7 +57,8 @@ func (p *peers) conn(m cluster.Member) (grpc.ClientConnInterface, error) {
 	if p.closed {
 		return nil, cluster.ErrClosed
 	}
-	if l, ok := p.conns[m.API]; ok {
+	to := peer{m.ID, m.API}
+	if l, ok := p.conns[to]; ok {
 		return l, nil
 	}
 	c, err := grpc.NewClient("passthrough:///"+m.API,
@@ -71,7 +76,7 @@ func (p *peers) conn(m cluster.Member) (grpc.ClientConnInterface, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.conns[m.API] = link{c}
+	p.conns[to] = link{c}
 	return link{c}, nil
 }
 
