@@ -79,12 +79,13 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	return balancer.PickResult{SubConn: best.SubConn, Done: t.standing.take(best.addr)}, nil
 }
 
-// Objections of a try to a member, in ascending order. The sum of a member's objections decides.
+// Objections to a member, in ascending order. The sum of a member's objections decides.
 const (
 	unlearned = 1 // no member advertises this address: it may be an alias of an advertised one
-	suspected = 2
-	avoided   = 4
-	worst     = unlearned + suspected + avoided
+	resting   = 2 // its stream rests: the member answers, but slowly or with refusals, or has no stream
+	suspected = 4 // it did not answer in time
+	avoided   = 8 // the try avoids it
+	worst     = unlearned + resting + suspected + avoided
 )
 
 // try is one try of a call. It travels in the call's context.

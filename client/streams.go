@@ -132,7 +132,7 @@ func (s *streams) best(now time.Time, qualifies func(*line) bool) (best *line) {
 		}
 		objection, _ := s.channel.caller.standing.objection(addr)
 		if now.Before(l.rests) {
-			objection += avoided
+			objection += resting
 		}
 		if objection *= 2; s.toLeader && !s.channel.caller.standing.leads(addr) {
 			objection++ // less than any other objection
