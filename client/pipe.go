@@ -17,6 +17,13 @@ import (
 // hold more, so sending never blocks. It must not block, because the goroutine that receives answers also sends requests.
 const maxUnanswered = 32 << 10
 
+// maxWaiting is the number of waiting requests with which a member reads no further one. stalled is the time without an answer
+// after which the client counts on that and sends further requests as calls, so that they do not wait for those requests.
+const (
+	maxWaiting = 64
+	stalled    = 50 * time.Millisecond
+)
+
 // prefixBytes is the length of the prefix that gRPC sends before each message.
 const prefixBytes = 5
 
@@ -59,7 +66,11 @@ type pipe struct {
 	last       uint64 // ID of the last request; 0 if none was sent
 	letters    map[uint64]*letter
 	unanswered int // bytes
+	answers    int // number of answers
 	closed     bool
+	// At since, answers was seen, and maxWaiting requests were unanswered.
+	seen  int
+	since time.Time
 }
 
 // send sends a request. If it returns false, nothing was sent and arrived is not called.
@@ -68,7 +79,7 @@ func (p *pipe) send(l *letter) bool {
 	p.sending.Lock() // locked before mu, so that requests are sent in the order of their IDs
 	defer p.sending.Unlock()
 	p.mu.Lock()
-	if p.closed {
+	if p.closed || p.stalls(l.began) {
 		p.mu.Unlock()
 		return false
 	}
@@ -83,6 +94,17 @@ func (p *pipe) send(l *letter) bool {
 	p.mu.Unlock()
 	_ = p.stream.SendMsg(l.carriedRequest) // receive gets the error
 	return true
+}
+
+// stalls reports whether the member has answered nothing for a while and may have stopped reading. Requires p.mu.
+func (p *pipe) stalls(now time.Time) bool {
+	if len(p.letters) < maxWaiting {
+		return false
+	}
+	if p.since.IsZero() || p.seen != p.answers {
+		p.seen, p.since = p.answers, now
+	}
+	return now.Sub(p.since) > stalled
 }
 
 // receive passes answers to landed until the stream ends, and returns the error that ended the stream.
@@ -119,6 +141,7 @@ func (p *pipe) take(id uint64) *letter {
 	if l != nil {
 		delete(p.letters, id)
 		p.unanswered -= l.size
+		p.answers++
 	}
 	return l
 }

@@ -48,3 +48,48 @@ func TestStreamAnswersOutOfOrder(t *testing.T) {
 		}
 	}
 }
+
+// While the member waits with as many requests as it reads from a stream, further requests do not queue behind them.
+func TestRequestsBypassStalledStream(t *testing.T) {
+	t.Parallel()
+	f, c := startStreams(t, 1)
+	m, release := f.members[0], make(chan struct{})
+	m.does(func(_ context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
+		<-release
+		return m.issue(req), nil
+	})
+	p, now := c.idStreams.choose(), time.Now()
+	send := func(at time.Time) bool {
+		return p.send(&letter{
+			carriedRequest: smallRequest(), began: at, deadline: now.Add(time.Minute), arrived: func(carriedAnswer, *former) {},
+		})
+	}
+	for i := range maxWaiting {
+		if !send(now) {
+			t.Fatalf("request %d was not sent", i)
+		}
+	}
+	for _, test := range []struct {
+		after time.Duration
+		sent  bool
+	}{{0, true}, {stalled, true}, {stalled + 1, false}, {time.Second, false}} {
+		if sent := send(now.Add(test.after)); sent != test.sent {
+			t.Errorf("%v after %d requests without an answer: sent is %t", test.after, maxWaiting, sent)
+		}
+	}
+	p.mu.Lock()
+	p.answers++ // one of the requests was answered
+	p.mu.Unlock()
+	if !send(now.Add(time.Second)) || send(now.Add(time.Second+2*stalled)) {
+		t.Error("an answer does not end the stall, or ends it permanently")
+	}
+	close(release)
+	until(t, "all requests are answered", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.letters) == 0
+	})
+	if !send(now.Add(time.Minute)) {
+		t.Error("a request was not sent after all answers")
+	}
+}
