@@ -3,6 +3,7 @@
 package processtest
 
 import (
+	"fmt"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -159,6 +160,37 @@ func TestPageShowsDisconnection(t *testing.T) {
 	m.untilIssues()
 	b.connected()
 	b.says(patience, sentence, m.name+" issues IDs")
+}
+
+// A page in a hidden tab has no stream, because browsers bound the connections of all tabs together. It is current again as
+// soon as a person sees it.
+func TestHiddenPagesHaveNoStream(t *testing.T) {
+	m := startCluster(t, 1)[0]
+	b := newTab(t)
+	b.open(m.consoleOf())
+	viewers := func(want string) {
+		t.Helper()
+		within(t, patience, want+" viewers", func() bool {
+			return strings.Contains(pageOf(t, m.consoleOf()+"metrics"), "\nsnowraft_console_viewers "+want+"\n")
+		})
+	}
+	hide := func(hidden bool) {
+		t.Helper()
+		eval[any](b, fmt.Sprintf(`Object.defineProperty(document, "hidden", { value: %v, configurable: true }); document.dispatchEvent(new Event("visibilitychange")); 0`, hidden))
+	}
+	viewers("1")
+	hide(true)
+	viewers("0")
+	pass(t, current)
+	hide(false)
+	if text := b.text("#link"); text != "" {
+		t.Errorf("a page that is shown again says %q at once", text)
+	}
+	viewers("1")
+	within(t, current, "the page is current", func() bool { return !eval[bool](b, `document.body.classList.contains("old")`) })
+	hide(false) // a second event begins no second stream
+	pass(t, current)
+	viewers("1")
 }
 
 // disconnectedSince returns the time of day in a page's text, on the given day.

@@ -79,9 +79,9 @@
     write(link, text);
   }
 
-  let source, heard = Date.now(), heardAt = now(), trouble = "", refused = "";
+  let source, heard = Date.now(), heardAt = now(), trouble = "", refused = "", shown = 0;
   function connect() {
-    if (!document.body.dataset.stream) return;
+    if (!document.body.dataset.stream || document.hidden || source && source.readyState !== EventSource.CLOSED) return;
     source = new EventSource(document.body.dataset.stream);
     const on = (name, then) => source.addEventListener(name, (event) => {
       heard = Date.now();
@@ -122,10 +122,22 @@
     setTimeout(connect, refused ? 10000 : 1000);
   }
 
+  // A page that nobody sees has no stream: browsers open only six connections to a member at a time, for all tabs.
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) {
+      if (source) source.close();
+      return;
+    }
+    shown = Date.now();
+    connect();
+    show();
+  });
+
   // show says whether the page is current. Facts that may be old are dimmed.
   function show() {
     const cut = document.body.dataset.stream && Date.now() - heard >= silence;
     if (refused) say(`This page is as of ${clock(heardAt)}: ${refused}`);
+    else if (cut && Date.now() - shown < 500) say(""); // the stream has just begun again
     else if (cut) say(`Disconnected since ${clock(heardAt)}. What you see is as of then. Connecting again …`);
     else say(trouble);
     document.body.classList.toggle("old", Boolean(refused || cut || trouble));
