@@ -106,7 +106,7 @@ func TestIDShowsReasonForMissingAnswer(t *testing.T) {
 		want []string
 	}{
 		{"", nil, []string{"Paste an ID", "!id-error", "snowraft id"}},
-		{"hello <b>world</b>", nil, []string{`id="id-error"`, "is not a base62 digit", "!<b>world"}},
+		{"hello <b>world</b>", nil, []string{`id="id-error"`, "no encoding has the character &#39; &#39;", "!<b>world"}},
 		{"f47ac10b-58cc-4372-a567-0e02b2c3d479", nil, []string{"has version 4"}},
 		{text, rpc.NewError(rpc.NotGranted, "the history has no window of worker 3"), []string{"The history has no window of worker 3.", "the last 10,000 windows", "<b>worker</b>"}},
 		{text, rpc.NewError(rpc.NoLeader, "election in progress"), []string{"Only the leader knows the window", "Election in progress.", "<b>worker</b>"}},

@@ -9,6 +9,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/snowraft/snowraft/snowflake"
 )
@@ -150,10 +152,19 @@ func (of Layouts) readEncoded(text, encoding string, layouts []candidate) ([]Rea
 			all = append(all, r)
 		}
 	}
-	if len(all) == 0 {
-		return nil, plain(failed)
+	if len(all) > 0 {
+		return all, nil
 	}
-	return all, nil
+	if at := strings.IndexFunc(text, noDigit); at >= 0 && encoding == "" {
+		r, _ := utf8.DecodeRuneInString(text[at:])
+		return nil, fmt.Errorf("this text is not an ID: no encoding has the character %q; paste one ID, without spaces", r)
+	}
+	return nil, plain(failed)
+}
+
+// noDigit reports whether a character is a digit in no encoding.
+func noDigit(r rune) bool {
+	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
 // usualEncoding returns the likeliest encoding of a text: hexadecimal with the prefix 0x, decimal for digits only, otherwise

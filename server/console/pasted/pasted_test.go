@@ -129,7 +129,8 @@ func TestErrorsAreForPeople(t *testing.T) {
 		"":                                     "no ID in this text",
 		` "" `:                                 "no ID in this text",
 		strings.Repeat("1", 65):                "the text has 65 characters",
-		"hello world":                          `" " at byte 5 of ID "hello world" is not a base62 digit`,
+		"hello world":                          "no encoding has the character ' '; paste one ID",
+		"12.5\xff":                             "no encoding has the character '.'",
 		"99999999999999999999":                 "exceeds 64 bits",
 		"0xzz":                                 "", // digits of base62
 		"f47ac10b-58cc-4372-a567-0e02b2c3d479": "version 4",

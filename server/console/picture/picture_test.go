@@ -120,6 +120,10 @@ func TestBarsShowPastEndAndPosition(t *testing.T) {
 	if !strings.Contains(w.Note(), "Member b does not answer") || w.Caption() != "Layout default: 3 of its 1,024 workers are held now." {
 		t.Errorf("note %q, caption %q", w.Note(), w.Caption())
 	}
+	w.Silent = []string{"a", "b", "c"}
+	if !strings.Contains(w.Note(), "Members a, b and c do not answer") {
+		t.Errorf("note %q", w.Note())
+	}
 	if w.Axis.To != 86_400_000 {
 		t.Errorf("axis to %d ms, want a day for a window of ten days", w.Axis.To)
 	}

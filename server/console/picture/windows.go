@@ -278,12 +278,12 @@ func (w *Windows) Note() string {
 	if w.Unshown > 0 {
 		notes = append(notes, fmt.Sprintf("%s more held workers have no row here.", count(w.Unshown)))
 	}
-	switch len(w.Silent) {
+	switch last := len(w.Silent) - 1; last {
+	case -1:
 	case 0:
-	case 1:
 		notes = append(notes, fmt.Sprintf("Member %s does not answer, so its clock is unknown.", w.Silent[0]))
 	default:
-		notes = append(notes, fmt.Sprintf("Members %s do not answer, so their clocks are unknown.", strings.Join(w.Silent, ", ")))
+		notes = append(notes, fmt.Sprintf("Members %s and %s do not answer, so their clocks are unknown.", strings.Join(w.Silent[:last], ", "), w.Silent[last]))
 	}
 	if !w.Axis.Linear {
 		notes = append(notes, "The time axis is compressed away from now, so that a second and an hour both have room.")
