@@ -42,6 +42,7 @@ func TestNowShowsFindings(t *testing.T) {
 	r.wants(page, `class="verdict bad"`, "No &lt;b&gt;leader&lt;/b&gt;.", "Start b.", "systemctl start &#39;snowraft&#39;",
 		`href="/console/runbook#no-leader"`, "Does not answer", "Connection refused", `class="clock over"`, "2 s",
 		"!777") // the last status of a member that does not answer is outdated
+	r.wants(page, "<h1>", `<span role="status">`, "!<h1 role") // a role replaces that of the heading
 }
 
 // The action is right below the sentence, so the sentence shows it only to screen readers.
