@@ -25,14 +25,17 @@ type serviceMonitor struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              struct {
-		JobLabel  string               `json:"jobLabel"`
 		Selector  metav1.LabelSelector `json:"selector"`
 		Endpoints []struct {
-			Port      string         `json:"port"`
-			Path      string         `json:"path"`
-			Interval  string         `json:"interval"`
-			Scheme    string         `json:"scheme"`
-			TLSConfig map[string]any `json:"tlsConfig,omitempty"`
+			Port        string         `json:"port"`
+			Path        string         `json:"path"`
+			Interval    string         `json:"interval"`
+			Scheme      string         `json:"scheme"`
+			TLSConfig   map[string]any `json:"tlsConfig,omitempty"`
+			Relabelings []struct {
+				TargetLabel string `json:"targetLabel"`
+				Replacement string `json:"replacement"`
+			} `json:"relabelings"`
 		} `json:"endpoints"`
 	} `json:"spec"`
 }

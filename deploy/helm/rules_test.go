@@ -154,6 +154,10 @@ func checkSelectors(t *testing.T, objects []*object) {
 	equal(t, "its publishNotReadyAddresses", headless.Spec.PublishNotReadyAddresses, true)
 	equal(t, "publishNotReadyAddresses of the clients' service", service(t, objects, "clients").Spec.PublishNotReadyAddresses, false)
 	for _, m := range all[serviceMonitor](objects) {
+		// The alerting rules combine the members of a job, so no two clusters may share one.
+		relabel := m.Spec.Endpoints[0].Relabelings[0]
+		equal(t, "relabeled label", relabel.TargetLabel, "job")
+		equal(t, "job", relabel.Replacement, m.Namespace+"/"+m.Labels["app.kubernetes.io/instance"])
 		for _, s := range all[corev1.Service](objects) {
 			equal(t, "ServiceMonitor selects "+s.Name, selects(m.Spec.Selector.MatchLabels, s.Labels), s == headless)
 		}
