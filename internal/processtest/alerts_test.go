@@ -128,7 +128,7 @@ func TestAlertsOfFailingCluster(t *testing.T) {
 		"SnowraftNoLeader", "SnowraftMemberDown", "SnowraftMemberNotReady", "SnowraftNoneReady", "SnowraftWindowNotExtended", "SnowraftIdsRefused",
 	}, probes)
 	rest[1].kill()
-	w.raised("all members gone", []string{"SnowraftClusterGone"})
+	w.raised("all members gone", []string{"SnowraftClusterGone"}, probes)
 	w.resolved("all members gone", "SnowraftNoLeader", "SnowraftMemberDown", "SnowraftMemberNotReady", "SnowraftNoneReady",
 		"SnowraftWindowNotExtended", "SnowraftMemberCutOff", "SnowraftQuorumAtRisk")
 	for _, m := range members {
