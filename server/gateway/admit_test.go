@@ -3,12 +3,15 @@ package gateway
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/tracing"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -56,7 +59,7 @@ func TestCircleOfGatewaysIsRefused(t *testing.T) {
 	}
 }
 
-// No metadata of a client reaches a member.
+// No metadata of a client reaches a member, except the trace context.
 func TestGatewayForwardsNoMetadata(t *testing.T) {
 	t.Parallel()
 	next := &outgoing{}
@@ -82,6 +85,26 @@ func TestJoinIDs(t *testing.T) {
 		}
 		if !slices.Equal(got, ids) {
 			t.Errorf("%v: %v, which is %v", ids, joined, got)
+		}
+	}
+}
+
+// A gateway that makes no span forwards the trace context of its caller.
+func TestTraceContextReachesMembers(t *testing.T) {
+	t.Parallel()
+	const parent = "00-0102030405060708090a0b0c0d0e0f10-0102030405060708-01"
+	received := metadata.NewIncomingContext(t.Context(), metadata.Pairs("traceparent", parent, "tracestate", "a=1"))
+	m := &members{id: "g1"}
+	if got := tracing.Headers(m.onBehalf(received)); strings.Join(got, " ") != "traceparent "+parent+" tracestate a=1" {
+		t.Errorf("the call to a member carries %q, want the context of the caller", got)
+	}
+	own := trace.NewSpanContext(trace.SpanContextConfig{TraceID: [16]byte{1}, SpanID: [8]byte{2}, TraceFlags: trace.FlagsSampled})
+	if got := trace.SpanContextFromContext(m.onBehalf(trace.ContextWithSpanContext(received, own))); !got.Equal(own) {
+		t.Errorf("the call to a member carries %v, want the span of the gateway", got)
+	}
+	for _, junk := range []metadata.MD{nil, metadata.Pairs("traceparent", "junk"), metadata.Pairs("traceparent", parent, "traceparent", parent)} {
+		if got := tracing.Headers(m.onBehalf(metadata.NewIncomingContext(t.Context(), junk))); got != nil {
+			t.Errorf("with %v, the call to a member carries %q, want nothing", junk, got)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/snowraft/snowraft/client"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/tracing"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/trust"
@@ -61,7 +63,7 @@ func (m *members) signStream(ctx context.Context, desc *grpc.StreamDesc, cc *grp
 }
 
 // ask makes a call to a member on behalf of a caller. Of the caller's metadata it forwards only the IDs of the gateways that
-// the call has passed, and the token.
+// the call has passed, the token and the trace context.
 func (m *members) ask(ctx context.Context, method string, req, reply any) error {
 	return answered(m.conn.Invoke(m.onBehalf(ctx), method, req, reply))
 }
@@ -73,6 +75,11 @@ func (m *members) onBehalf(ctx context.Context) context.Context {
 	}
 	if via := metadata.ValueFromIncomingContext(ctx, rpc.Via); len(via) > 0 {
 		ctx = metadata.NewOutgoingContext(ctx, metadata.MD{rpc.Via: via})
+	}
+	if !trace.SpanContextFromContext(ctx).IsValid() { // this gateway makes no span
+		if parent := metadata.ValueFromIncomingContext(ctx, tracing.Parent); parent != nil {
+			ctx = trace.ContextWithRemoteSpanContext(ctx, tracing.Received(parent, metadata.ValueFromIncomingContext(ctx, tracing.State)))
+		}
 	}
 	return ctx
 }
