@@ -39,8 +39,12 @@ func (e *Error) Unwrap() error { return e.Cause }
 // Type returns the class of the error: its reason or, without one, the name of its code.
 func (e *Error) Type() string { return cmp.Or(e.Reason, CodeName(e.Code)) }
 
-// CodeName returns the name of a code as in the documentation, such as NOT_FOUND.
+// CodeName returns the name of a code as in the documentation, such as NOT_FOUND. A code that gRPC does not define, which a
+// foreign server may send, is UNKNOWN, so that metrics have few codes.
 func CodeName(c codes.Code) string {
+	if c > codes.Unauthenticated {
+		c = codes.Unknown
+	}
 	return code.Code(c).String() //nolint:gosec // 17 codes exist
 }
 

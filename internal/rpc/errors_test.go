@@ -67,3 +67,15 @@ func TestLanesKnowTheirErrors(t *testing.T) {
 		t.Error("a deadline was lost")
 	}
 }
+
+// Names of codes are labels of metrics, and a foreign server may send any number.
+func TestCodeNamesAreFew(t *testing.T) {
+	for code, want := range map[codes.Code]string{
+		codes.NotFound: "NOT_FOUND", codes.Canceled: "CANCELLED", codes.Unauthenticated: "UNAUTHENTICATED",
+		17: "UNKNOWN", 4242: "UNKNOWN", 1<<32 - 1: "UNKNOWN",
+	} {
+		if got := CodeName(FromError(status.Error(code, "")).Code); got != want {
+			t.Errorf("name of code %d = %q, want %q", uint32(code), got, want)
+		}
+	}
+}
