@@ -96,6 +96,15 @@ var valueSets = []valueSet{
 		equal(t, "scheme", monitor.Spec.Endpoints[0].Scheme, "https")
 		equal(t, "insecureSkipVerify", monitor.Spec.Endpoints[0].TLSConfig["insecureSkipVerify"], any(true))
 	}},
+	{name: "monitored, verified", values: named + "serviceMonitor: {enabled: true, tlsConfig: {ca: {configMap: {name: ca, key: ca.pem}}}}", check: func(t *testing.T, objects []*object) {
+		config := only[serviceMonitor](t, objects).Spec.Endpoints[0].TLSConfig
+		equal(t, "serverName", config["serverName"], any("ids-snowraft.prod.svc")) // a name in the members' certificates
+		equal(t, "insecureSkipVerify", config["insecureSkipVerify"], nil)
+		equal(t, "keys", len(config), 2)
+	}},
+	{name: "monitored, other name", values: named + "serviceMonitor: {enabled: true, tlsConfig: {serverName: ids.example.net}}", check: func(t *testing.T, objects []*object) {
+		equal(t, "serverName", only[serviceMonitor](t, objects).Spec.Endpoints[0].TLSConfig["serverName"], any("ids.example.net"))
+	}},
 	{name: "monitored, open", values: "security: {insecure: true}\nserviceMonitor: {enabled: true}", check: func(t *testing.T, objects []*object) {
 		equal(t, "scheme", only[serviceMonitor](t, objects).Spec.Endpoints[0].Scheme, "http")
 	}},
