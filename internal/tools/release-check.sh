@@ -38,9 +38,11 @@ clone=$work/elsewhere
 git -c advice.detachedHead=false clone --quiet --shared . "$clone"
 mkdir "$clone/bin"
 cp bin/nfpm "$clone/bin/" # newer than its go.mod there
+cp "$(go env GOENV)" "$work/goenv" 2>/dev/null || true # with a proxy of this machine
 (
 	umask 077
-	export TZ=Pacific/Auckland LC_ALL=C.UTF-8 GOAMD64=v3 GOFLAGS=-buildvcs=true
+	export TZ=Pacific/Auckland LC_ALL=C.UTF-8 GOAMD64=v3 GOFLAGS=-buildvcs=true GOENV="$work/goenv"
+	go env -w GOFIPS140=latest
 	make -C "$clone" release >"$work/log" 2>&1
 ) || {
 	cat "$work/log"
