@@ -149,6 +149,14 @@ func TestDecodeSeveral(t *testing.T) {
 	if code != cli.ExitUsage || strings.Count(stdout, "\n") != 3 || !strings.Contains(stderr, `of ID "three"`) {
 		t.Errorf("exit code %d, prints %s, %s, want the two IDs before the wrong one", code, stdout, stderr)
 	}
+	if _, stderr, _ = decode("1\nthree\n", "-", "-o", "json"); !strings.Contains(stderr, `"message":"ID 2: malformed text`) {
+		t.Errorf("prints %s, want the number of the wrong ID also in JSON", stderr)
+	}
+	const many = 2500 // printed in parts
+	stdout, stderr, code = decode(strings.Repeat("132271570944028672\n", many), "-")
+	if lines := strings.Split(stdout, "\n"); code != cli.ExitDone || stderr != "" || len(lines) != many+2 || strings.Count(stdout, "LAYOUT") != 1 || lines[many] != lines[1] {
+		t.Errorf("exit code %d, %d lines, %s, want a heading and %d equal rows", code, strings.Count(stdout, "\n"), stderr, many)
+	}
 	if stdout, stderr, code = decode(strings.Repeat("1", 70_000), "-"); code != cli.ExitUsage || !strings.Contains(stderr, "longer than") {
 		t.Errorf("a line of 70,000 bytes: exit code %d, prints %.40s, %s", code, stdout, stderr)
 	}

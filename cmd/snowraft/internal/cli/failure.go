@@ -108,8 +108,8 @@ func statusOf(err error) *statuspb.Status {
 		if each := failed.Each(); len(each) > 1 || each[0].Unsent {
 			e.Message = err.Error()
 		}
-	} else if usage, ok := errors.AsType[*usageError](err); ok {
-		e = rpc.Error{Code: codes.InvalidArgument, Reason: rpc.InvalidArgument, Message: usage.text}
+	} else if _, ok := errors.AsType[*usageError](err); ok {
+		e = rpc.Error{Code: codes.InvalidArgument, Reason: rpc.InvalidArgument, Message: err.Error()}
 	} else {
 		e = *rpc.FromError(err)
 	}

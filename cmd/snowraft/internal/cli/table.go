@@ -12,22 +12,36 @@ import (
 // Table returns a block with a heading and the cells of each row. An empty cell is a dash.
 func Table[R any](rows []R, heading []string, cells func(R) []any) Block {
 	return func(w io.Writer, s Style) {
-		var text bytes.Buffer
-		t := newTable(&text)
-		fmt.Fprintln(t, strings.Join(heading, "\t"))
-		for _, row := range rows {
-			for i, cell := range cells(row) {
-				if i > 0 {
-					fmt.Fprint(t, "\t")
-				}
-				fmt.Fprint(t, cmp.Or(fmt.Sprint(cell), "-"))
-			}
-			fmt.Fprintln(t)
-		}
-		_ = t.Flush()
-		titles, rest, _ := bytes.Cut(text.Bytes(), []byte("\n"))
-		fmt.Fprintf(w, "%s\n%s", s.Bold(string(titles)), rest)
+		titles, rest := aligned(rows, heading, cells)
+		fmt.Fprintf(w, "%s\n%s", s.Bold(titles), rest)
 	}
+}
+
+// MoreRows returns a block that continues a [Table] with the same heading, which it does not print.
+func MoreRows[R any](rows []R, heading []string, cells func(R) []any) Block {
+	return func(w io.Writer, _ Style) {
+		_, rest := aligned(rows, heading, cells)
+		_, _ = w.Write(rest)
+	}
+}
+
+// aligned returns the line of a table's heading, and the lines of its rows.
+func aligned[R any](rows []R, heading []string, cells func(R) []any) (titles string, rest []byte) {
+	var text bytes.Buffer
+	t := newTable(&text)
+	fmt.Fprintln(t, strings.Join(heading, "\t"))
+	for _, row := range rows {
+		for i, cell := range cells(row) {
+			if i > 0 {
+				fmt.Fprint(t, "\t")
+			}
+			fmt.Fprint(t, cmp.Or(fmt.Sprint(cell), "-"))
+		}
+		fmt.Fprintln(t)
+	}
+	_ = t.Flush()
+	line, rest, _ := bytes.Cut(text.Bytes(), []byte("\n"))
+	return string(line), rest
 }
 
 func newTable(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 0, 2, ' ', 0) }

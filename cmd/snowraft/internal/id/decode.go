@@ -80,10 +80,31 @@ For other layouts of a cluster, use --server.`,
 	})
 }
 
-// decodeAll prints one line per ID: JSON immediately, and table rows at the end. It stops at the first invalid ID, after it has
-// printed the IDs before.
+// rowsAtOnce is the number of rows after which decodeAll prints a part of its table.
+const rowsAtOnce = 1000
+
+// decodeAll prints one line per ID: JSON immediately, and table rows in parts, so that the input may be long. It stops at the
+// first invalid ID, after it has printed the IDs before.
 func (g given) decodeAll(texts iter.Seq2[string, error], out *cli.Printer) (err error) {
 	var rows []Decoded
+	printed := false
+	table := func() error {
+		if len(rows) == 0 {
+			return nil
+		}
+		cells := func(d Decoded) []any {
+			return []any{d.ID, d.Layout, cli.Stamp(d.TickAtMS), d.Datacenter, d.Worker, d.Sequence}
+		}
+		heading := []string{"ID", "LAYOUT", "TIME", "DATACENTER", "WORKER", "SEQUENCE"}
+		block := cli.Table(rows, heading, cells)
+		if printed {
+			block = cli.MoreRows(rows, heading, cells)
+		}
+		printed = true
+		failed := out.Answer(nil, block)
+		rows = rows[:0]
+		return failed
+	}
 	n := 0
 	for text, failed := range texts {
 		var d Decoded
@@ -93,22 +114,20 @@ func (g given) decodeAll(texts iter.Seq2[string, error], out *cli.Printer) (err 
 				err = fmt.Errorf("ID %d: %w", n, err)
 			}
 		}
+		switch {
+		case err != nil:
+		case out.JSON:
+			err = out.Answer(d)
+		default:
+			if rows = append(rows, d); len(rows) == rowsAtOnce {
+				err = table()
+			}
+		}
 		if err != nil {
 			break
 		}
-		if !out.JSON {
-			rows = append(rows, d)
-		} else if err = out.Answer(d); err != nil {
-			break
-		}
 	}
-	if len(rows) == 0 {
-		return err
-	}
-	heading := []string{"ID", "LAYOUT", "TIME", "DATACENTER", "WORKER", "SEQUENCE"}
-	return errors.Join(out.Answer(nil, cli.Table(rows, heading, func(d Decoded) []any {
-		return []any{d.ID, d.Layout, cli.Stamp(d.TickAtMS), d.Datacenter, d.Worker, d.Sequence}
-	})), err)
+	return errors.Join(table(), err)
 }
 
 // decode decodes an ID as users write it.
