@@ -165,7 +165,7 @@ func (c *conn) answer(how form) error {
 		}
 		in.left = int(length)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	ctx, cancel := context.WithTimeout(c.s.lasts, callTimeout)
 	defer cancel()
 	out := thrift.NewTMemoryBufferLen(replySize)
 	if how.framed {

@@ -24,8 +24,9 @@ type fake struct {
 	mu      sync.Mutex
 	last    int64
 	failure error
-	hold    chan struct{} // if not nil, a call first signals asked and then waits for hold
+	hold    chan struct{} // if not nil, a call first signals asked and then waits for hold or the end of its context
 	asked   chan struct{}
+	gaveUp  chan error // receives the error of the context of a call that waited for hold
 	agents  []string
 	caller  *trust.Principal
 }
@@ -33,7 +34,14 @@ type fake struct {
 func (f *fake) Twitter(ctx context.Context) (id, datacenter, worker int64, err error) {
 	if f.hold != nil {
 		f.asked <- struct{}{}
-		<-f.hold
+		select {
+		case <-f.hold:
+		case <-ctx.Done():
+			if f.gaveUp != nil {
+				f.gaveUp <- ctx.Err()
+			}
+			return 0, 0, 0, ctx.Err()
+		}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

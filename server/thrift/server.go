@@ -21,6 +21,8 @@ type Server struct {
 	meters map[string]Meter
 	// strange limits the log lines about connections that do not speak the protocol.
 	strange lines.Limit
+	lasts   context.Context // parent of the contexts of all calls
+	end     func()          // cancels lasts
 
 	mu       sync.Mutex
 	listener net.Listener
@@ -33,6 +35,7 @@ type Server struct {
 // New returns a server. It serves after Serve is called with a listener.
 func New(cfg Config) *Server {
 	s := &Server{cfg: cfg, meters: map[string]Meter{}, conns: map[*conn]struct{}{}, quit: make(chan struct{})}
+	s.lasts, s.end = context.WithCancel(context.Background())
 	for name := range methods {
 		s.meters[name] = cfg.Meter(name)
 	}
@@ -78,7 +81,7 @@ func (s *Server) admit(nc net.Conn) {
 }
 
 // Close stops accepting connections, closes the idle connections, and waits for the requests in progress. When ctx ends, it
-// closes the remaining connections and returns the error of ctx.
+// cancels the remaining calls, closes their connections and returns the error of ctx.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
 	if !s.closing {
@@ -99,9 +102,11 @@ func (s *Server) Close(ctx context.Context) error {
 	}()
 	select {
 	case <-done:
+		s.end()
 		return nil
 	case <-ctx.Done():
 	}
+	s.end()
 	s.mu.Lock()
 	for c := range s.conns {
 		c.cut()
