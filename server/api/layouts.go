@@ -62,20 +62,6 @@ func (l layouts) ListLayouts(_ context.Context, req *snowraftv1.ListLayoutsReque
 	return resp, nil
 }
 
-// pageSize returns the page size for a requested size: 100 for 0, and at most 1000.
-func pageSize(asked int32) (int, error) {
-	switch {
-	case asked < 0:
-		return 0, wire.Invalid(fmt.Sprintf("page_size %d: expected 1 to 1000, or 0 for 100", asked))
-	case asked == 0:
-		return 100, nil
-	case asked > 1000:
-		return 1000, nil
-	default:
-		return int(asked), nil
-	}
-}
-
 func layoutSpec(m *snowraftv1.Layout) (snowflake.Spec, error) {
 	for _, f := range m.GetFields() {
 		if f.GetBits() > 64 || f.GetKind() <= 0 || f.GetKind() > snowraftv1.FieldKind_FIELD_KIND_SEQUENCE {

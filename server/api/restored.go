@@ -54,12 +54,9 @@ func (q sequences) ListFrozenSequences(ctx context.Context, req *snowraftv1.List
 	if err != nil {
 		return nil, err
 	}
-	resp := &snowraftv1.ListFrozenSequencesResponse{}
-	for i, f := range found {
-		if i == size {
-			resp.NextPageToken = found[i-1].Spec.GetName()
-			break
-		}
+	found, next := page(found, size, sequenceName)
+	resp := &snowraftv1.ListFrozenSequencesResponse{NextPageToken: next}
+	for _, f := range found {
 		resp.Sequences = append(resp.Sequences, sequenceMessage(f))
 	}
 	return resp, nil

@@ -81,16 +81,15 @@ func (q sequences) ListSequences(_ context.Context, req *snowraftv1.ListSequence
 	}
 	var found []fsm.Sequence
 	q.Member.State().View(func(s *fsm.State) { found = s.Sequences(req.GetPageToken(), req.GetPrefix(), size+1) })
-	resp := &snowraftv1.ListSequencesResponse{}
-	for i, f := range found {
-		if i == size {
-			resp.NextPageToken = found[i-1].Spec.GetName()
-			break
-		}
+	found, next := page(found, size, sequenceName)
+	resp := &snowraftv1.ListSequencesResponse{NextPageToken: next}
+	for _, f := range found {
 		resp.Sequences = append(resp.Sequences, sequenceMessage(f))
 	}
 	return resp, nil
 }
+
+func sequenceName(s fsm.Sequence) string { return s.Spec.GetName() }
 
 func (q sequences) UpdateSequence(ctx context.Context, req *snowraftv1.UpdateSequenceRequest) (*snowraftv1.UpdateSequenceResponse, error) {
 	fields, err := updateFields(req)

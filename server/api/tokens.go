@@ -91,12 +91,9 @@ func (t tokens) ListTokens(_ context.Context, req *snowraftv1.ListTokensRequest)
 		found = append(found, t.Member.State().Anonymous())
 	}
 	t.Member.State().View(func(s *fsm.State) { found = append(found, s.Tokens(after, size+1-len(found))...) })
-	resp := &snowraftv1.ListTokensResponse{}
-	for i, r := range found {
-		if i == size {
-			resp.NextPageToken = strconv.FormatUint(found[i-1].ID, 10)
-			break
-		}
+	found, next := page(found, size, func(r *fsm.TokenRecord) string { return strconv.FormatUint(r.ID, 10) })
+	resp := &snowraftv1.ListTokensResponse{NextPageToken: next}
+	for _, r := range found {
 		resp.Tokens = append(resp.Tokens, tokenMessage(r))
 	}
 	return resp, nil

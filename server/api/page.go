@@ -1,0 +1,30 @@
+package api
+
+import (
+	"fmt"
+
+	"github.com/snowraft/snowraft/server/wire"
+)
+
+// pageSize returns the page size for a requested size: 100 for 0, and at most 1000.
+func pageSize(asked int32) (int, error) {
+	switch {
+	case asked < 0:
+		return 0, wire.Invalid(fmt.Sprintf("page_size %d: expected 1 to 1000, or 0 for 100", asked))
+	case asked == 0:
+		return 100, nil
+	case asked > 1000:
+		return 1000, nil
+	default:
+		return int(asked), nil
+	}
+}
+
+// page returns the first size items of found, and the page token of the items after them: the token of the last item of the
+// page, or an empty one if found has no further item.
+func page[T any](found []T, size int, token func(last T) string) (items []T, next string) {
+	if len(found) <= size {
+		return found, ""
+	}
+	return found[:size], token(found[size-1])
+}
