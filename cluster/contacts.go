@@ -7,18 +7,19 @@ import (
 	"github.com/snowraft/snowraft/cluster/screen"
 )
 
-// contacts remembers the outcome of the last attempt to reach each seed, by its address, and each member, by its ID.
+// contacts remembers the outcome of the last attempt to reach each of several nodes. Its zero value is ready for use.
 type contacts struct {
 	mu       sync.Mutex
 	outcomes map[string]string // the reason of a failure; empty: answered
 }
 
-func newContacts() *contacts { return &contacts{outcomes: make(map[string]string)} }
-
 // note records the outcome of an attempt; err is nil if the attempt succeeded.
 func (c *contacts) note(to string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.outcomes == nil {
+		c.outcomes = make(map[string]string)
+	}
 	c.outcomes[to] = ""
 	if err != nil {
 		c.outcomes[to] = reasonOf(err)
@@ -33,10 +34,11 @@ func (c *contacts) last(to string) (reason string, tried bool) {
 	return reason, tried
 }
 
-func (c *contacts) forget(to string) {
+// reset forgets all outcomes.
+func (c *contacts) reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.outcomes, to)
+	clear(c.outcomes)
 }
 
 // networkReasons maps the usual reasons in network errors, whose texts are long, to short forms.

@@ -62,7 +62,8 @@ type Node struct {
 	quorum       atomic.Pointer[string]    // meta.Quorum
 	upkeep       atomic.Int64              // start of the last round of watch, on the monotonic clock
 	leaderless   atomic.Int64              // start of the time without a known leader, on the monotonic clock; 0 if one is known
-	contacts     *contacts
+	seedContacts contacts                  // keyed by address
+	peerContacts contacts                  // keyed by node ID; during the present time without a leader
 	links        links
 	succession   succession
 	elections    elections
@@ -91,7 +92,6 @@ func Open(cfg Config) (_ *Node, err error) {
 	n := &Node{
 		cfg: cfg, logger: cfg.Logger, process: newProcess(),
 		notify: make(chan bool), foreign: newForeign(cfg.Logger), changing: make(chan struct{}, 1), opened: make(chan struct{}), failed: make(chan struct{}),
-		contacts: newContacts(),
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	defer func() {

@@ -51,7 +51,7 @@ func (n *Node) outage() outage {
 			continue
 		}
 		o.voters++
-		reason, tried := n.contacts.last(m.ID)
+		reason, tried := n.peerContacts.last(m.ID)
 		early := m.NotAliveSince == n.gossip.began && o.lasts < answerWithin // just after the start; the voter may be alive
 		if m.ID != n.ID() && (reason != "" || !tried && !m.Alive && !early) {
 			o.silent = append(o.silent, silentVoter{m.label(), reason})
@@ -106,17 +106,17 @@ func enumerate(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// noteLeader records the time since which no leader is known. Once a leader is known, it forgets the outcomes of attempts to
-// reach members.
+// noteLeader records the time since which no leader is known. At the beginning and at the end of that time, noteLeader forgets
+// the outcomes of attempts to reach members: an attempt may fail after a leader is known.
 func (n *Node) noteLeader(known bool) {
-	if !known {
-		n.leaderless.CompareAndSwap(0, int64(max(n.gossip.mono(), 1)))
-		return
+	var changed bool
+	if known {
+		changed = n.leaderless.Swap(0) != 0
+	} else {
+		changed = n.leaderless.CompareAndSwap(0, int64(max(n.gossip.mono(), 1)))
 	}
-	if n.leaderless.Swap(0) != 0 {
-		for _, s := range n.servers() {
-			n.contacts.forget(string(s.ID))
-		}
+	if changed {
+		n.peerContacts.reset()
 	}
 }
 
@@ -157,10 +157,10 @@ func (n *Node) greetAll() {
 	for id, at := range address {
 		go func() {
 			defer func() { greeted <- struct{}{} }()
-			late := time.AfterFunc(answerWithin, func() { n.contacts.note(string(id), os.ErrDeadlineExceeded) })
+			late := time.AfterFunc(answerWithin, func() { n.peerContacts.note(string(id), os.ErrDeadlineExceeded) })
 			err := n.greeter.Greet(id, raft.ServerAddress(at))
 			late.Stop()
-			n.contacts.note(string(id), err)
+			n.peerContacts.note(string(id), err)
 			if err != nil {
 				n.logger.Debug("handshake with member failed", "peer", n.label(id), "error", err)
 			}

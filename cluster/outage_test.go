@@ -68,12 +68,29 @@ func TestWaitingNodeCountsSeenMembers(t *testing.T) {
 		n.cfg.Name = name
 	}
 	a.cfg.Join = []string{"b:7703", "d:7703"}
-	a.contacts.note("b:7703", nil)
-	a.contacts.note("d:7703", errors.New("failed to join 10.0.0.4:7703: dial tcp 10.0.0.4:7703: i/o timeout"))
+	a.seedContacts.note("b:7703", nil)
+	a.seedContacts.note("d:7703", errors.New("failed to join 10.0.0.4:7703: dial tcp 10.0.0.4:7703: i/o timeout"))
 	a.hear(b, c)
 	want := "this member is not part of a cluster: 2 of 3 members seen: a and b; waiting for 1 more; c has --bootstrap-expect 5; d:7703: timed out"
 	if got := a.NoLeader(); got != want {
 		t.Errorf("NoLeader() = %q, want %q", got, want)
+	}
+}
+
+// A handshake that began without a leader may fail once a leader is known. The next outage begins without its outcome.
+func TestOutageForgetsEarlierContacts(t *testing.T) {
+	t.Parallel()
+	n := waiting(nodeID(1), 3)
+	for _, known := range []bool{false, true, false} {
+		n.noteLeader(known)
+		if reason, tried := n.peerContacts.last("b"); tried {
+			t.Errorf("noteLeader(%v) kept the outcome %q", known, reason)
+		}
+		n.peerContacts.note("b", errors.New("connection refused"))
+		n.noteLeader(known)
+		if _, tried := n.peerContacts.last("b"); !tried {
+			t.Errorf("a repeated noteLeader(%v) forgot an outcome", known)
+		}
 	}
 }
 

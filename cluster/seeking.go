@@ -37,7 +37,7 @@ func (n *Node) seeking() seeking {
 		}
 	}
 	for _, seed := range n.cfg.Join {
-		if reason, _ := n.contacts.last(seed); reason != "" {
+		if reason, _ := n.seedContacts.last(seed); reason != "" {
 			s.failed = append(s.failed, seed+": "+reason)
 		}
 	}

@@ -102,7 +102,7 @@ func (n *Node) rejoin() {
 			}
 			err := n.gossip.join(addr)
 			if slices.Contains(n.cfg.Join, addr) {
-				n.contacts.note(addr, err)
+				n.seedContacts.note(addr, err)
 			}
 			n.contacted(addr, err)
 			if err != nil {
