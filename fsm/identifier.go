@@ -11,19 +11,19 @@ import (
 // holders, return keys of blocks, secrets of tokens.
 const hashBytes = sha256.Size
 
-// CheckHolder returns an error if AcquireWorker would refuse the name of a holder.
-func CheckHolder(name string) error { return names.Check("holder name", name) }
+// checkHolder returns an error if AcquireWorker would refuse the name of a holder.
+func checkHolder(name string) error { return names.Check("holder name", name) }
 
 // checkHolding checks the name of a holder as it is shown, with the name of the token that owns it.
 func checkHolding(owner uint64, shown string) error {
 	if owner == 0 {
-		return CheckHolder(shown)
+		return checkHolder(shown)
 	}
 	token, holder, _ := strings.Cut(shown, "/")
-	if err := CheckTokenName(token); err != nil {
+	if err := checkTokenName(token); err != nil {
 		return err
 	}
-	return CheckHolder(holder)
+	return checkHolder(holder)
 }
 
 // CheckSequenceName returns an error if CreateSequence would refuse the name of a sequence.

@@ -35,7 +35,7 @@ func (r *restore) addToken(m *commandv1.SnapshotToken) error {
 		s.tokens.anonymous = made
 		return nil
 	}
-	if err := CheckTokenName(made.Name); err != nil {
+	if err := checkTokenName(made.Name); err != nil {
 		return corrupt("%w", err)
 	}
 	hash, ok := hashOf(m.GetHash())

@@ -112,9 +112,9 @@ func (s *State) Tokens(after uint64, limit int) []*TokenRecord {
 	return slices.Clone(rest[:min(max(limit, 0), len(rest))])
 }
 
-// CheckTokenName returns an error if CreateToken would refuse the name of a token. Holders are shown as
+// checkTokenName returns an error if CreateToken would refuse the name of a token. Holders are shown as
 // token/holder, so a name has no slash.
-func CheckTokenName(name string) error {
+func checkTokenName(name string) error {
 	switch {
 	case strings.Contains(name, "/"):
 		return fmt.Errorf("token name %q: must not contain \"/\"; choose another name", name)
@@ -160,7 +160,7 @@ func checkGrants(g grants) error {
 // createToken adds a token. Repeating it with the same hash changes nothing and succeeds.
 func (s *State) createToken(e entry) Result {
 	c := e.cmd.GetCreateToken()
-	err := CheckTokenName(c.GetName())
+	err := checkTokenName(c.GetName())
 	hash, ok := hashOf(c.GetHash())
 	if err == nil && !ok {
 		err = fmt.Errorf("token hash of %d bytes: expected %d bytes", len(c.GetHash()), hashBytes)

@@ -165,7 +165,7 @@ func (l *layout) mismatch(c claim, format string, args ...any) *Refused {
 }
 
 func checkAcquire(c *commandv1.AcquireWorker) (nonceHash [hashBytes]byte, refused *Refused) {
-	if err := CheckHolder(c.GetHolder()); err != nil {
+	if err := checkHolder(c.GetHolder()); err != nil {
 		return nonceHash, invalid("%v", err)
 	}
 	nonceHash, ok := hashOf(c.GetNonceHash())

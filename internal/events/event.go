@@ -21,11 +21,6 @@ const (
 	Storage        Kind = "storage"        // snapshots
 )
 
-// Kinds returns all kinds.
-func Kinds() []Kind {
-	return []Kind{Election, Membership, Refusal, Clock, Window, Administration, Denial, Process, Storage}
-}
-
 // Event is one event, or several events of the same kind and key. A copy is independent of the ring.
 type Event struct {
 	// Sequence numbers the events of a process in the order in which they began.

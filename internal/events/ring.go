@@ -98,13 +98,13 @@ func (r *Ring) List() []Event {
 		}
 	}
 	r.mu.Unlock()
-	slices.SortFunc(all, Compare)
+	slices.SortFunc(all, latestFirst)
 	return all
 }
 
-// Compare orders events by their last occurrence, latest first. Events of the same moment are ordered by their number, highest
+// latestFirst orders events by their last occurrence, latest first. Events of the same moment are ordered by their number, highest
 // first; the numbers of different processes are unrelated.
-func Compare(a, b Event) int {
+func latestFirst(a, b Event) int {
 	switch {
 	case a.LastMillis != b.LastMillis:
 		if a.LastMillis > b.LastMillis {
