@@ -120,10 +120,13 @@ func (n *Node) lead(ctx context.Context) {
 	n.reconcileLoop(ctx)
 }
 
-// barrier waits until this node has applied all entries that earlier leaders committed.
+// barrier waits until this node has applied all entries that earlier leaders committed. It returns at once when ctx ends: raft
+// may take no barrier before follow takes its next notification, and follow waits for lead.
 func (n *Node) barrier(ctx context.Context) error {
+	applied := make(chan error, 1)
+	go func() { applied <- n.raft.Barrier(barrierTimeout).Error() }()
 	select {
-	case err := <-outcome(n.raft.Barrier(barrierTimeout)):
+	case err := <-applied:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
