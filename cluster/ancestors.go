@@ -45,7 +45,6 @@ func newAncestry(clusters func() []string) ancestry {
 // heardAncestor is the process of an ancestor that was heard last.
 type heardAncestor struct {
 	member string // empty if none
-	since  int64  // start of the uninterrupted time in which it was heard, Unix ms
 	last   int64  // time of the last contact; same scale as clock.Reading.Mono
 }
 
@@ -123,11 +122,7 @@ func (a *ancestry) are(cluster string) bool {
 
 // note records a process as heard now. Requires g.ancestry.mu held.
 func (g *gossip) note(h *heardAncestor, member string) {
-	now := g.watch.Now()
-	if !h.fresh(now.Mono) {
-		h.since = now.Wall
-	}
-	h.member, h.last = member, now.Mono
+	h.member, h.last = member, g.watch.Now().Mono
 }
 
 // fresh reports whether the process was heard within ancestorKept.
@@ -159,17 +154,16 @@ func (n *Node) shareAncestors(announced bool) (hears bool) {
 	return hears
 }
 
-// AncestorHeard reports whether a live process of a cluster that this one was restored from was heard in the last 30 s, by
-// this node or by a member of its cluster. It returns a description of the process, and the time since which this node has
-// known of it.
-func (n *Node) AncestorHeard() (member string, since time.Time, ok bool) {
+// AncestorHeard describes a process of a cluster that this one was restored from, if this node or a member of its cluster
+// heard one in the last 30 s; empty otherwise.
+func (n *Node) AncestorHeard() string {
 	a, now := &n.gossip.ancestry, n.gossip.watch.Now().Mono
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, h := range []*heardAncestor{&a.own, &a.other} {
 		if h.fresh(now) {
-			return h.member, time.UnixMilli(h.since), true
+			return h.member
 		}
 	}
-	return "", time.Time{}, false
+	return ""
 }

@@ -17,10 +17,7 @@ func (m *Member) checkOldCluster(cmd *commandv1.Command) error {
 	if cmd.GetAcquireWorker() == nil && cmd.GetExtendWindow() == nil && cmd.GetAllocateBlock() == nil {
 		return nil
 	}
-	if len(m.ancestors()) == 0 {
-		return nil
-	}
-	if old, _, ok := m.node.AncestorHeard(); ok {
+	if old := m.OldCluster(); old != "" {
 		return fmt.Errorf("%w: %s", allocator.ErrOldClusterAlive, old)
 	}
 	return nil
@@ -32,8 +29,7 @@ func (m *Member) OldCluster() string {
 	if len(m.ancestors()) == 0 {
 		return ""
 	}
-	old, _, _ := m.node.AncestorHeard()
-	return old
+	return m.node.AncestorHeard()
 }
 
 // reportOldCluster logs once that a member of an older cluster is heard, and once that no such member is heard any

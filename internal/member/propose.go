@@ -43,7 +43,7 @@ func (m *Member) propose(ctx context.Context, now int64, cmd *commandv1.Command)
 	if err != nil {
 		return fsm.Result{}, err
 	}
-	_, work := m.proposing(ctx, cmd)
+	work := m.proposing(ctx, cmd)
 	result, err := m.replicate(ctx, data)
 	work.End(failure(err))
 	return result, err

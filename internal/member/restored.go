@@ -40,26 +40,19 @@ func (m *Member) rememberedAtLeader(ctx context.Context, name string) (uint64, e
 }
 
 // FrozenAtLeader returns up to limit frozen sequences after a name, deleted ones included, in ascending order of their
-// names, and the number of all frozen sequences; only the leader can.
-func (m *Member) FrozenAtLeader(ctx context.Context, after string, limit int) (page []fsm.Sequence, all int, err error) {
-	page, _, err = atLeader(ctx, m, func(after string) (page []fsm.Sequence, ok bool) {
-		m.fsm.View(func(s *fsm.State) { page, all = s.Frozen(after, limit), s.FrozenCount() })
+// names; only the leader can.
+func (m *Member) FrozenAtLeader(ctx context.Context, after string, limit int) ([]fsm.Sequence, error) {
+	page, _, err := atLeader(ctx, m, func(after string) (page []fsm.Sequence, ok bool) {
+		m.fsm.View(func(s *fsm.State) { page = s.Frozen(after, limit) })
 		return page, true
 	}, after)
-	return page, all, err
-}
-
-// RestoredAtLeader returns the record of the restore; nil if the cluster was not restored. Only the leader can. The
-// caller must not change the record.
-func (m *Member) RestoredAtLeader(ctx context.Context) (*commandv1.Restored, error) {
-	restored, _, err := atLeader(ctx, m, func(string) (*commandv1.Restored, bool) { return m.fsm.Restored(), true }, "")
-	return restored, err
+	return page, err
 }
 
 // AcknowledgeRestore permits creating sequences and layouts of new names again, and returns the record of the restore
 // and the log index of the acknowledgment; only the leader can.
 func (m *Member) AcknowledgeRestore(ctx context.Context) (*commandv1.Restored, uint64, error) {
-	restored, err := m.RestoredAtLeader(ctx)
+	restored, _, err := atLeader(ctx, m, func(string) (*commandv1.Restored, bool) { return m.fsm.Restored(), true }, "")
 	if err != nil {
 		return nil, 0, err
 	}

@@ -34,16 +34,17 @@ func (m *Member) work(ctx context.Context, name string) (context.Context, *traci
 }
 
 // proposing begins the span of a command's replication.
-func (m *Member) proposing(ctx context.Context, cmd *commandv1.Command) (context.Context, *tracing.Work) {
+func (m *Member) proposing(ctx context.Context, cmd *commandv1.Command) *tracing.Work {
 	if m.cfg.Tracer == nil {
-		return ctx, nil
+		return nil
 	}
 	r := cmd.ProtoReflect()
 	kind := ""
 	if body := r.WhichOneof(r.Descriptor().Oneofs().ByName("body")); body != nil {
 		kind = string(body.Name())
 	}
-	return m.cfg.Tracer.Begin(ctx, spanPropose, trace.SpanKindInternal, commandKey.String(kind))
+	_, work := m.cfg.Tracer.Begin(ctx, spanPropose, trace.SpanKindInternal, commandKey.String(kind))
+	return work
 }
 
 // granting begins the span of a request to the leader for a window or a block of this member.

@@ -50,7 +50,7 @@ func (q sequences) ListFrozenSequences(ctx context.Context, req *snowraftv1.List
 	if err != nil {
 		return nil, err
 	}
-	found, _, err := q.Member.FrozenAtLeader(ctx, req.GetPageToken(), size+1)
+	found, err := q.Member.FrozenAtLeader(ctx, req.GetPageToken(), size+1)
 	if err != nil {
 		return nil, err
 	}
