@@ -184,7 +184,7 @@ func (g *gateway) fail(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marsh
 	_, e := read(err)
 	if e.Code == codes.InvalidArgument && e.Reason == "" {
 		// Protobuf's errors contain a non-breaking space in some builds, to keep programs from relying on their text.
-		e = invalid(strings.TrimPrefix(strings.ReplaceAll(e.Message, "\u00a0", " "), "proto: "))
+		e = invalid(describe(strings.TrimPrefix(strings.ReplaceAll(e.Message, "\u00a0", " "), "proto: ")))
 	}
 	callOf(ctx).refuse(w, r, e)
 }

@@ -160,9 +160,13 @@ func TestRefusals(t *testing.T) {
 		{"parameter of the body", "POST", "/v1/ids:generate?count=5", "", 400, codes.InvalidArgument, rpc.InvalidArgument, "body"},
 		{"parameter of the path", "GET", "/v1/sequences/a?name=b", "", 400, codes.InvalidArgument, rpc.InvalidArgument, "elsewhere"},
 		{"parameter of the body's field", "PATCH", "/v1/sequences/a?sequence.max=5", "", 400, codes.InvalidArgument, rpc.InvalidArgument, "elsewhere"},
-		{"parameter of no number", "GET", "/v1/sequences?pageSize=x", "", 400, codes.InvalidArgument, rpc.InvalidArgument, ""},
+		{"parameter of no number", "GET", "/v1/sequences?pageSize=x", "", 400, codes.InvalidArgument, rpc.InvalidArgument, `pageSize "x": expected a whole number`},
+		{"parameter beyond its range", "GET", "/v1/sequences?page_size=99999999999", "", 400, codes.InvalidArgument, rpc.InvalidArgument, `pageSize "99999999999": number out of range`},
+		{"parameter that is no truth value", "GET", "/v1/sequences/a?local=maybe", "", 400, codes.InvalidArgument, rpc.InvalidArgument, `local "maybe": expected true or false`},
+		{"a parameter twice", "GET", "/v1/sequences?pageSize=1&pageSize=2", "", 400, codes.InvalidArgument, rpc.InvalidArgument, "query parameter pageSize: expected one value"},
 		{"broken query", "GET", "/v1/sequences?prefix=%zz", "", 400, codes.InvalidArgument, rpc.InvalidArgument, ""},
-		{"no ID", "GET", "/v1/ids/x", "", 400, codes.InvalidArgument, rpc.InvalidArgument, ""},
+		{"no ID", "GET", "/v1/ids/x", "", 400, codes.InvalidArgument, rpc.InvalidArgument, `id "x": expected a whole number`},
+		{"an ID beyond 64 bits", "GET", "/v1/ids/99999999999999999999", "", 400, codes.InvalidArgument, rpc.InvalidArgument, `id "99999999999999999999": number out of range`},
 		{"body too long", "POST", "/v1/ids:generate", `{"layout":"` + strings.Repeat("x", 64<<10) + `"}`, 413, codes.InvalidArgument, rpc.InvalidArgument, "65536"},
 		{"method override", "POST", "/v1/sequences/a", "", 405, codes.Unimplemented, rpc.MethodNotAllowed, "GET, PATCH, DELETE"},
 		{"not implemented", "GET", "/v1/status", "", 501, codes.Unimplemented, "", ""},
@@ -176,6 +180,9 @@ func TestRefusals(t *testing.T) {
 			}
 			if w.Code != c.status || s.Code != c.code || reason != c.reason || !strings.Contains(s.Message, c.message) {
 				t.Errorf("status %d, body %s", w.Code, w.Body)
+			}
+			if strings.Contains(s.Message, "strconv") {
+				t.Errorf("message %q names a Go function", s.Message)
 			}
 			if got := w.Header().Get("Content-Type"); got != "application/json" {
 				t.Errorf("Content-Type: %s", got)
