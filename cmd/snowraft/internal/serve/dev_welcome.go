@@ -53,8 +53,8 @@ func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error 
 	return out.Answer(nil,
 		cli.Line("Console: %s", out.Style.Bold(f.console())),
 		cli.Line("A Snowraft cluster of three members, ready after %.1f s", took.Seconds()),
-		cli.Table(f.members, []string{"MEMBER", "API (gRPC)", "HTTP", "RAFT", "GOSSIP", "REDIS"}, func(m devMember) []any {
-			return []any{m.name, m.APIAddr(), m.HTTPAddr(), m.RaftAddr(), m.GossipAddr(), m.RedisAddr()}
+		cli.Table(f.members, []string{"MEMBER", "API (gRPC)", "HTTP", "RAFT", "GOSSIP", "REDIS", "THRIFT"}, func(m devMember) []any {
+			return []any{m.name, m.APIAddr(), m.HTTPAddr(), m.RaftAddr(), m.GossipAddr(), m.RedisAddr(), m.ThriftAddr()}
 		}),
 		cli.Table(ids, []string{"ID", "TIME", "WORKER", "SEQUENCE", "ISSUED BY"}, func(i devID) []any {
 			return []any{i.ID, cli.Stamp(i.TickAtMS), i.Worker, i.Sequence, i.from}

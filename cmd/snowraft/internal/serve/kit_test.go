@@ -46,6 +46,7 @@ func (t *testApp) run(ctx context.Context, args ...string) int {
 // fakeMember is a member without servers or state.
 type fakeMember struct {
 	api    string
+	thrift string       // empty: no listener
 	ready  func() error // nil: always ready
 	alive  func() error // nil: always alive
 	done   chan struct{}
@@ -84,7 +85,7 @@ func (m *fakeMember) HTTPAddr() string      { return "127.0.0.1:2" }
 func (m *fakeMember) RaftAddr() string      { return "127.0.0.1:3" }
 func (m *fakeMember) GossipAddr() string    { return "127.0.0.1:4" }
 func (m *fakeMember) RedisAddr() string     { return "127.0.0.1:5" }
-func (m *fakeMember) ThriftAddr() string    { return "" }
+func (m *fakeMember) ThriftAddr() string    { return m.thrift }
 func (m *fakeMember) ClusterID() string     { return "cluster-1" }
 func (m *fakeMember) MemberID() string      { return "node-1" }
 
