@@ -83,7 +83,7 @@ func TestClientPageHasEveryOption(t *testing.T) {
 
 // The index in CONTRIBUTING.md names files that exist and identifiers that they contain.
 func TestContributingIndexIsCurrent(t *testing.T) {
-	_, index, ok := strings.Cut(read(t, "../CONTRIBUTING.md"), "\n## Where to find it\n")
+	_, index, ok := strings.Cut(read(t, "../CONTRIBUTING.md"), "\n## Map of the sources\n")
 	if !ok {
 		t.Fatal("CONTRIBUTING.md has no index")
 	}
