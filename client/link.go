@@ -33,8 +33,9 @@ func (u unsent) GRPCStatus() *status.Status { return status.New(codes.Unavailabl
 func (u unsent) Unwrap() error { return u.error }
 
 var (
-	errSilent = errors.New("no connection in time")
-	errNotAPI = errors.New("connected, but no API answers at this address")
+	errSilent      = errors.New("no connection in time")
+	errNoHost      = errors.New("no such host")
+	errNotResolved = errors.New("the host name cannot be resolved")
 )
 
 // link is a connection to one member.
@@ -54,7 +55,7 @@ func newLink(addr string, o *options) (l *link, err error) {
 	}
 	l.ClientConn, err = grpc.NewClient("passthrough:///"+addr, slices.Concat(o.calls, []grpc.DialOption{
 		grpc.WithTransportCredentials(watched{o.credentials, &l.dialed}),
-		grpc.WithDisableRetry(), // as in newChannel
+		grpc.WithDisableRetry(), // same as newChannel
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(limits.AnswerBytes)),
 		grpc.WithContextDialer(dial),
 	}, o.dial)...)
@@ -67,7 +68,7 @@ func (l *link) ready(ctx context.Context) error {
 	defer cancel()
 	l.Connect()
 	for {
-		state, why := l.GetState(), errNotAPI
+		state, why := l.GetState(), rpc.ErrNotAPI
 		switch state {
 		case connectivity.Ready:
 			return nil
@@ -80,7 +81,7 @@ func (l *link) ready(ctx context.Context) error {
 		}
 		if err := l.dialed.Load(); err != nil && *err != nil {
 			why = innermost(*err)
-		} else if why == errNotAPI && l.access.plain() && speaksTLS(ctx, l.addr) { //nolint:errorlint // the very error from above
+		} else if why == rpc.ErrNotAPI && l.access.plain() && speaksTLS(ctx, l.addr) { //nolint:errorlint // the very error from above
 			why = rpc.ErrExpectsTLS
 		}
 		return unsent{why}
@@ -97,6 +98,11 @@ func innermost(err error) error {
 	}
 	if _, ok := errors.AsType[*trust.StrangerError](err); ok {
 		return fmt.Errorf("%w; if the secret was replaced, use its new pin, CA or secret file (see \"snowraft secret list\")", err)
+	}
+	if lookup, ok := errors.AsType[*net.DNSError](err); ok && lookup.IsNotFound {
+		return errNoHost
+	} else if ok {
+		return errNotResolved
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err

@@ -62,11 +62,11 @@ func OpenIdentity(dir string) (_ *Identity, err error) {
 		return NewIdentity(uuid.NewString(), "", 1), nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
+		return nil, &unusableError{dir, err}
 	}
 	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
+		return nil, &unusableError{dir, err}
 	}
 	defer func() {
 		if err != nil {
@@ -81,11 +81,11 @@ func OpenIdentity(dir string) (_ *Identity, err error) {
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		if _, err := os.Stat(filepath.Join(dir, logFile)); err == nil {
-			return nil, &CorruptError{Path: id.path(), Reason: "the file is missing beside a Raft log"}
+			return nil, &CorruptError{Path: id.path(), Reason: "the file is missing, although there is a Raft log"}
 		}
 		id.data = identityData{MemberID: uuid.NewString()}
 	case err != nil:
-		return nil, fmt.Errorf("data directory: %w", err)
+		return nil, &unusableError{dir, err}
 	default:
 		if err := json.Unmarshal(raw, &id.data); err != nil {
 			return nil, &CorruptError{Path: id.path(), Reason: err.Error()}
@@ -96,10 +96,28 @@ func OpenIdentity(dir string) (_ *Identity, err error) {
 	}
 	id.data.Starts++
 	if err := id.save(); err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
+		return nil, &unusableError{dir, err}
 	}
 	return id, nil
 }
+
+// unusableError reports that the operating system does not let this process use a data directory. Its text omits the
+// operation and the path of a file in the directory.
+type unusableError struct {
+	dir string
+	err error
+}
+
+func (e *unusableError) Error() string {
+	why := e.err
+	if path, ok := errors.AsType[*os.PathError](why); ok {
+		why = path.Err
+	}
+	return fmt.Sprintf("data directory %s: cannot be used (%v); make it writable, or choose another directory", e.dir, why)
+}
+
+// Unwrap returns the error of the operating system.
+func (e *unusableError) Unwrap() error { return e.err }
 
 // Used reports whether a member has ever started with the directory. It only reads the identity, and locks nothing.
 func Used(dir string) (bool, error) {

@@ -135,3 +135,17 @@ func TestFoundIsUndoneAfterFailedStart(t *testing.T) {
 		t.Errorf("%v, %v", first, err)
 	}
 }
+
+// The error of an unusable directory has the path once, the problem and an action, and no operation of the system.
+func TestUnusableDirectoryError(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(file, "data")
+	want := "data directory " + dir + ": cannot be used (not a directory); make it writable, or choose another directory"
+	_, err := OpenIdentity(dir)
+	if _, ok := errors.AsType[*os.PathError](err); !ok || err.Error() != want {
+		t.Errorf("OpenIdentity(%q) = %v, want %q", dir, err, want)
+	}
+}

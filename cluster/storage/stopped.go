@@ -139,7 +139,7 @@ func (s *Stopped) Replay(restore func(io.ReadCloser) error, apply func(*raft.Log
 	return index, term, servers, nil
 }
 
-// held returns the index of the newest snapshot from the name of its directory, also if the snapshot cannot be read.
+// held returns the index of the newest snapshot from the name of its directory, even if the snapshot cannot be read.
 func (s *Stopped) held() (index uint64, err error) {
 	entries, err := os.ReadDir(s.snapshots.path)
 	if err != nil {
@@ -211,7 +211,7 @@ func (s *Stopped) Close() error {
 func lockDir(dir string) (*os.File, error) {
 	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
+		return nil, &unusableError{dir, err}
 	}
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return nil, errors.Join(fmt.Errorf("data directory %s is in use by another process (%w)", dir, err), lock.Close())

@@ -176,7 +176,7 @@ func TestNotTheAPI(t *testing.T) {
 		}
 	}()
 	_, stderr, code := command(t, "id", "--addr", l.Addr().String(), "--timeout", "500ms")
-	if code != cli.ExitRepeatable || !strings.Contains(stderr, "connected, but no API answers") && !strings.Contains(stderr, "no connection in time") {
+	if code != cli.ExitRepeatable || !strings.Contains(stderr, "connected, but no API answers at this address; set --addr to the API address of a member") && !strings.Contains(stderr, "no connection in time") {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}
 }

@@ -77,5 +77,5 @@ func (r *Receipt) ranges(ranges []client.Range, count int, err error) error {
 	for _, of := range ranges {
 		r.Range(uint64(of.First), uint64(of.Count), uint64(of.Step)) //nolint:gosec // never negative
 	}
-	return expected(r.numbers-before, uint64(count)) //nolint:gosec // it is at least 1
+	return expected(r.numbers-before, uint64(count)) //nolint:gosec // at least 1
 }

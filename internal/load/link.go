@@ -36,9 +36,23 @@ func (l *link) exchange(ctx context.Context, request []byte, read func(*bufio.Re
 		return &Refusal{Reason: reasonTimeout, Text: "no answer in time"}
 	}
 	if _, network := errors.AsType[net.Error](err); network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return &Refusal{Reason: reasonBroken, Text: err.Error()}
+		return &Refusal{Reason: reasonBroken, Text: cause(err)}
 	}
 	return &Refusal{Reason: reasonGarbled, Text: err.Error()}
+}
+
+// cause returns the text of a network error without the operation and the addresses, because callers print the address.
+func cause(err error) string {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return "connection closed before the answer was complete"
+	}
+	if failed, ok := errors.AsType[*net.OpError](err); ok {
+		err = failed.Err
+	}
+	if call, ok := errors.AsType[*os.SyscallError](err); ok {
+		err = call.Err
+	}
+	return err.Error()
 }
 
 func (l *link) send(ctx context.Context, request []byte, read func(*bufio.Reader) error) error {
@@ -46,8 +60,8 @@ func (l *link) send(ctx context.Context, request []byte, read func(*bufio.Reader
 	if l.conn == nil {
 		dialer := net.Dialer{Timeout: l.timeout}
 		conn, err := dialer.DialContext(ctx, "tcp", l.address)
-		if failed, ok := errors.AsType[*net.OpError](err); ok {
-			return &Refusal{Reason: reasonBroken, Text: failed.Err.Error()} // without the address, which callers print
+		if _, ok := errors.AsType[*net.OpError](err); ok {
+			return &Refusal{Reason: reasonBroken, Text: cause(err)}
 		}
 		if err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 
 // Caller is one client. One goroutine makes its calls, one after the other.
 type Caller interface {
-	// Call makes one call and records the numbers that it got, also if it fails. A
+	// Call makes one call and records the numbers that it got, even if it fails. A
 	// *Refusal is counted by its reason.
 	Call(ctx context.Context, got *Receipt) error
 }

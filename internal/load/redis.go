@@ -35,7 +35,7 @@ func (c *Redis) Call(ctx context.Context, got *Receipt) error {
 	return c.exchange(ctx, c.request, func(in *bufio.Reader) error { return c.read(in, got) })
 }
 
-// read reads the answers to all sent commands, also after a refusal.
+// read reads the answers to all sent commands, even after a refusal.
 func (c *Redis) read(in *bufio.Reader, got *Receipt) error {
 	var refused error
 	for range c.batch {
@@ -48,7 +48,7 @@ func (c *Redis) read(in *bufio.Reader, got *Receipt) error {
 		case len(line) > 1 && line[0] == ':':
 			n, err := strconv.ParseInt(string(line[1:]), 10, 64)
 			if err != nil {
-				return fmt.Errorf("the answer is %q, expected a number", line)
+				return fmt.Errorf("answer %q: expected a number", line)
 			}
 			got.Number(uint64(n)) //nolint:gosec // the same bits
 		case len(line) > 1 && line[0] == '-':
@@ -56,7 +56,7 @@ func (c *Redis) read(in *bufio.Reader, got *Receipt) error {
 			reason, _, _ := strings.Cut(text, " ")
 			refused = &Refusal{Reason: reason, Text: text}
 		default:
-			return fmt.Errorf("the answer is %q, expected a number of the Redis protocol", line)
+			return fmt.Errorf("answer %q: expected a number of the Redis protocol", line)
 		}
 	}
 	return refused

@@ -11,6 +11,8 @@ var (
 	ErrExpectsTLS = errors.New("the port expects TLS")
 	// ErrNoTLS reports that the caller speaks TLS and the port does not.
 	ErrNoTLS = errors.New("the port does not speak TLS")
+	// ErrNotAPI reports that a process accepts connections at the address, but does not speak gRPC.
+	ErrNotAPI = errors.New("connected, but no API answers at this address")
 )
 
 // wrappers are the prefixes that gRPC puts before the error of the network.

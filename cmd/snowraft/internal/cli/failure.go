@@ -56,12 +56,20 @@ func (e *callError) Error() string {
 		return fmt.Sprintf("no answer from any of %d members: %s", len(tried), strings.Join(tried, "; ")) + transportHint(each[0])
 	}
 	if f := each[0]; f.Unsent {
-		return f.Member + ": " + reason(f) + cmp.Or(transportHint(f), "; start a member with \"snowraft serve\", or set --addr")
+		return f.Member + ": " + reason(f) + cmp.Or(transportHint(f), addressHint(f))
 	}
 	return reason(each[0])
 }
 
-// Cause returns why a call to one member failed, without advice.
+// addressHint returns the advice for an address at which no member serves the API.
+func addressHint(err error) string {
+	if errors.Is(err, rpc.ErrNotAPI) {
+		return "; set --addr to the API address of a member"
+	}
+	return "; start a member with \"snowraft serve\", or set --addr"
+}
+
+// Cause returns the reason that a call to one member failed, without advice.
 func Cause(err error) string {
 	if failed, ok := errors.AsType[*client.Error](err); ok {
 		return reason(failed.Each()[0])
