@@ -36,8 +36,8 @@ func exitCodes() *cobra.Command {
 
   0  The command succeeded. For serve, gateway and dev: the process shut down
      gracefully after SIGINT (Ctrl-C) or SIGTERM, or the member left its cluster.
-     A warning is a line on standard error that begins with "snowraft: warning:",
-     for example with the members that did not acknowledge a change in time.
+     A warning is a line on standard error that begins with "snowraft: warning:".
+     For example, it lists members that did not acknowledge a change in time.
   1  The command failed: a member refused the request, the outcome is unknown, a
      port is taken, a directory is not writable, a member halted, or a second
      signal interrupted the shutdown. Standard error has the reason. An error of a
@@ -49,9 +49,9 @@ func exitCodes() *cobra.Command {
      run does no harm: no member could be reached, the cluster has no leader, a
      member is overloaded or shutting down, or a clock is off. After an unknown
      outcome, the exit code is 3 only if a second run does no harm.
- 10  For serve: the member was removed from its cluster. With this data directory,
-     every further start ends in the same way, so do not restart the member
-     automatically.
+ 10  For serve: the member was removed from its cluster. Do not restart the member
+     automatically, because every further start with this data directory fails in
+     the same way.
 
 Output before exit code 1 or 3 stays valid: "id" and "seq next" split a large count
 into several calls. With -o json, the error is one line on standard error: a

@@ -80,7 +80,7 @@ func TestRestoreRefusals(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{file, "--data-dir", "DIR", "--old-ended", "now"}, cli.ExitUsage, "missing --old-cluster-is-gone; stop every member of cluster 50d28448-6dfe-4a73-ab47-6105a27ac055 for good"},
+		{[]string{file, "--data-dir", "DIR", "--old-ended", "now"}, cli.ExitUsage, "missing --old-cluster-is-gone; stop every member of cluster 50d28448-6dfe-4a73-ab47-6105a27ac055 permanently"},
 		{[]string{file, "--data-dir", "DIR", "--old-ended", "yesterday", gone}, cli.ExitUsage, "expected a time as RFC 3339"},
 		{[]string{file, "--data-dir", "DIR", "--old-ended", "2026-11-23T02:00:00Z", gone}, cli.ExitUsage, "must not be before 2026-11-23T03:03:20.000Z"},
 		{[]string{file, "--data-dir", "DIR", "--old-ended", "2126-11-23T02:00:00Z", gone}, cli.ExitUsage, "must not be after"},

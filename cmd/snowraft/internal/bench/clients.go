@@ -73,7 +73,7 @@ func (c config) load() (a load.Access, err error) {
 }
 
 // batchOf returns the number of IDs or numbers per call.
-func batchOf(cfg config) uint32 { return uint32(min(cfg.batch, math.MaxUint32)) } //nolint:gosec // its flag is at least 1
+func batchOf(cfg config) uint32 { return uint32(min(cfg.batch, math.MaxUint32)) } //nolint:gosec // the flag is at least 1
 
 // clients are the clients of a run.
 type clients struct {

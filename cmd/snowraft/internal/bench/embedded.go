@@ -26,7 +26,7 @@ func newEmbedded(a *cli.App) *cobra.Command {
 		Short: "Measure an embedded generator of the Go client",
 		Long: `Measure an embedded generator: acquire workers through the members, as a Go program
 with an embedded generator does, and take IDs from --clients goroutines. Members only
-grant windows, so this measures this machine and the timely grant of windows.
+grant windows, so the result depends on this machine and on the timely grant of windows.
 
 Measuring a call takes longer than issuing one ID: use --batch to find the greatest
 throughput. At the end, bench releases the workers.`,

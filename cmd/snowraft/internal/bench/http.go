@@ -63,7 +63,7 @@ numbers for duplicates: use --check=false for a sequence with a format.`,
 				if len(query) > 0 {
 					full += "?" + query.Encode()
 				}
-				return load.NewHTTP(address, method, full, uint64(batch), cfg.timeout, access) //nolint:gosec // its flag is at least 1
+				return load.NewHTTP(address, method, full, uint64(batch), cfg.timeout, access) //nolint:gosec // the flag is at least 1
 			})
 		},
 	})

@@ -21,9 +21,8 @@ func newSeq(a *cli.App) *cobra.Command {
 		Short: "Measure the numbers of a sequence over gRPC",
 		Long: `Measure the numbers of a sequence over gRPC: call NextNumbers from --clients clients,
 over one connection to each address. The sequence must exist, and bench takes its numbers.
-The mode of the sequence decides the path to measure: the leader of a strict sequence,
-or the memory of the members of a relaxed one
-("snowraft seq create orders --mode relaxed").
+The mode of the sequence determines what is measured: the leader of a strict sequence, or
+the memory of the members of a relaxed one ("snowraft seq create orders --mode relaxed").
 
 With --coalesce, the clients share one Go client, which joins concurrent requests into
 one request to the leader or, for a relaxed sequence, to any healthy member.

@@ -49,7 +49,7 @@ func (a *App) Printer(output string) *Printer {
 	return &Printer{w: a.Stdout, JSON: output == OutputJSON, Style: style}
 }
 
-// Answer writes doc as one line of JSON, or blocks as text with an empty line between each two. doc is the
+// Answer writes doc as one line of JSON, or blocks as text with an empty line between blocks. doc is the
 // response of the API, or a document that follows the conventions of docs/json.md.
 func (p *Printer) Answer(doc any, blocks ...Block) error {
 	if p.JSON {

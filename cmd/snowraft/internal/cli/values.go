@@ -66,7 +66,7 @@ func WordsValue(p *string, kind string) *Value {
 	return v
 }
 
-// FreeTextValue returns a value that accepts any text on one line for a member, also the empty text.
+// FreeTextValue returns a value that accepts any text on one line for a member, including the empty text.
 func FreeTextValue(p *string, kind string) *Value {
 	v := WordsValue(p, kind)
 	v.Expects = "text in UTF-8 without control characters, which may be empty"

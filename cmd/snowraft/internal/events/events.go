@@ -23,14 +23,14 @@ func New(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events",
 		Short: "Show recent events of the cluster",
-		Long: `Show recent events of the cluster, as its members saw them: elections and their cause,
-members that came, went or were not reached, clocks that are off, windows that were lost
-or ended, requests that failed, changes and the callers that made them.
+		Long: `Show recent events of the cluster, as its members saw them: elections and their
+causes, members that joined, left or did not answer, clocks that are off, lost or ended
+windows, and failed requests. Changes are listed with the callers that made them.
 
 Each member keeps the last 60 events of each kind in memory, and loses them when it
-stops. Repeated events share one line with their number. Times are those of the
-majority's clock, and the latest event comes last. A warning names the members that do
-not answer within a second.
+stops. Repeated events share one line with a count. Times are those of the majority's
+clock, and the latest event comes last. A warning names the members that do not answer
+within a second.
 
 Kinds: ` + strings.Join(kinds, ", ") + `.`,
 		Example: `  snowraft events
@@ -38,11 +38,11 @@ Kinds: ` + strings.Join(kinds, ", ") + `.`,
   snowraft events -f --member b
   snowraft events -n 1000 -o json`,
 	}
-	cli.AddFlag(cmd, "", "count", "n", cli.IntValue(&count, 1, most), "number of events, the latest ones")
+	cli.AddFlag(cmd, "", "count", "n", cli.IntValue(&count, 1, most), "number of latest events")
 	oneKind := cli.ChoiceValue(&kind, kinds...)
 	oneKind.Kind = "KIND" // the help lists the kinds above
-	cli.AddFlag(cmd, "", "kind", "", oneKind, "kind of the events; any by default").DefValue = ""
-	cli.AddFlag(cmd, "", "member", "", cli.WordsValue(&member, "NAME"), "name or ID of the member that saw them; any by default").DefValue = ""
+	cli.AddFlag(cmd, "", "kind", "", oneKind, "kind of the events (default: any)").DefValue = ""
+	cli.AddFlag(cmd, "", "member", "", cli.WordsValue(&member, "NAME"), "name or ID of the member that saw the events (default: any)").DefValue = ""
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing events until the command is stopped, with -o json one document per event")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		req := &snowraftv1.ListEventsRequest{PageSize: int32(count), Member: member} //nolint:gosec // at most 1000

@@ -62,7 +62,7 @@ func (f *follower) run(ctx context.Context, req *snowraftv1.ListEventsRequest) e
 			f.failing = true
 			f.app.Warn("no events: %v; retrying", err)
 		}
-		req.PageSize = most // for bursts between two calls
+		req.PageSize = most // room for bursts between two calls
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

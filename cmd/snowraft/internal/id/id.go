@@ -36,7 +36,7 @@ greater than the given one, on any member: the member waits until it can issue s
 IDs, or fails.
 
 With --uuid, print each ID as a UUID of version 7 (RFC 9562). The UUIDs are as unique
-as the IDs and in the same order, and "snowraft decode" returns the ID in one. Calls
+as the IDs and in the same order, and "snowraft decode" prints the ID in a UUID. Calls
 then have at most 100,000 IDs.`,
 		Example: `  snowraft id
   snowraft id -n 1000 --encoding base58

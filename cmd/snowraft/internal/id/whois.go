@@ -24,8 +24,8 @@ func NewWhoIs(a *cli.App) *cobra.Command {
 in the ID. The cluster keeps a bounded history of grants, and the command fails for
 an ID that is older. ID may be a UUID of "snowraft id --uuid".
 
-States: those of "snowraft worker list"; and superseded, because the worker was
-granted again later.`,
+The states are those of "snowraft worker list", and superseded: the worker was granted
+again later.`,
 		Example: `  snowraft whois 132271570944028672
   snowraft whois Jos2sncHm1 --encoding base58 -o json
   snowraft whois 019b76da-a800-701c-8000-3f3a1d4c5b6e`,

@@ -38,8 +38,8 @@ func newList(a *cli.App) *cobra.Command {
 		Use:   "list",
 		Short: "List the members",
 		Long: `List the members of the cluster, and show how many voters may fail before quorum is
-lost. ALIVE reports whether gossip of the answering member reaches them, or since when
-it does not. CLOCK is their offset from the answering member's clock.`,
+lost. ALIVE shows whether gossip of the answering member reaches each member, or since
+when it does not. CLOCK is their offset from the answering member's clock.`,
 		Example: `  snowraft member list
   snowraft member list -o json`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
@@ -100,7 +100,7 @@ be alive, unless --force is given. With --if-exists, the command can be repeated
 	cmd.Flags().BoolVar(&force, "force", false, "remove the member even if quorum would be lost")
 	cmd.Flags().BoolVar(&ifExists, "if-exists", false, "succeed if the cluster has no such member")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
-		if args[0] == "" { // as from an unset variable of a script
+		if args[0] == "" { // unset variable of a script
 			return cli.Usagef("member name: must not be empty; name the member to remove")
 		}
 		resp, err := r.Cluster.RemoveMember(ctx, &snowraftv1.RemoveMemberRequest{Member: args[0], Force: force})

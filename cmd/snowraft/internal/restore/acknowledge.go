@@ -12,11 +12,11 @@ import (
 func newAcknowledge(a *cli.App) *cobra.Command {
 	return a.Client(&cobra.Command{
 		Use:   "acknowledge",
-		Short: "Allow sequences of new names after a restore",
-		Long: `Allow sequences of new names after a restore. The old cluster may have created sequences
+		Short: "Allow sequences with new names after a restore",
+		Long: `Allow sequences with new names after a restore. The old cluster may have created sequences
 after the backup, which the new cluster does not know: a new sequence of the same name
 would repeat their numbers. Before this command, stop applications that create sequences,
-and turn "snowraft config set --redis-create" off. After it, create those sequences with
+and run "snowraft config set --redis-create off". After it, create those sequences with
 --start beyond their last number, and layouts that the backup lacks exactly as they were.`,
 		Example: `  snowraft restore acknowledge`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {

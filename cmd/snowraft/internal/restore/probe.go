@@ -32,7 +32,7 @@ func probe(ctx context.Context, a *cli.App, h *commandv1.BackupHeader) error {
 	}
 	wg.Wait()
 	if alive := found[cluster.Present]; len(alive) > 0 {
-		return fmt.Errorf("old cluster %s still runs: %s; stop every member for good, then restore again", h.GetClusterId(), strings.Join(alive, ", "))
+		return fmt.Errorf("old cluster %s still runs: %s; stop every member permanently, then restore again", h.GetClusterId(), strings.Join(alive, ", "))
 	}
 	if unclear := found[cluster.Unclear]; len(unclear) > 0 {
 		a.Warn("another program answers at the address of %s; make sure that it is not the old member", strings.Join(unclear, ", "))

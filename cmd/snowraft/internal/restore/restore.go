@@ -37,10 +37,10 @@ func New(a *cli.App) *cobra.Command {
 	s := settings{window: limits.DefaultWindow, offset: limits.DefaultOffset}
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Begin a new cluster with the state of a backup",
-		Long: `Begin a new cluster with the state of a backup: make the data directory of its first
-member. Start the member with "snowraft serve", and the others with empty data
-directories and --join.
+		Short: "Create a new cluster from a backup",
+		Long: `Create a new cluster from a backup: write the data directory of its first member. Start
+this member with "snowraft serve", and the other members with empty data directories and
+--join.
 
 The new cluster grants nothing that the old one may have granted after the backup:
 - It issues no ID before the last window that the old cluster may have granted has ended.
@@ -48,9 +48,9 @@ The new cluster grants nothing that the old one may have granted after the backu
 - Every sequence is frozen until "snowraft seq resume".
 - No sequence of another name can be created until "snowraft restore acknowledge".
 
-Give --old-ended by the clocks of the old members: the latest time that any of them
-showed after the backup, even if that clock was ahead and was corrected since. If you do
-not know the time, take a later one. Embedded generators of the old cluster may issue the
+Set --old-ended to the latest time that any clock of the old members showed after the
+backup, even if that clock was ahead and has been corrected since. If you do not know the
+time, use a later one. Embedded generators of the old cluster may issue the
 IDs that they hold until the new cluster begins. If you restore a backup a second time,
 the same holds for the cluster that the first restore began, and --old-ended must not be
 before the one given then.`,
@@ -63,7 +63,7 @@ before the one given then.`,
 		"largest max-window of the old cluster after the backup, if it was larger than in the backup").DefValue = ""
 	cli.AddFlag(cmd, "", offsetFlag, "", cli.DurationValue(&s.offset, limits.MinOffset, limits.MaxOffset),
 		"largest max-clock-offset of the old cluster after the backup, if it was larger than in the backup").DefValue = ""
-	cmd.Flags().BoolVar(&s.zones, "zones-kept", false, "confirm that no sequence got another time zone after the backup, so that fewer periods are skipped")
+	cmd.Flags().BoolVar(&s.zones, "zones-kept", false, "confirm that the time zone of no sequence changed after the backup, so that fewer periods are skipped")
 	cmd.Flags().BoolVar(&s.tokens, "keep-tokens", false, "keep API tokens valid; tokens that were deleted after the backup are valid again")
 	cmd.AddCommand(newAcknowledge(a))
 	return a.Command(cmd, func(ctx context.Context, out *cli.Printer, args []string) error {
@@ -94,7 +94,7 @@ func (s *settings) restore(ctx context.Context, a *cli.App, out *cli.Printer, fi
 		return err
 	}
 	if !s.gone {
-		return cli.Usagef("missing --%s; stop every member of cluster %s for good, then set the flag", goneFlag, b.Header.GetClusterId())
+		return cli.Usagef("missing --%s; stop every member of cluster %s permanently, then set the flag", goneFlag, b.Header.GetClusterId())
 	}
 	if err := probe(ctx, a, b.Header); err != nil {
 		return err
@@ -191,5 +191,5 @@ func (s *settings) answer(out *cli.Printer, r *backup.Restored, ended, now time.
    settings, and with --secret-file if the old cluster had a secret.
 2. Start the other members with empty data directories and --join.
 3. Resume sequences: snowraft seq resume --help
-4. Allow sequences of new names: snowraft restore acknowledge`, s.dir))
+4. Allow sequences with new names: snowraft restore acknowledge`, s.dir))
 }

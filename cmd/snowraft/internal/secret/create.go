@@ -67,7 +67,7 @@ func keep(p *cli.Printer, path string) error {
 	return p.Answer(Created{File: path, Fingerprint: fingerprint}, cli.Line("kept secret file %q; fingerprint: %s", path, fingerprint))
 }
 
-// writeNew writes a file that must not exist, all of it or nothing, also if the process is killed: the content has its final name
+// writeNew writes a file that must not exist, all of it or nothing, even if the process is killed: the content has its final name
 // only when it is on disk.
 func writeNew(path, content string) error {
 	if _, err := os.Lstat(path); err == nil {

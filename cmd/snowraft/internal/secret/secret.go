@@ -15,7 +15,7 @@ func New(a *cli.App) *cobra.Command {
 		Short: "Manage the cluster secret",
 		Long: `Manage the cluster secret, by which members trust each other. Every member of a secured cluster
 starts with the same secret file ("snowraft serve --secret-file"). A process that has
-the file is part of the cluster and its admin, so keep the file as you keep passwords.`,
+the file is part of the cluster and its admin, so protect the file like a password.`,
 		Example: `  snowraft secret create --out secret
   snowraft secret list --secret-file secret
   snowraft secret ca --secret-file secret > ca.pem`,

@@ -21,16 +21,16 @@ NEXT is the first number that is not granted. REMAINING counts the numbers left 
 period.
 
 With --sort or --contains, the list also has LEFT, the share of the period's numbers that
-is left, and ENDS, the end of the period. With --sort remaining, sequences
-without an end come last.`,
+is left, and ENDS, the end of the period. With --sort remaining, the sequence with the
+smallest share is first, and sequences without an end are last.`,
 		Example: `  snowraft seq list
   snowraft seq list --prefix shop/ -o json
   snowraft seq list --sort remaining
   snowraft seq list --contains invoice --sort name`,
 	}
-	begin := cli.AddFlag(cmd, "", "prefix", "", cli.WordsValue(&prefix, "TEXT"), "beginning of the names to list")
-	cli.AddFlag(cmd, "", "contains", "", cli.WordsValue(&contains, "TEXT"), "part of the names to list, whatever the case of A to Z")
-	cli.AddFlag(cmd, "", "sort", "", cli.ChoiceValue(&order, "name", "remaining"), "order of the list: by name, or by how near the end")
+	begin := cli.AddFlag(cmd, "", "prefix", "", cli.WordsValue(&prefix, "TEXT"), "prefix of the names to list")
+	cli.AddFlag(cmd, "", "contains", "", cli.WordsValue(&contains, "TEXT"), "text that the names to list contain, ignoring the case of A to Z")
+	cli.AddFlag(cmd, "", "sort", "", cli.ChoiceValue(&order, "name", "remaining"), "sort key of the list: the name, or the share of numbers left")
 	cmd = a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		if order != "" || contains != "" {
 			if prefix != "" {

@@ -28,8 +28,9 @@ sequence. The command splits a large count into calls of at most 1,000,000 numbe
 prints numbers as they arrive. The numbers of one call are consecutive. Between two
 calls, other clients may take numbers.
 
-A lost response loses its numbers, unless --request-id is given: a repetition of the
-request within 10 minutes returns the same numbers, from any member.`,
+If a response is lost, its numbers are lost too, unless --request-id is given. With
+--request-id, the same request within 10 minutes returns the same numbers, from any
+member.`,
 		Example: `  snowraft seq next orders
   snowraft seq next orders -n 1000 -o json
   snowraft seq next invoices --request-id basket-4711`,
@@ -115,10 +116,10 @@ func newLast(a *cli.App) *cobra.Command {
 	return client(a, &cobra.Command{
 		Use:   "last NAME",
 		Short: "Show the last number that a sequence issued",
-		Long: `Show the last number that a sequence issued. For a strict sequence this is the last of
-the cluster, linearizably. For a relaxed sequence it is the last of the answering
-member, because members issue independently. Before the first number the output is
-"none" (null in JSON).`,
+		Long: `Show the last number that a sequence issued. For a strict sequence, this is the last
+number of the whole cluster, and the read is linearizable. For a relaxed sequence, this
+is the last number of the answering member, because members issue independently. Before
+the first number, the output is "none" (null in JSON).`,
 		Example: `  snowraft seq last orders
   snowraft seq last orders -o json`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {

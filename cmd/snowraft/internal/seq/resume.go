@@ -27,13 +27,13 @@ func newResume(a *cli.App) *cobra.Command {
 		Use:   "resume [NAME]",
 		Short: "Resume sequences that a restore froze",
 		Long: `Resume sequences that a restore froze: one by NAME, those in a file, or all. The cluster
-does not know which numbers the old one granted after the backup, so state it.
+does not know which numbers the old one granted after the backup, so you must state it.
 
 With --after, the sequence continues after the last number that any application got.
 Members and applications of the old cluster may still issue numbers of blocks that they
 hold: stop them and set --holders-stopped, or skip --margin further numbers. With --margin
 or --skip alone, the sequence continues that many numbers after the last one that the
-backup knows. Give more than the distance by which the sequence moved after the backup,
+backup knows. Set it above the distance by which the sequence moved after the backup,
 including changes of its next number and of its increment. The distance counts in steps of
 the increment that the backup knows. Numbers that the backup knows are never granted again.
 
@@ -89,7 +89,7 @@ func (r *resumption) requests(ctx context.Context, remote *cli.Remote, args []st
 	case r.all && (r.file != "" || r.after != nil || given("margin") || r.stopped):
 		return nil, cli.Usagef("--all cannot be combined with --file, --after, --margin and --holders-stopped; set --skip")
 	case r.all && !given("skip"):
-		return nil, cli.Usagef("--all: missing --skip; give more steps than any sequence moved after the backup, changes of its next number included")
+		return nil, cli.Usagef("--all: missing --skip; set it above the steps that any sequence moved after the backup, including changes of its next number")
 	case given("skip") && !r.all:
 		return nil, cli.Usagef("--skip: cannot be used without --all; set --margin")
 	case r.all:

@@ -61,7 +61,7 @@ func addSpecFlags(cmd *cobra.Command, update bool) *specFlags {
 	add("time-zone", zone, "IANA time zone of periods and of dates in the format")
 	add("format", cli.FreeTextValue(&f.format, "FORMAT"), "format of numbers, such as ORD{date:yyyyMMdd}{seq:06}; empty means decimal")
 	add("description", cli.FreeTextValue(&f.description, "TEXT"), "purpose of the sequence")
-	add("block-duration", cli.DurationValue(&f.blockDuration, limits.MinBlockDuration, limits.MaxBlockDuration), "time that a block should last a member")
+	add("block-duration", cli.DurationValue(&f.blockDuration, limits.MinBlockDuration, limits.MaxBlockDuration), "time that a member should need to use up a block")
 	add("min-block", cli.UintValue(&f.minBlock, 1), "size of the smallest block")
 	add("max-block", cli.UintValue(&f.maxBlock, 1), "size of the largest block, at most 100000000")
 	return f
@@ -110,8 +110,8 @@ quorum for a while. A relaxed sequence can become strict later, but the numbers 
 issued before stay out of order.
 
 The cluster remembers which numbers a deleted sequence issued. Creating a sequence that
-would repeat them under the same name fails, unless --force is given: choose a --start
-beyond them instead.
+would repeat them under the same name fails, unless --force is given. Instead, choose a
+--start beyond them.
 
 A name has 1 to 128 bytes of printable UTF-8 in Unicode normalization form C (NFC),
 without spaces. Case matters. Names that begin with $ are reserved.`,
@@ -123,7 +123,7 @@ without spaces. Case matters. Names that begin with $ are reserved.`,
 		Args: newArgs,
 	}
 	f := addSpecFlags(cmd, false)
-	cmd.Flags().BoolVar(&force, "force", false, "create the sequence even if numbers of a deleted one of this name repeat")
+	cmd.Flags().BoolVar(&force, "force", false, "create the sequence even if it repeats numbers of a deleted sequence")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		spec, _ := f.sequence(args[0], cmd.Flags())
 		resp, err := r.Sequences.CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: spec, Force: force})

@@ -94,7 +94,7 @@ func TestDev(t *testing.T) {
 	if want := "Console: http://"; !strings.HasPrefix(a.Out.String(), want) {
 		t.Errorf("the welcome begins with %.60q, want %q", a.Out.String(), want)
 	}
-	for _, want := range []string{"dev-1", net.JoinHostPort(cli.Localhost, strconv.Itoa(base+5)), "249709288400883713", "2026-11-21T01:35:33.729Z", "\n  ./snowraft id -n 5 --addr ", "\n  ./snowraft member list --addr ", "/seq/orders\n", "redis-cli -p ", "removed at the end"} {
+	for _, want := range []string{"dev-1", net.JoinHostPort(cli.Localhost, strconv.Itoa(base+5)), "249709288400883713", "2026-11-21T01:35:33.729Z", "\n  ./snowraft id -n 5 --addr ", "\n  ./snowraft member list --addr ", "/seq/orders\n", "redis-cli -p ", "deleted on exit"} {
 		if !strings.Contains(a.Out.String(), want) {
 			t.Errorf("the welcome has no %q: %s", want, a.Out.String())
 		}

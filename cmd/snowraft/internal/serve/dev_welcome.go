@@ -28,7 +28,7 @@ func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error 
 		}
 		ids = append(ids, issued...)
 	}
-	data := f.dir + ", removed at the end"
+	data := f.dir + ", deleted on exit"
 	if f.cfg.dataDir != "" {
 		data = f.dir + ", kept"
 	}

@@ -136,7 +136,7 @@ func (c *config) finish(flags *pflag.FlagSet) error {
 	switch {
 	case c.Nonvoter && c.BootstrapExpect > 0:
 		return cli.Usagef("--bootstrap-expect \"%d\": expected 0 with --nonvoter", c.BootstrapExpect)
-	case c.Nonvoter: // it only joins
+	case c.Nonvoter: // a nonvoter only joins
 	case !flags.Changed("bootstrap-expect") && len(c.Join) == 0:
 		c.BootstrapExpect = 1
 	case c.BootstrapExpect == 1 && len(c.Join) > 0:

@@ -123,7 +123,7 @@ func TestServeFollowsItsFiles(t *testing.T) {
 	until(t, s, "member secured", first.Fingerprint())
 	write(t, dir, "secret", "nothing of that kind\n")
 	s.HungUp <- syscall.SIGHUP
-	until(t, s, "secret file not reloaded; keeping the secrets")
+	until(t, s, "secret file not reloaded; keeping the present secrets")
 	write(t, dir, "secret", first.Line()+"\n"+second.Line()+"\n")
 	s.HungUp <- syscall.SIGHUP
 	until(t, s, "secret file reloaded", second.Fingerprint())

@@ -98,7 +98,7 @@ func (p started) announceReady(ctx context.Context, what string, logger *slog.Lo
 }
 
 const (
-	// shutdownLimit is the time that an orderly shutdown may take.
+	// shutdownLimit is the longest time of a graceful shutdown.
 	shutdownLimit = 10 * time.Second
 	// sameSignal is the time after the first signal in which a second one counts as the same
 	// signal: tools such as timeout and some init programs send a signal to the process and to

@@ -36,7 +36,7 @@ type supervisor struct {
 func (h *Host) supervisor(logger *slog.Logger) supervisor {
 	m, err := h.manager()
 	if err != nil {
-		logger.Warn("service manager not understood; it may restart this process", "error", err)
+		logger.Warn("variables of the service manager not understood; it may restart this process", "error", err)
 	}
 	return supervisor{m, logger}
 }

@@ -23,7 +23,7 @@ const (
 func addTraceFlags(cmd *cobra.Command, c *config) {
 	c.slowerThan = slowDefault
 	cli.AddSetting(cmd, "Tracing", "trace-slower-than", cli.DurationValue(&c.slowerThan, 0, slowMost),
-		"duration from which requests are traced without a sampled trace context; 0 disables; needs OTEL_EXPORTER_OTLP_ENDPOINT")
+		"least duration of a request that is traced without a sampled trace context; 0 disables; needs OTEL_EXPORTER_OTLP_ENDPOINT")
 }
 
 // trace returns the tracer of a member or gateway; nil if the environment names no collector.

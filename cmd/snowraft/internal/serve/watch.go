@@ -20,7 +20,7 @@ func (h *Host) watch(ctx context.Context, c *config) {
 		}
 		h.follow(ctx, c.Keys, func(err error) {
 			if err != nil {
-				log.Error("secret file not reloaded; keeping the secrets", "error", err)
+				log.Error("secret file not reloaded; keeping the present secrets", "error", err)
 				return
 			}
 			log.Info("secret file reloaded", "secrets", c.Keys.Fingerprints())

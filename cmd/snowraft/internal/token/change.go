@@ -77,7 +77,7 @@ command shows it. Give the text to the application as SNOWRAFT_TOKEN, and to not
 logs it. In a cluster with a secret the text ends with a pin, by which clients of
 Snowraft verify the cluster.
 
-The first token takes --secret-file, because the holder of the secret may do everything.`,
+Create the first token with --secret-file: the holder of the secret may do everything.`,
 		Example: `  snowraft token create billing --scope seq:next:orders --scope seq:read:orders --secret-file secret
   snowraft token create ids --scope ids:issue:default --expires 720h --rate 10000`,
 	}

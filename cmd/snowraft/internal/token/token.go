@@ -30,7 +30,7 @@ A scope is a right, and for some rights a name, which may end in *:
   cluster:read         show the status, the configuration and workers
   cluster:admin        change members, the leader, the configuration and layouts
   tokens:verify        verify the tokens of others, for gateways
-  tokens:admin         manage tokens, and so do everything`,
+  tokens:admin         manage tokens, and thereby do everything`,
 		Example: `  snowraft token create billing --scope seq:next:orders --secret-file secret
   snowraft token list
   snowraft token delete billing`,
@@ -112,7 +112,7 @@ func newDelete(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete NAME|ID",
 		Short: "Revoke a token permanently",
-		Long: `Revoke a token permanently. Afterwards, the cluster grants no number to the token. The
+		Long: `Revoke a token permanently. Afterwards, the cluster issues nothing to the token. The
 command waits until all live members know the revocation and issue nothing to the token.`,
 		Example: `  snowraft token delete billing
   snowraft token delete 17 --if-generation 40`,

@@ -21,7 +21,7 @@ func New(a *cli.App) *cobra.Command {
 		Use:   "top",
 		Short: "Watch the members of the cluster",
 		Long: `Watch the members of the cluster: one sentence that says whether all is well, then the
-members, their clocks, rates and lanes, and everything that is wrong, with what to do.
+members, their clocks, rates and lanes, and each problem with its remedy.
 The view follows changes at once. Press q or Ctrl-C to stop.
 
 If the member that sends the view stops answering, the command reports since when, and

@@ -18,7 +18,7 @@ func New(a *cli.App) *cobra.Command {
 		Short: "Show and finalize an upgrade of the members",
 		Long: `Show whether an upgrade is finalized, and which commands of the Raft log each member
 knows. A cluster uses newer commands only after the upgrade is finalized. Until then,
-each member can go back to its previous program.
+you can still downgrade each member to its previous version.
 
 The leader finalizes an upgrade once all members have been alive and known the newer
 commands for an hour. With "snowraft config set --upgrades manual" it does not.`,

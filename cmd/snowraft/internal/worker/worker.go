@@ -16,8 +16,8 @@ func New(a *cli.App) *cobra.Command {
 		Use:   "worker",
 		Short: "Show the holders of workers",
 		Long: `Show the holders of workers. A worker is a value of the worker field of a layout. The
-cluster grants a window of time on a worker to one holder at a time, which alone
-issues IDs in it.`,
+cluster grants a window of time on a worker to one holder at a time. Only this holder
+issues IDs in the window.`,
 		Example: `  snowraft worker list`,
 	}, newList(a))
 }
