@@ -856,7 +856,7 @@ type SnapshotSequence struct {
 	Deleted    bool   `protobuf:"varint,5,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	// As in AllocateBlock; never decreases.
 	Period int32 `protobuf:"varint,6,opt,name=period,proto3" json:"period,omitempty"`
-	// The number with index 0 of the period, and how many were granted from there.
+	// The number with index 0 of the period, and the count of numbers granted from there.
 	Base    int64  `protobuf:"varint,7,opt,name=base,proto3" json:"base,omitempty"`
 	Granted uint64 `protobuf:"varint,8,opt,name=granted,proto3" json:"granted,omitempty"`
 	// The last block [last_from, granted), by index, and its token; 0 if it cannot be returned.
@@ -1012,7 +1012,7 @@ type SnapshotAnswer struct {
 	Count       uint64                 `protobuf:"varint,5,opt,name=count,proto3" json:"count,omitempty"`
 	Increment   int64                  `protobuf:"varint,6,opt,name=increment,proto3" json:"increment,omitempty"`
 	Period      int32                  `protobuf:"varint,7,opt,name=period,proto3" json:"period,omitempty"`
-	// When it was given, by the leader's clock or, if that is later, the observed one; Unix milliseconds.
+	// Time at which it was issued, by the leader's clock or, if that is later, the observed clock; Unix milliseconds.
 	IssuedAtMs int64 `protobuf:"varint,8,opt,name=issued_at_ms,json=issuedAtMs,proto3" json:"issued_at_ms,omitempty"`
 	// The generation that the sequence had then.
 	Generation uint64 `protobuf:"varint,9,opt,name=generation,proto3" json:"generation,omitempty"`
@@ -1125,7 +1125,7 @@ func (x *SnapshotAnswer) GetOwner() uint64 {
 // SnapshotEnd comes last; a snapshot without it was cut off.
 type SnapshotEnd struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many records came before this one.
+	// Number of records before this one.
 	Records uint64 `protobuf:"varint,1,opt,name=records,proto3" json:"records,omitempty"`
 	// SHA-256 over them.
 	Digest        []byte `protobuf:"bytes,2,opt,name=digest,proto3" json:"digest,omitempty"`

@@ -230,11 +230,11 @@ type Lane struct {
 	// The granted window [from_tick, until_tick), in ticks of the layout.
 	FromTick  int64 `protobuf:"varint,5,opt,name=from_tick,json=fromTick,proto3" json:"from_tick,omitempty"`
 	UntilTick int64 `protobuf:"varint,6,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
-	// Until when the lane can issue without quorum, in Unix milliseconds; 0 if it holds no window.
+	// Time until which the lane can issue without quorum, in Unix milliseconds; 0 if it holds no window.
 	ServeUntilAtMs int64 `protobuf:"varint,7,opt,name=serve_until_at_ms,json=serveUntilAtMs,proto3" json:"serve_until_at_ms,omitempty"`
-	// Why the lane cannot issue, or why its window is not extended; empty without a problem.
+	// Reason that the lane cannot issue, or that its window is not extended; empty without a problem.
 	Problem string `protobuf:"bytes,8,opt,name=problem,proto3" json:"problem,omitempty"`
-	// When the layout's time field is full, in Unix milliseconds.
+	// Time at which the layout's time field is full, in Unix milliseconds.
 	ExhaustsAtMs int64 `protobuf:"varint,9,opt,name=exhausts_at_ms,json=exhaustsAtMs,proto3" json:"exhausts_at_ms,omitempty"`
 	// The lane released its worker because no caller used it. It acquires a worker again for the next caller.
 	Idle bool `protobuf:"varint,10,opt,name=idle,proto3" json:"idle,omitempty"`
@@ -379,7 +379,7 @@ type GetStatusResponse struct {
 	ObservedClockAtMs int64 `protobuf:"varint,9,opt,name=observed_clock_at_ms,json=observedClockAtMs,proto3" json:"observed_clock_at_ms,omitempty"`
 	// This member's clock, in Unix milliseconds.
 	ClockAtMs int64 `protobuf:"varint,10,opt,name=clock_at_ms,json=clockAtMs,proto3" json:"clock_at_ms,omitempty"`
-	// How far this member's clock is from the majority's; positive is ahead.
+	// Offset of this member's clock from the majority's; positive is ahead.
 	ClockOffsetMs int64 `protobuf:"varint,11,opt,name=clock_offset_ms,json=clockOffsetMs,proto3" json:"clock_offset_ms,omitempty"`
 	// The member's lanes of all layouts that it issues IDs of.
 	Lanes []*Lane `protobuf:"bytes,12,rep,name=lanes,proto3" json:"lanes,omitempty"`
@@ -390,7 +390,7 @@ type GetStatusResponse struct {
 	FsmVersionSupported uint32 `protobuf:"varint,15,opt,name=fsm_version_supported,json=fsmVersionSupported,proto3" json:"fsm_version_supported,omitempty"`
 	// Unspecified if the member is not in the Raft configuration that it knows.
 	Role MemberRole `protobuf:"varint,16,opt,name=role,proto3,enum=snowraft.v1.MemberRole" json:"role,omitempty"`
-	// Why this member refuses to issue now; empty when it issues.
+	// Reason that this member refuses to issue now; empty when it issues.
 	Problem string `protobuf:"bytes,17,opt,name=problem,proto3" json:"problem,omitempty"`
 	// The configuration in the member's replica.
 	Config *Config `protobuf:"bytes,18,opt,name=config,proto3" json:"config,omitempty"`
@@ -403,7 +403,7 @@ type GetStatusResponse struct {
 	// Absent unless the cluster was restored from a backup.
 	Restoration *Restoration `protobuf:"bytes,24,opt,name=restoration,proto3" json:"restoration,omitempty"`
 	Quorum      *Quorum      `protobuf:"bytes,22,opt,name=quorum,proto3" json:"quorum,omitempty"`
-	// Why the member knows no leader, such as the voters that do not answer; empty if leader_id is set.
+	// Reason that the member knows no leader, such as the voters that do not answer; empty if leader_id is set.
 	NoLeader string   `protobuf:"bytes,23,opt,name=no_leader,json=noLeader,proto3" json:"no_leader,omitempty"`
 	Upgrade  *Upgrade `protobuf:"bytes,25,opt,name=upgrade,proto3" json:"upgrade,omitempty"`
 	Issued   *Issued  `protobuf:"bytes,26,opt,name=issued,proto3" json:"issued,omitempty"`
@@ -829,27 +829,27 @@ type Member struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A UUID that the member keeps in its data directory.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Empty as gossip_address is.
+	// Empty whenever gossip_address is.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// Address of its Raft listener.
 	RaftAddress string `protobuf:"bytes,3,opt,name=raft_address,json=raftAddress,proto3" json:"raft_address,omitempty"`
 	// Address of its gossip listener; empty if the member that answers has not heard from it since its own start.
 	GossipAddress string `protobuf:"bytes,4,opt,name=gossip_address,json=gossipAddress,proto3" json:"gossip_address,omitempty"`
-	// Address of its gRPC listener; empty as gossip_address is.
+	// Address of its gRPC listener; empty whenever gossip_address is.
 	ApiAddress string     `protobuf:"bytes,5,opt,name=api_address,json=apiAddress,proto3" json:"api_address,omitempty"`
 	Role       MemberRole `protobuf:"varint,6,opt,name=role,proto3,enum=snowraft.v1.MemberRole" json:"role,omitempty"`
 	// Whether the member leads, as far as the member that answers knows.
 	Leader bool `protobuf:"varint,7,opt,name=leader,proto3" json:"leader,omitempty"`
 	// Whether gossip reaches the member; see not_alive_since_at_ms.
 	Alive bool `protobuf:"varint,8,opt,name=alive,proto3" json:"alive,omitempty"`
-	// How far its clock is from that of the member that answers; positive is ahead, 0 if not measured.
+	// Offset of its clock from that of the member that answers; positive is ahead, 0 if not measured.
 	ClockOffsetMs int64 `protobuf:"varint,9,opt,name=clock_offset_ms,json=clockOffsetMs,proto3" json:"clock_offset_ms,omitempty"`
-	// Version of its program; empty as gossip_address is.
+	// Version of its program; empty whenever gossip_address is.
 	Version string `protobuf:"bytes,10,opt,name=version,proto3" json:"version,omitempty"`
-	// Fingerprints of the cluster secrets that the member knows, in the order of its file; empty as gossip_address is, and
+	// Fingerprints of the cluster secrets that the member knows, in the order of its file; empty whenever gossip_address is, and
 	// in an open cluster.
 	SecretFingerprints []string `protobuf:"bytes,11,rep,name=secret_fingerprints,json=secretFingerprints,proto3" json:"secret_fingerprints,omitempty"`
-	// Since when gossip does not reach the member, in Unix milliseconds: at the earliest since the member that answers
+	// Time since which gossip does not reach the member, in Unix milliseconds; never before the member that answers
 	// started. 0 if the member is alive.
 	NotAliveSinceAtMs int64 `protobuf:"varint,12,opt,name=not_alive_since_at_ms,json=notAliveSinceAtMs,proto3" json:"not_alive_since_at_ms,omitempty"`
 	// The newest version of the log's commands that the member knows; 0 if the member that answers does not know that.
@@ -1622,7 +1622,7 @@ type UpdateConfigRequest struct {
 	// The fields of config that the call changes; absent: those that are set in it. A field that the mask names and that is
 	// not set gets its default.
 	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
-	// The generation that the configuration must have, else GENERATION_MISMATCH; absent: any.
+	// The generation that the configuration must have; otherwise the call fails with GENERATION_MISMATCH. Absent: any.
 	ExpectedGeneration *uint64 `protobuf:"varint,3,opt,name=expected_generation,json=expectedGeneration,proto3,oneof" json:"expected_generation,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache

@@ -27,7 +27,7 @@ type GenerateIdsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The layout's name; empty means "default".
 	Layout string `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
-	// How many IDs, 1 to 1000000, or to 500000 if packed; 0 means 1.
+	// Number of IDs, 1 to 1000000, or to 500000 if packed; 0 means 1.
 	Count uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	// If not 0, every ID of the response is greater than this one. An ID so far in the future that no member can have issued
 	// it fails with INVALID_ARGUMENT.
@@ -216,7 +216,7 @@ type GenerateUuidsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The layout's name; empty means "default".
 	Layout string `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
-	// How many UUIDs, 1 to 100000; 0 means 1.
+	// Number of UUIDs, 1 to 100000; 0 means 1.
 	Count         uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -316,7 +316,7 @@ type StreamIdsRequest struct {
 	Request *GenerateIdsRequest    `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
 	// Number of the request, chosen by the client, not 0. The response repeats it.
 	Id uint64 `protobuf:"varint,2,opt,name=id,proto3" json:"id,omitempty"`
-	// How long the member may take to answer, in milliseconds; 0 means 10 s, as in a call without a deadline.
+	// Time that the member may take to answer, in milliseconds; 0 means 10 s, as in a call without a deadline.
 	TimeoutMs     uint32 `protobuf:"varint,3,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

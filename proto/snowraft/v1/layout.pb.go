@@ -416,7 +416,7 @@ func (x *GetLayoutResponse) GetLayout() *Layout {
 
 type ListLayoutsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most this many; 0 means 100, more than 1000 is taken as 1000, less than 0 is refused.
+	// Greatest number of results; 0 means 100, values above 1000 count as 1000, negative values are rejected.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The next_page_token of the page before.
 	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`

@@ -1,7 +1,7 @@
 // Package snowraftv1 is the public API: the generated code of its protos.
 package snowraftv1
 
-import _ "embed" // for OpenAPI
+import _ "embed" // embeds OpenAPI
 
 // OpenAPI is the OpenAPI 2.0 document, in JSON, of the services' HTTP form.
 //

@@ -33,10 +33,10 @@ const (
 // OperationsService is for operators: backups, restored clusters, upgrades and debug archives.
 type OperationsServiceClient interface {
 	// Backup returns a backup of the cluster's state, piece by piece, as the answering member has it. Unless stale is set, the
-	// first bytes may take as long as the cluster needs to elect a leader. HTTP and gateways do not serve it.
+	// first bytes may take as long as the cluster needs to elect a leader. It is not available over HTTP and at gateways.
 	Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BackupResponse], error)
 	// Debug returns the files of a debug archive about the answering member, one after another. A member serves one such
-	// call at a time, with a deadline of at most five minutes. HTTP and gateways do not serve it.
+	// call at a time, with a deadline of at most five minutes. It is not available over HTTP and at gateways.
 	Debug(ctx context.Context, in *DebugRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DebugResponse], error)
 	// AcknowledgeRestore allows callers to create sequences and layouts of new names again after a restore. Repeating it
 	// changes nothing.
@@ -131,10 +131,10 @@ func (c *operationsServiceClient) FinalizeUpgrade(ctx context.Context, in *Final
 // OperationsService is for operators: backups, restored clusters, upgrades and debug archives.
 type OperationsServiceServer interface {
 	// Backup returns a backup of the cluster's state, piece by piece, as the answering member has it. Unless stale is set, the
-	// first bytes may take as long as the cluster needs to elect a leader. HTTP and gateways do not serve it.
+	// first bytes may take as long as the cluster needs to elect a leader. It is not available over HTTP and at gateways.
 	Backup(*BackupRequest, grpc.ServerStreamingServer[BackupResponse]) error
 	// Debug returns the files of a debug archive about the answering member, one after another. A member serves one such
-	// call at a time, with a deadline of at most five minutes. HTTP and gateways do not serve it.
+	// call at a time, with a deadline of at most five minutes. It is not available over HTTP and at gateways.
 	Debug(*DebugRequest, grpc.ServerStreamingServer[DebugResponse]) error
 	// AcknowledgeRestore allows callers to create sequences and layouts of new names again after a restore. Repeating it
 	// changes nothing.

@@ -36,7 +36,7 @@ type Restoration struct {
 	IssuesAtMs int64 `protobuf:"varint,5,opt,name=issues_at_ms,json=issuesAtMs,proto3" json:"issues_at_ms,omitempty"`
 	// No sequence and no layout of a new name can be created until AcknowledgeRestore.
 	NamesClosed bool `protobuf:"varint,6,opt,name=names_closed,json=namesClosed,proto3" json:"names_closed,omitempty"`
-	// How many sequences grant nothing until ResumeSequence, deleted ones included.
+	// Number of sequences that grant nothing until ResumeSequence, including deleted ones.
 	FrozenSequences uint64 `protobuf:"varint,7,opt,name=frozen_sequences,json=frozenSequences,proto3" json:"frozen_sequences,omitempty"`
 	// A member of an older cluster, with its address, that was heard recently: this cluster grants nothing until that member
 	// stops. Empty otherwise.

@@ -151,7 +151,7 @@ type MethodRule struct {
 	// members only.
 	Right string `protobuf:"bytes,5,opt,name=right,proto3" json:"right,omitempty"`
 	// The path of the request's field that names the resource of the right, such as "sequence.name". A right whose scopes
-	// name resources, without a field here, is for all of them. The audit log shows the value, also of a right without
+	// name resources, without a field here, is for all of them. The audit log shows the value, even of a right without
 	// resources.
 	Resource string `protobuf:"bytes,6,opt,name=resource,proto3" json:"resource,omitempty"`
 	// The call changes what the cluster keeps: its state machine or its members. Members and gateways refuse a request with

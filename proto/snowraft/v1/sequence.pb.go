@@ -152,9 +152,9 @@ type Sequence struct {
 	Max *int64 `protobuf:"varint,5,opt,name=max,proto3,oneof" json:"max,omitempty"`
 	// Strict by default.
 	Mode SequenceMode `protobuf:"varint,6,opt,name=mode,proto3,enum=snowraft.v1.SequenceMode" json:"mode,omitempty"`
-	// How long a block should last, 100 to 3600000 ms; 0 means 10000. Relaxed sequences only, as the two fields below.
+	// Time that a block should last, 100 to 3600000 ms; 0 means 10000. Relaxed sequences only, like the two fields below.
 	BlockDurationMs int64 `protobuf:"varint,7,opt,name=block_duration_ms,json=blockDurationMs,proto3" json:"block_duration_ms,omitempty"`
-	// How many numbers a block has at least and at most, 1 to 100000000. For min_block, 0 means 100; for max_block, 10000000 or
+	// Least and greatest count of a block's numbers, 1 to 100000000. For min_block, 0 means 100; for max_block, 10000000 or
 	// min_block, whichever is greater.
 	MinBlock uint64 `protobuf:"varint,8,opt,name=min_block,json=minBlock,proto3" json:"min_block,omitempty"`
 	MaxBlock uint64 `protobuf:"varint,9,opt,name=max_block,json=maxBlock,proto3" json:"max_block,omitempty"`
@@ -170,11 +170,11 @@ type Sequence struct {
 	CreatedAtMs int64 `protobuf:"varint,14,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
 	// Increases with each change of the sequence; grants and returns of blocks are not changes.
 	Generation uint64 `protobuf:"varint,15,opt,name=generation,proto3" json:"generation,omitempty"`
-	// The first day of the current period, as 2026-11-22; empty without a reset.
+	// The first day of the current period, in the form 2026-11-22; empty without a reset.
 	Period string `protobuf:"bytes,16,opt,name=period,proto3" json:"period,omitempty"`
 	// The next number that was not granted in this period; absent if none is left.
 	Next *int64 `protobuf:"varint,17,opt,name=next,proto3,oneof" json:"next,omitempty"`
-	// How many numbers are left in this period, at most 2^64-1.
+	// Number of numbers left in this period, at most 2^64-1.
 	Remaining uint64 `protobuf:"varint,18,opt,name=remaining,proto3" json:"remaining,omitempty"`
 	// The sequence grants nothing until it is resumed after a restore.
 	Frozen bool `protobuf:"varint,19,opt,name=frozen,proto3" json:"frozen,omitempty"`
@@ -574,7 +574,7 @@ func (x *GetSequenceResponse) GetSequence() *Sequence {
 
 type ListSequencesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most this many; 0 means 100, more than 1000 is taken as 1000, less than 0 is refused.
+	// Greatest number of results; 0 means 100, values above 1000 count as 1000, negative values are rejected.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The next_page_token of the page before.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -698,7 +698,7 @@ type UpdateSequenceRequest struct {
 	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	// Change the sequence even if numbers may repeat.
 	Force bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
-	// The generation that the sequence must have, else GENERATION_MISMATCH; absent: any.
+	// The generation that the sequence must have; otherwise the call fails with GENERATION_MISMATCH. Absent: any.
 	ExpectedGeneration *uint64 `protobuf:"varint,4,opt,name=expected_generation,json=expectedGeneration,proto3,oneof" json:"expected_generation,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
@@ -820,7 +820,7 @@ type DeleteSequenceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name of the sequence.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The generation that the sequence must have, else GENERATION_MISMATCH; absent: any.
+	// The generation that the sequence must have; otherwise the call fails with GENERATION_MISMATCH. Absent: any.
 	ExpectedGeneration *uint64 `protobuf:"varint,2,opt,name=expected_generation,json=expectedGeneration,proto3,oneof" json:"expected_generation,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
@@ -923,7 +923,7 @@ type SetNextRequest struct {
 	Next int64 `protobuf:"varint,2,opt,name=next,proto3" json:"next,omitempty"`
 	// Set the number even if numbers may repeat.
 	Force bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
-	// The generation that the sequence must have, else GENERATION_MISMATCH; absent: any.
+	// The generation that the sequence must have; otherwise the call fails with GENERATION_MISMATCH. Absent: any.
 	ExpectedGeneration *uint64 `protobuf:"varint,4,opt,name=expected_generation,json=expectedGeneration,proto3,oneof" json:"expected_generation,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
@@ -1046,9 +1046,9 @@ type ResumeSequenceRequest struct {
 	Sequence string `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The last number that the earlier cluster may have granted; absent: the last one in the backup.
 	After *int64 `protobuf:"varint,2,opt,name=after,proto3,oneof" json:"after,omitempty"`
-	// How many numbers after that one to skip.
+	// Number of numbers to skip after that one.
 	Margin uint64 `protobuf:"varint,3,opt,name=margin,proto3" json:"margin,omitempty"`
-	// The generation that the sequence must have, else GENERATION_MISMATCH; absent: any.
+	// The generation that the sequence must have; otherwise the call fails with GENERATION_MISMATCH. Absent: any.
 	ExpectedGeneration *uint64 `protobuf:"varint,4,opt,name=expected_generation,json=expectedGeneration,proto3,oneof" json:"expected_generation,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
@@ -1276,7 +1276,7 @@ type NextNumbersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name of the sequence.
 	Sequence string `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// How many numbers, 1 to 1000000.
+	// Number of numbers, 1 to 1000000.
 	Count uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	// If not empty, at most 64 bytes of UTF-8: a repetition of the request within 10 minutes gets the same numbers. This
 	// ID with another count fails with REQUEST_ID_REUSED. In a cluster with a secret, each token has IDs of its own,
@@ -1345,10 +1345,10 @@ type NextNumbersResponse struct {
 	First     int64  `protobuf:"varint,2,opt,name=first,proto3" json:"first,omitempty"`
 	Count     uint32 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
 	Increment int64  `protobuf:"varint,4,opt,name=increment,proto3" json:"increment,omitempty"`
-	// The first day of the period that the numbers belong to, as 2026-11-22; empty without a reset.
+	// The first day of the period that the numbers belong to, in the form 2026-11-22; empty without a reset.
 	Period string `protobuf:"bytes,5,opt,name=period,proto3" json:"period,omitempty"`
-	// Of a sequence with a format: the texts of the numbers, if there are at most 1000, and the values with which a client can
-	// write them: the format, the time zone, and the time of the dates, in Unix milliseconds.
+	// Set for a sequence with a format. texts holds the texts of the numbers, if there are at most 1000. A client can write
+	// the texts with format, time_zone and issued_at_ms, the time of the dates in Unix milliseconds.
 	Texts      []string `protobuf:"bytes,6,rep,name=texts,proto3" json:"texts,omitempty"`
 	Format     string   `protobuf:"bytes,7,opt,name=format,proto3" json:"format,omitempty"`
 	TimeZone   string   `protobuf:"bytes,8,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
@@ -1464,7 +1464,7 @@ type StreamNumbersRequest struct {
 	Request *NextNumbersRequest    `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
 	// Number of the request, chosen by the client, not 0. The response repeats it.
 	Id uint64 `protobuf:"varint,2,opt,name=id,proto3" json:"id,omitempty"`
-	// How long the member may take to answer, in milliseconds; 0 means 10 s, as in a call without a deadline.
+	// Time that the member may take to answer, in milliseconds; 0 means 10 s, as in a call without a deadline.
 	TimeoutMs     uint32 `protobuf:"varint,3,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1678,7 +1678,7 @@ type AllocateBlockRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name of a relaxed sequence; STRICT_SEQUENCE otherwise.
 	Sequence string `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// How many numbers are wanted, at least 1. The block is shorter if fewer are left in the period, and has at most max_block
+	// Requested count of numbers, at least 1. The block is shorter if fewer are left in the period, and has at most max_block
 	// of the sequence or 1000000 numbers, whichever is more.
 	Count uint64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	// If not empty, at most 64 bytes of UTF-8: a repetition of the request within 10 minutes gets the same block, as in
@@ -1808,7 +1808,7 @@ type Block struct {
 	// without a reset. Drop a block of a past period.
 	Period         string `protobuf:"bytes,6,opt,name=period,proto3" json:"period,omitempty"`
 	PeriodEndsAtMs int64  `protobuf:"varint,7,opt,name=period_ends_at_ms,json=periodEndsAtMs,proto3" json:"period_ends_at_ms,omitempty"`
-	// How long a block should last, and how many numbers to request at least and at most.
+	// Time that a block should last, and the least and greatest count of numbers to request.
 	BlockDurationMs int64  `protobuf:"varint,8,opt,name=block_duration_ms,json=blockDurationMs,proto3" json:"block_duration_ms,omitempty"`
 	MinBlock        uint64 `protobuf:"varint,9,opt,name=min_block,json=minBlock,proto3" json:"min_block,omitempty"`
 	MaxBlock        uint64 `protobuf:"varint,10,opt,name=max_block,json=maxBlock,proto3" json:"max_block,omitempty"`
@@ -1922,7 +1922,7 @@ type ReturnBlockRequest struct {
 	Sequence string `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The token of the block.
 	Token uint64 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
-	// How many numbers at the block's end were not issued and never will be: 1 to the block's count.
+	// Count of the numbers at the block's end that were not issued and never will be: 1 to the block's count.
 	Unused uint64 `protobuf:"varint,3,opt,name=unused,proto3" json:"unused,omitempty"`
 	// The return_key of the request for the block.
 	ReturnKey     []byte `protobuf:"bytes,4,opt,name=return_key,json=returnKey,proto3" json:"return_key,omitempty"`

@@ -67,7 +67,7 @@ type SequenceServiceClient interface {
 	// SEQUENCE_EXHAUSTED. If the reply is lost, the numbers are lost, unless the request had an ID and is repeated.
 	NextNumbers(ctx context.Context, in *NextNumbersRequest, opts ...grpc.CallOption) (*NextNumbersResponse, error)
 	// StreamNumbers carries calls of NextNumbers, as StreamIds does those of GenerateIds. The numbers of a strict sequence
-	// take the shortest way on a stream to the leader.
+	// arrive fastest on a stream to the leader.
 	StreamNumbers(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamNumbersRequest, StreamNumbersResponse], error)
 	// GetLast returns the last number that was issued. For a strict sequence, the read is linearizable. For a relaxed one, the
 	// number is the last one that the answering member issued or, if it issued none, the last one that the cluster granted.
@@ -254,7 +254,7 @@ type SequenceServiceServer interface {
 	// SEQUENCE_EXHAUSTED. If the reply is lost, the numbers are lost, unless the request had an ID and is repeated.
 	NextNumbers(context.Context, *NextNumbersRequest) (*NextNumbersResponse, error)
 	// StreamNumbers carries calls of NextNumbers, as StreamIds does those of GenerateIds. The numbers of a strict sequence
-	// take the shortest way on a stream to the leader.
+	// arrive fastest on a stream to the leader.
 	StreamNumbers(grpc.BidiStreamingServer[StreamNumbersRequest, StreamNumbersResponse]) error
 	// GetLast returns the last number that was issued. For a strict sequence, the read is linearizable. For a relaxed one, the
 	// number is the last one that the answering member issued or, if it issued none, the last one that the cluster granted.

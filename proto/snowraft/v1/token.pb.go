@@ -33,11 +33,11 @@ type Token struct {
 	// Scopes of the token, such as "ids:issue:default", "seq:next:orders/*" or "cluster:read"; at most 64 of at most 256
 	// bytes. A name may end in one '*', which stands for any text. "tokens:admin" is full power: it creates tokens with every scope.
 	Scopes []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
-	// When the token expires by the observed clock, in Unix milliseconds; 0 for never.
+	// Expiry of the token by the observed clock, in Unix milliseconds; 0 for never.
 	ExpiresAtMs int64 `protobuf:"varint,4,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
-	// How many IDs and numbers each member issues per second to callers with the token, at most 10^12; 0 for no limit.
+	// IDs and numbers that each member issues per second to callers with the token, at most 10^12; 0 for no limit.
 	Rate uint64 `protobuf:"varint,5,opt,name=rate,proto3" json:"rate,omitempty"`
-	// How many it issues at once, at most 10^12; 0 for as many as per second.
+	// IDs and numbers that it issues at once, at most 10^12; 0 for as many as per second.
 	Burst uint64 `protobuf:"varint,6,opt,name=burst,proto3" json:"burst,omitempty"`
 	// Output only. Unix milliseconds.
 	CreatedAtMs int64 `protobuf:"varint,7,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
@@ -332,7 +332,7 @@ func (x *GetTokenResponse) GetToken() *Token {
 
 type ListTokensRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most this many; 0 means 100, more than 1000 is taken as 1000, less than 0 is refused.
+	// Greatest number of results; 0 means 100, values above 1000 count as 1000, negative values are rejected.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The next_page_token of the page before.
 	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -446,7 +446,7 @@ type UpdateTokenRequest struct {
 	Changes *Token `protobuf:"bytes,2,opt,name=changes,proto3" json:"changes,omitempty"`
 	// The fields of changes that the call applies; absent: those that are set.
 	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,3,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
-	// The generation that the token must have, else GENERATION_MISMATCH; absent: any.
+	// The generation that the token must have; otherwise the call fails with GENERATION_MISMATCH. Absent: any.
 	ExpectedGeneration *uint64 `protobuf:"varint,4,opt,name=expected_generation,json=expectedGeneration,proto3,oneof" json:"expected_generation,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
@@ -568,7 +568,7 @@ type DeleteTokenRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ID or name.
 	Token string `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
-	// The generation that the token must have, else GENERATION_MISMATCH; absent: any.
+	// The generation that the token must have; otherwise the call fails with GENERATION_MISMATCH. Absent: any.
 	ExpectedGeneration *uint64 `protobuf:"varint,2,opt,name=expected_generation,json=expectedGeneration,proto3,oneof" json:"expected_generation,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache

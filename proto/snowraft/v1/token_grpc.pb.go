@@ -34,7 +34,7 @@ const (
 // TokenService manages the API tokens of applications. A cluster without a secret does not require tokens, and refuses to
 // change them.
 type TokenServiceClient interface {
-	// CreateToken adds a token, of at most 10000. Only the response has its text.
+	// CreateToken adds a token, up to 10000 in a cluster. Only the response has its text.
 	CreateToken(ctx context.Context, in *CreateTokenRequest, opts ...grpc.CallOption) (*CreateTokenResponse, error)
 	// GetToken returns a token as the leader knows it.
 	GetToken(ctx context.Context, in *GetTokenRequest, opts ...grpc.CallOption) (*GetTokenResponse, error)
@@ -125,7 +125,7 @@ func (c *tokenServiceClient) VerifyToken(ctx context.Context, in *VerifyTokenReq
 // TokenService manages the API tokens of applications. A cluster without a secret does not require tokens, and refuses to
 // change them.
 type TokenServiceServer interface {
-	// CreateToken adds a token, of at most 10000. Only the response has its text.
+	// CreateToken adds a token, up to 10000 in a cluster. Only the response has its text.
 	CreateToken(context.Context, *CreateTokenRequest) (*CreateTokenResponse, error)
 	// GetToken returns a token as the leader knows it.
 	GetToken(context.Context, *GetTokenRequest) (*GetTokenResponse, error)

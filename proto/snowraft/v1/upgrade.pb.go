@@ -82,7 +82,7 @@ type Upgrade struct {
 	NextFsmVersion uint32 `protobuf:"varint,2,opt,name=next_fsm_version,json=nextFsmVersion,proto3" json:"next_fsm_version,omitempty"`
 	// As in Config.
 	Upgrades Upgrades `protobuf:"varint,3,opt,name=upgrades,proto3,enum=snowraft.v1.Upgrades" json:"upgrades,omitempty"`
-	// When the leader finalizes the upgrade unless the members change before, in Unix milliseconds; 0 if it does not, or if
+	// Time at which the leader finalizes the upgrade unless the members change, in Unix milliseconds; 0 if it does not, or if
 	// the member that answers is not the leader.
 	DueAtMs int64 `protobuf:"varint,4,opt,name=due_at_ms,json=dueAtMs,proto3" json:"due_at_ms,omitempty"`
 	// Members without which the upgrade cannot be finalized.
@@ -162,7 +162,7 @@ type UpgradeBlocker struct {
 	MemberId string                 `protobuf:"bytes,1,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
 	// Empty if the member that answers does not know it.
 	MemberName string `protobuf:"bytes,2,opt,name=member_name,json=memberName,proto3" json:"member_name,omitempty"`
-	// Why the member blocks.
+	// Reason that the member blocks.
 	Problem       string `protobuf:"bytes,3,opt,name=problem,proto3" json:"problem,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

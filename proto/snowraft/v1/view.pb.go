@@ -559,7 +559,7 @@ type Verdict struct {
 	Sentence string `protobuf:"bytes,2,opt,name=sentence,proto3" json:"sentence,omitempty"`
 	// Worst first; at most 64.
 	Findings []*Finding `protobuf:"bytes,3,rep,name=findings,proto3" json:"findings,omitempty"`
-	// Until when every member that issues IDs continues without quorum, in Unix milliseconds; 0 if unknown.
+	// Time until which every member that issues IDs continues without quorum, in Unix milliseconds; 0 if unknown.
 	ServesUntilAtMs int64 `protobuf:"varint,4,opt,name=serves_until_at_ms,json=servesUntilAtMs,proto3" json:"serves_until_at_ms,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -720,19 +720,19 @@ type MemberView struct {
 	Member *Member `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
 	// Whether the member answered the composing member within the last 2 s.
 	Answers bool `protobuf:"varint,2,opt,name=answers,proto3" json:"answers,omitempty"`
-	// When the member last answered, by the composing process's clock in Unix milliseconds; 0 if never.
+	// Time of the member's last answer, by the composing process's clock in Unix milliseconds; 0 if never.
 	SeenAtMs int64 `protobuf:"varint,3,opt,name=seen_at_ms,json=seenAtMs,proto3" json:"seen_at_ms,omitempty"`
-	// Why the member issues no IDs, or does not answer; empty if it issues IDs.
+	// Reason that the member issues no IDs, or does not answer; empty if it issues IDs.
 	Problem string `protobuf:"bytes,4,opt,name=problem,proto3" json:"problem,omitempty"`
 	// Whether the member speaks TLS with other members. Meaningful if seen_at_ms is not 0, as are all fields below.
 	Encrypted bool `protobuf:"varint,5,opt,name=encrypted,proto3" json:"encrypted,omitempty"`
 	// The member's clock when composed_at_ms was taken, in Unix milliseconds: its last answer, plus the time since then.
 	ClockAtMs int64 `protobuf:"varint,6,opt,name=clock_at_ms,json=clockAtMs,proto3" json:"clock_at_ms,omitempty"`
-	// How far its clock is from the majority's, by its own measurement; positive is ahead.
+	// Offset of its clock from the majority's, by its own measurement; positive is ahead.
 	ClockOffsetMs int64 `protobuf:"varint,7,opt,name=clock_offset_ms,json=clockOffsetMs,proto3" json:"clock_offset_ms,omitempty"`
 	// At most 128: of more, those with a problem, then those that hold a window.
 	Lanes []*Lane `protobuf:"bytes,8,rep,name=lanes,proto3" json:"lanes,omitempty"`
-	// Until when the member issues IDs of each layout that it issues IDs of without quorum, in Unix milliseconds; 0 if it
+	// Time until which the member can issue IDs without quorum, in all layouts that it serves, in Unix milliseconds; 0 if it
 	// holds no window.
 	ServesUntilAtMs int64 `protobuf:"varint,9,opt,name=serves_until_at_ms,json=servesUntilAtMs,proto3" json:"serves_until_at_ms,omitempty"`
 	// Rates between the member's last two answers; absent if unknown.
@@ -890,7 +890,7 @@ func (x *MemberView) GetDown() bool {
 type LayoutWindows struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Layout string                 `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
-	// How many workers the layout has, how many were ever granted, and how many have a window that reaches beyond now.
+	// Number of workers of the layout, of those that were ever granted, and of those with a window that reaches beyond now.
 	Workers uint64 `protobuf:"varint,2,opt,name=workers,proto3" json:"workers,omitempty"`
 	Used    uint64 `protobuf:"varint,3,opt,name=used,proto3" json:"used,omitempty"`
 	Held    uint64 `protobuf:"varint,4,opt,name=held,proto3" json:"held,omitempty"`
@@ -1112,7 +1112,7 @@ func (x *WorkerWindow) GetHeld() bool {
 // Event is a change or a failure, as one member saw it.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// When it happened, or last happened if count is greater than 1, in Unix milliseconds. The time is that of the majority's
+	// Time of the event, or of its last occurrence if count is greater than 1, in Unix milliseconds, by the majority's
 	// clock, as the member knew it: events of members whose clocks differ are in the right order.
 	AtMs int64 `protobuf:"varint,1,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
 	// Name of the member that saw it.
@@ -1122,14 +1122,14 @@ type Event struct {
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
 	// The caller whose request changed something, as in the audit log; empty otherwise.
 	Actor string `protobuf:"bytes,5,opt,name=actor,proto3" json:"actor,omitempty"`
-	// How many times it happened since first_at_ms, at least 1.
+	// Number of occurrences since first_at_ms, at least 1.
 	Count uint64 `protobuf:"varint,6,opt,name=count,proto3" json:"count,omitempty"`
 	// Reason of a refusal or a denial; empty otherwise.
 	Reason string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Orders the events of one start of a member.
 	Number   uint64        `protobuf:"varint,8,opt,name=number,proto3" json:"number,omitempty"`
 	Severity EventSeverity `protobuf:"varint,9,opt,name=severity,proto3,enum=snowraft.v1.EventSeverity" json:"severity,omitempty"`
-	// When it happened first, as at_ms.
+	// Time of the first occurrence, like at_ms.
 	FirstAtMs int64 `protobuf:"varint,10,opt,name=first_at_ms,json=firstAtMs,proto3" json:"first_at_ms,omitempty"`
 	// ID of the member that saw it.
 	MemberId string `protobuf:"bytes,11,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
@@ -1264,7 +1264,7 @@ func (x *Event) GetAddress() string {
 
 type ListEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most this many; 0 means 100, more than 1000 is taken as 1000, less than 0 is refused.
+	// Greatest number of results; 0 means 100, values above 1000 count as 1000, negative values are rejected.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// Only events of these kinds, by their words, such as "election"; empty: all.
 	Kinds []string `protobuf:"bytes,2,rep,name=kinds,proto3" json:"kinds,omitempty"`
@@ -1408,7 +1408,7 @@ func (x *ListEventsResponse) GetNextPageToken() string {
 
 type ListSequenceViewsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most this many; 0 means 100, more than 1000 is taken as 1000, less than 0 is refused.
+	// Greatest number of results; 0 means 100, values above 1000 count as 1000, negative values are rejected.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The next_page_token of the page before, of a request with the same order.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -1483,7 +1483,7 @@ type ListSequenceViewsResponse struct {
 	Sequences []*SequenceView        `protobuf:"bytes,1,rep,name=sequences,proto3" json:"sequences,omitempty"`
 	// Empty after the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// How many sequences there are in all, whatever their names.
+	// Number of all sequences, regardless of their names.
 	TotalSize     uint64 `protobuf:"varint,3,opt,name=total_size,json=totalSize,proto3" json:"total_size,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1549,7 +1549,7 @@ type SequenceView struct {
 	Sequence *Sequence `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The part of the numbers of a period that was not granted, 0 to 1; absent if the sequence ends only with the 64-bit numbers.
 	RemainingRatio *float64 `protobuf:"fixed64,2,opt,name=remaining_ratio,json=remainingRatio,proto3,oneof" json:"remaining_ratio,omitempty"`
-	// When the period ends, in Unix milliseconds; 0 without a reset, and before the first number.
+	// End of the period, in Unix milliseconds; 0 without a reset, and before the first number.
 	PeriodEndsAtMs int64 `protobuf:"varint,3,opt,name=period_ends_at_ms,json=periodEndsAtMs,proto3" json:"period_ends_at_ms,omitempty"`
 	// The period has ended, and the next number begins another. The remaining_ratio is 1 then, as in the new period.
 	PeriodOver bool `protobuf:"varint,4,opt,name=period_over,json=periodOver,proto3" json:"period_over,omitempty"`

@@ -37,7 +37,7 @@ type ViewServiceClient interface {
 	GetOverview(ctx context.Context, in *GetOverviewRequest, opts ...grpc.CallOption) (*GetOverviewResponse, error)
 	// WatchOverview sends an overview at once, after each change, and at least once per second; at most 4 per second. A
 	// caller that reads slowly misses overviews and always gets the newest. A process serves at most 100 such calls at
-	// once and refuses others with OVERLOADED. HTTP does not serve it.
+	// once and refuses others with OVERLOADED. It is not available over HTTP.
 	WatchOverview(ctx context.Context, in *WatchOverviewRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchOverviewResponse], error)
 	// ListEvents returns the last events of all members that answer within 1 s, newest first.
 	ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error)
@@ -114,7 +114,7 @@ type ViewServiceServer interface {
 	GetOverview(context.Context, *GetOverviewRequest) (*GetOverviewResponse, error)
 	// WatchOverview sends an overview at once, after each change, and at least once per second; at most 4 per second. A
 	// caller that reads slowly misses overviews and always gets the newest. A process serves at most 100 such calls at
-	// once and refuses others with OVERLOADED. HTTP does not serve it.
+	// once and refuses others with OVERLOADED. It is not available over HTTP.
 	WatchOverview(*WatchOverviewRequest, grpc.ServerStreamingServer[WatchOverviewResponse]) error
 	// ListEvents returns the last events of all members that answer within 1 s, newest first.
 	ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error)

@@ -329,7 +329,7 @@ type ExtendWindowRequest struct {
 	UntilTick int64 `protobuf:"varint,5,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
 	// The caller's clock, in Unix milliseconds.
 	ClockAtMs int64 `protobuf:"varint,6,opt,name=clock_at_ms,json=clockAtMs,proto3" json:"clock_at_ms,omitempty"`
-	// How far the window must reach beyond clock_at_ms, in milliseconds, at least 1; rounded up to whole ticks. An end that
+	// Time by which the window must reach beyond clock_at_ms, in milliseconds, at least 1; rounded up to whole ticks. An end that
 	// would be earlier stays as it is.
 	WindowMs int64 `protobuf:"varint,7,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
 	// A random number, not 0. Draw a new one for each extension. If you get no answer, repeat the extension with the same
@@ -598,7 +598,7 @@ type ListWorkersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The layout's name; empty means "default".
 	Layout string `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
-	// At most this many; 0 means 100, more than 1000 is taken as 1000, less than 0 is refused.
+	// Greatest number of results; 0 means 100, values above 1000 count as 1000, negative values are rejected.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The next_page_token of the page before.
 	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -777,7 +777,7 @@ type ListWorkersResponse struct {
 	Workers []*WorkerGrant `protobuf:"bytes,1,rep,name=workers,proto3" json:"workers,omitempty"`
 	// Empty after the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	// How many workers the layout has, and how many of them were ever granted.
+	// Number of workers of the layout, and of those that were ever granted.
 	Capacity      uint64 `protobuf:"varint,3,opt,name=capacity,proto3" json:"capacity,omitempty"`
 	Used          uint64 `protobuf:"varint,4,opt,name=used,proto3" json:"used,omitempty"`
 	unknownFields protoimpl.UnknownFields
