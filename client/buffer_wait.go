@@ -62,7 +62,7 @@ func (b *Buffer) gap() error {
 	case lasting(problem):
 		return problem
 	default:
-		return fmt.Errorf("%w and the cluster gave no IDs: %w", ErrEmpty, problem)
+		return fmt.Errorf("%w and the cluster returned no IDs: %w", ErrEmpty, problem)
 	}
 }
 

@@ -35,7 +35,7 @@ func newGeneratorOptions(opts []GeneratorOption) (generatorOptions, error) {
 	if o.holder == nil {
 		name, err := os.Hostname()
 		if err != nil {
-			return o, fmt.Errorf("client: missing holder name, because this host has none: %w", err)
+			return o, fmt.Errorf("client: missing holder name, and this host has no name; set WithGeneratorHolder: %w", err)
 		}
 		o.holder = &name
 	}

@@ -72,7 +72,7 @@ func (s *streamLayer) receptive(h hello, verified string) handshakeReply {
 // onDuplicate logs once per process m that two processes of one member are alive.
 func (n *Node) onDuplicate(m, earlier meta) {
 	if n.gossip.first(m.gossipName()) {
-		n.logger.Error("second process of a member refused: its data directory was copied; stop the second process and delete the copy",
+		n.logger.Error("second process of a member rejected, because its data directory was copied; stop the second process and delete the copy",
 			"name", m.Name, "id", m.ID, "first", earlier.Raft, "second", m.Raft)
 	}
 }
@@ -87,7 +87,7 @@ func (n *Node) failDuplicate(err error) {
 // the predecessor of this process.
 func (g *gossip) heardOfSelf(m meta) {
 	if own := g.self(); m.Process != own.Process && m.Starts >= own.Starts && g.first(m.gossipName()) {
-		g.logger.Error("another process has the identity of this member: the data directory was copied; stop the process that runs with the copy and delete the copy",
+		g.logger.Error("another process has the identity of this member, because the data directory was copied; stop the process that runs with the copy and delete the copy",
 			"id", m.ID, "address", m.Raft)
 	}
 }

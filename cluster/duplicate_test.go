@@ -102,7 +102,7 @@ func TestCopyOfAMemberIsRefused(t *testing.T) {
 		if err := <-second.refused; !errors.Is(err, ErrDuplicate) {
 			t.Errorf("the copy hears %v", err)
 		}
-		if n := log.lines("second process of a member refused"); n != 1 {
+		if n := log.lines("second process of a member rejected"); n != 1 {
 			t.Errorf("%d lines in the log", n)
 		}
 		for range 3 {

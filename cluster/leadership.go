@@ -78,7 +78,7 @@ func (n *Node) lead(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if err == nil && n.raft.CurrentTerm() == term { // so this node leads in this term
+		if err == nil && n.raft.CurrentTerm() == term { // this node leads in this term
 			break
 		}
 		if errors.Is(err, raft.ErrLeadershipTransferInProgress) && time.Since(began) > stuckTransfer {
@@ -252,7 +252,7 @@ func (n *Node) TransferLeadership(ctx context.Context, id string) (Member, error
 func transferError(err error) error {
 	err = proposalError(err)
 	if errors.Is(err, ErrUnknownOutcome) {
-		err = fmt.Errorf("leadership was not transferred in time and may move later; see 'snowraft leader show': %w", err)
+		err = fmt.Errorf("leadership was not transferred in time, and may still be transferred later; see \"snowraft leader show\": %w", err)
 	}
 	return err
 }

@@ -121,9 +121,9 @@ func find(members []Member, idOrName string) (Member, error) {
 	}
 	switch {
 	case len(named) > 1:
-		return Member{}, fmt.Errorf("%w: %q is any of %s; use the ID", ErrAmbiguousMember, idOrName, ids(named))
+		return Member{}, fmt.Errorf("%w: %q is the name of %s; use the ID", ErrAmbiguousMember, idOrName, ids(named))
 	case len(nameless) > 0: // the member that is known to have the name may not be the one meant
-		return Member{}, fmt.Errorf("%w: %q could be any of %s; try again when all members are alive, or use the ID",
+		return Member{}, fmt.Errorf("%w: %q may be the name of any of %s; try again when all members are alive, or use the ID",
 			ErrNamesUnknown, idOrName, ids(append(named, nameless...)))
 	case len(named) == 0:
 		return Member{}, fmt.Errorf(`%w: %q; see "snowraft member list"`, ErrUnknownMember, idOrName)

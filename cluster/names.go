@@ -120,8 +120,8 @@ func (n *Node) failName(r nameRefusal) {
 	if r.Alive {
 		state = "alive"
 	}
-	n.Fail(fmt.Errorf("%w: %q is member %q at %q (%s), and this one is %s, new, with the data directory %s. "+
-		"If --data-dir is wrong, correct it. To replace that member, run \"snowraft member remove %s\" first, or start with --force-name. Else choose another --name",
+	n.Fail(fmt.Errorf("%w: %q is the name of member %q at %q (%s), and this is the new member %s with the data directory %s. "+
+		"If --data-dir is wrong, correct it. To replace that member, run \"snowraft member remove %s\" first, or start with --force-name. Otherwise, choose another --name",
 		ErrNameTaken, n.cfg.Name, r.ID, r.Raft, state, n.ID(), n.cfg.DataDir, r.ID))
 }
 
@@ -145,7 +145,7 @@ func (n *Node) sameNames(set []meta) bool {
 			n.sameSince = n.gossip.mono()
 		}
 		if n.gossip.mono()-n.sameSince >= namesApart {
-			n.Fail(fmt.Errorf("%w: %q is also the name of the new member %s at %q, and this one is %s; new members that start a cluster "+
+			n.Fail(fmt.Errorf("%w: %q is also the name of the new member %s at %q, and this is member %s; new members that start a cluster "+
 				"together need different names: choose another --name", ErrNameTaken, n.cfg.Name, first.ID, first.Raft, own.ID))
 		}
 	}

@@ -25,6 +25,6 @@ func (n *Node) pace(size int64) {
 	c := n.raft.ReloadableConfig()
 	c.SnapshotThreshold, c.TrailingLogs = n.cfg.Timing.logFor(size)
 	if err := n.raft.ReloadConfig(c); err != nil {
-		n.logger.Warn("interval of snapshots not changed", "error", err)
+		n.logger.Warn("snapshot interval not changed", "error", err)
 	}
 }

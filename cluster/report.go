@@ -117,7 +117,7 @@ func (r *reporter) look(s sighting, now time.Duration) {
 	}
 	r.even(s.quorum, now)
 	if s.twins != r.last.twins && s.twins.name != "" {
-		r.logger.Warn("several members have one name; restart one with another --name, or remove the one that was replaced",
+		r.logger.Warn("several members have the same name; restart one with another --name, or remove the member that was replaced",
 			"name", s.twins.name, "peer_ids", s.twins.ids)
 	}
 	r.last.twins = s.twins
@@ -172,10 +172,10 @@ func (r *reporter) even(q Quorum, now time.Duration) {
 		r.evenSince = now
 	case !r.toldEven && now-r.evenSince >= evenFor:
 		r.toldEven = true
-		r.logger.Warn("number of voters is even; add or remove a voter, because one fewer tolerates as many failures",
+		r.logger.Warn("number of voters is even; add or remove one, because one voter fewer tolerates as many failures",
 			"voters", q.Voters, "may_fail", q.MayFail())
 	}
 }
 
-// label returns the display name of a member: its name, else its address, else its ID.
+// label returns the display name of a member: its name, otherwise its address, otherwise its ID.
 func (m Member) label() string { return cmp.Or(m.Name, m.Address, m.ID) }

@@ -43,7 +43,7 @@ func TestReporterLogsChangesOnce(t *testing.T) {
 		{sighting{leader: b, term: 4, quorum: Quorum{3, 1}}, 6,
 			`level=INFO msg="leader changed" leader=h:7702 leader_id=2 term=4` + "\n" + `level=WARN msg="voters lost; quorum needs more" voters=3 alive=1 may_fail=0 needed=2`},
 		{sighting{leader: b, term: 4, quorum: Quorum{3, 1}, twins: twins{"c", "1 and 2"}}, 6,
-			`level=WARN msg="several members have one name; restart one with another --name, or remove the one that was replaced" name=c peer_ids="1 and 2"`},
+			`level=WARN msg="several members have the same name; restart one with another --name, or remove the member that was replaced" name=c peer_ids="1 and 2"`},
 		{sighting{leader: b, term: 4, quorum: Quorum{3, 1}, twins: twins{"c", "1 and 2"}}, 6, ""},
 		{sighting{leader: b, term: 4, quorum: Quorum{3, 2}}, 7, `level=INFO msg="voters changed" voters=3 alive=2 may_fail=0`},
 	} {
@@ -106,7 +106,7 @@ func TestReporterLogsAbsenceOfLeaderAtIntervals(t *testing.T) {
 
 func TestReporterWarnsOfLastingEvenNumber(t *testing.T) {
 	t.Parallel()
-	const even = `level=WARN msg="number of voters is even; add or remove a voter, because one fewer tolerates as many failures" voters=4 may_fail=1`
+	const even = `level=WARN msg="number of voters is even; add or remove one, because one voter fewer tolerates as many failures" voters=4 may_fail=1`
 	r := reporter{last: sighting{quorum: Quorum{4, 4}}}
 	for i, c := range []struct {
 		voters int

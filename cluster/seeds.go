@@ -50,7 +50,7 @@ func (n *Node) contacted(address string, err error) {
 		return
 	}
 	if n.alone() && n.gossip.mono()-n.seeds.since <= seedsHalt && n.confirmed(other) {
-		n.Fail(fmt.Errorf("the data directory %s belongs to cluster %s, which has no other member, and %s to cluster %s: refusing to start, because both clusters may issue the same IDs. "+
+		n.Fail(fmt.Errorf("the data directory %s belongs to cluster %s, which has no other member, but %s belongs to cluster %s; both clusters may issue the same IDs. "+
 			"To join that cluster, start with an empty data directory; to keep this one, start without %s in --join",
 			n.cfg.DataDir, other.Ours, address, other.Theirs, address))
 		return

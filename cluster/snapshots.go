@@ -46,7 +46,7 @@ type observedSink struct {
 }
 
 // errCanceled is the reason recorded for a snapshot that raft canceled.
-var errCanceled = errors.New("raft canceled it; see the log")
+var errCanceled = errors.New("canceled by Raft; see the log")
 
 // fail records the event of this snapshot. Later errors follow from the first one: raft cancels what it could not write.
 func (s *observedSink) fail(err error) {

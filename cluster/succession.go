@@ -38,7 +38,7 @@ type succession struct {
 	lost     watched   // last leader that was found to be gone
 	changed  broadcast // sent when lost changes
 	term     uint64    // term of the lost leader for which this node last supported a candidate
-	promised string    // that candidate's ID; empty after withdraw
+	promised string    // ID of that candidate; empty after withdraw
 }
 
 func (s *succession) lose(w watched) {
@@ -320,7 +320,7 @@ func (n *Node) stand(w watched, found evidence, agreed []string, began time.Time
 		return false
 	}
 	n.elections.expect(w.term+1, ElectionRefused)
-	n.logger.Info("leader's process ended; calling an election", "leader", n.label(raft.ServerID(w.id)), "leader_id", w.id, "term", w.term,
+	n.logger.Info("leader's process exited; calling an election", "leader", n.label(raft.ServerID(w.id)), "leader_id", w.id, "term", w.term,
 		"reason", string(found), "agreed", strings.Join(agreed, ", "), "after", time.Since(began))
 	return n.guarded.stand(n.ctx)
 }

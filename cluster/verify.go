@@ -20,7 +20,7 @@ const hedgeAfter = 5 * time.Millisecond
 // Raft's own VerifyLeader is not enough. It also counts answers to messages that were sent before the call (replication.go,
 // notifyAll). A leader that was paused for seconds may find such answers waiting when it resumes.
 //
-// Errors: ErrNotLeader, also if a majority cannot be reached; the error of ctx, or context.DeadlineExceeded after 5 s without
+// Errors: ErrNotLeader if this node was replaced or cannot reach a majority; the error of ctx, or context.DeadlineExceeded after 5 s without
 // the answers of a majority.
 func (n *Node) Verify(ctx context.Context, term uint64) error {
 	if term == 0 || n.leads.Load() != term || n.Term() != term {
@@ -135,7 +135,7 @@ func gather(ctx context.Context, term uint64, others []raft.ServerID, need int, 
 
 // unanswered returns the error of a leader if too few others answer; last is the last failure.
 func unanswered(last error) error {
-	return fmt.Errorf("%w: a majority of the voters does not answer, the last error is: %w", ErrNotLeader, last)
+	return fmt.Errorf("%w: no response from a majority of the voters; last error: %w", ErrNotLeader, last)
 }
 
 // askTerm requests the term of a node at its present address, which may differ from that in the Raft configuration.

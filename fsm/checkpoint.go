@@ -17,7 +17,7 @@ func (s *State) LastCheckpoint() (index uint64, digest [32]byte) {
 type lastCheckpoint struct {
 	index uint64
 	// digest returns the digest of the state just before the checkpoint. Its first call takes time in proportion to the
-	// state. It may be called from any goroutine, also after the state has changed, so commands do not wait for it.
+	// state. It may be called from any goroutine, even after the state has changed, so commands do not wait for it.
 	digest func() [32]byte
 }
 
@@ -46,7 +46,7 @@ func (s *State) checkpoint(e entry) Result {
 	if c.GetIndex() != 0 && c.GetIndex() == last && !bytes.Equal(c.GetDigest(), digest[:]) {
 		return halted(haltAt(e.index,
 			"find out which members agree on that digest; on the others, "+adviseRejoin,
-			fmt.Errorf("this member's state differs from the leader's, its digest at index %d is %x and the leader's %x",
+			fmt.Errorf("this member's state differs from the leader's; digest at index %d: %x, leader's digest: %x",
 				last, digest, c.GetDigest())))
 	}
 	s.lastCheckpoint = lastCheckpoint{e.index, sync.OnceValue(s.imageAlone().digest)}

@@ -14,9 +14,9 @@ import (
 // Replay returns covers the state at each index of the log: everything that is granted in any of them is granted in it.
 //
 //   - Replay applies the log as it is, so that the state at each index is exact.
-//   - It keeps the highest high-water of each worker, all numbers that were granted, also those that were returned, and
-//     all sequences, also those that were deleted.
-//   - The observed clock is the one at the end, also if an operator lowered it: the windows that were granted before are
+//   - It keeps the highest high-water of each worker, all numbers that were granted, including those that were returned, and
+//     all sequences, including those that were deleted.
+//   - The observed clock is the one at the end, even if an operator lowered it: the windows that were granted before are
 //     known, and the operator states what the clocks showed later.
 //   - It keeps the answers to request IDs from before the log, and none from the log: the earlier cluster may have granted
 //     their numbers to other requests.
@@ -152,7 +152,7 @@ func (r *Replay) State() (*State, error) {
 		}
 	}
 	if n := s.sequences.len(); n > s.maxSequences {
-		return nil, fmt.Errorf("%d sequences with those that were deleted last, expected at most %d", n, s.maxSequences)
+		return nil, fmt.Errorf("%d sequences, including those that were deleted last: expected at most %d", n, s.maxSequences)
 	}
 	s.answers = newAnswers()
 	for _, a := range r.answers {
@@ -170,7 +170,7 @@ func (t *trail) covering() *sequence {
 		q.period = t.period
 	}
 	q.used = t.used.join(q.used)
-	if t.plain { // its numbers must not begin again with a period
+	if t.plain { // numbers must not begin again with a period
 		q.used = t.all
 		q.withoutReset()
 	}

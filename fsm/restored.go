@@ -24,7 +24,7 @@ const (
 // Restored returns the record of the restore; nil if the cluster was not restored. The caller must not change it.
 func (s *State) Restored() *commandv1.Restored { return s.restored }
 
-// FrozenCount returns how many sequences are frozen, deleted ones included.
+// FrozenCount returns the number of frozen sequences, including deleted ones.
 func (s *State) FrozenCount() int { return s.frozen }
 
 // Frozen returns up to limit frozen sequences after a name, deleted ones included, in ascending order of their names. No
@@ -154,7 +154,7 @@ func checkRestored(r *commandv1.Restored) error {
 			return err
 		}
 		if slices.Contains(r.GetAncestors()[:i], id) {
-			return fmt.Errorf("cluster %q is there twice", id)
+			return fmt.Errorf("cluster %q is listed twice", id)
 		}
 	}
 	return nil

@@ -201,7 +201,7 @@ func (s *State) updateToken(e entry) Result {
 	}
 	err := checkGrants(c)
 	if err == nil && c.GetId() == 0 && c.GetExpiresAtMs() != 0 {
-		err = fmt.Errorf("expiry: anonymous callers have none")
+		err = fmt.Errorf("expiry: must be 0 for anonymous callers")
 	}
 	if err != nil {
 		return Result{Err: invalid("%v", err)}

@@ -68,8 +68,8 @@ func CheckFormat(f *Format, r Reset) error {
 	}
 	hint := ""
 	if missing.Has(DateYear) && f.dates.Has(DateShortYear) {
-		hint = "; yy comes again after a century, write yyyy"
+		hint = "; yy repeats after a century, so write yyyy"
 	}
-	return fmt.Errorf("%w: %q has no %v, so texts would repeat with the reset %v, expected %v in it, for example %s%s; it can be forced",
+	return fmt.Errorf("%w: %q has no %v, so texts would repeat with the reset %v; add %v, for example %s%s, or force the format",
 		ErrInvalidFormat, f.text, missing, r, need.parts, need.example, hint)
 }

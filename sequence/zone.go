@@ -29,7 +29,7 @@ func LoadLocation(name string) (*time.Location, error) {
 			return loc, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: %q, expected a name of the IANA time zone database, for example Europe/Berlin, or UTC (upper and lower case matter)", ErrUnknownZone, name)
+	return nil, fmt.Errorf("%w: %q, expected a name of the IANA time zone database, for example Europe/Berlin, or UTC (case matters)", ErrUnknownZone, name)
 }
 
 // locations holds the loaded zones by name, at most as many as the database has.

@@ -68,13 +68,13 @@ func gossipIP(ctx context.Context, cfg Config, host string) (net.IP, error) {
 	for _, other := range others {
 		from, err := sourceTo(ctx, other)
 		if err == nil && !from.IsLoopback() {
-			cfg.Logger.Info("host name leads to this machine only; gossip uses another address", "host", host, "address", from)
+			cfg.Logger.Info("host name resolves to this machine only; gossip uses another address", "host", host, "address", from)
 			return from, nil
 		}
 		unknown = cmp.Or(unknown, err) // one of them is enough for an error in one line
 	}
 	if unknown != nil && len(cfg.Join) > 0 {
-		return nil, fmt.Errorf("advertise-host %q: leads to %s, which other machines cannot reach, and join has members whose route is unknown; "+
+		return nil, fmt.Errorf("advertise-host %q: resolves to %s, which other machines cannot reach, and join has members whose route is unknown; "+
 			"set advertise-host to an address of this machine, or try again: %w", host, ip, unknown)
 	}
 	return ip, nil

@@ -56,7 +56,7 @@ func (s *Server) createTwitter(ctx context.Context, layout *twitterLayout) {
 			// An operator may have created the layout before. Its datacenter may differ.
 			have := found.Spec()
 			if snowflake.FormatFields(have.Fields) != snowflake.FormatFields(spec.Fields) || have.UnitMillis != spec.UnitMillis || have.EpochMillis != spec.EpochMillis {
-				s.logger.Warn("layout differs from that of Twitter's server; Thrift clients get IDs of another form", "layout", spec.Name)
+				s.logger.Warn("layout differs from that of Twitter's server; Thrift clients get IDs with other fields", "layout", spec.Name)
 			}
 			close(layout.created)
 			return

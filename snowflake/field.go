@@ -71,11 +71,11 @@ func ParseFields(s string) ([]FieldBits, error) {
 	fields := make([]FieldBits, 0, len(fieldNames))
 	for part := range strings.SplitSeq(s, ",") {
 		if len(fields) == int(FieldSequence) {
-			return nil, fmt.Errorf("%w: more than %d fields, expected each at most once", ErrInvalidLayout, len(fields))
+			return nil, fmt.Errorf("%w: more than %d fields; each may appear only once", ErrInvalidLayout, len(fields))
 		}
 		name, digits, found := strings.Cut(part, ":")
 		if !found {
-			return nil, fmt.Errorf("%w: %.64q is not a field with its width, expected something like \"worker:10\"", ErrInvalidLayout, part)
+			return nil, fmt.Errorf("%w: %.64q: expected a field and its width, such as \"worker:10\"", ErrInvalidLayout, part)
 		}
 		field, ok := fieldNamed(name)
 		if !ok {
@@ -115,7 +115,7 @@ func checkFields(fields []FieldBits) error {
 			return fmt.Errorf("%w: unknown %v, expected %s", ErrInvalidLayout, f.Field, fieldNameList)
 		}
 		if seen[f.Field] {
-			return fmt.Errorf("%w: field %v appears more than once, expected at most once", ErrInvalidLayout, f.Field)
+			return fmt.Errorf("%w: field %v appears more than once; remove one", ErrInvalidLayout, f.Field)
 		}
 		if f.Bits < 1 || f.Bits > maxFieldBits {
 			return fmt.Errorf("%w: field %v has %d bits, expected 1 to %d", ErrInvalidLayout, f.Field, f.Bits, maxFieldBits)
@@ -124,7 +124,7 @@ func checkFields(fields []FieldBits) error {
 		total += int(f.Bits)
 	}
 	if !seen[FieldTime] {
-		return fmt.Errorf("%w: no time field in %q, expected one", ErrInvalidLayout, FormatFields(fields))
+		return fmt.Errorf("%w: no time field in %q; add one, such as time:41", ErrInvalidLayout, FormatFields(fields))
 	}
 	if total > idBits {
 		return fmt.Errorf("%w: %d bits in %q, expected at most %d", ErrInvalidLayout, total, FormatFields(fields), idBits)

@@ -57,10 +57,10 @@ func TestParseFields(t *testing.T) {
 
 func TestParseFieldsRefuses(t *testing.T) {
 	for text, complaint := range map[string]string{
-		"":                              `"" is not a field with its width`,
-		"time":                          `"time" is not a field with its width`,
-		"time:41,":                      `"" is not a field with its width`,
-		",time:41":                      `"" is not a field with its width`,
+		"":                              `"": expected a field and its width`,
+		"time":                          `"time": expected a field and its width`,
+		"time:41,":                      `"": expected a field and its width`,
+		",time:41":                      `"": expected a field and its width`,
 		"clock:41":                      `unknown field "clock"`,
 		" time:41":                      `unknown field " time"`,
 		"time:41, worker:10":            `unknown field " worker"`,

@@ -83,20 +83,23 @@ func (l *Layout) Ticks() uint64 { return capacity(l.at[FieldTime].bits) }
 
 // CanIssue returns nil if the layout can issue IDs at nowMillis, in Unix milliseconds, otherwise the reason.
 //
-// The error is an [ErrInvalidLayout] if the layout can only decode, because it is wider than 63 bits (IDs would
-// be negative in languages without unsigned numbers), has no worker or no sequence field (two issuers, or two
-// IDs in one tick, would collide), has another field above time (IDs would not sort by time), or has its epoch in
-// the future. The error is an [ErrExhausted] if the time field is full.
+// The error is an [ErrInvalidLayout] if the layout can only decode, because of one of these properties:
+//   - It is wider than 63 bits: IDs would be negative in languages without unsigned numbers.
+//   - It has no worker or no sequence field: two issuers, or two IDs in one tick, would collide.
+//   - It has another field above time: IDs would not sort by time.
+//   - Its epoch is in the future.
+//
+// The error is an [ErrExhausted] if the time field is full.
 func (l *Layout) CanIssue(nowMillis int64) error {
 	switch {
 	case l.bits > issuedBits:
-		return fmt.Errorf("%w: %q has %d bits, expected at most %d to issue IDs", ErrInvalidLayout, l.Name(), l.bits, issuedBits)
+		return fmt.Errorf("%w: %q has %d bits; a layout that issues IDs has at most %d", ErrInvalidLayout, l.Name(), l.bits, issuedBits)
 	case l.Workers() == 0:
-		return fmt.Errorf("%w: %q has no worker field, expected one to issue IDs", ErrInvalidLayout, l.Name())
+		return fmt.Errorf("%w: %q has no worker field; add one to issue IDs", ErrInvalidLayout, l.Name())
 	case l.Sequences() == 0:
-		return fmt.Errorf("%w: %q has no sequence field, expected one to issue IDs", ErrInvalidLayout, l.Name())
+		return fmt.Errorf("%w: %q has no sequence field; add one to issue IDs", ErrInvalidLayout, l.Name())
 	case l.spec.Fields[0].Field != FieldTime:
-		return fmt.Errorf("%w: %q has %v as its highest field, expected time so that IDs sort by time", ErrInvalidLayout, l.Name(), l.spec.Fields[0].Field)
+		return fmt.Errorf("%w: %q has %v as its highest field; put time first, so that IDs sort by time", ErrInvalidLayout, l.Name(), l.spec.Fields[0].Field)
 	case nowMillis < l.epoch:
 		return fmt.Errorf("%w: %q has its epoch at %s, which is in the future; choose an epoch before now (%s)", ErrInvalidLayout, l.Name(), stamp(l.epoch), stamp(nowMillis))
 	case uint64(l.TickAt(nowMillis)) >= l.Ticks(): // at most 2^61 here: a saturated tick is beyond them too

@@ -56,12 +56,12 @@ func TestNewRefuses(t *testing.T) {
 		{"tick of 3600001 ms", func(s *spec) { s.UnitMillis = 3_600_001 }},
 		{"datacenter 32 does not fit its field, expected 0 to 31", func(s *spec) { s.Datacenter = 32 }},
 		{"does not fit its field", func(s *spec) { s.Datacenter = math.MaxUint64 }},
-		{"datacenter 1 without a datacenter field", func(s *spec) {
+		{"datacenter 1: must be 0 without a datacenter field", func(s *spec) {
 			s.Datacenter = 1
 			s.Fields = append(s.Fields[:1], s.Fields[2:]...)
 		}},
 		{"spread 4097 exceeds the sequence field, expected 0 to 4096", func(s *spec) { s.Spread = 4097 }},
-		{"spread 2 without a sequence field", func(s *spec) { s.Spread, s.Fields = 2, s.Fields[:3] }},
+		{"spread 2: must be 0 or 1 without a sequence field", func(s *spec) { s.Spread, s.Fields = 2, s.Fields[:3] }},
 	}
 	for _, c := range cases {
 		s := snowflake.Spec{Name: "test", UnitMillis: 1, Fields: []snowflake.FieldBits{
@@ -146,7 +146,7 @@ func TestCanIssue(t *testing.T) {
 		{"time:41,worker:10,sequence:12", epoch + 1<<41, snowflake.ErrExhausted, "full since 2039-09-07T16:04:15.552Z"},
 		{"time:41,worker:10,sequence:12", math.MaxInt64, snowflake.ErrExhausted, "full since"},
 		{"time:61,worker:1,sequence:1", epoch, nil, ""},
-		{"time:42,worker:10,sequence:12", epoch, snowflake.ErrInvalidLayout, "64 bits, expected at most 63"},
+		{"time:42,worker:10,sequence:12", epoch, snowflake.ErrInvalidLayout, "64 bits; a layout that issues IDs has at most 63"},
 		{"time:41,sequence:12", epoch, snowflake.ErrInvalidLayout, "no worker field"},
 		{"time:41,worker:10", epoch, snowflake.ErrInvalidLayout, "no sequence field"},
 		{"worker:10,time:41,sequence:12", epoch, snowflake.ErrInvalidLayout, "worker as its highest field"},

@@ -27,8 +27,8 @@ type Spec struct {
 	// must be 0 if there is no such field.
 	Datacenter uint64
 
-	// Spread defines the first sequence of a fresh tick: tick mod Spread, so that under little traffic IDs
-	// taken modulo a shard count reach every shard. 0 and 1 mean that it is always 0. A greater Spread must not
+	// Spread defines the first sequence of a fresh tick: tick mod Spread. Under little traffic, IDs taken modulo
+	// a shard count then reach every shard. With 0 and 1, every tick starts at 0. A greater Spread must not
 	// exceed the capacity of the sequence field.
 	Spread uint64
 }
@@ -45,14 +45,14 @@ func (s Spec) validate() error {
 	}
 	switch width := bitsOf(s.Fields, FieldDatacenter); {
 	case width == 0 && s.Datacenter != 0:
-		return fmt.Errorf("%w: datacenter %d without a datacenter field, expected 0", ErrInvalidLayout, s.Datacenter)
+		return fmt.Errorf("%w: datacenter %d: must be 0 without a datacenter field", ErrInvalidLayout, s.Datacenter)
 	case s.Datacenter>>width != 0:
 		return fmt.Errorf("%w: datacenter %d does not fit its field, expected 0 to %d", ErrInvalidLayout, s.Datacenter, capacity(width)-1)
 	}
 	switch width := bitsOf(s.Fields, FieldSequence); {
 	case s.Spread <= 1: // starts at 0, which needs no field
 	case width == 0:
-		return fmt.Errorf("%w: spread %d without a sequence field, expected 0 or 1", ErrInvalidLayout, s.Spread)
+		return fmt.Errorf("%w: spread %d: must be 0 or 1 without a sequence field", ErrInvalidLayout, s.Spread)
 	case s.Spread > capacity(width):
 		return fmt.Errorf("%w: spread %d exceeds the sequence field, expected 0 to %d", ErrInvalidLayout, s.Spread, capacity(width))
 	}

@@ -75,10 +75,10 @@ func CheckUnique(calls []Call) error {
 	given := Numbers(calls)
 	for i, c := range given {
 		if c.Last < c.First {
-			return fmt.Errorf("no numbers: %v", c)
+			return fmt.Errorf("call without numbers: %v", c)
 		}
 		if i > 0 && c.First <= given[i-1].Last {
-			return fmt.Errorf("%d twice:\n%v\n%v", c.First, given[i-1], c)
+			return fmt.Errorf("number %d was issued twice:\n%v\n%v", c.First, given[i-1], c)
 		}
 	}
 	return nil
@@ -114,7 +114,7 @@ func CheckOrder(calls []Call) error {
 			continue
 		}
 		if c.Read && c.Last < highest.Last || !c.Read && c.First <= highest.Last {
-			return fmt.Errorf("a number that is not above one that was answered before:\n%v\n%v", *highest, c)
+			return fmt.Errorf("number not greater than one that was returned before the call:\n%v\n%v", *highest, c)
 		}
 	}
 	return nil
@@ -129,7 +129,7 @@ func checkReads(calls []Call) error {
 		}
 		i, _ := slices.BinarySearchFunc(given, c.Last, func(g Call, last int64) int { return cmp.Compare(g.Last, last) })
 		if i < len(given) && given[i].First <= c.Last && c.Last < given[i].Last {
-			return fmt.Errorf("a last number from inside a call:\n%v\n%v", given[i], c)
+			return fmt.Errorf("last number lies inside the range of a call:\n%v\n%v", given[i], c)
 		}
 	}
 	return nil

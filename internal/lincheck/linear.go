@@ -32,7 +32,7 @@ func CheckLinear(calls []Call, size int, limit time.Duration) error {
 		case porcupine.Unknown:
 			return fmt.Errorf("the %s: %w", span(part), ErrUndecided)
 		default:
-			return fmt.Errorf("the %s could not have happened one after the other", span(part))
+			return fmt.Errorf("the %s have no sequential order", span(part))
 		}
 	}
 	return nil

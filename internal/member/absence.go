@@ -60,7 +60,7 @@ func (m *Member) settleSequence(ctx context.Context, name string) error {
 		}
 		// If it is not there even then, it was deleted after the leader looked.
 		if err := m.fsm.AwaitApplied(ctx, generation); err != nil {
-			return fmt.Errorf("it exists, and has not arrived here yet: %w", err)
+			return fmt.Errorf("this member has not received it yet: %w", err)
 		}
 		return nil
 	})
@@ -88,7 +88,7 @@ func (m *Member) awaitLayout(ctx context.Context, name string) error {
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return fmt.Errorf("it exists, and has not arrived here yet: %w", ctx.Err())
+			return fmt.Errorf("this member has not received it yet: %w", ctx.Err())
 		}
 	}
 }
@@ -166,7 +166,7 @@ func (m *Member) LayoutAtLeader(ctx context.Context, name string) (*snowflake.La
 }
 
 // ConfigAtLeader returns the configuration of the cluster as it was at some moment after the call; only the leader
-// can. It fails with [cluster.ErrNotLeader], also before the configuration of a new cluster is set.
+// can. It fails with [cluster.ErrNotLeader], even before the configuration of a new cluster is set.
 func (m *Member) ConfigAtLeader(ctx context.Context) (*commandv1.Config, error) {
 	config, ok, err := atLeader(ctx, m, func(string) (*commandv1.Config, bool) {
 		c := m.fsm.ConfigValue()

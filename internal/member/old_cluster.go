@@ -41,7 +41,7 @@ func (m *Member) reportOldCluster(heard bool) bool {
 		m.events.Note(events.Process, slog.LevelError, "a member of the old cluster still runs; granting nothing until it stops: "+old)
 		return true
 	case old == "" && heard:
-		m.logger.Info("member of the old cluster no longer heard; granting again")
+		m.logger.Info("member of the old cluster no longer detected; granting again")
 		m.events.Note(events.Process, slog.LevelInfo, "no member of the old cluster is heard; granting again")
 		return false
 	}

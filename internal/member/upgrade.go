@@ -82,7 +82,7 @@ func (u *Upgrade) err() error {
 	for _, b := range u.Blockers {
 		all = append(all, fmt.Sprintf("member %q %s", cmp.Or(b.Name, b.ID), b.Problem))
 	}
-	return fmt.Errorf("%w: %s; upgrade or start each of them, or leave it out with --without", ErrUpgradeBlocked, strings.Join(all, ", "))
+	return fmt.Errorf("%w: %s; upgrade or start each of them, or omit it with --without", ErrUpgradeBlocked, strings.Join(all, ", "))
 }
 
 // Upgrade returns the state of an upgrade as this member sees it.
@@ -135,7 +135,7 @@ func (m *Member) serversWithout(without []string) ([]cluster.Member, error) {
 			return nil, err
 		}
 		if s.ID == m.node.ID() {
-			return nil, fmt.Errorf("%w: member %q leads and cannot be left out; transfer leadership first", ErrUpgradeBlocked, cmp.Or(s.Name, s.ID))
+			return nil, fmt.Errorf("%w: member %q leads and cannot be omitted; transfer leadership first", ErrUpgradeBlocked, cmp.Or(s.Name, s.ID))
 		}
 		out[s.ID] = true
 	}
@@ -147,7 +147,7 @@ func (m *Member) serversWithout(without []string) ([]cluster.Member, error) {
 		}
 	}
 	if stay, need := cluster.QuorumOf(rest).Voters, cluster.QuorumOf(all).Needed(); stay < need {
-		return nil, fmt.Errorf("%w: %d voters without those that are left out, and quorum needs %d", cluster.ErrQuorum, stay, need)
+		return nil, fmt.Errorf("%w: %d voters would remain, and quorum needs %d", cluster.ErrQuorum, stay, need)
 	}
 	return rest, nil
 }
@@ -158,7 +158,7 @@ func (m *Member) raiseVersion(ctx context.Context, u Upgrade) error {
 		RaiseVersion: &commandv1.RaiseVersion{Version: u.Next},
 	}})
 	if err == nil {
-		m.logger.Info("upgrade finalized; members that know fewer commands cannot start anymore", "from", u.Used, "to", u.Next)
+		m.logger.Info("upgrade finalized; members that know fewer commands can no longer start", "from", u.Used, "to", u.Next)
 		m.events.Note(events.Administration, slog.LevelInfo, fmt.Sprintf("upgrade finalized: commands of version %d in use, after version %d", u.Next, u.Used))
 	}
 	return err

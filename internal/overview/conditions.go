@@ -28,7 +28,7 @@ func (f *facts) restoration() (all []finding) {
 	switch {
 	case r.GetOldClusterAlive() != "":
 		all = append(all, of(bad, "the cluster from before the restore still runs, so this one grants nothing: "+r.GetOldClusterAlive(),
-			"stop its members for good", runbookRestored))
+			"stop its members permanently", runbookRestored))
 	case r.GetIssuesAtMs() > f.GetComposedAtMs():
 		all = append(all, of(bad, fmt.Sprintf("the cluster was restored and grants no windows before %s", clockTime(r.GetIssuesAtMs(), f.GetComposedAtMs())),
 			"wait until then", runbookRestored))

@@ -67,7 +67,7 @@ func (f *facts) tolerance() []finding {
 // silence returns the finding about a member that does not answer.
 func (f *facts) silence(m *snowraftv1.MemberView) finding {
 	name := m.GetMember().GetName()
-	found := of(warning, name+" "+m.GetProblem(), fmt.Sprintf("start %s, or remove it if it is gone for good", name), runbookDoesNotStart).
+	found := of(warning, name+" "+m.GetProblem(), fmt.Sprintf("start %s, or remove it if it is lost permanently", name), runbookDoesNotStart).
 		by("snowraft member list") // the table of members has the command to remove the member, which is rarely right
 	switch {
 	case m.GetMember().GetHalted():

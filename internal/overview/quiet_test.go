@@ -14,7 +14,7 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 	verdicts{
 		"one down": {
 			func() *scene { s := newScene("a", "b", "c"); s.silence(false, "c"); return s }, warning,
-			"c does not answer a at c:7700; a and b issue IDs; b leads; no other voter may fail; without quorum each continues until 12:14 UTC; start c, or remove it if it is gone for good.",
+			"c does not answer a at c:7700; a and b issue IDs; b leads; no other voter may fail; without quorum each continues until 12:14 UTC; start c, or remove it if it is lost permanently.",
 			[]string{"a-member-does-not-start"},
 		},
 		"one unreachable over the API only": {
@@ -24,7 +24,7 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 		},
 		"one killed": {
 			func() *scene { s := newScene("a", "b", "c"); s.kill("c"); return s }, warning,
-			"c is down: c:7700 refuses connections; a and b issue IDs; b leads; no other voter may fail; without quorum each continues until 12:14 UTC; start c, or remove it if it is gone for good.",
+			"c is down: c:7700 refuses connections; a and b issue IDs; b leads; no other voter may fail; without quorum each continues until 12:14 UTC; start c, or remove it if it is lost permanently.",
 			[]string{"a-member-does-not-start"},
 		},
 		"one halted": {
@@ -99,7 +99,7 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 				s.silence(false, "d")
 				return s
 			}, warning,
-			"d does not answer a at d:7700; a, b and c issue IDs; b leads; one more may fail; without quorum each continues until 12:14 UTC; start d, or remove it if it is gone for good.",
+			"d does not answer a at d:7700; a, b and c issue IDs; b leads; one more may fail; without quorum each continues until 12:14 UTC; start d, or remove it if it is lost permanently.",
 			[]string{"a-member-does-not-start"},
 		},
 		"cut off": {

@@ -175,7 +175,7 @@ func TestVerdict(t *testing.T) {
 				s.own.Restoration = &snowraftv1.Restoration{IssuesAtMs: noon - 600_000, OldClusterAlive: "x at 10.0.0.9:7702 of cluster old"}
 				return s
 			}, bad,
-			"The cluster from before the restore still runs, so this one grants nothing: x at 10.0.0.9:7702 of cluster old; 3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; stop its members for good.",
+			"The cluster from before the restore still runs, so this one grants nothing: x at 10.0.0.9:7702 of cluster old; 3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; stop its members permanently.",
 			[]string{"restored-and-frozen"},
 		},
 		"foreign peer": {

@@ -63,7 +63,7 @@ func TestCopiedDataDirectory(t *testing.T) {
 			}
 			named := 0
 			for _, m := range members {
-				named += strings.Count(m.stderr.String(), "second process of a member refused")
+				named += strings.Count(m.stderr.String(), "second process of a member rejected")
 			}
 			if named == 0 {
 				t.Error("no member logs that it refused the copy")

@@ -148,7 +148,7 @@ func TestMemberOfAnotherCluster(t *testing.T) {
 			t.Errorf("exit code %d, want 1", code)
 		}
 		text := theirs.stderr.tail(1)
-		for _, want := range []string{ids[theirs], ids[ours[0]], theirs.dir, "refusing to start", "empty data directory", "without"} {
+		for _, want := range []string{ids[theirs], ids[ours[0]], theirs.dir, "both clusters may issue the same IDs", "empty data directory", "without"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%q lacks %q", text, want)
 			}

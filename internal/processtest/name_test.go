@@ -122,7 +122,7 @@ func TestRestartUnderTakenName(t *testing.T) {
 	wrong.name = right.name
 	wrong.start().untilIssues()
 	for _, m := range members {
-		m.logs("level=WARN", "several members have one name", "name="+right.name, ids[0], ids[1])
+		m.logs("level=WARN", "several members have the same name", "name="+right.name, ids[0], ids[1])
 	}
 	_, stderr, code := command(t, at(members[0]), "member", "remove", right.name)
 	if code != 1 || !strings.Contains(stderr, "several members have this name") || !strings.Contains(stderr, ids[0]) || !strings.Contains(stderr, ids[1]) {

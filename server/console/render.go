@@ -85,8 +85,8 @@ func (c *Console) show(w http.ResponseWriter, r *http.Request, p *page, refused 
 	}
 	var body bytes.Buffer
 	if err := c.templates[p].Execute(&body, s); err != nil {
-		c.cfg.Logger.Error("page not rendered: please report it", "path", p.path, "error", err)
-		err = rpc.NewError(rpc.Internal, "the page could not be written; the log of this "+c.cfg.What+" says more")
+		c.cfg.Logger.Error("page not rendered; please report it", "path", p.path, "error", err)
+		err = rpc.NewError(rpc.Internal, "the page could not be written; see the log of this "+c.cfg.What)
 		refuse(w, http.StatusInternalServerError, err)
 		return err
 	}

@@ -72,7 +72,7 @@ func (s *sessions) begin(token string, of uint64) (id string, err error) {
 		delete(s.all, oldest)
 	}
 	if len(s.all) >= maxSessions {
-		return "", rpc.NewError(rpc.Overloaded, "too many people have signed in here; try another member, or later")
+		return "", rpc.NewError(rpc.Overloaded, "too many sessions are open here; try again later, or try another member")
 	}
 	s.all[sha256.Sum256([]byte(id))] = &session{token: token, of: of, began: now, asked: now}
 	return id, nil

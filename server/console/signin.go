@@ -56,7 +56,7 @@ func (c *Console) signIn(r *http.Request, token string) (id string, err error) {
 	case token == "":
 		return "", rpc.NewError(rpc.Unauthenticated, "enter a token")
 	case len(token) > maxToken:
-		return "", rpc.NewError(rpc.Unauthenticated, "that is too long for a token; paste the whole line of \"snowraft token create\", and nothing else")
+		return "", rpc.NewError(rpc.Unauthenticated, "too long for a token; paste only the line that \"snowraft token create\" printed")
 	}
 	bare := r.Clone(r.Context())
 	bare.Header.Del("Authorization") // would take precedence over the form

@@ -41,7 +41,7 @@ func (c *Console) stream(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	p := c.named(query.Get("page"))
 	if p == nil || p.bare || r.Method != http.MethodGet {
-		err := rpc.NewError(rpc.UnknownEndpoint, "no page with this name has a stream")
+		err := rpc.NewError(rpc.UnknownEndpoint, "the page does not exist, or has no stream")
 		refuse(w, http.StatusNotFound, err)
 		return err
 	}

@@ -26,7 +26,7 @@ func (v *viewers) enter() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.open >= maxViewers {
-		return rpc.NewError(rpc.Overloaded, fmt.Sprintf("%d pages are open here, which is the most; close one, or open the console of another member", v.open))
+		return rpc.NewError(rpc.Overloaded, fmt.Sprintf("%d pages are open here, the limit of this process; close one, or open the console of another member", v.open))
 	}
 	v.open++
 	return nil

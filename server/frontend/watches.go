@@ -40,11 +40,11 @@ func (w *watches) begin(c *apiConn, secured bool) error {
 	stranger := c != nil && secured && !c.isKnown()
 	switch {
 	case c != nil && c.watches >= maxWatchesOf:
-		return rpc.NewError(rpc.Overloaded, fmt.Sprintf("%d watches of the health are open on this connection", maxWatchesOf))
+		return rpc.NewError(rpc.Overloaded, fmt.Sprintf("%d health watches are open on this connection; end some", maxWatchesOf))
 	case w.all >= maxWatches:
-		return rpc.NewError(rpc.Overloaded, fmt.Sprintf("%d watches of the health are open here; try again later, or try another address", maxWatches))
+		return rpc.NewError(rpc.Overloaded, fmt.Sprintf("%d health watches are open here; try again later, or try another address", maxWatches))
 	case stranger && w.strange >= maxStrangeWatches:
-		return rpc.NewError(rpc.Overloaded, fmt.Sprintf("%d watches without a token are open here; send one, or try again later", maxStrangeWatches))
+		return rpc.NewError(rpc.Overloaded, fmt.Sprintf("%d health watches without a token are open here; send a token, or try again later", maxStrangeWatches))
 	}
 	w.all++
 	if c != nil {
