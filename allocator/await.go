@@ -98,8 +98,8 @@ func (i *Issuer) reachable(now clock.Reading, limits clock.Limits, after uint64)
 	return nil
 }
 
-// survey returns the best outlook of all lanes: the shortest wait for the clock, else the grant that can be
-// expected soonest, else an error.
+// survey returns the best outlook of all lanes: the shortest wait for the clock, otherwise the grant that can be
+// expected soonest, otherwise an error.
 func (i *Issuer) survey(now clock.Reading, limits clock.Limits, after uint64) outlook {
 	var best outlook
 	had := false

@@ -31,7 +31,7 @@ type Config struct {
 	// Watch holds the clock and the limits, and checks the clock.
 	Watch *clock.Watch
 	// MaxAhead is the greatest time by which a lane issues ahead of the clock, when all earlier ticks are full.
-	// It is rounded down to whole ticks. 0 means 5 ms; a negative value means not at all.
+	// It is rounded down to whole ticks. 0 means 5 ms; a negative value means that it never does.
 	MaxAhead time.Duration
 	// Idle is the time for which a lane keeps its worker without a caller; 0 for no limit. After the next extension
 	// the lane releases the worker. It acquires one again when a caller finds that no lane has anything to issue. A lane

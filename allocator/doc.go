@@ -12,13 +12,13 @@
 // # What the package guarantees
 //
 //   - Every ID is issued once. A lane issues only inside windows for which
-//     this process received a grant, and its position within them only grows. No
-//     clock plays a part in this: a clock chooses among granted cells.
+//     this process received a grant, and its position within them only grows. This
+//     does not depend on a clock, which only chooses among granted cells.
 //   - IDs of one lane strictly increase in the order in which calls return,
 //     even when the lane continues on another worker. The only exception is the
 //     rollback policy swap, after the clock moved backwards.
 //   - Every ID is greater than the floor ("after") of its request.
-//   - No tick is used that is further ahead of the clock than [Config.MaxAhead].
+//   - No tick is used further ahead of the clock than [Config.MaxAhead].
 //   - Nothing is issued while this process's clock cannot be trusted, see
 //     [clock.Watch], or is behind a lane's own position by more than the wait
 //     threshold. Every refusal ends once its cause is gone.

@@ -61,7 +61,7 @@ func (e *WindowEndedError) Error() string {
 // WorkersExhaustedError reports that every worker of a layout that this holder may get is held.
 type WorkersExhaustedError struct {
 	Layout string
-	// RetryAt is the end of the first of their windows. A holder that keeps running extends its window before
+	// RetryAt is the end of the first window of these workers. A holder that keeps running extends its window before
 	// that, and then no worker is free at RetryAt either. A holder that stops may release its worker sooner.
 	RetryAt time.Time
 }

@@ -90,7 +90,7 @@ func (l *lane) readiness(now clock.Reading, limits clock.Limits) error {
 	}
 }
 
-// held returns the lease if there is one that is not closed, else nil. Requires l.mu, without which the lane
+// held returns the lease if there is one that is not closed, otherwise nil. Requires l.mu, without which the lane
 // may be seen between two leases.
 func (l *lane) held() *lease {
 	held := l.lease.Load()

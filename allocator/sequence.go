@@ -66,7 +66,7 @@ type Sequence struct {
 	waiting []*waiter
 	ledger  ledger
 	pacer   pacer
-	fetch   *fetch        // in progress; nil if there is none
+	fetch   *fetch        // request in progress; nil if there is none
 	closed  chan struct{} // closed when Close has finished; nil before Close
 	err     error         // error that Close returns
 }
@@ -136,7 +136,7 @@ func (s *Sequence) Last() (number int64, ok bool) {
 	return l.last, l.any && !l.gone && l.lastOf == l.known
 }
 
-// DropBefore drops the blocks that were granted before a token, also those that are still on their way. The
+// DropBefore drops the blocks that were granted before a token, including those that are still on their way. The
 // numbers of the token's grant were issued by other means, and numbers of earlier blocks must not come after
 // them.
 func (s *Sequence) DropBefore(token uint64) {

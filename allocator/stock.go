@@ -47,7 +47,7 @@ func (b *stock) take(count uint64) (index uint64, ok bool) {
 // close closes the block, so that no number is issued afterwards, and returns how many were issued.
 func (b *stock) close() (taken uint64) { return min(b.position.Swap(closedStock), b.Count) }
 
-// taken returns how many numbers were issued; all of them for a closed block.
+// taken returns the number of issued numbers; all of them for a closed block.
 func (b *stock) taken() uint64 { return min(b.position.Load(), b.Count) }
 
 // numbers returns the numbers that a take issued.

@@ -202,7 +202,7 @@ func (e *env) freeAddress(ctx context.Context) (string, error) {
 		}
 		l, err := lc.Listen(ctx, "tcp", address)
 		if err != nil {
-			continue // in use
+			continue // port in use
 		}
 		u, err := lc.ListenPacket(ctx, "udp", address)
 		_ = l.Close()

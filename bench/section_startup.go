@@ -41,7 +41,7 @@ func firstIDs(address string) turn {
 		if err != nil {
 			return err
 		}
-		defer func() { _ = conn.Close() }() // its only error is that it was closed before
+		defer func() { _ = conn.Close() }() // fails only if closed before
 		first := &load.IDs{Client: snowraftv1.NewIdServiceClient(conn), Request: &snowraftv1.GenerateIdsRequest{Count: 1}, Timeout: callTimeout}
 		return first.Call(ctx, got)
 	})})

@@ -17,7 +17,7 @@ const grace = 10 * time.Millisecond
 // batch is a group of callers that one request serves. The coalescer's lock guards its fields, except as noted.
 type batch[R any] struct {
 	first     context.Context // the first caller's; read for its values only
-	opened    time.Time       // when the first caller came; never changes
+	opened    time.Time       // arrival of the first caller; never changes
 	callers   int             // callers that still wait
 	joined    int
 	count     uint64

@@ -38,7 +38,7 @@ const leastRefresh = 100 * time.Millisecond
 type Blocks struct {
 	numbers *allocator.Sequence
 	watch   *blocksWatch
-	timeout time.Duration // for callers without a deadline that have to wait
+	timeout time.Duration // limit of waiting callers without a deadline
 }
 
 // BlocksOption configures a [Blocks].

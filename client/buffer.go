@@ -32,7 +32,7 @@ type Buffer struct {
 	_       [112]byte
 
 	opts    bufferOptions
-	timeout time.Duration // for callers without a deadline
+	timeout time.Duration // limit of callers without a deadline
 	wake    chan struct{} // tells the filler that few IDs are left
 	filled  bell          // rings after each answer to the filler
 	life    context.Context

@@ -79,7 +79,7 @@ func (c *caller) invoke(ctx context.Context, method string, req, reply any, opts
 		switch {
 		case interrupted != nil && sent && e.careful:
 			e.cause = interrupted
-			return call.settled(e) // it may have been done, unlike the tries before
+			return call.settled(e) // possibly done, unlike the tries before
 		case interrupted != nil:
 			return call.failure(interrupted)
 		case !call.policy.again(e, sent):

@@ -42,7 +42,7 @@ type Client struct {
 	standard *IDs
 
 	mu      sync.Mutex
-	layouts map[string]*IDs // by name
+	layouts map[string]*IDs // keyed by name
 	numbers map[string]*Sequence
 	closing sync.Once
 }

@@ -45,7 +45,7 @@ type coalescer[R any] struct {
 	late    func(member string)      // reports that member has not answered within the patience
 	slow    func(member string)      // reports that a request to member is overdue; may be nil
 	check   func(member string) bool // reports whether member answers at all; may be nil
-	timeout time.Duration            // for callers without a deadline
+	timeout time.Duration            // limit of callers without a deadline
 	// patience is the time limit of an answer on a stream. hedge is the time after which another member is called too.
 	patience, hedge time.Duration
 	// suspicious is the time without an answer on a stream after which a member is suspected when the last caller has
@@ -123,7 +123,7 @@ func (c *coalescer[R]) join(ctx context.Context, count uint64, after int64) (b *
 	}
 	if c.open == nil {
 		c.open = &batch[R]{first: ctx, opened: time.Now(), soon: make(chan struct{})}
-		if len(c.flights) >= maxFlights { // it may have to wait for long
+		if len(c.flights) >= maxFlights { // possibly a long wait
 			c.open.slow()
 		}
 	}

@@ -82,7 +82,7 @@ func (d *direct) connect(ctx context.Context, addr string) (*link, error) {
 		if d.links[addr] == l {
 			delete(d.links, addr)
 		}
-		_ = l.Close() // its only error is that it was closed before
+		_ = l.Close() // fails only if closed before
 		return nil, err
 	}
 	return l, nil
@@ -147,6 +147,6 @@ func (d *direct) close() {
 	defer d.mu.Unlock()
 	d.closed = true
 	for _, l := range d.links {
-		_ = l.Close() // as above
+		_ = l.Close() // fails only if closed before
 	}
 }

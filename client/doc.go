@@ -5,7 +5,7 @@
 //   - Buffered: a [Buffer] fetches IDs in advance, and [Blocks] fetches numbers of a relaxed
 //     sequence in advance, so that Next takes nanoseconds.
 //   - Embedded: a [Generator] leases a worker from the cluster and issues IDs in this
-//     process, also while no member can be reached.
+//     process, even while no member can be reached.
 //
 // A Client also creates, reads, lists, changes and deletes sequences, and creates and reads layouts.
 //

@@ -24,67 +24,67 @@ var ErrClosed = errors.New("client: closed")
 var (
 	// ErrUnavailable matches any error that reports that no reachable member can serve the call now.
 	ErrUnavailable error = condition("no member can serve this now")
-	// ErrNoLeader: the cluster has no leader now, so nothing was done.
+	// ErrNoLeader reports that the cluster has no leader now, so nothing was done.
 	ErrNoLeader error = condition(rpc.NoLeader)
-	// ErrCommitUnknown: the request may have been done.
+	// ErrCommitUnknown reports that the request may have been done.
 	ErrCommitUnknown error = condition(rpc.CommitUnknown)
-	// ErrOverloaded: the member has too many calls or connections now.
+	// ErrOverloaded reports that the member has too many calls or connections now.
 	ErrOverloaded error = condition(rpc.Overloaded)
-	// ErrLimitReached: the cluster has as many layouts or sequences as it can have.
+	// ErrLimitReached reports that the cluster has as many layouts or sequences as it can have.
 	ErrLimitReached error = condition(rpc.LimitReached)
-	// ErrVersionTooLow: some member does not know this command yet.
+	// ErrVersionTooLow reports that some member does not know this command yet.
 	ErrVersionTooLow error = condition(rpc.VersionTooLow)
-	// ErrInvalidArgument: the request can never succeed.
+	// ErrInvalidArgument reports that the request can never succeed.
 	ErrInvalidArgument error = condition(rpc.InvalidArgument)
 
-	// ErrUnauthenticated: the client has no token, or one that is not valid.
+	// ErrUnauthenticated reports that the client has no token, or one that is not valid.
 	ErrUnauthenticated error = condition(rpc.Unauthenticated)
-	// ErrPermissionDenied: the client's token lacks a scope, which the error names.
+	// ErrPermissionDenied reports that the client's token lacks a scope, which the error names.
 	ErrPermissionDenied error = condition(rpc.PermissionDenied)
-	// ErrRateLimited: the call exceeds the rate limit of the client's token. RetryAfter of the [Error] is the time until
+	// ErrRateLimited reports that the call exceeds the rate limit of the client's token. RetryAfter of the [Error] is the time until
 	// the limit allows it.
 	ErrRateLimited error = condition(rpc.RateLimited)
 
-	// ErrClockBehind: a clock is behind by more than the wait threshold, until it has caught up.
+	// ErrClockBehind reports that a clock is behind by more than the wait threshold, until it has caught up.
 	ErrClockBehind error = condition(rpc.ClockBehind)
-	// ErrClockSkew: a clock is ahead of the majority's by more than allowed.
+	// ErrClockSkew reports that a clock is ahead of the majority's by more than allowed.
 	ErrClockSkew error = condition(rpc.ClockSkew)
-	// ErrWindowEnded: the window ended and no other was granted in time.
+	// ErrWindowEnded reports that the window ended and no other was granted in time.
 	ErrWindowEnded error = condition(rpc.WindowEnded)
-	// ErrWorkersExhausted: all workers of the layout are held. RetryAfter of the [Error] is the time until the first
+	// ErrWorkersExhausted reports that all workers of the layout are held. RetryAfter of the [Error] is the time until the first
 	// worker may be free.
 	ErrWorkersExhausted error = condition(rpc.WorkersExhausted)
-	// ErrUnknownLayout: the cluster has no layout of this name.
+	// ErrUnknownLayout reports that the cluster has no layout of this name.
 	ErrUnknownLayout error = condition(rpc.UnknownLayout)
-	// ErrLayoutExists: the cluster has another layout of this name.
+	// ErrLayoutExists reports that the cluster has another layout of this name.
 	ErrLayoutExists error = condition(rpc.LayoutExists)
-	// ErrTimeExhausted: the time field of the layout is full.
+	// ErrTimeExhausted reports that the time field of the layout is full.
 	ErrTimeExhausted error = condition(rpc.TimeExhausted)
 
-	// ErrUnknownSequence: the cluster has no sequence of this name.
+	// ErrUnknownSequence reports that the cluster has no sequence of this name.
 	ErrUnknownSequence error = condition(rpc.UnknownSequence)
-	// ErrSequenceExists: the cluster has another sequence of this name.
+	// ErrSequenceExists reports that the cluster has another sequence of this name.
 	ErrSequenceExists error = condition(rpc.SequenceExists)
-	// ErrSequenceExhausted: the sequence has fewer numbers left than requested.
+	// ErrSequenceExhausted reports that the sequence has fewer numbers left than requested.
 	ErrSequenceExhausted error = condition(rpc.SequenceExhausted)
-	// ErrSequenceChanged: the sequence was changed during the call, so nothing was done.
+	// ErrSequenceChanged reports that the sequence was changed during the call, so nothing was done.
 	ErrSequenceChanged error = condition(rpc.SequenceChanged)
-	// ErrWouldRepeat: numbers that were issued could be issued again.
+	// ErrWouldRepeat reports that numbers that were issued could be issued again.
 	ErrWouldRepeat error = condition(rpc.WouldRepeat)
-	// ErrRequestIDReused: the request ID belongs to an earlier request with another count.
+	// ErrRequestIDReused reports that the request ID belongs to an earlier request with another count.
 	ErrRequestIDReused error = condition(rpc.RequestIDReused)
-	// ErrStrictSequence: a strict sequence has no blocks, because the leader issues its numbers.
+	// ErrStrictSequence reports that a strict sequence has no blocks, because the leader issues its numbers.
 	ErrStrictSequence error = condition(rpc.StrictSequence)
-	// ErrGenerationMismatch: the object to change does not have the expected generation, so nothing was done.
+	// ErrGenerationMismatch reports that the object to change does not have the expected generation, so nothing was done.
 	ErrGenerationMismatch error = condition(rpc.GenerationMismatch)
 
-	// ErrUnknownMember: the cluster has no member with this ID or name.
+	// ErrUnknownMember reports that the cluster has no member with this ID or name.
 	ErrUnknownMember error = condition(rpc.UnknownMember)
-	// ErrMemberUnreachable: no member answers at the address of the member to add.
+	// ErrMemberUnreachable reports that no member answers at the address of the member to add.
 	ErrMemberUnreachable error = condition(rpc.MemberUnreachable)
-	// ErrMemberNotAlive: the voter chosen as the new leader is not alive.
+	// ErrMemberNotAlive reports that the voter chosen as the new leader is not alive.
 	ErrMemberNotAlive error = condition(rpc.MemberNotAlive)
-	// ErrAlreadyLeaving: the member is leaving already.
+	// ErrAlreadyLeaving reports that the member is leaving already.
 	ErrAlreadyLeaving error = condition(rpc.AlreadyLeaving)
 )
 

@@ -15,7 +15,7 @@ import (
 // which the generator extends in the background, long before they end. It keeps issuing without the cluster until its
 // window ends. Windows last seconds at the start and grow to the cluster's longest window (10 minutes by default).
 //
-// IDs are unique whatever the clocks do. While this machine's clock cannot be trusted, because it is
+// IDs are unique even if clocks are wrong. While this machine's clock cannot be trusted, because it is
 // ahead of the members' clocks or moved backwards, the generator issues nothing. It resumes once the clock is correct.
 //
 // Its methods are safe for concurrent use. With one lane, IDs strictly increase in the order in which calls return.
@@ -29,7 +29,7 @@ type Generator struct {
 
 	mu      sync.Mutex
 	news    bell  // rings when issuer, problem or closed has changed
-	problem error // why there is no issuer: error of the last attempt to open the lanes; may be nil
+	problem error // error of the last attempt to open the lanes; nil if there was none
 	closed  bool
 
 	stop    context.CancelFunc

@@ -41,7 +41,7 @@ type streams struct {
 	asked    time.Time     // last request for the leader; guarded by mu
 
 	mu      sync.Mutex
-	lines   map[string]*line // by address
+	lines   map[string]*line // keyed by address
 	current *line
 	chosen  time.Time // time at which current was chosen
 }

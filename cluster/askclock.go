@@ -97,7 +97,7 @@ func (g *gossip) NotifyMsg(message []byte) {
 			return
 		}
 		if member, voter := g.standing(q.id); member {
-			wall := int64(binary.BigEndian.Uint64(message[questionHead:answerHead])) //nolint:gosec // as above
+			wall := int64(binary.BigEndian.Uint64(message[questionHead:answerHead])) //nolint:gosec // the same conversion
 			if g.roundTrip != nil {
 				g.roundTrip(q.id, time.Since(q.sent))
 			}

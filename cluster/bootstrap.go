@@ -137,7 +137,7 @@ func (n *Node) startCluster(start func() error) {
 	n.gossip.announce()
 }
 
-// standFirst stands for election without waiting for a leader. No other node can lead: this node has just started the
+// standFirst stands for election without waiting for a leader. No other node can lead, because this node has just started the
 // cluster, or is its only member.
 func (n *Node) standFirst() {
 	n.elections.expect(n.Term()+1, ElectionStart)

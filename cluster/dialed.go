@@ -40,7 +40,7 @@ func (c *dialedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// closeAll closes all connections. By that, the other nodes learn that this node stopped.
+// closeAll closes all connections, from which the other nodes learn that this node stopped.
 func (d *dialed) closeAll() {
 	d.closeAbandoned(func(raft.ServerID) (raft.ServerAddress, error) { return "", ErrClosed })
 }

@@ -32,6 +32,6 @@ func (n *Node) HasLeader() bool {
 	return leader != ""
 }
 
-// LeaderChanges returns how often this node learned of a leader since it started. The count includes this node itself, and
-// counts a returning leader again.
+// LeaderChanges returns the number of times that this node learned of a leader since it started. It includes this node itself,
+// and counts a returning leader again.
 func (n *Node) LeaderChanges() uint64 { return n.leaders.Load() }

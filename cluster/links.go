@@ -95,7 +95,7 @@ func (n *Node) Linked(from *Node) (closed func()) {
 	return n.links.add(origin{from.ID(), from.process})
 }
 
-// Process returns an identifier that differs between all starts of this node, also between starts with copies of its data
+// Process returns an identifier that differs between all starts of this node, even between starts with copies of its data
 // directory.
 func (n *Node) Process() string { return n.process }
 

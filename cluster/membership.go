@@ -45,7 +45,7 @@ func (n *Node) settle(f raft.Future) error {
 // Remove removes a member from the cluster permanently. Only the leader can, and it cannot remove itself: it must transfer
 // leadership first. If ctx ends, the removal continues.
 //
-// Errors: ErrNotLeader; those of CheckRemoval; ErrUnknownOutcome, also if ctx ends.
+// Errors: ErrNotLeader; those of CheckRemoval; ErrUnknownOutcome if ctx ends or the outcome is unknown for another reason.
 func (n *Node) Remove(ctx context.Context, id string, force bool) error {
 	done := make(chan error, 1)
 	go func() {

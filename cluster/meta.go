@@ -16,7 +16,7 @@ type meta struct {
 	Name    string `json:"n"`
 	Cluster string `json:"c,omitempty"` // empty if the node has joined no cluster yet
 	Starts  uint64 `json:"s"`
-	// Process differs between all processes, also between processes with copies of one data directory.
+	// Process differs between all processes, even between processes with copies of one data directory.
 	Process string `json:"p"`
 	Raft    string `json:"r"`
 	API     string `json:"a,omitempty"`

@@ -84,7 +84,7 @@ type Node struct {
 }
 
 // Open starts a node, which the caller must close. cfg's listener and gossip transport are already bound, so nothing is
-// written if a port is taken. The node owns both from now on, also if Open fails.
+// written if a port is taken. The node owns both from now on, even if Open fails.
 //
 // Errors: those of storage.OpenIdentity and storage.Open; ErrSecured; an error that names an invalid setting.
 func Open(cfg Config) (_ *Node, err error) {

@@ -120,7 +120,7 @@ func (n *Node) noteLeader(known bool) {
 	}
 }
 
-// probe shakes hands with all other members while no leader is known. By that, this node can report the members that do not
+// probe shakes hands with all other members while no leader is known. This way, the node can report the members that do not
 // answer, and learns of its own removal. A member that was removed while it was down then does not stand for election.
 func (n *Node) probe() {
 	tick := time.NewTicker(time.Second)

@@ -15,7 +15,7 @@ const enqueueTimeout = time.Second
 
 // Propose replicates a command and returns the FSM's response.
 //
-// Errors: ErrNotLeader if nothing was appended; ErrUnknownOutcome, also if ctx ends, if the command may or may not be
+// Errors: ErrNotLeader if nothing was appended; ErrUnknownOutcome, for example if ctx ends, if the command may or may not be
 // committed, now or later; ErrClosed after a halt. A command above screen.MaxCommand bytes is an error, and not appended.
 func (n *Node) Propose(ctx context.Context, command []byte) (_ any, err error) {
 	n.proposals.pending.Add(1)

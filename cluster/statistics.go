@@ -4,7 +4,7 @@ import "time"
 
 // Statistics holds the Raft counters of a node, for display.
 type Statistics struct {
-	Raft map[string]string // in the wording of the library
+	Raft map[string]string // raft's own keys and values
 	// Followers holds the progress of each follower of this leader; empty unless this node leads.
 	Followers []FollowerStatistics
 }

@@ -22,7 +22,7 @@ func (n *Node) watch() {
 		changed := n.LeaderChanged() // a new leader must know at once whether it is the only voter
 		n.cfg.Watch.Update()
 		others, need := n.otherVoters()
-		n.cfg.Watch.SetAlone(len(others)+need == 0) // for a nonvoter, need is at least 1
+		n.cfg.Watch.SetAlone(len(others)+need == 0) // need is at least 1 for a nonvoter
 		if ask || !n.cfg.Watch.Settled() {
 			n.gossip.askClocks()
 		}

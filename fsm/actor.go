@@ -41,7 +41,7 @@ func (s *State) holdingOf(e entry, l *layout) (by holding, end uint64, refused *
 	holder, a := e.cmd.GetAcquireWorker().GetHolder(), e.cmd.GetActor()
 	switch a.GetKind() {
 	case commandv1.ActorKind_ACTOR_KIND_TOKEN:
-		r, _, _ := s.tokens.find(a.GetToken()) // it was checked
+		r, _, _ := s.tokens.find(a.GetToken()) // checked before
 		return holding{r.ID, r.Name + "/" + holder}, l.workers.common, nil
 	case commandv1.ActorKind_ACTOR_KIND_ANONYMOUS:
 		return holding{}, 0, unauthenticated("a worker needs a holder that has a token; send one")

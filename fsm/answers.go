@@ -8,7 +8,7 @@ import (
 
 const (
 	maxAnswers   = 1 << 18
-	answerMillis = 600_000 // how long an answer is remembered, on the observed clock
+	answerMillis = 600_000 // lifetime of an answer in ms, on the observed clock
 
 	// tokenPart is the part of all answers, as a divisor, that one API token gets, so that it leaves room for others.
 	tokenPart = 8

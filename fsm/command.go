@@ -46,9 +46,8 @@ func Encode(cmd *commandv1.Command) ([]byte, error) {
 }
 
 // Decode returns the command of a log entry. The error is [ErrCorrupt] if the
-// framing or the checksum is wrong, and [ErrUnknownCommand] if the command has no
-// body, or a body, a field or an enum value, at any depth, that this build does not
-// know.
+// framing or the checksum is wrong. It is [ErrUnknownCommand] if the command has no
+// body, or if this build does not know the body or a field or enum value at any depth.
 func Decode(data []byte) (*commandv1.Command, error) {
 	if len(data) < entryHeader {
 		return nil, corrupt("a log entry of %d bytes, expected at least %d", len(data), entryHeader)

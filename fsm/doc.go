@@ -5,7 +5,7 @@
 // import client, snowflake, sequence and proto/snowraft/v1.
 //
 // A [State] maps a totally ordered log of commands to grants. Its guarantees
-// hold whatever the clocks show and however the log is ordered:
+// hold for any readings of the clocks and any order of the log:
 //
 //   - Each cell (layout, worker, tick) is granted at most once, to one process
 //     start. A window begins at or above its worker's high-water, and granting the
@@ -16,7 +16,7 @@
 //     operator forces a repetition. The type sequence keeps this invariant.
 //   - A domain refusal is a value, a [Refused], and equal on every replica.
 //   - Equal logs give equal states, and equal states have equal digests and equal
-//     snapshot bytes, also when a replica restored a snapshot in between.
+//     snapshot bytes, even when a replica restored a snapshot in between.
 //   - Nothing unknown is skipped: an unknown command, protobuf field, enum value or
 //     version halts the [Machine] before it changes anything.
 //

@@ -55,7 +55,7 @@ type LayoutInfo struct {
 	Used          uint64 // workers that were granted at least once
 }
 
-// Layouts returns all layouts, by name.
+// Layouts returns all layouts, sorted by name.
 func (s *State) Layouts() []LayoutInfo {
 	infos := make([]LayoutInfo, 0, len(s.names))
 	for _, name := range s.names {

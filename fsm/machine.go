@@ -24,9 +24,9 @@ type Options struct {
 	Halt func(error)
 }
 
-// Machine is the raft.FSM over a [State]: it decodes log entries, guards the state
-// for readers on other goroutines, publishes the values that every issue reads
-// without a lock, and halts rather than skip an entry.
+// Machine is the raft.FSM over a [State]. It decodes log entries and guards the state
+// for readers on other goroutines. It publishes the values that every issue reads
+// without a lock. It halts instead of skipping an entry.
 type Machine struct {
 	options Options
 

@@ -26,7 +26,7 @@ type Result struct {
 	Block    BlockGrant        // block, for AllocateBlock
 	Token    *TokenRecord      // token from now on, for CreateToken and UpdateToken; must not be changed
 
-	// Index and Observed are set for every command, also a refused one.
+	// Index and Observed are set for every command, even a refused one.
 	Index    uint64 // log index of the command
 	Observed int64  // observed clock after the command; Unix ms
 }
@@ -45,8 +45,8 @@ func (r Result) Failure() error {
 // Grant is a window on a worker: the ticks [From, Until) belong to the holder.
 type Grant struct {
 	Worker uint64
-	Token  uint64 // log index of the acquisition, also after extensions
-	From   int64  // first tick of the acquisition, also after extensions
+	Token  uint64 // log index of the acquisition, even after extensions
+	From   int64  // first tick of the acquisition, even after extensions
 	Until  int64  // tick before which the window ends
 }
 
@@ -107,7 +107,7 @@ func (e *NewerError) Error() string {
 		e.Used, e.Known)
 }
 
-// Is reports whether the target is ErrHalted or ErrUnknownCommand. They are not in the chain, because their texts say less.
+// Is reports whether the target is ErrHalted or ErrUnknownCommand. They are not in the chain, because their texts are less specific.
 func (e *NewerError) Is(target error) bool { return target == ErrHalted || target == ErrUnknownCommand }
 
 // Actions of an operator after a halt.

@@ -54,7 +54,7 @@ type Restoration struct {
 	// The largest maximum window and maximum clock offset that were in force after the backup.
 	MaxWindowMillis, MaxOffsetMillis int64
 
-	// ZonesKept reports that no sequence got another time zone after the backup. If it is false, periods may have begun
+	// ZonesKept reports that the time zone of no sequence changed after the backup. If it is false, periods may have begun
 	// as early as in the earliest time zone.
 	ZonesKept  bool
 	KeepTokens bool // leave API tokens and anonymous callers as they are

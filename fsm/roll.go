@@ -19,7 +19,7 @@ type piece struct {
 // era is the time between two clones. Its address identifies it.
 type era struct{ _ byte }
 
-// count returns how many workers there are.
+// count returns the number of workers.
 func (r *roll) count() int { return r.total }
 
 // see returns a worker for reading. The caller must not change it, and must not keep it beyond the next change.

@@ -86,7 +86,7 @@ func (q *sequence) next() (n int64, ok bool) {
 	return after(last, q.spec.increment)
 }
 
-// remaining returns how many numbers can still be granted in this period.
+// remaining returns the number of numbers that can still be granted in this period.
 func (q *sequence) remaining() uint64 {
 	next, ok := q.next()
 	if !ok || q.spent {

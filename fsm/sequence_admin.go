@@ -141,7 +141,7 @@ func (s *State) updateSequence(e entry) Result {
 }
 
 // updated returns the sequence with another specification. Its next number is next, if
-// given. Otherwise the next number stays, also if it is outside the new bounds. If none
+// given. Otherwise the next number stays, even if it is outside the new bounds. If none
 // was left, the next number is the one after the last granted number. A sequence that
 // never granted anything begins at the new start.
 func (q *sequence) updated(spec *sequenceSpec, next *int64) *sequence {

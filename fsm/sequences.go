@@ -107,7 +107,7 @@ func (s *State) DeletedGeneration(name string) uint64 {
 	return 0
 }
 
-// RememberedGeneration returns the generation of a sequence, also of a deleted one; 0 if no sequence of that name is
+// RememberedGeneration returns the generation of a sequence, even of a deleted one; 0 if no sequence of that name is
 // remembered.
 func (s *State) RememberedGeneration(name string) uint64 {
 	if q, ok := s.sequences.live.Get(name); ok {

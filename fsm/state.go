@@ -51,7 +51,7 @@ func NewState() *State {
 type entry struct {
 	index uint64
 	term  uint64 // leader term in which the command was appended
-	now   int64  // the proposer's clock in Unix ms; any value, also a hostile one
+	now   int64  // the proposer's clock in Unix ms; any value, even a hostile one
 	cmd   *commandv1.Command
 }
 

@@ -85,11 +85,14 @@ type span struct{ newest, oldest int }
 // the same name may hold some, and some may have a long window from before the holder crashed.
 const ownLooks = 16
 
-// pick chooses the worker to grant to a holder: among those below the number end whose high-water is at
-// most limit, the one that this holder had last; else another of its own, so that a
-// process that crashes in a loop does not use up the layout; else one that was never
-// used, the lowest number first; else the one with the lowest high-water. A holder whose
-// token has its part gets one of the token's workers only. pick takes O(log n).
+// pick chooses the worker to grant to a holder, among those below the number end whose
+// high-water is at most limit. It takes, in this order:
+//   - the worker that this holder had last;
+//   - another of its own, so that a process that crashes in a loop does not use up the layout;
+//   - the lowest number that was never used;
+//   - the worker with the lowest high-water.
+//
+// A holder whose token has used its share gets only workers of that token. pick takes O(log n).
 func (w *workers) pick(by holding, end uint64, limit int64) (number int, ok bool) {
 	if own, had := w.held[by]; had {
 		if w.at(own.newest).highWater <= limit {

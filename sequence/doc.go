@@ -17,7 +17,7 @@
 //   - Nothing overflows: dates outside the years 1 to 9999 count to the first or the last
 //     period.
 //
-// The package does not issue numbers: it does not choose them so that none is used twice in a period.
+// The package does not issue numbers: its callers choose them, and must use none twice in a period.
 //
 // # Errors
 //

@@ -112,7 +112,7 @@ func (p *parser) number(inside, option string, hasOption bool) error {
 		}
 	}
 	if hasOption {
-		digits := strings.TrimPrefix(width, "0") // as in {seq:06}
+		digits := strings.TrimPrefix(width, "0") // padding, such as {seq:06}
 		w, err := strconv.ParseUint(digits, 10, 8)
 		if err != nil || digits[0] == '0' || w > uint64(maxWidth) {
 			return p.errorf("{%s} does not write the number, expected %s", clip(inside), seqOptionList)

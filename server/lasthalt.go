@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// haltFile is where a member notes in its data directory why it halted. Its process exits within a second, before Prometheus
+	// haltFile is the file in the data directory that records why the member halted. Its process exits within a second, before Prometheus
 	// reads the metrics, so the metrics of the next process show it.
 	haltFile = "halt.json"
 	// haltPatience bounds the wait for the disk, which may be the reason for the halt.
@@ -72,7 +72,7 @@ func (h *halts) write(note []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// note remembers a halt, also for the next process if the disk answers in time.
+// note remembers a halt, and for the next process too if the disk answers in time.
 func (h *halts) note(failure error, atMillis int64) {
 	last := &halt{haltReason(failure), atMillis}
 	h.last.Store(last)

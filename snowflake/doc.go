@@ -23,7 +23,7 @@
 //   - For a layout accepted by [Layout.CanIssue], IDs are positive as int64 and
 //     IDs of a later tick are greater than all IDs of an earlier one.
 //
-// The package does not issue IDs: it does not choose ticks and sequences so that none is used twice.
+// The package does not issue IDs: its callers choose ticks and sequences, and must use none twice.
 //
 // # Errors
 //

@@ -28,7 +28,7 @@ func LoadOwnCertificate(certFile, keyFile string) (*OwnCertificate, error) {
 	return o, nil
 }
 
-// Reload reads the files again and reports whether the certificate changed. An error, as between the changes of
+// Reload reads the files again and reports whether the certificate changed. An error, such as between the changes of
 // the two files, leaves the certificate unchanged.
 func (o *OwnCertificate) Reload() (changed bool, err error) {
 	pair := &ownPair{}

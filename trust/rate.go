@@ -51,7 +51,7 @@ func (p *Principal) Spend(n uint64) error {
 	return nil
 }
 
-// Charge takes n numbers whatever the rate, for numbers that were already granted: later requests wait.
+// Charge takes n numbers without regard to the rate, because they were already granted: later requests wait.
 func (p *Principal) Charge(n uint64) {
 	if p == nil || p.source == nil {
 		return

@@ -28,7 +28,7 @@ type turns struct {
 // queue holds the callers of one origin.
 type queue struct {
 	taken   int
-	waiting []chan struct{} // in order of arrival; closed when the caller has a place
+	waiting []chan struct{} // arrival order; closed when the caller has a place
 	at      *list.Element   // element of next; nil if the origin is not queued
 }
 

@@ -18,7 +18,7 @@ const (
 // All members seal with the one key of their secret for as long as they have the secret. Nothing can count frames over all
 // starts of all members, so nonces are random. AES-GCM alone has nonces of 96 bits, which allow 2^32 random nonces. 50
 // members that request each other's clocks once per second would exceed that in ten days, and two frames with one nonce
-// let an attacker forge frames. With nonces of 192 bits, 2^80 frames are safe: the risk of two equal nonces is then 2^-32.
+// let an attacker forge frames. With nonces of 192 bits, 2^80 frames are safe: the probability of two equal nonces is then 2^-32.
 type key struct {
 	block cipher.Block
 	mask  [aes.BlockSize]byte

@@ -45,7 +45,7 @@ func IndirectPings(raw []byte, label string) int {
 		body = body[5:]
 	}
 	if body[0] != kindCompound {
-		body = append([]byte{kindCompound, 1, byte(len(body) >> 8), byte(len(body))}, body...) //nolint:gosec // of at most 2 KiB
+		body = append([]byte{kindCompound, 1, byte(len(body) >> 8), byte(len(body))}, body...) //nolint:gosec // at most 2 KiB
 	}
 	n := 0
 	_ = compoundOf(body[1:], func(part []byte) error {

@@ -113,7 +113,7 @@ func (s *Sealer) Write(b []byte) (int, error) {
 		if s.first == nil {
 			s.first = nonce
 		}
-		out = binary.BigEndian.AppendUint16(out, uint16(len(part)+tagSize)) //nolint:gosec // of at most 16 KiB
+		out = binary.BigEndian.AppendUint16(out, uint16(len(part)+tagSize)) //nolint:gosec // at most 16 KiB
 		out = append(out, nonce...)
 		out = s.key.Seal(out, nonce, part, binary.BigEndian.AppendUint64(bytes.Clone(s.about), s.number))
 		s.number++

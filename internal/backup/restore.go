@@ -23,12 +23,12 @@ type Restore struct {
 	OldMaxWindow time.Duration
 	// OldMaxClockOffset is the largest maximum clock offset after the backup. The offset in the backup counts if it is larger.
 	OldMaxClockOffset time.Duration
-	// ZonesKept states that no sequence got another time zone after the backup.
+	// ZonesKept reports that the time zone of no sequence changed after the backup.
 	ZonesKept  bool
 	KeepTokens bool // keep the API tokens and the rights of anonymous callers
 }
 
-// Restored is a data directory that a new cluster begins with.
+// Restored describes the data directory of a new cluster's first member.
 type Restored struct {
 	Node, Cluster string // IDs of the new cluster's first member and of the new cluster
 	Old           string // ID of the old cluster

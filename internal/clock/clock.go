@@ -1,6 +1,6 @@
 // Package clock reads this process's clock and judges whether it can be trusted.
 //
-// Nothing here keeps IDs unique: granted windows do that, whatever a clock says. A clock only
+// Nothing here keeps IDs unique: granted windows do that, regardless of clocks. A clock only
 // chooses among cells that were granted already, so an incorrect clock costs availability or time
 // order. This package decides when a process must be unavailable instead. The main type is [Watch].
 package clock

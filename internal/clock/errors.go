@@ -29,5 +29,5 @@ func (e *BehindError) Error() string {
 	return fmt.Sprintf("this clock is %v behind, limit %v; correct the clock, or wait until it has caught up", e.Behind, e.Limit)
 }
 
-// RetryAfter returns the time after which the clock is within the limit if it runs on without a correction.
+// RetryAfter returns the time after which the clock is within the limit if it continues without a correction.
 func (e *BehindError) RetryAfter() time.Duration { return e.Behind - e.Limit }

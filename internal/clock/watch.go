@@ -97,7 +97,7 @@ func (w *Watch) Limits() Limits {
 // Now reads the clock.
 func (w *Watch) Now() Reading { return w.read() }
 
-// Check returns nil if an ID may be issued at this reading, else a [*SkewError] or a [*BehindError]. With Limits.Swap, a
+// Check returns nil if an ID may be issued at this reading, otherwise a [*SkewError] or a [*BehindError]. With Limits.Swap, a
 // clock that is behind is not an error.
 func (w *Watch) Check(r Reading) error {
 	if r.Wall-r.Mono-w.reference.Load() > w.maxOffset.Load() ||

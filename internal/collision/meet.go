@@ -17,7 +17,7 @@ func Meet(a, b Set) (least, greatest uint64, ok bool) {
 }
 
 // search walks the bits of an ID from the highest to the lowest. For each part it keeps whether the bits so far equal the bits
-// of the lower bound and of the upper bound: only then the bound restricts the next bit. The rest of the search depends only on
+// of the lower bound and of the upper bound: only then does the bound restrict the next bit. The rest of the search depends only on
 // these flags and the bit, so search never enters a position again from which it found no ID.
 type search struct {
 	parts []part

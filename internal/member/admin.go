@@ -71,7 +71,7 @@ type Update struct {
 	Expected *uint64                             // generation that the caller decided for; nil: any
 }
 
-// UpdateSequence changes a sequence; only the leader can. It looks at the sequence again if another change came
+// UpdateSequence changes a sequence; only the leader can. It reads the sequence again if another change came
 // first. The error is a [GenerationError] if the sequence does not have the expected generation.
 func (m *Member) UpdateSequence(ctx context.Context, name string, u Update) (Changed, error) {
 	for look := 1; ; look++ {

@@ -103,7 +103,7 @@ func (m *Member) Sequence(ctx context.Context, name string) (fsm.Sequence, error
 }
 
 // Next issues the next count numbers of a relaxed sequence from this member's blocks, and waits for a block if
-// necessary. It fails with [ErrStrict] if the sequence is strict, also while only the leader knows that it has become
+// necessary. It fails with [ErrStrict] if the sequence is strict, even while only the leader knows that it has become
 // strict, and with [allocator.ErrOutdatedBlock] if the sequence changed during the call.
 func (c Counter) Next(ctx context.Context, count uint64) (Numbering, error) {
 	if c.Strict() {
@@ -203,7 +203,7 @@ func (m *Member) nextAtLeader(ctx context.Context, name string, count uint64, re
 }
 
 // LastAtLeader returns the last issued number of a sequence: by any member if the
-// sequence is strict, else as [Counter.Last]. Only the leader can.
+// sequence is strict, otherwise as [Counter.Last] does. Only the leader can.
 func (m *Member) LastAtLeader(ctx context.Context, name string) (last int64, ok bool, err error) {
 	lt := m.leaderTerm.Load()
 	if lt == nil {

@@ -33,7 +33,7 @@ func (g leaderGranter) AcquireWorker(ctx context.Context, r allocator.AcquireReq
 		return allocator.Grant{}, err
 	}
 	if l == Leader(g.m) && !g.m.clock.Settled() {
-		return allocator.Grant{}, notComparedError{} // for other members, the leader compares the two clocks
+		return allocator.Grant{}, notComparedError{} // the leader compares the two clocks for other members
 	}
 	return l.AcquireWorker(ctx, r)
 }

@@ -50,7 +50,7 @@ func (m *Member) Layout(ctx context.Context, name string) (*snowflake.Layout, er
 }
 
 // idleAfter returns the time for which lanes of a layout stay open without a caller; 0 if they are never closed. Lanes of
-// the default layout stay open, because a member must be able to issue from it at any moment, also without quorum. For
+// the default layout stay open, because a member must be able to issue from it at any moment, even without quorum. For
 // other layouts the time is the default maximum window, so a layout that is used more often is as available as its
 // windows.
 func idleAfter(l *snowflake.Layout) time.Duration {

@@ -220,7 +220,7 @@ func (m *Member) Events() *events.Ring { return m.events }
 // Clock returns the watch over the member's clock.
 func (m *Member) Clock() *clock.Watch { return m.clock }
 
-// Ready returns nil if the member can issue IDs of the default layout now, else the reason. It takes no ID.
+// Ready returns nil if the member can issue IDs of the default layout now, otherwise the reason. It takes no ID.
 func (m *Member) Ready() error {
 	i := (*m.byName.Load())[snowflake.Default().Name()]
 	if i == nil {

@@ -27,7 +27,7 @@ func (m *Member) ResumeSequence(ctx context.Context, name string, after *int64, 
 	return Changed{result.Sequence, result.Index}, m.unknown(name, err)
 }
 
-// rememberedAtLeader returns the generation of a sequence, also of a deleted one that is remembered.
+// rememberedAtLeader returns the generation of a sequence, even of a deleted one that is remembered.
 func (m *Member) rememberedAtLeader(ctx context.Context, name string) (uint64, error) {
 	generation, ok, err := atLeader(ctx, m, func(name string) (generation uint64, ok bool) {
 		m.fsm.View(func(s *fsm.State) { generation = s.RememberedGeneration(name) })

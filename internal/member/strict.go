@@ -114,7 +114,7 @@ func (s *strictSequence) look(*definition) error {
 	defer s.mu.Unlock()
 	now, ok := s.lt.m.fsm.Sequence(s.name)
 	if !ok {
-		return s.lt.m.unknownSequence(s.name) // it was there when the call began
+		return s.lt.m.unknownSequence(s.name) // sequence existed when the call began
 	}
 	if s.gave.generation < now.Generation {
 		s.gave = position{known: now.HasLast, generation: now.Generation, period: now.Period, number: now.Last, increment: now.Spec.GetIncrement()}

@@ -47,7 +47,7 @@ func (v *verifier) wait(ctx context.Context) error {
 	mine.callers++
 	if !v.running {
 		v.running = true
-		go v.run() //nolint:gosec // it works for all who wait, not for this request
+		go v.run() //nolint:gosec // run works for all waiting callers, not for this request
 	}
 	v.mu.Unlock()
 	select {
@@ -65,7 +65,7 @@ func (v *verifier) verifyAlone(ctx context.Context) error {
 	defer v.mu.Unlock()
 	if v.running = v.next != nil; v.running {
 		v.alone = 0
-		go v.run() //nolint:gosec // it works for all who wait, not for this request
+		go v.run() //nolint:gosec // run works for all waiting callers, not for this request
 	}
 	return err
 }

@@ -1,5 +1,5 @@
-// Package places bounds the connections of a port, of one address and of one token, so that neither a host nor an application
-// takes the places of all others. When places are short, a new connection evicts a connection that has not spoken yet, from the
+// Package places bounds the connections of a port, of one address and of one token, so that no single host or application
+// uses up all places. When places are short, a new connection evicts a connection that has not spoken yet, from the
 // address with the most such connections. If there is none, it evicts the connection with the longest idle time. Connections
 // from other addresses do not evict silent connections from favored addresses. The main types are [Places] and [Place].
 package places

@@ -22,7 +22,7 @@ func (o *outcome) see(err error) {
 }
 
 // of returns the error of the call, given the error of its last try. An earlier try may have had an
-// effect, also if no member leads now or if the leader shuts down or is too busy.
+// effect, even if no member leads now or if the leader shuts down or is too busy.
 func (o *outcome) of(err error) error {
 	if o.unknown != nil && turnedAway(err) {
 		return o.unknown

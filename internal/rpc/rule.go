@@ -103,7 +103,7 @@ func (r *Rule) Harmless(req any) bool {
 	return ok && !m.ProtoReflect().Get(r.unless).Bool()
 }
 
-// Never reports whether a client must not send a request again, whatever the error.
+// Never reports whether a client must not send a request again after any error.
 func (r *Rule) Never() bool {
 	return r != nil && r.GetRepeat() == snowraftv1.MethodRule_REPEAT_NEVER
 }

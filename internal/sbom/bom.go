@@ -76,7 +76,7 @@ func newBOM(version string, at time.Time, modules []*module) bom {
 			c.Licenses = append(c.Licenses, licenseChoice{license{id}})
 		}
 		if m.sum != "" {
-			c.Properties = append(c.Properties, property{"snowraft:go:sum", m.sum}) // from go.sum; hash of a tree, not of a file
+			c.Properties = append(c.Properties, property{"snowraft:go:sum", m.sum}) // hash of a tree in go.sum, not of a file
 		}
 		for _, p := range m.platforms {
 			c.Properties = append(c.Properties, property{"snowraft:platform", p})

@@ -42,7 +42,7 @@ const (
 type act struct {
 	name    string
 	weight  int  // relative frequency
-	secured bool // for secured members only: an open member would serve it
+	secured bool // applies to secured members only; an open member would serve it
 	do      func(v visit, ctx context.Context)
 }
 

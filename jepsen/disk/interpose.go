@@ -12,7 +12,7 @@ import (
 
 // Interpose mounts FUSE in front of the disk: [Disk.Path] then leads through FUSE,
 // which applies the faults of [Disk.Inject]. It must be called before a member
-// starts. Its effect lasts until Close, also across PowerOn. A second call does
+// starts. Its effect lasts until Close, even across PowerOn. A second call does
 // nothing.
 func (d *Disk) Interpose(ctx context.Context) error {
 	d.mu.Lock()

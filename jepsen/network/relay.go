@@ -52,7 +52,7 @@ func newRelay(host *Host, mark int, delay, jitter time.Duration) *relay {
 // start starts the relay and returns the port on which it accepts connections.
 func (r *relay) start() (port int, err error) {
 	var cfg net.ListenConfig
-	cfg.SetMultipathTCP(false) // its sockets do not report the original destination
+	cfg.SetMultipathTCP(false) // MPTCP sockets do not report the original destination
 	err = r.host.Do(func() (err error) {
 		r.listener, err = cfg.Listen(r.stopping, "tcp4", "127.0.0.1:0")
 		return err

@@ -97,7 +97,7 @@ func readRecords(path string, entry func(r record, at int64) error, harvest func
 	}
 }
 
-// readPayload returns the next payload. It returns io.EOF at the end of the file, also if the last record is truncated.
+// readPayload returns the next payload. It returns io.EOF at the end of the file, even if the last record is truncated.
 func readPayload(in io.Reader) ([]byte, error) {
 	var header [recordHeader]byte
 	if _, err := io.ReadFull(in, header[:]); errors.Is(err, io.ErrUnexpectedEOF) {

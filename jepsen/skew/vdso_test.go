@@ -43,7 +43,7 @@ func TestReplaceChangesNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{symGettime, symOfDay, symTime} {
-		if v.functions[name] == 0 || len(v.values[name]) != 2 { // its symbol and its alias
+		if v.functions[name] == 0 || len(v.values[name]) != 2 { // a symbol and an alias
 			t.Errorf("%s is at %d, by the symbols at %v; want two symbols", name, v.functions[name], v.values[name])
 		}
 	}

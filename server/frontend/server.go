@@ -112,8 +112,8 @@ type Behind struct {
 	Issuer   *issue.Issuer
 	Process  Process
 	Services func(grpc.ServiceRegistrar) error
-	// Before returns the present state of the resource that an audited call is about to change; nil if unknown. A nil
-	// function stands for always unknown.
+	// Before returns the present state of the resource that an audited call is about to change; nil if unknown. If the
+	// function is nil, the state is always unknown.
 	Before func(req any) proto.Message
 	// TLS returns the TLS configuration of a port for a list of ALPN protocols; nil: plain text. If Plain is set, clients may
 	// also connect without TLS.

@@ -21,7 +21,7 @@ import (
 // endpoints is an alias with a lower-case name: Gateway embeds it, so its methods are exported and the field is not.
 type endpoints = frontend.Server
 
-// Gateway is a running gateway. It holds no data, no vote and no worker, so any number of gateways may come and go.
+// Gateway is a running gateway. It holds no data, no vote and no worker, so gateways can be started and stopped at any time.
 //
 // IDs come from one buffer per requested layout. Concurrent requests for numbers of a sequence share calls to a member. Other
 // requests go to a member unchanged.

@@ -131,7 +131,7 @@ func (s *Server) refuse(nc net.Conn) {
 	meter := s.meters[unserved.index]
 	meter.Failed(rpc.NewError(rpc.Overloaded, text))
 	meter.Answered(0, 1, 0)
-	if secured, ok := nc.(*tls.Conn); ok { // its handshake would have to wait for the client
+	if secured, ok := nc.(*tls.Conn); ok { // the handshake would have to wait for the client
 		_ = secured.NetConn().Close()
 		return
 	}
@@ -208,7 +208,7 @@ func (s *Server) Close(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	s.cancel() // so that the Backend returns
+	s.cancel() // lets the Backend return
 	s.mu.Lock()
 	for c := range s.conns {
 		c.cut()

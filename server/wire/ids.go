@@ -55,7 +55,7 @@ func IDs(ids []allocator.Range, resp *snowraftv1.GenerateIdsResponse, count uint
 		if !valid(r) {
 			return ids, fmt.Errorf("the member answered with %d IDs from %d with a step of %d", r.GetCount(), r.GetFirst(), r.GetStep())
 		}
-		ids = append(ids, allocator.Range{First: uint64(r.GetFirst()), Count: r.GetCount(), Step: uint64(r.GetStep())}) //nolint:gosec // as checked
+		ids = append(ids, allocator.Range{First: uint64(r.GetFirst()), Count: r.GetCount(), Step: uint64(r.GetStep())}) //nolint:gosec // checked above
 		sum += uint64(r.GetCount())
 	}
 	if sum != uint64(count) {
@@ -69,6 +69,6 @@ func valid(r *snowraftv1.IdRange) bool {
 	if r.GetCount() < 1 || r.GetFirst() < 1 || r.GetStep() < 1 {
 		return false
 	}
-	high, span := bits.Mul64(uint64(r.GetCount()-1), uint64(r.GetStep())) //nolint:gosec // as checked
-	return high == 0 && span <= uint64(math.MaxInt64-r.GetFirst())        //nolint:gosec // as checked
+	high, span := bits.Mul64(uint64(r.GetCount()-1), uint64(r.GetStep())) //nolint:gosec // checked above
+	return high == 0 && span <= uint64(math.MaxInt64-r.GetFirst())        //nolint:gosec // checked above
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/apijson"
 	"github.com/snowraft/snowraft/internal/rpc"
-	_ "github.com/snowraft/snowraft/proto/snowraft/v1" // for its descriptors
+	_ "github.com/snowraft/snowraft/proto/snowraft/v1" // registers the descriptors
 )
 
 func main() {

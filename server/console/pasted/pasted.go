@@ -146,7 +146,7 @@ func (of Layouts) readEncoded(text, encoding string, layouts []candidate) ([]Rea
 			if e != usual {
 				r.rank += 10
 			}
-			if e.Encode(id) != text { // for example with leading zeros, or letters in the other case
+			if e.Encode(id) != text { // leading zeros, or letters in the other case
 				r.rank += 20
 			}
 			all = append(all, r)

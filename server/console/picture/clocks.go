@@ -41,7 +41,7 @@ const (
 	letter = 2.1
 	// longest is the largest number of letters of a label.
 	longest = 26
-	// levelHeight is the height of a label, also of the axis labels below.
+	// levelHeight is the height of a label, including the axis labels below.
 	levelHeight = 16
 	// maxLevels bounds the number of levels of labels. The last level takes all remaining labels.
 	maxLevels = 4
