@@ -12,7 +12,7 @@ const (
 	// maxNap is the longest time between two readings of the clock by a waiting caller.
 	maxNap = 20 * time.Millisecond
 	// longNap is the nap of a caller that has waited for a window for longer than the wait threshold. Thousands
-	// of callers may wait so, for minutes, and a grant wakes them anyway.
+	// of callers may wait for minutes, and a grant wakes them anyway.
 	longNap = 200 * time.Millisecond
 )
 

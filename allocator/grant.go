@@ -29,7 +29,7 @@ const (
 // acquire requests a worker.
 func (l *lane) acquire(now clock.Reading, limits clock.Limits) pause {
 	layout := l.issuer.layout
-	// Wait once until the clock has passed the observed clock. Only once, because the observed clock stays
+	// Wait once until the clock has passed the observed clock. One wait is enough: the observed clock may stay
 	// ahead of a clock that is a little behind the others.
 	if behind := l.issuer.watch.Behind(now); behind > 0 && behind <= limits.WaitThreshold && !l.waited {
 		l.waited = true
@@ -201,7 +201,7 @@ func (l *lane) call(f func(context.Context) error) error {
 }
 
 // delayed returns the error of a call that began at a reading of the clock. The request carried that reading.
-// If the request was long on its way, the cluster may refuse it although the clock is not behind.
+// If the request took long to arrive, the cluster may refuse it although the clock is not behind.
 func (l *lane) delayed(err error, began clock.Reading) error {
 	behind, ok := errors.AsType[*clock.BehindError](err)
 	if !ok {

@@ -102,7 +102,7 @@ const (
 // was taking from this lease at the same time.
 func (l *lease) take(tick int64, n, after uint64) (start, end uint64, v takeResult, contended bool) {
 	position := l.position.Load()
-	// Under load there usually is no floor, and the position is amid the present tick or
+	// Under load there usually is no floor, and the position is within the present tick or
 	// a little ahead, with room. The rest of this path is place, reduced to that case.
 	fresh := uint64(tick) << (l.bits & 63)
 	if end = position + n; after == 0 && position >= fresh+l.spread && end <= fresh+l.reach &&

@@ -60,7 +60,7 @@ func (l *lane) missing(now clock.Reading, had bool) outlook {
 	o := outlook{grant: true, had: had, err: &WindowEndedError{Until: l.until, Cause: l.problem}}
 	if specific(l.problem) {
 		o.err = l.problem
-		if !l.waiting { // otherwise the problem is this clock, and the caller has found it right
+		if !l.waiting { // otherwise the problem is this clock, which the caller has found correct
 			o.in = lasts(l.problem, now.Wall)
 		}
 	}

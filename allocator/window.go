@@ -27,7 +27,7 @@ const (
 //
 // slowStart also decides when to extend, so that the cluster has little to do at any moment. Lanes that began
 // together, in other processes too, drift apart while their windows grow. Each extends the first window of full
-// length at a random moment of its first half. From then on the extensions are spread evenly, and stay so.
+// length at a random moment of its first half. From then on, the extensions remain evenly spread.
 type slowStart struct {
 	current time.Duration
 	coming  time.Duration // the next window to request

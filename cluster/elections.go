@@ -55,7 +55,7 @@ func (c ElectionCause) because() string {
 	case ElectionTransfer:
 		return "the last leader transferred leadership"
 	case ElectionRefused:
-		return "the process of the last leader ended"
+		return "the process of the last leader exited"
 	default:
 		return "no leader was heard"
 	}

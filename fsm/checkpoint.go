@@ -41,7 +41,7 @@ func (s *State) checkpoint(e entry) Result {
 	c := e.cmd.GetCheckpoint()
 	last, digest := s.lastCheckpoint.index, s.lastCheckpoint.digest()
 	if want := digestBytes(c.GetIndex()); len(c.GetDigest()) != want {
-		return Result{Err: invalid("a checkpoint of index %d with a digest of %d bytes, expected %d", c.GetIndex(), len(c.GetDigest()), want)}
+		return Result{Err: invalid("checkpoint of index %d: digest of %d bytes, expected %d bytes", c.GetIndex(), len(c.GetDigest()), want)}
 	}
 	if c.GetIndex() != 0 && c.GetIndex() == last && !bytes.Equal(c.GetDigest(), digest[:]) {
 		return halted(haltAt(e.index,

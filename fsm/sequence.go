@@ -109,7 +109,7 @@ func (q *sequence) moveTo(n int64) {
 	q.keep()
 }
 
-// keep makes the last block one that can't be returned.
+// keep makes the last block one that cannot be returned.
 func (q *sequence) keep() { q.lastToken, q.lastKeyHash = 0, [hashBytes]byte{} }
 
 // grant grants the next count numbers, at most as many as remain. The block can be

@@ -90,10 +90,10 @@ func (q *sequence) succeed(old *sequence, force bool) *Refused {
 	fresh := period > old.period && old.spec.resets() && q.spec.resets()
 	if !force {
 		if old.spec.resets() && q.spec.reset != old.spec.reset {
-			return wouldRepeat(q.name, "the deleted sequence was granted numbers under another reset; keep that reset, choose another name")
+			return wouldRepeat(q.name, "numbers of the deleted sequence were granted under another reset; keep that reset, choose another name")
 		}
 		if !fresh && old.used.meets(q.base, q.spec.increment, q.spec.min, q.spec.max) {
-			return wouldRepeat(q.name, fmt.Sprintf("the deleted sequence was granted numbers from %d to %d; start beyond them", old.used.low, old.used.high))
+			return wouldRepeat(q.name, fmt.Sprintf("numbers from %d to %d of the deleted sequence were granted; start beyond them", old.used.low, old.used.high))
 		}
 		q.period = period
 	}

@@ -116,7 +116,7 @@ func (s *State) releaseWorker(e entry) Result {
 		return Result{Err: l.otherEnd(c, k)}
 	}
 	if next < k.from || next > k.highWater {
-		return Result{Err: invalid("a release at tick %d, expected one of the window, %d to %d", next, k.from, k.highWater)}
+		return Result{Err: invalid("release at tick %d: expected a tick of the window, from %d to %d", next, k.from, k.highWater)}
 	}
 	l.workers.release(number, next)
 	l.history.setUntil(k.token, next)
@@ -160,7 +160,7 @@ func (l *layout) otherEnd(c claim, k *worker) *Refused {
 }
 
 func (l *layout) mismatch(c claim, format string, args ...any) *Refused {
-	return refuse(commandv1.Refusal_REFUSAL_WINDOW_MISMATCH, "worker %d of layout %q "+format+": acquire another worker",
+	return refuse(commandv1.Refusal_REFUSAL_WINDOW_MISMATCH, "worker %d of layout %q "+format+"; acquire another worker",
 		append([]any{c.GetWorker(), l.name}, args...)...)
 }
 
@@ -209,5 +209,5 @@ func (l *layout) besides(end uint64) string {
 	if end == l.workers.size {
 		return ""
 	}
-	return fmt.Sprintf(" but the %d that only members get", l.workers.size-end)
+	return fmt.Sprintf(" except the %d that are reserved for members", l.workers.size-end)
 }

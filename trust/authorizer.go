@@ -283,7 +283,7 @@ func (k *known) present() (*state, error) {
 	case s.record == nil:
 		return nil, deleted(k.id)
 	case s.record.Disabled:
-		return nil, &Denied{Unauthenticated: true, Fault: FaultDisabled, Detail: fmt.Sprintf("token %d was disabled by a restore of the cluster", k.id)}
+		return nil, &Denied{Unauthenticated: true, Fault: FaultDisabled, Detail: fmt.Sprintf("token %d was disabled by a restore of the cluster; enable it with \"snowraft token update --enable\", or send another token", k.id)}
 	case s.record.ExpiresAtMillis != 0 && k.table.NowMillis() >= s.record.ExpiresAtMillis:
 		return nil, &Denied{Unauthenticated: true, Fault: FaultExpired, Detail: fmt.Sprintf("token %d has expired; extend it with \"snowraft token update\", or send another token", k.id)}
 	default:

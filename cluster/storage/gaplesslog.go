@@ -50,7 +50,7 @@ func (g *gaplessLog) replace(last, next uint64) error {
 		covered = max(covered, s.Index)
 	}
 	if covered+1 < next {
-		err := &CorruptError{Path: g.path, Reason: fmt.Sprintf("entry %d was to be stored after entry %d, and snapshots go up to %d only", next, last, covered)}
+		err := &CorruptError{Path: g.path, Reason: fmt.Sprintf("entry %d cannot follow entry %d, because the newest snapshot ends at entry %d", next, last, covered)}
 		g.fail(err)
 		return err
 	}

@@ -57,7 +57,7 @@ func (g *guardedBolt) do(enter func() error) (err error) {
 
 func newBrokenPages(panicked any) *brokenPages {
 	if fault, ok := panicked.(interface{ Addr() uintptr }); ok { // see debug.SetPanicOnFault
-		return &brokenPages{reason: fmt.Sprintf("a page can't be read: memory fault at %#x", fault.Addr()), unreadable: true}
+		return &brokenPages{reason: fmt.Sprintf("page cannot be read: memory fault at %#x", fault.Addr()), unreadable: true}
 	}
 	return &brokenPages{reason: fmt.Sprint(panicked)}
 }

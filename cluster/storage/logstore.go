@@ -113,7 +113,7 @@ func (c *checkedLog) scan(covered uint64) error {
 		return nil
 	}
 	if first > covered+1 {
-		return &CorruptError{Path: c.path, Reason: fmt.Sprintf("the log begins with entry %d, and the newest snapshot goes up to entry %d: a snapshot is missing", first, covered)}
+		return &CorruptError{Path: c.path, Reason: fmt.Sprintf("the log begins with entry %d, but the newest snapshot ends at entry %d; a snapshot is missing", first, covered)}
 	}
 	var term, replaced uint64 // replaced is the last index before a gap
 	for i := first; i <= last; i++ {

@@ -89,7 +89,7 @@ func (c *checkedSnapshots) scan() (covered uint64, err error) {
 	listed := make(map[string]bool, len(metas))
 	for _, m := range metas {
 		if listed[m.ID] {
-			return 0, &CorruptError{Path: c.path, Reason: fmt.Sprintf("two snapshots say that they are %s", m.ID)}
+			return 0, &CorruptError{Path: c.path, Reason: fmt.Sprintf("two snapshots have the ID %s", m.ID)}
 		}
 		listed[m.ID] = true
 		covered = max(covered, m.Index)
@@ -105,7 +105,7 @@ func (c *checkedSnapshots) scan() (covered uint64, err error) {
 			return 0, fmt.Errorf("snapshots: %w", err)
 		}
 		if size != meta.Size {
-			return 0, &CorruptError{Path: filepath.Join(c.path, m.ID), Reason: fmt.Sprintf("%d bytes of %d", size, meta.Size)}
+			return 0, &CorruptError{Path: filepath.Join(c.path, m.ID), Reason: fmt.Sprintf("%d bytes, expected %d", size, meta.Size)}
 		}
 	}
 	entries, err := os.ReadDir(c.path)
@@ -114,7 +114,7 @@ func (c *checkedSnapshots) scan() (covered uint64, err error) {
 	}
 	for _, e := range entries {
 		if e.IsDir() && !strings.HasSuffix(e.Name(), ".tmp") && !listed[e.Name()] && len(metas) < snapshotsRetained {
-			return 0, &CorruptError{Path: filepath.Join(c.path, e.Name()), Reason: "its metadata can't be read"}
+			return 0, &CorruptError{Path: filepath.Join(c.path, e.Name()), Reason: "metadata cannot be read"}
 		}
 	}
 	return covered, nil

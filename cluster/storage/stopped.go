@@ -134,7 +134,7 @@ func (s *Stopped) Replay(restore func(io.ReadCloser) error, apply func(*raft.Log
 		index, term = i, l.Term
 	}
 	if held, err := s.held(); err != nil || index < max(held, 1) {
-		return 0, 0, nil, errors.Join(err, &CorruptError{Path: s.dir, Reason: fmt.Sprintf("it can be read up to entry %d, and the member held entry %d", index, max(held, 1))})
+		return 0, 0, nil, errors.Join(err, &CorruptError{Path: s.dir, Reason: fmt.Sprintf("the log is readable up to entry %d, but the member had entry %d", index, max(held, 1))})
 	}
 	return index, term, servers, nil
 }
@@ -190,7 +190,7 @@ func (s *Stopped) newest(first, last uint64, restore func(io.ReadCloser) error) 
 		return nil, nil //nolint:nilnil // the log is whole
 	}
 	if len(damage) == 0 {
-		damage = []error{&CorruptError{Path: s.snapshots.path, Reason: fmt.Sprintf("the log begins with entry %d, and no snapshot goes up to there", first)}}
+		damage = []error{&CorruptError{Path: s.snapshots.path, Reason: fmt.Sprintf("the log begins with entry %d, but no snapshot reaches that entry", first)}}
 	}
 	return nil, errors.Join(damage...)
 }

@@ -133,8 +133,8 @@ func TestStoppedDirectoryRefusals(t *testing.T) {
 	}{
 		"no identity":          {do: damage(identityFile), says: "not the data directory of a member"},
 		"no log":               {do: damage(logFile), corrupt: true, says: "missing"},
-		"no snapshots":         {do: damage("snapshots/*"), corrupt: true, says: "no snapshot goes up to there"},
-		"unreadable snapshots": {do: damage("snapshots/*/meta.json"), corrupt: true, says: "no snapshot goes up to there"},
+		"no snapshots":         {do: damage("snapshots/*"), corrupt: true, says: "no snapshot reaches that entry"},
+		"unreadable snapshots": {do: damage("snapshots/*/meta.json"), corrupt: true, says: "no snapshot reaches that entry"},
 		"a member runs": {do: func(t *testing.T, dir string) {
 			lock, err := lockDir(dir)
 			if err != nil {

@@ -132,7 +132,7 @@ func (m *Member) unknown(name string, err error) error {
 	return err
 }
 
-// looks is the greatest number of times that one call looks at a sequence which each time changes before the commit.
+// looks is the greatest number of attempts of a call whose sequence changes before each commit.
 const looks = 4
 
 // lookAgain reports whether a call must look at its sequence again: the command was refused because

@@ -42,7 +42,7 @@ func (m *Member) reportOldCluster(heard bool) bool {
 		return true
 	case old == "" && heard:
 		m.logger.Info("member of the old cluster no longer detected; granting again")
-		m.events.Note(events.Process, slog.LevelInfo, "no member of the old cluster is heard; granting again")
+		m.events.Note(events.Process, slog.LevelInfo, "no member of the old cluster is detected; granting again")
 		return false
 	}
 	return heard

@@ -71,8 +71,8 @@ func (s *strictSequence) next(ctx context.Context, count uint64) (allocator.Numb
 
 // record answers a request that has an ID through the log.
 func (s *strictSequence) record(ctx context.Context, count uint64, requestID string) (Numbering, error) {
-	// The numbers left in memory come before those of this request, so they can't be issued
-	// after them; if it can't be returned either, it is skipped.
+	// The numbers left in memory come before those of this request, so they cannot be issued
+	// after them; if the block cannot be returned either, it is skipped.
 	_ = s.numbers.Return(ctx)
 	block, granted, err := s.lt.m.allocateBlock(ctx, s.name, count, blockOf{requestID: requestID}, s.look)
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *strictSequence) record(ctx context.Context, count uint64, requestID str
 		// The present term does not know of these numbers; a repetition finds them.
 		return Numbering{}, fmt.Errorf("%w: %w", cluster.ErrUnknownOutcome, err)
 	}
-	// The same goes for what was granted meanwhile.
+	// The same applies to numbers that were granted meanwhile.
 	s.numbers.DropBefore(granted.index)
 	s.advance(last(block.Numbers))
 	return granted.definition.numbering(block.Numbers, granted.atMillis), nil

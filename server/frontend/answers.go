@@ -12,7 +12,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Upper bounds for the memory of one item of an answer, as a message plus its encoding, in bytes.
+// Upper bounds for the memory of one item of an answer in bytes: the message plus its encoding.
 const (
 	packedBytes = 16
 	rangeBytes  = 128

@@ -113,7 +113,7 @@ func (s *settings) restore(ctx context.Context, a *cli.App, out *cli.Printer, fi
 		return err
 	}
 	if observed := time.UnixMilli(observedMillis); observed.After(now.Add(time.Minute)) {
-		a.Warn("the old cluster's clock once showed %s, by the backup; no ID is issued before that. If a backup from before that time is at hand, restore that one into another directory",
+		a.Warn("the old cluster's clock once showed %s, according to the backup; no ID is issued before that time. If you have a backup from before that time, restore it into another directory",
 			cli.Stamp(observedMillis))
 	}
 	return s.answer(out, restored, ended, now)
