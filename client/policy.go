@@ -40,7 +40,7 @@ const (
 	perID = 250 * time.Microsecond
 )
 
-// policyOf returns the policy of a request.
+// policyOf returns the policy for calls with that request.
 func policyOf(method string, req any) policy {
 	rule := rpc.RuleOf(method)
 	if rule == nil {

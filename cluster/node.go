@@ -35,9 +35,9 @@ type Node struct {
 	process   string // see meta.Process
 	store     *storage.Store
 	stream    *streamLayer           // nil in simulations
-	network   *raft.NetworkTransport // as above
+	network   *raft.NetworkTransport // nil in simulations
 	greeter   Greeter                // nil in simulations whose transport does not implement it
-	witnesses Witnesses              // as above
+	witnesses Witnesses              // nil like greeter
 	terms     *terms                 // nil in simulations
 	asker     TermAsker
 	raft      *raft.Raft

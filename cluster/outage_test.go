@@ -133,7 +133,7 @@ func TestContactOfAnotherServiceHasAShortReason(t *testing.T) {
 					return
 				}
 				_, _ = io.WriteString(nc, answer)
-				_ = nc.(*net.TCPConn).CloseWrite() //nolint:forcetypeassert // of a TCP listener
+				_ = nc.(*net.TCPConn).CloseWrite() //nolint:forcetypeassert // accepted by a TCP listener
 				_, _ = io.Copy(io.Discard, nc)     // otherwise, Close resets the connection
 				_ = nc.Close()
 			}

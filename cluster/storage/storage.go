@@ -141,7 +141,7 @@ func openBolt(path string) (b *raftboltdb.BoltStore, err error) {
 	switch {
 	case errors.Is(err, bbolt.ErrTimeout): //nolint:staticcheck // bbolt returns this very value
 		return nil, fmt.Errorf("%s is in use by another process", path)
-	case errors.Is(err, bbolt.ErrInvalid), errors.Is(err, bbolt.ErrChecksum), errors.Is(err, bbolt.ErrVersionMismatch): //nolint:staticcheck // as above
+	case errors.Is(err, bbolt.ErrInvalid), errors.Is(err, bbolt.ErrChecksum), errors.Is(err, bbolt.ErrVersionMismatch): //nolint:staticcheck // see above
 		return nil, &CorruptError{Path: path, Reason: err.Error()}
 	case err != nil:
 		if _, ok := errors.AsType[syscall.Errno](err); !ok { // an error of bbolt itself, such as "file size too small"

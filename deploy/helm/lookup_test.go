@@ -125,7 +125,7 @@ func TestMembersKeepTheirSecret(t *testing.T) {
 	for name, c := range map[string]struct {
 		values string
 		with   []*corev1.Secret
-		want   string // in the message; empty if the upgrade is allowed
+		want   string // part of the message; empty if the upgrade is allowed
 	}{
 		"kept":            {existing + "old}", []*corev1.Secret{old}, ""},
 		"copied":          {existing + "new}", []*corev1.Secret{old, secret("new", "secret", "# two\n"+second+"\n"+first+"\n")}, ""},

@@ -14,7 +14,7 @@ func TestRefusedValues(t *testing.T) {
 	t.Parallel()
 	for _, r := range []struct {
 		name, values string
-		want         []string // in the message
+		want         []string // parts of the message
 	}{
 		{"no image", named + "image: {repository: ''}", []string{"image.repository: missing", "push the image"}},
 		{"no secret that templates see", "", []string{"security.existingSecret: missing", "snowraft secret create", "--dry-run=server"}},

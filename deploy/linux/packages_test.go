@@ -215,7 +215,7 @@ func supervised(m *machine) {
 	m.until("the watchdog restarts a member that hangs", restarts(1))
 	m.prints(map[string]string{
 		"journalctl --no-pager --unit=snowraft | grep -c 'Watchdog timeout'": "1",
-		"journalctl --no-pager --unit=snowraft | grep -c 'goroutine 1 '":     "1", // its stack
+		"journalctl --no-pager --unit=snowraft | grep -c 'goroutine 1 '":     "1", // stack of the process
 	})
 	for n := range 7 { // systemd gives up after 5 by default
 		m.run("systemctl kill --signal=KILL snowraft")

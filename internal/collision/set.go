@@ -33,14 +33,14 @@ func All(l *snowflake.Layout, from, until int64) Set {
 		return Set{empty: true}
 	}
 	if uint64(last) >= l.Ticks() { //nolint:gosec // not before first, which is not negative
-		return exhausted(l, uint64(last)) //nolint:gosec // as above
+		return exhausted(l, uint64(last)) //nolint:gosec // see above
 	}
 	s := Set{}
 	if above := 64 - l.Bits(); above > 0 {
 		s.parts = append(s.parts, part{shift: uint8(l.Bits()), bits: uint8(above)}) //nolint:gosec // both are at most 64
 	}
 	shift, bits, _ := place(l, snowflake.FieldTime)
-	s.parts = append(s.parts, part{shift, bits, uint64(first), uint64(last)}) //nolint:gosec // as above
+	s.parts = append(s.parts, part{shift, bits, uint64(first), uint64(last)}) //nolint:gosec // see above
 	return s
 }
 

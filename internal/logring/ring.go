@@ -17,7 +17,7 @@ const (
 
 const (
 	chunkBytes = 64 << 10
-	// maxLine bounds the bytes of a line, and maxText the bytes of its message and of each value. Longer texts are cut.
+	// maxLine bounds the bytes of a log line, and maxText the bytes of its message and of each value. Longer texts are cut.
 	maxLine = chunkBytes / 2
 	maxText = 8 << 10
 )
@@ -31,7 +31,7 @@ type Line struct {
 	Attrs   []Attr
 }
 
-// Attr is an attribute of a line. Its key begins with the keys of its groups, separated by dots.
+// Attr is an attribute of a log line. Its key begins with the keys of its groups, separated by dots.
 type Attr struct {
 	Key   string
 	Value string

@@ -143,7 +143,7 @@ func (p *pupil) copies(command, shown string) {
 	for i := range written {
 		p.ids[written[i]] = actual[i]
 		if token := strings.LastIndexByte(written[i], '_'); token > 20 {
-			p.ids[written[i][:22]+"..."] = actual[i] // as the page shortens it
+			p.ids[written[i][:22]+"..."] = actual[i] // shortened like on the page
 		}
 	}
 }

@@ -78,7 +78,7 @@ func TestAuditOfLives(t *testing.T) {
 			_, sequence, _ := create("s")
 			add(0, layout, fsm.Result{})
 			add(0, sequence, fsm.Result{})
-			add(acquire(70_000, fsm.Grant{Token: 3, From: 70_000, Until: 70_100})) // with a clock ahead
+			add(acquire(70_000, fsm.Grant{Token: 3, From: 70_000, Until: 70_100})) // clock ahead
 			add(allocate(0, false))
 			add(create("late"))
 

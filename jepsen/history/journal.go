@@ -65,7 +65,7 @@ func (j *Journal) Close() error {
 	return nil
 }
 
-// longestLine is the length limit of a line in bytes.
+// longestLine is the greatest length of a journal line in bytes.
 const longestLine = 16 << 20
 
 // Lines reads the journal of a run. The iteration ends after an error.

@@ -101,7 +101,7 @@ func TestUntil(t *testing.T) {
 	}
 	cancel()
 	err := s.until("never", func(context.Context) bool { return false })
-	if _, ok := err.(unreachedError); !ok || !strings.Contains(err.Error(), "never") { //nolint:errorlint // it is not wrapped
+	if _, ok := err.(unreachedError); !ok || !strings.Contains(err.Error(), "never") { //nolint:errorlint // not wrapped
 		t.Errorf("until() = %v, want an unreachedError with the condition", err)
 	}
 }

@@ -74,7 +74,7 @@ func TestFullStreamIsReadAfterAnyAnswer(t *testing.T) {
 			case <-t.Context().Done():
 			}
 		}()
-		d.release <- struct{}{} // for the request that has waited for longest
+		d.release <- struct{}{} // releases the request that has waited longest
 		d.answer(100)
 		select {
 		case id := <-d.answers:
@@ -112,7 +112,7 @@ func TestStreamOfUnauthenticatedCallerEnds(t *testing.T) {
 	}
 	s.streams.mu.Lock()
 	defer s.streams.mu.Unlock()
-	if s.streams.all != 0 { // a stream gives its place back before it ends
+	if s.streams.all != 0 { // a stream releases its place before its end
 		t.Errorf("%d streams of strangers are open", s.streams.all)
 	}
 }

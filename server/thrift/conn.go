@@ -33,7 +33,7 @@ var (
 	errPlain = fmt.Errorf("%w: the client does not speak TLS; see --client-tls, or use a gateway on the client's host", errStrange)
 )
 
-// conn is a connection. One goroutine serves it.
+// conn is the connection of one client. One goroutine serves it.
 type conn struct {
 	s      *Server
 	net    net.Conn

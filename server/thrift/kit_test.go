@@ -146,7 +146,7 @@ func client(t *testing.T, address string, framed, strict bool) func(method, agen
 	return caller(t, transport, conf)
 }
 
-// secured returns the keys of a cluster and the TLS configuration of its servers.
+// secured returns new keys and the TLS configuration of servers with them.
 func secured(t *testing.T) (*trust.Keys, *tls.Config) {
 	t.Helper()
 	keys, err := trust.NewKeys(trust.NewSecret())

@@ -36,7 +36,7 @@ type stream struct{ grpc.ClientStream }
 
 func (s stream) RecvMsg(m any) error { return worded(s.ClientStream.RecvMsg(m)) }
 
-// worded returns an error of a call in words for people.
+// worded returns the error of an API call in words for people.
 func worded(err error) error {
 	if failed, ok := errors.AsType[*client.Error](err); ok {
 		return &callError{failed}

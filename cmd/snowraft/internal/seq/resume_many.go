@@ -19,7 +19,7 @@ const (
 	resumedAtOnce = 64
 )
 
-// resumed is the outcome of a request.
+// resumed is the outcome of a ResumeSequence call.
 type resumed struct {
 	resp *snowraftv1.ResumeSequenceResponse
 	err  error
