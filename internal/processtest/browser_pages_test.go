@@ -62,7 +62,7 @@ func TestPagesFitTheirScreens(t *testing.T) {
 	}
 	b := newTab(t)
 	for _, path := range append(b.paths(m), "/docs") {
-		for _, width := range []int64{360, 768, 900, 1280, 1920} {
+		for _, width := range []int64{360, 768, 1000, 1280, 1920} {
 			for _, theme := range []string{"light", "dark"} {
 				b.shape(width, theme)
 				b.open(m.consoleOf() + path[1:])
