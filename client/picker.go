@@ -82,8 +82,8 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 // Objections to a member, in ascending order. The sum of a member's objections decides.
 const (
 	unlearned = 1 // no member advertises this address: it may be an alias of an advertised one
-	resting   = 2 // its stream rests: the member answers, but slowly or with refusals, or has no stream
-	suspected = 4 // it did not answer in time
+	resting   = 2 // stream at rest: the member answers slowly, refuses, or has no stream
+	suspected = 4 // no answer in time
 	avoided   = 8 // the try avoids it
 	worst     = unlearned + resting + suspected + avoided
 )
