@@ -70,10 +70,10 @@ func TestNowShowsSinceWhenAMemberIsLost(t *testing.T) {
 	c := o.Members[2]
 	c.Answers, c.SeenAtMs, c.Problem, c.Down = false, 0, "is down: c:7700 refuses connections", true
 	r.cluster.set(o, nil)
-	r.wants(r.ask("GET", "/", "").Body.String(), "none yet", "!none since")
+	r.wants(r.ask("GET", "/", "").Body.String(), "none lately", "!none since")
 	c.Member.Alive, c.Member.NotAliveSinceAtMs = false, o.GetComposedAtMs()-65_000
 	r.cluster.set(o, nil)
-	r.wants(r.ask("GET", "/", "").Body.String(), `none since <time datetime="2027-01-15T07:58:55.000Z">07:58:55</time>`, "!none yet")
+	r.wants(r.ask("GET", "/", "").Body.String(), `none since <time datetime="2027-01-15T07:58:55.000Z">07:58:55</time>`, "!none lately")
 }
 
 func TestNowNamesTheMemberBehindAGateway(t *testing.T) {

@@ -155,7 +155,7 @@ func ago(ms int64) string {
 // unseen returns for how long gossip has not reached a member that has not answered yet.
 func unseen(m *snowraftv1.Member, now int64) string {
 	if m.GetAlive() || m.GetNotAliveSinceAtMs() == 0 {
-		return "not yet"
+		return "not lately"
 	}
 	return "not for " + (time.Duration(max(0, now-m.GetNotAliveSinceAtMs())) * time.Millisecond).Truncate(time.Second).String()
 }

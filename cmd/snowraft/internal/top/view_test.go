@@ -75,7 +75,7 @@ func TestViewOfAMemberThatHasNotAnswered(t *testing.T) {
 		}
 		return ""
 	}
-	if got := seen(); !strings.HasSuffix(got, "v1.2.3   not yet") {
+	if got := seen(); !strings.HasSuffix(got, "v1.2.3   not lately") {
 		t.Errorf("a new member: %q", got)
 	}
 	m.Member.Alive, m.Member.NotAliveSinceAtMs = false, o.GetComposedAtMs()-65_900
