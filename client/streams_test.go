@@ -234,7 +234,7 @@ func TestStreamOfSlowMember(t *testing.T) {
 		c.idStreams.mu.Unlock()
 	}
 	all = f.members[1].asked.Load() + f.members[2].asked.Load() - all
-	if n := slow.asked.Load() - asked; n < 1 || n > all/10 {
+	if n := slow.asked.Load() - asked; n < 1 || n > 5+all/10 { // a few requests are sent before the first one is overdue
 		t.Errorf("%d requests to the slow member, %d to the other members", n, all)
 	}
 }
