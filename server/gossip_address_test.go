@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bytes"
 	"log/slog"
 	"net"
 	"strings"
@@ -62,5 +63,25 @@ func TestGossipAddressWithoutRoute(t *testing.T) {
 	cfg := Config{GossipAddr: ":7703", Join: []string{"localhost:7703", "127.0.0.1:none", "127.0.0.1:nothing"}, Logger: slog.New(slog.DiscardHandler)}
 	if ip, err := gossipIP(t.Context(), cfg, "localhost"); err == nil || !strings.Contains(err.Error(), "set advertise-host to an address") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("gossipIP = %v, %v", ip, err)
+	}
+}
+
+// The default settings listen on loopback. A member that joins other machines with them waits without an explanation.
+func TestLoopbackAddressIsReported(t *testing.T) {
+	t.Parallel()
+	own := outward(t)
+	for _, c := range []struct {
+		join []string
+		want bool
+	}{
+		{nil, false},
+		{[]string{"127.0.0.1:7703", "localhost:7703"}, false},
+		{[]string{"127.0.0.1:7703", net.JoinHostPort(own.String(), "7703")}, own != nil},
+	} {
+		var log bytes.Buffer
+		warnOfLoopback(t.Context(), Config{Join: c.join, Logger: slog.New(slog.NewTextHandler(&log, nil))}, net.IPv4(127, 0, 0, 1))
+		if got := strings.Contains(log.String(), "loopback address advertised to members on other machines; set advertise-host"); got != c.want {
+			t.Errorf("joining %v logs %q, want a warning: %v", c.join, &log, c.want)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"log"
 	"net"
 	"strconv"
+	"time"
 
 	"github.com/hashicorp/memberlist"
 
@@ -30,6 +31,9 @@ func listen(ctx context.Context, cfg Config) (_ *ports, err error) {
 	ip, err := gossipIP(ctx, cfg, host)
 	if err != nil {
 		return nil, err
+	}
+	if ip.IsLoopback() {
+		warnOfLoopback(ctx, cfg, ip)
 	}
 	p := &ports{gossipIP: ip.String()}
 	if p.Ports, err = frontend.Listen(ctx, frontend.Addresses{API: cfg.APIAddr, HTTP: cfg.HTTPAddr, Redis: cfg.RedisAddr, Thrift: cfg.ThriftAddr}); err != nil {
@@ -78,6 +82,22 @@ func gossipIP(ctx context.Context, cfg Config, host string) (net.IP, error) {
 			"set advertise-host to an address of this machine, or try again: %w", host, ip, unknown)
 	}
 	return ip, nil
+}
+
+// loopbackCheck bounds the time in which warnOfLoopback resolves names.
+const loopbackCheck = 5 * time.Second
+
+// warnOfLoopback warns if a member with a loopback address joins members on other machines, which cannot reach it. Its own lines
+// about them do not show that: it reaches them.
+func warnOfLoopback(ctx context.Context, cfg Config, ip net.IP) {
+	ctx, cancel := context.WithTimeout(ctx, loopbackCheck)
+	defer cancel()
+	for _, other := range cfg.Join {
+		if from, err := sourceTo(ctx, other); err == nil && !from.IsLoopback() {
+			cfg.Logger.Warn("loopback address advertised to members on other machines; set advertise-host", "address", ip, "join", other)
+			return
+		}
+	}
 }
 
 // anywhere are addresses for documentation (RFC 5737, RFC 3849): their route is that to other networks.
