@@ -17,7 +17,7 @@ func newList(a *cli.App) *cobra.Command {
 		Use:   "list",
 		Short: "List the sequences",
 		Long: `List the sequences of the cluster by name: all, or those whose names begin with --prefix.
-NEXT is the first number that is not granted. REMAINING counts the numbers left in this
+NEXT GRANT is the first number that is not granted. REMAINING counts the numbers left in this
 period.
 
 With --sort or --contains, the list also has LEFT, the share of the period's numbers that
@@ -45,7 +45,7 @@ smallest share is first, and sequences without an end are last.`,
 		if err != nil {
 			return err
 		}
-		heading := []string{"NAME", "MODE", "NEXT", "INCREMENT", "REMAINING", "RESET", "PERIOD", "FORMAT", "DESCRIPTION"}
+		heading := []string{"NAME", "MODE", "NEXT GRANT", "INCREMENT", "REMAINING", "RESET", "PERIOD", "FORMAT", "DESCRIPTION"}
 		return out.Answer(&snowraftv1.ListSequencesResponse{Sequences: sequences}, cli.Table(sequences, heading, func(s *snowraftv1.Sequence) []any {
 			return []any{
 				s.GetName(), cli.Word(s.GetMode()), next(s), s.GetIncrement(), s.GetRemaining(),
@@ -70,7 +70,7 @@ func listViews(ctx context.Context, r *cli.Remote, out *cli.Printer, req *snowra
 		return err
 	}
 	all.Sequences = views
-	heading := []string{"NAME", "MODE", "NEXT", "REMAINING", "LEFT", "RESET", "ENDS", "DESCRIPTION"}
+	heading := []string{"NAME", "MODE", "NEXT GRANT", "REMAINING", "LEFT", "RESET", "ENDS", "DESCRIPTION"}
 	return out.Answer(all, cli.Table(views, heading, func(v *snowraftv1.SequenceView) []any {
 		s := v.GetSequence()
 		return []any{

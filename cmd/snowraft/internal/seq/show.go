@@ -41,7 +41,7 @@ func record(s *snowraftv1.Sequence) cli.Block {
 		"Name", s.GetName(),
 		"Description", s.GetDescription(),
 		"Mode", cli.Word(s.GetMode()),
-		"Next", cmp.Or(next(s), "none is left"),
+		"Next grant", cmp.Or(next(s), "none is left"),
 		"Remaining", s.GetRemaining(),
 		"Start", s.GetStart(),
 		"Increment", s.GetIncrement(),
@@ -65,8 +65,8 @@ func newGet(a *cli.App) *cobra.Command {
 		Long: `Show a sequence, as the leader knows it. Without a leader, --local shows what the
 answering member knows, which may be behind.
 
-Next is the first number that is not granted. Members are granted blocks of numbers, so
-Next is usually greater than the next number to be issued (see "snowraft seq last").
+The next grant begins at the first number that is not granted. Members are granted blocks
+of numbers, so callers usually get lower numbers first (see "snowraft seq last").
 Remaining counts the numbers left in this period. The generation grows with each change.`,
 		Example: `  snowraft seq get orders
   snowraft seq get orders -o json
