@@ -11,7 +11,6 @@ import (
 	"sync"
 
 	"github.com/google/uuid"
-	"golang.org/x/sys/unix"
 )
 
 const identityFile = "member.json"
@@ -21,7 +20,7 @@ const identityFile = "member.json"
 // called from any goroutine.
 type Identity struct {
 	dir  string   // empty if kept in memory only
-	lock *os.File // nil without a directory
+	lock *dirLock // nil without a directory
 
 	joining sync.Mutex // held while the node joins or starts a cluster; locked before mu
 
@@ -64,18 +63,15 @@ func OpenIdentity(dir string) (_ *Identity, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, &unusableError{dir, err}
 	}
-	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := lockDir(dir)
 	if err != nil {
-		return nil, &unusableError{dir, err}
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
 			_ = lock.Close()
 		}
 	}()
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, fmt.Errorf("data directory %s is in use by another process (%w)", dir, err)
-	}
 	id := &Identity{dir: dir, lock: lock}
 	raw, err := os.ReadFile(id.path())
 	switch {

@@ -16,7 +16,6 @@ import (
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
-	"golang.org/x/sys/unix"
 
 	"github.com/snowraft/snowraft/cluster/logging"
 )
@@ -25,7 +24,7 @@ import (
 // starts with it.
 type Stopped struct {
 	dir       string
-	lock      *os.File
+	lock      *dirLock
 	data      identityData
 	bolt      *raftboltdb.BoltStore
 	log       *checkedLog
@@ -205,16 +204,4 @@ func (s *Stopped) Close() error {
 		errs = append(errs, s.lock.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// lockDir takes the lock of a data directory. Closing the file releases the lock.
-func lockDir(dir string) (*os.File, error) {
-	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, &unusableError{dir, err}
-	}
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("data directory %s is in use by another process (%w)", dir, err), lock.Close())
-	}
-	return lock, nil
 }
