@@ -47,7 +47,7 @@ func TestApplicationsLeaveWorkersForMembers(t *testing.T) {
 			}
 			for _, cmd := range []*commandv1.Command{by(other, l.index, acquire("more", 10_000)), asKind(commandv1.ActorKind_ACTOR_KIND_ADMIN, acquire("more", 10_000))} {
 				refused := l.refused(commandv1.Refusal_REFUSAL_WORKERS_EXHAUSTED, at(epoch, cmd))
-				if refused.RetryAtMillis != epoch+10_000 || strings.Contains(refused.Detail, "but the") != (left > 0) {
+				if refused.RetryAtMillis != epoch+10_000 || strings.Contains(refused.Detail, "for members") != (left > 0) {
 					t.Errorf("%+v", refused)
 				}
 			}

@@ -196,7 +196,7 @@ func (l *layout) exhausted(now int64, owner, end uint64) *Refused {
 		return l.full()
 	}
 	free := l.layout.MillisAt(soonest)
-	held := fmt.Sprintf("all %d workers%s are held", end, l.besides(end))
+	held := fmt.Sprintf("all %d workers%s are held", end, l.reserved(end))
 	if l.workers.full(owner) {
 		held = fmt.Sprintf("token %d holds %d workers, which is the limit for one token", owner, l.workers.part())
 	}
@@ -204,10 +204,10 @@ func (l *layout) exhausted(now int64, owner, end uint64) *Refused {
 		l.name, held, minus(free, now)).retryAt(free)
 }
 
-// besides returns a text that excludes the workers from the number end on; empty if end excludes none.
-func (l *layout) besides(end uint64) string {
+// reserved returns a text that names the workers from the number end on; empty if there are none.
+func (l *layout) reserved(end uint64) string {
 	if end == l.workers.size {
 		return ""
 	}
-	return fmt.Sprintf(" except the %d that are reserved for members", l.workers.size-end)
+	return fmt.Sprintf(" for applications (%d more are for members)", l.workers.size-end)
 }

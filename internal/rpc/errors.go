@@ -45,7 +45,7 @@ func CodeName(c codes.Code) string {
 	if c > codes.Unauthenticated {
 		c = codes.Unknown
 	}
-	return code.Code(c).String() //nolint:gosec // 17 codes exist
+	return code.Code(c).String()
 }
 
 // GRPCStatus returns the status, with details, that gRPC sends for the error.
