@@ -30,7 +30,7 @@ func replace(text, name, body string) (string, error) {
 		return "", fmt.Errorf("there is no %s, expected it and %s after it where the table belongs", opening(name), closing)
 	}
 	if strings.Contains(rest, opening(name)) {
-		return "", fmt.Errorf("%s is there twice, expected it once", opening(name))
+		return "", fmt.Errorf("%s appears twice; delete one", opening(name))
 	}
 	between, after, found := strings.Cut(rest, closing)
 	if !found || strings.Contains(between, "<!-- bench: ") {

@@ -183,7 +183,7 @@ func (r *restore) checkHolding(m interface {
 		return nonceHash, corrupt("%v", err)
 	}
 	if m.GetOwner() != 0 && m.GetWorker() >= r.layout.workers.common {
-		return nonceHash, corrupt("worker %d is token %d's, and only members get it", m.GetWorker(), m.GetOwner())
+		return nonceHash, corrupt("worker %d belongs to token %d, but is reserved for members", m.GetWorker(), m.GetOwner())
 	}
 	nonceHash, ok := hashOf(m.GetNonceHash())
 	if !ok || m.GetToken() == 0 {
@@ -197,7 +197,7 @@ func (r *restore) addRemoved(id string) error {
 		return corrupt("%v", err)
 	}
 	if len(r.state.removed) == maxRemoved || r.state.Removed(id) {
-		return corrupt("removed member %q is there twice, or one too many", id)
+		return corrupt("removed member %q is listed twice, or exceeds the limit", id)
 	}
 	r.state.removed = append(r.state.removed, id)
 	return nil

@@ -38,7 +38,7 @@ func addGuardFlags(cmd *cobra.Command, c *config) {
 	cli.AddSetting(cmd, security, secretFlag, cli.FileValue(&c.secretFile), "file with the cluster's secret, the same on all members (see \"snowraft secret create\"); without the file, every process that reaches a port can do everything")
 	cli.AddSetting(cmd, security, tlsFlag, cli.SwitchValue(&c.ClientTLS), "speak TLS with clients of a secured member; false leaves that to a proxy or a mesh")
 	cmd.Flags().Lookup(tlsFlag).NoOptDefVal = "true"
-	cli.AddSetting(cmd, security, hostsFlag, cli.HostsValue(&c.TLSHosts), "additional host names in the certificate by the cluster's CA, such as that of a load balancer")
+	cli.AddSetting(cmd, security, hostsFlag, cli.HostsValue(&c.TLSHosts), "additional host names and IP addresses in the certificate by the cluster's CA, such as that of a load balancer")
 	addCertificateFlags(cmd, &c.guard, "PEM file with the certificate that clients see, instead of one by the cluster's CA")
 	addAuditFlag(cmd, &c.guard)
 	addInsecureFlag(cmd, c)
