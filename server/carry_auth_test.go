@@ -61,3 +61,37 @@ func TestStreamJudgesEachRequest(t *testing.T) {
 	_, err = stream.Recv()
 	wantReason(t, "the stream after the revocation", err, rpc.Unauthenticated)
 }
+
+// The error of a request without the right to it does not disturb the other callers of an anonymous client.
+func TestStreamOfAnonymousCallersStays(t *testing.T) {
+	t.Parallel()
+	s := startSecured(t, 1)
+	n := s.nodes[0]
+	_, err := snowraftv1.NewTokenServiceClient(s.admin(n)).UpdateToken(t.Context(), &snowraftv1.UpdateTokenRequest{
+		Token: "anonymous", Changes: &snowraftv1.Token{Scopes: []string{"ids:issue:default"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	stream, err := n.ids.StreamIds(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, layout := range []string{"", "other", "default"} {
+		req := &snowraftv1.StreamIdsRequest{Id: uint64(id + 1), Request: &snowraftv1.GenerateIdsRequest{Layout: layout}}
+		if err := stream.Send(req); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := stream.Recv()
+		if err != nil || resp.GetId() != req.GetId() {
+			t.Fatalf("layout %q: %v, %v", layout, resp, err)
+		}
+		want := ""
+		if layout == "other" {
+			want = rpc.Unauthenticated
+		}
+		wantReason(t, "layout "+layout, status.ErrorProto(resp.GetError()), want)
+	}
+}

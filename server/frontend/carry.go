@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -45,6 +46,8 @@ type carrier struct {
 
 	seat *seat
 
+	admitted atomic.Bool // the caller had the right to a request
+
 	sending sync.Mutex // SendMsg
 	reply   answering  // guarded by sending
 	readers sync.WaitGroup
@@ -74,8 +77,7 @@ func (s *Server) carry(ctx context.Context, ss grpc.ServerStream, service any, c
 	return c.ended
 }
 
-// read serves requests until the stream ends or another goroutine takes over reading. The stream of a caller without a valid
-// token ends with its first request, so that such callers do not take the places of all streams.
+// read serves requests until the stream ends or another goroutine takes over reading.
 func (c *carrier) read() {
 	for req := c.carries.request(); ; req.clear() { // clears at once, so that an idle stream holds no request
 		if err := c.ss.RecvMsg(req); err != nil {
@@ -92,7 +94,7 @@ func (c *carrier) read() {
 		if !t.finish() {
 			return
 		}
-		if status.Code(err) == codes.Unauthenticated {
+		if t.strange {
 			c.ended = err
 			return
 		}
@@ -179,22 +181,37 @@ func (cs *carriers) end() {
 }
 
 // call serves a request like a unary call.
-func (c *carrier) call(ctx context.Context, req carried) (resp any, err error) {
+func (c *carrier) call(t *turn, req carried) (resp any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			resp, err = nil, c.panicked(c.info.FullMethod, r)
 		}
 	}()
+	if err := c.admit(t, req); err != nil { // before other errors, so that no stream of a stranger stays
+		return nil, err
+	}
 	if size := proto.Size(req); size > maxCarriedBytes {
 		return nil, wire.Invalid(fmt.Sprintf("a request of %d bytes: expected at most %d bytes on a stream", size, maxCarriedBytes))
-	}
-	if err := c.judge(ctx, c.rule, req); err != nil {
-		return nil, err
 	}
 	if err := c.rule.CheckKnown(req); err != nil {
 		return nil, err
 	}
-	return c.Server.answer(ctx, c.inner, req.inner(), c.info, c.handler)
+	return c.Server.answer(t, c.inner, req.inner(), c.info, c.handler)
+}
+
+// admit returns an error unless the caller has the right to a request. A request without a valid token ends its stream, so that
+// strangers do not take the places of all streams. There are two exceptions: the stream of a member, which carries the requests
+// of others, and of an anonymous caller that has had the right to a request.
+func (c *carrier) admit(t *turn, req carried) error {
+	err := c.judge(t, c.rule, req)
+	switch {
+	case err == nil:
+		c.admitted.Store(true)
+	case status.Code(wire.Status(err)) != codes.Unauthenticated || connectionOf(c.ctx).principal.IsMember():
+	default:
+		t.strange = !c.admitted.Load() || !trust.PrincipalOf(c.ctx).IsAnonymous()
+	}
+	return err
 }
 
 // pass starts another goroutine that reads the stream while the request of a turn waits, and reports whether it did. If too
@@ -234,6 +251,8 @@ type turn struct {
 	mu     sync.Mutex
 	over   bool // the request has been served
 	passed bool // another goroutine reads the stream
+
+	strange bool // the request ends its stream; owned by the goroutine that serves it
 }
 
 // Done implements context.Context.

@@ -3,6 +3,7 @@ package frontend
 import (
 	"context"
 	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -94,12 +95,12 @@ func TestStreamOfUnauthenticatedCallerEnds(t *testing.T) {
 	conn := connect()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	for range 3 {
+	for _, layout := range []string{"", "default", strings.Repeat("x", 2*maxCarriedBytes)} {
 		stream, err := snowraftv1.NewIdServiceClient(conn).StreamIds(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := stream.Send(&snowraftv1.StreamIdsRequest{Id: 7}); err != nil {
+		if err := stream.Send(&snowraftv1.StreamIdsRequest{Id: 7, Request: &snowraftv1.GenerateIdsRequest{Layout: layout}}); err != nil {
 			t.Fatal(err)
 		}
 		resp, err := stream.Recv()

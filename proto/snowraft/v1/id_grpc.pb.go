@@ -38,7 +38,7 @@ type IdServiceClient interface {
 	// GenerateUuids issues IDs of a layout as UUIDs of version 7 (RFC 9562).
 	GenerateUuids(ctx context.Context, in *GenerateUuidsRequest, opts ...grpc.CallOption) (*GenerateUuidsResponse, error)
 	// StreamIds carries calls of GenerateIds, any number at a time; while 64 of them wait, the member reads no further one.
-	// Each request has its own response, in any order, and its own error. Only the error UNAUTHENTICATED ends the stream. A
+	// Each request has its own response, in any order, and its own error. Only a request without a valid token ends the stream. A
 	// response with ID 0 means that the member is shutting down: close the sending side. The member answers the requests that
 	// were sent before.
 	StreamIds(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamIdsRequest, StreamIdsResponse], error)
@@ -123,7 +123,7 @@ type IdServiceServer interface {
 	// GenerateUuids issues IDs of a layout as UUIDs of version 7 (RFC 9562).
 	GenerateUuids(context.Context, *GenerateUuidsRequest) (*GenerateUuidsResponse, error)
 	// StreamIds carries calls of GenerateIds, any number at a time; while 64 of them wait, the member reads no further one.
-	// Each request has its own response, in any order, and its own error. Only the error UNAUTHENTICATED ends the stream. A
+	// Each request has its own response, in any order, and its own error. Only a request without a valid token ends the stream. A
 	// response with ID 0 means that the member is shutting down: close the sending side. The member answers the requests that
 	// were sent before.
 	StreamIds(grpc.BidiStreamingServer[StreamIdsRequest, StreamIdsResponse]) error
