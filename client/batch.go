@@ -56,7 +56,7 @@ func (b *batch[R]) wait(ctx context.Context, first bool, timeout time.Duration) 
 	}
 	if !ok { // the deadlines of other callers may be later, and so may the answer of a stream
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, b.opened.Add(timeout).Add(grace))
+		ctx, cancel = context.WithTimeout(ctx, timeout+grace) // the caller has just come, or has waited for some ms
 		defer cancel()
 	}
 	return receive(ctx, b.done)

@@ -133,7 +133,11 @@ func (c *coalescer[R]) join(ctx context.Context, count uint64, after int64) (b *
 	b.joined++
 	b.count += count
 	b.after = max(b.after, after)
-	if !bounded && !b.unbounded { // the few milliseconds before the batch begins do not matter
+	switch {
+	case bounded:
+	case b.done != nil: // the batch may have been open for long
+		b.unbounded, deadline = true, time.Now().Add(c.timeout)
+	case !b.unbounded: // the few milliseconds before the batch begins do not matter
 		b.unbounded, deadline = true, b.opened.Add(c.timeout)
 	}
 	if deadline.After(b.deadline) {

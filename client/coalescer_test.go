@@ -218,6 +218,26 @@ func TestCallersWithoutDeadlineTimeOut(t *testing.T) {
 	}
 }
 
+// A caller without a deadline that joins an old batch waits for the client's timeout from its own arrival on.
+func TestCallersWithoutDeadlineJoinOldBatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAirport(func() (time.Duration, error) { return time.Hour, nil })
+		long, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for range maxFlights {
+			defer func(done <-chan error) { <-done }(a.come(long, 1))
+			time.Sleep(overdue)
+		}
+		defer func(done <-chan error) { <-done }(a.come(long, 1)) // opens a batch that cannot begin
+		time.Sleep(a.timeout + time.Second)
+		began := time.Now()
+		err := <-a.come(t.Context(), 1)
+		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took < a.timeout || took > a.timeout+2*longSince {
+			t.Errorf("%v after %v, want a timeout after %v", err, took, a.timeout)
+		}
+	})
+}
+
 // Callers notice that their contexts are canceled also while more requests than the greatest number are in flight.
 func TestCallersBehindFullBatchNoticeCancellation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
