@@ -81,10 +81,14 @@ func shareOwner(dir string) error {
 	}
 	defer func() { _ = root.Close() }()
 	return fs.WalkDir(root.FS(), ".", func(path string, e fs.DirEntry, err error) error {
-		if err != nil || path == "." || e.Name() == lostAndFound && e.IsDir() {
+		switch {
+		case err != nil || path == ".":
 			return err
+		case path == lostAndFound && e.IsDir(): // files of the file system's check, perhaps of other users
+			return fs.SkipDir
+		default:
+			return root.Lchown(path, int(owner.Uid), int(owner.Gid))
 		}
-		return root.Lchown(path, int(owner.Uid), int(owner.Gid))
 	})
 }
 
