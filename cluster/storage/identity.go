@@ -98,18 +98,21 @@ func OpenIdentity(dir string) (_ *Identity, err error) {
 }
 
 // unusableError reports that the operating system does not let this process use a data directory. Its text omits the
-// operation and the path of a file in the directory.
+// operation.
 type unusableError struct {
 	dir string
 	err error
 }
 
 func (e *unusableError) Error() string {
-	why := e.err
-	if path, ok := errors.AsType[*os.PathError](why); ok {
-		why = path.Err
+	why := e.err.Error()
+	if path, ok := errors.AsType[*os.PathError](e.err); ok {
+		why = path.Err.Error()
+		if file, err := filepath.Rel(e.dir, path.Path); err == nil && filepath.IsLocal(file) && file != "." {
+			why = file + ": " + why
+		}
 	}
-	return fmt.Sprintf("data directory %s: cannot be used (%v); make it writable, or choose another directory", e.dir, why)
+	return fmt.Sprintf("data directory %s: cannot be used (%s); let this user read and write it. A new member may use another directory", e.dir, why)
 }
 
 // Unwrap returns the error of the operating system.

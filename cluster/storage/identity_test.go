@@ -143,9 +143,20 @@ func TestUnusableDirectoryError(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(file, "data")
-	want := "data directory " + dir + ": cannot be used (not a directory); make it writable, or choose another directory"
+	want := "data directory " + dir + ": cannot be used (not a directory); let this user read and write it. A new member may use another directory"
 	_, err := OpenIdentity(dir)
 	if _, ok := errors.AsType[*os.PathError](err); !ok || err.Error() != want {
 		t.Errorf("OpenIdentity(%q) = %v, want %q", dir, err, want)
+	}
+}
+
+// The error names the file in the directory: an existing member must keep its directory.
+func TestUnusableFileError(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "lock"), 0o700); err != nil { // cannot be opened for writing
+		t.Fatal(err)
+	}
+	if _, err := OpenIdentity(dir); err == nil || !strings.Contains(err.Error(), "cannot be used (lock: is a directory)") {
+		t.Errorf("OpenIdentity(%q) = %v, want the name of the file", dir, err)
 	}
 }
