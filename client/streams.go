@@ -110,7 +110,10 @@ func (s *streams) choose() *pipe {
 	}
 	if !best.usable() {
 		s.open(best)
-		if best = s.best(now, (*line).usable); best == nil {
+		// Without a stream to a member that answers, a call is better than the stream of a member that may not.
+		suspected := s.channel.caller.standing.suspected
+		trusted := !suspected(best.member)
+		if best = s.best(now, func(l *line) bool { return l.usable() && (!trusted || !suspected(l.member)) }); best == nil {
 			return nil
 		}
 	}

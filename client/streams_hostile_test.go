@@ -59,6 +59,7 @@ func TestStreamCarriesDeadlines(t *testing.T) {
 	t.Parallel()
 	const timeout = 5 * time.Second
 	f, c := startStreams(t, 1, WithTimeout(timeout))
+	c.standard.plain.patience = time.Minute // on a busy machine, a request must not be repeated before the answer
 	m := f.members[0]
 	left := make(chan time.Duration, 1)
 	m.does(func(ctx context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
@@ -140,5 +141,30 @@ func TestChoiceOfStream(t *testing.T) {
 		if got := s.best(now, func(*line) bool { return true }); got.member != test.want {
 			t.Errorf("resting %v, suspected %v: best() = %s, want %s", test.rest, test.suspect, got.member, test.want)
 		}
+	}
+}
+
+// While the stream of a member that answers is closed, a call to it is better than the stream of a member that may not answer.
+func TestStreamOfSuspectedMemberIsAvoided(t *testing.T) {
+	t.Parallel()
+	const resting, silent = "resting:1", "silent:1"
+	c, err := New([]string{resting, silent})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	s, standing := c.idStreams, c.ids.caller.standing
+	s.lines[resting] = &line{member: resting, rests: time.Now().Add(time.Hour)}
+	s.lines[silent] = &line{member: silent, pipe: &pipe{member: silent, letters: make(map[uint64]*letter)}}
+	if p := s.choose(); p == nil || p.member != silent {
+		t.Fatalf("choose() = %v, want the only open stream", p)
+	}
+	standing.suspect(silent)
+	if p := s.choose(); p != nil {
+		t.Errorf("choose() = the stream of %s, want none", p.member)
+	}
+	standing.suspect(resting)
+	if p := s.choose(); p == nil || p.member != silent {
+		t.Errorf("choose() = %v, want the only open stream", p)
 	}
 }
