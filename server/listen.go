@@ -32,9 +32,6 @@ func listen(ctx context.Context, cfg Config) (_ *ports, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if ip.IsLoopback() {
-		warnOfLoopback(ctx, cfg, ip)
-	}
 	p := &ports{gossipIP: ip.String()}
 	if p.Ports, err = frontend.Listen(ctx, frontend.Addresses{API: cfg.APIAddr, HTTP: cfg.HTTPAddr, Redis: cfg.RedisAddr, Thrift: cfg.ThriftAddr}); err != nil {
 		return nil, err
@@ -46,6 +43,9 @@ func listen(ctx context.Context, cfg Config) (_ *ports, err error) {
 	if err != nil {
 		p.close()
 		return nil, err
+	}
+	if ip.IsLoopback() {
+		warnOfLoopback(ctx, cfg, ip)
 	}
 	return p, nil
 }
