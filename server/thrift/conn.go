@@ -98,7 +98,7 @@ func (c *conn) leave() bool {
 
 // serve answers requests until the connection ends.
 func (c *conn) serve() {
-	defer c.cut()
+	defer func() { _ = c.net.Close() }() // over TLS, with the notice that clients expect
 	how, err := c.detect()
 	for err == nil {
 		if _, err = c.reader.Peek(1); err != nil { // a client may be silent between requests for any time
