@@ -137,7 +137,7 @@
   function show() {
     const cut = document.body.dataset.stream && Date.now() - heard >= silence;
     if (refused) say(`This page is as of ${clock(heardAt)}: ${refused}`);
-    else if (cut && Date.now() - shown < 500) say(""); // the stream has just begun again
+    else if (cut && Date.now() - shown < silence) say(""); // the stream has just begun again
     else if (cut) say(`Disconnected since ${clock(heardAt)}. What you see is as of then. Connecting again …`);
     else say(trouble);
     document.body.classList.toggle("old", Boolean(refused || cut || trouble));
