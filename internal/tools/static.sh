@@ -23,7 +23,7 @@ cd "$(dirname "$0")/../.."
 VERSION=${VERSION:-$(internal/tools/version.sh)}
 commit=$(git describe --always --abbrev=40 --exclude='*' --dirty 2>/dev/null || true) # none in a copy without .git
 # Of the settings that "go env -w" wrote, only those count that say where Go finds modules and keeps files.
-eval "$(go env | sed -n -E 's/^(GOAUTH|GOCACHE|GOINSECURE|GOMODCACHE|GONOPROXY|GONOSUMDB|GOPATH|GOPRIVATE|GOPROXY|GOSUMDB|GOTOOLCHAIN|GOVCS)=/export &/p')"
+eval "$(go env | sed -n -E 's/^(GOAUTH|GOCACHE|GOINSECURE|GOMODCACHE|GONOPROXY|GONOSUMDB|GOPATH|GOPRIVATE|GOPROXY|GOSUMDB|GOTMPDIR|GOTOOLCHAIN|GOVCS)=/export &/p')"
 GOENV=off GOOS=$1 GOARCH=$2 CGO_ENABLED=0 GOFLAGS= GOEXPERIMENT= GOFIPS140=off GOAMD64=v1 GOARM64=v8.0 \
 	go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$VERSION -X main.commit=$commit" -o "$out" ./cmd/snowraft
 if [ -n "${PROGRAMS-}" ]; then
