@@ -56,7 +56,7 @@ func (v visit) openStreams(ctx context.Context) {
 	v.frames(ctx, said...)
 }
 
-// watches begins many watches of the health, which need no token.
+// watches begins many health watches, which need no token.
 func (v visit) watches(ctx context.Context) {
 	token := v.perhaps()
 	var said [][]byte

@@ -29,7 +29,7 @@ const settlesWithin = 35 * time.Second
 
 func restoreKinds() []Kind {
 	return []Kind{{
-		Name: "restore", Family: Restore, About: "a backup is taken; later all members stop for good, and a new cluster begins with the backup",
+		Name: "restore", Family: Restore, About: "a backup is taken; later all members stop permanently, and a new cluster begins with the backup",
 		Alone: true, Settles: settlesWithin,
 		Draw: func(r *rand.Rand) schedule.Event {
 			return schedule.Event{
