@@ -200,7 +200,7 @@ func TestGeneratorsOfEqualContainers(t *testing.T) {
 				return
 			}
 			generators[i] = g
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // long for the race detector on a busy machine
 			defer cancel()
 			for n := range 10 {
 				id, err := g.Next(ctx)

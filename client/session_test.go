@@ -115,8 +115,12 @@ func TestFloorsAffectOnlyTheirCallers(t *testing.T) {
 			}
 		})
 	}
-	if slowest := askAll(t, c, 4, 20); slowest >= memoryPatience {
-		t.Errorf("a call without a floor took %v", slowest)
+	slowest := time.Hour
+	for range 3 { // a busy machine may delay calls too, but not in each round
+		slowest = min(slowest, askAll(t, c, 4, 20))
+	}
+	if slowest >= memoryPatience {
+		t.Errorf("a call without a floor took %v in each round", slowest)
 	}
 	close(release)
 	if err := <-waits; err != nil {
