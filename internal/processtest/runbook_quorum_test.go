@@ -89,6 +89,13 @@ func drillCutOff(d *drill) {
 	d.run()
 }
 
+func drillGateway(d *drill) {
+	members := d.cluster(3)
+	d.on("g", newMember(d.t, "g")).gateway(nil, members...)
+	d.run()
+	d.run()
+}
+
 func drillWaits(d *drill) {
 	members := d.cluster(3)
 	d.prints(members[0].start())

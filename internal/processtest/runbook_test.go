@@ -25,6 +25,7 @@ var drills = map[string]func(d *drill){
 	"leader-without-another-clock":              drillNoOtherClock,
 	"lost-majority":                             drillLostMajority,
 	"member-cut-off":                            drillCutOff,
+	"gateway-down":                              drillGateway,
 	"clock-behind":                              drillClockBehind,
 	"clock-ahead":                               drillClockAhead,
 	"observed-clock-in-the-future":              drillFuture,
@@ -211,7 +212,7 @@ func (d *drill) lastPrints(m *member, code int) {
 }
 
 // looking matches the commands that a reader repeats until their output is as on the page.
-var looking = regexp.MustCompile(`^(snowraft (member list|status|worker list|leader show|seq get|seq list|config get|id|token list|secret list|backup inspect)|curl|redis-cli|env -u [A-Z_]+ [A-Z_]+=[^ ]+ [^ ]+ snowraft id)\b`)
+var looking = regexp.MustCompile(`^(snowraft (health|member list|status|worker list|leader show|seq get|seq list|config get|id|token list|secret list|backup inspect)|curl|redis-cli|env -u [A-Z_]+ [A-Z_]+=[^ ]+ [^ ]+ snowraft id)\b`)
 
 // run runs the commands of the next block and compares their output.
 func (d *drill) run() {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -98,7 +99,7 @@ func answer(w http.ResponseWriter, err error) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if err != nil {
 		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = fmt.Fprintln(w, rpc.Message(err))
+		_, _ = fmt.Fprintln(w, strings.TrimPrefix(rpc.Message(err), "snowraft: ")) // prefix of errors of a gateway's client
 		return
 	}
 	_, _ = fmt.Fprintln(w, "ok")
