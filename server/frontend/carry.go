@@ -46,7 +46,7 @@ type carrier struct {
 
 	seat *seat
 
-	admitted atomic.Bool // the caller had the right to a request
+	admitted atomic.Bool // the caller had the right to an earlier request
 
 	sending sync.Mutex // SendMsg
 	reply   answering  // guarded by sending
@@ -199,9 +199,9 @@ func (c *carrier) call(t *turn, req carried) (resp any, err error) {
 	return c.Server.answer(t, c.inner, req.inner(), c.info, c.handler)
 }
 
-// admit returns an error unless the caller has the right to a request. A request without a valid token ends its stream, so that
+// admit returns an error unless the caller has the right to req. If the caller has no valid token, req ends its stream, so that
 // strangers do not take the places of all streams. There are two exceptions: the stream of a member, which carries the requests
-// of others, and of an anonymous caller that has had the right to a request.
+// of others, and of an anonymous caller that had the right to an earlier request.
 func (c *carrier) admit(t *turn, req carried) error {
 	err := c.judge(t, c.rule, req)
 	switch {
