@@ -152,22 +152,28 @@ func TestFocusOutlivesUpdates(t *testing.T) {
 func TestPagesAreQuickAndSmall(t *testing.T) {
 	m := startCluster(t, 3)[0]
 	b := newTab(t)
+	paint := func() time.Duration {
+		var ms float64
+		within(t, patience, "the page paints", func() bool {
+			ms = eval[float64](b, `(performance.getEntriesByName("first-contentful-paint")[0] || { startTime: 0 }).startTime`)
+			return ms > 0
+		})
+		return time.Duration(ms * float64(time.Millisecond))
+	}
 	for _, path := range b.paths(m) {
-		var paints []time.Duration
+		var paints, plain []time.Duration
 		for range 5 {
+			b.do(chromedp.Navigate("data:text/html,one word")) // measures how slow the machine is
+			plain = append(plain, paint())
 			b.open(m.consoleOf() + path[1:])
-			var ms float64
-			within(t, patience, "the page paints", func() bool {
-				ms = eval[float64](b, `(performance.getEntriesByName("first-contentful-paint")[0] || { startTime: 0 }).startTime`)
-				return ms > 0
-			})
-			paints = append(paints, time.Duration(ms*float64(time.Millisecond)))
+			paints = append(paints, paint())
 		}
 		slices.Sort(paints)
 		size := eval[int](b, `performance.getEntriesByType("resource").concat(performance.getEntriesByType("navigation")).reduce((n, e) => n + e.encodedBodySize, 0)`)
-		t.Logf("%s: first paint after %v (median of %d), %d bytes", path, paints[len(paints)/2].Round(time.Millisecond), len(paints), size)
-		if paints[0] > firstPaint && path != "/console/runbook" { // a long text
-			t.Errorf("%s: first paint after %v at best, want at most %v", path, paints[0], firstPaint)
+		t.Logf("%s: first paint after %v (median of %d), %v at best, of two words %v; %d bytes",
+			path, paints[len(paints)/2].Round(time.Millisecond), len(paints), paints[0], slices.Min(plain), size)
+		if most := max(firstPaint, 3*slices.Min(plain)); paints[0] > most && path != "/console/runbook" { // a long text
+			t.Errorf("%s: first paint after %v at best, want at most %v", path, paints[0], most)
 		}
 		if size > pageBytes {
 			t.Errorf("%s: %d bytes, want at most %d", path, size, pageBytes)
