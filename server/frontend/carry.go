@@ -204,13 +204,14 @@ func (c *carrier) call(t *turn, req carried) (resp any, err error) {
 // of others, and of an anonymous caller that had the right to an earlier request.
 func (c *carrier) admit(t *turn, req carried) error {
 	err := c.judge(t, c.rule, req)
-	switch {
-	case err == nil:
-		c.admitted.Store(true)
-	case status.Code(wire.Status(err)) != codes.Unauthenticated || connectionOf(c.ctx).principal.IsMember():
-	default:
-		t.strange = !c.admitted.Load() || !trust.PrincipalOf(c.ctx).IsAnonymous()
+	if err == nil {
+		if !c.admitted.Load() { // a store for each request would cost more
+			c.admitted.Store(true)
+		}
+		return nil
 	}
+	shared := connectionOf(c.ctx).principal.IsMember() || c.admitted.Load() && trust.PrincipalOf(c.ctx).IsAnonymous()
+	t.strange = !shared && status.Code(wire.Status(err)) == codes.Unauthenticated
 	return err
 }
 

@@ -162,7 +162,7 @@ func TestRefusals(t *testing.T) {
 		{"parameter of the body's field", "PATCH", "/v1/sequences/a?sequence.max=5", "", 400, codes.InvalidArgument, rpc.InvalidArgument, "elsewhere"},
 		{"parameter of no number", "GET", "/v1/sequences?pageSize=x", "", 400, codes.InvalidArgument, rpc.InvalidArgument, `pageSize "x": expected a whole number`},
 		{"parameter beyond its range", "GET", "/v1/sequences?page_size=99999999999", "", 400, codes.InvalidArgument, rpc.InvalidArgument, `pageSize "99999999999": number out of range`},
-		{"parameter that is no truth value", "GET", "/v1/sequences/a?local=maybe", "", 400, codes.InvalidArgument, rpc.InvalidArgument, `local "maybe": expected true or false`},
+		{"parameter that is not a boolean", "GET", "/v1/sequences/a?local=maybe", "", 400, codes.InvalidArgument, rpc.InvalidArgument, `local "maybe": expected true or false`},
 		{"a parameter twice", "GET", "/v1/sequences?pageSize=1&pageSize=2", "", 400, codes.InvalidArgument, rpc.InvalidArgument, "query parameter pageSize: expected one value"},
 		{"broken query", "GET", "/v1/sequences?prefix=%zz", "", 400, codes.InvalidArgument, rpc.InvalidArgument, ""},
 		{"no ID", "GET", "/v1/ids/x", "", 400, codes.InvalidArgument, rpc.InvalidArgument, `id "x": expected a whole number`},
