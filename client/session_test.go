@@ -93,7 +93,7 @@ func TestFloorsAffectOnlyTheirCallers(t *testing.T) {
 	}
 	waits := make(chan error, 1)
 	go func() {
-		_, err := ids.Session(1).Next(t.Context())
+		_, err := ids.Session(1).Next(within(t, time.Minute)) // the rounds below may take longer than the client's timeout
 		waits <- err
 	}()
 	var far sync.WaitGroup
@@ -116,8 +116,8 @@ func TestFloorsAffectOnlyTheirCallers(t *testing.T) {
 		})
 	}
 	slowest := time.Hour
-	for range 3 { // a busy machine may delay calls too, but not in each round
-		slowest = min(slowest, askAll(t, c, 4, 20))
+	for round := 0; round < 3 && slowest >= memoryPatience; round++ { // a busy machine may delay calls too, but not in each round
+		slowest = askAll(t, c, 4, 20)
 	}
 	if slowest >= memoryPatience {
 		t.Errorf("a call without a floor took %v in each round", slowest)
