@@ -88,6 +88,9 @@ func exactly(test string) string {
 	return "^" + strings.Join(strings.Split(test, "/"), "$/^") + "$"
 }
 
+// quickly makes the compiler and the linker quick. They take most of a run; the tests themselves take little.
+var quickly = []string{"-gcflags=github.com/snowraft/snowraft/...=-N -l -dwarf=false", "-ldflags=-s -w"}
+
 // build builds the tests of a package with bugs planted.
 func build(t *testing.T, pkg string, planted ...Patch) (program string) {
 	t.Helper()
@@ -96,7 +99,8 @@ func build(t *testing.T, pkg string, planted ...Patch) (program string) {
 		t.Fatal(err)
 	}
 	program = filepath.Join(t.TempDir(), "tests")
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay="+overlay, "-o="+program, pkg)
+	args := slices.Concat([]string{"test", "-c", "-vet=off", "-overlay=" + overlay, "-o=" + program}, quickly, []string{pkg})
+	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%s does not compile: %v\n%s", pkg, err, out)
