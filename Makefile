@@ -68,7 +68,7 @@ test: ## Run the tests (TESTFLAGS are passed on to go test)
 
 .PHONY: race
 race: ## Run the tests with the race detector
-	go test -race -timeout 30m $(TESTFLAGS) $(PACKAGES)
+	GOGC=400 go test -race -timeout 30m $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: mutants
 mutants: ## Plant bugs and check that the tests catch them (some minutes)
