@@ -3,18 +3,15 @@ package cluster
 import (
 	"context"
 	"crypto/tls"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/screen"
+	"github.com/snowraft/snowraft/internal/accept"
 	"github.com/snowraft/snowraft/internal/lines"
 	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/trust"
@@ -81,58 +78,68 @@ func newStreamLayer(l net.Listener, keys *trust.Keys, node peering, logger *slog
 // run accepts connections. Each handshake has its own goroutine, so that a silent connection delays no other.
 func (s *streamLayer) run() {
 	shaking := places.New(maxHandshakes, maxHandshakesFrom)
-	askers, peers := places.New(maxTermConns, maxTermConnsFrom), places.New(maxRaftConns, maxRaftConnsFrom)
-	large := screen.NewLarge()
-	var refused lines.Limit
-	for {
-		conn, err := s.listener.Accept()
-		if err != nil {
-			select {
-			case <-s.ctx.Done():
-				return
-			case <-time.After(50 * time.Millisecond): // usually, no file descriptor is free
-				continue
-			}
-		}
+	after := admitted{
+		askers: places.New(maxTermConns, maxTermConnsFrom),
+		peers:  places.New(maxRaftConns, maxRaftConnsFrom),
+		large:  screen.NewLarge(),
+	}
+	err := accept.Each(s.listener, s.ctx.Done(), func(conn net.Conn) {
 		place, ok := shaking.Take(conn.RemoteAddr(), func() { _ = conn.Close() })
 		if !ok {
 			_ = conn.Close()
-			continue
+			return
 		}
 		s.wg.Go(func() {
 			defer place.Release()
-			secured, said, err := s.shake(conn)
-			if err != nil {
-				s.logger.Debug("raft connection refused", "address", conn.RemoteAddr(), "error", err)
-				_ = conn.Close()
-				return
-			}
-			if s.keys != nil { // without a secret, strangers complete the handshake too
-				place.Favor()
-			}
-			switch said.For {
-			case forTerms:
-				s.answerTerms(secured, askers)
-				return
-			case forLoss:
-				s.answerLoss(secured, said.From.ID)
-				return
-			}
-			placed, ok := seated(screen.RaftRequests(secured, large), peers)
-			if !ok {
-				if refused.Allow() {
-					s.logger.Warn("too many raft connections; closing another", "address", conn.RemoteAddr())
-				}
-				_ = secured.Close()
-				return
-			}
-			link := &linkedConn{placed, s.links.add(origin{said.From.ID, said.From.Process})}
-			select {
-			case s.conns <- link:
-			case <-s.ctx.Done():
-				_ = link.Close()
-			}
+			s.serve(conn, place, &after)
 		})
+	}, func(err error, pause time.Duration) {
+		s.logger.Warn("raft connection not accepted; retrying", "error", err, "retry_after", pause)
+	})
+	if err != nil {
+		s.logger.Error("raft connections are no longer accepted", "error", err)
+	}
+}
+
+// admitted bounds the connections that have completed the handshake.
+type admitted struct {
+	askers, peers *places.Places
+	large         *screen.Large
+	refused       lines.Limit
+}
+
+// serve runs the handshake on conn. Then it gives conn to raft or answers the questions that arrive on it.
+func (s *streamLayer) serve(conn net.Conn, place *places.Place, after *admitted) {
+	secured, said, err := s.shake(conn)
+	if err != nil {
+		s.logger.Debug("raft connection refused", "address", conn.RemoteAddr(), "error", err)
+		_ = conn.Close()
+		return
+	}
+	if s.keys != nil { // without a secret, strangers complete the handshake too
+		place.Favor()
+	}
+	switch said.For {
+	case forTerms:
+		s.answerTerms(secured, after.askers)
+		return
+	case forLoss:
+		s.answerLoss(secured, said.From.ID)
+		return
+	}
+	placed, ok := seated(screen.RaftRequests(secured, after.large), after.peers)
+	if !ok {
+		if after.refused.Allow() {
+			s.logger.Warn("too many raft connections; closing another", "address", conn.RemoteAddr())
+		}
+		_ = secured.Close()
+		return
+	}
+	link := &linkedConn{placed, s.links.add(origin{said.From.ID, said.From.Process})}
+	select {
+	case s.conns <- link:
+	case <-s.ctx.Done():
+		_ = link.Close()
 	}
 }
 
@@ -198,106 +205,6 @@ func (s *streamLayer) Accept() (net.Conn, error) {
 	case <-s.ctx.Done():
 		return nil, net.ErrClosed
 	}
-}
-
-// Dial implements raft.StreamLayer.
-func (s *streamLayer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
-	return s.dial(address, forRaft, timeout)
-}
-
-// dialTerms opens a connection on which this node can request the term of another node.
-func (s *streamLayer) dialTerms(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
-	return s.dial(address, forTerms, timeout)
-}
-
-// dial connects to a node at any of its possible addresses. It tries the address in its Raft address last.
-func (s *streamLayer) dial(address raft.ServerAddress, what purpose, timeout time.Duration) (net.Conn, error) {
-	id, addr, ok := strings.Cut(string(address), "@")
-	if !ok {
-		return nil, fmt.Errorf("the address of the member at %s is not known yet", address)
-	}
-	ctx, cancel := context.WithTimeout(s.ctx, timeout)
-	defer cancel()
-	addresses, certain := s.where(id)
-	if !slices.Contains(addresses, addr) {
-		addresses = append(addresses, addr)
-	}
-	conn, err := race(ctx, addresses, func(ctx context.Context, i int) (net.Conn, error) {
-		conn, err := s.try(ctx, id, addresses[i], what)
-		if err != nil && (s.keys != nil || i < certain) { // any program may be at a hint
-			s.refused(err)
-		}
-		return conn, err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("member %s: %w", id, err)
-	}
-	conn = s.dialed.add(conn, raft.ServerID(id), address)
-	if what == forRaft {
-		conn = screen.RaftAnswers(conn)
-	}
-	return conn, nil
-}
-
-// try connects to a node at an address. It fails if an earlier process of that node is still alive.
-func (s *streamLayer) try(ctx context.Context, id, addr string, what purpose) (net.Conn, error) {
-	conn, from, err := s.greet(ctx, id, addr, what)
-	if err != nil {
-		return nil, err
-	}
-	if _, duplicated := s.duplicated(ctx, from, addr); duplicated {
-		return nil, errors.Join(fmt.Errorf("%s: an earlier process of this member is alive", addr), conn.Close())
-	}
-	s.met(from, addr)
-	return conn, nil
-}
-
-// greet runs the dialer's side of TLS and of the handshake at an address, and returns the node's own metadata.
-func (s *streamLayer) greet(ctx context.Context, id, addr string, what purpose) (_ net.Conn, from meta, err error) {
-	var d net.Dialer
-	raw, err := d.DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return nil, meta{}, err
-	}
-	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
-	defer stop()
-	conn := raw
-	defer func() {
-		if err != nil {
-			_ = conn.Close()
-			err = fmt.Errorf("%s: %w", addr, err)
-		}
-	}()
-	if s.keys != nil {
-		secured, err := s.keys.ConnectMember(ctx, raw, s.self().ID, id)
-		if err != nil {
-			s.foreign(raw.RemoteAddr(), err)
-			return nil, meta{}, err
-		}
-		conn = secured
-	}
-	if from, err = greet(conn, hello{From: s.self(), To: id, For: what}); err != nil {
-		if trust.Refused(err) {
-			s.foreign(raw.RemoteAddr(), err)
-		}
-		return nil, meta{}, err
-	}
-	if from.ID != id {
-		return nil, meta{}, fmt.Errorf("the member at this address has the ID %q", from.ID)
-	}
-	if !stop() {
-		return nil, meta{}, ctx.Err()
-	}
-	return conn, from, conn.SetDeadline(time.Time{})
-}
-
-// Greet implements Greeter.
-func (s *streamLayer) Greet(id raft.ServerID, address raft.ServerAddress) error {
-	conn, err := s.Dial(raftAddress(string(id), string(address)), handshakeTimeout)
-	if err != nil {
-		return err
-	}
-	return conn.Close()
 }
 
 // Close implements net.Listener.
