@@ -130,6 +130,12 @@ func (w *Watch) Offset() time.Duration {
 	return time.Duration(r.Wall-r.Mono-w.reference.Load()) * time.Millisecond
 }
 
+// Majority returns the time of the majority's clocks, in Unix ms. Until this process has compared clocks, it is the time of
+// the own clock.
+func (w *Watch) Majority() int64 {
+	return w.read().Mono + w.reference.Load()
+}
+
 // Off reports whether this clock is further from the majority's than the limit, ahead or behind.
 func (w *Watch) Off() bool {
 	return w.Offset().Abs() > time.Duration(w.maxOffset.Load())*time.Millisecond

@@ -27,6 +27,9 @@ func TestForwardJumpIsSeenAtOnceAndForgivenWhenUndone(t *testing.T) {
 		t.Fatalf("a clock that goes right: %v", err)
 	}
 	h.jump(time.Hour)
+	if got, want := w.Majority(), h.wall-time.Hour.Milliseconds(); got != want {
+		t.Errorf("Majority() = %d after a jump, want %d", got, want)
+	}
 	var skew *SkewError
 	if err := w.Check(w.Now()); !errors.As(err, &skew) || skew.Ahead != time.Hour {
 		t.Fatalf("after a jump of 1 h: %v", err)

@@ -55,7 +55,7 @@ func (r *Ring) Note(kind Kind, level slog.Level, text string) {
 // it occurred last within 60 s and first within 600 s. Add cuts long texts and replaces unprintable characters.
 func (r *Ring) Add(e Event, key string) {
 	now := r.watch.Now()
-	at, key := now.Wall-r.watch.Offset().Milliseconds(), string(e.Kind)+" "+key
+	at, key := r.watch.Majority(), string(e.Kind)+" "+key
 	e.Text = clean(e.Text)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,7 +85,7 @@ func (r *Ring) Refused(reason string, level slog.Level) {
 // List returns copies of the events, sorted by Compare.
 func (r *Ring) List() []Event {
 	now, settled := r.watch.Now(), r.watch.Settled()
-	at := now.Wall - r.watch.Offset().Milliseconds()
+	at := r.watch.Majority()
 	var all []Event
 	r.mu.Lock()
 	for _, kind := range r.kinds {

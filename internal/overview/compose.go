@@ -18,7 +18,7 @@ func (c *collector) compose(now clock.Reading, members []*snowraftv1.Member) *sn
 	own := c.self.status
 	layouts := c.hub.source.Layouts()
 	o := &snowraftv1.Overview{
-		ClusterId: own.GetClusterId(), ComposedBy: own.GetName(), ComposedAtMs: now.Wall,
+		ClusterId: own.GetClusterId(), ComposedBy: own.GetName(), ComposedAtMs: c.at(now.Mono),
 		LeaderId: own.GetLeaderId(), LeaderName: own.GetLeaderName(), Term: own.GetTerm(),
 		ObservedClockAtMs: own.GetObservedClockAtMs(),
 		WaitThresholdMs:   own.GetConfig().GetWaitThresholdMs(), MaxClockOffsetMs: own.GetConfig().GetMaxClockOffsetMs(),
@@ -36,6 +36,13 @@ func (c *collector) compose(now clock.Reading, members []*snowraftv1.Member) *sn
 	}
 	judge(o, c.evidence(now, members))
 	return o
+}
+
+// at converts a time on the monotonic clock to the time of the majority's clocks, in Unix ms. The own clock may be off, and the
+// ends of windows are judged by this time.
+func (c *collector) at(mono int64) int64 {
+	own := c.self.status
+	return own.GetClockAtMs() - own.GetClockOffsetMs() + mono - c.self.taken
 }
 
 // leaderless returns the time since which the own status has had no leader; 0 if it has one.
@@ -62,7 +69,7 @@ func (c *collector) view(m *snowraftv1.Member, own *snowraftv1.GetStatusResponse
 		return v
 	}
 	s := p.status
-	v.Answers, v.SeenAtMs = p.answers(now), p.seen.Wall
+	v.Answers, v.SeenAtMs = p.answers(now), c.at(p.seen.Mono)
 	v.Encrypted = len(s.GetSecretFingerprints()) > 0
 	v.ClockAtMs, v.ClockOffsetMs = s.GetClockAtMs()+now.Mono-p.taken, s.GetClockOffsetMs()
 	v.Lanes, v.ServesUntilAtMs, v.AppliedIndex = shown(s.GetLanes()), servesUntil(s.GetLanes()), s.GetAppliedIndex()

@@ -26,6 +26,7 @@ type fakeCluster struct {
 	asked   map[string]int
 	ids     map[string]uint64
 	removed map[string]bool
+	ahead   int64 // offset of a's clock, ms
 }
 
 func newFake(names ...string) *fakeCluster {
@@ -44,7 +45,9 @@ func (f *fakeCluster) status(name string) *snowraftv1.GetStatusResponse {
 func (f *fakeCluster) Status() *snowraftv1.GetStatusResponse {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.status("a")
+	s := f.status("a")
+	s.ClockAtMs, s.ClockOffsetMs = s.GetClockAtMs()+f.ahead, f.ahead
+	return s
 }
 
 func (f *fakeCluster) Members() (all []*snowraftv1.Member) {
@@ -92,7 +95,7 @@ func (f *fakeCluster) askedOf(name string) int {
 func hubOf(t *testing.T, f *fakeCluster) *Hub {
 	began := time.Now()
 	h := New(Config{Source: f, Now: func() clock.Reading {
-		return clock.Reading{Wall: time.Now().UnixMilli(), Mono: time.Since(began).Milliseconds()}
+		return clock.Reading{Wall: time.Now().UnixMilli() + f.ahead, Mono: time.Since(began).Milliseconds()}
 	}})
 	t.Cleanup(h.Close)
 	return h
@@ -212,6 +215,22 @@ func TestFirstOverviewWaitsForAnswers(t *testing.T) {
 		time.Sleep(time.Second)
 		if o, err := h.Get(t.Context()); err != nil || len(o.GetMembers()) != 2 || o.GetMembers()[1].GetIdsPerSecond() != 1000 {
 			t.Errorf("Get() = %v, %v", o, err)
+		}
+	})
+}
+
+// The times of an overview are right although the clock of the composing member is not.
+func TestOverviewOfAMemberWithAWrongClock(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("a", "b")
+		f.ahead = -time.Hour.Milliseconds()
+		o := next(t, watch(t, hubOf(t, f)))
+		if now := time.Now().UnixMilli(); o.GetComposedAtMs() != now || o.GetMembers()[1].GetSeenAtMs() != now {
+			t.Errorf("composed %d ms, and b seen %d ms, from now", o.GetComposedAtMs()-now, o.GetMembers()[1].GetSeenAtMs()-now)
+		}
+		if at := o.GetMembers()[0].GetClockAtMs(); at != time.Now().UnixMilli()+f.ahead {
+			t.Errorf("clock of a at %d, want its own time", at)
 		}
 	})
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // Unreachable returns the overview of a gateway that reaches no member. It is the last overview of a member, if there is one,
-// with all members silent since then. The reason why is for people. Times are in Unix ms. Unreachable does not change last,
-// and the caller owns the result.
+// with all members silent since then and without what only members know now. The reason why is for people. Times are in Unix
+// ms. Unreachable does not change last, and the caller owns the result.
 func Unreachable(gateway string, now, since int64, why error, last *snowraftv1.Overview) *snowraftv1.Overview {
 	o := &snowraftv1.Overview{}
 	if last != nil {
@@ -20,7 +20,8 @@ func Unreachable(gateway string, now, since int64, why error, last *snowraftv1.O
 	}
 	o.ComposedBy, o.ComposedAtMs = gateway, now
 	o.LeaderId, o.LeaderName = "", ""
-	o.Quorum = nil
+	o.Quorum, o.ObservedClockAtMs = nil, 0
+	end(o.GetWindows(), now)
 	for _, m := range o.GetMembers() {
 		m.Answers, m.Problem = false, "does not answer gateway "+gateway
 		m.IdsPerSecond, m.NumbersPerSecond, m.RefusalsPerSecond = nil, nil, nil
@@ -38,4 +39,14 @@ func Unreachable(gateway string, now, since int64, why error, last *snowraftv1.O
 		}},
 	}
 	return o
+}
+
+// end marks the windows that have ended since they were read.
+func end(l *snowraftv1.LayoutWindows, now int64) {
+	for _, w := range l.GetRows() {
+		if w.GetHeld() && w.GetUntilAtMs() <= now {
+			w.Held = false
+			l.Held--
+		}
+	}
 }

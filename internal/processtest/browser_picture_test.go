@@ -112,6 +112,41 @@ func TestPictureFollowsAClock(t *testing.T) {
 	within(t, 10*time.Second, "all clocks are correct", func() bool { return eval[string](b, label) == "" })
 }
 
+// A member whose clock is an hour ahead still shows that windows are held, and the time that is left of them.
+func TestPictureOfAMemberWithAWrongClock(t *testing.T) {
+	if err := skew.Check(); err != nil {
+		t.Skip(err)
+	}
+	members := newCluster(t, 3)
+	c := members[2]
+	var clock *skew.Clock
+	c.launch = func(cmd *exec.Cmd) (err error) {
+		clock, err = skew.Start(cmd, 0)
+		return err
+	}
+	for _, m := range members {
+		m.start()
+	}
+	t.Cleanup(func() { _ = clock.Close() })
+	for _, m := range members {
+		m.untilIssues()
+	}
+	b := newTab(t)
+	b.open(c.consoleOf() + windowsPath)
+	b.draws(patience, 3, ".member:not(.past)")
+	if err := clock.Set(time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	b.says(current, sentence, "2 of 3 members issue")
+	b.draws(current, 3, ".member:not(.past)")
+	b.says(current, picture, "3 of its 1,024 workers are held now")
+	b.open(c.consoleOf())
+	b.says(patience, "#now-lanes", "left")
+	if text := b.text("#now-lanes"); strings.Contains(text, "over") || strings.Contains(text, "No window") {
+		t.Errorf("lanes of a member whose clock is ahead: %q", text)
+	}
+}
+
 func TestPictureFollowsARemovedMember(t *testing.T) {
 	members := startCluster(t, 3)
 	first := leader(t, members)

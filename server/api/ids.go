@@ -72,7 +72,7 @@ func (i ids) WhoIs(ctx context.Context, req *snowraftv1.WhoIsRequest) (*snowraft
 		return nil, rpc.NewError(rpc.NotGranted,
 			fmt.Sprintf("the ID has datacenter %d, and this cluster issues IDs for datacenter %d", p.Datacenter, own))
 	}
-	now := l.TickAt(i.Member.Clock().Now().Wall)
+	now := l.TickAt(i.Member.Clock().Majority())
 	term := i.Member.Node().LeadingTerm()
 	resp := &snowraftv1.WhoIsResponse{}
 	i.Member.State().View(func(s *fsm.State) {

@@ -91,7 +91,7 @@ func (w workers) ListWorkers(ctx context.Context, req *snowraftv1.ListWorkersReq
 	if err != nil {
 		return nil, err
 	}
-	now := l.TickAt(w.Member.Clock().Now().Wall)
+	now := l.TickAt(w.Member.Clock().Majority())
 	term := w.Member.Node().LeadingTerm()
 	resp := &snowraftv1.ListWorkersResponse{Capacity: l.Workers()}
 	w.Member.State().View(func(s *fsm.State) {

@@ -35,6 +35,7 @@ type cluster struct {
 	asked    string        // layout whose windows were read last
 	listed   int           // calls of ListEvents
 	held     chan struct{} // ListEvents answers after it is closed; nil: at once
+	failing  error         // of ListSequenceViews
 }
 
 // layout returns the layout whose windows a page read last.
@@ -50,6 +51,13 @@ func (c *cluster) set(overview *snowraftv1.Overview, err error) {
 	c.overview, c.err = overview, err
 	close(c.changed)
 	c.changed = make(chan struct{})
+}
+
+// fail makes the lists of sequences fail; nil ends that.
+func (c *cluster) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.failing = err
 }
 
 func (c *cluster) newest() (*snowraftv1.Overview, <-chan struct{}, error) {

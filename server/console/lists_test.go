@@ -14,6 +14,12 @@ import (
 
 // ListSequenceViews returns two pages, whose names repeat the request.
 func (c *cluster) ListSequenceViews(_ context.Context, req *snowraftv1.ListSequenceViewsRequest) (*snowraftv1.ListSequenceViewsResponse, error) {
+	c.mu.Lock()
+	err := c.failing
+	c.mu.Unlock()
+	if err != nil {
+		return nil, rpcError(err)
+	}
 	resp := &snowraftv1.ListSequenceViewsResponse{TotalSize: 100_000}
 	if req.GetNameContains() == "nothing" {
 		return resp, nil

@@ -24,15 +24,14 @@ const maxLanes = 60
 // now is the data of the page.
 type now struct {
 	What          string // "member" or "gateway"
-	At            int64  // time at which the process By composed the overview
-	By            string
+	At            int64  // time of the overview, by the majority's clocks
 	Leader        string
 	Term          uint64
 	Quorum        *snowraftv1.Quorum
 	Needed        uint32 // number of voters for a quorum
 	ServesUntil   int64
 	Observed      int64
-	ObservedAhead int64 // relative to the clock of the composing process, ms
+	ObservedAhead int64 // relative to At, ms
 	Behind        int64 // lower limit of a clock's offset, negative; MaxOffset is the upper one, ms
 	MaxOffset     int64
 	IDs, Numbers  *float64
@@ -72,7 +71,7 @@ type laneRow struct {
 func nowOf(o *snowraftv1.Overview, what string) now {
 	n := now{
 		What: what,
-		At:   o.GetComposedAtMs(), By: o.GetComposedBy(), Leader: o.GetLeaderName(), Term: o.GetTerm(), Quorum: o.GetQuorum(),
+		At:   o.GetComposedAtMs(), Leader: o.GetLeaderName(), Term: o.GetTerm(), Quorum: o.GetQuorum(),
 		ServesUntil: o.GetVerdict().GetServesUntilAtMs(), Observed: o.GetObservedClockAtMs(),
 		Behind: -o.GetWaitThresholdMs(), MaxOffset: o.GetMaxClockOffsetMs(),
 	}
@@ -155,10 +154,10 @@ func laneOf(o *snowraftv1.Overview, m *snowraftv1.MemberView, l *snowraftv1.Lane
 		row.State = level{"none", "Idle"}
 	case l.GetProblem() != "":
 		row.State, row.Detail = level{"bad", "Issues no IDs"}, upperFirst(l.GetProblem())
+	case row.Stale: // its last known window may have been extended
+		row.State = level{"warn", "Member does not answer"}
 	case row.Left <= 0:
 		row.State = level{"bad", "No window"}
-	case row.Stale:
-		row.State = level{"warn", "Member does not answer"}
 	default:
 		row.State = level{"good", "Issues IDs"}
 	}

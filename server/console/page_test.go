@@ -85,6 +85,15 @@ func TestNowNamesTheMemberBehindAGateway(t *testing.T) {
 	r.open("/console/stream?page=now").until("html", "answers the gateway</span>")
 }
 
+// A gateway that reaches no member does not know the leader, the quorum or the lanes.
+func TestNowShowsTheUnknown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.cluster.set(&snowraftv1.Overview{ComposedBy: "g", ComposedAtMs: 1_800_000_000_000}, nil)
+	r.wants(r.ask("GET", "/", "").Body.String(), "<dt>Leader</dt><dd>unknown</dd>", "<dt>Quorum</dt><dd>unknown</dd>",
+		"Unknown, because no member answers.", "!0 of 0 voters", "!No lane has a window")
+}
+
 func TestNowWithoutOverviewShowsReason(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

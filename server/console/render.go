@@ -106,6 +106,8 @@ func (c *Console) fill(ctx context.Context, s *sheet, query url.Values) error {
 		s.still = isDenied(err) && !s.Page.livesWithoutOverview()
 		if in.overview = resp.GetOverview(); in.overview != nil {
 			s.At, s.Verdict = in.overview.GetComposedBy(), verdictOf(in.overview)
+			in.now = presentTime(in.overview)
+			s.Now = in.now.UnixMilli()
 		}
 	}
 	if s.Page.load == nil {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -94,6 +95,8 @@ type feed struct {
 
 	overview *snowraftv1.Overview // the newest overview
 	trouble  string               // reason for a missing overview; empty if there is one
+	stale    string               // reason why the last load failed; empty if it succeeded
+	told     string               // the reason that the page shows
 	loaded   time.Time            // time of the last load
 	sent     map[string][]byte    // last sent elements, by ID
 	out      bytes.Buffer         // output that is written next
@@ -163,11 +166,8 @@ func (f *feed) news(ctx context.Context, overview *snowraftv1.Overview, err erro
 	if isDenied(err) {
 		return f.withoutOverview(ctx)
 	}
-	f.overview = nil
-	if text := message(err); text != f.trouble {
-		f.trouble = text
-		f.event("trouble", []byte(text))
-	}
+	f.overview, f.trouble = nil, message(err)
+	f.explain()
 	return f.beat(ctx)
 }
 
@@ -220,18 +220,19 @@ func (f *feed) show(ctx context.Context) error {
 	if f.overview != nil && !f.console.mayWatch(v.ctx) {
 		return f.withoutOverview(ctx)
 	}
-	now := time.Now()
+	now := presentTime(f.overview)
 	if f.overview != nil {
 		if err := f.element("verdict", func() (any, error) { return verdictOf(f.overview), nil }); err != nil {
 			return err
 		}
 	}
-	if f.page.every == 0 && f.overview != nil {
+	loads := f.page.every == 0 && f.overview != nil
+	if loads {
 		err = f.elements(now)
 	}
 	f.tick(now)
-	if f.page.every > 0 && now.Sub(f.loaded) >= f.page.every-beatSlack {
-		f.loaded = now
+	if f.page.every > 0 && time.Since(f.loaded) >= f.page.every-beatSlack {
+		loads, f.loaded = true, time.Now()
 		if err := f.flush(); err != nil { // the members may take long to answer
 			return err
 		}
@@ -241,9 +242,29 @@ func (f *feed) show(ctx context.Context) error {
 	case isDenied(err):
 		return errGone
 	case err != nil:
-		f.event("trouble", []byte(message(err)))
+		f.stale = message(err)
+	case loads:
+		f.stale = ""
 	}
+	f.explain()
 	return nil
+}
+
+// explain sends the reason why the page is old; an empty reason if it is not.
+func (f *feed) explain() {
+	if reason := cmp.Or(f.trouble, f.stale); reason != f.told {
+		f.told = reason
+		f.event("trouble", []byte(reason))
+	}
+}
+
+// presentTime returns the time of an overview, which is right even if the clock of this process is off. Without an overview, it
+// returns the time of this process.
+func presentTime(o *snowraftv1.Overview) time.Time {
+	if o == nil {
+		return time.Now()
+	}
+	return time.UnixMilli(o.GetComposedAtMs())
 }
 
 // tick sends the present time and the time of the overview to the page.

@@ -124,6 +124,24 @@ func TestStreamSendsReasonForMissingOverview(t *testing.T) {
 	e.until("html", "3 of 3 members issue")
 }
 
+// A page without an overview, whose list could not be loaded once, is current again after the next success.
+func TestStreamTakesTroubleBack(t *testing.T) {
+	t.Parallel()
+	r, tokens, _, issuer := secured(t)
+	record, _ := tokens.Token(2)
+	reads := *record
+	reads.Scopes = []trust.Scope{"seq:read:*"}
+	tokens.change(2, &reads)
+	e := r.open("/console/stream?page=sequences", "Host: a.example:7701", with(signIn(t, r, issuer)))
+	e.until("html", "sequences")
+	r.cluster.fail(rpc.NewError(rpc.NoLeader, "no member answers this gateway"))
+	e.until("trouble", "No member answers this gateway.")
+	r.cluster.fail(nil)
+	if data := e.until("trouble", ""); data != "\n" {
+		t.Errorf("trouble %q, want none", data)
+	}
+}
+
 func TestStreamEndsWithTheRightsOfItsViewer(t *testing.T) {
 	t.Parallel()
 	r, tokens, reader, issuer := secured(t)

@@ -57,12 +57,13 @@ func (v *views) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.
 	ctx, cancel := context.WithCancel(stream.Context())
 	defer cancel()
 	var last *snowraftv1.Overview // last overview of a member; nil for none
-	var since int64               // time since which no member answers, Unix ms; 0 while a member answers
+	var heard int64               // time of last on the monotonic clock
 	retried := false              // one retry without a pause happened since the last overview
+	asked := v.now().Wall
 	for {
-		began := v.now().Wall
+		began := v.now().Mono
 		err := v.relay(ctx, req, func(o *snowraftv1.Overview) error {
-			last, since, retried = o, 0, false
+			last, heard, retried = o, v.now().Mono, false
 			return stream.Send(&snowraftv1.WatchOverviewResponse{Overview: o})
 		})
 		switch {
@@ -72,17 +73,13 @@ func (v *views) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.
 			return wire.ShuttingDown()
 		case !silent(err):
 			return err
-		case last != nil && !retried && v.now().Wall-began >= viewPause.Milliseconds(): // another member may answer at once
+		case last != nil && !retried && v.now().Mono-began >= viewPause.Milliseconds(): // another member may answer at once
 			retried = true
-			since = last.GetComposedAtMs()
 			continue
 		}
-		now := v.now().Wall
-		if since == 0 {
-			since = began
-			if last != nil {
-				since = last.GetComposedAtMs()
-			}
+		now, since := v.now().Wall, asked
+		if last != nil { // by the members' clocks
+			now, since = last.GetComposedAtMs()+v.now().Mono-heard, last.GetComposedAtMs()
 		}
 		if err := stream.Send(&snowraftv1.WatchOverviewResponse{Overview: overview.Unreachable(v.name, now, since, whySilent(err), last)}); err != nil {
 			return err

@@ -396,7 +396,8 @@ type Overview struct {
 	ClusterId string `protobuf:"bytes,1,opt,name=cluster_id,json=clusterId,proto3" json:"cluster_id,omitempty"`
 	// Name of the member that composed the overview, or of the gateway if no member answers it.
 	ComposedBy string `protobuf:"bytes,2,opt,name=composed_by,json=composedBy,proto3" json:"composed_by,omitempty"`
-	// The composing process's clock, in Unix milliseconds.
+	// The time by the majority's clocks, in Unix milliseconds. Times in the overview are relative to it, even if the clock of the
+	// composing process is off.
 	ComposedAtMs int64    `protobuf:"varint,3,opt,name=composed_at_ms,json=composedAtMs,proto3" json:"composed_at_ms,omitempty"`
 	Verdict      *Verdict `protobuf:"bytes,4,opt,name=verdict,proto3" json:"verdict,omitempty"`
 	// The member that leads, as far as the composing member and those that answer it know; empty if they know none.
@@ -720,7 +721,7 @@ type MemberView struct {
 	Member *Member `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
 	// Whether the member answered the composing member within the last 2 s.
 	Answers bool `protobuf:"varint,2,opt,name=answers,proto3" json:"answers,omitempty"`
-	// Time of the member's last answer, by the composing process's clock in Unix milliseconds; 0 if never.
+	// Time of the member's last answer, like composed_at_ms; 0 if never.
 	SeenAtMs int64 `protobuf:"varint,3,opt,name=seen_at_ms,json=seenAtMs,proto3" json:"seen_at_ms,omitempty"`
 	// Reason that the member issues no IDs, or does not answer; empty if it issues IDs.
 	Problem string `protobuf:"bytes,4,opt,name=problem,proto3" json:"problem,omitempty"`

@@ -4,7 +4,7 @@
   const silence = 1600; // ms without an event after which the page says that it is old
   const link = document.getElementById("link");
   const $$ = (selector, root = document) => root.querySelectorAll(selector);
-  let ahead = Number(document.body.dataset.now) - Date.now(); // of the process's clock
+  let ahead = Number(document.body.dataset.now) - Date.now(); // of the page's time
   const now = () => Date.now() + ahead;
 
   // span is the length of a time in ms, as words.go writes it.
@@ -83,6 +83,7 @@
   function connect() {
     if (!document.body.dataset.stream || document.hidden || source && source.readyState !== EventSource.CLOSED) return;
     source = new EventSource(document.body.dataset.stream);
+    source.addEventListener("open", () => { trouble = ""; }); // a stream begins without trouble
     const on = (name, then) => source.addEventListener(name, (event) => {
       heard = Date.now();
       refused = "";
@@ -95,11 +96,8 @@
       const at = JSON.parse(text);
       ahead = at.now - Date.now();
       heardAt = at.now;
-      if (at.composed) {
-        trouble = "";
-        const asOf = document.getElementById("as-of");
-        if (asOf) write(asOf, `${new Date(at.composed).toISOString().slice(0, 19).replace("T", " ")} UTC`);
-      }
+      const asOf = document.getElementById("as-of");
+      if (asOf && at.composed) write(asOf, `${new Date(at.composed).toISOString().slice(0, 19).replace("T", " ")} UTC`);
       document.body.dataset.heard = at.now;
       show();
     });

@@ -129,22 +129,6 @@ func TestBarsShowPastEndAndPosition(t *testing.T) {
 	}
 }
 
-func TestNowIsTheMiddleOfTheClocks(t *testing.T) {
-	silent := overview(-9000)
-	silent.Members[0].Answers = false
-	for _, c := range []struct {
-		o    *snowraftv1.Overview
-		want int64
-	}{
-		{overview(), 0}, {silent, 0}, {overview(-9000, 1, 2), 1}, {overview(9000, 1, 2), 2},
-		{overview(-9000, 3), 3}, {overview(3, 9000), 3}, // the observed clock decides
-	} {
-		if got := Now(c.o) - now; got != c.want {
-			t.Errorf("Now() of %v is %d ms off, want %d", c.o.GetMembers(), got, c.want)
-		}
-	}
-}
-
 func TestClocksAreLinesWithLabels(t *testing.T) {
 	w := NewWindows(overview(0, 20, -4200, 700), "all")
 	off := map[string]bool{}

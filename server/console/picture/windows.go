@@ -3,7 +3,6 @@ package picture
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +15,7 @@ type Windows struct {
 	Layout string
 	Axis   Axis
 	Ticks  []Tick
-	// Now is the center in time, in Unix milliseconds: the middle of the members' clocks.
+	// Now is the center in time, in Unix milliseconds: the time of the overview.
 	Now  int64
 	NowX string
 
@@ -72,7 +71,7 @@ type Bar struct {
 // NewWindows returns the picture of an overview with windows, on the axis with the given name; see [Spans]. It does not
 // change the overview.
 func NewWindows(o *snowraftv1.Overview, axis string) *Windows {
-	now := Now(o)
+	now := o.GetComposedAtMs()
 	l := o.GetWindows()
 	furthest := int64(0)
 	for _, r := range l.GetRows() {
@@ -92,27 +91,6 @@ func NewWindows(o *snowraftv1.Overview, axis string) *Windows {
 	w.addRows(l, who)
 	w.addClocks(o, now)
 	return w
-}
-
-// Now returns the middle of the clocks of the members that answer, so that a single wrong clock does not move the picture. Of
-// two middle clocks, it returns the clock nearer to the observed clock. If no member answers, it returns the clock of the
-// process that composed the overview.
-func Now(o *snowraftv1.Overview) int64 {
-	var clocks []int64
-	for _, m := range o.GetMembers() {
-		if m.GetAnswers() && m.GetClockAtMs() != 0 {
-			clocks = append(clocks, m.GetClockAtMs())
-		}
-	}
-	if len(clocks) == 0 {
-		return o.GetComposedAtMs()
-	}
-	slices.Sort(clocks)
-	low, high := clocks[(len(clocks)-1)/2], clocks[len(clocks)/2]
-	if seen := o.GetObservedClockAtMs(); max(seen-low, low-seen) < max(seen-high, high-seen) {
-		return low
-	}
-	return high
 }
 
 func (w *Windows) addRows(l *snowraftv1.LayoutWindows, who holders) {
