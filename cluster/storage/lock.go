@@ -9,12 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// lockFile is the file in a data directory that carries the lock.
+const lockFile = "lock"
+
 // dirLock is the lock of a data directory. One process at a time holds it.
 type dirLock struct{ file *os.File }
 
 // lockDir takes the lock of a data directory. It fails if another process, or another part of this process, holds the lock.
 func lockDir(dir string) (*dirLock, error) {
-	file, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, &unusableError{dir, err}
 	}

@@ -38,23 +38,30 @@ const lostAndFound = "lost+found"
 // Create makes the data directory of a new member, which must be absent or empty, except for lost+found, and returns the
 // member's ID. After an error the directory is as it was before. If root calls it, the owner of the directory owns its content.
 //
-// Create writes the identity file last: without it, no member starts with the other files.
+// Create writes the identity file last: without it, no member starts with the other files. It holds the lock of the directory
+// from before the first file until its end, so that it removes no file of another process.
 func (s Seed) Create(dir string, logger *slog.Logger) (node string, err error) {
 	made, err := emptyDir(dir)
 	if err != nil {
 		return "", err
 	}
 	id := &Identity{data: identityData{MemberID: uuid.NewString(), ClusterID: s.Cluster, Term: true, Log: true}}
+	if id.lock, err = lockDir(dir); err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, id.Close()) }()
+	if err := checkEmpty(dir, lockFile); err != nil { // another process was quicker
+		return "", err
+	}
 	defer func() {
-		err = errors.Join(err, id.Close())
 		if err != nil {
 			err = errors.Join(err, empty(dir, made))
 		}
 	}()
-	if id.lock, err = lockDir(dir); err != nil {
+	if err := s.write(dir, id, logger); err != nil {
 		return "", err
 	}
-	if err := s.write(dir, id, logger); err != nil {
+	if err := shareOwner(dir); err != nil { // before the identity makes the directory complete
 		return "", err
 	}
 	id.dir = dir
@@ -125,17 +132,23 @@ func (s Seed) write(dir string, id *Identity, logger *slog.Logger) (err error) {
 
 // emptyDir creates a directory, or checks that it is empty; made reports whether the directory was created.
 func emptyDir(dir string) (made bool, err error) {
-	entries, err := os.ReadDir(dir)
-	switch {
-	case errors.Is(err, os.ErrNotExist):
+	err = checkEmpty(dir)
+	if errors.Is(err, os.ErrNotExist) {
 		return true, os.MkdirAll(dir, 0o700)
-	case err != nil:
-		return false, err
-	case slices.ContainsFunc(entries, ours):
-		return false, fmt.Errorf("%s: %w", dir, ErrNotEmpty)
-	default:
-		return false, nil
 	}
+	return false, err
+}
+
+// checkEmpty returns an error if a directory has entries other than the given ones and those of the file system.
+func checkEmpty(dir string, except ...string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(entries, func(e os.DirEntry) bool { return ours(e) && !slices.Contains(except, e.Name()) }) {
+		return fmt.Errorf("%s: %w", dir, ErrNotEmpty)
+	}
+	return nil
 }
 
 // ours reports whether an entry of a data directory does not belong to the file system.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/hashicorp/raft"
@@ -224,6 +226,34 @@ func TestSeededDirectoryStartsAMember(t *testing.T) {
 	}
 	if len(reported) > 0 {
 		t.Error(reported)
+	}
+}
+
+// Of several restores into one directory, one at most succeeds, and the others leave its files alone.
+func TestSeedsOfOneDirectory(t *testing.T) {
+	t.Parallel()
+	for range 40 {
+		dir := filepath.Join(t.TempDir(), "new")
+		var wg sync.WaitGroup
+		var created atomic.Int32
+		for range 4 {
+			wg.Go(func() {
+				_, err := seed(text("state")).Create(dir, slog.New(slog.DiscardHandler))
+				if err == nil {
+					created.Add(1)
+				}
+			})
+		}
+		wg.Wait()
+		switch n := created.Load(); n {
+		case 0: // one was about to, when another one failed
+		case 1:
+			if r, err := replay(dir); err != nil || r.state != "state" {
+				t.Fatalf("replay of the created directory: %+v, %v", r, err)
+			}
+		default:
+			t.Fatalf("%d of 4 calls created the directory", n)
+		}
 	}
 }
 
