@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -107,6 +108,63 @@ func TestSecretsOnTheRaftPort(t *testing.T) {
 				t.Errorf("verified ID %q, want %q", got, want)
 			}
 		})
+	}
+}
+
+// countedListener counts the times that its connections are closed.
+type countedListener struct {
+	net.Listener
+	closed atomic.Int64
+}
+
+func (l *countedListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	return &countedConn{conn, &l.closed}, err
+}
+
+type countedConn struct {
+	net.Conn
+	closed *atomic.Int64
+}
+
+func (c *countedConn) Close() error {
+	c.closed.Add(1)
+	return c.Conn.Close()
+}
+
+// The keys forget a connection whose handshake was refused after TLS. They would close it again when its secret is removed.
+func TestRefusedConnectionsAreForgotten(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "secrets")
+	write := func(s trust.Secret) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(s.Line()+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(secrets[0])
+	keys, err := trust.OpenKeys(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, node := &countedListener{Listener: inner}, agreeing(someMeta())
+	node.judge = func(hello, string) handshakeReply { return handshakeReply{Refused: memberRemoved} }
+	refuses := newStreamLayer(listener, keys, node, slog.New(slog.DiscardHandler))
+	t.Cleanup(func() { _ = refuses.Close() })
+	if _, err := layer(t, keyed(t, 0)).dial(raftAddress(refuses.self().ID, inner.Addr().String()), forRaft, patience); err == nil {
+		t.Fatal("a refused connection was made")
+	}
+	eventually(t, "the acceptor closes the connection", func() bool { return listener.closed.Load() == 1 })
+	write(secrets[1])
+	if changed, err := keys.Reload(); err != nil || !changed {
+		t.Fatalf("Reload() = %v, %v", changed, err)
+	}
+	if n := listener.closed.Load(); n != 1 {
+		t.Errorf("the connection was closed %d times, want once", n)
 	}
 }
 

@@ -110,6 +110,9 @@ type admitted struct {
 
 // serve runs the handshake on conn. Then it gives conn to raft or answers the questions that arrive on it.
 func (s *streamLayer) serve(conn net.Conn, place *places.Place, after *admitted) {
+	if s.keys != nil {
+		conn = s.keys.Track(conn) // closed as such after a failure, or the keys would keep it
+	}
 	secured, said, err := s.shake(conn)
 	if err != nil {
 		s.logger.Debug("raft connection refused", "address", conn.RemoteAddr(), "error", err)
@@ -160,7 +163,7 @@ func (s *streamLayer) shake(raw net.Conn) (net.Conn, hello, error) {
 	conn, verified := raw, ""
 	from := raw.RemoteAddr()
 	if s.keys != nil {
-		secured := tls.Server(s.keys.Track(raw), s.keys.MemberServer(s.self().ID))
+		secured := tls.Server(raw, s.keys.MemberServer(s.self().ID))
 		if err := secured.Handshake(); err != nil {
 			s.foreign(from, err)
 			return nil, hello{}, err
