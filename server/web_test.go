@@ -50,6 +50,10 @@ func TestHTTPOnAFollower(t *testing.T) {
 			t.Errorf("%s %s: %d %s", c.method, c.path, code, body)
 		}
 	}
+	// No sequence has a name that is not UTF-8, and the leader is not asked for it.
+	if code, body := f.ask("POST", "/seq/%ff?request_id=x", ""); code != http.StatusNotFound || !strings.Contains(body, "UNKNOWN_SEQUENCE") {
+		t.Errorf("a name that is not UTF-8: %d %s", code, body)
+	}
 	got := make(seen)
 	for range 20 {
 		code, body := f.ask("GET", "/id?count=3", "")

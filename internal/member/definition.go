@@ -176,11 +176,19 @@ func argument(name string) string {
 	return name
 }
 
+// CheckSequence returns an [UnknownSequenceError] if no sequence can have this name.
+func CheckSequence(name string) error {
+	if never := nfc.Check("sequence name", name); never != nil {
+		return &UnknownSequenceError{Sequence: name, Never: never}
+	}
+	return nil
+}
+
 // unknownSequence returns the error for a sequence that does not exist, according to settleSequence or
 // the log. It searches names that may have been meant.
 func (m *Member) unknownSequence(name string) error {
-	if never := nfc.Check("sequence name", name); never != nil {
-		return &UnknownSequenceError{Sequence: name, Never: never}
+	if err := CheckSequence(name); err != nil {
+		return err
 	}
 	const neighbours = 500 // names on each side; similar names usually begin alike
 	var around []string

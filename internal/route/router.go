@@ -57,6 +57,10 @@ func New(m *member.Member, peers Peers) *Router {
 // Callers of a strict sequence on behalf of the same principal share calls to the leader.
 func (r *Router) Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
 	if requestID != "" {
+		// A name that is not UTF-8 would end the stream to the leader, which callers share.
+		if err := member.CheckSequence(sequence); err != nil {
+			return member.Numbering{}, err
+		}
 		return r.nextAtLeader(ctx, sequence, count, requestID)
 	}
 	n, strict, err := r.relaxed(ctx, sequence, count)
