@@ -65,7 +65,7 @@ func (s *Server) carry(ctx context.Context, ss grpc.ServerStream, service any, c
 		Server: s, ss: ss, ctx: ctx, carries: carries, rule: rule, inner: rpc.RuleOf(carries.method),
 		info:    &grpc.UnaryServerInfo{Server: service, FullMethod: carries.method},
 		handler: carries.handler(service), reply: carries.answer(), method: s.metrics.requests.of(protocolGRPC, rule.Method[1:]),
-		token: trust.PrincipalOf(ctx).TokenID(), seat: connOf(ctx).sits(),
+		token: streamsOf(trust.PrincipalOf(ctx)), seat: connOf(ctx).sits(),
 	}
 	defer s.carriers.add(c)()
 	c.read()

@@ -41,7 +41,7 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 		defer seat.leave()
 	}
 	if !isHealth(info.FullMethod) {
-		token := trust.PrincipalOf(ctx).TokenID()
+		token := streamsOf(trust.PrincipalOf(ctx))
 		if err := s.streams.begin(token); err != nil {
 			return wire.Status(err)
 		}

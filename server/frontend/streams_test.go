@@ -4,12 +4,25 @@ import (
 	"testing"
 
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/trust"
 )
 
-// A token has a share of the streams. A stream that ends makes room for another stream.
+// A token has a share of the streams, and so have all anonymous callers together. A stream that ends makes room for another
+// stream.
 func TestStreamsOfATokenAreBounded(t *testing.T) {
 	t.Parallel()
-	const greedy, other = 7, 8
+	anonymous, err := trust.NewAuthorizer(noTable{}).Authenticate(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, greedy := range map[string]uint64{"token": 7, "anonymous callers": streamsOf(anonymous)} {
+		t.Run(name, func(t *testing.T) { boundsStreamsOf(t, greedy) })
+	}
+}
+
+func boundsStreamsOf(t *testing.T, greedy uint64) {
+	t.Helper()
+	const other = 8
 	var s streams
 	for range maxStreamsOf {
 		if err := s.begin(greedy); err != nil {
