@@ -74,7 +74,7 @@ func TestStreamAllocations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req, resp := &snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{Count: 1}}, new(snowraftv1.StreamIdsResponse)
+		req, resp := &snowraftv1.StreamIdsRequest{Id: 1, Request: &snowraftv1.GenerateIdsRequest{Count: 1}}, new(snowraftv1.StreamIdsResponse)
 		return func() float64 {
 			const requests = 500
 			var before, after runtime.MemStats

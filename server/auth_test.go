@@ -182,7 +182,7 @@ func TestRevocationEndsCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask := func() error {
-		if err := stream.Send(&snowraftv1.StreamIdsRequest{}); err != nil {
+		if err := stream.Send(&snowraftv1.StreamIdsRequest{Id: 1}); err != nil {
 			return err
 		}
 		resp, err := stream.Recv()

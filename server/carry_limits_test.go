@@ -83,7 +83,7 @@ func TestUnreadStreamStopsOnlyItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	sending.Go(func() {
-		for large.Send(&snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{Count: 10_000, Packed: true}}) == nil {
+		for large.Send(&snowraftv1.StreamIdsRequest{Id: 1, Request: &snowraftv1.GenerateIdsRequest{Count: 10_000, Packed: true}}) == nil {
 		} // the loop ends when the member reads no more
 	})
 	n.prompt()

@@ -123,7 +123,7 @@ func TestStreamAnswersMoreRequestsThanMayWait(t *testing.T) {
 	}
 	s.ask(nil)
 	far := ahead(expand(s.answer().GetResponse())[0], 900*time.Millisecond)
-	if err := s.Send(&snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{After: far}, TimeoutMs: 1}); err != nil {
+	if err := s.Send(&snowraftv1.StreamIdsRequest{Id: 1, Request: &snowraftv1.GenerateIdsRequest{After: far}, TimeoutMs: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if resp := s.answer(); resp.GetError() == nil {
@@ -166,7 +166,7 @@ func TestStreamNumbers(t *testing.T) {
 		}
 		const many = 500
 		for id := range uint64(many) {
-			if err := stream.Send(&snowraftv1.StreamNumbersRequest{Request: &snowraftv1.NextNumbersRequest{Sequence: "strict", Count: 1}, Id: id}); err != nil {
+			if err := stream.Send(&snowraftv1.StreamNumbersRequest{Request: &snowraftv1.NextNumbersRequest{Sequence: "strict", Count: 1}, Id: id + 1}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -184,6 +184,26 @@ func TestStreamNumbers(t *testing.T) {
 		if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
 			t.Errorf("the stream ends with %v", err)
 		}
+	}
+}
+
+// An answer to a request with the ID 0 would announce the end of the stream.
+func TestStreamRefusesTheID0(t *testing.T) {
+	t.Parallel()
+	stream, err := startCluster(t, 1)[0].ids.StreamIds(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id := range uint64(2) {
+		if err := stream.Send(&snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{Count: 1}, Id: 1 - id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if resp, err := stream.Recv(); err != nil || resp.GetId() != 1 || resp.GetError() != nil {
+		t.Errorf("request 1: %v, %v", resp, err)
+	}
+	if resp, err := stream.Recv(); reason(err) != rpc.InvalidArgument {
+		t.Errorf("request 0: %v, %v", resp, err)
 	}
 }
 

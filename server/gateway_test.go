@@ -58,7 +58,7 @@ func TestGatewayGRPC(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if err := stream.Send(&snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{Count: 7}}); err != nil {
+		if err := stream.Send(&snowraftv1.StreamIdsRequest{Id: 1, Request: &snowraftv1.GenerateIdsRequest{Count: 7}}); err != nil {
 			t.Fatal(err)
 		}
 		resp, err := stream.Recv()

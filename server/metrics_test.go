@@ -168,7 +168,7 @@ func exercise(t *testing.T, a asker, redisAddr, thriftAddr string, ids snowraftv
 		t.Fatal(err)
 	}
 	for _, layout := range []string{"", "", "none"} {
-		if err := stream.Send(&snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{Layout: layout}}); err != nil {
+		if err := stream.Send(&snowraftv1.StreamIdsRequest{Id: 1, Request: &snowraftv1.GenerateIdsRequest{Layout: layout}}); err != nil {
 			t.Fatal(err)
 		}
 		if resp, err := stream.Recv(); err != nil || (resp.GetError() == nil) != (layout == "") {

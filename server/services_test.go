@@ -141,7 +141,7 @@ func TestPackedAndStreamedIDs(t *testing.T) {
 	}
 	last := resp.GetIds()[99_999]
 	for range 100 {
-		if err := stream.Send(&snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{Count: 1000, After: last}}); err != nil {
+		if err := stream.Send(&snowraftv1.StreamIdsRequest{Id: 1, Request: &snowraftv1.GenerateIdsRequest{Count: 1000, After: last}}); err != nil {
 			t.Fatal(err)
 		}
 		r, err := stream.Recv()

@@ -32,6 +32,11 @@ const slowerThan = 200 * time.Millisecond
 // openTracer returns a tracer that exports by the settings of the environment.
 func openTracer(t testing.TB, service, instance string) *tracing.Tracer {
 	t.Helper()
+	return openTracerOf(t, service, instance, slowerThan)
+}
+
+func openTracerOf(t testing.TB, service, instance string, slowerThan time.Duration) *tracing.Tracer {
+	t.Helper()
 	tracer, err := otlp.Open(t.Context(), otlp.Config{
 		Env: os.Getenv, Service: service, Instance: instance, Version: "test", SlowerThan: slowerThan,
 		Logger: slog.New(slog.NewTextHandler(testlog.Of(t), nil)),
@@ -102,6 +107,18 @@ func (c *collector) untilTree(t *testing.T, id trace.TraceID, want string) {
 	until(t, "the collector has the whole trace", func() bool {
 		got = c.tree(id, callerSpan, "")
 		return got == want
+	})
+}
+
+func TestSnapshotHasASpan(t *testing.T) {
+	c := newCollector(t)
+	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://"+c.address)
+	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "20")
+	n := startCluster(t, 1, func(cfg *server.Config) { cfg.Tracer = openTracerOf(t, "snowraft", cfg.Name, 1) })[0]
+	until(t, "the collector has the span of a snapshot", func() bool {
+		_ = n.server.Member().Node().Snapshot() // an error without new commands, which come each second
+		return len(c.all(func(s receivedSpan) bool { return s.GetName() == "snowraft.snapshot" })) > 0
 	})
 }
 

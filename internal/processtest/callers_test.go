@@ -48,7 +48,7 @@ func streamCaller(t *testing.T, m *member, config *tls.Config, token string) fun
 		t.Fatal(err)
 	}
 	return func() error {
-		_ = stream.Send(&snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{Count: 1}}) // Recv returns its error
+		_ = stream.Send(&snowraftv1.StreamIdsRequest{Id: 1, Request: &snowraftv1.GenerateIdsRequest{Count: 1}}) // Recv returns its error
 		resp, err := stream.Recv()
 		if resp.GetError().GetCode() == int32(codes.Unauthenticated) {
 			return fmt.Errorf("%w: %s", errRevoked, resp.GetError().GetMessage())

@@ -84,6 +84,10 @@ func (c *carrier) read() {
 			c.ended = err
 			return
 		}
+		if req.GetId() == 0 {
+			c.ended = wire.Invalid("id: expected a number other than 0; an answer with the ID 0 announces the end of the stream")
+			return
+		}
 		c.seat.enter()
 		t := c.begin(req)
 		if c.carries.confirms {

@@ -84,7 +84,7 @@ func withGood(ctx context.Context) context.Context {
 func converse(ctx context.Context, conn *grpc.ClientConn) error {
 	stream, err := snowraftv1.NewIdServiceClient(conn).StreamIds(ctx)
 	if err == nil {
-		err = stream.Send(&snowraftv1.StreamIdsRequest{})
+		err = stream.Send(&snowraftv1.StreamIdsRequest{Id: 1})
 	}
 	if err == nil {
 		_, err = stream.Recv()
