@@ -166,7 +166,7 @@ func TestBenchHTTP(t *testing.T) {
 		"http --layout orders": "GET /id?layout=orders",
 		"http tenant/a?b":      "POST /seq/tenant/a%3Fb",
 	} {
-		succeeds(t, append([]string{"bench", "--addr", address, "-d", "20ms", "-r", "100"}, strings.Fields(line)...)...)
+		succeeds(t, append([]string{"bench", "--addr", address, "-d", "200ms", "-r", "100"}, strings.Fields(line)...)...)
 		for range len(asked) {
 			if got := <-asked; got != want {
 				t.Errorf("%s requests %s, want %s", line, got, want)

@@ -146,7 +146,7 @@ func TestMeetEqualsEnumeration(t *testing.T) {
 }
 
 // TestTwitterMeetsDefault knows the case that people walk into: IDs that the Twitter epoch dates to June 2019 are, in the
-// default layout, IDs of July 2033.
+// default layout, IDs of July and August 2033.
 func TestTwitterMeetsDefault(t *testing.T) {
 	old := collision.All(preset(t, "twitter"), ms(t, "2010-11-05T00:00:00Z"), ms(t, "2019-06-30T00:00:00Z"))
 	own := snowflake.Default()

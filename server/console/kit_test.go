@@ -35,7 +35,7 @@ type cluster struct {
 	asked    string        // layout whose windows were read last
 	listed   int           // calls of ListEvents
 	held     chan struct{} // ListEvents answers after it is closed; nil: at once
-	failing  error         // of ListSequenceViews
+	failing  error         // error of ListSequenceViews
 }
 
 // layout returns the layout whose windows a page read last.

@@ -154,7 +154,7 @@ func laneOf(o *snowraftv1.Overview, m *snowraftv1.MemberView, l *snowraftv1.Lane
 		row.State = level{"none", "Idle"}
 	case l.GetProblem() != "":
 		row.State, row.Detail = level{"bad", "Issues no IDs"}, upperFirst(l.GetProblem())
-	case row.Stale: // its last known window may have been extended
+	case row.Stale: // an extension of the window may be unknown here
 		row.State = level{"warn", "Member does not answer"}
 	case row.Left <= 0:
 		row.State = level{"bad", "No window"}

@@ -96,7 +96,7 @@ type feed struct {
 	overview *snowraftv1.Overview // the newest overview
 	trouble  string               // reason for a missing overview; empty if there is one
 	stale    string               // reason why the last load failed; empty if it succeeded
-	told     string               // the reason that the page shows
+	shown    string               // the reason that the page shows
 	loaded   time.Time            // time of the last load
 	sent     map[string][]byte    // last sent elements, by ID
 	out      bytes.Buffer         // output that is written next
@@ -252,8 +252,8 @@ func (f *feed) show(ctx context.Context) error {
 
 // explain sends the reason why the page is old; an empty reason if it is not.
 func (f *feed) explain() {
-	if reason := cmp.Or(f.trouble, f.stale); reason != f.told {
-		f.told = reason
+	if reason := cmp.Or(f.trouble, f.stale); reason != f.shown {
+		f.shown = reason
 		f.event("trouble", []byte(reason))
 	}
 }

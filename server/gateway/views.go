@@ -78,7 +78,7 @@ func (v *views) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.
 			continue
 		}
 		now, since := v.now().Wall, asked
-		if last != nil { // by the members' clocks
+		if last != nil { // the members' clocks are correct
 			now, since = last.GetComposedAtMs()+v.now().Mono-heard, last.GetComposedAtMs()
 		}
 		if err := stream.Send(&snowraftv1.WatchOverviewResponse{Overview: overview.Unreachable(v.name, now, since, whySilent(err), last)}); err != nil {

@@ -19,7 +19,7 @@ const (
 )
 
 var (
-	errInvalidAgent  = invalid("user agent: expected a letter, then letters, digits, hyphens and underscores")
+	errInvalidAgent  = invalid("user agent: expected a letter, then letters, digits, hyphens and underscores, at most 256 bytes")
 	errUnknownMethod = invalid("unknown method; expected get_id, get_worker_id, get_datacenter_id or get_timestamp")
 )
 
@@ -32,7 +32,7 @@ func exception(err error) thrift.TApplicationException {
 	message := cmp.Or(e.Message, "the member gave no reason")
 	switch {
 	case e.Reason == rpc.Unauthenticated:
-		message = `Thrift carries no token, and the token "anonymous" lacks the scope "ids:issue:` + Layout + `"; add the scope with "snowraft token update"`
+		message = `Thrift carries no token, and the token "anonymous" lacks the scope "ids:issue:` + Layout + `"; set it with "snowraft token update anonymous", together with the scopes that the token has`
 	case errors.Is(err, errInvalidAgent):
 		message = invalidUserAgentError + ": " + message
 	case e.Reason == rpc.ClockBehind || e.Reason == rpc.ClockSkew:

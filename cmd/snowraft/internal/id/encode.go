@@ -97,7 +97,7 @@ The command needs no cluster. The layout is one of the presets:
 }
 
 func (f *partFlags) known() (*snowflake.Layout, error) {
-	return cli.Preset(f.layout, "only a cluster knows its other layouts")
+	return cli.Preset(f.layout, `only a cluster knows its other layouts; decode a UUID of another layout with "snowraft decode --server"`)
 }
 
 // pack returns the ID with the fields of the flags.

@@ -36,9 +36,9 @@ func newCheck(a *cli.App) *cobra.Command {
 		Long: `Check that the layouts of the cluster, or the layout NAME, cannot repeat IDs that another
 system has issued. Run it before an application moves from that system to the cluster.
 
-The same integer has different times in different layouts: an ID that Twitter's layout
-dates to June 2019 belongs to July 2033 in the layout "default". A cluster that issues
-IDs in "default" repeats that ID in 2033.
+The same integer has different times in different layouts: IDs that Twitter's layout
+dates to June 2019 belong to July and August 2033 in the layout "default". A cluster
+that issues IDs in "default" can repeat these IDs in 2033.
 
 Describe the existing system by its --preset, or by --fields and --epoch. A --sample of
 its IDs then confirms the description. Without a description, the sample must include

@@ -28,7 +28,8 @@ A scope is a right, and for some rights a name, which may end in *:
   worker:lease:LAYOUT  lease workers, for embedded generators
   metrics:read         read /metrics
   cluster:read         show the status, the configuration and workers
-  cluster:admin        change members, the leader, the configuration and layouts
+  cluster:admin        change members, the leader, the configuration and layouts;
+                       write backups and debug archives
   tokens:verify        verify the tokens of others, for gateways
   tokens:admin         manage tokens, and thereby do everything`,
 		Example: `  snowraft token create billing --scope seq:next:orders --secret-file secret
