@@ -76,6 +76,9 @@ func requestOf(t *testing.T, rule *rpc.Rule, resource string) proto.Message {
 	if rule.GetChanges() {
 		m.SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, 9999, protowire.VarintType), 1))
 	}
+	if id := m.Descriptor().Fields().ByName("id"); id != nil && id.Kind() == protoreflect.Uint64Kind {
+		m.Set(id, protoreflect.ValueOfUint64(1)) // a stream refuses 0
+	}
 	return m.Interface()
 }
 
