@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/snowraft/snowraft/internal/race"
 )
 
 // patience is the time for which a test waits for a background event.
@@ -30,6 +32,15 @@ func within(t testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// unhindered returns the longest time of a call that waits for no silent member. It is longer with the race detector, with which
+// other tests may delay a call for most of a second.
+func unhindered() time.Duration {
+	if race.Enabled {
+		return 4 * memoryPatience
+	}
+	return memoryPatience
 }
 
 // askAll requests IDs in several goroutines. It fails the test if a call fails or an ID comes twice. It returns
