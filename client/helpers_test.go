@@ -34,8 +34,8 @@ func within(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// unhindered returns the longest time of a call that waits for no silent member. It is longer with the race detector, with which
-// other tests may delay a call for most of a second.
+// unhindered returns the longest time of a call that waits for no silent member. It is longer with the race detector, because
+// then other tests have delayed calls by 0.9 s.
 func unhindered() time.Duration {
 	if race.Enabled {
 		return 4 * memoryPatience
