@@ -4,7 +4,6 @@ package processtest
 
 import (
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -86,18 +85,7 @@ func TestAlertsOfFailingCluster(t *testing.T) {
 	}
 	members := newCluster(t, 3, "--initial-max-window", "6s")
 	last := members[2]
-	var clock *skew.Clock
-	last.launch = func(cmd *exec.Cmd) (err error) {
-		clock, err = skew.Start(cmd, 0)
-		return err
-	}
-	for _, m := range members {
-		m.start()
-	}
-	t.Cleanup(func() { _ = clock.Close() })
-	for _, m := range members {
-		m.untilIssues()
-	}
+	clock := startWithClock(t, members)
 	w := &watched{t: t, p: startPrometheus(t, time.Second, len(members), fmt.Sprintf(
 		"  - {job_name: snowraft, static_configs: [{targets: %s, labels: {cluster: test}}]}\n", targets(members...)))}
 	callEach(t, members)

@@ -4,7 +4,6 @@ package processtest
 
 import (
 	"fmt"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -12,8 +11,6 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-
-	"github.com/snowraft/snowraft/jepsen/skew"
 )
 
 const (
@@ -72,23 +69,10 @@ func TestPictureFollowsTheLeader(t *testing.T) {
 }
 
 func TestPictureFollowsAClock(t *testing.T) {
-	if err := skew.Check(); err != nil {
-		t.Skip(err)
-	}
+	skipWithoutClocks(t)
 	members := newCluster(t, 3)
 	c := members[2]
-	var clock *skew.Clock
-	c.launch = func(cmd *exec.Cmd) (err error) {
-		clock, err = skew.Start(cmd, 0)
-		return err
-	}
-	for _, m := range members {
-		m.start()
-	}
-	t.Cleanup(func() { _ = clock.Close() })
-	for _, m := range members {
-		m.untilIssues()
-	}
+	clock := startWithClock(t, members)
 	b := newTab(t)
 	b.open(members[0].consoleOf() + windowsPath)
 	b.draws(patience, 3, ".member")
@@ -114,23 +98,10 @@ func TestPictureFollowsAClock(t *testing.T) {
 
 // A member whose clock is an hour ahead still shows that windows are held, and the time that is left of them.
 func TestPictureOfAMemberWithAWrongClock(t *testing.T) {
-	if err := skew.Check(); err != nil {
-		t.Skip(err)
-	}
+	skipWithoutClocks(t)
 	members := newCluster(t, 3)
 	c := members[2]
-	var clock *skew.Clock
-	c.launch = func(cmd *exec.Cmd) (err error) {
-		clock, err = skew.Start(cmd, 0)
-		return err
-	}
-	for _, m := range members {
-		m.start()
-	}
-	t.Cleanup(func() { _ = clock.Close() })
-	for _, m := range members {
-		m.untilIssues()
-	}
+	clock := startWithClock(t, members)
 	b := newTab(t)
 	b.open(c.consoleOf() + windowsPath)
 	b.draws(patience, 3, ".member:not(.past)")

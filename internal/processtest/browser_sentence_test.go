@@ -4,13 +4,10 @@ package processtest
 
 import (
 	"fmt"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/snowraft/snowraft/jepsen/skew"
 )
 
 const sentence = "#verdict"
@@ -53,23 +50,10 @@ func TestSentenceFollowsTheLeader(t *testing.T) {
 }
 
 func TestSentenceFollowsAClock(t *testing.T) {
-	if err := skew.Check(); err != nil {
-		t.Skip(err)
-	}
+	skipWithoutClocks(t)
 	members := newCluster(t, 3)
 	c := members[2]
-	var clock *skew.Clock
-	c.launch = func(cmd *exec.Cmd) (err error) {
-		clock, err = skew.Start(cmd, 0)
-		return err
-	}
-	for _, m := range members {
-		m.start()
-	}
-	t.Cleanup(func() { _ = clock.Close() })
-	for _, m := range members {
-		m.untilIssues()
-	}
+	clock := startWithClock(t, members)
 	b := newTab(t)
 	b.open(members[0].consoleOf())
 	b.says(patience, sentence, "3 of 3 members issue")

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowraft/snowraft/jepsen/skew"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -147,24 +146,11 @@ func scraped(t *testing.T, m *member) string {
 // the clock is correct again.
 func TestThriftClockBehind(t *testing.T) {
 	t.Parallel()
-	if err := skew.Check(); err != nil {
-		t.Skip(err)
-	}
+	skipWithoutClocks(t)
 	members := newCluster(t, 3)
 	last := members[2]
 	address := last.listenThrift()
-	var clock *skew.Clock
-	last.launch = func(cmd *exec.Cmd) (err error) {
-		clock, err = skew.Start(cmd, 0)
-		return err
-	}
-	for _, m := range members {
-		m.start()
-	}
-	t.Cleanup(func() { _ = clock.Close() })
-	for _, m := range members {
-		m.untilIssues()
-	}
+	clock := startWithClock(t, members)
 	c := thriftClient(t, address, "framed")
 	until(t, "the client takes IDs", func() bool { ids, _ := taken(c); return len(ids) > 100 })
 	if err := clock.Set(-5 * time.Second); err != nil {

@@ -19,7 +19,7 @@ const (
 )
 
 var (
-	errInvalidAgent  = invalid("user agent: expected a letter, then letters, digits, hyphens and underscores, at most 256 bytes")
+	errInvalidAgent  = invalid(fmt.Sprintf("user agent: expected a letter, then letters, digits, hyphens and underscores, at most %d bytes", maxAgent))
 	errUnknownMethod = invalid("unknown method; expected get_id, get_worker_id, get_datacenter_id or get_timestamp")
 )
 
