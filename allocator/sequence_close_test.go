@@ -102,6 +102,7 @@ func TestCloseWaitsForRequestInProgress(t *testing.T) {
 func TestCloseReturnsNoMoreThanWasGrantedLast(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
 		r.next(50)
+		r.settle()
 		r.blocks.other(10)
 		r.next(30)
 		r.settle() // the next block is in memory
