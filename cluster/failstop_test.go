@@ -235,10 +235,9 @@ func TestBootstrapOnAFailedDisk(t *testing.T) {
 	disk.fail("store")
 	n := openAlone(t, disk, disk)
 	<-n.Failed()
-	began := time.Now()
-	err := n.Close(t.Context())
-	if _, ok := errors.AsType[*storage.DiskError](n.Failure()); !ok || err != nil || time.Since(began) >= storage.StuckTimeout {
-		t.Errorf("the node fails with %v, and closes in %v with %v", n.Failure(), time.Since(began), err)
+	err := n.Close(t.Context()) // an error if raft does not stop within storage.StuckTimeout
+	if _, ok := errors.AsType[*storage.DiskError](n.Failure()); !ok || err != nil {
+		t.Errorf("the node fails with %v, and closes with %v", n.Failure(), err)
 	}
 	if n.ClusterID() != "" {
 		t.Error("the node has joined a cluster")

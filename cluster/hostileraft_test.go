@@ -164,7 +164,7 @@ func TestRaftPortRefusesForeignForm(t *testing.T) {
 // A stranger at a member's address cannot raise a candidate's term to the greatest number.
 func TestAnswersInAbsurdTermAreRefused(t *testing.T) {
 	t.Parallel()
-	_, inner := raft.NewInmemTransport("a")
+	_, inner := raft.NewInmemTransportWithTimeout("a", patience)
 	_, stranger := raft.NewInmemTransport("b")
 	inner.Connect("b", stranger)
 	ready := make(chan struct{})

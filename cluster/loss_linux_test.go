@@ -40,7 +40,7 @@ func TestKnockAtFullAcceptQueue(t *testing.T) {
 		t.Skip("the queue does not fill")
 	}
 	a := layer(t, nil)
-	if _, err := knocks(t, a, nodeID(1), address); err == nil || errors.Is(err, syscall.ECONNREFUSED) {
+	if _, err := knocks(t, a, nodeID(1), address, 200*time.Millisecond); err == nil || errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("Knock() = %v, want an error that is not a refusal", err)
 	}
 }

@@ -11,10 +11,10 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// knocks returns the outcome of a Knock at an address.
-func knocks(t *testing.T, from layered, id, address string) (process string, err error) {
+// knocks returns the outcome of a Knock at an address, within a limit.
+func knocks(t *testing.T, from layered, id, address string, limit time.Duration) (process string, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	return from.Knock(ctx, raft.ServerID(id), address)
 }
@@ -26,13 +26,13 @@ func TestKnock(t *testing.T) {
 			t.Parallel()
 			a, b := layer(t, keyed(t, keys...)), layer(t, keyed(t, keys...))
 			address := b.listener.Addr().String()
-			if process, err := knocks(t, a, b.self.ID, address); err != nil || process != b.self.Process {
+			if process, err := knocks(t, a, b.self.ID, address, patience); err != nil || process != b.self.Process {
 				t.Errorf("at a node that lives: %q, %v; want %q", process, err, b.self.Process)
 			}
 			if err := b.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := knocks(t, a, b.self.ID, address); !errors.Is(err, syscall.ECONNREFUSED) {
+			if _, err := knocks(t, a, b.self.ID, address, patience); !errors.Is(err, syscall.ECONNREFUSED) {
 				t.Errorf("at a stopped node: %v, want a refusal", err)
 			}
 			for what, address := range map[string]string{
@@ -44,7 +44,7 @@ func TestKnock(t *testing.T) {
 				}),
 				"a name that stands for no host": "nowhere.invalid:1",
 			} {
-				if _, err := knocks(t, a, b.self.ID, address); err == nil || errors.Is(err, syscall.ECONNREFUSED) {
+				if _, err := knocks(t, a, b.self.ID, address, 200*time.Millisecond); err == nil || errors.Is(err, syscall.ECONNREFUSED) {
 					t.Errorf("%s: %v, want an error that is not a refusal", what, err)
 				}
 			}

@@ -116,6 +116,7 @@ func TestFitNonvoterIsPromoted(t *testing.T) {
 		if _, ok := n.promotable(n.servers(), time.Now()); ok {
 			t.Error("promotable before it was fit for a while")
 		}
+		n.acknowledges(id, n.raft.LastIndex()) // a moment ago, as far as the node knows
 		if s, ok := n.promotable(n.servers(), time.Now().Add(2*time.Hour)); !ok || string(s.ID) != id {
 			t.Errorf("promotable() = %v, %v after a while, want the nonvoter", s, ok)
 		}
@@ -256,7 +257,7 @@ func TestChangeEndsInItsTerm(t *testing.T) {
 	r.untilIdle(n, id) // otherwise reconcileLoop could wait for the change, and leadership for that loop
 	term := n.Term()
 	err := n.change(func() error {
-		_, peer := raft.NewInmemTransport("b")
+		_, peer := raft.NewInmemTransportWithTimeout("b", patience)
 		peer.Connect(n.cfg.Transport.LocalAddr(), n.cfg.Transport.(raft.LoopbackTransport))
 		req := &raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, Addr: []byte("b")}, Term: term + 1}
 		if err := peer.AppendEntries("", n.cfg.Transport.LocalAddr(), req, new(raft.AppendEntriesResponse)); err != nil {

@@ -22,7 +22,7 @@ func TestUnansweredQuestionsCount(t *testing.T) {
 	a.gossip.roundTrip = func(member string, took time.Duration) { trips <- took }
 	now := a.cfg.Watch.Now().Mono
 	a.gossip.asked = map[uint64]clockAsked{
-		1: {id: nodeID(2), at: now - unansweredAfter.Milliseconds()}, 2: {id: nodeID(2), at: now - 2*unansweredAfter.Milliseconds()}, 3: {id: nodeID(3), at: now},
+		1: {id: nodeID(2), at: now - unansweredAfter.Milliseconds()}, 2: {id: nodeID(2), at: now - 2*unansweredAfter.Milliseconds()}, 3: {id: nodeID(3), at: now + patience.Milliseconds()},
 	}
 	a.gossip.askClocks()
 	if got := failures(a, nodeID(2)); got.UDP != 2 {

@@ -63,9 +63,8 @@ func TestUnreadablePagesAreErrors(t *testing.T) {
 				if again := use(s); !errors.Is(again, pages) {
 					t.Errorf("the next error is %v", again)
 				}
-				began := time.Now()
-				if err := s.Close(); err != nil || time.Since(began) > StuckTimeout/2 {
-					t.Errorf("closed in %v: %v", time.Since(began), err)
+				if err := s.Close(); err != nil { // a store that does not close is an error after StuckTimeout
+					t.Error(err)
 				}
 			})
 		}
