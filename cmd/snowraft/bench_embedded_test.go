@@ -48,7 +48,7 @@ func TestBenchThroughTheGoClient(t *testing.T) {
 		"ids --coalesce": 1, "ids --coalesce -b 300 -c 100": 300, "ids --coalesce -r 500": 1,
 	} {
 		var doc bench.Report
-		decodeJSON(t, succeeds(t, append([]string{"bench", "--addr", address, "-d", "100ms", "-o", "json"}, strings.Fields(line)...)...), &doc)
+		decodeJSON(t, succeeds(t, append([]string{"bench", "--addr", address, "-d", "500ms", "-o", "json"}, strings.Fields(line)...)...), &doc)
 		if doc.Calls == 0 || doc.Numbers != batch*doc.Calls || doc.Failed != 0 || doc.Connections != 0 || doc.Check.Checked != doc.Numbers || doc.Check.Duplicates != 0 {
 			t.Errorf("%s: %+v", line, doc)
 		}

@@ -23,7 +23,7 @@ func TestBenchIDs(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
 	var doc bench.Report
-	decodeJSON(t, succeeds(t, "bench", "ids", "--addr", f.address, "-d", "50ms", "-b", "2500", "-c", "3", "--layout", "orders", "-o", "json"), &doc)
+	decodeJSON(t, succeeds(t, "bench", "ids", "--addr", f.address, "-d", "500ms", "-b", "2500", "-c", "3", "--layout", "orders", "-o", "json"), &doc)
 	asked := f.asked()
 	last := asked[len(asked)-1].(*snowraftv1.GenerateIdsRequest)
 	if last.GetCount() != 2500 || last.GetLayout() != "orders" || last.GetPacked() {
@@ -33,7 +33,7 @@ func TestBenchIDs(t *testing.T) {
 		t.Errorf("%+v", doc)
 	}
 	doc = bench.Report{}
-	decodeJSON(t, succeeds(t, "bench", "ids", "--addr", f.address, "-d", "50ms", "--packed", "-r", "100", "--check=false", "-o", "json"), &doc)
+	decodeJSON(t, succeeds(t, "bench", "ids", "--addr", f.address, "-d", "500ms", "--packed", "-r", "10", "--check=false", "-o", "json"), &doc)
 	if doc.Calls+doc.Overdue != 5 || doc.Numbers != doc.Calls || doc.Check != nil {
 		t.Errorf("%+v, want 5 calls", doc) // overdue: this machine may be slow
 	}
@@ -63,7 +63,7 @@ func TestBenchSequence(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
 	var doc bench.Report
-	decodeJSON(t, succeeds(t, "bench", "seq", "countdown", "--addr", f.address, "-d", "50ms", "-b", "3", "-o", "json"), &doc)
+	decodeJSON(t, succeeds(t, "bench", "seq", "countdown", "--addr", f.address, "-d", "500ms", "-b", "3", "-o", "json"), &doc)
 	if doc.Calls == 0 || doc.Numbers != 3*doc.Calls || doc.Check.Checked != doc.Numbers || doc.Check.Duplicates != 0 {
 		t.Errorf("%+v", doc)
 	}
@@ -73,7 +73,7 @@ func TestBenchSequence(t *testing.T) {
 func TestBenchSeveralNumbersOfClients(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	stdout := succeeds(t, "bench", "seq", "countdown", "--addr", f.address, "-d", "50ms", "-c", "1,2,3", "-o", "json")
+	stdout := succeeds(t, "bench", "seq", "countdown", "--addr", f.address, "-d", "500ms", "-c", "1,2,3", "-o", "json")
 	for i, line := range strings.Split(strings.TrimSpace(stdout), "\n") {
 		var doc bench.Report
 		decodeJSON(t, line, &doc)
@@ -81,7 +81,7 @@ func TestBenchSeveralNumbersOfClients(t *testing.T) {
 			t.Errorf("%+v, want a run with %d clients", doc, i+1)
 		}
 	}
-	text := succeeds(t, "bench", "ids", "--addr", f.address, "-d", "50ms", "-c", "1,2")
+	text := succeeds(t, "bench", "ids", "--addr", f.address, "-d", "500ms", "-c", "1,2")
 	if rows := strings.Split(text, "\n"); len(rows) != 4 || !strings.HasPrefix(rows[0], "CLIENTS  CALLS/S") || !strings.HasPrefix(rows[2], "2 ") {
 		t.Errorf("bench prints %q, want a row for each number of clients", text)
 	}
@@ -114,7 +114,7 @@ func TestBenchFails(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
 	f.first(func(context.Context) error { return refuse(codes.Internal, "broken") })
-	stdout, stderr, code := command(t, "bench", "ids", "--addr", f.address, "-d", "50ms")
+	stdout, stderr, code := command(t, "bench", "ids", "--addr", f.address, "-d", "500ms")
 	if code != cli.ExitFailed || stdout != "" || stderr != "snowraft: broken [Internal]\n" {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
@@ -125,7 +125,7 @@ func TestBenchFails(t *testing.T) {
 		}
 		return refuse(codes.Internal, "broken")
 	})
-	stdout, stderr, code = command(t, "bench", "ids", "--addr", f.address, "-d", "50ms")
+	stdout, stderr, code = command(t, "bench", "ids", "--addr", f.address, "-d", "500ms")
 	if code != cli.ExitFailed || !strings.Contains(stdout, "INTERNAL") || stderr != "snowraft: no call succeeded: broken [INTERNAL]\n" {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
@@ -166,7 +166,7 @@ func TestBenchHTTP(t *testing.T) {
 		"http --layout orders": "GET /id?layout=orders",
 		"http tenant/a?b":      "POST /seq/tenant/a%3Fb",
 	} {
-		succeeds(t, append([]string{"bench", "--addr", address, "-d", "200ms", "-r", "100"}, strings.Fields(line)...)...)
+		succeeds(t, append([]string{"bench", "--addr", address, "-d", "500ms", "-r", "40"}, strings.Fields(line)...)...)
 		for range len(asked) {
 			if got := <-asked; got != want {
 				t.Errorf("%s requests %s, want %s", line, got, want)

@@ -37,7 +37,7 @@ func debugFiles(t *testing.T, sent [][2]string) (files map[string]string, stderr
 	f := newFakeAPI(t)
 	f.files = sent
 	path := filepath.Join(t.TempDir(), "x.tar.gz")
-	_, stderr, code = command(t, "debug", path, "--addr", f.address, "--seconds", "1", "--timeout", "300ms")
+	_, stderr, code = command(t, "debug", path, "--addr", f.address, "--seconds", "1", "--timeout", "3s")
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, stderr, code
@@ -83,10 +83,13 @@ func TestDebugRejectsUnexpectedFiles(t *testing.T) {
 		"hidden":   {{".profile", "x"}},
 		"nothing":  nil,
 	} {
-		files, stderr, code := debugFiles(t, sent)
-		if code == cli.ExitDone || len(files) > 0 || !strings.Contains(stderr, "no member sent a file: ") {
-			t.Errorf("%s: exit code %d: %s%v", name, code, stderr, files)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files, stderr, code := debugFiles(t, sent)
+			if code == cli.ExitDone || len(files) > 0 || !strings.Contains(stderr, "no member sent a file: ") {
+				t.Errorf("exit code %d: %s%v", code, stderr, files)
+			}
+		})
 	}
 	files, stderr, code := debugFiles(t, [][2]string{{"log.txt", "x"}, {"status.json", "y"}, {"log.txt", "z"}})
 	if code != cli.ExitDone || !strings.Contains(stderr, "are incomplete: ") || files["snowraft-debug/members/a-n-1/log.txt"] != "x" {

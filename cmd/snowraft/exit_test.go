@@ -145,7 +145,7 @@ func TestExitCodeAfterALostAnswer(t *testing.T) {
 		f := newFakeAPI(t)
 		f.first(func(context.Context) error {
 			if len(f.asked()) == 1 {
-				return rpc.NewError(rpc.NoLeader, "no leader")
+				return &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader", RetryAfter: time.Millisecond}
 			}
 			<-t.Context().Done() // longer than the command waits
 			return t.Context().Err()

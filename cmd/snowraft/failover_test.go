@@ -84,7 +84,7 @@ func TestRetriesDuringAnElection(t *testing.T) {
 	var calls atomic.Int32
 	f.first(func(context.Context) error {
 		if calls.Add(1) < 4 {
-			return &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader", RetryAfter: 500 * time.Millisecond}
+			return &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader", RetryAfter: 20 * time.Millisecond}
 		}
 		return nil
 	})
@@ -97,9 +97,9 @@ func TestRetriesDuringAnElection(t *testing.T) {
 func TestRetriesEndWithTheTimeout(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	refuseWith(f, &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader", RetryAfter: 500 * time.Millisecond})
+	refuseWith(f, &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader", RetryAfter: 50 * time.Millisecond})
 	_, stderr, code := command(t, "layout", "list", "--addr", f.address, "--timeout", "2s")
-	if want := "snowraft: no leader [NO_LEADER], try again in 500ms\n"; code != cli.ExitRepeatable || stderr != want {
+	if want := "snowraft: no leader [NO_LEADER], try again in 50ms\n"; code != cli.ExitRepeatable || stderr != want {
 		t.Errorf("exit code %d, %q, want %q", code, stderr, want)
 	}
 	if n := len(f.asked()); n < 2 {
