@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -83,12 +84,15 @@ func TestIssuerWaitLendsValuesToOneGrant(t *testing.T) {
 // namedBlocks is named for blocks.
 type namedBlocks struct {
 	endless
+	mu      sync.Mutex // a block may be requested ahead at any time
 	callers []string
 }
 
 func (n *namedBlocks) AllocateBlock(ctx context.Context, name string, count uint64, key allocator.ReturnKey) (allocator.Block, error) {
 	caller, _ := ctx.Value(waitKey{}).(string)
+	n.mu.Lock()
 	n.callers = append(n.callers, caller)
+	n.mu.Unlock()
 	return n.endless.AllocateBlock(ctx, name, count, key)
 }
 
@@ -102,6 +106,8 @@ func TestSequenceWaitLendsValuesToTheBlock(t *testing.T) {
 	if _, err := s.Next(app, 3_000_000); err != nil { // more numbers than the block has
 		t.Fatal(err)
 	}
+	blocks.mu.Lock()
+	defer blocks.mu.Unlock()
 	if want := []string{"", "app"}; !slices.Equal(blocks.callers[:2], want) {
 		t.Errorf("blocks on behalf of %q, want %q", blocks.callers, want)
 	}

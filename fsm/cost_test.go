@@ -27,7 +27,8 @@ func TestCommandsCostTheSameInALargeState(t *testing.T) {
 	states := []*costly{newCostly(t, small), newCostly(t, *costLarge)}
 	for _, kind := range costKinds {
 		best := []time.Duration{math.MaxInt64, math.MaxInt64}
-		for range rounds {
+		// Other processes fill the processor's cache, which slows only the large state.
+		for round := 0; round < rounds || round < 5*rounds && best[1] > most*best[0]; round++ {
 			for i, c := range states {
 				best[i] = min(best[i], c.batch(kind.make))
 			}

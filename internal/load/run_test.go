@@ -154,7 +154,7 @@ func TestPause(t *testing.T) {
 	for _, d := range []time.Duration{100 * time.Microsecond, 5 * time.Millisecond} {
 		at := time.Now().Add(d)
 		await(t.Context(), at, pause)
-		if late := time.Since(at); late < 0 || late > time.Second {
+		if late := time.Since(at); late < 0 || late > 10*time.Second {
 			t.Errorf("%v: late by %v", d, late)
 		}
 	}

@@ -86,7 +86,13 @@ func TestExportOverHTTP(t *testing.T) {
 	tracer.Late(trace.SpanContext{}, "call", trace.SpanKindServer, time.Second).End()
 	tracer.Close(t.Context())
 	about := map[string]string{}
-	for _, a := range (<-got).GetResourceSpans()[0].GetResource().GetAttributes() {
+	var exported *collectorv1.ExportTraceServiceRequest
+	select {
+	case exported = <-got:
+	case <-time.After(time.Minute):
+		t.Fatal("no span arrived")
+	}
+	for _, a := range exported.GetResourceSpans()[0].GetResource().GetAttributes() {
 		about[a.GetKey()] = a.GetValue().GetStringValue()
 	}
 	for key, want := range map[string]string{
