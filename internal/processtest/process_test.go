@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -24,16 +25,40 @@ func until(t *testing.T, what string, ok func() bool) {
 	within(t, patience, what, ok)
 }
 
-// within polls for a condition that must hold after at most limit. It returns
-// the duration.
+// stalls returns a function that returns for how long this machine has stalled: the time by which a goroutine, which wakes every
+// 10 ms, woke too late. The goroutine ends with end.
+func stalls() (stalled func() time.Duration, end func()) {
+	const beat = 10 * time.Millisecond
+	var total atomic.Int64
+	over := make(chan struct{})
+	go func() {
+		for {
+			slept := time.Now()
+			select {
+			case <-over:
+				return
+			case <-time.After(beat):
+			}
+			if late := time.Since(slept) - beat; late > beat {
+				total.Add(int64(late))
+			}
+		}
+	}()
+	return func() time.Duration { return time.Duration(total.Load()) }, func() { close(over) }
+}
+
+// within polls for a condition that must hold after at most limit, and the time for which this machine stalls. It returns the
+// duration.
 func within(t *testing.T, limit time.Duration, what string, ok func() bool) time.Duration {
 	t.Helper()
+	stalled, end := stalls()
+	defer end()
 	began := time.Now()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {
-		if time.Since(began) > limit {
-			t.Fatalf("not within %v: %s", limit, what)
+		if time.Since(began) > limit+stalled() {
+			t.Fatalf("not within %v, while this machine stalled for %v: %s", limit, stalled(), what)
 		}
 		<-tick.C
 	}

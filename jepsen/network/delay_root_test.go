@@ -22,6 +22,21 @@ func roundTrip(t *testing.T, from, to *Host, port int) time.Duration {
 	return time.Since(start)
 }
 
+// roundTripWithin makes up to five round trips until one takes at most the time most, because a busy machine delays some of them. It
+// returns the time of the last. Each must take at least the time least.
+func roundTripWithin(t *testing.T, from, to *Host, port int, least, most time.Duration) (took time.Duration) {
+	t.Helper()
+	trips := 5
+	for took = roundTrip(t, from, to, port); ; took = roundTrip(t, from, to, port) {
+		if took < least {
+			t.Errorf("%s to %s:%d took %s, want at least %s", from.Name, to.Name, port, took, least)
+		}
+		if trips--; took <= most || trips == 0 {
+			return took
+		}
+	}
+}
+
 // broken reports whether a connection fails within 5 s.
 func broken(conn net.Conn) bool {
 	_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
@@ -60,8 +75,11 @@ func TestDelay(t *testing.T) {
 		{h[0], h[1], 7702, true}, {h[0], h[2], 7702, true}, {n.harness, h[0], 7702, true},
 		{h[0], h[1], 7700, false}, {h[1], h[0], 7702, false}, {n.harness, h[1], 7702, false},
 	} {
-		took := roundTrip(t, test.from, test.to, test.port)
-		if test.delayed && (took < 2*delay || took > 10*delay) || !test.delayed && took >= 2*delay {
+		least, most := time.Duration(0), 2*delay
+		if test.delayed {
+			least, most = 2*delay, 10*delay
+		}
+		if took := roundTripWithin(t, test.from, test.to, test.port, least, most); took > most {
 			t.Errorf("%s to %s:%d took %s, delayed: %t", test.from.Name, test.to.Name, test.port, took, test.delayed)
 		}
 	}
@@ -73,7 +91,7 @@ func TestDelay(t *testing.T) {
 	if !broken(during) {
 		t.Error("a connection opened during the delay stays open after it")
 	}
-	if took := roundTrip(t, h[0], h[1], 7702); took >= 2*delay {
+	if took := roundTripWithin(t, h[0], h[1], 7702, 0, 2*delay); took > 2*delay {
 		t.Errorf("healed: a round trip took %s, want less than %s", took, 2*delay)
 	}
 	if after := state(t, n); after != "" || n.slots != 0 {
@@ -169,7 +187,7 @@ func TestDelaysAddUpAndHealInAnyOrder(t *testing.T) {
 	}
 	check := func(want time.Duration) {
 		t.Helper()
-		if took := roundTrip(t, h[0], h[1], 7702); took < want || took > want+2*short {
+		if took := roundTripWithin(t, h[0], h[1], 7702, want, want+2*short); took > want+2*short {
 			t.Errorf("a round trip took %s, want %s to %s", took, want, want+2*short)
 		}
 	}
