@@ -71,6 +71,7 @@ func TestFailingPrefetch(t *testing.T) {
 		r.next(1)
 		r.load(1000, 20*time.Second)
 		r.next(r.sequence.Stats().BlockSize) // the block is fresh, and the next one requested
+		r.settle()
 		r.blocks.set(func() { r.blocks.before = func() error { return errDown } })
 		asked := len(r.blocks.requests())
 		var taken int

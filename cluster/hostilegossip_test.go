@@ -9,6 +9,7 @@ import (
 	"net"
 	"runtime"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -98,8 +99,11 @@ func (b besieged) dialFrom(t *testing.T, ip net.IP) net.Conn {
 	t.Helper()
 	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: ip}}
 	conn, err := from.DialContext(t.Context(), "tcp", b.addr)
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		t.Skip(err)
+	case err != nil:
+		t.Fatal(err)
 	}
 	return conn
 }

@@ -1,6 +1,7 @@
 package simtest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -26,6 +27,17 @@ func (w *world) follow() *node {
 	return leader
 }
 
+// untilEqualLogs waits until the logs of all members have the same length.
+func (w *world) untilEqualLogs() {
+	w.Helper()
+	for last := func(n *node) uint64 { return n.proc().member.Node().LastIndex() }; ; w.pass(time.Millisecond) {
+		live := w.live()
+		if !slices.ContainsFunc(live, func(n *node) bool { return last(n) != last(live[0]) }) {
+			return
+		}
+	}
+}
+
 // replaced returns the time until the other members have a ready leader.
 func (w *world) replaced(old *node) time.Duration {
 	w.Helper()
@@ -49,6 +61,7 @@ func TestKilledLeaderIsReplacedWithoutTimeout(t *testing.T) {
 				leader, before := w.follow(), w.called()
 				term := leader.proc().member.Node().Term()
 				before -= leader.proc().member.Node().ElectionsWon()[cluster.ElectionRefused]
+				w.untilEqualLogs() // a follower with a shorter log than another one would lose its election
 				leader.crash()
 				took := w.replaced(leader)
 				if took > 300*time.Millisecond || w.called() != before+1 || w.leader().proc().member.Node().Term() != term+1 {
