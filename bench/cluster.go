@@ -139,10 +139,12 @@ func (m *member) with(do func(*grpc.ClientConn) error) error {
 // sequence creates a sequence.
 func (m *member) sequence(ctx context.Context, name string, mode snowraftv1.SequenceMode) error {
 	return m.with(func(conn *grpc.ClientConn) error {
-		_, err := snowraftv1.NewSequenceServiceClient(conn).CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{
-			Sequence: &snowraftv1.Sequence{Name: name, Mode: mode},
+		return until(ctx, func(ctx context.Context) error { // the first leader of a busy machine may lose its leadership
+			_, err := snowraftv1.NewSequenceServiceClient(conn).CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{
+				Sequence: &snowraftv1.Sequence{Name: name, Mode: mode},
+			})
+			return err
 		})
-		return err
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/snowraft/snowraft/internal/load"
@@ -79,9 +80,13 @@ func (e *env) startServing(program, dir string, started *closers) (servers []*se
 	return servers, nil
 }
 
-// exercise calls the servers in turns.
+// fewestProfiled is the least number of calls per server that give a profile.
+const fewestProfiled = 1000
+
+// exercise calls the servers in turns, and in more turns than the flags say if a busy machine made few calls.
 func (e *env) exercise(ctx context.Context, servers []*serving) error {
-	for range e.rounds {
+	few := func(s *serving) bool { return s.calls < fewestProfiled }
+	for round := 0; round < e.rounds || slices.ContainsFunc(servers, few) && ctx.Err() == nil; round++ {
 		for _, s := range servers {
 			r := load.Run(ctx, load.Plan{Callers: s.callers, Duration: e.duration})
 			if len(r.Failures) > 0 {
