@@ -280,8 +280,12 @@ func TestRelaxedNumbersWaitForTheNextLeader(t *testing.T) {
 	rest := except(nodes, l)
 	l.crash()
 	for _, n := range rest {
-		if got := n.next("s", 1); len(got) != 1 {
-			t.Errorf("got %v", got)
+		var resp *snowraftv1.NextNumbersResponse
+		if err := pastElection(func() (err error) {
+			resp, err = n.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "s", Count: 1})
+			return err
+		}); err != nil || resp.GetCount() != 1 {
+			t.Fatalf("%s: %v, %v", n.cfg.Name, resp, err)
 		}
 	}
 	rest[0].crash()
