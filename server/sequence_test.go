@@ -17,16 +17,20 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
+// createSequence creates a sequence that all members know. A slow member may not acknowledge it in time, or may seem to be not
+// alive for a moment. Then createSequence repeats the call, which changes nothing.
 func (n *node) createSequence(s *snowraftv1.Sequence) *snowraftv1.Sequence {
 	n.t.Helper()
-	resp, err := n.sequences.CreateSequence(n.t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: s})
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	if len(resp.GetUnreachedMembers()) > 0 {
-		n.t.Fatalf("unreached: %q", resp.GetUnreachedMembers())
-	}
-	return resp.GetSequence()
+	var created *snowraftv1.Sequence
+	until(n.t, "all members know the sequence "+s.GetName(), func() bool {
+		resp, err := n.sequences.CreateSequence(n.t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: s})
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		created = resp.GetSequence()
+		return len(resp.GetUnreachedMembers()) == 0
+	})
+	return created
 }
 
 func (n *node) next(name string, count uint32) []int64 {
