@@ -205,6 +205,16 @@ func (n *node) untilReady() {
 	until(n.t, n.cfg.Name+" issues IDs", func() bool { return n.server.Ready() == nil })
 }
 
+// untilApplied waits until n has applied all that any of the nodes has applied now.
+func (n *node) untilApplied(nodes []*node) {
+	n.t.Helper()
+	var index uint64
+	for _, o := range nodes {
+		index = max(index, o.server.Member().State().Applied())
+	}
+	until(n.t, n.cfg.Name+" has applied the log", func() bool { return n.server.Member().State().Applied() >= index })
+}
+
 func leader(t testing.TB, nodes []*node) *node {
 	t.Helper()
 	var found *node
