@@ -184,7 +184,7 @@ func join(t testing.TB, name string, nodes []*node, change ...func(*server.Confi
 	return n.start()
 }
 
-const patience = 20 * time.Second
+var patience = 20 * time.Second // longer with the race detector
 
 // until polls for a condition.
 func until(t testing.TB, what string, ok func() bool) {
