@@ -82,8 +82,11 @@ func (g *testGateway) pairs(sequence string) (got []int64) {
 	for range 20 {
 		callers.Go(func() {
 			for range 20 {
-				n, err := g.next(sequence, 2)
-				if err != nil || n.GetCount() != 2 || n.GetIncrement() != 1 {
+				var n *snowraftv1.NextNumbersResponse
+				if err := pastElection(func() (err error) {
+					n, err = g.next(sequence, 2)
+					return err
+				}); err != nil || n.GetCount() != 2 || n.GetIncrement() != 1 {
 					g.t.Errorf("%v, %v", n, err)
 					return
 				}
