@@ -19,7 +19,7 @@ import (
 // watchOverviews begins to watch overviews at a connection.
 func watchOverviews(t *testing.T, c snowraftv1.ViewServiceClient, layout string) func() *snowraftv1.Overview {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	stream, err := c.WatchOverview(ctx, &snowraftv1.WatchOverviewRequest{WindowsOfLayout: layout})
 	if err != nil {
