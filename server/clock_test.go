@@ -1,12 +1,14 @@
 package server_test
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
+	"github.com/snowraft/snowraft/snowflake"
 )
 
 // untilObserved waits until every member's replica knows a recent observed clock.
@@ -26,13 +28,13 @@ func TestClockBackWithinThresholdWaits(t *testing.T) {
 	for _, n := range nodes {
 		before := n.mustGenerate(1)[0]
 		n.setClock(-500 * time.Millisecond)
-		began := time.Now()
 		after := n.mustGenerate(1)[0]
 		if after <= before {
 			t.Fatalf("%s: %d after %d", n.cfg.Name, after, before)
 		}
-		if took := time.Since(began); took < 300*time.Millisecond {
-			t.Errorf("%s: did not wait: %v", n.cfg.Name, took)
+		// The clock reaches the time of the first ID again after 500 ms. Times in IDs are rounded to milliseconds.
+		if age := time.Since(snowflake.Default().TimeOf(uint64(before))); age < 480*time.Millisecond {
+			t.Errorf("%s: did not wait: the ID before is %v old", n.cfg.Name, age)
 		}
 		n.setClock(0)
 	}
@@ -44,14 +46,18 @@ func TestClockBackBeyondThresholdRefuses(t *testing.T) {
 	untilObserved(t, nodes)
 	n := follower(t, nodes)
 	before := n.mustGenerate(1)[0]
-	n.setClock(-5 * time.Second)
+	const back, limit = 20_000, 1000 // ms; much more than the observed clock may be old
+	observed := n.server.Member().State().Observed().Load()
+	n.setClock(-back * time.Millisecond)
 	_, err := n.generate(1, 0)
 	if reason(err) != rpc.ClockBehind {
 		t.Fatalf("refused with %v", err)
 	}
 	e := rpc.FromError(err)
-	if e.Metadata[rpc.MetadataBehind] < "3000" || len(e.Metadata[rpc.MetadataBehind]) != 4 || e.RetryAfter < 2*time.Second {
-		t.Errorf("metadata %v, retry after %v", e.Metadata, e.RetryAfter)
+	least := observed - (time.Now().UnixMilli() - back)
+	behind, err := strconv.ParseInt(e.Metadata[rpc.MetadataBehind], 10, 64)
+	if err != nil || behind < least || behind > back || e.RetryAfter.Milliseconds() != behind-limit {
+		t.Errorf("metadata %v, retry after %v, want from %d to %d ms behind", e.Metadata, e.RetryAfter, least, back)
 	}
 	if n.server.Ready() == nil {
 		t.Error("ready although it refuses")
@@ -141,11 +147,21 @@ func TestClockBackUnderSwapKeepsIssuing(t *testing.T) {
 	}
 	workers := func(n *node) uint64 { return n.status().GetLanes()[0].GetWorker() }
 	for _, n := range []*node{follower(t, nodes), leader(t, nodes)} {
-		before := workers(n)
+		before, led := workers(n), n.leads()
 		n.setClock(-5 * time.Second)
-		began := time.Now()
-		all.add(t, n.cfg.Name, n.mustGenerate(1000)...)
-		if took := time.Since(began); took > 2*time.Second {
+		// A leader whose clock is off transfers its leadership, and is granted no window meanwhile.
+		var began time.Time
+		var ids []int64
+		until(t, n.cfg.Name+" is granted another window", func() bool {
+			began = time.Now()
+			var err error
+			if ids, err = n.generate(1000, 0); err != nil && !(led && reason(err) == rpc.WindowEnded) {
+				t.Fatalf("%s: %v", n.cfg.Name, err)
+			}
+			return err == nil
+		})
+		all.add(t, n.cfg.Name, ids...)
+		if took := time.Since(began); took > 4*time.Second { // the clock catches up after 5 s
 			t.Errorf("%s took %v to issue IDs again", n.cfg.Name, took)
 		}
 		if workers(n) == before {
@@ -232,12 +248,13 @@ func TestResetObservedClock(t *testing.T) {
 		_, err := n.generate(1, 0)
 		return reason(err) == rpc.ClockBehind
 	})
+	before := time.Now().UnixMilli()
 	resp, err := n.cluster.ResetObservedClock(t.Context(), &snowraftv1.ResetObservedClockRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := time.Since(time.UnixMilli(resp.GetObservedClockAtMs())).Abs(); d > time.Second {
-		t.Errorf("the observed clock is %v off", d)
+	if at, now := resp.GetObservedClockAtMs(), time.Now().UnixMilli(); at < before || at > now {
+		t.Errorf("the observed clock is %d, want from %d to %d", at, before, now)
 	}
 	n.untilReady()
 	n.mustGenerate(10)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -12,11 +13,22 @@ func TestUpdateConfigWaitsForMembers(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
 	by := except(nodes, leader(t, nodes))[0]
+	reached := 0
 	for i := range int64(20) {
 		want := 60_000 + i
-		resp, err := by.cluster.UpdateConfig(t.Context(), &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{MaxWindowMs: &want}})
-		if err != nil || len(resp.GetUnreachedMembers()) > 0 {
-			t.Fatalf("UpdateConfig() = %v, %v", resp, err)
+		var resp *snowraftv1.UpdateConfigResponse
+		tries := 0
+		until(t, "the change reaches all members", func() bool { // a slow member may seem to be not alive for a moment
+			var err error
+			resp, err = by.cluster.UpdateConfig(t.Context(), &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{MaxWindowMs: &want}})
+			if err != nil && reason(err) != rpc.NotLeader && reason(err) != rpc.NoLeader {
+				t.Fatalf("UpdateConfig() = %v, %v", resp, err)
+			}
+			tries++
+			return err == nil && len(resp.GetUnreachedMembers()) == 0
+		})
+		if tries == 1 {
+			reached++
 		}
 		for _, n := range nodes {
 			got, err := n.cluster.GetConfig(t.Context(), &snowraftv1.GetConfigRequest{})
@@ -25,11 +37,24 @@ func TestUpdateConfigWaitsForMembers(t *testing.T) {
 			}
 		}
 	}
+	if reached < 10 {
+		t.Errorf("%d of 20 changes reached all members at once", reached)
+	}
 	down := except(nodes, leader(t, nodes))[0]
 	down.stop()
-	if got := configure(t, leader(t, except(nodes, down)), snowraftv1.AutoCreate_AUTO_CREATE_STRICT); !slices.Equal(got, []string{down.cfg.Name}) {
-		t.Errorf("unreached members: %q, want %s", got, down.cfg.Name)
-	}
+	configureWithout(t, leader(t, except(nodes, down)), down, snowraftv1.AutoCreate_AUTO_CREATE_STRICT)
+}
+
+// configureWithout is configure, and wants exactly one member not to be reached. It repeats the change if others are slow.
+func configureWithout(t *testing.T, n, unreached *node, create snowraftv1.AutoCreate) {
+	t.Helper()
+	until(t, "all other members are reached", func() bool {
+		got := configure(t, n, create)
+		if !slices.Contains(got, unreached.cfg.Name) {
+			t.Errorf("unreached members: %q, want %s", got, unreached.cfg.Name)
+		}
+		return len(got) <= 1
+	})
 }
 
 // configure sets the kind of sequence that an INCR creates, and returns the members that were not reached.

@@ -76,14 +76,14 @@ func (g *testGateway) shut() {
 }
 
 func (g *testGateway) generate(count uint32, after int64) ([]int64, error) {
-	ctx, cancel := context.WithTimeout(g.t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
 	defer cancel()
 	resp, err := g.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: count, After: after})
 	return expand(resp), err
 }
 
 func (g *testGateway) next(sequence string, count uint32) (*snowraftv1.NextNumbersResponse, error) {
-	ctx, cancel := context.WithTimeout(g.t.Context(), 6*time.Second)
+	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
 	defer cancel()
 	return g.sequences.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: sequence, Count: count})
 }

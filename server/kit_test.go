@@ -184,7 +184,7 @@ func join(t testing.TB, name string, nodes []*node, change ...func(*server.Confi
 	return n.start()
 }
 
-const patience = 20 * time.Second
+var patience = 20 * time.Second // longer with the race detector
 
 // until polls for a condition.
 func until(t testing.TB, what string, ok func() bool) {
@@ -203,6 +203,16 @@ func until(t testing.TB, what string, ok func() bool) {
 func (n *node) untilReady() {
 	n.t.Helper()
 	until(n.t, n.cfg.Name+" issues IDs", func() bool { return n.server.Ready() == nil })
+}
+
+// untilApplied waits until n has applied all that any of the nodes has applied now.
+func (n *node) untilApplied(nodes []*node) {
+	n.t.Helper()
+	var index uint64
+	for _, o := range nodes {
+		index = max(index, o.server.Member().State().Applied())
+	}
+	until(n.t, n.cfg.Name+" has applied the log", func() bool { return n.server.Member().State().Applied() >= index })
 }
 
 func leader(t testing.TB, nodes []*node) *node {

@@ -16,7 +16,8 @@ func TestMain(m *testing.M) {
 		os.Exit(2)
 	}
 	if race.Enabled {
-		quick.Heartbeat = 1500 * time.Millisecond // the race detector makes a busy machine too slow for less
+		// The race detector makes a busy machine too slow for less.
+		quick.Heartbeat, patience = 1500*time.Millisecond, time.Minute
 	}
 	os.Exit(m.Run())
 }

@@ -17,16 +17,20 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
+// createSequence creates a sequence that all members know. A slow member may not acknowledge it in time, or may seem to be not
+// alive for a moment. Then createSequence repeats the call, which changes nothing.
 func (n *node) createSequence(s *snowraftv1.Sequence) *snowraftv1.Sequence {
 	n.t.Helper()
-	resp, err := n.sequences.CreateSequence(n.t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: s})
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	if len(resp.GetUnreachedMembers()) > 0 {
-		n.t.Fatalf("unreached: %q", resp.GetUnreachedMembers())
-	}
-	return resp.GetSequence()
+	var created *snowraftv1.Sequence
+	until(n.t, "all members know the sequence "+s.GetName(), func() bool {
+		resp, err := n.sequences.CreateSequence(n.t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: s})
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		created = resp.GetSequence()
+		return len(resp.GetUnreachedMembers()) == 0
+	})
+	return created
 }
 
 func (n *node) next(name string, count uint32) []int64 {
@@ -280,8 +284,12 @@ func TestRelaxedNumbersWaitForTheNextLeader(t *testing.T) {
 	rest := except(nodes, l)
 	l.crash()
 	for _, n := range rest {
-		if got := n.next("s", 1); len(got) != 1 {
-			t.Errorf("got %v", got)
+		var resp *snowraftv1.NextNumbersResponse
+		if err := pastElection(func() (err error) {
+			resp, err = n.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "s", Count: 1})
+			return err
+		}); err != nil || resp.GetCount() != 1 {
+			t.Fatalf("%s: %v, %v", n.cfg.Name, resp, err)
 		}
 	}
 	rest[0].crash()

@@ -303,7 +303,7 @@ func TestSlowViewerLosesTheStream(t *testing.T) {
 		began := time.Now()
 		r.cluster.set(o, nil)
 		quick.until("tick", "")
-		if took := time.Since(began); took > 2*time.Second {
+		if took := time.Since(began); took > 4*time.Second { // the slow viewer's write ends after 5 s
 			t.Errorf("another viewer waited for %v", took)
 		}
 		if r.console.Viewers() == 1 {
