@@ -120,7 +120,7 @@ func TestRefusedTokenIsFinal(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t)
 	c := s.of.client(s.of.addrs(), WithCA(s.pem(t)))
-	_, err := c.NextID(within(t, patience))
+	_, err := patiently(t, c.IDs(""))
 	if failed, ok := errors.AsType[*Error](err); !ok || !errors.Is(err, ErrUnauthenticated) || failed.Repeatable() || s.asked.Load() != 1 {
 		t.Errorf("%d calls: %v", s.asked.Load(), err)
 	}

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"sync"
+	"testing"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -105,4 +106,73 @@ func (m *fake) carry(ctx context.Context, c *carrierOfFake, req *snowraftv1.Stre
 		return
 	}
 	c.send(&snowraftv1.StreamIdsResponse{Id: req.GetId(), Response: resp})
+}
+
+// startStreams starts members with streams, and returns a client that has a stream to each.
+func startStreams(t *testing.T, n int, opts ...Option) (*fakes, *Client) {
+	f := startFakes(t, n)
+	for _, m := range f.members {
+		m.streams.Store(true)
+	}
+	c := f.client(f.addrs(), opts...)
+	until(t, "there is a stream to each member", func() bool {
+		if _, err := c.NextID(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c.idStreams.mu.Lock()
+		c.idStreams.current = nil // the next request chooses again
+		c.idStreams.mu.Unlock()
+		for _, m := range f.members {
+			if m.carried.Load() == 0 {
+				return false
+			}
+		}
+		return true
+	})
+	return f, c
+}
+
+// use sends the next requests to a member's stream until the member is slow, refuses or is suspected.
+func use(t *testing.T, c *Client, m *fake) {
+	t.Helper()
+	s := c.idStreams
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.lines[m.addr]
+	if l == nil || !l.usable() {
+		t.Fatalf("no stream to %s", m.addr)
+	}
+	// A busy machine may need longer than sameMember until the first request.
+	s.current, s.chosen, l.rests = l, time.Now().Add(time.Minute), time.Time{}
+	c.ids.caller.standing.trust(m.addr)
+}
+
+// refresh makes the client forget that members were slow, which they may be on a busy machine.
+func refresh(c *Client, members ...*fake) {
+	c.idStreams.mu.Lock()
+	defer c.idStreams.mu.Unlock()
+	for _, m := range members {
+		c.idStreams.lines[m.addr].rests = time.Time{}
+		c.ids.caller.standing.trust(m.addr)
+	}
+}
+
+// keepOnStreams makes the client repeat no request of NextID as a call before a stream has answered, however busy the machine is.
+func keepOnStreams(c *Client) {
+	c.standard.plain.mu.Lock()
+	defer c.standard.plain.mu.Unlock()
+	c.standard.plain.patience = time.Minute
+}
+
+// untilAnswered waits until a member has answered all requests on its stream.
+func untilAnswered(t *testing.T, c *Client, m *fake) {
+	t.Helper()
+	c.idStreams.mu.Lock()
+	pipe := c.idStreams.lines[m.addr].pipe
+	c.idStreams.mu.Unlock()
+	until(t, "all requests are answered", func() bool {
+		pipe.mu.Lock()
+		defer pipe.mu.Unlock()
+		return len(pipe.letters) == 0 && pipe.unanswered == 0
+	})
 }

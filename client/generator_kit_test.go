@@ -2,10 +2,10 @@ package client_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -22,6 +22,22 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
 )
+
+// quick has short times for everything that a member waits for.
+var quick = cluster.Timing{
+	GossipProbe: 100 * time.Millisecond, Reconcile: 100 * time.Millisecond,
+	PromoteAfter: 300 * time.Millisecond, Rejoin: time.Second,
+}
+
+// openServer starts a member. While another process or test has one of its ports, it tries again.
+func openServer(t testing.TB, cfg server.Config) (s *server.Server, err error) {
+	t.Helper()
+	eventually(t, "its ports are free", func() bool {
+		s, err = server.Open(context.Background(), cfg)
+		return err == nil || !strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) // memberlist does not wrap it
+	})
+	return s, err
+}
 
 // host is a cluster member in this process that grants workers: real ports, real files.
 type host struct {
@@ -40,10 +56,7 @@ func startHosts(t testing.TB, size int, change ...func(*server.Config)) []*host 
 			APIAddr: "127.0.0.1:0", HTTPAddr: "127.0.0.1:0", RaftAddr: "127.0.0.1:0", GossipAddr: "127.0.0.1:0",
 			BootstrapExpect: size, Version: "test",
 			Logger: slog.New(slog.NewTextHandler(testlog.Of(t), &slog.HandlerOptions{Level: slog.LevelWarn})),
-			Timing: cluster.Timing{
-				GossipProbe: 100 * time.Millisecond, Reconcile: 100 * time.Millisecond,
-				PromoteAfter: 300 * time.Millisecond, Rejoin: time.Second,
-			},
+			Timing: quick,
 		}}
 		for _, c := range change {
 			c(&h.cfg)
@@ -62,12 +75,7 @@ func startHosts(t testing.TB, size int, change ...func(*server.Config)) []*host 
 
 func (h *host) start() {
 	h.t.Helper()
-	var s *server.Server
-	var err error
-	eventually(h.t, "its ports are free", func() bool { // another process may use a port for a moment
-		s, err = server.Open(context.Background(), h.cfg)
-		return !errors.Is(err, syscall.EADDRINUSE)
-	})
+	s, err := openServer(h.t, h.cfg)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -34,6 +34,12 @@ func within(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
+// patiently requests so many IDs that the client waits longer for a member than a busy machine delays it. So the request is not
+// repeated.
+func patiently(t testing.TB, ids *IDs) ([]Range, error) {
+	return ids.Ranges(within(t, patience), patientCount)
+}
+
 // unhindered returns the longest time of a call that waits for no silent member. It is longer with the race detector, because
 // then other tests have delayed calls by 0.9 s.
 func unhindered() time.Duration {

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/snowraft/snowraft/client"
-	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
 )
@@ -35,10 +35,7 @@ func startNumberCluster(t testing.TB, size int) *numberCluster {
 		cfg := server.Config{
 			Name: fmt.Sprintf("m%d", i+1), DataDir: filepath.Join(t.TempDir(), "data"), Version: "test", Logger: slog.New(slog.DiscardHandler), BootstrapExpect: size, Join: seeds,
 			APIAddr: "127.0.0.1:0", HTTPAddr: "127.0.0.1:0", RaftAddr: "127.0.0.1:0", GossipAddr: "127.0.0.1:0",
-			Timing: cluster.Timing{
-				GossipProbe: 100 * time.Millisecond, Reconcile: 100 * time.Millisecond,
-				PromoteAfter: 300 * time.Millisecond, Rejoin: time.Second,
-			},
+			Timing: quick,
 		}
 		s := c.open(cfg)
 		cfg.APIAddr = s.APIAddr() // the address that clients know
@@ -59,7 +56,7 @@ func startNumberCluster(t testing.TB, size int) *numberCluster {
 
 func (c *numberCluster) open(cfg server.Config) *server.Server {
 	c.t.Helper()
-	s, err := server.Open(c.t.Context(), cfg)
+	s, err := openServer(c.t, cfg)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -97,9 +94,16 @@ func (c *numberCluster) leader() (found *server.Server) {
 	return found
 }
 
+// create creates a sequence. It repeats the request if the leader changes, because the repetition of an equal one does no harm.
 func (c *numberCluster) create(spec *snowraftv1.Sequence) {
 	c.t.Helper()
-	if _, err := c.admin.CreateSequence(c.t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: spec}); err != nil {
+	var err error
+	soon(c.t, "there is a leader for the sequence "+spec.GetName(), func() bool {
+		_, err = c.admin.CreateSequence(c.t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: spec})
+		reason := rpc.FromError(err).Reason
+		return err == nil || reason != rpc.NoLeader && reason != rpc.CommitUnknown
+	})
+	if err != nil {
 		c.t.Fatal(err)
 	}
 }

@@ -53,19 +53,20 @@ func TestTriesAreObserved(t *testing.T) {
 			}
 			return invoker(ctx, method, req, reply, cc, opts...)
 		})))
-	f.warm(c)
+	calls := f.warm(c)
+	until(t, "the calls are reported", func() bool { return batches.Load() == calls })
 	f.members[0].refuses(codes.Unavailable, rpc.ShuttingDown, 0)
 	for _, n := range []*atomic.Int64{&tries, &failed, &batches, &served, &seen} {
 		n.Store(0)
 	}
 	ctx := context.WithValue(t.Context(), spanKey{}, "mine")
-	for range 10 {
+	for calls = 0; calls < 10 || failed.Load() == 0 && calls < 1000; calls++ { // until the member that refuses is called
 		if _, err := c.NextID(ctx); err != nil {
 			t.Error(err)
 		}
 	}
-	until(t, "the last call is reported", func() bool { return batches.Load() == 10 })
-	if served.Load() != 10 || failed.Load() == 0 || tries.Load() != 10+failed.Load() || seen.Load() != tries.Load() || spans.Load() != seen.Load() || unnamed.Load() != 0 {
+	until(t, "the last call is reported", func() bool { return batches.Load() == calls })
+	if served.Load() != calls || failed.Load() == 0 || tries.Load() != calls+failed.Load() || seen.Load() != tries.Load() || spans.Load() != seen.Load() || unnamed.Load() != 0 {
 		t.Errorf("%d calls, %d served, %d tries, %d failed, %d seen, %d with the caller's values, %d without a member",
 			batches.Load(), served.Load(), tries.Load(), failed.Load(), seen.Load(), spans.Load(), unnamed.Load())
 	}

@@ -128,7 +128,7 @@ func TestFloorsAffectOnlyTheirCallers(t *testing.T) {
 	}
 	s := ids.Session(1)
 	for began := time.Now(); time.Since(began) < 300*time.Millisecond; {
-		if _, err := s.Next(within(t, time.Second)); err != nil {
+		if _, err := s.Next(within(t, patience)); err != nil {
 			t.Error(err)
 			break
 		}

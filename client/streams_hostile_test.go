@@ -18,9 +18,7 @@ func TestStreamSurvivesStrangeAnswers(t *testing.T) {
 	f, c := startStreams(t, 1)
 	m := f.members[0]
 	pipe := c.idStreams.lines[m.addr].pipe
-	c.standard.plain.mu.Lock()
-	c.standard.plain.patience = time.Minute // on a busy machine, the request must not be repeated before the answer
-	c.standard.plain.mu.Unlock()
+	keepOnStreams(c)
 	for name, strange := range map[string]*snowraftv1.StreamIdsResponse{
 		"an error without a code": {Error: &spb.Status{}},
 		"an empty answer":         {},
@@ -59,7 +57,7 @@ func TestStreamCarriesDeadlines(t *testing.T) {
 	t.Parallel()
 	const timeout = 5 * time.Second
 	f, c := startStreams(t, 1, WithTimeout(timeout))
-	c.standard.plain.patience = time.Minute // on a busy machine, a request must not be repeated before the answer
+	keepOnStreams(c)
 	m := f.members[0]
 	left := make(chan time.Duration, 1)
 	m.does(func(ctx context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {

@@ -4,6 +4,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/snowraft/snowraft/internal/race"
 )
 
 // counting takes numbers of a sequence.
@@ -53,7 +55,8 @@ func numbersOn(t *testing.T) (f *fakes, s *counting) {
 	}
 	c.numberStreams.mu.Lock()
 	defer c.numberStreams.mu.Unlock()
-	c.numberStreams.current, c.numberStreams.chosen = c.numberStreams.lines[f.members[0].addr], time.Now()
+	// A busy machine may need longer than sameMember until the first request.
+	c.numberStreams.current, c.numberStreams.chosen = c.numberStreams.lines[f.members[0].addr], time.Now().Add(time.Minute)
 	return f, s
 }
 
@@ -64,7 +67,11 @@ func TestNumbersOfPausedMember(t *testing.T) {
 	f, s := numbersOn(t)
 	f.members[0].conns.read.Lock()
 	slowest := s.all(t, 20, 3)
-	if most := 2 * time.Second; slowest < doubt || slowest > most {
+	most := 2 * time.Second // members may wait for a leader for longer: leaderPatience
+	if race.Enabled {
+		most = 3500 * time.Millisecond
+	}
+	if slowest < doubt || slowest > most {
 		t.Errorf("the slowest call took %v, want %v to %v", slowest, doubt, most)
 	}
 	f.members[0].conns.read.Unlock()
@@ -74,14 +81,17 @@ func TestNumbersOfPausedMember(t *testing.T) {
 // Requests to a member that answers, but has to wait for a leader, are not repeated, because a repetition would leave gaps.
 func TestNumbersOfWaitingMember(t *testing.T) {
 	t.Parallel()
-	f, s := numbersOn(t)
-	waits := f.members[0]
-	waits.numbers.takes.Store(int64(doubt + memoryPatience + 200*time.Millisecond))
-	asked := f.members[1].numbers.asked.Load()
-	if slowest := s.all(t, 1, 1); slowest < doubt+memoryPatience {
-		t.Errorf("the call took %v, so another member answered", slowest)
+	for range 3 { // on a busy machine, a member may be late with the answer that shows that it is there, but not each time
+		f, s := numbersOn(t)
+		waits := f.members[0]
+		waits.numbers.takes.Store(int64(doubt + memoryPatience + 200*time.Millisecond))
+		asked := f.members[1].numbers.asked.Load()
+		slowest := s.all(t, 1, 1)
+		repeated := f.members[1].numbers.asked.Load() - asked
+		if slowest >= doubt+memoryPatience && repeated == 0 {
+			return
+		}
+		t.Logf("the call took %v; %d requests were repeated at another member", slowest, repeated)
 	}
-	if n := f.members[1].numbers.asked.Load() - asked; n != 0 {
-		t.Errorf("%d requests were repeated at another member", n)
-	}
+	t.Error("requests were repeated each time")
 }
