@@ -120,7 +120,7 @@ func TestOneShotWaitsForElection(t *testing.T) {
 // Silent members, with and without a connection, leave time for the members after them.
 func TestOneShotDividesTime(t *testing.T) {
 	t.Parallel()
-	// start returns the addresses of a member without a connection, of one that hangs, and of a third member.
+	// start returns the addresses of three members: one does not connect, one hangs, and one works.
 	start := func(t *testing.T) (f *fakes, addrs []string) {
 		t.Helper()
 		listener, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts connections

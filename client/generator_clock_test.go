@@ -83,7 +83,7 @@ func TestGeneratorStartsWithWrongClock(t *testing.T) {
 				if id, err := g.Next(t.Context()); err == nil || g.Lanes()[0].Token != 0 {
 					t.Fatalf("issued %d, %+v", id, g.Lanes())
 				}
-				if took := time.Since(began); took > 10*time.Second { // long before it asks members regularly: askEvery
+				if took := time.Since(began); took > 10*time.Second { // long before the next regular query: askEvery
 					t.Errorf("failed after %v", took)
 				}
 			})
@@ -159,7 +159,7 @@ func TestGeneratorClockJumps(t *testing.T) {
 				hand.set(0)
 				began := time.Now()
 				eventually(t, "it issues", func() bool { return g.Ready() == nil })
-				if took := time.Since(began); took > 10*time.Second { // long before it asks members regularly: askEvery
+				if took := time.Since(began); took > 10*time.Second { // long before the next regular query: askEvery
 					t.Errorf("issued only %v after its clock was right", took)
 				}
 				next()

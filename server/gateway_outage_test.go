@@ -16,8 +16,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// pastElection repeats a call that failed because an election took longer than members wait for a leader. An election may do
-// so on a busy machine only.
+// pastElection repeats a call that failed because an election took longer than members wait for a leader. Elections take
+// that long on a busy machine only.
 func pastElection(call func() error) error {
 	for {
 		began := time.Now()

@@ -56,7 +56,7 @@ func TestTokenService(t *testing.T) {
 		if err != nil || updated.GetToken().GetRate() != 5 {
 			t.Errorf("UpdateToken() = %v, %v", updated, err)
 		}
-		if slices.Contains(updated.GetUnreachedMembers(), n.cfg.Name) { // it is slow, and says so
+		if slices.Contains(updated.GetUnreachedMembers(), n.cfg.Name) { // a slow member
 			n.untilApplied(s.nodes)
 		}
 		_, err = n.ids.GenerateIds(as(t.Context(), made.GetText()), &snowraftv1.GenerateIdsRequest{})

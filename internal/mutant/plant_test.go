@@ -116,7 +116,7 @@ type outcome struct {
 	text           string
 }
 
-// limit bounds one run. Most take less than a second, and the deepest searches about 20 s, or some times as long on a busy machine.
+// limit bounds one run. The deepest searches take about 20 s, or several times as long on a busy machine.
 const limit = "300s"
 
 var (
