@@ -106,7 +106,7 @@ func TestReasonsAreRemembered(t *testing.T) {
 	c := f.client(f.addrs())
 	f.warm(c)
 	m := f.members[0]
-	for limit := time.Second; ; limit *= 2 { // a busy machine may need more than a second for the first answer
+	endsWithWindow(t, c, func() {
 		m.asked.Store(0)
 		m.does(func(context.Context, *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
 			if m.asked.Load() > 1 {
@@ -114,12 +114,21 @@ func TestReasonsAreRemembered(t *testing.T) {
 			}
 			return nil, &rpc.Error{Code: codes.Unavailable, Reason: rpc.WindowEnded, Message: "refused by the test"}
 		})
+	})
+}
+
+// endsWithWindow requests IDs, after prepare, until a request ends with the reason ErrWindowEnded. All must end at their deadline.
+// The first may take 1 s, and each further one twice as long: a busy machine may need longer for the first answer.
+func endsWithWindow(t *testing.T, c *Client, prepare func()) {
+	t.Helper()
+	for limit := time.Second; ; limit *= 2 {
+		prepare()
 		_, err := c.NextID(within(t, limit))
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
 		if errors.Is(err, ErrWindowEnded) {
-			break
+			return
 		}
 		if limit > patience {
 			t.Fatal(err)
@@ -137,18 +146,7 @@ func TestUnhealthyMembersReturnReason(t *testing.T) {
 		m.refuses(codes.Unavailable, rpc.WindowEnded, 50*time.Millisecond)
 		m.serving(false)
 	}
-	for limit := time.Second; ; limit *= 2 { // a busy machine may need more than a second for the first answer
-		_, err := c.NextID(within(t, limit))
-		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatal(err)
-		}
-		if errors.Is(err, ErrWindowEnded) {
-			break
-		}
-		if limit > patience {
-			t.Fatal(err)
-		}
-	}
+	endsWithWindow(t, c, func() {})
 	f.members[1].does(nil) // this member can still issue IDs of this layout
 	if _, err := c.NextID(within(t, patience)); err != nil {
 		t.Error(err)

@@ -75,7 +75,7 @@ func TestDelay(t *testing.T) {
 		{h[0], h[1], 7702, true}, {h[0], h[2], 7702, true}, {n.harness, h[0], 7702, true},
 		{h[0], h[1], 7700, false}, {h[1], h[0], 7702, false}, {n.harness, h[1], 7702, false},
 	} {
-		least, most := time.Duration(0), 2*delay
+		least, most := time.Duration(0), 2*delay-1
 		if test.delayed {
 			least, most = 2*delay, 10*delay
 		}
@@ -91,7 +91,7 @@ func TestDelay(t *testing.T) {
 	if !broken(during) {
 		t.Error("a connection opened during the delay stays open after it")
 	}
-	if took := roundTripWithin(t, h[0], h[1], 7702, 0, 2*delay); took > 2*delay {
+	if took := roundTripWithin(t, h[0], h[1], 7702, 0, 2*delay-1); took >= 2*delay {
 		t.Errorf("healed: a round trip took %s, want less than %s", took, 2*delay)
 	}
 	if after := state(t, n); after != "" || n.slots != 0 {
