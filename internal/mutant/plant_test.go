@@ -155,7 +155,7 @@ func (o *outcome) fault(caught bool) string {
 	case o.broken != "":
 		return "it shows nothing: " + o.broken
 	case len(o.passed)+len(o.failed) == 0:
-		return "there is no such test"
+		return "no test ran: there is none of this name, or it was skipped"
 	case caught && len(o.failed) == 0:
 		return "the tests pass in spite of the bug"
 	case !caught && len(o.failed) > 0:
