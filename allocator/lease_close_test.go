@@ -9,14 +9,14 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// taker is a lease from which a caller takes cells until it is closed.
-type taker struct {
+// raced is a lease from which a caller takes cells until it is closed.
+type raced struct {
 	*lease
 	begun  atomic.Bool
 	issued atomic.Uint64 // end of all taken cells; 0 until the caller saw the lease closed
 }
 
-func (r *taker) takeAll() {
+func (r *raced) takeAll() {
 	for last := r.first; ; r.begun.Store(true) {
 		_, end, v, _ := r.take(1000, 1, 0)
 		if v != taken {
@@ -40,20 +40,20 @@ func spin(until func() bool) {
 // because the next holder's window begins right after that position.
 //
 // A round is a race if the caller took a cell between a look at the position and the close. On a busy machine
-// thousands of rounds can pass without one, so the test counts the races. Each planted bug shows about as often
-// as a race.
+// thousands of rounds can pass without one, so the test also counts the races. Each planted bug shows about as
+// often as a race.
 func TestCloseRacesWithTakes(t *testing.T) {
-	const races, patience = 200, time.Minute
+	const rounds, races, patience = 10_000, 200, time.Minute // at least so many rounds and races
 	if runtime.GOMAXPROCS(0) < 2 {
 		t.Skip("needs two processors that run at once")
 	}
 	layout := snowflake.Default()
-	var present atomic.Pointer[taker]
+	var present atomic.Pointer[raced]
 	done := make(chan struct{})
 	defer func() { <-done }()
 	go func() {
 		defer close(done)
-		var before *taker
+		var before *raced
 		for {
 			spin(func() bool { return present.Load() != before })
 			if before = present.Load(); before == nil {
@@ -64,11 +64,11 @@ func TestCloseRacesWithTakes(t *testing.T) {
 	}()
 	defer present.Store(nil)
 	begun, round := time.Now(), 0
-	for raced := 0; raced < races; round++ {
+	for count := 0; round < rounds || count < races; round++ {
 		if time.Since(begun) > patience {
-			t.Skipf("needs two processors that run at once: %d races in %d rounds", raced, round)
+			t.Skipf("needs two processors that run at once: %d races in %d rounds", count, round)
 		}
-		r := &taker{lease: newLease(layout, Grant{Worker: 1, Token: 1, From: 1000, Until: 1 << 20}, 0, time.Second)}
+		r := &raced{lease: newLease(layout, Grant{Worker: 1, Token: 1, From: 1000, Until: 1 << 20}, 0, time.Second)}
 		present.Store(r)
 		spin(r.begun.Load)
 		seen := r.position.Load()
@@ -78,7 +78,7 @@ func TestCloseRacesWithTakes(t *testing.T) {
 			t.Fatalf("round %d: closed at cell %d, but issued all below %d", round, r.last, last)
 		}
 		if r.last != seen {
-			raced++
+			count++
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -46,9 +45,8 @@ func auditIn(t *testing.T, log *lockedBuilder) map[string][]logged {
 func TestAuditLogOfOpenCluster(t *testing.T) {
 	t.Parallel()
 	log := &lockedBuilder{}
-	nodes := startCluster(t, 3, func(cfg *server.Config) {
+	nodes := startCluster(t, 3, steady, func(cfg *server.Config) {
 		cfg.Logger, cfg.RedisAddr = slog.New(slog.NewJSONHandler(log, nil)), "127.0.0.1:0"
-		cfg.Timing.Heartbeat = 2 * time.Second // the first leader leads until it must transfer leadership
 	})
 	first := leader(t, nodes)
 	taker := follower(t, nodes)

@@ -154,6 +154,9 @@ func (n *node) setClock(by time.Duration) { n.skew.Store(by.Milliseconds()) }
 
 func (n *node) leads() bool { return n.server.Member().Node().IsLeader() }
 
+// steady keeps the leader of a cluster through pauses of a busy machine.
+func steady(cfg *server.Config) { cfg.Timing.Heartbeat = 2 * time.Second }
+
 // startCluster starts size members that bootstrap together and waits until all issue.
 func startCluster(t testing.TB, size int, change ...func(*server.Config)) []*node {
 	t.Helper()
