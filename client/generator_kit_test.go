@@ -23,8 +23,10 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-// quick has short times for everything that a member waits for.
+// quick has short times for what a member waits for, but a heartbeat and a leader's lease that outlast pauses of a busy
+// machine. A new cluster elects its leader without a wait for a heartbeat.
 var quick = cluster.Timing{
+	Heartbeat:   2 * time.Second,
 	GossipProbe: 100 * time.Millisecond, Reconcile: 100 * time.Millisecond,
 	PromoteAfter: 300 * time.Millisecond, Rejoin: time.Second,
 }

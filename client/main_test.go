@@ -4,7 +4,6 @@ import (
 	"flag"
 	"os"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -16,9 +15,6 @@ func TestMain(m *testing.M) {
 	// Tests of whole clusters usually wait, so more of them can run in parallel than there are processors.
 	if !race.Enabled && flag.Set("test.parallel", "6") != nil {
 		os.Exit(2)
-	}
-	if race.Enabled {
-		quick.Heartbeat = 1500 * time.Millisecond // the race detector makes a busy machine too slow for less
 	}
 	goleak.VerifyTestMain(m, ofRaft, unanswered)
 }

@@ -45,7 +45,7 @@ func auditIn(t *testing.T, log *lockedBuilder) map[string][]logged {
 func TestAuditLogOfOpenCluster(t *testing.T) {
 	t.Parallel()
 	log := &lockedBuilder{}
-	nodes := startCluster(t, 3, steady, func(cfg *server.Config) {
+	nodes := startCluster(t, 3, func(cfg *server.Config) {
 		cfg.Logger, cfg.RedisAddr = slog.New(slog.NewJSONHandler(log, nil)), "127.0.0.1:0"
 	})
 	first := leader(t, nodes)

@@ -24,8 +24,10 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-// quick has short times for everything that a member waits for.
+// quick has short times for what a member waits for, but a heartbeat and a leader's lease that outlast pauses of a busy
+// machine. A new cluster elects its leader without a wait for a heartbeat. Tests of elections set their own times.
 var quick = cluster.Timing{
+	Heartbeat:    2 * time.Second,
 	GossipProbe:  100 * time.Millisecond,
 	Reconcile:    100 * time.Millisecond,
 	PromoteAfter: 300 * time.Millisecond,
@@ -153,9 +155,6 @@ func (c *crews) crash(t testing.TB) {
 func (n *node) setClock(by time.Duration) { n.skew.Store(by.Milliseconds()) }
 
 func (n *node) leads() bool { return n.server.Member().Node().IsLeader() }
-
-// steady keeps the leader of a cluster through pauses of a busy machine.
-func steady(cfg *server.Config) { cfg.Timing.Heartbeat = 2 * time.Second }
 
 // startCluster starts size members that bootstrap together and waits until all issue.
 func startCluster(t testing.TB, size int, change ...func(*server.Config)) []*node {

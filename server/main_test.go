@@ -16,8 +16,7 @@ func TestMain(m *testing.M) {
 		os.Exit(2)
 	}
 	if race.Enabled {
-		// The race detector makes a busy machine too slow for less.
-		quick.Heartbeat, patience = 1500*time.Millisecond, time.Minute
+		patience = time.Minute
 	}
 	os.Exit(m.Run())
 }

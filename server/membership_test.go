@@ -184,7 +184,7 @@ func TestSecondLeaveIsRefused(t *testing.T) {
 
 func TestRemoveRefusesToBreakQuorum(t *testing.T) {
 	t.Parallel()
-	nodes := startCluster(t, 3, steady)
+	nodes := startCluster(t, 3)
 	l := leader(t, nodes)
 	others := except(nodes, l)
 	others[0].stop()
@@ -217,7 +217,7 @@ func TestRemoveRefusesToBreakQuorum(t *testing.T) {
 
 func TestTransferLeadership(t *testing.T) {
 	t.Parallel()
-	nodes := startCluster(t, 3, steady)
+	nodes := startCluster(t, 3)
 	for _, to := range nodes {
 		from := follower(t, nodes)
 		resp, err := from.cluster.TransferLeadership(t.Context(), &snowraftv1.TransferLeadershipRequest{Member: to.cfg.Name})
