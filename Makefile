@@ -30,9 +30,9 @@ build: ## Build bin/snowraft
 	CGO_ENABLED=0 go build -ldflags '-X main.version=$(VERSION)' -o bin/snowraft ./cmd/snowraft
 
 .PHONY: cross
-cross: ## Check that it builds for other platforms (-trimpath as in releases, which then find it built)
-	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 go build -trimpath ./...
-	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go build -trimpath ./...
+cross: ## Check that it builds for other platforms
+	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 go build ./...
+	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 go build ./...
 
 .PHONY: chart
 chart: ## Write the Helm chart into dist
@@ -53,8 +53,8 @@ release: ## Make the files of a release in dist (VERSION: that of the tag)
 	@$(if $(filter command line environment,$(origin VERSION)),VERSION=$(VERSION)) internal/tools/release.sh
 
 .PHONY: release-check
-release-check: ## Make a release twice and compare the two byte for byte
-	@internal/tools/release-check.sh
+release-check: ## Make a release twice and compare the two byte for byte (ONCE=yes: make it once and check its files)
+	@internal/tools/release-check.sh $(if $(ONCE),--once)
 
 .PHONY: install-check
 install-check: ## Play docs/install.md on bare Debian machines (root; Debian's mmdebstrap and systemd-container; dist)
@@ -68,7 +68,7 @@ test: ## Run the tests (TESTFLAGS are passed on to go test)
 
 .PHONY: race
 race: ## Run the tests with the race detector
-	GOGC=400 go test -race -timeout 30m $(TESTFLAGS) $(PACKAGES)
+	CGO_ENABLED=1 GOGC=400 go test -race -timeout 30m $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: mutants
 mutants: ## Plant bugs and check that the tests catch them (some minutes)
@@ -108,13 +108,6 @@ packages-test: bin/nfpm ## Install, run and remove the packages under a systemd 
 chaos: ## Run members under chaos for 10 minutes (root; CHAOSFLAGS: --seed 2, --secure)
 	go run ./jepsen run --workload all --nemesis all --duration 10m $(CHAOSFLAGS)
 
-.PHONY: chaos-smoke
-chaos-smoke: ## The same for 90 seconds, a restore, the worst for secured members of two versions for 30, and the cost of hostile traffic for 40
-	go run ./jepsen run --workload all --nemesis all --duration 90s $(CHAOSFLAGS)
-	go run ./jepsen scenario restored-cluster --lapse 5s
-	go run ./jepsen run --secure --mixed --workload ids,strict,redis --nemesis hostile,kill,clock-decade --duration 30s
-	go run ./jepsen siege --secure --duration 40s --least 50
-
 .PHONY: chaos-siege
 chaos-siege: ## Measure for 10 minutes what hostile traffic costs clients (root; CHAOSFLAGS: --secure)
 	go run ./jepsen siege $(CHAOSFLAGS)
@@ -133,7 +126,7 @@ chaos-nightly: ## Run all of chaos for hours, with seeds of the day (root)
 
 .PHONY: fuzz
 fuzz: ## Fuzz with each Fuzz function for FUZZTIME (10s)
-	@internal/tools/fuzz.sh $(FUZZTIME) $(TESTFLAGS)
+	@internal/tools/fuzz.sh $(FUZZTIME)
 
 .PHONY: microbench
 microbench: ## Run the Go benchmarks that match BENCH (.)
@@ -163,9 +156,8 @@ rules: ## Check and test the alerting rules (Debian's prometheus)
 	promtool test rules deploy/prometheus/*_test.yaml
 
 .PHONY: lint
-lint: bin/.tools ## Lint, with and without what the build tags add, and count wording to avoid
+lint: bin/.tools ## Lint, with all that build tags add, and count wording to avoid
 	@internal/tools/style.sh
-	bin/golangci-lint run
 	bin/golangci-lint run --build-tags browser,install,mutants,packages,process,prometheus,root
 	cd bench && ../bin/golangci-lint run
 	cd deploy/helm && ../../bin/golangci-lint run
@@ -202,8 +194,20 @@ tidy-check: ## Check that each go.mod and go.sum is tidy
 vulncheck: bin/.tools ## Look up the dependencies in the vulnerability database
 	@internal/tools/vulncheck.sh
 
+.PHONY: gate
+gate: ## Run the checks that each change must pass (GATEFLAGS: -list, -since COMMIT, names of parts)
+	@go run ./internal/gate $(GATEFLAGS)
+
+.PHONY: nightly
+nightly: ## Run all checks whole, as root, and continue after an interruption; logs in nightly
+	@go run ./internal/gate -nightly $(GATEFLAGS)
+
+.PHONY: slice
+slice: ## Move the gate to the next eighth of the long checks, as the last commit of a piece of work
+	@echo $$(($$(cat .ci/slice) % 8 + 1)) >.ci/slice
+
 .PHONY: ci
-ci: ## Run what CI runs
+ci: ## Install what the gate needs, and run it, as CI does
 	.ci/run
 
 ##@ Generate

@@ -49,7 +49,7 @@ while [ "$(date +%s)" -lt "$end" ]; do
 	echo "=== seed $seed, $members members"
 	once --nemesis all --duration 30m
 done
-# The cluster of restored-cluster continues for one minute after its backup. In "make chaos-smoke" and TestRestore, it
+# The cluster of restored-cluster continues for one minute after its backup. In the gate and TestRestore, it
 # continues for seconds.
 jepsen-runs/jepsen scenario all --lapse 1m || failed="$failed scenario:$?"
 jepsen-runs/jepsen mutants || failed="$failed mutants:$?"

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// scattered are packages whose tests with the race detector take minutes. Each of their tests is in a slice of its own.
+var scattered = []string{"./cmd/snowraft", "./fsm", "./internal/simtest", "./server"}
+
+// raceOfSlice lists the races of the gate: the raced packages, one simulation, and the slice of all other tests.
+func raceOfSlice(w *work) ([]command, error) {
+	race := func(args ...string) command {
+		c := tests(append([]string{"go", "test", "-json", "-race", "-timeout=30m"}, args...)...)
+		c.env = []string{"CGO_ENABLED=1", "GOGC=400"}
+		return c
+	}
+	packages, err := testedPackages(w.root)
+	if err != nil {
+		return nil, err
+	}
+	whole := slices.Clone(raced)
+	commands := []command{}
+	for _, p := range packages {
+		switch {
+		case slices.Contains(raced, p.path):
+		case !slices.Contains(scattered, p.path):
+			if w.inSlice("race " + p.path) {
+				whole = append(whole, p.path)
+			}
+		default:
+			chosen := slices.DeleteFunc(p.tests, func(test string) bool { return !w.inSlice("race " + p.path + " " + test) })
+			if p.path == "./internal/simtest" && !slices.Contains(chosen, simulation) {
+				chosen = append(chosen, simulation)
+			}
+			if len(chosen) > 0 {
+				commands = append(commands, race("-run=^("+strings.Join(chosen, "|")+")$", p.path))
+			}
+		}
+	}
+	return append([]command{race(whole...)}, commands...), nil
+}
+
+// simulation is the simulated cluster of every race: all kinds of faults, and clients of IDs and of sequences.
+const simulation = "TestHavoc"
+
+// testedPackage is a package with its tests that need no build tag.
+type testedPackage struct {
+	path  string // "./fsm"
+	tests []string
+}
+
+var testFunc = regexp.MustCompile(`(?m)^func (Test[A-Z0-9_]\w*)\(t \*testing\.T\)`)
+
+func testedPackages(root string) (packages []testedPackage, err error) {
+	text, err := output(context.Background(), root, "go", "list", "-json=Dir,TestGoFiles,XTestGoFiles", "./...")
+	if err != nil {
+		return nil, err
+	}
+	for d := json.NewDecoder(strings.NewReader(text)); ; {
+		var p struct {
+			Dir                       string
+			TestGoFiles, XTestGoFiles []string
+		}
+		if err := d.Decode(&p); err == io.EOF { //nolint:errorlint // as documented
+			return packages, nil
+		} else if err != nil {
+			return nil, err
+		}
+		rel, err := filepath.Rel(root, p.Dir)
+		if err != nil {
+			return nil, err
+		}
+		t := testedPackage{path: "./" + filepath.ToSlash(rel)}
+		for _, file := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
+			raw, err := os.ReadFile(filepath.Join(p.Dir, file))
+			if err != nil {
+				return nil, err
+			}
+			for _, m := range testFunc.FindAllSubmatch(raw, -1) {
+				t.tests = append(t.tests, string(m[1]))
+			}
+		}
+		if len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 {
+			packages = append(packages, t)
+		}
+	}
+}
+
+var fuzzFunc = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
+
+// fuzzOfSlice lists the fuzz targets of the slice, 20 s each.
+func fuzzOfSlice(w *work) ([]command, error) {
+	var chosen []string
+	err := filepath.WalkDir(w.root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(file, "_test.go") {
+			return err
+		}
+		raw, err := os.ReadFile(file)
+		for _, m := range fuzzFunc.FindAllSubmatch(raw, -1) {
+			rel, _ := filepath.Rel(w.root, filepath.Dir(file))
+			if name := path.Join(filepath.ToSlash(rel), string(m[1])); w.inSlice("fuzz " + name) {
+				chosen = append(chosen, name)
+			}
+		}
+		return err
+	})
+	if err != nil || len(chosen) == 0 {
+		return nil, err
+	}
+	return []command{tests(append([]string{"internal/tools/fuzz.sh", "20s"}, chosen...)...)}, nil
+}
+
+// scenariosOfSlice lists the scenarios of chaos in the slice.
+func scenariosOfSlice(w *work) ([]command, error) {
+	list, err := output(context.Background(), w.root, "go", "run", "./jepsen", "scenario", "list")
+	if err != nil {
+		return nil, err
+	}
+	chosen := []string{}
+	for line := range strings.Lines(list) {
+		if name := strings.Fields(line)[0]; !strings.HasPrefix(line, " ") && w.inSlice("scenario "+name) {
+			chosen = append(chosen, name)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, nil
+	}
+	return []command{program(append([]string{"go", "run", "./jepsen", "scenario", "--lapse", "5s"}, chosen...)...)}, nil
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// runner runs jobs one after the other. A job that fails does not stop the next.
+type runner struct {
+	root string
+	env  []string
+	out  io.Writer
+	logs string // directory of the logs; empty: the output of jobs goes to out
+}
+
+// verdict is the result of a job.
+type verdict struct {
+	name     string
+	took     time.Duration
+	checks   int
+	unit     string
+	failed   bool
+	warnings []string
+}
+
+func (v verdict) String() string {
+	state := "ok"
+	if v.failed {
+		state = "FAILED"
+	}
+	return fmt.Sprintf("%-10s %-6s %5.0f s  %5d %s", v.name, state, v.took.Seconds(), v.checks, v.unit)
+}
+
+// all runs jobs and prints their verdicts.
+func (r *runner) all(ctx context.Context, jobs []job) error {
+	began := time.Now()
+	var verdicts []verdict
+	passed, failed := 0, 0
+	for _, j := range jobs {
+		v, err := r.once(ctx, j)
+		if err != nil {
+			return err
+		}
+		verdicts = append(verdicts, v)
+		if v.failed {
+			failed++
+		} else {
+			passed++
+		}
+	}
+	fmt.Fprintf(r.out, "\n=== parts\n")
+	for _, v := range verdicts {
+		fmt.Fprintln(r.out, v)
+	}
+	for _, v := range verdicts {
+		for _, w := range v.warnings {
+			fmt.Fprintf(r.out, "=== WARNING: %s: %s\n", v.name, w)
+		}
+	}
+	fmt.Fprintf(r.out, "=== %.0f s in all\n%d passed, %d failed\n", time.Since(began).Seconds(), passed, failed)
+	if failed > 0 || len(jobs) == 0 {
+		return errFailed
+	}
+	return nil
+}
+
+// once runs a job. Of a nightly job that passed before at the same commit, it returns the verdict of that time.
+func (r *runner) once(ctx context.Context, j job) (verdict, error) {
+	if r.logs == "" {
+		fmt.Fprintf(r.out, "\n=== %s (%s)\n", j.part.name, j.reason)
+		v := r.run(ctx, j, r.out)
+		fmt.Fprintf(r.out, "=== %s\n", v)
+		return v, ctx.Err()
+	}
+	if err := os.MkdirAll(r.logs, 0o755); err != nil {
+		return verdict{}, err
+	}
+	done := filepath.Join(r.logs, j.part.name+".ok")
+	if line, err := os.ReadFile(done); err == nil {
+		fmt.Fprintf(r.out, "%s (earlier)\n", strings.TrimSpace(string(line)))
+		return verdict{name: j.part.name, unit: "(earlier)"}, nil
+	}
+	log, err := os.Create(filepath.Join(r.logs, j.part.name+".log"))
+	if err != nil {
+		return verdict{}, err
+	}
+	defer func() { _ = log.Close() }()
+	v := r.run(ctx, j, log)
+	if ctx.Err() != nil {
+		return v, ctx.Err()
+	}
+	fmt.Fprintf(r.out, "%s  %s\n", v, log.Name())
+	if v.failed || strings.HasSuffix(r.logs, "-changed") {
+		return v, nil
+	}
+	return v, os.WriteFile(done, []byte(v.String()+"\n"), 0o644) //nolint:gosec // no secret
+}
+
+// notChecked is the exit code of a command that could not check anything, for want of something outside of this machine
+// (EX_TEMPFAIL of sysexits.h).
+const notChecked = 75
+
+// run runs the commands of a job. A job without a check has failed.
+func (r *runner) run(ctx context.Context, j job, out io.Writer) verdict {
+	v := verdict{name: j.part.name, unit: "commands"}
+	began := time.Now()
+	for _, c := range j.commands {
+		fmt.Fprintf(out, "$ %s\n", c)
+		checks := newCounter(out)
+		err := r.command(ctx, c, checks)
+		checks.end(err != nil)
+		switch {
+		case c.counts:
+			v.checks, v.unit = v.checks+checks.passed, "tests"
+			if checks.passed == 0 && !checks.none && err == nil {
+				err = errors.New("nothing ran")
+			}
+		case err == nil:
+			v.checks++
+		}
+		if err == nil {
+			continue
+		}
+		fmt.Fprintf(out, "%s: %v\n", c, err)
+		var exit *exec.ExitError
+		if c.warns || errors.As(err, &exit) && exit.ExitCode() == notChecked {
+			v.warnings = append(v.warnings, fmt.Sprintf("%s: %v", c, err))
+			v.checks++
+			continue
+		}
+		v.failed = true
+	}
+	v.took = time.Since(began)
+	return v
+}
+
+// command runs a command in a process group of its own, which ends with ctx.
+func (r *runner) command(ctx context.Context, c command, out io.Writer) error {
+	cmd := exec.CommandContext(ctx, c.args[0], c.args[1:]...) //nolint:gosec // of the table
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = r.root, append(r.env, c.env...), out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	return cmd.Run()
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// raced are the packages whose goroutines share memory. The gate always runs their tests with the race detector; the race of
+// all other packages is in the slices.
+var raced = []string{
+	"./allocator", "./client", "./cluster", "./internal/events", "./internal/member", "./internal/places", "./internal/route",
+	"./internal/share", "./server/frontend", "./server/redis", "./trust",
+}
+
+// table holds all parts, in the order in which they run.
+var table = []part{
+	{
+		name: "tools", always: true,
+		gate:    each(makes("tools"), makes("build")),
+		nightly: each(makes("tools"), makes("build")),
+	},
+	{
+		name: "test", always: true,
+		gate:    each(tests("go", "test", "-json", "./...")), // README's test command
+		nightly: each(tests("go", "test", "-json", "-count=1", "-shuffle=on", "./...")),
+	},
+	{
+		name: "lint", always: true,
+		gate:    each(makes("lint"), makes("proto-lint"), makes("proto-breaking"), makes("generate-check"), makes("tidy-check"), makes("rules"), warning(program("internal/tools/vulncheck.sh"))),
+		nightly: each(makes("lint"), makes("proto-lint"), makes("proto-breaking"), makes("generate-check"), makes("tidy-check"), makes("rules"), program("internal/tools/vulncheck.sh")),
+	},
+	{
+		name: "race", always: true,
+		gate:    raceOfSlice,
+		nightly: each(tests("make", "race", "TESTFLAGS=-json -count=1")),
+	},
+	{
+		name: "mutants", always: true,
+		gate: func(w *work) ([]command, error) {
+			return []command{tests("make", "mutants", fmt.Sprintf("TESTFLAGS=-json -mutant.since=%s -mutant.slice=%d", orZero(w.base), w.slice))}, nil
+		},
+		nightly: each(tests("make", "mutants", "TESTFLAGS=-json")),
+	},
+	{
+		name: "fuzz", always: true,
+		gate:    fuzzOfSlice,
+		nightly: each(tests("make", "fuzz", "FUZZTIME=60s")),
+	},
+	{
+		name: "process", always: true,
+		gate: func(w *work) ([]command, error) {
+			return []command{
+				tests("make", "smoke", "TESTFLAGS=-json -promises=true"),
+				tests("make", "smoke", fmt.Sprintf("TESTFLAGS=-json -slice=%d", w.slice)),
+			}, nil
+		},
+		nightly: each(tests("make", "smoke", "TESTFLAGS=-json")),
+	},
+	{
+		name: "chaos", always: true,
+		gate: func(w *work) ([]command, error) {
+			seed := fmt.Sprint(w.seed)
+			runs := []command{program("go", "run", "./jepsen", "run", "--secure", "--mixed", "--duration", "60s", "--seed", seed)}
+			if w.slice == 8 {
+				runs = append(runs, program("go", "run", "./jepsen", "run", "--duration", "90s", "--seed", seed))
+			}
+			return runs, nil
+		},
+		nightly: func(w *work) ([]command, error) {
+			return []command{
+				makes("chaos", fmt.Sprintf("CHAOSFLAGS=--seed %d", w.seed)),
+				makes("chaos", fmt.Sprintf("CHAOSFLAGS=--secure --mixed --seed %d", w.seed)),
+				makes("chaos-mutants"),
+			}, nil
+		},
+	},
+	{
+		name: "siege", turn: 6,
+		gate:    each(program("go", "run", "./jepsen", "siege", "--secure", "--duration", "40s", "--least", "50")),
+		nightly: each(makes("chaos-siege", "CHAOSFLAGS=--secure")),
+	},
+	{
+		name: "scenarios", always: true,
+		gate:    scenariosOfSlice,
+		nightly: each(makes("chaos-scenarios")),
+	},
+	{
+		name: "browser", always: true,
+		gate: func(w *work) ([]command, error) {
+			if w.changes("server/console/", "server/web/", "internal/overview/", "internal/processtest/browser_") {
+				return []command{tests("make", "browser", "TESTFLAGS=-json")}, nil
+			}
+			return []command{tests("make", "browser", fmt.Sprintf("TESTFLAGS=-json -slice=%d", w.slice))}, nil
+		},
+		nightly: each(tests("make", "browser", "TESTFLAGS=-json")),
+	},
+	{
+		name: "monitoring", turn: 1,
+		paths: []string{
+			"deploy/prometheus/", "deploy/grafana/", "server/meter.go", "server/metrics.go", "server/peermetrics.go", "cluster/meter.go",
+			"internal/processtest/alerts_", "internal/processtest/dashboards_", "internal/processtest/prometheus_",
+		},
+		gate:    each(tests("make", "monitoring", "TESTFLAGS=-json")),
+		nightly: each(tests("make", "monitoring", "TESTFLAGS=-json")),
+	},
+	{
+		name: "chart", turn: 2, paths: []string{"deploy/helm/", "cmd/snowraft/internal/serve/"},
+		gate:    each(tests("make", "chart-check", "TESTFLAGS=-json")),
+		nightly: each(tests("make", "chart-check", "TESTFLAGS=-json")),
+	},
+	{
+		name: "packages", turn: 2, paths: []string{"deploy/linux/"},
+		gate:    each(tests("make", "packages-test", "TESTFLAGS=-json")),
+		nightly: each(tests("make", "packages-test", "TESTFLAGS=-json")),
+	},
+	{
+		name: "root", turn: 3,
+		paths:   []string{"internal/image/", "jepsen/disk/", "jepsen/network/", "jepsen/sandbox/", "jepsen/skew/"},
+		gate:    each(tests("make", "root", "TESTFLAGS=-json")),
+		nightly: each(tests("make", "root", "TESTFLAGS=-json")),
+	},
+	{
+		name: "release", turn: 4,
+		paths: []string{
+			"deploy/docker/", "deploy/linux/", "docs/install.md", "internal/image/", "internal/installtest/", "internal/sbom/",
+			"internal/tools/chart.sh", "internal/tools/image.sh", "internal/tools/release", "internal/tools/static.sh", "internal/tools/version.sh",
+		},
+		gate:    each(makes("release-check", "ONCE=yes"), tests("make", "install-check", "TESTFLAGS=-json")),
+		nightly: each(makes("release-check"), tests("make", "install-check", "TESTFLAGS=-json")),
+	},
+	{
+		name: "bench", turn: 5, paths: []string{"bench/", "internal/load/"},
+		gate:    each(makes("bench-check")),
+		nightly: each(makes("bench-check")),
+	},
+	{
+		name: "cross", turn: 7, paths: []string{"go.mod", "go.sum"},
+		gate:    each(makes("cross")),
+		nightly: each(makes("cross")),
+	},
+}
+
+func program(args ...string) command { return command{args: args} }
+
+func makes(args ...string) command {
+	return program(append([]string{"make", "--no-print-directory"}, args...)...)
+}
+
+// tests is a command that prints a result for each test.
+func tests(args ...string) command { return command{args: args, counts: true} }
+
+// warning is a command whose failure closes the gate at night only.
+func warning(c command) command {
+	c.warns = true
+	return c
+}
+
+// each returns the same commands for every state of the tree.
+func each(commands ...command) func(*work) ([]command, error) {
+	return func(*work) ([]command, error) { return commands, nil }
+}
+
+// orZero returns a commit that no history knows instead of none.
+func orZero(base string) string {
+	if base == "" {
+		return strings.Repeat("0", 40)
+	}
+	return base
+}
