@@ -83,8 +83,8 @@ monitoring: ## Run the queries of dashboards in a Prometheus that scrapes real m
 	@internal/tools/tagged-tests.sh prometheus $(TESTFLAGS)
 
 .PHONY: chart-check
-chart-check: bin/helm ## Lint the Helm chart, check what it renders, and run clusters from it
-	go -C deploy/helm vet ./...
+chart-check: bin/helm bin/golangci-lint ## Lint the Helm chart, check what it renders, and run clusters from it
+	cd deploy/helm && ../../bin/golangci-lint run
 	go -C deploy/helm test -count=1 $(TESTFLAGS) ./...
 
 .PHONY: browser
@@ -137,8 +137,8 @@ bench: build ## Measure, and write the tables of docs (BENCHFLAGS: --long, --onl
 	go -C bench run . --write $(BENCHFLAGS)
 
 .PHONY: bench-check
-bench-check: build ## Check that what measures works, without believing its numbers
-	go -C bench vet ./...
+bench-check: build bin/golangci-lint ## Lint what measures and check that it works, without believing its numbers
+	cd bench && ../bin/golangci-lint run
 	go -C bench test ./...
 	go -C bench run . --rounds 1 --duration 100ms --except $(SLOW_SECTIONS)
 
@@ -156,30 +156,28 @@ rules: ## Check and test the alerting rules (Debian's prometheus)
 	promtool test rules deploy/prometheus/*_test.yaml
 
 .PHONY: lint
-lint: bin/.tools ## Lint, with all that build tags add, and count wording to avoid
+lint: bin/golangci-lint ## Lint, with all that build tags add, and count wording to avoid
 	@internal/tools/style.sh
 	bin/golangci-lint run --build-tags browser,install,mutants,packages,process,prometheus,root
-	cd bench && ../bin/golangci-lint run
-	cd deploy/helm && ../../bin/golangci-lint run
 
 .PHONY: fmt
-fmt: bin/.tools ## Format the Go code and the protos
+fmt: bin/golangci-lint bin/.protos ## Format the Go code and the protos
 	bin/golangci-lint fmt
 	cd bench && ../bin/golangci-lint fmt
 	cd deploy/helm && ../../bin/golangci-lint fmt
 	bin/buf format --write --exclude-path proto/google proto
 
 .PHONY: proto-lint
-proto-lint: bin/.tools ## Lint the protos
+proto-lint: bin/.protos ## Lint the protos
 	bin/buf lint proto
 	bin/buf format --diff --exit-code --exclude-path proto/google proto
 
 .PHONY: proto-breaking
-proto-breaking: bin/.tools ## Compare the protos with the last release, or the commit before
+proto-breaking: bin/.protos ## Compare the protos with the last release, or the commit before
 	@internal/tools/proto-breaking.sh
 
 .PHONY: generate-check
-generate-check: bin/.tools ## Check that the generated code is current
+generate-check: bin/.protos ## Check that the generated code is current
 	@internal/tools/generate-check.sh
 
 .PHONY: tidy-check
@@ -191,7 +189,7 @@ tidy-check: ## Check that each go.mod and go.sum is tidy
 	cd deploy/helm && go mod tidy -diff
 
 .PHONY: vulncheck
-vulncheck: bin/.tools ## Look up the dependencies in the vulnerability database
+vulncheck: bin/govulncheck ## Look up the dependencies in the vulnerability database
 	@internal/tools/vulncheck.sh
 
 .PHONY: gate
@@ -213,14 +211,26 @@ ci: ## Install what the gate needs, and run it, as CI does
 ##@ Generate
 
 .PHONY: generate
-generate: bin/.tools ## Generate the code from the protos
+generate: bin/.protos ## Generate the code from the protos
 	@internal/tools/generate.sh proto
 
 .PHONY: tools
-tools: bin/.tools ## Build the pinned tools into bin
+tools: bin/golangci-lint bin/govulncheck bin/.protos ## Build the pinned tools into bin
 
-bin/.tools: internal/tools/go.mod internal/tools/go.sum
-	go build -C internal/tools -ldflags '-s -w' -o '$(CURDIR)/bin/' tool
+# Each tool is built when a target needs it: from an empty build cache, all of them together take minutes.
+build_tool = go build -C internal/tools -ldflags '-s -w' -o '$(CURDIR)/bin/'
+
+bin/golangci-lint: internal/tools/go.mod internal/tools/go.sum
+	$(build_tool) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+bin/govulncheck: internal/tools/go.mod internal/tools/go.sum
+	$(build_tool) golang.org/x/vuln/cmd/govulncheck
+	@touch $@
+
+bin/.protos: internal/tools/go.mod internal/tools/go.sum
+	$(build_tool) github.com/bufbuild/buf/cmd/buf google.golang.org/protobuf/cmd/protoc-gen-go google.golang.org/grpc/cmd/protoc-gen-go-grpc \
+		github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-grpc-gateway github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-openapiv2
 	@touch $@
 
 bin/helm: deploy/helm/go.mod deploy/helm/go.sum

@@ -76,7 +76,7 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// Changes count from the move of the slice before the last one, because the last one ends the work that is judged.
+// Changes count from the move of the slice before the last one, because the last one completes the work that is judged.
 func TestReadWork(t *testing.T) {
 	dir := t.TempDir()
 	git := func(args ...string) string {
@@ -166,7 +166,7 @@ func TestCounter(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		n := newCounter(&out)
-		for i := range len(c.in) { // in the smallest pieces
+		for i := range len(c.in) { // a byte at a time
 			_, _ = n.Write([]byte{c.in[i]})
 		}
 		n.end(true)

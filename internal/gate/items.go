@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -70,7 +71,7 @@ func testedPackages(root string) (packages []testedPackage, err error) {
 			Dir                       string
 			TestGoFiles, XTestGoFiles []string
 		}
-		if err := d.Decode(&p); err == io.EOF { //nolint:errorlint // as documented
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
 			return packages, nil
 		} else if err != nil {
 			return nil, err

@@ -14,6 +14,7 @@ type part struct {
 	always bool
 	paths  []string
 	turn   int
+	waits  bool // usually waits for members, faults and clocks
 	// gate lists the commands in the gate, none if the slice has nothing of the part; nightly lists those of the whole.
 	gate, nightly func(w *work) ([]command, error)
 }

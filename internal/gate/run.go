@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,16 +10,26 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
 
-// runner runs jobs one after the other. A job that fails does not stop the next.
+// runner runs jobs in two lanes. One lane has the jobs that use the processors, and the other those that usually wait for
+// members, faults and clocks. Within a lane, one job follows the other. A job that fails does not stop the next.
 type runner struct {
 	root string
 	env  []string
-	out  io.Writer
-	logs string // directory of the logs; empty: the output of jobs goes to out
+	logs string // directory of the logs; empty: the output of a job is printed at its end
+
+	mu  sync.Mutex // guards out
+	out io.Writer
+}
+
+func (r *runner) printf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintf(r.out, format, args...)
 }
 
 // verdict is the result of a job.
@@ -42,30 +53,35 @@ func (v verdict) String() string {
 // all runs jobs and prints their verdicts.
 func (r *runner) all(ctx context.Context, jobs []job) error {
 	began := time.Now()
-	var verdicts []verdict
-	passed, failed := 0, 0
-	for _, j := range jobs {
-		v, err := r.once(ctx, j)
-		if err != nil {
-			return err
-		}
-		verdicts = append(verdicts, v)
+	verdicts, errs := make([]verdict, len(jobs)), make([]error, len(jobs))
+	var lanes sync.WaitGroup
+	for _, waits := range []bool{false, true} {
+		lanes.Go(func() {
+			for i, j := range jobs {
+				if j.part.waits == waits && ctx.Err() == nil {
+					verdicts[i], errs[i] = r.once(ctx, j)
+				}
+			}
+		})
+	}
+	lanes.Wait()
+	if err := errors.Join(errors.Join(errs...), ctx.Err()); err != nil {
+		return err
+	}
+	failed := 0
+	r.printf("\n=== parts\n")
+	for _, v := range verdicts {
+		r.printf("%s\n", v)
 		if v.failed {
 			failed++
-		} else {
-			passed++
 		}
-	}
-	fmt.Fprintf(r.out, "\n=== parts\n")
-	for _, v := range verdicts {
-		fmt.Fprintln(r.out, v)
 	}
 	for _, v := range verdicts {
 		for _, w := range v.warnings {
-			fmt.Fprintf(r.out, "=== WARNING: %s: %s\n", v.name, w)
+			r.printf("=== WARNING: %s: %s\n", v.name, w)
 		}
 	}
-	fmt.Fprintf(r.out, "=== %.0f s in all\n%d passed, %d failed\n", time.Since(began).Seconds(), passed, failed)
+	r.printf("=== %.0f s in all\n%d passed, %d failed\n", time.Since(began).Seconds(), len(jobs)-failed, failed)
 	if failed > 0 || len(jobs) == 0 {
 		return errFailed
 	}
@@ -75,17 +91,18 @@ func (r *runner) all(ctx context.Context, jobs []job) error {
 // once runs a job. Of a nightly job that passed before at the same commit, it returns the verdict of that time.
 func (r *runner) once(ctx context.Context, j job) (verdict, error) {
 	if r.logs == "" {
-		fmt.Fprintf(r.out, "\n=== %s (%s)\n", j.part.name, j.reason)
-		v := r.run(ctx, j, r.out)
-		fmt.Fprintf(r.out, "=== %s\n", v)
-		return v, ctx.Err()
+		r.printf("=== %s begins (%s)\n", j.part.name, j.reason)
+		var text bytes.Buffer
+		v := r.run(ctx, j, &text)
+		r.printf("\n%s=== %s\n", text.String(), v)
+		return v, nil
 	}
-	if err := os.MkdirAll(r.logs, 0o755); err != nil {
+	if err := os.MkdirAll(r.logs, 0o750); err != nil {
 		return verdict{}, err
 	}
 	done := filepath.Join(r.logs, j.part.name+".ok")
 	if line, err := os.ReadFile(done); err == nil {
-		fmt.Fprintf(r.out, "%s (earlier)\n", strings.TrimSpace(string(line)))
+		r.printf("%s (earlier)\n", strings.TrimSpace(string(line)))
 		return verdict{name: j.part.name, unit: "(earlier)"}, nil
 	}
 	log, err := os.Create(filepath.Join(r.logs, j.part.name+".log"))
@@ -97,7 +114,7 @@ func (r *runner) once(ctx context.Context, j job) (verdict, error) {
 	if ctx.Err() != nil {
 		return v, ctx.Err()
 	}
-	fmt.Fprintf(r.out, "%s  %s\n", v, log.Name())
+	r.printf("%s  %s\n", v, log.Name())
 	if v.failed || strings.HasSuffix(r.logs, "-changed") {
 		return v, nil
 	}
@@ -144,7 +161,7 @@ func (r *runner) run(ctx context.Context, j job, out io.Writer) verdict {
 
 // command runs a command in a process group of its own, which ends with ctx.
 func (r *runner) command(ctx context.Context, c command, out io.Writer) error {
-	cmd := exec.CommandContext(ctx, c.args[0], c.args[1:]...) //nolint:gosec // of the table
+	cmd := exec.CommandContext(ctx, c.args[0], c.args[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = r.root, append(r.env, c.env...), out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }

@@ -15,19 +15,24 @@ var raced = []string{
 // table holds all parts, in the order in which they run.
 var table = []part{
 	{
-		name: "tools", always: true,
-		gate:    each(makes("tools"), makes("build")),
-		nightly: each(makes("tools"), makes("build")),
-	},
-	{
 		name: "test", always: true,
 		gate:    each(tests("go", "test", "-json", "./...")), // README's test command
 		nightly: each(tests("go", "test", "-json", "-count=1", "-shuffle=on", "./...")),
 	},
 	{
 		name: "lint", always: true,
-		gate:    each(makes("lint"), makes("proto-lint"), makes("proto-breaking"), makes("generate-check"), makes("tidy-check"), makes("rules"), warning(program("internal/tools/vulncheck.sh"))),
-		nightly: each(makes("lint"), makes("proto-lint"), makes("proto-breaking"), makes("generate-check"), makes("tidy-check"), makes("rules"), program("internal/tools/vulncheck.sh")),
+		gate:    each(makes("lint"), makes("tidy-check"), makes("rules")),
+		nightly: each(makes("lint"), makes("tidy-check"), makes("rules")),
+	},
+	{
+		name: "protos", turn: 8, paths: []string{"proto/", "internal/tools/"},
+		gate:    each(makes("proto-lint"), makes("proto-breaking"), makes("generate-check")),
+		nightly: each(makes("proto-lint"), makes("proto-breaking"), makes("generate-check")),
+	},
+	{
+		name: "vulncheck", always: true,
+		gate:    each(makes("bin/govulncheck"), warning(program("internal/tools/vulncheck.sh"))),
+		nightly: each(makes("bin/govulncheck"), program("internal/tools/vulncheck.sh")),
 	},
 	{
 		name: "race", always: true,
@@ -47,7 +52,7 @@ var table = []part{
 		nightly: each(tests("make", "fuzz", "FUZZTIME=60s")),
 	},
 	{
-		name: "process", always: true,
+		name: "process", waits: true, always: true,
 		gate: func(w *work) ([]command, error) {
 			return []command{
 				tests("make", "smoke", "TESTFLAGS=-json -promises=true"),
@@ -57,7 +62,7 @@ var table = []part{
 		nightly: each(tests("make", "smoke", "TESTFLAGS=-json")),
 	},
 	{
-		name: "chaos", always: true,
+		name: "chaos", waits: true, always: true,
 		gate: func(w *work) ([]command, error) {
 			seed := fmt.Sprint(w.seed)
 			runs := []command{program("go", "run", "./jepsen", "run", "--secure", "--mixed", "--duration", "60s", "--seed", seed)}
@@ -75,17 +80,17 @@ var table = []part{
 		},
 	},
 	{
-		name: "siege", turn: 6,
+		name: "siege", waits: true, turn: 6,
 		gate:    each(program("go", "run", "./jepsen", "siege", "--secure", "--duration", "40s", "--least", "50")),
 		nightly: each(makes("chaos-siege", "CHAOSFLAGS=--secure")),
 	},
 	{
-		name: "scenarios", always: true,
+		name: "scenarios", waits: true, always: true,
 		gate:    scenariosOfSlice,
 		nightly: each(makes("chaos-scenarios")),
 	},
 	{
-		name: "browser", always: true,
+		name: "browser", waits: true, always: true,
 		gate: func(w *work) ([]command, error) {
 			if w.changes("server/console/", "server/web/", "internal/overview/", "internal/processtest/browser_") {
 				return []command{tests("make", "browser", "TESTFLAGS=-json")}, nil
@@ -95,7 +100,7 @@ var table = []part{
 		nightly: each(tests("make", "browser", "TESTFLAGS=-json")),
 	},
 	{
-		name: "monitoring", turn: 1,
+		name: "monitoring", waits: true, turn: 1,
 		paths: []string{
 			"deploy/prometheus/", "deploy/grafana/", "server/meter.go", "server/metrics.go", "server/peermetrics.go", "cluster/meter.go",
 			"internal/processtest/alerts_", "internal/processtest/dashboards_", "internal/processtest/prometheus_",
@@ -109,12 +114,12 @@ var table = []part{
 		nightly: each(tests("make", "chart-check", "TESTFLAGS=-json")),
 	},
 	{
-		name: "packages", turn: 2, paths: []string{"deploy/linux/"},
+		name: "packages", waits: true, turn: 2, paths: []string{"deploy/linux/"},
 		gate:    each(tests("make", "packages-test", "TESTFLAGS=-json")),
 		nightly: each(tests("make", "packages-test", "TESTFLAGS=-json")),
 	},
 	{
-		name: "root", turn: 3,
+		name: "root", waits: true, turn: 3,
 		paths:   []string{"internal/image/", "jepsen/disk/", "jepsen/network/", "jepsen/sandbox/", "jepsen/skew/"},
 		gate:    each(tests("make", "root", "TESTFLAGS=-json")),
 		nightly: each(tests("make", "root", "TESTFLAGS=-json")),

@@ -25,7 +25,7 @@ type work struct {
 	slice   int    // 1 to slices8
 	base    string // commit that changes count from; empty: everything counts as changed
 	changed []string
-	seed    uint32 // of random tests; a property of head
+	seed    uint32 // seed of random tests; a property of head
 	nightly bool
 }
 
@@ -97,7 +97,7 @@ func (w *work) changes(prefixes ...string) bool {
 func (w *work) inSlice(name string) bool {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(name))
-	return h.Sum32()%slices8 == uint32(w.slice-1)
+	return int(h.Sum32()%slices8) == w.slice-1
 }
 
 // name names the state of the tree in paths.
