@@ -63,12 +63,12 @@ func Silence(ctx context.Context, address string, connections int) error {
 		go func() {
 			for ctx.Err() == nil {
 				pause := patience
-				if conn != nil {
+				if silent := conn; silent != nil {
 					opened := time.Now()
-					forget := context.AfterFunc(ctx, func() { _ = conn.Close() })
-					_, _ = io.Copy(io.Discard, conn)
+					forget := context.AfterFunc(ctx, func() { _ = silent.Close() })
+					_, _ = io.Copy(io.Discard, silent)
 					forget()
-					_ = conn.Close()
+					_ = silent.Close()
 					if time.Since(opened) > time.Second {
 						pause = 0
 					}
