@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// patience is the time that a condition may take.
-const patience = time.Minute
+// patience bounds a wait for a condition whose time proves nothing.
+const patience = 3 * time.Minute
 
 // machine is a copy of this machine with a systemd of its own, in namespaces.
 type machine struct {
