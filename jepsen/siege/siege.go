@@ -4,6 +4,7 @@ package siege
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -71,7 +72,9 @@ func (s *Siege) Play(ctx context.Context, w *workload.World) error {
 			}
 		}
 	}
-	s.phase(ctx, between, warmUp)
+	if err := s.phase(ctx, between, warmUp); err != nil {
+		return err
+	}
 	for round := range s.Rounds {
 		if err := s.round(ctx, w.Lab, host, uint64(round)); err != nil {
 			return err
@@ -101,11 +104,10 @@ func (s *Siege) round(ctx context.Context, l *lab.Lab, host *network.Host, numbe
 			return err
 		}
 	}
-	s.phase(ctx, Calm, Phase)
-	if number%2 == 0 {
-		return s.besiege(ctx, l, host, number)
+	if err := s.phase(ctx, Calm, Phase); err != nil || number%2 == 1 {
+		return err
 	}
-	return ctx.Err()
+	return s.besiege(ctx, l, host, number)
 }
 
 // besiege makes a hostile phase.
@@ -114,30 +116,38 @@ func (s *Siege) besiege(ctx context.Context, l *lab.Lab, host *network.Host, see
 	if err != nil {
 		return err
 	}
-	s.phase(ctx, Hostile, Phase)
-	made, err := strangers.End()
-	if err != nil {
+	err = s.phase(ctx, Hostile, Phase)
+	made, ended := strangers.End()
+	if err = errors.Join(err, ended); err != nil {
 		return err
 	}
 	for kind, n := range made.Acts {
 		s.report.Acts[kind] += n
 	}
 	s.report.Processor += made.Processor
-	return ctx.Err()
+	return nil
 }
 
 // phase gives the protocols their turns for the duration of a phase. Afterwards, the last protocol keeps its turn.
-func (s *Siege) phase(ctx context.Context, phase int64, length time.Duration) {
+func (s *Siege) phase(ctx context.Context, phase int64, length time.Duration) error {
 	s.now.Store(phase)
 	defer s.now.Store(between)
 	for range cycles {
 		for i, t := range s.tallies {
 			s.turns.give(i)
-			began := history.Now()
+			began, err := machineTime()
+			if err != nil {
+				return err
+			}
 			history.Sleep(ctx, length/time.Duration(cycles*len(s.tallies)))
-			t.time[phase] += time.Duration(history.Now() - began)
+			ended, err := machineTime()
+			if err != nil {
+				return err
+			}
+			t.time[phase] += max(0, ended-began)
 		}
 	}
+	return ctx.Err()
 }
 
 // calls runs one client until ctx ends: it makes calls one after the other in the turns of its protocol, and reconnects

@@ -19,7 +19,7 @@ type tally struct {
 	failed  [phases]atomic.Uint64 // calls that began in the phase
 	slowest [phases]atomic.Int64  // slowest call that began in the phase, ns
 
-	time [phases]time.Duration // total of the protocol's turns; owned by Play
+	time [phases]time.Duration // time of the machine in the protocol's turns, see machineTime; owned by Play
 }
 
 // count counts a call that began in the phase began and returned in the phase ended.
