@@ -20,24 +20,36 @@ func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 // run is TestMain with deferred calls, which os.Exit would skip.
 func run(m *testing.M) int {
+	flag.Parse()
+	if flag.Lookup("test.list").Value.String() != "" {
+		return m.Run()
+	}
+	if left, err := choose(os.Args[0]); err != nil || !left {
+		return fail(err)
+	}
 	dir, err := os.MkdirTemp("", "snowraft-process-")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+		return fail(err)
 	}
 	defer os.RemoveAll(dir)
 	program = filepath.Join(dir, "snowraft")
 	if output, err := exec.Command("go", "build", "-o", program, "../../cmd/snowraft").CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, output)
-		return 1
+		return fail(fmt.Errorf("go build: %w\n%s", err, output))
 	}
-	flag.Parse()
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
 		// Parallel tests usually wait for events other than the processors.
 		if err := parallel.Value.Set("4"); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
+			return fail(err)
 		}
 	}
 	return m.Run()
+}
+
+// fail prints an error, if there is one, and returns the exit code.
+func fail(err error) int {
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintln(os.Stderr, err)
+	return 1
 }

@@ -22,7 +22,7 @@ for dir in $(printf '%s\n' "$files" | xargs -n 1 dirname | sort -u); do
 	fi
 	ran=yes
 	# Tests of processes take minutes, more than 10 on a busy machine.
-	go test -tags "$tag" -count=1 -timeout 25m -run "^($tests)\$" "$@" "$dir" || status=1
+	go test -tags "$tag" -count=1 -timeout 25m -run "^($tests)\$" "$dir" "$@" || status=1
 done
 if [ -z "${ran-}" ]; then
 	echo "no test in the files with the build tag $tag" >&2

@@ -1,0 +1,89 @@
+//go:build process || browser || prometheus
+
+package processtest
+
+import (
+	"cmp"
+	"errors"
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"os/exec"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// eighths is the number of slices of the tests that show no promise.
+const eighths = 8
+
+var (
+	onlyPromises = flag.Bool("promises", false, "run only the tests that show the promises")
+	onlySlice    = flag.Uint("slice", 0, "run only one eighth, 1 to 8, of the tests that show no promise")
+)
+
+// promise is a property on which users rely, and the test that shows it.
+type promise struct {
+	what string
+	test func(*testing.T)
+}
+
+// promises lists the promises that the tests of the present build tags show.
+var promises []promise
+
+// name returns the name of the test.
+func (p promise) name() string {
+	path := runtime.FuncForPC(reflect.ValueOf(p.test).Pointer()).Name()
+	return path[strings.LastIndexByte(path, '.')+1:]
+}
+
+// choose restricts the flag test.run to the tests that the flags -promises and -slice choose. It reports whether tests are left.
+func choose(self string) (left bool, err error) {
+	if !*onlyPromises && *onlySlice == 0 {
+		return true, nil
+	}
+	if *onlyPromises && *onlySlice > 0 || *onlySlice > eighths {
+		return false, errors.New("expected -promises, or -slice from 1 to 8")
+	}
+	shows := make(map[string]string)
+	for _, p := range promises {
+		shows[p.name()] = p.what
+	}
+	run := flag.Lookup("test.run").Value
+	tests, subtests, some := strings.Cut(run.String(), "/")
+	listed, err := exec.Command(self, "-test.list", cmp.Or(tests, ".")).Output()
+	if err != nil {
+		return false, err
+	}
+	var chosen []string
+	all := 0
+	for name := range strings.Lines(string(listed)) {
+		if name = strings.TrimSpace(name); !strings.HasPrefix(name, "Test") {
+			continue
+		}
+		all++
+		if what, ok := shows[name]; ok && *onlyPromises {
+			fmt.Printf("%s: %s\n", name, what)
+			chosen = append(chosen, name)
+		} else if !ok && *onlySlice == slice(name) {
+			chosen = append(chosen, name)
+		}
+	}
+	fmt.Printf("%d of %d tests selected\n", len(chosen), all)
+	if *onlyPromises && len(chosen) == 0 {
+		return false, errors.New("no selected test shows a promise")
+	}
+	pattern := "^(" + strings.Join(chosen, "|") + ")$"
+	if some {
+		pattern += "/" + subtests
+	}
+	return len(chosen) > 0, run.Set(pattern)
+}
+
+// slice returns the slice of a test, from 1 to eighths. It depends on the name only, so that new tests move no others.
+func slice(test string) uint {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(test)) // never fails
+	return uint(h.Sum32()%eighths) + 1
+}
