@@ -30,7 +30,7 @@ func (w *watched) raised(phase string, want []string, may ...string) {
 		}
 	}()
 	known := slices.Concat(want, may, w.allowed)
-	within(w.t, patience, phase+": the alerts fire", func() bool {
+	until(w.t, phase+": the alerts fire", func() bool {
 		now = w.p.firing()
 		for _, name := range now {
 			if !slices.Contains(known, name) {
@@ -54,7 +54,7 @@ func (w *watched) resolved(phase string, alerts ...string) {
 			w.t.Logf("%s: left %v", phase, left)
 		}
 	}()
-	took := within(w.t, patience+hastenedRange, phase+": the alerts are resolved", func() bool {
+	took := until(w.t, phase+": the alerts are resolved", func() bool {
 		left = slices.DeleteFunc(w.p.firing(), func(name string) bool { return len(alerts) > 0 && !slices.Contains(alerts, name) })
 		pass(w.t, 200*time.Millisecond)
 		return len(left) == 0

@@ -65,7 +65,7 @@ func TestAttackSilence(t *testing.T) {
 	led := leader(t, members)
 	led.kill() // the followers have no connection to each other yet
 	survivors := others(members, led)
-	took := within(t, 10*time.Second, "the survivors elect a leader", func() bool {
+	took := within(t, electsLeaderAmongStrangers, "the survivors elect a leader", func() bool {
 		_, err := survivors[0].numbers.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "strict", Count: 1})
 		return err == nil
 	})

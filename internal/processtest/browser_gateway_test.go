@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -29,19 +30,19 @@ func TestPagesOfAGateway(t *testing.T) {
 	for _, width := range []int64{360, 1280} {
 		b.shape(width, "dark")
 		b.open(g.consoleOf())
-		b.says(patience, sentence, "3 of 3 members issue")
-		b.says(patience, "footer", "Served by a gateway.")
-		b.says(patience, "#now-members", members[2].name)
+		b.says(sentence, "3 of 3 members issue")
+		b.says("footer", "Served by a gateway.")
+		b.says("#now-members", members[2].name)
 		b.open(g.consoleOf() + windowsPath)
-		b.draws(patience, 3, ".member")
+		b.draws(3, ".member")
 		b.open(g.consoleOf() + fmt.Sprintf("console/id?id=%d", resp.GetRanges()[0].GetFirst()))
-		b.says(patience, "#whois h2", "Only member "+members[0].name+", lane 0 could issue this ID")
+		b.says("#whois h2", "Only member "+members[0].name+", lane 0 could issue this ID")
 		b.open(g.consoleOf() + "console/sequences")
-		b.says(patience, "#sequences-list", "orders")
+		b.says("#sequences-list", "orders")
 		b.open(g.consoleOf() + "console/events")
-		b.says(patience, "#events-list", "was elected leader")
+		b.says("#events-list", "was elected leader")
 		b.open(g.consoleOf() + "console/runbook")
-		b.says(patience, "h1", "Runbook")
+		b.says("h1", "Runbook")
 	}
 }
 
@@ -51,16 +52,16 @@ func TestSentenceOfAGateway(t *testing.T) {
 	g := startGateway(t, "g1", members...)
 	b := newTab(t)
 	b.open(g.consoleOf())
-	b.says(patience, sentence, "3 of 3 members issue")
+	b.says(sentence, "3 of 3 members issue")
 	first := leader(t, members)
 	first.kill()
-	t.Logf("a killed leader shows behind a gateway after %v", b.says(2*current, sentence, first.name+" is down"))
-	b.says(2*current, sentence, leader(t, others(members, first)).name+" leads")
+	t.Logf("a killed leader shows behind a gateway after %v", b.saysWithin(2*current, sentence, first.name+" is down"))
+	b.saysWithin(2*current, sentence, leader(t, others(members, first)).name+" leads")
 	for _, m := range others(members, first) {
 		m.kill()
 	}
-	t.Logf("the loss of all members shows behind a gateway after %v", b.says(2*current, sentence, "No member has answered gateway g1 since "))
-	pass(t, 2*current) // time for further updates
+	t.Logf("the loss of all members shows behind a gateway after %v", b.saysWithin(2*current, sentence, "No member has answered gateway g1 since "))
+	pass(t, time.Duration(2*current)) // time for further updates
 	text := b.text(sentence)
 	t.Log(text)
 	for _, raw := range []string{"rpc error", "code =", "desc =", "transport", "context deadline"} {
@@ -69,7 +70,7 @@ func TestSentenceOfAGateway(t *testing.T) {
 		}
 	}
 	first.start()
-	b.says(patience, sentence, "Quorum is lost")
+	b.says(sentence, "Quorum is lost")
 }
 
 // A gateway of secured members has a form for the viewer's own token.
@@ -82,18 +83,18 @@ func TestSignInAtAGateway(t *testing.T) {
 	b := newTab(t)
 	b.expect(g.http) // refused pages have the status 4xx
 	b.do(chromedp.Navigate(g.consoleOf()))
-	b.says(patience, "main", "Sign in to see this page")
+	b.says("main", "Sign in to see this page")
 	b.do(chromedp.SendKeys("#token", "snowraft_1_wrong"+kb.Enter))
-	b.says(patience, "#refused", "oken")
+	b.says("#refused", "oken")
 	b.do(chromedp.SendKeys("#token", token+kb.Enter))
-	b.says(patience, sentence, m.name+" issues IDs")
-	b.says(patience, ".who", "Token viewer")
+	b.says(sentence, m.name+" issues IDs")
+	b.says(".who", "Token viewer")
 	b.open(g.consoleOf() + windowsPath)
-	b.draws(patience, 1, ".member")
+	b.draws(1, ".member")
 	b.do(chromedp.Navigate(g.consoleOf() + "console/sequences"))
-	b.says(patience, "main", "Your token does not show this page")
+	b.says("main", "Your token does not show this page")
 	b.do(chromedp.Click(".who button"))
-	b.says(patience, "main", "Sign in to see this page")
+	b.says("main", "Sign in to see this page")
 	if strings.Contains(g.stderr.String(), token[14:40]) {
 		t.Error("the gateway logs the token")
 	}

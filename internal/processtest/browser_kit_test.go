@@ -17,9 +17,6 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// current is the longest time for which the console may show outdated facts.
-const current = 2 * time.Second
-
 // tab is a page in a headless Chromium. It fails its test for every error in the browser's console, including reports of
 // the content security policy.
 type tab struct {
@@ -110,7 +107,7 @@ func (b *tab) open(url string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(url))
 	if eval[bool](b, "!!document.body.dataset.stream") {
-		within(b.t, patience, "the page receives its stream", func() bool { return eval[bool](b, "!!document.body.dataset.heard") })
+		until(b.t, "the page receives its stream", func() bool { return eval[bool](b, "!!document.body.dataset.heard") })
 	}
 }
 
@@ -132,19 +129,30 @@ func (b *tab) text(selector string) string {
 	return eval[string](b, fmt.Sprintf("(document.querySelector(%s) || {}).innerText || ''", quote(selector)))
 }
 
-// says waits until an element contains a text, and returns the duration.
-func (b *tab) says(limit time.Duration, selector, text string) time.Duration {
+// says waits until an element contains a text.
+func (b *tab) says(selector, text string) {
 	b.t.Helper()
+	until(b.t, fmt.Sprintf("%s says %q", selector, text), b.contains(selector, text))
+}
+
+// saysWithin is says within a promised limit. It returns the duration.
+func (b *tab) saysWithin(limit promised, selector, text string) time.Duration {
+	b.t.Helper()
+	return within(b.t, limit, fmt.Sprintf("%s says %q", selector, text), b.contains(selector, text))
+}
+
+// contains returns a condition: an element contains a text. If the test fails, it logs the last text of the element.
+func (b *tab) contains(selector, text string) func() bool {
 	last := ""
-	defer func() {
-		if b.t.Failed() {
+	b.t.Cleanup(func() {
+		if b.t.Failed() && !strings.Contains(last, text) {
 			b.t.Logf("%s says %q", selector, last)
 		}
-	}()
-	return within(b.t, limit, fmt.Sprintf("%s says %q", selector, text), func() bool {
+	})
+	return func() bool {
 		last = b.text(selector)
 		return strings.Contains(last, text)
-	})
+	}
 }
 
 // quote returns a text as a JavaScript string literal.

@@ -63,9 +63,9 @@ func TestScreenshots(t *testing.T) {
 	b.shape(1280, "dark")
 	rest := others(members, first)
 	b.open(rest[0].consoleOf())
-	b.says(patience, sentence, "is down")
+	b.says(sentence, "is down")
 	leader(t, rest)
-	b.says(patience, sentence, " leads")
+	b.says(sentence, " leads")
 	b.picture(t, chromedp.FullScreenshot(100), "console-now-failover")
 }
 

@@ -14,7 +14,7 @@ import (
 func command(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	p := start(t, env, args...)
-	code = p.exit(patience)
+	code = p.exit()
 	return p.stdout.String(), p.stderr.String(), code
 }
 

@@ -48,7 +48,7 @@ func TestCopiedDataDirectory(t *testing.T) {
 			ledger := newLedger()
 			for range 3 { // like a supervisor
 				twin.start()
-				if code := twin.exit(10 * time.Second); code != 1 {
+				if code := twin.exit(); code != 1 {
 					t.Errorf("exit code %d, want 1", code)
 				}
 				text := twin.stderr.tail(1)
@@ -96,7 +96,7 @@ func TestMovedDataDirectory(t *testing.T) {
 		t.Errorf("the member is listed at %s, want %s", address, moved.raft)
 	}
 	original.start()
-	if code, text := original.exit(10*time.Second), original.stderr.tail(1); code != 1 || !strings.Contains(text, moved.raft) || !strings.Contains(text, "was copied") {
+	if code, text := original.exit(), original.stderr.tail(1); code != 1 || !strings.Contains(text, moved.raft) || !strings.Contains(text, "was copied") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 	moved.untilIssues()

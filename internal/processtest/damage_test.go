@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -48,7 +47,7 @@ func replaced(t *testing.T, ledger *ledger, members []*member, m *member, what s
 	rest := others(members, m)
 	old := listed(t, rest[0], m.name).GetId()
 	m.start()
-	code := m.exit(patience)
+	code := m.exit()
 	text := m.stderr.tail(1)
 	for _, want := range []string{what, "is damaged", "start again with an empty one", "snowraft member remove"} {
 		if code != 1 || !strings.Contains(text, want) {
@@ -96,7 +95,7 @@ func TestDamagedSnapshot(t *testing.T) {
 	ledger.mustAsk(m, 100)
 	longLog(t, lead, 5000)
 	var state string
-	within(t, 90*time.Second, "all members have a snapshot", func() bool {
+	until(t, "all members have a snapshot", func() bool {
 		for _, o := range members {
 			found, err := filepath.Glob(filepath.Join(o.dir, "snapshots", "*-*", "state.bin"))
 			if err != nil || len(found) == 0 || strings.Contains(found[0], ".tmp") {

@@ -49,7 +49,7 @@ func startDev(t *testing.T, base string, args ...string) *dev {
 		d.env = []string{"SNOWRAFT_ADDR=127.0.0.1:" + base}
 	}
 	d.process = start(t, []string{"TMPDIR=" + d.temp}, args...)
-	took := within(t, patience, "dev prints IDs", func() bool {
+	took := until(t, "dev prints IDs", func() bool {
 		if !d.running() {
 			return true
 		}
@@ -73,7 +73,7 @@ func startDev(t *testing.T, base string, args ...string) *dev {
 func (d *dev) interrupt() {
 	d.t.Helper()
 	d.signal(syscall.SIGINT)
-	if code := d.exit(15 * time.Second); code != 0 {
+	if code := d.exit(); code != 0 {
 		d.t.Errorf("dev: exit code %d after SIGINT: %s", code, d.stderr.tail(20))
 	}
 	if !d.alone() {

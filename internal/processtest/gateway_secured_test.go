@@ -54,6 +54,6 @@ func TestGatewayOfSecuredMembers(t *testing.T) {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(ca)
 	callers := callersOf(t, g, redisAddr, &tls.Config{RootCAs: pool}, token)
-	stopsIssuing(t, callers, 20*time.Millisecond, 31*time.Second, func() { m.deleteToken("app") })
+	stopsIssuing(t, callers, 20*time.Millisecond, revokedAtGateway, func() { m.deleteToken("app") })
 	g.stop()
 }

@@ -66,7 +66,7 @@ func (s *secretive) refused(t *testing.T) {
 func quit(t *testing.T, m *member) {
 	t.Helper()
 	m.signal(syscall.SIGQUIT)
-	m.exit(patience)
+	m.exit()
 	if !strings.Contains(m.stderr.String(), "goroutine ") {
 		t.Errorf("%s wrote no stacks: %s", m.name, m.stderr.tail(20))
 	}

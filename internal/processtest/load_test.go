@@ -42,21 +42,24 @@ type load struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
+	stalls   *stalls
 	mu       sync.Mutex
 	failures []failure
-	asked    map[*member][]time.Time // times of answers to clients of this member only; key nil: the pulse
+	asked    map[*member][]time.Time // times of answers to clients of this member only
+	open     map[*request]bool       // requests of such clients without an answer yet
+}
+
+// request is a request of a client that knows one member only.
+type request struct {
+	member *member
+	began  time.Time
 }
 
 func newLoad(t *testing.T, l *ledger) *load {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	g := &load{ledger: l, ctx: ctx, cancel: cancel, asked: make(map[*member][]time.Time)}
+	g := &load{ledger: l, ctx: ctx, cancel: cancel, stalls: watchStalls(t), asked: make(map[*member][]time.Time), open: make(map[*request]bool)}
 	t.Cleanup(g.stop)
-	g.client(pace, func() { // the pulse: shows pauses of this process
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		g.asked[nil] = append(g.asked[nil], time.Now())
-	})
 	return g
 }
 
@@ -87,15 +90,19 @@ func (g *load) client(pause time.Duration, ask func()) {
 func (g *load) loyal(m *member, clients int, pause time.Duration, count func() uint32) {
 	for range clients {
 		g.client(pause, func() {
-			began := time.Now()
-			err := g.ask(m, began, count())
+			r := &request{m, time.Now()}
+			g.mu.Lock()
+			g.open[r] = true
+			g.mu.Unlock()
+			err := g.ask(m, r.began, count())
 			ended := time.Now()
 			g.mu.Lock()
 			defer g.mu.Unlock()
+			delete(g.open, r)
 			if err == nil {
 				g.asked[m] = append(g.asked[m], ended)
 			} else {
-				g.failures = append(g.failures, failure{m, began, ended, err})
+				g.failures = append(g.failures, failure{m, r.began, ended, err})
 			}
 		})
 	}
@@ -139,6 +146,30 @@ func (g *load) ask(m *member, began time.Time, count uint32) error {
 	return err
 }
 
+// sent reports whether a client that read the clock before its request has sent the request by a later time: the client needs less
+// than 50 ms, unless the machine stalls.
+func (g *load) sent(began, by time.Time) bool {
+	margin := by.Sub(began) - 50*time.Millisecond
+	return margin > 0 && margin > g.stalls.between(began, by)
+}
+
+// untilSent waits until a request to a member has been sent and has no answer yet. It returns the time.
+func (g *load) untilSent(m *member) (now time.Time) {
+	m.t.Helper()
+	until(m.t, "a request to "+m.name+" has no answer yet", func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		now = time.Now()
+		for r := range g.open {
+			if r.member == m && g.sent(r.began, now) {
+				return true
+			}
+		}
+		return false
+	})
+	return now
+}
+
 // failed returns the failed requests for which choose returns true.
 func (g *load) failed(choose func(failure) bool) []failure {
 	g.mu.Lock()
@@ -164,8 +195,8 @@ func report(t *testing.T, what string, failures []failure) {
 	}
 }
 
-// gap returns the longest time in [from, to) in which no loyal client of a member got
-// an answer. For nil, it is the longest pause of this process itself.
+// gap returns the longest time in [from, to) in which no loyal client of a member got an answer, without the time for which the
+// machine stalled meanwhile.
 func (g *load) gap(m *member, from, to time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -176,8 +207,22 @@ func (g *load) gap(m *member, from, to time.Time) time.Duration {
 		if at.Before(from) || at.After(to) {
 			continue
 		}
-		longest = max(longest, at.Sub(last))
+		if gap := at.Sub(last); gap > longest {
+			longest = max(longest, gap-g.stalls.between(last, at))
+		}
 		last = at
 	}
 	return longest
+}
+
+// untilAsked waits until the loyal clients of a member got more answers.
+func (g *load) untilAsked(m *member, more int) {
+	m.t.Helper()
+	answers := func() int {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return len(g.asked[m])
+	}
+	from := answers()
+	until(m.t, fmt.Sprintf("clients of %s got %d more answers", m.name, more), func() bool { return answers() >= from+more })
 }

@@ -22,8 +22,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// callTimeout is the time that a client waits for an answer.
-const callTimeout = 5 * time.Second
+// callTimeout bounds a call that hangs. The product answers sooner, with an error at the latest.
+const callTimeout = 20 * time.Second
 
 // member is a cluster member: a data directory and ports, which do not change
 // over restarts, and the current process, if any.
@@ -153,7 +153,7 @@ func (m *member) startIn(env []string, extra ...string) *member {
 func (m *member) stop() {
 	m.t.Helper()
 	m.signal(syscall.SIGTERM)
-	if code := m.exit(patience); code != 0 {
+	if code := m.exit(); code != 0 {
 		m.t.Errorf("%s: exit code %d after SIGTERM", m.name, code)
 	}
 }

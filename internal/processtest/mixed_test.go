@@ -94,7 +94,7 @@ func (x *mixed) snapshots() {
 	lead := leader(x.t, x.members)
 	from := lead.status().GetCommitIndex()
 	longLog(x.t, lead, from+5000)
-	within(x.t, 90*time.Second, "each member has a new snapshot", func() bool {
+	until(x.t, "each member has a new snapshot", func() bool {
 		for _, m := range x.members {
 			if newestSnapshot(x.t, m) <= from {
 				return false
@@ -109,7 +109,7 @@ func (x *mixed) refused(m *member, why string) {
 	x.t.Helper()
 	m.program = program
 	m.start()
-	code := m.exit(patience)
+	code := m.exit()
 	if line := m.stderr.tail(1); code != 1 || line != "snowraft: "+why {
 		x.t.Errorf("%s exited with code %d and the line %q, want 1 and %q", m.name, code, line, why)
 	}
@@ -125,7 +125,7 @@ var tooOld = (&fsm.NewerError{Used: nextFSMVersion, Known: fsm.Version}).Error()
 func (x *mixed) run(program string, args ...string) (stdout, stderr string, code int) {
 	x.t.Helper()
 	p := startProgram(x.t, program, at(x.members[0]), args...)
-	code = p.exit(patience)
+	code = p.exit()
 	return p.stdout.String(), p.stderr.String(), code
 }
 

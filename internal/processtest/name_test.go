@@ -5,7 +5,6 @@ package processtest
 import (
 	"strings"
 	"testing"
-	"time"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -13,7 +12,7 @@ import (
 // refusedName checks the error of a new member whose name is taken.
 func refusedName(t *testing.T, m *member, taken *snowraftv1.Member) {
 	t.Helper()
-	if code := m.exit(15 * time.Second); code != 1 {
+	if code := m.exit(); code != 1 {
 		t.Errorf("exit code %d, want 1", code)
 	}
 	text := m.stderr.tail(1)
@@ -99,7 +98,7 @@ func TestNewMembersOfOneName(t *testing.T) {
 		}
 		return halted != nil
 	})
-	if text := halted.stderr.tail(1); halted.exit(patience) != 1 || !strings.Contains(text, "name is taken") || !strings.Contains(text, "--name") {
+	if text := halted.stderr.tail(1); halted.exit() != 1 || !strings.Contains(text, "name is taken") || !strings.Contains(text, "--name") {
 		t.Errorf("%s exited with %s", halted.name, text)
 	}
 	halted.name = name

@@ -10,59 +10,46 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// patience is the longest wait for a condition to which the product sets no limit.
-const patience = 30 * time.Second
-
-// until polls for a condition.
-func until(t *testing.T, what string, ok func() bool) {
+// until polls for a condition, and returns the duration.
+func until(t *testing.T, what string, ok func() bool) time.Duration {
 	t.Helper()
-	within(t, patience, what, ok)
-}
-
-// stalls returns a function that returns for how long this machine has stalled: the time by which a goroutine, which wakes every
-// 10 ms, woke too late. The goroutine ends with end.
-func stalls() (stalled func() time.Duration, end func()) {
-	const beat = 10 * time.Millisecond
-	var total atomic.Int64
-	over := make(chan struct{})
-	go func() {
-		for {
-			slept := time.Now()
-			select {
-			case <-over:
-				return
-			case <-time.After(beat):
-			}
-			if late := time.Since(slept) - beat; late > beat {
-				total.Add(int64(late))
-			}
-		}
-	}()
-	return func() time.Duration { return time.Duration(total.Load()) }, func() { close(over) }
-}
-
-// within polls for a condition that must hold after at most limit, and the time for which this machine stalls. It returns the
-// duration.
-func within(t *testing.T, limit time.Duration, what string, ok func() bool) time.Duration {
-	t.Helper()
-	stalled, end := stalls()
-	defer end()
 	began := time.Now()
+	poll(t, ok, func() {
+		if time.Since(began) > patience {
+			t.Fatalf("not within %v: %s", patience, what)
+		}
+	})
+	return time.Since(began)
+}
+
+// within polls for a condition that must hold within a promised limit, and returns the duration.
+func within(t *testing.T, limit promised, what string, ok func() bool) time.Duration {
+	t.Helper()
+	s, began := watchStalls(t), time.Now()
+	defer s.stop()
+	poll(t, ok, func() {
+		now := time.Now()
+		if took := now.Sub(began); took > time.Duration(limit) && took > time.Duration(limit)+s.between(began, now) {
+			t.Fatalf("not within %v, while this machine stalled for %v: %s", limit, s.between(began, now), what)
+		}
+	})
+	return time.Since(began)
+}
+
+// poll calls ok every 10 ms until it returns true, and late after each time that it returns false.
+func poll(t *testing.T, ok func() bool, late func()) {
+	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {
-		if time.Since(began) > limit+stalled() {
-			t.Fatalf("not within %v, while this machine stalled for %v: %s", limit, stalled(), what)
-		}
+		late()
 		<-tick.C
 	}
-	return time.Since(began)
 }
 
 // pass waits for d, in tests that depend on the passing of time.
@@ -133,8 +120,10 @@ func startBy(t *testing.T, launch func(*exec.Cmd) error, path string, env []stri
 	if err := spawn(func() error { return launch(p.cmd) }); err != nil {
 		t.Fatalf("%v: %v", args, err)
 	}
+	p.enter()
 	go func() {
 		_ = p.cmd.Wait() // ProcessState has the exit code
+		p.leave()
 		close(p.ended)
 	}()
 	t.Cleanup(p.kill)
@@ -164,12 +153,12 @@ func (p *process) running() bool {
 
 // exit waits for the end of the process and returns its exit code; -1 if a
 // signal killed it.
-func (p *process) exit(limit time.Duration) int {
+func (p *process) exit() int {
 	p.t.Helper()
 	select {
 	case <-p.ended:
-	case <-time.After(limit):
-		p.t.Fatalf("process %v did not exit within %v; its log:\n%s", p.cmd.Args[1:], limit, p.stderr.tail(20))
+	case <-time.After(patience):
+		p.t.Fatalf("process %v did not exit within %v; its log:\n%s", p.cmd.Args[1:], patience, p.stderr.tail(20))
 	}
 	return p.cmd.ProcessState.ExitCode()
 }

@@ -282,7 +282,7 @@ func redisBenchmark(t *testing.T, address string) redisClient {
 		}
 		for _, args := range [][]string{{"-c", "50", "-n", "2000"}, {"-c", "50", "-n", "2000", "-P", "16"}} {
 			p := run(args...)
-			if code := p.exit(patience); code != 0 || !strings.Contains(p.stdout.String(), `"INCR",`) || strings.Contains(p.stderr.String(), "rror") {
+			if code := p.exit(); code != 0 || !strings.Contains(p.stdout.String(), `"INCR",`) || strings.Contains(p.stderr.String(), "rror") {
 				t.Errorf("redis-benchmark %q: exit code %d: %s%s", args, code, p.stdout.String(), p.stderr.String())
 			}
 		}

@@ -69,7 +69,7 @@ func drillName(d *drill) {
 func drillRemoved(d *drill) {
 	members := d.started(3)
 	d.sh("snowraft member remove c")
-	_ = members[2].exit(patience)
+	_ = members[2].exit()
 	members[2].start()
 	d.lastPrints(members[2], 10)
 	d.run()

@@ -202,7 +202,7 @@ func (d *drill) prints(m *member) {
 // lastPrints is prints for a member that exits after the line.
 func (d *drill) lastPrints(m *member, code int) {
 	d.t.Helper()
-	if got := m.exit(patience); got != code {
+	if got := m.exit(); got != code {
 		d.t.Errorf("%s: exit code %d, want %d", m.name, got, code)
 	}
 	b := d.block("text")

@@ -19,7 +19,7 @@ import (
 func fails(t *testing.T, m *member, wantCode int, extra ...string) string {
 	t.Helper()
 	m.start(extra...)
-	if code := m.exit(patience); code != wantCode {
+	if code := m.exit(); code != wantCode {
 		t.Errorf("exit code %d, want %d: %s", code, wantCode, m.stderr.tail(20))
 	}
 	text := m.stderr.String()

@@ -1,0 +1,163 @@
+//go:build process || browser || prometheus
+
+package processtest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// stalls measures for how long the machine keeps a test waiting. A goroutine of the test wakes too late, or the threads of a
+// process are ready and get no processor. A process that computes for a part of the time for which its threads are ready
+// makes that part of the progress that it would make on an idle machine.
+type stalls struct {
+	t    *testing.T
+	over chan struct{}
+
+	mu     sync.Mutex
+	last   map[*process]scheduled
+	late   time.Duration // since the last point
+	points []point       // ascending
+}
+
+// point is the total of all stalls until a time.
+type point struct {
+	at    time.Time
+	total time.Duration
+}
+
+// watchStalls measures until the end of the test, or until stop.
+func watchStalls(t *testing.T) *stalls {
+	t.Helper()
+	s := &stalls{t: t, over: make(chan struct{}), last: make(map[*process]scheduled)}
+	s.read() // not yet shared
+	go s.watch()
+	return s
+}
+
+func (s *stalls) stop() { close(s.over) }
+
+// watch adds the time by which it wakes too late.
+func (s *stalls) watch() {
+	const beat, beatsPerReading = 10 * time.Millisecond, 10
+	for beats := 1; ; beats++ {
+		slept := time.Now()
+		select {
+		case <-s.over:
+			return
+		case <-s.t.Context().Done():
+			return
+		case <-time.After(beat):
+		}
+		late := time.Since(slept) - beat
+		s.mu.Lock()
+		if late > beat {
+			s.late += late
+		}
+		if beats%beatsPerReading == 0 {
+			s.read()
+		}
+		s.mu.Unlock()
+	}
+}
+
+// read adds a point. It requires s.mu held.
+func (s *stalls) read() {
+	next := point{at: time.Now()}
+	longest := s.late
+	var since time.Duration
+	if n := len(s.points); n > 0 {
+		next.total, since = s.points[n-1].total, next.at.Sub(s.points[n-1].at)
+	}
+	for _, p := range processesOf(s.t) {
+		now := p.scheduled()
+		ran, waited := max(0, now.ran-s.last[p].ran), max(0, now.waited-s.last[p].waited)
+		s.last[p] = now
+		if ready := ran + waited; ready > 0 {
+			longest = max(longest, min(waited, time.Duration(float64(since)*float64(waited)/float64(ready))))
+		}
+	}
+	next.total += min(longest, since)
+	s.late = 0
+	s.points = append(s.points, next)
+}
+
+// between returns for how long the test was stalled between two times, in any order.
+func (s *stalls) between(from, to time.Time) time.Duration {
+	if to.Before(from) {
+		from, to = to, from
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.points[len(s.points)-1].at.Before(to) {
+		s.read()
+	}
+	at := func(t time.Time, after int) time.Duration {
+		i, found := slices.BinarySearchFunc(s.points, t, func(p point, t time.Time) int { return p.at.Compare(t) })
+		if !found {
+			i += after - 1
+		}
+		return s.points[min(max(i, 0), len(s.points)-1)].total
+	}
+	return at(to, 1) - at(from, 0)
+}
+
+// running holds the processes of all tests.
+var running struct {
+	sync.Mutex
+	all map[*process]bool
+}
+
+// enter registers a running process.
+func (p *process) enter() {
+	running.Lock()
+	defer running.Unlock()
+	if running.all == nil {
+		running.all = make(map[*process]bool)
+	}
+	running.all[p] = true
+}
+
+func (p *process) leave() {
+	running.Lock()
+	defer running.Unlock()
+	delete(running.all, p)
+}
+
+// processesOf returns the running processes of a test, its parents and its subtests.
+func processesOf(t *testing.T) (all []*process) {
+	running.Lock()
+	defer running.Unlock()
+	for p := range running.all {
+		if a, b := p.t.Name()+"/", t.Name()+"/"; strings.HasPrefix(a, b) || strings.HasPrefix(b, a) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// scheduled is the time for which the threads of a process ran, and for which they were ready and had no processor.
+type scheduled struct{ ran, waited time.Duration }
+
+// scheduled returns the times of a process; zero if the system does not report them.
+func (p *process) scheduled() (total scheduled) {
+	paths, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid)) // the pattern is correct
+	for _, path := range paths {
+		raw, err := os.ReadFile(path)
+		var ran, waited int64
+		if err == nil {
+			_, err = fmt.Sscan(string(raw), &ran, &waited)
+		}
+		if err == nil {
+			total.ran += time.Duration(ran)
+			total.waited += time.Duration(waited)
+		}
+	}
+	return total
+}
