@@ -87,6 +87,7 @@ func (d *dev) interrupt() {
 // TestDev runs dev at its default ports, so that commands need no flag, or at other
 // ports if the default ports are taken.
 func TestDev(t *testing.T) {
+	t.Parallel()
 	d := startDev(t, "")
 	if d == nil {
 		t.Log("the default ports are taken on this machine, continuing with others")
@@ -155,6 +156,7 @@ func (d *dev) tryAll() {
 
 // TestDevKeepsItsData runs dev twice on the same data.
 func TestDevKeepsItsData(t *testing.T) {
+	t.Parallel()
 	base, dir := portBase(t), filepath.Join(t.TempDir(), "data")
 	var first *snowraftv1.GetStatusResponse
 	var ids []string
@@ -190,6 +192,7 @@ func TestDevKeepsItsData(t *testing.T) {
 
 // TestDevTakenPort occupies a port of dev's last member.
 func TestDevTakenPort(t *testing.T) {
+	t.Parallel()
 	base := portBase(t)
 	n, _ := strconv.Atoi(base)
 	taken := strconv.Itoa(n + 21)

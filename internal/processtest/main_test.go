@@ -38,7 +38,7 @@ func run(m *testing.M) int {
 	}
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
 		// Parallel tests usually wait for events other than the processors.
-		if err := parallel.Value.Set("4"); err != nil {
+		if err := parallel.Value.Set("6"); err != nil {
 			return fail(err)
 		}
 	}

@@ -88,20 +88,19 @@ func (x *mixed) lead(version uint32) {
 	}
 }
 
-// snapshots waits until each member has a snapshot of an index that was not committed before the call.
-func (x *mixed) snapshots() {
+// grow makes the log so long that the members take a snapshot. written waits until each of them has a snapshot of an index that
+// was not committed before the call.
+func (x *mixed) grow() (written func(members ...*member)) {
 	x.t.Helper()
 	lead := leader(x.t, x.members)
 	from := lead.status().GetCommitIndex()
 	longLog(x.t, lead, from+5000)
-	until(x.t, "each member has a new snapshot", func() bool {
-		for _, m := range x.members {
-			if newestSnapshot(x.t, m) <= from {
-				return false
-			}
-		}
-		return true
-	})
+	return func(members ...*member) {
+		x.t.Helper()
+		until(x.t, "members have a new snapshot", func() bool {
+			return !slices.ContainsFunc(members, func(m *member) bool { return newestSnapshot(x.t, m) <= from })
+		})
+	}
 }
 
 // refused starts a member with the version under test, which must exit with the reason in its last line.
@@ -116,6 +115,15 @@ func (x *mixed) refused(m *member, why string) {
 	for _, o := range others(x.members, m) {
 		x.ledger.mustAsk(o, 100)
 	}
+}
+
+// refusesToReturn restarts a member with the version under test, which refuses the directory, and then with the next version.
+func (x *mixed) refusesToReturn(m *member) {
+	x.t.Helper()
+	m.stop()
+	x.refused(m, tooOld)
+	m.program = x.next
+	m.start().untilIssues()
 }
 
 // tooOld is the error of the version under test for a directory of the next version.
@@ -136,11 +144,15 @@ func TestMixedVersions(t *testing.T) {
 	x := startMixed(t)
 	old := uint32(fsm.Version)
 	x.lead(old)
-	for _, m := range x.members {
+	var written func(...*member)
+	for i, m := range x.members {
 		x.swap(m, x.next, nextFSMVersion)
+		if i == 2 {
+			written = x.grow()
+		}
 		x.lead(old) // includes leaders and followers that know the next version
 	}
-	x.snapshots() // written by the next version, read by the old one
+	written(x.members[:2]...) // the old version reads these snapshots of the next one
 	for _, m := range x.members[:2] {
 		x.swap(m, program, old)
 		x.lead(old)
@@ -163,16 +175,8 @@ func TestMixedVersions(t *testing.T) {
 		return strings.Contains(leader(t, x.members).stderr.String(), "mark committed")
 	})
 
-	back := others(x.members, leader(t, x.members))[0]
-	for _, what := range []string{"log", "snapshot"} {
-		if what == "snapshot" {
-			x.snapshots()
-		}
-		back.stop()
-		x.refused(back, tooOld)
-		back.program = x.next
-		back.start().untilIssues()
-	}
+	x.refusesToReturn(others(x.members, leader(t, x.members))[0]) // to the log
+	written = x.grow()
 	x.refusesBackup()
 	joins := newcomer(t, "m4", x.members)
 	x.refused(joins, fmt.Sprintf("%v: the cluster uses commands of fsm_version %d, and this program knows them up to fsm_version %d; start the newer program",
@@ -181,6 +185,9 @@ func TestMixedVersions(t *testing.T) {
 		t.Errorf("%d voters and %d nonvoters after an old member tried to join, want 3 and 0", voters, nonvoters)
 	}
 	x.lead(nextFSMVersion)
+	back := others(x.members, leader(t, x.members))[0]
+	written(back)
+	x.refusesToReturn(back) // to the snapshot
 
 	x.ids.stop()
 	x.numbers.stop()

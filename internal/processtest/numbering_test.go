@@ -4,6 +4,7 @@ package processtest
 
 import (
 	"context"
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -115,6 +116,13 @@ func (n *numbering) clients(count, readers int) {
 			}
 		})
 	}
+}
+
+// untilMore waits until the clients got more answers.
+func (n *numbering) untilMore(t *testing.T, more int) {
+	t.Helper()
+	from := len(n.history.Calls())
+	until(t, fmt.Sprintf("clients got %d more answers", more), func() bool { return len(n.history.Calls()) >= from+more })
 }
 
 // killed kills a member and starts it again, and waits until all issue numbers.

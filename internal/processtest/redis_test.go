@@ -78,6 +78,7 @@ func startClient(t *testing.T, path string, args ...string) *process {
 // TestRedisClients runs four clients that increment keys at a follower
 // while the leader is killed.
 func TestRedisClients(t *testing.T) {
+	t.Parallel()
 	members := newCluster(t, 3)
 	addresses := make(map[*member]string)
 	for _, m := range members {

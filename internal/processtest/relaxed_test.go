@@ -4,7 +4,6 @@ package processtest
 
 import (
 	"testing"
-	"time"
 
 	"github.com/snowraft/snowraft/internal/lincheck"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -13,20 +12,21 @@ import (
 // TestRelaxedSequence kills the members one after the other, the leader first, while
 // clients number with a relaxed sequence.
 func TestRelaxedSequence(t *testing.T) {
+	t.Parallel()
 	// All blocks have one size, which exceeds the sum of the clients' requests. So the cost of a lost
 	// block is known.
-	const clients, block = 64, 20_000
+	const clients, block = 32, 20_000
 	members := startCluster(t, 3)
 	n := newNumbering(t, members, &snowraftv1.Sequence{Name: "relaxed", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, MinBlock: block, MaxBlock: block})
 	n.clients(clients, 0)
 	first := leader(t, members)
 	kills := 0
 	for _, victim := range append([]*member{first}, others(members, first)...) {
-		pass(t, time.Second)
+		n.untilMore(t, 1000)
 		n.killed(t, victim)
 		kills++
 	}
-	pass(t, time.Second)
+	n.untilMore(t, 1000)
 	n.stop()
 
 	calls := n.history.Calls()

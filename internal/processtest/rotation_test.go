@@ -17,6 +17,7 @@ import (
 // No call of the Go client fails while the secret is replaced on one host after the other in any order, and while the
 // replacement is reverted.
 func TestSecretRotationUnderLoad(t *testing.T) {
+	t.Parallel()
 	first, second := trust.NewSecret(), trust.NewSecret()
 	members := newCluster(t, 3)
 	for _, m := range members {
@@ -50,7 +51,7 @@ func TestSecretRotationUnderLoad(t *testing.T) {
 			until(t, members[i].name+" reloads its file", func() bool {
 				return strings.Count(members[i].stderr.String(), "secret file reloaded") > reloads
 			})
-			pass(t, time.Second)
+			a.untilAnswered(200)
 		}
 		for _, m := range members {
 			until(t, m.name+" signs with the first secret of its file", func() bool {
@@ -76,7 +77,7 @@ func startNumbers(t *testing.T, c *client.Client) (stop func()) {
 			select {
 			case <-stopped:
 				return
-			default:
+			case <-time.After(pace):
 			}
 			n, err := c.Sequence("orders").Next(t.Context())
 			if err != nil || n <= last {

@@ -14,6 +14,7 @@ import (
 // Stopping all members and starting them with a secret secures an open cluster. Meanwhile an embedded generator issues
 // from its window, until the application restarts with its token.
 func TestSecureOpenCluster(t *testing.T) {
+	t.Parallel()
 	members := startCluster(t, 3)
 	seen := make(map[int64]bool)
 	take := func(g *client.Generator) {
