@@ -108,7 +108,7 @@ func (w *World) Backup(ctx context.Context, how string, m *lab.Member) (Backup, 
 	case FromDirectory:
 		args = []string{"backup", b.File, "--data-dir", m.DataDir()}
 	}
-	if _, err := w.Lab.Command(ctx, args...); err != nil {
+	if err := w.command(ctx, "", args...); err != nil { // a leader may be missing for a moment
 		return Backup{}, err
 	}
 	b.TakenAt = history.Now()

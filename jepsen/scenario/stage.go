@@ -23,8 +23,8 @@ import (
 const (
 	// scriptWithin is the maximum duration of a script.
 	scriptWithin = 150 * time.Second
-	// reachWithin is the maximum wait for one condition.
-	reachWithin = 20 * time.Second
+	// reachWithin bounds the wait for a condition whose time proves nothing.
+	reachWithin = time.Minute
 	// pollEvery is the interval between two checks of a condition.
 	pollEvery = 10 * time.Millisecond
 	// statusWithin is the timeout of one call of a script to a member.
