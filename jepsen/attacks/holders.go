@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -100,7 +101,7 @@ func TakeWorkers(ctx context.Context, conn grpc.ClientConnInterface, layout stri
 	for i := range workers {
 		_, err := client.AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{
 			Layout: layout, Holder: fmt.Sprintf("stranger-%d", i), Nonce: fmt.Appendf(nil, "%016d", i),
-			ClockAtMs: time.Now().UnixMilli(), WindowMs: time.Minute.Milliseconds(),
+			ClockAtMs: time.Now().UnixMilli(), WindowMs: limits.DefaultWindow.Milliseconds(), // longer than the attack takes
 		})
 		switch status.Code(err) {
 		case codes.OK:

@@ -4,7 +4,11 @@ import (
 	"context"
 	"net"
 	"strings"
+	"time"
 )
+
+// connects bounds the time until a member, which may be busy, accepts a connection.
+const connects = 30 * time.Second
 
 type sourceKey struct{}
 
@@ -15,7 +19,7 @@ func From(ctx context.Context, ip string) context.Context {
 
 // dialer returns a dialer for a network. It connects from the address in ctx, if ctx has one.
 func dialer(ctx context.Context, network string) *net.Dialer {
-	d := &net.Dialer{Timeout: patience}
+	d := &net.Dialer{Timeout: connects}
 	ip, _ := ctx.Value(sourceKey{}).(net.IP)
 	switch {
 	case ip == nil:
