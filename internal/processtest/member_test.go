@@ -262,3 +262,12 @@ func leader(t *testing.T, members []*member) *member {
 	})
 	return found
 }
+
+// untilApplied waits until all members know all changes so far.
+func untilApplied(t *testing.T, members []*member) {
+	t.Helper()
+	committed := leader(t, members).status().GetCommitIndex()
+	for _, m := range members {
+		until(t, m.name+" applies all changes", func() bool { return m.status().GetAppliedIndex() >= committed })
+	}
+}

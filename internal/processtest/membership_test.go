@@ -52,9 +52,13 @@ func TestMembership(t *testing.T) {
 		if !leads {
 			gone = others(members, gone)[0]
 		}
-		if _, stderr, code := command(t, at(gone), "member", "leave"); code != 0 {
-			t.Errorf("leave of %s: exit code %d: %s", gone.name, code, stderr)
-		}
+		until(t, gone.name+" leaves", func() bool {
+			_, stderr, code := command(t, at(gone), "member", "leave")
+			if code != 0 && !strings.Contains(stderr, "[COMMIT_UNKNOWN]") { // a busy machine may not transfer leadership in time
+				t.Fatalf("leave of %s: exit code %d: %s", gone.name, code, stderr)
+			}
+			return code == 0
+		})
 		if code := gone.exit(); code != 0 || !strings.Contains(gone.stderr.String(), "member left the cluster") {
 			t.Errorf("%s left with exit code %d, want 0 and a line about it", gone.name, code)
 		}
@@ -87,12 +91,10 @@ func comesBack(t *testing.T, ledger *ledger, members []*member, gone *member) {
 	toldWhy(t, gone)
 	rest[0].untilVoters(len(rest))
 
-	term := leader(t, rest).status().GetTerm()
+	unchanged := steady(t, rest)
 	gone.start()
 	toldWhy(t, gone)
-	if now := leader(t, rest).status().GetTerm(); now != term {
-		t.Errorf("%s changed the term from %d to %d when it returned", gone.name, term, now)
-	}
+	unchanged()
 	rest[0].untilVoters(len(rest))
 
 	if err := os.RemoveAll(gone.dir); err != nil {
@@ -163,16 +165,14 @@ func TestMemberOfAnotherCluster(t *testing.T) {
 
 	// Without the mistake, the member works as before. Neither cluster adds a member of the other on request.
 	theirs.start().untilIssues()
-	term := leader(t, ours).status().GetTerm()
+	unchanged := steady(t, ours)
 	const refusal = "belongs to another cluster"
 	for _, c := range []struct{ asked, added *member }{{ours[0], theirs}, {theirs, ours[0]}} {
 		if _, stderr, code := command(t, at(c.asked), "member", "add", c.added.gossip); code != 1 || !strings.Contains(stderr, refusal) {
 			t.Errorf("member add of %s at %s: exit code %d: %s", c.added.name, c.asked.name, code, stderr)
 		}
 	}
-	if now := leader(t, ours).status().GetTerm(); now != term {
-		t.Errorf("the term changed from %d to %d", term, now)
-	}
+	unchanged()
 
 	// A member of a larger cluster reports that its seed is wrong.
 	wrong := others(ours, leader(t, ours))[0]

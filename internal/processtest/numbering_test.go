@@ -44,10 +44,10 @@ type numbering struct {
 // newNumbering creates a sequence.
 func newNumbering(t *testing.T, members []*member, s *snowraftv1.Sequence) *numbering {
 	t.Helper()
-	resp, err := members[0].numbers.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: s})
-	if err != nil || len(resp.GetUnreachedMembers()) > 0 {
-		t.Fatalf("creating %s: %v, unreached: %q", s.GetName(), err, resp.GetUnreachedMembers())
+	if _, err := members[0].numbers.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: s}); err != nil {
+		t.Fatalf("creating %s: %v", s.GetName(), err)
 	}
+	untilApplied(t, members)
 	return &numbering{load: newLoad(t, nil), name: s.GetName(), members: members}
 }
 

@@ -108,6 +108,36 @@ func (s *stalls) between(from, to time.Time) time.Duration {
 	return at(to, 1) - at(from, 0)
 }
 
+// heartbeat is the time after which a follower stands for election. A shorter stall than mostStalled causes no election.
+const heartbeat, mostStalled = 500 * time.Millisecond, 200 * time.Millisecond
+
+// elects reports whether the machine stalled between two times for so much of a heartbeat that members may have elected a leader,
+// or have found out about a lost one by a timeout.
+func (s *stalls) elects(from, to time.Time) bool {
+	for ; from.Before(to); from = from.Add(heartbeat / 5) {
+		if s.between(from, from.Add(heartbeat)) > mostStalled {
+			return true
+		}
+	}
+	return false
+}
+
+// steady returns a check that the members have the same leader and term as before, unless the machine stalled.
+func steady(t *testing.T, members []*member) (check func()) {
+	t.Helper()
+	s, began := watchStalls(t), time.Now()
+	lead := leader(t, members)
+	term := lead.status().GetTerm()
+	return func() {
+		t.Helper()
+		defer s.stop()
+		now := leader(t, members)
+		if nowTerm := now.status().GetTerm(); (nowTerm != term || now != lead) && !s.elects(began, time.Now()) {
+			t.Errorf("%s leads in term %d, and before %s in term %d", now.name, nowTerm, lead.name, term)
+		}
+	}
+}
+
 // running holds the processes of all tests.
 var running struct {
 	sync.Mutex
@@ -160,4 +190,19 @@ func (p *process) scheduled() (total scheduled) {
 		}
 	}
 	return total
+}
+
+// TestStallsBetween checks that a stall counts for a time that it overlaps, and for no other.
+func TestStallsBetween(t *testing.T) {
+	t.Parallel()
+	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }
+	s := &stalls{points: []point{{at(10), 0}, {at(20), 3}, {at(30), 3}, {at(40), 8}}}
+	for _, c := range []struct {
+		from, to int64
+		want     time.Duration
+	}{{10, 40, 8}, {40, 10, 8}, {20, 30, 0}, {21, 29, 0}, {12, 13, 3}, {25, 35, 5}, {5, 9, 0}} {
+		if got := s.between(at(c.from), at(c.to)); got != c.want {
+			t.Errorf("between(%d, %d) = %v, want %v", c.from, c.to, got, c.want)
+		}
+	}
 }
