@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
@@ -32,12 +33,17 @@ type secured struct {
 
 func startSecured(t *testing.T, opts ...grpc.ServerOption) *secured {
 	t.Helper()
+	return secure(t, startFakesOnTCP(t, 0), opts...)
+}
+
+func secure(t *testing.T, f *fakes, opts ...grpc.ServerOption) *secured {
+	t.Helper()
 	secret := trust.NewSecret()
 	keys, err := trust.NewKeys(secret)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &secured{of: startFakes(t, 0), ca: secret.Authority(), token: trust.Token{ID: 7, Secret: trust.NewTokenSecret()}}
+	s := &secured{of: f, ca: secret.Authority(), token: trust.Token{ID: 7, Secret: trust.NewTokenSecret()}}
 	if len(opts) == 0 {
 		config := trust.ServerTLS{Keys: keys, MemberID: "a", Hosts: []string{"127.0.0.1"}, Now: time.Now}.Config()
 		opts = []grpc.ServerOption{grpc.Creds(credentials.NewTLS(config))}
@@ -118,12 +124,13 @@ func clientTLS(t *testing.T, pem []byte) credentials.TransportCredentials {
 // A refusal of the token is final: the client calls no member again.
 func TestRefusedTokenIsFinal(t *testing.T) {
 	t.Parallel()
-	s := startSecured(t)
-	c := s.of.client(s.of.addrs(), WithCA(s.pem(t)))
-	_, err := patiently(t, c.IDs(""))
-	if failed, ok := errors.AsType[*Error](err); !ok || !errors.Is(err, ErrUnauthenticated) || failed.Repeatable() || s.asked.Load() != 1 {
-		t.Errorf("%d calls: %v", s.asked.Load(), err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := secure(t, startFakes(t, 0))
+		_, err := s.of.client(s.of.addrs(), WithCA(s.pem(t))).NextID(t.Context())
+		if failed, ok := errors.AsType[*Error](err); !ok || !errors.Is(err, ErrUnauthenticated) || failed.Repeatable() || s.asked.Load() != 1 {
+			t.Errorf("%d calls: %v", s.asked.Load(), err)
+		}
+	})
 }
 
 // elsewhere is a connection to another host.

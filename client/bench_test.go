@@ -48,7 +48,7 @@ func BenchmarkCoalesced(b *testing.B) {
 // BenchmarkNext measures single IDs over loopback from a server in the same process that does nothing: with one call
 // per ID, and through the client.
 func BenchmarkNext(b *testing.B) {
-	f := startFakes(b, 1)
+	f := startFakesOnTCP(b, 1)
 	conn, err := grpc.NewClient("passthrough:///"+f.members[0].addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		b.Fatal(err)

@@ -142,26 +142,7 @@ func use(t *testing.T, c *Client, m *fake) {
 	if l == nil || !l.usable() {
 		t.Fatalf("no stream to %s", m.addr)
 	}
-	// A busy machine may need longer than sameMember until the first request.
-	s.current, s.chosen, l.rests = l, time.Now().Add(time.Minute), time.Time{}
-	c.ids.caller.standing.trust(m.addr)
-}
-
-// refresh makes the client forget that members were slow, which they may be on a busy machine.
-func refresh(c *Client, members ...*fake) {
-	c.idStreams.mu.Lock()
-	defer c.idStreams.mu.Unlock()
-	for _, m := range members {
-		c.idStreams.lines[m.addr].rests = time.Time{}
-		c.ids.caller.standing.trust(m.addr)
-	}
-}
-
-// keepOnStreams makes the client repeat no request of NextID as a call before a stream has answered, however busy the machine is.
-func keepOnStreams(c *Client) {
-	c.standard.plain.mu.Lock()
-	defer c.standard.plain.mu.Unlock()
-	c.standard.plain.patience = time.Minute
+	s.current, s.chosen, l.rests = l, time.Now(), time.Time{}
 }
 
 // untilAnswered waits until a member has answered all requests on its stream.

@@ -19,10 +19,11 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// fakes is a cluster of members that answer as the test sets, over real connections.
+// fakes is a cluster of members that answer as the test sets.
 type fakes struct {
-	t    testing.TB
-	last atomic.Int64 // last ID issued by any member
+	t       testing.TB
+	network *memory      // nil: TCP
+	last    atomic.Int64 // last ID issued by any member
 
 	mu      sync.Mutex
 	members []*fake
@@ -54,7 +55,9 @@ type connections struct {
 	net.Listener
 	open atomic.Int64
 	all  atomic.Int64
-	read sync.RWMutex // held while the member is paused
+
+	pausing sync.Mutex
+	paused  chan struct{} // closed at the end of the pause; nil: there is none
 }
 
 type counted struct {
@@ -75,9 +78,27 @@ func (l *connections) Accept() (net.Conn, error) {
 
 func (c *counted) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	c.of.read.RLock()
-	defer c.of.read.RUnlock()
+	c.of.pausing.Lock()
+	paused := c.of.paused
+	c.of.pausing.Unlock()
+	if paused != nil {
+		<-paused
+	}
 	return n, err
+}
+
+// pause stops all reading of a member, as SIGSTOP would, until the returned function is called.
+func (l *connections) pause() (end func()) {
+	l.pausing.Lock()
+	defer l.pausing.Unlock()
+	paused := make(chan struct{})
+	l.paused = paused
+	return func() {
+		l.pausing.Lock()
+		defer l.pausing.Unlock()
+		l.paused = nil
+		close(paused)
+	}
 }
 
 func (c *counted) Close() error {
@@ -85,8 +106,17 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
+// startFakes starts members in memory, for a test in a bubble of synthetic time.
 func startFakes(t testing.TB, n int) *fakes {
-	f := &fakes{t: t}
+	return (&fakes{t: t, network: new(memory)}).start(n)
+}
+
+// startFakesOnTCP starts members with sockets, for tests of addresses, TLS and speed.
+func startFakesOnTCP(t testing.TB, n int) *fakes {
+	return (&fakes{t: t}).start(n)
+}
+
+func (f *fakes) start(n int) *fakes {
 	f.last.Store(1000)
 	for range n {
 		f.add("127.0.0.1:0")
@@ -94,14 +124,23 @@ func startFakes(t testing.TB, n int) *fakes {
 	return f
 }
 
-// add starts a member. All members advertise it from now on.
-func (f *fakes) add(addr string, opts ...grpc.ServerOption) *fake {
+func (f *fakes) listen(addr string) (net.Listener, string) {
 	f.t.Helper()
+	if f.network != nil {
+		return f.network.listen(addr)
+	}
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	m := &fake{of: f, addr: listener.Addr().String(), server: grpc.NewServer(opts...), health: health.NewServer(), conns: &connections{Listener: listener}}
+	return listener, listener.Addr().String()
+}
+
+// add starts a member. All members advertise it from now on.
+func (f *fakes) add(addr string, opts ...grpc.ServerOption) *fake {
+	f.t.Helper()
+	listener, addr := f.listen(addr)
+	m := &fake{of: f, addr: addr, server: grpc.NewServer(opts...), health: health.NewServer(), conns: &connections{Listener: listener}}
 	m.numbers.of = m
 	snowraftv1.RegisterIdServiceServer(m.server, m)
 	snowraftv1.RegisterClusterServiceServer(m.server, m)
@@ -124,6 +163,28 @@ func (f *fakes) add(addr string, opts ...grpc.ServerOption) *fake {
 	return m
 }
 
+// silent returns the address of an endpoint that accepts connections and never answers.
+func (f *fakes) silent() string {
+	f.t.Helper()
+	l, addr := f.listen("127.0.0.1:0")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer conn.Close()
+		}
+	}()
+	f.t.Cleanup(func() {
+		_ = l.Close()
+		<-done
+	})
+	return addr
+}
+
 // remove stops the members from advertising a member. The member still runs.
 func (f *fakes) remove(m *fake) {
 	f.mu.Lock()
@@ -143,6 +204,9 @@ func (f *fakes) addrs() (addrs []string) {
 // client returns a client that is closed at the end of the test.
 func (f *fakes) client(addrs []string, opts ...Option) *Client {
 	f.t.Helper()
+	if f.network != nil {
+		opts = append(opts, WithDialOptions(grpc.WithContextDialer(f.network.dial)))
+	}
 	c, err := New(addrs, opts...)
 	if err != nil {
 		f.t.Fatal(err)
@@ -169,7 +233,6 @@ func (f *fakes) warm(c *Client) (calls int64) {
 	}
 	for _, m := range f.members {
 		m.asked.Store(0)
-		c.ids.caller.standing.trust(m.addr) // on a busy machine, a member may have been late
 	}
 	return calls
 }

@@ -6,12 +6,10 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/snowraft/snowraft/internal/race"
 )
 
-// patience is the time for which a test waits for a background event.
-const patience = 20 * time.Second
+// patience only bounds a hang: it is many times what a test needs on a busy machine.
+const patience = 2 * time.Minute
 
 // until waits until a condition is true.
 func until(t testing.TB, what string, ok func() bool) {
@@ -32,21 +30,6 @@ func within(t testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-// patiently requests so many IDs that the client waits longer for a member than a busy machine delays it. So the request is not
-// repeated.
-func patiently(t testing.TB, ids *IDs) ([]Range, error) {
-	return ids.Ranges(within(t, patience), patientCount)
-}
-
-// unhindered returns the longest time of a call that waits for no silent member. It is longer with the race detector, because
-// then other tests have delayed calls by 0.9 s.
-func unhindered() time.Duration {
-	if race.Enabled {
-		return 4 * memoryPatience
-	}
-	return memoryPatience
 }
 
 // askAll requests IDs in several goroutines. It fails the test if a call fails or an ID comes twice. It returns

@@ -23,128 +23,128 @@ func hurry(c *Client) {
 // meanwhile.
 func TestMembershipIsFollowed(t *testing.T) {
 	t.Parallel()
-	f := startFakes(t, 2)
-	c := f.client(f.addrs()[:1]) // the client learns the other address
-	hurry(c)
-	f.warm(c)
-	stop := make(chan struct{})
-	var callers sync.WaitGroup
-	for range 4 {
-		callers.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
+	synctest.Test(t, func(t *testing.T) {
+		f := startFakes(t, 2)
+		c := f.client(f.addrs()[:1]) // the client learns the other address
+		hurry(c)
+		f.warm(c)
+		stop := make(chan struct{})
+		var callers sync.WaitGroup
+		for range 4 {
+			callers.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					if _, err := c.NextID(t.Context()); err != nil {
+						t.Error(err)
+						return
+					}
+					time.Sleep(time.Millisecond)
 				}
-				if _, err := c.NextID(t.Context()); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	come := f.add("127.0.0.1:0")
-	until(t, "the new member is called", func() bool { return come.asked.Load() > 0 })
-	gone := f.members[0] // the member whose address the client was given
-	f.remove(gone)
-	until(t, "connections to the removed member are gone", func() bool { return gone.conns.open.Load() == 0 })
-	died := f.members[0]
-	died.server.Stop() // without a graceful shutdown
-	before := come.asked.Load()
-	until(t, "the last member is called", func() bool { return come.asked.Load() > before+100 })
-	f.remove(died)
-	until(t, "the client knows of the last member only", func() bool { return len(c.ids.caller.standing.known()) == 1 })
-	close(stop)
-	callers.Wait()
-	// A connection that was about to open when the member was removed ends soon, too.
-	until(t, "no connection to the removed member is left", func() bool { return gone.conns.open.Load() == 0 })
+			})
+		}
+		come := f.add("127.0.0.1:0")
+		until(t, "the new member is called", func() bool { return come.asked.Load() > 0 })
+		gone := f.members[0] // the member whose address the client was given
+		f.remove(gone)
+		until(t, "connections to the removed member are gone", func() bool { return gone.conns.open.Load() == 0 })
+		died := f.members[0]
+		died.server.Stop() // without a graceful shutdown
+		before := come.asked.Load()
+		until(t, "the last member is called", func() bool { return come.asked.Load() > before+100 })
+		f.remove(died)
+		until(t, "the client knows of the last member only", func() bool { return len(c.ids.caller.standing.known()) == 1 })
+		close(stop)
+		callers.Wait()
+		// A connection that was about to open when the member was removed ends soon, too.
+		until(t, "no connection to the removed member is left", func() bool { return gone.conns.open.Load() == 0 })
+	})
 }
 
 // A member with two known addresses does not get twice as many calls.
 func TestOtherNamesOfMembers(t *testing.T) {
 	t.Parallel()
-	f := startFakes(t, 2)
-	_, port, err := net.SplitHostPort(f.members[0].addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := f.client([]string{net.JoinHostPort("localhost", port)})
-	f.warm(c)
-	for range 40 {
-		askAll(t, c, 1, 50)
-		for _, addr := range f.addrs() {
-			c.ids.caller.standing.trust(addr) // on a busy machine, a call may take as long as at a member that hangs
+	synctest.Test(t, func(t *testing.T) {
+		f := startFakes(t, 2)
+		_, port, err := net.SplitHostPort(f.members[0].addr)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	a, b := f.members[0].asked.Load(), f.members[1].asked.Load()
-	if a < 850 || b < 850 { // about half of the calls each; an alias would take a third
-		t.Errorf("%d and %d requests, want half of 2000 each", a, b)
-	}
+		c := f.client([]string{net.JoinHostPort("localhost", port)})
+		f.warm(c)
+		for range 40 {
+			askAll(t, c, 1, 50)
+		}
+		a, b := f.members[0].asked.Load(), f.members[1].asked.Load()
+		if a < 850 || b < 850 { // about half of the calls each; an alias would take a third
+			t.Errorf("%d and %d requests, want half of 2000 each", a, b)
+		}
+	})
 }
 
 // If the advertised addresses cannot be reached, the client uses the given addresses.
 func TestUnreachableAdvertisedAddresses(t *testing.T) {
 	t.Parallel()
-	f := startFakes(t, 1)
-	c := f.client(f.addrs())
-	hurry(c)
-	nowhere := &fake{addr: unused(t)}
-	f.mu.Lock()
-	f.members = []*fake{nowhere}
-	f.mu.Unlock()
-	for range 50 {
-		if _, err := c.NextID(within(t, patience)); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		f := startFakes(t, 1)
+		c := f.client(f.addrs())
+		hurry(c)
+		nowhere := &fake{addr: "127.0.0.1:1000"}
+		f.mu.Lock()
+		f.members = []*fake{nowhere}
+		f.mu.Unlock()
+		for range 50 {
+			if _, err := c.NextID(within(t, patience)); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	until(t, "the advertised address is learned", func() bool { return len(c.ids.caller.standing.known()) == 2 })
-	for range 50 {
-		if _, err := c.NextID(within(t, patience)); err != nil {
-			t.Fatal(err)
+		until(t, "the advertised address is learned", func() bool { return len(c.ids.caller.standing.known()) == 2 })
+		for range 50 {
+			if _, err := c.NextID(within(t, patience)); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
+	})
 }
 
 // If no learned address can be reached, the client tries the given addresses again.
 func TestGivenAddressesAreNotForgotten(t *testing.T) {
 	t.Parallel()
-	f := startFakes(t, 2)
-	first, second := f.members[0], f.members[1]
-	c := f.client([]string{first.addr})
-	hurry(c)
-	f.warm(c)
-	f.remove(first)
-	until(t, "connections to the removed member are gone", func() bool { return first.conns.open.Load() == 0 })
-	second.server.Stop()
-	f.mu.Lock()
-	f.members = []*fake{first} // member of another, new cluster
-	f.mu.Unlock()
-	if _, err := c.NextID(within(t, patience)); err != nil {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := startFakes(t, 2)
+		first, second := f.members[0], f.members[1]
+		c := f.client([]string{first.addr})
+		hurry(c)
+		f.warm(c)
+		f.remove(first)
+		until(t, "connections to the removed member are gone", func() bool { return first.conns.open.Load() == 0 })
+		second.server.Stop()
+		f.mu.Lock()
+		f.members = []*fake{first} // member of another, new cluster
+		f.mu.Unlock()
+		if _, err := c.NextID(within(t, patience)); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
-// The client dials nothing before the first call, and the first ID takes little time.
+// The client dials nothing before the first call, and the first ID waits for no timer.
 func TestFirstID(t *testing.T) {
 	t.Parallel()
-	for range 5 { // a busy machine delays the first ID too, but not each time
+	synctest.Test(t, func(t *testing.T) {
 		f := startFakes(t, 3)
 		began := time.Now()
 		c := f.client(f.addrs())
 		if n := f.members[0].conns.all.Load(); n != 0 {
 			t.Errorf("%d connections before the first call", n)
 		}
-		if _, err := c.NextID(t.Context()); err != nil {
-			t.Fatal(err)
+		if _, err := c.NextID(t.Context()); err != nil || time.Since(began) != 0 {
+			t.Errorf("the first ID came after %v, %v", time.Since(began), err)
 		}
-		took := time.Since(began)
-		t.Logf("the first ID came after %v", took)
-		if took <= time.Second {
-			return
-		}
-	}
-	t.Error("the first ID took more than a second each time")
+	})
 }
 
 func TestAddressesOfMembers(t *testing.T) {

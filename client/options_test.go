@@ -26,7 +26,7 @@ type spanKey struct{}
 // Hooks and interceptors see each try, with the values of the caller; hooks see each call.
 func TestTriesAreObserved(t *testing.T) {
 	t.Parallel()
-	f := startFakes(t, 2)
+	f := startFakesOnTCP(t, 2)
 	var tries, failed, unnamed, batches, served, seen, spans atomic.Int64
 	c := f.client(f.addrs(),
 		WithHooks(Hooks{
@@ -105,7 +105,7 @@ func TestCertificatesNameMembers(t *testing.T) {
 	t.Parallel()
 	for _, host := range []string{"127.0.0.1", "localhost"} {
 		cert, pool := certificate(t, host)
-		f := startFakes(t, 0)
+		f := startFakesOnTCP(t, 0)
 		m := f.add("127.0.0.1:0", grpc.Creds(credentials.NewServerTLSFromCert(&cert)))
 		_, port, err := net.SplitHostPort(m.addr)
 		if err != nil {

@@ -3,20 +3,16 @@ package client
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 // pages is a server that answers every request with an HTML page.
-func pages(t *testing.T, status int, http2 bool) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+func pages(f *fakes, status int, http2 bool) string {
+	listener, addr := f.listen("127.0.0.1:0")
 	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		w.WriteHeader(status)
@@ -29,11 +25,11 @@ func pages(t *testing.T, status int, http2 bool) string {
 		defer close(done)
 		_ = s.Serve(listener)
 	}()
-	t.Cleanup(func() {
+	f.t.Cleanup(func() {
 		_ = s.Close()
 		<-done
 	})
-	return listener.Addr().String()
+	return addr
 }
 
 // The client recognizes an endpoint that is not a member, such as a proxy or a member's own HTTP port. Members next to it
@@ -53,24 +49,20 @@ func TestNonMemberEndpoint(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.status, " http2=", c.http2), func(t *testing.T) {
 			t.Parallel()
-			addr := pages(t, c.status, c.http2)
-			f := startFakes(t, 0)
-			var err error
-			for limit := time.Second; ; limit *= 2 { // a busy machine may need more than a second for the first answer
-				_, err = f.client([]string{addr}).NextID(within(t, limit))
+			synctest.Test(t, func(t *testing.T) {
+				f := startFakes(t, 0)
+				addr := pages(f, c.status, c.http2)
+				_, err := f.client([]string{addr}).NextID(within(t, time.Second))
 				if _, ok := errors.AsType[*Error](err); !ok {
 					t.Fatal(err)
 				}
-				if strings.Contains(err.Error(), c.says) || limit > time.Minute {
-					break
+				if text := err.Error(); !strings.Contains(text, c.says) || !strings.Contains(text, addr) || strings.Contains(text, "desc =") || len(text) > 300 {
+					t.Error(text)
 				}
-			}
-			if text := err.Error(); !strings.Contains(text, c.says) || !strings.Contains(text, addr) || strings.Contains(text, "desc =") || len(text) > 300 {
-				t.Error(text)
-			}
-			t.Log(err)
-			member := f.add("127.0.0.1:0")
-			askAll(t, f.client([]string{addr, member.addr}), 2, 20)
+				t.Log(err)
+				member := f.add("127.0.0.1:0")
+				askAll(t, f.client([]string{addr, member.addr}), 2, 20)
+			})
 		})
 	}
 }
@@ -78,19 +70,17 @@ func TestNonMemberEndpoint(t *testing.T) {
 // The client skips an endpoint that accepts connections and never answers.
 func TestSilentEndpoint(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts connections
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	f := startFakes(t, 1)
-	c := f.client([]string{listener.Addr().String(), f.members[0].addr})
-	if slowest := askAll(t, c, 4, 20); slowest > unhindered() {
-		t.Errorf("the slowest call took %v", slowest)
-	}
-	_, err = f.client([]string{listener.Addr().String()}).NextID(within(t, time.Second))
-	if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), listener.Addr().String()) {
-		t.Error(err)
-	}
-	t.Log(err)
+	synctest.Test(t, func(t *testing.T) {
+		f := startFakes(t, 1)
+		silent := f.silent()
+		c := f.client([]string{silent, f.members[0].addr})
+		if slowest := askAll(t, c, 4, 20); slowest != 0 {
+			t.Errorf("the slowest call took %v", slowest)
+		}
+		_, err := f.client([]string{silent}).NextID(within(t, time.Second))
+		if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), silent) {
+			t.Error(err)
+		}
+		t.Log(err)
+	})
 }

@@ -10,24 +10,26 @@ import (
 
 func TestClientWaitReady(t *testing.T) {
 	t.Parallel()
-	f := startFakes(t, 1)
-	f.members[0].serving(false)
-	c := f.client(f.addrs())
-	if err := c.Ready(); !errors.Is(err, ErrUnavailable) {
-		t.Errorf("Ready() = %v before there is a connection, want ErrUnavailable", err)
-	}
-	if err := c.WaitReady(within(t, 50*time.Millisecond)); !errors.Is(err, ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("WaitReady() = %v while the member cannot issue, want ErrUnavailable and the context's error", err)
-	}
-	waiting := make(chan error)
-	go func() { waiting <- c.WaitReady(t.Context()) }()
-	f.members[0].serving(true)
-	if err := <-waiting; err != nil {
-		t.Errorf("WaitReady() = %v when the member can issue", err)
-	}
-	if err := c.Ready(); err != nil {
-		t.Errorf("Ready() = %v after WaitReady", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := startFakes(t, 1)
+		f.members[0].serving(false)
+		c := f.client(f.addrs())
+		if err := c.Ready(); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("Ready() = %v before there is a connection, want ErrUnavailable", err)
+		}
+		if err := c.WaitReady(within(t, 50*time.Millisecond)); !errors.Is(err, ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("WaitReady() = %v while the member cannot issue, want ErrUnavailable and the context's error", err)
+		}
+		waiting := make(chan error)
+		go func() { waiting <- c.WaitReady(t.Context()) }()
+		f.members[0].serving(true)
+		if err := <-waiting; err != nil {
+			t.Errorf("WaitReady() = %v when the member can issue", err)
+		}
+		if err := c.Ready(); err != nil {
+			t.Errorf("Ready() = %v after WaitReady", err)
+		}
+	})
 }
 
 func TestClientWaitReadyEndsWithClose(t *testing.T) {

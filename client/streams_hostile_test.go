@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	spb "google.golang.org/genproto/googleapis/rpc/status"
@@ -15,93 +16,97 @@ import (
 // a request whose answer is empty fails.
 func TestStreamSurvivesStrangeAnswers(t *testing.T) {
 	t.Parallel()
-	f, c := startStreams(t, 1)
-	m := f.members[0]
-	pipe := c.idStreams.lines[m.addr].pipe
-	keepOnStreams(c)
-	for name, strange := range map[string]*snowraftv1.StreamIdsResponse{
-		"an error without a code": {Error: &spb.Status{}},
-		"an empty answer":         {},
-	} {
-		m.hangs()
-		asked, done := m.asked.Load(), make(chan error, 1)
-		go func() {
-			_, err := c.NextID(within(t, patience))
-			done <- err
-		}()
-		until(t, "a request is in progress", func() bool { return m.asked.Load() > asked })
-		m.does(nil)
-		pipe.mu.Lock()
-		strange.Id = pipe.last
-		pipe.mu.Unlock()
-		m.carriers.each(func(s *carrierOfFake) {
-			for _, id := range []uint64{1, strange.GetId() + 1, math.MaxUint64} {
-				s.send(&snowraftv1.StreamIdsResponse{Id: id, Response: m.issue(&snowraftv1.GenerateIdsRequest{})})
+	synctest.Test(t, func(t *testing.T) {
+		f, c := startStreams(t, 1)
+		m := f.members[0]
+		pipe := c.idStreams.lines[m.addr].pipe
+		for name, strange := range map[string]*snowraftv1.StreamIdsResponse{
+			"an error without a code": {Error: &spb.Status{}},
+			"an empty answer":         {},
+		} {
+			m.hangs()
+			asked, done := m.asked.Load(), make(chan error, 1)
+			go func() {
+				_, err := c.NextID(within(t, patience))
+				done <- err
+			}()
+			until(t, "a request is in progress", func() bool { return m.asked.Load() > asked })
+			m.does(nil)
+			pipe.mu.Lock()
+			strange.Id = pipe.last
+			pipe.mu.Unlock()
+			m.carriers.each(func(s *carrierOfFake) {
+				for _, id := range []uint64{1, strange.GetId() + 1, math.MaxUint64} {
+					s.send(&snowraftv1.StreamIdsResponse{Id: id, Response: m.issue(&snowraftv1.GenerateIdsRequest{})})
+				}
+				s.send(strange)
+				s.send(strange)
+			})
+			if err := <-done; (err != nil) != (strange.GetError() == nil) {
+				t.Errorf("%s: %v", name, err)
 			}
-			s.send(strange)
-			s.send(strange)
-		})
-		if err := <-done; (err != nil) != (strange.GetError() == nil) {
-			t.Errorf("%s: %v", name, err)
+			askAll(t, c, 4, 10)
 		}
-		askAll(t, c, 4, 10)
-	}
-	if n := m.carriers.opened(); n != 1 {
-		t.Errorf("%d streams, want 1", n)
-	}
+		if n := m.carriers.opened(); n != 1 {
+			t.Errorf("%d streams, want 1", n)
+		}
+	})
 }
 
 // A request on a stream takes the latest deadline of its callers to the member. The deadline of a caller without one follows
 // from the client's timeout.
 func TestStreamCarriesDeadlines(t *testing.T) {
 	t.Parallel()
-	const timeout = 5 * time.Second
-	f, c := startStreams(t, 1, WithTimeout(timeout))
-	keepOnStreams(c)
-	m := f.members[0]
-	left := make(chan time.Duration, 1)
-	m.does(func(ctx context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
-		deadline, _ := ctx.Deadline()
-		left <- time.Until(deadline)
-		return m.issue(req), nil
+	synctest.Test(t, func(t *testing.T) {
+		const timeout = 5 * time.Second
+		f, c := startStreams(t, 1, WithTimeout(timeout))
+		m := f.members[0]
+		left := make(chan time.Duration, 1)
+		m.does(func(ctx context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
+			deadline, _ := ctx.Deadline()
+			left <- time.Until(deadline)
+			return m.issue(req), nil
+		})
+		for _, test := range []struct {
+			ctx         context.Context
+			least, most time.Duration
+		}{
+			{within(t, 2*time.Second), 0, 2 * time.Second},
+			{t.Context(), timeout / 2, timeout},
+			{within(t, time.Minute), 2 * timeout, time.Minute},
+		} {
+			carried := m.carried.Load()
+			if _, err := c.NextID(test.ctx); err != nil {
+				t.Fatal(err)
+			}
+			if got := <-left; got <= test.least || got > test.most || m.carried.Load() == carried {
+				t.Errorf("%v are left at the member, on a stream: %t; want %v to %v", got, m.carried.Load() > carried, test.least, test.most)
+			}
+		}
 	})
-	for _, test := range []struct {
-		ctx         context.Context
-		least, most time.Duration
-	}{
-		{within(t, 2*time.Second), 0, 2 * time.Second},
-		{t.Context(), timeout / 2, timeout},
-		{within(t, time.Minute), 2 * timeout, time.Minute},
-	} {
-		carried := m.carried.Load()
-		if _, err := c.NextID(test.ctx); err != nil {
-			t.Fatal(err)
-		}
-		if got := <-left; got <= test.least || got > test.most || m.carried.Load() == carried {
-			t.Errorf("%v are left at the member, on a stream: %t; want %v to %v", got, m.carried.Load() > carried, test.least, test.most)
-		}
-	}
 }
 
 // A name that gRPC cannot encode fails the calls with that name, and leaves the stream to the others.
 func TestMalformedNameEndsNoStream(t *testing.T) {
 	t.Parallel()
-	f, c := startStreams(t, 1)
-	for what, next := range map[string]func(context.Context) (int64, error){
-		"an ID": c.IDs("\xff").Next, "an ID above a floor": c.IDs("\xff").Session(1).Next, "a number": c.Sequence("\xff").Next,
-	} {
-		if _, err := next(within(t, patience)); err == nil {
-			t.Errorf("%s: no error", what)
+	synctest.Test(t, func(t *testing.T) {
+		f, c := startStreams(t, 1)
+		for what, next := range map[string]func(context.Context) (int64, error){
+			"an ID": c.IDs("\xff").Next, "an ID above a floor": c.IDs("\xff").Session(1).Next, "a number": c.Sequence("\xff").Next,
+		} {
+			if _, err := next(within(t, patience)); err == nil {
+				t.Errorf("%s: no error", what)
+			}
 		}
-	}
-	if open := f.members[0].carriers.each(func(*carrierOfFake) {}); open != 1 || c.idStreams.choose() == nil {
-		t.Errorf("%d streams are open, want 1", open)
-	}
-	carried := f.members[0].carried.Load()
-	askAll(t, c, 1, 3)
-	if n := f.members[0].carried.Load() - carried; n != 3 {
-		t.Errorf("the stream carried %d of 3 requests", n)
-	}
+		if open := f.members[0].carriers.each(func(*carrierOfFake) {}); open != 1 || c.idStreams.choose() == nil {
+			t.Errorf("%d streams are open, want 1", open)
+		}
+		carried := f.members[0].carried.Load()
+		askAll(t, c, 1, 3)
+		if n := f.members[0].carried.Load() - carried; n != 3 {
+			t.Errorf("the stream carried %d of 3 requests", n)
+		}
+	})
 }
 
 // A member that does not answer at all is the last choice, also if all other members are slow, as over a long distance. A member

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -16,321 +16,335 @@ import (
 
 func TestStreamCarriesRequests(t *testing.T) {
 	t.Parallel()
-	f, c := startStreams(t, 1)
-	keepOnStreams(c)
-	before, carried := f.members[0].asked.Load(), f.members[0].carried.Load()
-	askAll(t, c, 50, 50)
-	if asked, on := f.members[0].asked.Load()-before, f.members[0].carried.Load()-carried; asked != on {
-		t.Errorf("the stream carried %d of %d requests", on, asked)
-	}
-	if n := f.members[0].carriers.opened(); n != 1 {
-		t.Errorf("%d streams, want 1", n)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f, c := startStreams(t, 1)
+		before, carried := f.members[0].asked.Load(), f.members[0].carried.Load()
+		askAll(t, c, 50, 50)
+		if asked, on := f.members[0].asked.Load()-before, f.members[0].carried.Load()-carried; asked != on {
+			t.Errorf("the stream carried %d of %d requests", on, asked)
+		}
+		if n := f.members[0].carriers.opened(); n != 1 {
+			t.Errorf("%d streams, want 1", n)
+		}
+	})
 }
 
 // An error ends its request and not the stream. If another member may help, the caller notices nothing.
 func TestStreamErrors(t *testing.T) {
 	t.Parallel()
-	f, c := startStreams(t, 2)
-	bad := f.members[0]
-	for _, test := range []struct {
-		code   codes.Code
-		reason string
-		want   error
-	}{
-		{codes.NotFound, rpc.UnknownLayout, ErrUnknownLayout},
-		{codes.Unauthenticated, rpc.Unauthenticated, ErrUnauthenticated},
-		{codes.Unavailable, rpc.ClockSkew, nil},
-		{codes.Unavailable, rpc.WindowEnded, nil},
-		{codes.Unavailable, rpc.ShuttingDown, nil},
-		{codes.ResourceExhausted, rpc.Overloaded, nil},
-	} {
-		use(t, c, bad)
-		bad.refuses(test.code, test.reason, 0)
-		if _, err := c.NextID(t.Context()); !errors.Is(err, test.want) {
-			t.Errorf("%s: %v, want %v", test.reason, err, test.want)
-		}
-		if test.want == nil { // the member rests
-			asked := bad.asked.Load()
-			for range 80 {
-				refresh(c, f.members[1]) // if both rest, each gets half of the requests
-				askAll(t, c, 1, 1)
+	synctest.Test(t, func(t *testing.T) {
+		f, c := startStreams(t, 2)
+		bad := f.members[0]
+		for _, test := range []struct {
+			code   codes.Code
+			reason string
+			want   error
+		}{
+			{codes.NotFound, rpc.UnknownLayout, ErrUnknownLayout},
+			{codes.Unauthenticated, rpc.Unauthenticated, ErrUnauthenticated},
+			{codes.Unavailable, rpc.ClockSkew, nil},
+			{codes.Unavailable, rpc.WindowEnded, nil},
+			{codes.Unavailable, rpc.ShuttingDown, nil},
+			{codes.ResourceExhausted, rpc.Overloaded, nil},
+		} {
+			use(t, c, bad)
+			bad.refuses(test.code, test.reason, 0)
+			if _, err := c.NextID(t.Context()); !errors.Is(err, test.want) {
+				t.Errorf("%s: %v, want %v", test.reason, err, test.want)
 			}
-			// A member that does not rest would get half of the requests or more. A rest may end while a busy machine is slow.
-			if n := bad.asked.Load() - asked; n > 20 {
-				t.Errorf("%s: %d further requests", test.reason, n)
+			if test.want == nil { // the member rests
+				asked := bad.asked.Load()
+				askAll(t, c, 1, 80)
+				if n := bad.asked.Load() - asked; n != 0 {
+					t.Errorf("%s: %d further requests", test.reason, n)
+				}
 			}
 		}
-	}
-	if n := bad.carriers.opened(); n != 1 {
-		t.Errorf("%d streams, want 1", n)
-	}
+		if n := bad.carriers.opened(); n != 1 {
+			t.Errorf("%d streams, want 1", n)
+		}
+	})
 }
 
 // A member that does not answer delays its callers for the patience; then another member answers.
 func TestStreamOfSilentMember(t *testing.T) {
 	t.Parallel()
-	f, c := startStreams(t, 3)
-	use(t, c, f.members[0])
-	f.members[0].hangs()
-	if slowest := askAll(t, c, 20, 1); slowest < idPatience || slowest > 4*idPatience {
-		t.Errorf("the slowest call took %v", slowest)
-	}
-	asked := f.members[0].asked.Load()
-	if slowest := askAll(t, c, 20, 20); slowest > unhindered() || f.members[0].asked.Load() != asked {
-		t.Errorf("afterwards the slowest call took %v; the member got %d requests", slowest, f.members[0].asked.Load()-asked)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f, c := startStreams(t, 3)
+		use(t, c, f.members[0])
+		f.members[0].hangs()
+		if slowest := askAll(t, c, 20, 1); slowest < memoryPatience || slowest > idPatience {
+			t.Errorf("the slowest call took %v", slowest)
+		}
+		asked := f.members[0].asked.Load()
+		if slowest := askAll(t, c, 20, 20); slowest != 0 || f.members[0].asked.Load() != asked {
+			t.Errorf("afterwards the slowest call took %v; the member got %d requests", slowest, f.members[0].asked.Load()-asked)
+		}
+	})
 }
 
 // The answer to a request whose caller has left reaches no other caller.
 func TestStreamCallerGivesUp(t *testing.T) {
 	t.Parallel()
-	f, c := startStreams(t, 1)
-	m := f.members[0]
-	release := make(chan struct{})
-	free := sync.OnceFunc(func() { close(release) })
-	defer free()
-	m.does(func(_ context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
-		<-release // the member issues the IDs although its caller has left
-		return m.issue(req), nil
+	synctest.Test(t, func(t *testing.T) {
+		f, c := startStreams(t, 1)
+		m := f.members[0]
+		release := make(chan struct{})
+		free := sync.OnceFunc(func() { close(release) })
+		defer free()
+		m.does(func(_ context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
+			<-release // the member issues the IDs although its caller has left
+			return m.issue(req), nil
+		})
+		asked := m.asked.Load()
+		until(t, "the member has a request", func() bool {
+			if _, err := c.NextID(within(t, 20*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%v before the answer", err)
+			}
+			return m.asked.Load() > asked
+		})
+		asked = m.asked.Load()
+		var others sync.WaitGroup
+		others.Go(func() { askAll(t, c, 20, 2) }) // fails the test if an ID comes twice
+		until(t, "others wait too", func() bool { return m.asked.Load() > asked })
+		free()
+		others.Wait()
+		m.does(nil)
+		askAll(t, c, 10, 100)
+		untilAnswered(t, c, m)
 	})
-	asked := m.asked.Load()
-	until(t, "the member has a request", func() bool {
-		if _, err := c.NextID(within(t, 20*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%v before the answer", err)
-		}
-		return m.asked.Load() > asked
-	})
-	asked = m.asked.Load()
-	var others sync.WaitGroup
-	others.Go(func() { askAll(t, c, 20, 2) }) // fails the test if an ID comes twice
-	until(t, "others wait too", func() bool { return m.asked.Load() > asked })
-	free()
-	others.Wait()
-	m.does(nil)
-	askAll(t, c, 10, 100)
-	untilAnswered(t, c, m)
 }
 
 // A member that is about to shut down announces the end of the stream and answers the sent requests. It gets no further requests.
 func TestStreamDrains(t *testing.T) {
 	t.Parallel()
-	f, c := startStreams(t, 2)
-	m := f.members[0]
-	m.does(slowly(m, 3*time.Millisecond))
-	use(t, c, m)
-	var wg sync.WaitGroup
-	var enough atomic.Bool
-	wg.Go(func() {
-		for !enough.Load() { // on a busy machine, the first requests may all go to the other member
-			askAll(t, c, 20, 2)
+	synctest.Test(t, func(t *testing.T) {
+		f, c := startStreams(t, 2)
+		m := f.members[0]
+		m.does(slowly(m, 3*time.Millisecond))
+		use(t, c, m)
+		var wg sync.WaitGroup
+		wg.Go(func() { askAll(t, c, 20, 2) })
+		time.Sleep(time.Millisecond)
+		if m.asked.Load() == 0 {
+			t.Error("no request is in progress")
+		}
+		m.serving(false)
+		m.carriers.each(func(s *carrierOfFake) { s.send(&snowraftv1.StreamIdsResponse{}) })
+		wg.Wait()
+		until(t, "the stream ends", func() bool { return m.carriers.each(func(*carrierOfFake) {}) == 0 })
+		asked := m.asked.Load()
+		askAll(t, c, 10, 20)
+		if n := m.asked.Load() - asked; n != 0 {
+			t.Errorf("%d requests after the end", n)
 		}
 	})
-	until(t, "requests are in progress", func() bool { return m.asked.Load() > 2 })
-	m.serving(false)
-	m.carriers.each(func(s *carrierOfFake) { s.send(&snowraftv1.StreamIdsResponse{}) })
-	enough.Store(true)
-	wg.Wait()
-	until(t, "the stream ends", func() bool { return m.carriers.each(func(*carrierOfFake) {}) == 0 })
-	asked := m.asked.Load()
-	askAll(t, c, 10, 20)
-	if n := m.asked.Load() - asked; n != 0 {
-		t.Errorf("%d requests after the end", n)
-	}
 }
 
 // A proxy may end streams at any time: no call fails, and another stream opens.
 func TestEndedStreamsAreReplaced(t *testing.T) {
 	t.Parallel()
-	f, c := startStreams(t, 1)
-	m := f.members[0]
-	m.does(slowly(m, time.Millisecond))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		askAll(t, c, 20, 300)
-	}()
-	for range 5 {
-		time.Sleep(30 * time.Millisecond)
-		m.carriers.each(func(s *carrierOfFake) { s.stop() })
-	}
-	<-done
-	opened := m.carriers.opened()
-	until(t, "another stream is open", func() bool {
-		askAll(t, c, 1, 1)
-		return m.carriers.opened() > opened || m.carriers.each(func(*carrierOfFake) {}) == 1
+	synctest.Test(t, func(t *testing.T) {
+		f, c := startStreams(t, 1)
+		m := f.members[0]
+		m.does(slowly(m, time.Millisecond))
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			askAll(t, c, 20, 300)
+		}()
+		for range 5 {
+			time.Sleep(30 * time.Millisecond)
+			m.carriers.each(func(s *carrierOfFake) { s.stop() })
+		}
+		<-done
+		opened := m.carriers.opened()
+		until(t, "another stream is open", func() bool {
+			askAll(t, c, 1, 1)
+			return m.carriers.opened() > opened || m.carriers.each(func(*carrierOfFake) {}) == 1
+		})
 	})
 }
 
 // Members without streams, and members that read nothing from their streams, delay no caller.
 func TestMissingStreams(t *testing.T) {
 	t.Parallel()
-	f := startFakes(t, 1)
-	askAll(t, f.client(f.addrs()), 20, 20)
-	if n := f.members[0].carried.Load(); n != 0 {
-		t.Errorf("%d requests on streams", n)
-	}
-	deaf := startFakes(t, 1)
-	deaf.members[0].streams.Store(true)
-	deaf.members[0].deaf.Store(true)
-	c := deaf.client(deaf.addrs(), WithHedging(time.Millisecond))
-	until(t, "the stream is open", func() bool {
-		askAll(t, c, 1, 1)
-		return c.idStreams.choose() != nil
+	synctest.Test(t, func(t *testing.T) {
+		f := startFakes(t, 1)
+		askAll(t, f.client(f.addrs()), 20, 20)
+		if n := f.members[0].carried.Load(); n != 0 {
+			t.Errorf("%d requests on streams", n)
+		}
+		deaf := startFakes(t, 1)
+		deaf.members[0].streams.Store(true)
+		deaf.members[0].deaf.Store(true)
+		c := deaf.client(deaf.addrs(), WithHedging(time.Millisecond))
+		until(t, "the stream is open", func() bool {
+			askAll(t, c, 1, 1)
+			return c.idStreams.choose() != nil
+		})
+		// There are many more requests than fit: a Send that blocked would block all callers.
+		if slowest := askAll(t, c, 64, 200); slowest > 10*time.Millisecond {
+			t.Errorf("the slowest call took %v", slowest)
+		}
+		p := c.idStreams.choose()
+		for p.send(&letter{deadline: time.Now().Add(time.Minute), arrived: func(carriedAnswer, *former) {}, carriedRequest: smallRequest()}) {
+		}
+		if p.unanswered > maxUnanswered || p.unanswered < maxUnanswered-100 {
+			t.Errorf("%d bytes without an answer", p.unanswered)
+		}
+		askAll(t, c, 4, 4)
 	})
-	// There are many more requests than fit: a Send that blocked would block all callers.
-	began := time.Now()
-	askAll(t, c, 64, 200)
-	if took := time.Since(began); took > patience {
-		t.Errorf("%v", took)
-	}
-	p := c.idStreams.choose()
-	for p.send(&letter{deadline: time.Now().Add(time.Minute), arrived: func(carriedAnswer, *former) {}, carriedRequest: smallRequest()}) {
-	}
-	if p.unanswered > maxUnanswered || p.unanswered < maxUnanswered-100 {
-		t.Errorf("%d bytes without an answer", p.unanswered)
-	}
-	askAll(t, c, 4, 4)
 }
 
 // A slow member gets few requests while others are fast.
 func TestStreamOfSlowMember(t *testing.T) {
 	t.Parallel()
-	f, c := startStreams(t, 3)
-	slow := f.members[0]
-	slow.does(slowly(slow, 60*time.Millisecond))
-	use(t, c, slow)
-	asked := slow.asked.Load()
-	all := f.members[1].asked.Load() + f.members[2].asked.Load()
-	for began := time.Now(); time.Since(began) < 700*time.Millisecond; {
-		askAll(t, c, 16, 1)
-		refresh(c, f.members[1:]...)
-	}
-	all = f.members[1].asked.Load() + f.members[2].asked.Load() - all
-	if n := slow.asked.Load() - asked; n < 1 || n > 5+all/10 { // a few requests are sent before the first one is overdue
-		t.Errorf("%d requests to the slow member, %d to the other members", n, all)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f, c := startStreams(t, 3)
+		slow := f.members[0]
+		for _, m := range f.members {
+			m.does(slowly(m, time.Millisecond))
+		}
+		slow.does(slowly(slow, 60*time.Millisecond))
+		use(t, c, slow)
+		asked := slow.asked.Load()
+		all := f.members[1].asked.Load() + f.members[2].asked.Load()
+		for began := time.Now(); time.Since(began) < 700*time.Millisecond; {
+			askAll(t, c, 16, 1)
+		}
+		all = f.members[1].asked.Load() + f.members[2].asked.Load() - all
+		if n := slow.asked.Load() - asked; n < 1 || n > 5+all/10 { // a few requests are sent before the first one is overdue
+			t.Errorf("%d requests to the slow member, %d to the other members", n, all)
+		}
+	})
 }
 
 // Over time, all members get the same number of requests.
 func TestStreamsAreBalanced(t *testing.T) {
 	t.Parallel()
-	f, c := startStreams(t, 3)
-	before := make([]int64, 3)
-	for i, m := range f.members {
-		before[i] = m.carried.Load()
-	}
-	for range 60 {
-		askAll(t, c, 1, 5)
-		c.idStreams.mu.Lock()
-		c.idStreams.chosen = c.idStreams.chosen.Add(-sameMember)
-		for _, l := range c.idStreams.lines {
-			l.rests = time.Time{} // on a busy machine, members may be slow
+	synctest.Test(t, func(t *testing.T) {
+		f, c := startStreams(t, 3)
+		before := make([]int64, 3)
+		for i, m := range f.members {
+			before[i] = m.carried.Load()
 		}
-		c.idStreams.mu.Unlock()
-	}
-	for i, m := range f.members {
-		if n := m.carried.Load() - before[i]; n < 25 { // 100 on average; fewer than 5 turns of 60 come once in 10^5 runs
-			t.Errorf("member %d has %d of 300 requests", i, n)
+		for range 60 {
+			askAll(t, c, 1, 5)
+			c.idStreams.mu.Lock()
+			c.idStreams.chosen = c.idStreams.chosen.Add(-sameMember)
+			c.idStreams.mu.Unlock()
 		}
-	}
+		for i, m := range f.members {
+			if n := m.carried.Load() - before[i]; n < 25 { // 100 on average; fewer than 5 turns of 60 come once in 10^5 runs
+				t.Errorf("member %d has %d of 300 requests", i, n)
+			}
+		}
+	})
 }
 
 // While numbers are in use, the client learns of a new leader: a transfer of leadership breaks no connection.
 func TestStreamsFollowLeader(t *testing.T) {
 	t.Parallel()
-	f := startFakes(t, 1)
-	c := f.client(f.addrs())
-	c.members.begin.Do(func() {}) // requests for the membership stay in the queue
-	for i, test := range []struct {
-		streams *streams
-		passed  time.Duration
-		asks    int
-	}{{c.numberStreams, 0, 1}, {c.numberStreams, lookEvery / 2, 0}, {c.numberStreams, lookEvery, 1}, {c.idStreams, lookEvery, 0}} {
-		test.streams.mu.Lock()
-		test.streams.asked = test.streams.asked.Add(-test.passed)
-		test.streams.mu.Unlock()
-		test.streams.choose()
-		if n := len(c.members.news); n != test.asks {
-			t.Errorf("%d: %d questions, want %d", i, n, test.asks)
+	synctest.Test(t, func(t *testing.T) {
+		f := startFakes(t, 1)
+		c := f.client(f.addrs())
+		c.members.begin.Do(func() {}) // requests for the membership stay in the queue
+		for i, test := range []struct {
+			streams *streams
+			passed  time.Duration
+			asks    int
+		}{{c.numberStreams, 0, 1}, {c.numberStreams, lookEvery / 2, 0}, {c.numberStreams, lookEvery, 1}, {c.idStreams, lookEvery, 0}} {
+			test.streams.mu.Lock()
+			test.streams.asked = test.streams.asked.Add(-test.passed)
+			test.streams.mu.Unlock()
+			test.streams.choose()
+			if n := len(c.members.news); n != test.asks {
+				t.Errorf("%d: %d questions, want %d", i, n, test.asks)
+			}
+			select {
+			case <-c.members.news:
+			default:
+			}
 		}
-		select {
-		case <-c.members.news:
-		default:
-		}
-	}
+	})
 }
 
 // Streams to members that left and unused streams end.
 func TestUnusedStreamsEnd(t *testing.T) {
 	t.Parallel()
-	f, c := startStreams(t, 2)
-	gone := f.members[0]
-	c.ids.update(nil, []string{f.members[1].addr})
-	until(t, "the stream to the member that left has ended", func() bool { return gone.carriers.each(func(*carrierOfFake) {}) == 0 })
-	askAll(t, c, 4, 4)
+	synctest.Test(t, func(t *testing.T) {
+		f, c := startStreams(t, 2)
+		gone := f.members[0]
+		c.ids.update(nil, []string{f.members[1].addr})
+		until(t, "the stream to the member that left has ended", func() bool { return gone.carriers.each(func(*carrierOfFake) {}) == 0 })
+		askAll(t, c, 4, 4)
 
-	f = startFakes(t, 1)
-	f.members[0].streams.Store(true)
-	c = f.client(f.addrs())
-	c.idStreams.idle = 50 * time.Millisecond
-	until(t, "a request is carried", func() bool { askAll(t, c, 1, 1); return f.members[0].carried.Load() > 0 })
-	until(t, "the unused stream has ended", func() bool { return f.members[0].carriers.each(func(*carrierOfFake) {}) == 0 })
-	askAll(t, c, 4, 4)
+		f = startFakes(t, 1)
+		f.members[0].streams.Store(true)
+		c = f.client(f.addrs())
+		c.idStreams.idle = 50 * time.Millisecond
+		until(t, "a request is carried", func() bool { askAll(t, c, 1, 1); return f.members[0].carried.Load() > 0 })
+		until(t, "the unused stream has ended", func() bool { return f.members[0].carriers.each(func(*carrierOfFake) {}) == 0 })
+		askAll(t, c, 4, 4)
+	})
 }
 
 // The client calls a second member when a stream is slow. Each ID of both answers reaches at most one caller.
 func TestStreamHedges(t *testing.T) {
 	t.Parallel()
-	f, c := startStreams(t, 2, WithHedging(10*time.Millisecond))
-	keepOnStreams(c) // only hedging helps
-	slow := f.members[0]
-	release := make(chan struct{})
-	free := sync.OnceFunc(func() { close(release) })
-	defer free()
-	slow.does(func(ctx context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
-		select {
-		case <-release:
-			return slow.issue(req), nil
-		case <-ctx.Done():
-			return nil, ctx.Err()
+	synctest.Test(t, func(t *testing.T) {
+		f, c := startStreams(t, 2, WithHedging(10*time.Millisecond))
+		slow := f.members[0]
+		release := make(chan struct{})
+		free := sync.OnceFunc(func() { close(release) })
+		defer free()
+		slow.does(func(ctx context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
+			select {
+			case <-release:
+				return slow.issue(req), nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		})
+		use(t, c, slow)
+		asked := slow.asked.Load()
+		if slowest := askAll(t, c, 10, 1); slowest != 10*time.Millisecond {
+			t.Errorf("the slowest call took %v", slowest)
 		}
+		if slow.asked.Load() == asked {
+			t.Error("the slow member was not called")
+		}
+		free()
+		untilAnswered(t, c, slow) // the late answers
+		askAll(t, c, 10, 50)
 	})
-	use(t, c, slow)
-	asked := slow.asked.Load()
-	if slowest := askAll(t, c, 10, 1); slowest > unhindered() {
-		t.Errorf("the slowest call took %v", slowest)
-	}
-	if slow.asked.Load() == asked {
-		t.Error("the slow member was not called")
-	}
-	free()
-	untilAnswered(t, c, slow) // the late answers
-	askAll(t, c, 10, 50)
 }
 
 // Calls on streams fail with ErrClosed when the client is closed.
 func TestStreamClientCloses(t *testing.T) {
 	t.Parallel()
-	f, c := startStreams(t, 1)
-	f.members[0].hangs()
-	failed := make(chan error, 10)
-	asked := f.members[0].asked.Load()
-	for range cap(failed) {
-		go func() {
-			_, err := c.NextID(t.Context())
-			failed <- err
-		}()
-	}
-	until(t, "a request is in progress", func() bool { return f.members[0].asked.Load() > asked })
-	if err := c.Close(); err != nil {
-		t.Error(err)
-	}
-	for range cap(failed) {
-		if err := <-failed; !errors.Is(err, ErrClosed) {
+	synctest.Test(t, func(t *testing.T) {
+		f, c := startStreams(t, 1)
+		f.members[0].hangs()
+		failed := make(chan error, 10)
+		asked := f.members[0].asked.Load()
+		for range cap(failed) {
+			go func() {
+				_, err := c.NextID(t.Context())
+				failed <- err
+			}()
+		}
+		until(t, "a request is in progress", func() bool { return f.members[0].asked.Load() > asked })
+		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
-	}
+		for range cap(failed) {
+			if err := <-failed; !errors.Is(err, ErrClosed) {
+				t.Error(err)
+			}
+		}
+	})
 }
 
 func smallRequest() idRequest {
