@@ -89,7 +89,7 @@ func TestBlocksInCluster(t *testing.T) {
 		if _, err := c.admin.SetNext(t.Context(), &snowraftv1.SetNextRequest{Sequence: "s", Next: 5_000_000}); err != nil {
 			t.Fatal(err)
 		}
-		soon(t, "numbers from 5,000,000 on", func() bool {
+		eventually(t, "numbers from 5,000,000 on", func() bool {
 			n, err := b.Next(t.Context())
 			if err != nil {
 				t.Fatal(err)

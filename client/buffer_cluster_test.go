@@ -39,7 +39,7 @@ func TestBufferInCluster(t *testing.T) {
 	}
 
 	// While all members are down, the buffer issues IDs until it is empty.
-	soon(t, "the buffer is full", func() bool { return b.Stats().Level == 10_000 })
+	eventually(t, "the buffer is full", func() bool { return b.Stats().Level == 10_000 })
 	c.close(c.members[0])
 	take(10_000)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

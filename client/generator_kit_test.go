@@ -149,10 +149,10 @@ func (h *host) granted(layout string) (all []*snowraftv1.WorkerGrant) {
 	}
 }
 
-// newApplication returns a client as another process would create it.
+// newApplication returns a client as another process would create it. Its timeout only bounds a hang.
 func newApplication(t testing.TB, addrs []string, opts ...client.Option) *client.Client {
 	t.Helper()
-	c, err := client.New(addrs, opts...)
+	c, err := client.New(addrs, append([]client.Option{client.WithTimeout(client.Patience)}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,19 +175,25 @@ func embed(t testing.TB, c *client.Client, opts ...client.GeneratorOption) *clie
 	return g
 }
 
-// handClock is the machine's clock with an offset that a test sets.
+// handClock is the machine's clock with an offset that a test sets, or a clock that a test stopped.
 type handClock struct {
-	read clock.Source
-	skew atomic.Int64 // ms
+	read    clock.Source
+	skew    atomic.Int64 // ms
+	stopped atomic.Pointer[clock.Reading]
 }
 
 func newHandClock() *handClock { return &handClock{read: clock.System()} }
 
 func (h *handClock) set(by time.Duration) { h.skew.Store(by.Milliseconds()) }
 
+func (h *handClock) stop() { h.stopped.Store(new(h.read())) }
+
 func (h *handClock) option() client.GeneratorOption {
 	return client.WithGeneratorClock(func() clock.Reading {
 		r := h.read()
+		if at := h.stopped.Load(); at != nil {
+			r = *at
+		}
 		r.Wall += h.skew.Load()
 		return r
 	})
@@ -217,13 +223,12 @@ func (i *issued) add(t testing.TB, by string, ids ...int64) {
 // eventually waits until a condition is true.
 func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	const patience = 30 * time.Second
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(client.Patience)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !ok() {
 		if time.Now().After(deadline) {
-			t.Fatalf("not within %v: %s", patience, what)
+			t.Fatalf("not within %v: %s", client.Patience, what)
 		}
 		<-tick.C
 	}

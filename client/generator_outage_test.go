@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/client"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
 )
 
@@ -20,13 +21,13 @@ import (
 // resume when there is a quorum again.
 func TestGeneratorsWithoutQuorum(t *testing.T) {
 	t.Parallel()
-	const window = 4 * time.Second
+	const window = 2 * time.Second
 	hosts := startHosts(t, 3, func(c *server.Config) { c.MaxWindow = window })
 	var all issued
 	waiting := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorHolder("waits"))
 	failing := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorHolder("fails"), client.WithGeneratorNoWait())
-	next := func(g *client.Generator, timeout time.Duration) error {
-		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	nextBy := func(g *client.Generator, deadline time.Time) error {
+		ctx, cancel := context.WithDeadline(t.Context(), deadline)
 		defer cancel()
 		id, err := g.Next(ctx)
 		if err == nil {
@@ -34,8 +35,9 @@ func TestGeneratorsWithoutQuorum(t *testing.T) {
 		}
 		return err
 	}
+	next := func(g *client.Generator) error { return nextBy(g, time.Now().Add(client.Patience)) }
 	for _, g := range []*client.Generator{waiting, failing} {
-		if err := next(g, 10*time.Second); err != nil { // all generators wait for the first window
+		if err := next(g); err != nil { // all generators wait for the first window
 			t.Fatal(err)
 		}
 	}
@@ -50,33 +52,32 @@ func TestGeneratorsWithoutQuorum(t *testing.T) {
 		ends = append(ends, g.Lanes()[0].ServeUntil)
 	}
 	// Until the end of the window, no caller notices.
-	throughout(t, time.Until(ends[0])-100*time.Millisecond, func() {
-		if err := next(waiting, time.Second); err != nil {
+	throughout(t, time.Until(ends[0]), func() {
+		if err := nextBy(waiting, ends[0]); err != nil && time.Now().Before(ends[0]) {
 			t.Fatal(err)
 		}
 	})
-	eventually(t, "the generator without waiting fails", func() bool { return next(failing, time.Second) != nil })
+	eventually(t, "the generator without waiting fails", func() bool { return next(failing) != nil })
 	if early := time.Until(ends[1]); early > 0 {
 		t.Errorf("the generator failed %v before its window ended", early)
 	}
 	eventually(t, "both windows have ended", func() bool { return time.Now().After(ends[0]) })
-	began := time.Now()
-	err := next(failing, time.Minute)
+	err := next(failing)
 	var e *client.Error
-	if took := time.Since(began); took > 30*time.Second || !errors.Is(err, client.ErrWindowEnded) || !errors.As(err, &e) || e.RetryAfter <= 0 {
-		t.Errorf("generator without waiting: after %v, %v", took, err)
+	if errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, client.ErrWindowEnded) || !errors.As(err, &e) || e.RetryAfter <= 0 {
+		t.Errorf("generator without waiting: %v", err)
 	}
-	began = time.Now()
-	err = next(waiting, 1500*time.Millisecond)
-	if took := time.Since(began); took < 1400*time.Millisecond || !errors.Is(err, client.ErrWindowEnded) {
-		t.Errorf("waiting generator: after %v, %v", took, err)
+	deadline := time.Now().Add(500 * time.Millisecond)
+	err = nextBy(waiting, deadline)
+	if early := time.Until(deadline); early > 100*time.Millisecond || !errors.Is(err, client.ErrWindowEnded) {
+		t.Errorf("waiting generator: %v before its deadline, %v", early, err)
 	}
 
 	// Waiting callers get their IDs when the quorum is back.
 	var wg sync.WaitGroup
 	for range 10 {
 		wg.Go(func() {
-			if err := next(waiting, 30*time.Second); err != nil {
+			if err := next(waiting); err != nil {
 				t.Error(err)
 			}
 		})
@@ -85,7 +86,7 @@ func TestGeneratorsWithoutQuorum(t *testing.T) {
 		h.start()
 	}
 	wg.Wait()
-	eventually(t, "the generator without waiting issues again", func() bool { return next(failing, time.Second) == nil })
+	eventually(t, "the generator without waiting issues again", func() bool { return next(failing) == nil })
 }
 
 // A call that comes while the first window is being granted waits for it.
@@ -100,7 +101,10 @@ func TestGeneratorNoWaitAwaitsFirstWindow(t *testing.T) {
 		for !there.Load() {
 			wg.Go(func() {
 				if _, err := g.Next(t.Context()); err != nil {
-					t.Error(err)
+					// On a busy machine, the first window may end before the call comes.
+					if l := g.Lanes(); len(l) == 0 || time.Now().Before(l[0].ServeUntil) || l[0].Token == 0 {
+						t.Errorf("%v, %+v", err, l)
+					}
 				}
 				there.Store(true)
 			})
@@ -119,20 +123,20 @@ func TestGeneratorsCrashInLoop(t *testing.T) {
 	stable := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorLayout(layout), client.WithGeneratorHolder("stable"))
 	var all issued
 	const crashes = 24 // more than the 16 workers
-	var slowest time.Duration
+	held := func() (n int) {
+		for _, w := range hosts[0].granted(layout) {
+			if w.GetState().String() == "WORKER_STATE_HELD" {
+				n++
+			}
+		}
+		return n
+	}
 	pace := time.NewTicker(200 * time.Millisecond)
 	defer pace.Stop()
 	for i := range crashes {
 		// The application crashes: it releases no worker.
-		c, err := client.New(apis(hosts...))
-		if err != nil {
-			t.Fatal(err)
-		}
-		g, err := client.NewGenerator(c, client.WithGeneratorLayout(layout), client.WithGeneratorHolder("crashes"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		began := time.Now()
+		c := newApplication(t, apis(hosts...))
+		g := embed(t, c, client.WithGeneratorLayout(layout), client.WithGeneratorHolder("crashes"))
 		for range 100 {
 			id, err := g.Next(t.Context())
 			if err != nil {
@@ -140,7 +144,9 @@ func TestGeneratorsCrashInLoop(t *testing.T) {
 			}
 			all.add(t, fmt.Sprintf("start %d", i), id)
 		}
-		slowest = max(slowest, time.Since(began))
+		if n := held(); n == 16 {
+			t.Fatalf("start %d: all workers are held", i)
+		}
 		if _, err := stable.Next(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -148,21 +154,8 @@ func TestGeneratorsCrashInLoop(t *testing.T) {
 		_ = g.Close(t.Context())
 		<-pace.C
 	}
-	if slowest > 5*time.Second {
-		t.Errorf("a start took %v", slowest)
-	}
-	t.Logf("the slowest of %d starts took %v", crashes, slowest)
-
 	// A process that starts under the name of a process whose window has passed acquires the same worker.
-	eventually(t, "all windows except one have passed", func() bool {
-		held := 0
-		for _, w := range hosts[0].granted(layout) {
-			if w.GetState().String() == "WORKER_STATE_HELD" {
-				held++
-			}
-		}
-		return held == 1
-	})
+	eventually(t, "all windows except one have passed", func() bool { return held() == 1 })
 	var newest, worker uint64
 	for _, w := range hosts[0].granted(layout) {
 		if w.GetHolder() == "crashes/0" && w.GetToken() > newest {
@@ -215,10 +208,8 @@ func TestGeneratorsOfEqualContainers(t *testing.T) {
 			}
 		})
 	}
-	began := time.Now()
 	close(start)
 	wg.Wait()
-	t.Logf("all generators had IDs after %v", time.Since(began))
 	// On a busy machine, a first window may end before it is extended. The next generator may then acquire the worker, from
 	// that tick on.
 	slices.SortFunc(held, func(a, b client.LaneStatus) int {
@@ -247,29 +238,25 @@ func TestGeneratorsOfEqualContainers(t *testing.T) {
 // If all workers are held, the error names the time at which a worker becomes free, and the generator acquires it then.
 func TestGeneratorsWithoutFreeWorker(t *testing.T) {
 	t.Parallel()
-	const lanes = 64
+	const window = 5 * time.Minute
 	hosts := startHosts(t, 1)
-	layout := hosts[0].narrow("full", 10)
-	c := newApplication(t, apis(hosts...))
-	var holders []*client.Generator
-	for range 1024 / lanes {
-		holders = append(holders, embed(t, c, client.WithGeneratorLayout(layout), client.WithGeneratorLanes(lanes)))
-	}
-	held := func() (n int) {
-		for _, g := range holders {
-			for _, l := range g.Lanes() {
-				if time.Until(l.ServeUntil) > 3*time.Second {
-					n++
-				}
-			}
+	layout := hosts[0].narrow("full", 4)
+	workers := snowraftv1.NewWorkerServiceClient(hosts[0].connect())
+	nonce := make([]byte, 16)
+	var held *snowraftv1.Grant
+	for range 16 {
+		resp, err := workers.AcquireWorker(t.Context(), &snowraftv1.AcquireWorkerRequest{
+			Layout: layout, Holder: "holds", Nonce: nonce, ClockAtMs: time.Now().UnixMilli(), WindowMs: window.Milliseconds(),
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		return n
+		held = resp.GetGrant()
 	}
-	eventually(t, "all workers are held for a while", func() bool { return held() == 1024 })
 	last := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorLayout(layout), client.WithGeneratorHolder("last"))
 	var e *client.Error
 	eventually(t, "the last generator is refused", func() bool {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		_, err := last.Next(ctx)
 		if err == nil {
@@ -277,14 +264,14 @@ func TestGeneratorsWithoutFreeWorker(t *testing.T) {
 		}
 		return errors.Is(err, client.ErrWorkersExhausted) && errors.As(err, &e)
 	})
-	if e.RetryAfter < 500*time.Millisecond || e.RetryAfter > 10*time.Minute {
+	if e.RetryAfter < window/2 || e.RetryAfter > window {
 		t.Errorf("RetryAfter = %v", e.RetryAfter)
 	}
 	t.Logf("error: %v; retry after %v", e, e.RetryAfter)
-	if err := holders[0].Close(t.Context()); err != nil {
-		t.Error(err)
+	if _, err := workers.ReleaseWorker(t.Context(), &snowraftv1.ReleaseWorkerRequest{
+		Layout: layout, Worker: held.GetWorker(), Token: held.GetToken(), Nonce: nonce, UntilTick: held.GetUntilTick(), NextTick: held.GetFromTick(),
+	}); err != nil {
+		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	eventually(t, "the last generator has a released worker", func() bool { _, err := last.Next(ctx); return err == nil })
+	eventually(t, "the last generator has a released worker", func() bool { _, err := last.Next(t.Context()); return err == nil })
 }

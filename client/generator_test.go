@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -144,47 +145,53 @@ func TestGeneratorOptions(t *testing.T) {
 // Without a cluster, calls wait for their whole timeout, and Close does not wait.
 func TestGeneratorWithoutCluster(t *testing.T) {
 	t.Parallel()
-	g := embed(t, newApplication(t, []string{"127.0.0.1:1"}))
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
-	_, err := g.Next(ctx)
-	if !errors.Is(err, client.ErrWindowEnded) || !errors.Is(err, client.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%v", err)
-	}
-	if err := g.Ready(); !errors.Is(err, client.ErrWindowEnded) || g.Lanes() != nil {
-		t.Errorf("%v", err)
-	}
-	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if err := g.WaitReady(ctx); !errors.Is(err, client.ErrWindowEnded) || !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("WaitReady() = %v", err)
-	}
-	waiting := make(chan error)
-	go func() { waiting <- g.WaitReady(t.Context()) }()
-	began := time.Now()
-	if err := g.Close(t.Context()); err != nil || time.Since(began) > time.Second {
-		t.Errorf("closed after %v: %v", time.Since(began), err)
-	}
-	if err := <-waiting; !errors.Is(err, client.ErrClosed) {
-		t.Errorf("WaitReady() = %v after Close", err)
-	}
-	if _, err := g.Next(t.Context()); !errors.Is(err, client.ErrClosed) {
-		t.Errorf("%v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		g := embed(t, newApplication(t, []string{"127.0.0.1:1"}))
+		const timeout = 300 * time.Millisecond
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+		defer cancel()
+		began := time.Now()
+		_, err := g.Next(ctx)
+		if !errors.Is(err, client.ErrWindowEnded) || !errors.Is(err, client.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != timeout {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		if err := g.Ready(); !errors.Is(err, client.ErrWindowEnded) || g.Lanes() != nil {
+			t.Errorf("%v", err)
+		}
+		ctx, cancel = context.WithTimeout(t.Context(), timeout)
+		defer cancel()
+		if err := g.WaitReady(ctx); !errors.Is(err, client.ErrWindowEnded) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("WaitReady() = %v", err)
+		}
+		waiting := make(chan error)
+		go func() { waiting <- g.WaitReady(t.Context()) }()
+		began = time.Now()
+		if err := g.Close(t.Context()); err != nil || time.Since(began) != 0 {
+			t.Errorf("closed after %v: %v", time.Since(began), err)
+		}
+		if err := <-waiting; !errors.Is(err, client.ErrClosed) {
+			t.Errorf("WaitReady() = %v after Close", err)
+		}
+		if _, err := g.Next(t.Context()); !errors.Is(err, client.ErrClosed) {
+			t.Errorf("%v", err)
+		}
+	})
 }
 
 // If the client is closed before there is a window, calls fail with ErrClosed at once.
 func TestGeneratorOfClosedClient(t *testing.T) {
 	t.Parallel()
-	c := newApplication(t, []string{"127.0.0.1:1"})
-	g := embed(t, c)
-	if err := c.Close(); err != nil {
-		t.Fatal(err)
-	}
-	began := time.Now()
-	if _, err := g.Next(t.Context()); !errors.Is(err, client.ErrClosed) || time.Since(began) > 5*time.Second {
-		t.Errorf("after %v: %v", time.Since(began), err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := newApplication(t, []string{"127.0.0.1:1"})
+		g := embed(t, c)
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if _, err := g.Next(t.Context()); !errors.Is(err, client.ErrClosed) || time.Since(began) != 0 {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
 }
 
 // While the layout does not exist, calls fail at once.

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -49,7 +48,7 @@ func startNumberCluster(t testing.TB, size int) *numberCluster {
 	t.Cleanup(func() { _ = conn.Close() })
 	c.admin = snowraftv1.NewSequenceServiceClient(conn)
 	for _, s := range c.members {
-		soon(t, "a member issues IDs", func() bool { return s.Ready() == nil })
+		eventually(t, "a member issues IDs", func() bool { return s.Ready() == nil })
 	}
 	return c
 }
@@ -75,7 +74,7 @@ func (c *numberCluster) restart(i int) {
 }
 
 func (c *numberCluster) close(s *server.Server) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), client.Patience)
 	defer cancel()
 	_ = s.Close(ctx)
 }
@@ -83,7 +82,7 @@ func (c *numberCluster) close(s *server.Server) {
 // leader returns the leader.
 func (c *numberCluster) leader() (found *server.Server) {
 	c.t.Helper()
-	soon(c.t, "there is a leader", func() bool {
+	eventually(c.t, "there is a leader", func() bool {
 		for _, s := range c.members {
 			if s.Member().Node().IsLeader() {
 				found = s
@@ -98,7 +97,7 @@ func (c *numberCluster) leader() (found *server.Server) {
 func (c *numberCluster) create(spec *snowraftv1.Sequence) {
 	c.t.Helper()
 	var err error
-	soon(c.t, "there is a leader for the sequence "+spec.GetName(), func() bool {
+	eventually(c.t, "there is a leader for the sequence "+spec.GetName(), func() bool {
 		_, err = c.admin.CreateSequence(c.t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: spec})
 		reason := rpc.FromError(err).Reason
 		return err == nil || reason != rpc.NoLeader && reason != rpc.CommitUnknown
@@ -110,24 +109,10 @@ func (c *numberCluster) create(spec *snowraftv1.Sequence) {
 
 func (c *numberCluster) client(opts ...client.Option) *client.Client {
 	c.t.Helper()
-	cl, err := client.New(c.addrs, opts...)
+	cl, err := client.New(c.addrs, append([]client.Option{client.WithTimeout(client.Patience)}, opts...)...)
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	c.t.Cleanup(func() { _ = cl.Close() })
 	return cl
-}
-
-// soon waits until a condition is true.
-func soon(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		if time.Now().After(deadline) {
-			t.Fatalf("not in time: %s", what)
-		}
-		<-tick.C
-	}
 }
