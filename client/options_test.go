@@ -11,6 +11,7 @@ import (
 	"net"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
@@ -26,50 +27,55 @@ type spanKey struct{}
 // Hooks and interceptors see each try, with the values of the caller; hooks see each call.
 func TestTriesAreObserved(t *testing.T) {
 	t.Parallel()
-	f := startFakesOnTCP(t, 2)
-	var tries, failed, unnamed, batches, served, seen, spans atomic.Int64
-	c := f.client(f.addrs(),
-		WithHooks(Hooks{
-			Try: func(try TryInfo) {
-				if try.Method != snowraftv1.IdService_GenerateIds_FullMethodName {
-					return
-				}
-				tries.Add(1)
-				if try.Err != nil {
-					failed.Add(1)
-				}
-				if try.Member == "" || try.Took <= 0 {
-					unnamed.Add(1)
-				}
-			},
-			Batch: func(b BatchInfo) { batches.Add(1); served.Add(int64(b.Callers * b.Count)) },
-		}),
-		WithDialOptions(grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			if method == snowraftv1.IdService_GenerateIds_FullMethodName {
-				seen.Add(1)
-				if ctx.Value(spanKey{}) == "mine" {
-					spans.Add(1)
-				}
-			}
-			return invoker(ctx, method, req, reply, cc, opts...)
-		})))
-	calls := f.warm(c)
-	until(t, "the calls are reported", func() bool { return batches.Load() == calls })
-	f.members[0].refuses(codes.Unavailable, rpc.ShuttingDown, 0)
-	for _, n := range []*atomic.Int64{&tries, &failed, &batches, &served, &seen} {
-		n.Store(0)
-	}
-	ctx := context.WithValue(t.Context(), spanKey{}, "mine")
-	for calls = 0; calls < 10 || failed.Load() == 0 && calls < 1000; calls++ { // until the member that refuses is called
-		if _, err := c.NextID(ctx); err != nil {
-			t.Error(err)
+	synctest.Test(t, func(t *testing.T) {
+		f := startFakes(t, 2)
+		for _, m := range f.members {
+			m.does(slowly(m, time.Millisecond))
 		}
-	}
-	until(t, "the last call is reported", func() bool { return batches.Load() == calls })
-	if served.Load() != calls || failed.Load() == 0 || tries.Load() != calls+failed.Load() || seen.Load() != tries.Load() || spans.Load() != seen.Load() || unnamed.Load() != 0 {
-		t.Errorf("%d calls, %d served, %d tries, %d failed, %d seen, %d with the caller's values, %d without a member",
-			batches.Load(), served.Load(), tries.Load(), failed.Load(), seen.Load(), spans.Load(), unnamed.Load())
-	}
+		var tries, failed, unnamed, batches, served, seen, spans atomic.Int64
+		c := f.client(f.addrs(),
+			WithHooks(Hooks{
+				Try: func(try TryInfo) {
+					if try.Method != snowraftv1.IdService_GenerateIds_FullMethodName {
+						return
+					}
+					tries.Add(1)
+					if try.Err != nil {
+						failed.Add(1)
+					}
+					if try.Member == "" || try.Err == nil && try.Took != time.Millisecond {
+						unnamed.Add(1)
+					}
+				},
+				Batch: func(b BatchInfo) { batches.Add(1); served.Add(int64(b.Callers * b.Count)) },
+			}),
+			WithDialOptions(grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+				if method == snowraftv1.IdService_GenerateIds_FullMethodName {
+					seen.Add(1)
+					if ctx.Value(spanKey{}) == "mine" {
+						spans.Add(1)
+					}
+				}
+				return invoker(ctx, method, req, reply, cc, opts...)
+			})))
+		calls := f.warm(c)
+		until(t, "the calls are reported", func() bool { return batches.Load() == calls })
+		f.members[0].refuses(codes.Unavailable, rpc.ShuttingDown, 0)
+		for _, n := range []*atomic.Int64{&tries, &failed, &batches, &served, &seen} {
+			n.Store(0)
+		}
+		ctx := context.WithValue(t.Context(), spanKey{}, "mine")
+		for calls = 0; calls < 10 || failed.Load() == 0 && calls < 1000; calls++ { // until the member that refuses is called
+			if _, err := c.NextID(ctx); err != nil {
+				t.Error(err)
+			}
+		}
+		until(t, "the last call is reported", func() bool { return batches.Load() == calls })
+		if served.Load() != calls || failed.Load() == 0 || tries.Load() != calls+failed.Load() || seen.Load() != tries.Load() || spans.Load() != seen.Load() || unnamed.Load() != 0 {
+			t.Errorf("%d calls, %d served, %d tries, %d failed, %d seen, %d with the caller's values, %d without a member",
+				batches.Load(), served.Load(), tries.Load(), failed.Load(), seen.Load(), spans.Load(), unnamed.Load())
+		}
+	})
 }
 
 // certificate returns a self-signed certificate for hosts.
