@@ -142,18 +142,12 @@ func TestRemovedDeadMemberLeavesNoConnection(t *testing.T) {
 	if err := n.Remove(t.Context(), dead.ID, false); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; <-time.After(10 * time.Millisecond) {
+	eventually(t, "the removed member is forgotten, and no connection to it is held", func() bool {
 		_, known := n.gossip.peer(dead.ID)
 		n.stream.dialed.mu.Lock()
-		held := len(n.stream.dialed.conns)
-		n.stream.dialed.mu.Unlock()
-		if !known && held == 0 {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the removed member is known: %t, %d connections are held, want none", known, held)
-		}
-	}
+		defer n.stream.dialed.mu.Unlock()
+		return !known && len(n.stream.dialed.conns) == 0
+	})
 	if err := conn.SetDeadline(time.Time{}); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("the connection to the removed member is open: %v", err)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func someMeta() meta {
-	return meta{ID: uuid.NewString(), Name: "a", Cluster: uuid.NewString(), Starts: 3, Process: newProcess(), Raft: "h:1", API: "h:2", Gossip: "h:3", Commands: 1}
+	return meta{ID: uuid.NewString(), Name: "a", Cluster: uuid.NewString(), Starts: 3, Process: newProcess(), Raft: "127.0.0.1:1", API: "127.0.0.1:2", Gossip: "127.0.0.1:3", Commands: 1}
 }
 
 // shake runs both sides over a pipe.

@@ -60,7 +60,7 @@ func (b besieged) datagrams(t *testing.T, said ...[]byte) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(patience))
 	ping := append([]byte{0}, packed(map[string]any{"SeqNo": 1})...)
 	for _, raw := range append(said, ping) {
 		if _, err := conn.Write(labeled(raw)); err != nil {
@@ -90,7 +90,7 @@ func (b besieged) dial(t *testing.T) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(patience))
 	return conn
 }
 

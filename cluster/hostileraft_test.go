@@ -52,7 +52,7 @@ func liar(t *testing.T, n *Node) net.Conn {
 	if _, err := greet(conn, hello{From: from, To: n.ID()}); err != nil {
 		t.Fatal(err)
 	}
-	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	_ = conn.SetDeadline(time.Now().Add(patience))
 	return conn
 }
 

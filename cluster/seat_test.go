@@ -33,7 +33,7 @@ func TestSilentConnectionsMakeWay(t *testing.T) {
 		t.Fatal("no place for the third")
 	}
 	defer third.Close()
-	_ = far[1].SetReadDeadline(time.Now().Add(5 * time.Second))
+	_ = far[1].SetReadDeadline(time.Now().Add(patience))
 	if _, err := far[1].Read(make([]byte, 1)); err == nil || err.Error() != "EOF" {
 		t.Errorf("the silent connection: %v, want its end", err)
 	}

@@ -265,7 +265,7 @@ func TestCertificateIsOfTheNode(t *testing.T) {
 		t.Errorf("judge() = %+v", reply)
 	}
 	a, b := layer(t, n.cfg.Keys), layer(t, n.cfg.Keys)
-	if conn, err := a.dial(raftAddress(someMeta().ID, b.listener.Addr().String()), forTerms, time.Second); err == nil {
+	if conn, err := a.dial(raftAddress(someMeta().ID, b.listener.Addr().String()), forTerms, patience); err == nil {
 		_ = conn.Close()
 		t.Error("the acceptor impersonated another member")
 	}

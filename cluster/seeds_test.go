@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -100,18 +101,17 @@ func TestSeedOfAnotherCluster(t *testing.T) {
 // The only member of a cluster does not lead before its seeds were contacted. Seeds that do not answer delay it only shortly.
 func TestLeadershipWaitsForSeeds(t *testing.T) {
 	t.Parallel()
-	mem := raft.NewInmemStore()
-	n := openAlone(t, mem, mem)
-	t.Cleanup(closing(n))
-	untilLeader(t, n)
-	n = withSeeds(n, "seed:1")
-	began := time.Now()
-	if n.awaitSeeds(t.Context()); time.Since(began) < seedsWithin {
-		t.Errorf("waited %v for seeds that do not answer", time.Since(began))
-	}
-	close(n.seeds.tried)
-	began = time.Now()
-	if n.awaitSeeds(t.Context()); time.Since(began) > seedsWithin/2 {
-		t.Errorf("waited %v for seeds that answered", time.Since(began))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		n := waiting("a", 1)
+		n.cfg.Join, n.raft, n.seeds.tried = []string{"seed:1"}, leading(t), make(chan struct{})
+		began := time.Now()
+		if n.awaitSeeds(t.Context()); time.Since(began) != seedsWithin {
+			t.Errorf("waited %v for seeds that do not answer", time.Since(began))
+		}
+		close(n.seeds.tried)
+		began = time.Now()
+		if n.awaitSeeds(t.Context()); time.Since(began) > 0 {
+			t.Errorf("waited %v for seeds that answered", time.Since(began))
+		}
+	})
 }
