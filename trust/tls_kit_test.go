@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-const patience = 10 * time.Second
+const patience = 2 * time.Minute
 
 // keysOf returns the keys of secrets. The first secret signs.
 func keysOf(t testing.TB, secrets ...Secret) *Keys {

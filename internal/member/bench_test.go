@@ -86,7 +86,7 @@ func openOne(tb testing.TB, changes ...func(*Config)) *Member {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = m.Close(tb.Context()) })
-	for deadline := time.Now().Add(20 * time.Second); m.Ready() != nil; {
+	for deadline := time.Now().Add(2 * time.Minute); m.Ready() != nil; {
 		if time.Now().After(deadline) {
 			tb.Fatal(m.Ready())
 		}

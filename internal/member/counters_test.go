@@ -69,7 +69,7 @@ func TestNextBesideRequestsWithIDs(t *testing.T) {
 	}
 	var last int64
 	for range 200 {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		n, err := m.NextAtLeader(ctx, "s", 1, "")
 		cancel()
 		if err != nil || n.First <= last {

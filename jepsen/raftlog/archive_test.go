@@ -230,7 +230,7 @@ func TestHarvestOfMember(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(20 * time.Second); m.Ready() != nil; {
+	for deadline := time.Now().Add(2 * time.Minute); m.Ready() != nil; {
 		if time.Now().After(deadline) {
 			t.Fatal(m.Ready())
 		}

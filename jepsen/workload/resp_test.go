@@ -51,7 +51,7 @@ func TestSend(t *testing.T) {
 		n, _ := there.Read(b)
 		got <- string(b[:n])
 	}()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	if err := newRESP(here).send(ctx, [][]string{{"INCRBY", "a", "12"}, {"GET", "b"}}); err != nil {
 		t.Fatal(err)

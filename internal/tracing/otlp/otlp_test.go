@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -132,45 +133,49 @@ func (s *stuck) ExportSpans(ctx context.Context, _ []sdktrace.ReadOnlySpan) erro
 // TestStuckCollectorDropsSpans checks that spans neither wait for a collector nor take more memory than the queue.
 func TestStuckCollectorDropsSpans(t *testing.T) {
 	t.Parallel()
-	const size = 600 // more than one batch
-	collector := &stuck{free: make(chan struct{})}
-	var log bytes.Buffer
-	q := newQueue(collector, size, slog.New(slog.NewTextHandler(&log, nil)))
-	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(q))
-	began := time.Now()
-	for range 3 * size {
-		_, span := provider.Tracer("test").Start(t.Context(), "call")
-		span.End()
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("spans waited %v for the collector", took)
-	}
-	if got := q.counts(); got != (tracing.Counts{Dropped: 2 * size}) {
-		t.Errorf("counts = %+v, want %d dropped", got, 2*size)
-	}
-	close(collector.free)
-	if err := provider.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if got := q.counts(); got != (tracing.Counts{Exported: size, Dropped: 2 * size}) || collector.calls.Load() < 2 {
-		t.Errorf("counts = %+v after %d calls, want %d exported in two batches", got, collector.calls.Load(), size)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		const size = 600 // more than one batch
+		collector := &stuck{free: make(chan struct{})}
+		var log bytes.Buffer
+		q := newQueue(collector, size, slog.New(slog.NewTextHandler(&log, nil)))
+		provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(q))
+		began := time.Now()
+		for range 3 * size {
+			_, span := provider.Tracer("test").Start(t.Context(), "call")
+			span.End()
+		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("spans waited %v for the collector", took)
+		}
+		if got := q.counts(); got != (tracing.Counts{Dropped: 2 * size}) {
+			t.Errorf("counts = %+v, want %d dropped", got, 2*size)
+		}
+		close(collector.free)
+		if err := provider.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := q.counts(); got != (tracing.Counts{Exported: size, Dropped: 2 * size}) || collector.calls.Load() < 2 {
+			t.Errorf("counts = %+v after %d calls, want %d exported in two batches", got, collector.calls.Load(), size)
+		}
+	})
 }
 
 // TestDeadCollectorDelaysCloseBriefly uses a collector that accepts spans and never answers.
 func TestDeadCollectorDelaysCloseBriefly(t *testing.T) {
 	t.Parallel()
-	collector := &stuck{free: make(chan struct{})}
-	defer close(collector.free)
-	q := newQueue(collector, 10, slog.New(slog.DiscardHandler))
-	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(q))
-	tracer := tracing.New(tracing.Config{Provider: provider, Counts: q.counts, Close: provider.Shutdown})
-	tracer.Late(trace.SpanContext{}, "call", trace.SpanKindServer, time.Second).End()
-	began := time.Now()
-	tracer.Close(t.Context())
-	if took := time.Since(began); took > 4*time.Second {
-		t.Errorf("Close() took %v, want about 2 s", took)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		collector := &stuck{free: make(chan struct{})}
+		defer close(collector.free)
+		q := newQueue(collector, 10, slog.New(slog.DiscardHandler))
+		provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(q))
+		tracer := tracing.New(tracing.Config{Provider: provider, Counts: q.counts, Close: provider.Shutdown})
+		tracer.Late(trace.SpanContext{}, "call", trace.SpanKindServer, time.Second).End()
+		began := time.Now()
+		tracer.Close(t.Context())
+		if took := time.Since(began); took != 2*time.Second {
+			t.Errorf("Close() took %v, want 2 s", took)
+		}
+	})
 }
 
 // refusing is an exporter whose collector refuses all spans.

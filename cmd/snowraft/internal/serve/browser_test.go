@@ -55,7 +55,7 @@ func TestOpenURL(t *testing.T) {
 		if !strings.Contains(err.Error(), "exit status 3") {
 			t.Errorf("failed: %v", err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Error("the failure is not reported")
 	}
 	if got, err := os.ReadFile(opened); string(got) != "1 http://x/\n" {
