@@ -64,9 +64,6 @@ type Restoration struct {
 	Period func(zone string, reset commandv1.SequenceReset, atMillis int64) (int32, error)
 }
 
-// latestZone is the offset from UTC of the time zone where days begin first; ms.
-const latestZone = 14 * 3_600_000
-
 // Restore turns the state into that of a new cluster, restored from a backup. Grants of the earlier cluster after the
 // backup are not repeated:
 //
@@ -155,11 +152,7 @@ func (r Restoration) lastPeriod(spec *sequenceSpec, deleted bool, until int64) (
 		}
 	}
 	if deleted || !r.ZonesKept {
-		latest, err := r.Period("UTC", reset, plus(until, latestZone))
-		if err != nil {
-			return 0, err
-		}
-		period = max(period, latest)
+		period = max(period, latestPeriod(reset, until))
 	}
 	return period, checkDate(period)
 }

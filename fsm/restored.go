@@ -63,6 +63,15 @@ func (s *State) fence(l *layout) int64 {
 	return max(l.layout.TickAt(s.restored.GetFloorAtMs())+1, 0)
 }
 
+// skippedPeriod returns the last period that the earlier cluster may have begun of a sequence with the reset of spec, in
+// any time zone; 0 without a reset or a restore.
+func (s *State) skippedPeriod(spec *sequenceSpec) int32 {
+	if s.restored == nil || !spec.resets() {
+		return 0
+	}
+	return latestPeriod(commandv1.SequenceReset(spec.reset), s.restored.GetFloorAtMs())
+}
+
 // checkFence refuses to grant a worker of l as long as no window may begin at the tick latest.
 func (s *State) checkFence(now, fence, latest int64, l *layout) *Refused {
 	if fence >= l.ticks {

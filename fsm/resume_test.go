@@ -149,6 +149,34 @@ func TestSkippedPeriodsOfAnyZone(t *testing.T) {
 	}
 }
 
+// The earlier cluster may have given a reset to a sequence after the backup, in a time zone where the day of the floor
+// began first.
+func TestSuccessorWithResetSkipsPeriods(t *testing.T) {
+	for _, c := range []struct {
+		before commandv1.SequenceReset
+		period int32
+		after  commandv1.SequenceReset
+		floor  int32 // last period that the earlier cluster may have begun
+		next   int32
+	}{
+		{resetNone, 0, resetDaily, 20250102, 20250103},
+		{resetMonthly, 20250101, resetDaily, 20250102, 20250103}, // loses its reset when it is resumed
+		{resetNone, 0, resetMonthly, 20250101, 20250201},
+	} {
+		l := newLog(t)
+		l.must(create(plain("s", resetting(c.before)), c.period))
+		l.restore(func(r *Restoration) { r.OldEndedMillis = epoch + 11*3_600_000 })
+		l.must(resume("s", l.seq("s").Generation, new(int64(1)), 0))
+		l.must(remove("s"))
+		q := l.must(create(plain("s", numbers(2, 1, 1, 100), resetting(c.after)), 20250101)).Sequence
+		l.must(change(plain("s", numbers(1, 1, 1, 100), resetting(c.after)), q.Generation))
+		l.survives()
+		l.gives("s", 1, 20250101, 2, 1)
+		l.gives("s", 1, c.floor, 3, 1)
+		l.gives("s", 1, c.next, 1, 1)
+	}
+}
+
 // A sequence of which nothing was granted may have lost its reset after the backup.
 func TestResumeWithoutReset(t *testing.T) {
 	for _, c := range []struct {

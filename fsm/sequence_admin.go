@@ -55,7 +55,7 @@ func (s *State) createSequence(e entry) Result {
 		if err := old.grows(e.index); err != nil {
 			return halted(err)
 		}
-		if refused := q.succeed(old, c.GetForce()); refused != nil {
+		if refused := q.succeed(old, c.GetForce(), s.skippedPeriod(spec)); refused != nil {
 			return Result{Err: refused}
 		}
 	} else if refused := s.openNames("sequence", name); refused != nil {
@@ -84,9 +84,13 @@ func (s *State) modeOnDemand(name string) (commandv1.SequenceMode, *Refused) {
 // succeed takes over the record of a deleted sequence of that name. Unless forced, it refuses a
 // creation that may repeat numbers. A deleted sequence with a reset was granted numbers in periods
 // that are not remembered, and its periods and those of another reset contain one another. A deleted
-// sequence without a reset remembers all of its numbers.
-func (q *sequence) succeed(old *sequence, force bool) *Refused {
+// sequence without a reset remembers all of its numbers. An earlier cluster may have given it a reset, so no
+// period up to skipped begins.
+func (q *sequence) succeed(old *sequence, force bool, skipped int32) *Refused {
 	period := max(q.period, old.period)
+	if !old.spec.resets() {
+		period = max(period, skipped)
+	}
 	fresh := period > old.period && old.spec.resets() && q.spec.resets()
 	if !force {
 		if old.spec.resets() && q.spec.reset != old.spec.reset {
