@@ -19,6 +19,7 @@ func (r *rig) at(ahead time.Duration) uint64 {
 // TestAfterInTheFuture: the wait threshold is 1 s and the allowed offset 500 ms.
 func TestAfterInTheFuture(t *testing.T) {
 	run(t, nil, func(r *rig) {
+		r.compare()
 		r.next(0)
 		r.next(r.at(900 * time.Millisecond)) // the call waits for the clock
 		for _, ahead := range []time.Duration{1100 * time.Millisecond, 1500 * time.Millisecond} {
@@ -55,6 +56,7 @@ func TestAfterInTheFutureWithoutWindow(t *testing.T) {
 		r.cluster = newCluster(r.layout)
 		r.cluster.before = func(call) error { return errDown }
 	}, func(r *rig) {
+		r.compare()
 		if _, err := r.issuer.Next(r.Context(), r.at(time.Hour)); !errors.Is(err, allocator.ErrInvalidArgument) {
 			r.Error(err)
 		}
@@ -70,6 +72,7 @@ func TestAfterWithCoarseTicks(t *testing.T) {
 			},
 		})
 	}, func(r *rig) {
+		r.compare()
 		r.pass(10 * time.Second)
 		tick := r.layout.TickAt(r.clock.read().Wall)
 		if took := timed(func() { r.next(r.layout.Compose(tick, 255, 15)) }); took > 51*time.Second {
@@ -84,6 +87,7 @@ func TestAfterWithCoarseTicks(t *testing.T) {
 func TestAfter(t *testing.T) {
 	for _, layout := range []*snowflake.Layout{snowflake.Default(), must("sonyflake")} {
 		run(t, func(r *rig) { r.layout = layout }, func(r *rig) {
+			r.compare()
 			r.next(0)
 			at := func(ahead time.Duration, worker uint64) uint64 {
 				return layout.Compose(layout.TickAt(r.clock.read().Wall+ahead.Milliseconds()), worker, layout.Sequences()-1)
@@ -153,6 +157,24 @@ func TestAfterOfAnotherClock(t *testing.T) {
 			if _, err := r.issuer.Next(r.Context(), after); !errors.As(err, new(*clock.BehindError)) || errors.Is(err, allocator.ErrInvalidArgument) {
 				r.Errorf("%v behind the majority: %v, want a clock behind", behind, err)
 			}
+		})
+	}
+}
+
+// A process that has not compared its clock, or whose only peer shows another time, cannot know that its clock is right.
+func TestAfterOfUntrustedClock(t *testing.T) {
+	for name, compare := range map[string]func(*rig){
+		"not compared": func(*rig) {},
+		"disputed":     func(r *rig) { r.watch.ObserveMember("a", r.clock.read().Wall+2000, 0, true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, nil, func(r *rig) {
+				compare(r)
+				var behind *clock.BehindError
+				if _, err := r.issuer.Next(r.Context(), r.at(2*time.Second)); !errors.As(err, &behind) || behind.Behind != 2*time.Second {
+					r.Errorf("2s ahead: %v, want a clock behind", err)
+				}
+			})
 		})
 	}
 }

@@ -80,10 +80,10 @@ func (i *Issuer) await(ctx context.Context, n, after uint64) (held *lease, start
 }
 
 // reachable returns an [ErrInvalidArgument] if after is greater than every ID of the layout, or if no member
-// can have issued it. No member can if the ID is later than this clock, the observed clock and the majority's
-// clock by more than the wait threshold, the allowed offset and MaxAhead together, and by more ticks than a
-// lane may be ahead. An ID that is later by less, and that the clock does not reach within the wait threshold,
-// is a clock error.
+// can have issued it. No member can if the ID is later than this clock and the observed clock by more than the
+// wait threshold, the allowed offset and MaxAhead together, and by more ticks than a lane may be ahead. A clock
+// that is not trusted may itself be that far behind, so the error is a [*clock.BehindError]. An ID that is later
+// by less, and that the clock does not reach within the wait threshold, is a clock error too.
 func (i *Issuer) reachable(now clock.Reading, limits clock.Limits, after uint64) error {
 	parts, err := i.layout.Unpack(after)
 	if err != nil {
@@ -92,10 +92,13 @@ func (i *Issuer) reachable(now clock.Reading, limits clock.Limits, after uint64)
 	limit := limits.WaitThreshold + limits.MaxOffset + i.maxAhead
 	ticks := 1 + i.maxAhead.Milliseconds()/i.layout.Spec().UnitMillis
 	ahead := clock.Between(now.Wall, i.layout.MillisAt(parts.Tick))
-	if ahead-max(0, i.watch.Behind(now), -i.watch.Offset()) > limit && parts.Tick-i.layout.TickAt(now.Wall) > ticks {
-		return fmt.Errorf("%w: after %d is %v ahead of this clock, limit %v; send an ID that was issued, or omit it", ErrInvalidArgument, after, ahead, limit)
+	if ahead-max(0, i.watch.Behind(now)) <= limit || parts.Tick-i.layout.TickAt(now.Wall) <= ticks {
+		return nil
 	}
-	return nil
+	if !i.watch.Trusted() {
+		return &clock.BehindError{Behind: ahead, Limit: limits.WaitThreshold}
+	}
+	return fmt.Errorf("%w: after %d is %v ahead of this clock, limit %v; send an ID that was issued, or omit it", ErrInvalidArgument, after, ahead, limit)
 }
 
 // survey returns the best outlook of all lanes: the shortest wait for the clock, otherwise the grant that can be

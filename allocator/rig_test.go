@@ -94,6 +94,9 @@ func swap(r *rig) {
 	r.watch.SetLimits(l)
 }
 
+// compare has the clock compared with that of another member, which shows the same.
+func (r *rig) compare() { r.watch.ObserveMember("a", r.clock.read().Wall, 0, true) }
+
 // settle waits until everything has happened that needs no time.
 func (r *rig) settle() { synctest.Wait() }
 

@@ -165,7 +165,7 @@ func (p *process) issue(count uint32, after uint64) error {
 }
 
 // ofWrongClock reports whether an ID was issued by a clock that was ahead of the true time by more than
-// members allow.
+// members allow. After a reset of the observed clock, members refuse it.
 func ofWrongClock(id uint64) bool {
 	return time.Until(snowflake.Default().TimeOf(id)) > limits.DefaultOffset+5*time.Millisecond // --max-ahead
 }
