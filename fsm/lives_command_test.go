@@ -145,8 +145,7 @@ func (w *lives) spec(name string) *commandv1.SequenceSpec {
 		func(s *commandv1.SequenceSpec) { s.TimeZone = []string{"UTC", "east", "west"}[w.choose("zone", 3)] })
 }
 
-// administer creates, changes and deletes sequences. Only the first life forces, because forced repetitions are not a
-// violation.
+// administer creates, changes and deletes sequences.
 func (w *lives) administer(s *State) *commandv1.Command {
 	name := livesNames[w.choose("name", len(livesNames))]
 	spec, force := w.spec(name), w.life == 1 && w.choose("force", 4) == 0

@@ -63,7 +63,7 @@ func (w *lives) backUp() error {
 
 // backup is one of a state. Of a sequence that is frozen it knows no more than the backup that this life began with.
 func (w *lives) backup(s *State, frozen []Sequence, index uint64, moment int) livesBackup {
-	b := livesBackup{w.write(s), index, moment, map[string]int{}}
+	b := livesBackup{w.write(s), index, moment, map[string]int{}, w.forcedUntil(moment)}
 	for _, name := range livesNames {
 		b.known[name] = moment
 	}
@@ -169,7 +169,7 @@ func (w *lives) restore() error {
 	if s, err = w.read(w.write(s)); err != nil {
 		return err
 	}
-	w.s, w.life, w.index, w.term, w.log, w.stored, w.since, w.known = s, w.life+1, r.Index, w.term+1, nil, nil, 0, b.known
+	w.s, w.life, w.index, w.term, w.log, w.stored, w.since, w.known, w.forced = s, w.life+1, r.Index, w.term+1, nil, nil, 0, b.known, b.forced
 	w.wrongHost = host < 0
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/hashicorp/raft"
+	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
 	"github.com/snowraft/snowraft/snowflake"
@@ -17,6 +18,8 @@ import (
 // Holders and clients of all lives keep using their grants, and repeat their claims and requests. A window, a number or
 // an answer to a request ID that was granted in one life is granted in no other, and no claim of one life counts in
 // another. Tokens and generations of two lives differ, if the clocks of the hosts that restored were correct.
+//
+// Only the first life forces. A life that knows of it may repeat what was granted of the sequence before.
 //
 // The operator's statements are true: the end of the last life, by the clock of most members; the greatest maximum
 // window and offset since the backup; and the last number that was granted of each sequence. After the acknowledgment,
@@ -51,13 +54,16 @@ type livesWorker struct {
 	worker uint64
 }
 
-// anyPeriod stands for all periods.
-const anyPeriod = -1
-
 type livesNumber struct {
 	name   string
 	period int32
 	number int64
+}
+
+// livesGrant is the last grant of a number that was not returned.
+type livesGrant struct {
+	life  int
+	place int // among the commands of all lives
 }
 
 // livesClaim is a window or a block that was granted in some life.
@@ -77,12 +83,19 @@ type livesAnswer struct {
 	period int32
 }
 
+// livesForce is a command that was forced and would otherwise have had another effect.
+type livesForce struct {
+	name  string
+	place int
+}
+
 // livesBackup is the source of a restore.
 type livesBackup struct {
 	data   []byte // snapshot of the state
 	index  uint64
 	moment int // place of the last command that it has for sure among those of all lives
 	known  map[string]int
+	forced map[string]int // see lives
 }
 
 type lives struct {
@@ -99,13 +112,14 @@ type lives struct {
 	longest     []int64      // each maximum window that was in force, one after the other
 
 	granted  map[livesWorker]map[livesOwner]Grant // windows that were granted and not released
-	numbers  map[livesNumber]int                  // life in which each was granted and not returned
-	periods  map[livesNumber]int                  // number of periods in which each was granted
+	numbers  map[livesNumber]livesGrant           // those that were granted and not returned
 	claims   []livesClaim
 	asked    []*commandv1.Command       // requests with an ID, which are sent again
 	sent     map[*commandv1.Command]int // life in which the claim of each command was granted
 	lastOf   map[string]int             // place of each sequence's last command that granted numbers
 	known    map[string]int             // place of each sequence's last command that the state knows for sure
+	forces   []livesForce               // those of the first life
+	forced   map[string]int             // place of each sequence's last force that the state knows: it may repeat what was granted before
 	answered map[livesAnswer]bool       // answers in the logs
 	applied  map[uint64]int             // life with a correct clock in which a command had this index: a token, or a generation
 	drawn    uint64
@@ -114,7 +128,7 @@ type lives struct {
 func newLives(s source) *lives {
 	return &lives{
 		source: s, s: NewState(), life: 1, now: epoch + 100*livesHour, term: 1,
-		granted: map[livesWorker]map[livesOwner]Grant{}, numbers: map[livesNumber]int{}, periods: map[livesNumber]int{}, answered: map[livesAnswer]bool{}, sent: map[*commandv1.Command]int{}, lastOf: map[string]int{}, applied: map[uint64]int{},
+		granted: map[livesWorker]map[livesOwner]Grant{}, numbers: map[livesNumber]livesGrant{}, answered: map[livesAnswer]bool{}, sent: map[*commandv1.Command]int{}, lastOf: map[string]int{}, applied: map[uint64]int{},
 	}
 }
 
@@ -172,6 +186,10 @@ func (w *lives) commit(cmd *commandv1.Command) error {
 		return violated("encode", "%v", err)
 	}
 	w.log = append(w.log, &raft.Log{Index: w.index, Term: w.term, Type: raft.LogCommand, Data: data})
+	forced, err := w.forcing(cmd)
+	if err != nil {
+		return err
+	}
 	r := w.s.Apply(w.index, w.term, cmd)
 	if r.Halted != nil {
 		return violated("halted", "%v", r.Halted)
@@ -179,6 +197,9 @@ func (w *lives) commit(cmd *commandv1.Command) error {
 	w.longest = append(w.longest, w.s.Config().GetMaxWindowMs())
 	if r.Err != nil {
 		return nil
+	}
+	if forced != "" {
+		w.forces = append(w.forces, livesForce{forced, len(w.longest)})
 	}
 	if life, ok := w.sent[cmd]; ok && life != w.life {
 		return violated("claim", "life %d accepted a claim of life %d: %v", w.life, life, cmd)
@@ -262,32 +283,66 @@ func (w *lives) number(cmd *commandv1.Command, b BlockGrant) error {
 		w.claims = append(w.claims, livesClaim{life: w.life, name: c.GetName(), block: b, secret: c.GetReturnKeyHash()})
 	}
 	w.lastOf[c.GetName()] = len(w.longest)
-	for i := range b.Count {
-		n := livesNumber{c.GetName(), b.Period, numberAt(b.First, i, b.Increment)}
-		life, ok := w.numbers[n]
-		if ok && w.life > 1 {
-			return violated("number", "%+v was granted in life %d and in life %d", n, life, w.life)
+	first, last := b.First, numberAt(b.First, b.Count-1, b.Increment)
+	for n, was := range w.numbers {
+		if w.life == 1 || n.name != c.GetName() || was.place < w.forced[n.name] || b.Period != 0 && n.period != b.Period {
+			continue
 		}
-		every := livesNumber{n.name, anyPeriod, n.number}
-		if b.Period == 0 && w.life > 1 && w.periods[every] > 0 {
-			return violated("plain", "%+v was granted in life %d, and in a period before", n, w.life)
-		}
-		if w.numbers[n] = w.life; !ok {
-			w.periods[every]++
+		if n.number >= min(first, last) && n.number <= max(first, last) && (n.number-first)%b.Increment == 0 {
+			return violated("number", "%+v was granted in life %d and, by %+v, in life %d", n, was.life, b, w.life)
 		}
 	}
+	for i := range b.Count {
+		w.numbers[livesNumber{c.GetName(), b.Period, numberAt(first, i, b.Increment)}] = livesGrant{w.life, len(w.longest)}
+	}
 	return nil
+}
+
+// forcing returns the name of the sequence that a forced command changes in another way than without force.
+func (w *lives) forcing(cmd *commandv1.Command) (name string, err error) {
+	plainly := proto.CloneOf(cmd)
+	switch {
+	case cmd.GetCreateSequence().GetForce():
+		plainly.GetCreateSequence().Force = false
+	case cmd.GetUpdateSequence().GetForce():
+		plainly.GetUpdateSequence().Force = false
+	default:
+		return "", nil
+	}
+	by := func(cmd *commandv1.Command) (digest [32]byte) {
+		s, readErr := w.read(w.write(w.s))
+		if readErr != nil {
+			err = readErr
+			return digest
+		}
+		s.Apply(w.index, w.term, cmd)
+		return s.Digest()
+	}
+	if by(cmd) == by(plainly) {
+		return "", err
+	}
+	return sequenceOf(cmd), err
+}
+
+// forcedUntil returns the places of the last forces of sequences that a state knows.
+func (w *lives) forcedUntil(moment int) map[string]int {
+	if w.life > 1 {
+		return w.forced
+	}
+	places := map[string]int{}
+	for _, f := range w.forces {
+		if f.place <= moment {
+			places[f.name] = f.place
+		}
+	}
+	return places
 }
 
 func (w *lives) unnumber(c *commandv1.ReturnBlock) error {
 	for _, claim := range w.claims {
 		if b := claim.block; claim.life == w.life && claim.name == c.GetName() && b.Token == c.GetToken() {
 			for i := b.Count - c.GetUnused(); i < b.Count; i++ {
-				n := livesNumber{c.GetName(), b.Period, numberAt(b.First, i, b.Increment)}
-				if _, ok := w.numbers[n]; ok {
-					delete(w.numbers, n)
-					w.periods[livesNumber{n.name, anyPeriod, n.number}]--
-				}
+				delete(w.numbers, livesNumber{c.GetName(), b.Period, numberAt(b.First, i, b.Increment)})
 			}
 			return nil
 		}

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"bytes"
 	"fmt"
 	"math"
 
@@ -124,8 +125,8 @@ func (w *world) allocate(p *process) {
 // keyHash returns the hash of the return key of the process's blocks.
 func (p *process) keyHash() []byte { return append([]byte("key"), p.nonceHash()[:hashBytes-3]...) }
 
-// giveBack returns the numbers that the process did not issue, or claims those of another block, whose token is easy to
-// guess, and whose key is not.
+// giveBack returns the numbers that the process did not issue, or claims those of another process's block, whose token is
+// easy to guess, and whose key is not.
 func (w *world) giveBack(p *process) {
 	b := p.block
 	if b == nil {
@@ -137,9 +138,12 @@ func (w *world) giveBack(p *process) {
 		c.Term = b.term
 	}
 	if !w.noForge && w.choose("forge", 6) == 0 {
-		c.Token, c.Unused = uint64(w.choose("token", int(w.index+1))), uint64(w.choose("unused", 9))
+		token, unused, term := uint64(w.choose("token", int(w.index+1))), uint64(w.choose("unused", 9)), c.GetTerm()
 		if w.choose("guess", 2) == 0 && w.lastBlock[b.name] != 0 {
-			c.Token, c.Unused, c.Term = w.lastBlock[b.name], 1, 0
+			token, unused, term = w.lastBlock[b.name], 1, 0
+		}
+		if !bytes.Equal(w.keyOf[token], p.keyHash()) { // else the block is its own, also one whose grant it does not know yet
+			c.Token, c.Unused, c.Term = token, unused, term
 		}
 	}
 	w.ask(p, nil, &commandv1.Command{Body: &commandv1.Command_ReturnBlock{ReturnBlock: c}})
@@ -199,7 +203,7 @@ func (w *world) countEras(cmd *commandv1.Command, r Result) int {
 	}
 	c := cmd.GetAllocateBlock()
 	if c != nil {
-		w.lastBlock[c.GetName()] = r.Index
+		w.lastBlock[c.GetName()], w.keyOf[r.Index] = r.Index, c.GetReturnKeyHash()
 	}
 	id := string(c.GetRequestId())
 	if era, ok := w.eraOf[id]; ok && r.Block.Repeated {

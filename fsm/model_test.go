@@ -122,6 +122,7 @@ type world struct {
 	eras      map[string]int    // eras of the sequences
 	eraOf     map[string]int    // eras of the requests, by ID
 	lastBlock map[string]uint64 // token of each sequence's last block, which is easy to guess
+	keyOf     map[uint64][]byte // hash of the return key of each block, by token
 	tokens    map[string]uint64 // ID of each application's last token
 	check     struct {          // the last checkpoint that the leader knows
 		index  uint64
@@ -132,7 +133,7 @@ type world struct {
 func newWorld(s source, a adversary, replicas int) *world {
 	w := &world{
 		source: s, adversary: a, term: 1, now: modelEpoch + 8*modelUnit, issued: map[string]map[uint64]bool{}, audit: newAudit(),
-		given: map[given]bool{}, eras: map[string]int{}, eraOf: map[string]int{}, lastBlock: map[string]uint64{}, tokens: map[string]uint64{},
+		given: map[given]bool{}, eras: map[string]int{}, eraOf: map[string]int{}, lastBlock: map[string]uint64{}, keyOf: map[uint64][]byte{}, tokens: map[string]uint64{},
 	}
 	for range replicas {
 		w.machines = append(w.machines, New(Options{}))
