@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/snowraft/snowraft/internal/seed"
 )
 
 func drawWorld(t *rapid.T) world {
@@ -29,7 +31,7 @@ func drawWorld(t *rapid.T) world {
 }
 
 func TestSequenceModel(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		if fault := walk(t, drawWorld(rt)); fault != "" {
 			rt.Fatal(fault)
 		}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/seed"
 )
 
 func TestSizes(t *testing.T) {
@@ -35,7 +36,7 @@ func edge() *rapid.Generator[int64] {
 
 // A block is plausible if and only if all its numbers fit, and then they are right.
 func TestBlocksFitIntoInt64(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		b := Block{Token: 1, Numbers: Numbers{First: edge().Draw(t, "first"), Increment: edge().Draw(t, "increment"), Count: uint64(edge().Draw(t, "count"))}}
 		if rapid.Bool().Draw(t, "just") && b.Increment != 0 { // the largest count that fits, or one more
 			room := new(big.Int).Sub(big.NewInt(math.MaxInt64), big.NewInt(b.First))
@@ -73,7 +74,7 @@ func TestBlocksFitIntoInt64(t *testing.T) {
 }
 
 func TestJoinsAreExact(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		draw := func(name string) *stock {
 			return newStock(Block{Token: 1, Numbers: Numbers{
 				First: edge().Draw(t, name+" first"), Increment: rapid.SampledFrom([]int64{-2, -1, 1, 2, math.MinInt64, math.MaxInt64}).Draw(t, name+" increment"),

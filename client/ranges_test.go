@@ -7,6 +7,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/snowraft/snowraft/internal/seed"
+
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -57,7 +59,7 @@ func TestAnswersAreChecked(t *testing.T) {
 
 // Whatever a member answers, callers that share the answer get different IDs above the floor.
 func TestAcceptedAnswersHaveNoIDTwice(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		small := rapid.Int64Range(-3, 60)
 		var sum uint64
 		all := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *snowraftv1.IdRange {

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
+	"github.com/snowraft/snowraft/internal/seed"
 	"github.com/snowraft/snowraft/snowflake"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
@@ -355,7 +356,7 @@ func walkLives(seed uint64) error {
 }
 
 func TestLives(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		d := drawn{t}
 		if err := newLives(d).run(2+d.choose("lives", 2), 8+d.choose("steps", 32)); err != nil {
 			t.Fatal(err)

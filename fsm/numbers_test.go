@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/snowraft/snowraft/internal/seed"
 )
 
 // edges are the numbers at which arithmetic may overflow.
@@ -59,7 +61,7 @@ func TestNumbers(t *testing.T) {
 			}
 		}
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		low, high := rapid.Int64().Draw(t, "low"), rapid.Int64().Draw(t, "high")
 		increment := rapid.Int64().Filter(func(n int64) bool { return n != 0 }).Draw(t, "increment")
 		checkNumbers(t, rapid.Int64().Draw(t, "from"), increment, min(low, high), max(low, high))
@@ -68,7 +70,7 @@ func TestNumbers(t *testing.T) {
 
 // TestHull compares with sets of small numbers.
 func TestHull(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		small := rapid.Int64Range(-6, 6)
 		low, high, from := small.Draw(t, "low"), small.Draw(t, "high"), small.Draw(t, "from")
 		least, most := small.Draw(t, "min"), small.Draw(t, "max")

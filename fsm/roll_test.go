@@ -5,11 +5,13 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/snowraft/snowraft/internal/seed"
 )
 
 // TestImagesStayAsTheyWere takes images while workers are acquired, extended and released: none changes later.
 func TestImagesStayAsTheyWere(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		l := newLog(t, crowded)
 		type taken struct {
 			image  image

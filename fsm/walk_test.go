@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/snowraft/snowraft/internal/seed"
 )
 
 var walkSeed = flag.Uint64("fsm.seed", 0, "take only the random walk with this seed")
@@ -38,7 +40,7 @@ func walk(seed uint64, a adversary, steps int) error {
 }
 
 func TestModel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		d := drawn{t}
 		if err := newWorld(d, adversary{}, 3).run(d.choose("steps", 128)); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/snowraft/snowraft/internal/seed"
 	"github.com/snowraft/snowraft/sequence"
 )
 
@@ -115,7 +116,7 @@ func drawFormat(t *rapid.T, layouts ...string) (string, []piece) {
 
 // A text contains the number and all dates, so different ones have different texts.
 func TestAppendParsesBack(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		text, pieces := drawFormat(t)
 		f, err := sequence.ParseFormat(text)
 		if err != nil {
@@ -157,7 +158,7 @@ func TestTextsOfPeriodsAndNumbersDiffer(t *testing.T) {
 		period sequence.Period
 		number int64
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		reset := rapid.SampledFrom([]sequence.Reset{sequence.ResetDaily, sequence.ResetMonthly, sequence.ResetYearly}).Draw(t, "reset")
 		must := rapid.SampledFrom(map[sequence.Reset][]string{
 			sequence.ResetDaily: {"yyyyMMdd", "dd-MM-yyyy"}, sequence.ResetMonthly: {"yyyyMM", "MM/yyyy"}, sequence.ResetYearly: {"yyyy"},

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/snowraft/snowraft/internal/seed"
 	"github.com/snowraft/snowraft/sequence"
 )
 
@@ -55,7 +56,7 @@ func TestOverlap(t *testing.T) {
 
 // Formats that do not overlap write different texts for different numbers.
 func TestOverlapMissesNothing(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		var formats [2]*sequence.Format
 		texts := map[string]int64{}
 		for i := range formats {

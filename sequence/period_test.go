@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/snowraft/snowraft/internal/seed"
 	"github.com/snowraft/snowraft/sequence"
 )
 
@@ -147,7 +148,7 @@ func TestPeriodsOfOddDays(t *testing.T) {
 // The bounds of a period are exact in every zone: no moment before the start has its date or a later one, and
 // the end is the first instant with a later date.
 func TestPeriodBounds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		loc := drawZone(t)
 		at := drawTime(t, loc)
 		reset := rapid.SampledFrom([]sequence.Reset{sequence.ResetDaily, sequence.ResetMonthly, sequence.ResetYearly}).Draw(t, "reset")
@@ -241,7 +242,7 @@ func TestClampedDatesAreOfThePeriod(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		loc := drawZone(t)
 		reset := rapid.SampledFrom([]sequence.Reset{sequence.ResetDaily, sequence.ResetMonthly, sequence.ResetYearly}).Draw(t, "reset")
 		p := sequence.PeriodAt(reset, drawTime(t, drawZone(t)))

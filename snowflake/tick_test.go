@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/snowraft/snowraft/internal/seed"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -119,7 +120,7 @@ func TestTicksAgreeWithBigIntegers(t *testing.T) {
 		}
 		return math.MaxInt64
 	}
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		epoch := rapid.Int64().Draw(t, "epoch")
 		unit := rapid.OneOf(rapid.Just(int64(1)), rapid.Int64Range(1, 3_600_000)).Draw(t, "unit")
 		bits := rapid.Uint8Range(1, 63).Draw(t, "bits")

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/snowraft/snowraft/internal/seed"
 )
 
 func TestDuplicatesAreFound(t *testing.T) {
@@ -38,7 +40,7 @@ func TestDuplicatesAreFound(t *testing.T) {
 // The check agrees with a set, regardless of the order and the merges of the spans.
 func TestDuplicatesAsInASet(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		step := rapid.SampledFrom([]uint64{1, 3, 1 << 16}).Draw(t, "step")
 		s := NewSeen(step, DefaultSpans)
 		set, twice, numbers := map[uint64]bool{}, uint64(0), uint64(0)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/seed"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	"github.com/snowraft/snowraft/snowflake"
 )
@@ -99,7 +100,7 @@ func newWorld(t *testing.T, o options) *world {
 	if o.prefix == "" {
 		o.prefix = "m"
 	}
-	s := seed(t)
+	s := faultSeed(t)
 	w := &world{
 		T: t, options: o, rng: rand.New(rand.NewPCG(s, 0)), log: newJournal(t),
 		net: newNetwork(s), audit: newAudit(snowflake.MustNew(o.layout)),
@@ -111,14 +112,15 @@ func newWorld(t *testing.T, o options) *world {
 	return w
 }
 
-// seed returns the seed of the faults.
-func seed(t *testing.T) uint64 {
-	s := uint64(1)
-	if text := os.Getenv("SNOWRAFT_SIM_SEED"); text != "" {
-		var err error
-		if s, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("SNOWRAFT_SIM_SEED: %v", err)
-		}
+// faultSeed returns the seed of the faults: SNOWRAFT_SIM_SEED, or the seed of the commit.
+func faultSeed(t *testing.T) uint64 {
+	text := os.Getenv("SNOWRAFT_SIM_SEED")
+	if text == "" {
+		return seed.Of(t)
+	}
+	s, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		t.Fatalf("SNOWRAFT_SIM_SEED: %v", err)
 	}
 	t.Logf("SNOWRAFT_SIM_SEED=%d", s)
 	return s

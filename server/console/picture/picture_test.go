@@ -9,6 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/snowraft/snowraft/internal/seed"
+
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -148,7 +150,7 @@ func TestClocksAreLinesWithLabels(t *testing.T) {
 }
 
 func TestLabelsNeverOverlap(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		o := overview(rapid.SliceOfN(rapid.Int64Range(-100_000, 100_000), 0, 3).Draw(t, "offsets")...)
 		o.ObservedClockAtMs = now - rapid.Int64Range(-5000, 5000).Draw(t, "observed")
 		w := NewWindows(o, rapid.SampledFrom([]string{"all", "10s", "1h"}).Draw(t, "axis"))
@@ -165,7 +167,7 @@ func TestLabelsNeverOverlap(t *testing.T) {
 
 // Every picture stays inside its frame, and bars of windows that do not overlap are drawn apart.
 func TestPicturesStayInside(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
+	seed.Check(t, func(t *rapid.T) {
 		o := overview(rapid.SliceOfN(rapid.Int64(), 0, 6).Draw(t, "offsets")...)
 		o.Windows.Used, o.Windows.Held = rapid.Uint64().Draw(t, "used"), rapid.Uint64().Draw(t, "held")
 		o.Windows.Density = rapid.SliceOfN(rapid.Uint32(), 0, 300).Draw(t, "density")

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"pgregory.net/rapid"
 
+	"github.com/snowraft/snowraft/internal/seed"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -161,7 +162,7 @@ func TestMeetEqualsEnumeration(t *testing.T) {
 		}
 	}
 	tick := func(f form, at int64) int64 { return int64(math.Floor(float64(at-f.epoch) / float64(f.unit))) }
-	rapid.Check(t, func(rt *rapid.T) {
+	seed.Check(t, func(rt *rapid.T) {
 		draw := func(label string, orders int) form {
 			width := rapid.Uint8Range(1, 3)
 			return form{
