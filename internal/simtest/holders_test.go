@@ -117,9 +117,11 @@ func TestAThousandHolders(t *testing.T) {
 			busiest = max(busiest, w.commands()-before)
 		}
 		rate := float64(w.commands()-committed) / (minutes * 60)
+		// A holder extends at random in each 5 min, so a minute has 200 of 1000 extensions, with a standard deviation of
+		// 13, and 60 or so other commands. 8 deviations more are 6 commands per second.
 		t.Logf("%d holders: %.2f commands per second, %.2f in the busiest minute", count, rate, float64(busiest)/60)
-		if rate > 5 || busiest > 5*60 {
-			t.Errorf("%.2f commands per second, %d in the busiest minute; want at most 5 per second", rate, busiest)
+		if rate > 5 || busiest > 6*60 {
+			t.Errorf("%.2f commands per second, %d in the busiest minute; want at most 5 per second, %d in any minute", rate, busiest, 6*60)
 		}
 		if ready := h.ready(); ready != count {
 			t.Errorf("%d of %d holders are ready", ready, count)

@@ -25,10 +25,11 @@ func TestLostQuorum(t *testing.T) {
 				w.pass(warm)
 				survivor := c.survivor(w)
 				others := w.others(survivor)
-				lane := survivor.proc().member.Lanes()[0].Lanes[0]
 				for _, n := range others {
 					n.crash()
 				}
+				w.pass(time.Second) // an extension may just have been granted
+				lane := survivor.proc().member.Lanes()[0].Lanes[0]
 				served := time.Until(lane.ServeUntil)
 				t.Logf("issues for %v", served.Round(time.Second))
 				w.goesOnUntil(survivor, lane.ServeUntil)
