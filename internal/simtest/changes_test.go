@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,17 +28,18 @@ func (w *world) change() (stop func()) {
 	}
 	end := make(chan struct{})
 	var done sync.WaitGroup
-	for _, s := range changing {
+	for i, s := range changing {
+		rng := w.source(ofChanges + uint64(i))
 		done.Go(func() {
 			for {
 				select {
 				case <-end:
 					return
-				case <-time.After(rand.N(20 * time.Second)):
+				case <-time.After(time.Duration(rng.Int64N(int64(20 * time.Second)))):
 				}
 				if live := w.live(); len(live) > 0 {
-					if p := live[rand.N(len(live))].proc(); p != nil && p.opened() != nil {
-						p.change(s)
+					if p := live[rng.IntN(len(live))].proc(); p != nil && p.opened() != nil {
+						p.change(s, rng)
 					}
 				}
 			}
@@ -58,7 +60,7 @@ const (
 )
 
 // change makes one change of a sequence.
-func (p *process) change(s *series) {
+func (p *process) change(s *series, rng *rand.Rand) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	name, highest := s.spec.GetName(), s.highest()
@@ -68,15 +70,17 @@ func (p *process) change(s *series) {
 	var next *int64
 	var other *member.GenerationError
 	edit := describe
-	kind, expected := rand.N(changeKinds), p.seen(name)
+	kind, expected := rng.IntN(changeKinds), p.seen(name, rng)
 	switch {
 	case kind == changesNext: // forward, or backward if forced
-		next = new(max(1, highest+rand.Int64N(1000)-500))
+		next = new(max(1, highest+rng.Int64N(1000)-500))
 		edit = func(spec *commandv1.SequenceSpec) { include(spec, *next) }
 	case kind == changesSteps:
-		edit = step
+		n := rng.Int()
+		edit = func(spec *commandv1.SequenceSpec) { step(spec, n) }
 	case kind == changesBounds:
-		edit = func(spec *commandv1.SequenceSpec) { confine(spec, highest) }
+		below, above := rng.Int64N(2000), rng.Int64N(2000)
+		edit = func(spec *commandv1.SequenceSpec) { confine(spec, highest, below, above) }
 	case kind == changesMode && s.modes:
 		edit = func(spec *commandv1.SequenceSpec) { spec.Mode = relaxed + strict - spec.GetMode() }
 	case kind == changesMode:
@@ -120,8 +124,8 @@ func (p *process) change(s *series) {
 }
 
 // seen returns, half of the time, the generation of a sequence in this member's replica, for a change to expect.
-func (p *process) seen(name string) *uint64 {
-	if q, ok := p.member.State().Sequence(name); ok && rand.N(2) == 0 {
+func (p *process) seen(name string, rng *rand.Rand) *uint64 {
+	if q, ok := p.member.State().Sequence(name); ok && rng.IntN(2) == 0 {
 		return &q.Generation
 	}
 	return nil
@@ -154,20 +158,19 @@ func include(spec *commandv1.SequenceSpec, number int64) {
 }
 
 // step sets another increment of the same sign, with which no issued number repeats.
-func step(spec *commandv1.SequenceSpec) {
-	for before := spec.GetIncrement(); spec.GetIncrement() == before; {
-		spec.Increment = []int64{1, 2, 3, 7, 10}[rand.N(5)]
-	}
+func step(spec *commandv1.SequenceSpec, n int) {
+	others := slices.DeleteFunc([]int64{1, 2, 3, 7, 10}, func(i int64) bool { return i == spec.GetIncrement() })
+	spec.Increment = others[n%len(others)]
 }
 
 // confine sets the end of a sequence a little after the highest number, or removes it.
-func confine(spec *commandv1.SequenceSpec, highest int64) {
+func confine(spec *commandv1.SequenceSpec, highest, below, above int64) {
 	if spec.GetMax() != math.MaxInt64 {
 		unbind(spec)
 		return
 	}
-	spec.Min = max(1, highest-rand.Int64N(2000))
-	spec.Start, spec.Max = spec.GetMin(), max(spec.GetMin(), highest)+rand.Int64N(2000)
+	spec.Min = max(1, highest-below)
+	spec.Start, spec.Max = spec.GetMin(), max(spec.GetMin(), highest)+above
 }
 
 func unbind(spec *commandv1.SequenceSpec) { spec.Start, spec.Min, spec.Max = 1, 1, math.MaxInt64 }

@@ -18,7 +18,8 @@
 // the mode of the sequence in its generation; clients change them under load
 // (definitions). A simulation with too few of these events fails as well.
 //
-// Faults are drawn from a seed. SNOWRAFT_SIM_SEED sets it, SNOWRAFT_SIM_HOURS
-// makes the hour of partitions longer, and SNOWRAFT_SIM_LOG=debug, info or warn
-// prints the members' logs.
+// Faults and requests are drawn from the seed of the commit or SNOWRAFT_SIM_SEED.
+// The members' own random choices and the scheduling of goroutines are not.
+// SNOWRAFT_SIM_HOURS makes the hour of partitions longer, and
+// SNOWRAFT_SIM_LOG=debug, info or warn prints the members' logs.
 package simtest

@@ -47,9 +47,9 @@ type network struct {
 	nodes map[string]*node      // nodes by each of their addresses
 }
 
-func newNetwork(seed uint64) *network {
+func newNetwork(rng *rand.Rand) *network {
 	return &network{
-		rng: rand.New(rand.NewPCG(seed, 1)), cut: make(map[link]bool), walls: make(map[link]bool), nodes: make(map[string]*node),
+		rng: rng, cut: make(map[link]bool), walls: make(map[link]bool), nodes: make(map[string]*node),
 		delay: [planes]time.Duration{time.Millisecond, time.Millisecond, 2 * time.Millisecond},
 	}
 }
@@ -131,7 +131,7 @@ func (n *network) passes(p plane, from, to *process) bool {
 func (n *network) latency(p plane) time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return 1 + rand.N(n.delay[p])
+	return 1 + time.Duration(n.rng.Int64N(int64(n.delay[p])))
 }
 
 // at returns the node with an address.

@@ -20,7 +20,8 @@ import (
 // process is one start of a member, with a client that continuously requests IDs from it.
 type process struct {
 	*node
-	start  int // number of this start among those of all nodes
+	start  int        // number of this start among those of all nodes
+	rng    *rand.Rand // only for run
 	member *member.Member
 	router *route.Router
 	raft   *raftPort
@@ -45,6 +46,7 @@ type process struct {
 func newProcess(n *node) (*process, error) {
 	p := &process{node: n, stop: make(chan struct{}), done: make(chan struct{})}
 	p.start = n.audit.begin(n.name)
+	p.rng = p.source(ofProcess)
 	p.raft, p.gossip = newRaftPort(n.net, p), newGossipPort(n.net, p)
 	var seeds []string
 	for _, o := range n.nodes {
@@ -78,6 +80,19 @@ func newProcess(n *node) (*process, error) {
 	return p, nil
 }
 
+// The streams of a process's sources.
+const (
+	ofProcess = iota
+	ofRelaxed
+	ofStrict
+	streams
+)
+
+// source returns the source of a stream.
+func (p *process) source(stream int) *rand.Rand {
+	return p.world.source(uint64(2 + p.start*streams + stream)) // 0 and 1 are those of the world
+}
+
 // opened returns the member after it has opened, and nil before.
 func (p *process) opened() *member.Member { return p.up.Load() }
 
@@ -92,7 +107,7 @@ func (p *process) end() {
 // run sends the requests of the client, and kills the process when the member reports that it must halt.
 func (p *process) run() {
 	defer close(p.done)
-	tick := time.NewTicker(20*time.Millisecond + rand.N(160*time.Millisecond))
+	tick := time.NewTicker(20*time.Millisecond + time.Duration(p.rng.Int64N(int64(160*time.Millisecond))))
 	defer tick.Stop()
 	for {
 		select {
@@ -120,11 +135,11 @@ func (p *process) fail(err error) {
 // sometimes for many, sometimes for one above a known ID.
 func (p *process) request() {
 	count, after := uint32(1), uint64(0)
-	switch rand.N(20) {
+	switch p.rng.IntN(20) {
 	case 0:
-		count = 1 + rand.Uint32N(10_000)
+		count = 1 + p.rng.Uint32N(10_000)
 	case 1, 2, 3:
-		count = 1 + rand.Uint32N(10)
+		count = 1 + p.rng.Uint32N(10)
 	case 4:
 		after = p.audit.newest()
 	}

@@ -85,7 +85,7 @@ func (p *process) count() {
 		return
 	}
 	for kind, number := range []func(*client){(*client).relaxed, (*client).strict} {
-		c := &client{process: p, seen: make(map[string]position)}
+		c := &client{process: p, rng: p.source(ofRelaxed + kind), seen: make(map[string]position)}
 		for _, r := range p.sequences {
 			if s := p.numbers.of(r.spec.GetName()); s.strict() == (kind == 1) {
 				c.all = append(c.all, s)
@@ -96,7 +96,7 @@ func (p *process) count() {
 			continue
 		}
 		p.clients.Go(func() {
-			tick := time.NewTicker(p.pace + rand.N(4*p.pace))
+			tick := time.NewTicker(p.pace + time.Duration(c.rng.Int64N(int64(4*p.pace))))
 			defer tick.Stop()
 			for {
 				select {
@@ -119,6 +119,7 @@ func (n *numbers) of(name string) *series {
 // client requests numbers of some sequences, in no order.
 type client struct {
 	*process
+	rng  *rand.Rand
 	all  []*series
 	seen map[string]position // the last number that this member issued from its own blocks
 	sent int
@@ -126,19 +127,19 @@ type client struct {
 
 func (c *client) draw() (s *series, count uint64) {
 	count = 1
-	switch rand.N(30) {
+	switch c.rng.IntN(30) {
 	case 0:
-		count = 1 + rand.Uint64N(300)
+		count = 1 + c.rng.Uint64N(300)
 	case 1, 2, 3:
-		count = 1 + rand.Uint64N(10)
+		count = 1 + c.rng.Uint64N(10)
 	}
-	return c.all[rand.N(len(c.all))], count
+	return c.all[c.rng.IntN(len(c.all))], count
 }
 
 // relaxed sends a request to the member itself or, with an ID, to the leader.
 func (c *client) relaxed() {
 	s, count := c.draw()
-	if rand.N(10) == 0 && !s.changes {
+	if c.rng.IntN(10) == 0 && !s.changes {
 		c.identified(s, count)
 		return
 	}
@@ -158,7 +159,7 @@ func (c *client) relaxed() {
 // strict sends a request to the leader, sometimes for the last number.
 func (c *client) strict() {
 	s, count := c.draw()
-	what := rand.N(10)
+	what := c.rng.IntN(10)
 	if what < 3 && !s.changes {
 		c.identified(s, count)
 		return
@@ -183,8 +184,8 @@ func (c *client) strict() {
 func (c *client) identified(s *series, count uint64) {
 	ctx, cancel := c.timeout()
 	defer cancel()
-	r := s.repeatable(rand.N[int])
-	if r == nil || rand.N(2) == 0 {
+	r := s.repeatable(c.rng.IntN)
+	if r == nil || c.rng.IntN(2) == 0 {
 		c.sent++
 		r = s.open(fmt.Sprintf("%s-%d-%d", c.name, c.start, c.sent), count)
 	}

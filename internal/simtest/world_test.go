@@ -44,6 +44,7 @@ type options struct {
 type world struct {
 	*testing.T
 	options
+	seed    uint64
 	rng     *rand.Rand // source of the faults; only for the test's goroutine
 	net     *network
 	audit   *audit
@@ -100,11 +101,10 @@ func newWorld(t *testing.T, o options) *world {
 	if o.prefix == "" {
 		o.prefix = "m"
 	}
-	s := faultSeed(t)
 	w := &world{
-		T: t, options: o, rng: rand.New(rand.NewPCG(s, 0)), log: newJournal(t),
-		net: newNetwork(s), audit: newAudit(snowflake.MustNew(o.layout)),
+		T: t, options: o, seed: seedOf(t), log: newJournal(t), audit: newAudit(snowflake.MustNew(o.layout)),
 	}
+	w.rng, w.net = w.source(0), newNetwork(w.source(1))
 	w.numbers = newNumbers(w.audit.fault)
 	w.base = t.TempDir() // removed after end
 	w.stopWatching = w.watchClocks()
@@ -112,8 +112,14 @@ func newWorld(t *testing.T, o options) *world {
 	return w
 }
 
-// faultSeed returns the seed of the faults: SNOWRAFT_SIM_SEED, or the seed of the commit.
-func faultSeed(t *testing.T) uint64 {
+// ofChanges is the stream of the first changer, beyond those of processes.
+const ofChanges = 1 << 32
+
+// source returns a source of random numbers for one goroutine. Each of them has its own stream.
+func (w *world) source(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(w.seed, stream)) }
+
+// seedOf returns the seed of the world: SNOWRAFT_SIM_SEED, or the seed of the commit.
+func seedOf(t *testing.T) uint64 {
 	text := os.Getenv("SNOWRAFT_SIM_SEED")
 	if text == "" {
 		return seed.Of(t)
