@@ -143,17 +143,18 @@ func restoreFrom(t *testing.T, destroy func(l *lives, addrs string) (file string
 	if id := members[0].status().GetClusterId(); id != said.ClusterID {
 		t.Errorf("cluster ID %s, want %s", id, said.ClusterID)
 	}
-	_, stderr, _ := command(t, nil, "seq", "next", "strict", "--addr", all)
+	calls := []string{"--addr", all, "--timeout", patience.String()}
+	_, stderr, _ := command(t, nil, append([]string{"seq", "next", "strict"}, calls...)...)
 	if !strings.Contains(stderr, "[SEQUENCE_FROZEN]") {
 		t.Errorf("next of a frozen sequence: %s, want SEQUENCE_FROZEN", stderr)
 	}
 	// The last numbers of the applications may come from a member that died before it reported them.
-	mustRun(t, "seq", "resume", "strict", "--after", fmt.Sprint(l.highest("strict")+100_000), "--holders-stopped", "--addr", all)
-	mustRun(t, "seq", "resume", "--all", "--skip", "1000000", "--addr", all)
+	mustRun(t, append([]string{"seq", "resume", "strict", "--after", fmt.Sprint(l.highest("strict") + 100_000), "--holders-stopped"}, calls...)...)
+	mustRun(t, append([]string{"seq", "resume", "--all", "--skip", "1000000"}, calls...)...)
 	highest := l.highest("later")
-	mustRun(t, "config", "set", "--redis-create", "off", "--addr", all)
-	mustRun(t, "restore", "acknowledge", "--addr", all)
-	if _, stderr, code := command(t, nil, "seq", "create", "later", "--mode", "relaxed", "--start", fmt.Sprint(highest+1_000_000), "--addr", all); code != 0 && !strings.Contains(stderr, "SEQUENCE_EXISTS") {
+	mustRun(t, append([]string{"config", "set", "--redis-create", "off"}, calls...)...)
+	mustRun(t, append([]string{"restore", "acknowledge"}, calls...)...)
+	if _, stderr, code := command(t, nil, append([]string{"seq", "create", "later", "--mode", "relaxed", "--start", fmt.Sprint(highest + 1_000_000)}, calls...)...); code != 0 && !strings.Contains(stderr, "SEQUENCE_EXISTS") {
 		t.Errorf("seq create later: %s", stderr)
 	}
 	ids, numbers = l.count()

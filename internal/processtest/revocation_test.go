@@ -50,22 +50,29 @@ func stopsIssuing(t *testing.T, callers map[string]func() error, pause time.Dura
 			t.Fatalf("%s: %v", what, err)
 		}
 	}
-	var wg sync.WaitGroup
+	var wg, ready sync.WaitGroup // ready: each caller has ten answers
+	ready.Add(len(callers))
 	var mu sync.Mutex
 	s, began := watchStalls(t), time.Now()
 	ended := make(map[string]time.Time) // end of the last answered call
 	for what, call := range callers {
 		wg.Go(func() {
-			answered := 0
-			for last := time.Now(); ; answered++ {
+			last := time.Now()
+			for n := 1; ; n++ {
 				err := call()
 				if err == nil && time.Since(began) < patience {
 					last = time.Now()
+					if n == 10 {
+						ready.Done()
+					}
 					pass(t, pause)
 					continue
 				}
-				if !errors.Is(err, errRevoked) || answered < 10 {
-					t.Errorf("%s, after %d answers: %v", what, answered, err)
+				if !errors.Is(err, errRevoked) || n <= 10 {
+					t.Errorf("%s, call %d: %v", what, n, err)
+				}
+				if n <= 10 {
+					ready.Done()
 				}
 				mu.Lock()
 				ended[what] = last
@@ -74,7 +81,7 @@ func stopsIssuing(t *testing.T, callers map[string]func() error, pause time.Dura
 			}
 		})
 	}
-	pass(t, time.Second)
+	ready.Wait()
 	remove()
 	deleted := time.Now()
 	wg.Wait()

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"hash/fnv"
+	"os"
 	"os/exec"
 	"reflect"
 	"runtime"
@@ -64,13 +65,13 @@ func choose(self string) (left bool, err error) {
 		}
 		all++
 		if what, ok := shows[name]; ok && *onlyPromises {
-			fmt.Printf("%s: %s\n", name, what)
+			fmt.Fprintf(os.Stdout, "%s: %s\n", name, what)
 			chosen = append(chosen, name)
 		} else if !ok && *onlySlice == slice(name) {
 			chosen = append(chosen, name)
 		}
 	}
-	fmt.Printf("%d of %d tests selected\n", len(chosen), all)
+	fmt.Fprintf(os.Stdout, "%d of %d tests selected\n", len(chosen), all)
 	if *onlyPromises && len(chosen) == 0 {
 		return false, errors.New("no selected test shows a promise")
 	}
