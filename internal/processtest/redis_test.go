@@ -93,7 +93,14 @@ func TestRedisClients(t *testing.T) {
 	address := addresses[asked]
 	until(t, "the Redis listener is open", func() bool { return !isFree(address) })
 
-	clients := []redisClient{goRedis(t, address), redisCLI(t, address), redisBenchmark(t, address), redisPy(t, address)}
+	s, began, killed := watchStalls(t), time.Now(), time.Time{}
+	exact := func() bool { // an election before the kill may skip numbers
+		if killed.IsZero() {
+			return !s.elects(began, time.Now())
+		}
+		return !s.elects(began, killed)
+	}
+	clients := []redisClient{goRedis(t, address, exact), redisCLI(t, address, exact), redisBenchmark(t, address), redisPy(t, address, exact)}
 	progress := func(more int64) {
 		for _, c := range clients {
 			from := asked.lastNumber(c.key)
@@ -101,10 +108,10 @@ func TestRedisClients(t *testing.T) {
 		}
 	}
 	progress(20)
+	killed = time.Now()
 	lead.kill()
-	began := time.Now()
 	progress(1)
-	took := time.Since(began)
+	took := time.Since(killed)
 	progress(20)
 	lead.start().untilIssues()
 	progress(20)
@@ -126,7 +133,7 @@ func (m *member) lastNumber(name string) int64 {
 }
 
 // goRedis starts clients of Go's library with its default options.
-func goRedis(t *testing.T, address string) redisClient {
+func goRedis(t *testing.T, address string, exact func() bool) redisClient {
 	t.Helper()
 	const key, clients = "go:orders", 8
 	client := redis.NewClient(&redis.Options{Addr: address})
@@ -141,11 +148,11 @@ func goRedis(t *testing.T, address string) redisClient {
 		t.Errorf("GET before the first INCR: %v", err)
 	}
 	for want := range int64(5) {
-		if got, err := client.Incr(ctx, key).Result(); err != nil || got != want+1 {
+		if got, err := client.Incr(ctx, key).Result(); err != nil || got != want+1 && exact() {
 			t.Errorf("INCR: %d, %v, want %d", got, err, want+1)
 		}
 	}
-	if got, err := client.IncrBy(ctx, key, 10).Result(); err != nil || got != 15 {
+	if got, err := client.IncrBy(ctx, key, 10).Result(); err != nil || got != 15 && exact() {
 		t.Errorf("INCRBY 10: %d, %v, want 15", got, err)
 	}
 	piped, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
@@ -154,7 +161,8 @@ func goRedis(t *testing.T, address string) redisClient {
 		p.Get(ctx, key)
 		return nil
 	})
-	if err != nil || piped[0].(*redis.IntCmd).Val() != 16 || piped[1].(*redis.IntCmd).Val() != 20 || piped[2].(*redis.StringCmd).Val() != "20" {
+	asRedis := err == nil && piped[0].(*redis.IntCmd).Val() == 16 && piped[1].(*redis.IntCmd).Val() == 20 && piped[2].(*redis.StringCmd).Val() == "20"
+	if err != nil || !asRedis && exact() {
 		t.Errorf("a pipeline answered %v, %v; want 16, 20 and 20", piped, err)
 	}
 
@@ -187,7 +195,7 @@ func goRedis(t *testing.T, address string) redisClient {
 }
 
 // redisCLI starts Redis's command line, which does not retry.
-func redisCLI(t *testing.T, address string) redisClient {
+func redisCLI(t *testing.T, address string, exact func() bool) redisClient {
 	t.Helper()
 	const key = "cli:orders"
 	host, port, _ := net.SplitHostPort(address)
@@ -199,12 +207,12 @@ func redisCLI(t *testing.T, address string) redisClient {
 			t.Errorf("redis-cli exited: %s", p.stderr.tail(5))
 		}
 		p.kill()
-		ascending(t, "redis-cli", p)
+		ascending(t, "redis-cli", p, exact)
 	}}
 }
 
 // redisPy starts a client of Python's library, with the retries that its users configure.
-func redisPy(t *testing.T, address string) redisClient {
+func redisPy(t *testing.T, address string, exact func() bool) redisClient {
 	t.Helper()
 	const key = "py:orders"
 	script, err := filepath.Abs("testdata/incr.py")
@@ -219,15 +227,16 @@ func redisPy(t *testing.T, address string) redisClient {
 			t.Errorf("the Python client exited: %s", p.stderr.tail(5))
 		}
 		p.kill()
-		if refused := ascending(t, "redis-py", p); refused > 0 {
+		if refused := ascending(t, "redis-py", p, exact); refused > 0 {
 			t.Errorf("redis-py returned %d errors, want 0", refused)
 		}
 	}}
 }
 
 // ascending fails the test unless the lines that a client printed are ascending numbers
-// from 1 or retryable errors. It returns the number of these errors. The last line may be incomplete.
-func ascending(t *testing.T, who string, p *process) (refused int) {
+// from 1 or retryable errors. The first numbers have no gap if exact returns true. It returns the number of these errors. The last
+// line may be incomplete.
+func ascending(t *testing.T, who string, p *process, exact func() bool) (refused int) {
 	t.Helper()
 	text := p.stdout.String()
 	text = text[:strings.LastIndexByte(text, '\n')+1]
@@ -249,7 +258,7 @@ func ascending(t *testing.T, who string, p *process) (refused int) {
 			t.Errorf("%s got %d after %d", who, numbers[i], numbers[i-1])
 		}
 	}
-	if len(numbers) < 10 || !slices.Equal(numbers[:10], []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}) {
+	if len(numbers) < 10 || !slices.Equal(numbers[:10], []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}) && exact() {
 		t.Errorf("%s got %d numbers, the first ones %v; want 1 to 10 first", who, len(numbers), numbers[:min(10, len(numbers))])
 	}
 	if said := p.stderr.String(); said != "" {
