@@ -31,12 +31,7 @@ type secured struct {
 	named atomic.Pointer[string]   // server name of the last TLS connection
 }
 
-func startSecured(t *testing.T, opts ...grpc.ServerOption) *secured {
-	t.Helper()
-	return secure(t, startFakesOnTCP(t, 0), opts...)
-}
-
-func secure(t *testing.T, f *fakes, opts ...grpc.ServerOption) *secured {
+func startSecured(t *testing.T, f *fakes, opts ...grpc.ServerOption) *secured {
 	t.Helper()
 	secret := trust.NewSecret()
 	keys, err := trust.NewKeys(secret)
@@ -82,34 +77,37 @@ var plainly = grpc.Creds(insecure.NewCredentials())
 
 func TestTokenWithPinSuffices(t *testing.T) {
 	t.Parallel()
-	s := startSecured(t)
-	other := trust.NewSecret().Authority()
-	for name, options := range map[string][]Option{
-		"the pin":                    {WithToken(s.text(s.ca.Pin()))},
-		"a CA":                       {WithToken(s.text("")), WithCA(s.pem(t))},
-		"a CA and another pin":       {WithToken(s.text(other.Pin())), WithCA(s.pem(t))},
-		"two CAs":                    {WithToken(s.text("")), WithCA(append(other.PEM(), s.pem(t)...))},
-		"credentials and a pin":      {WithToken(s.text(other.Pin())), WithTransportCredentials(clientTLS(t, s.pem(t)))},
-		"the pin, of a one-shot one": {WithToken(s.text(s.ca.Pin())), WithOneShot()},
-	} {
-		if _, err := s.of.client(s.of.addrs(), options...).NextID(within(t, patience)); err != nil {
-			t.Errorf("%s: %v", name, err)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(someDay)) // certificates are valid for hosts
+		s := startSecured(t, startFakes(t, 0))
+		other := trust.NewSecret().Authority()
+		for name, options := range map[string][]Option{
+			"the pin":                    {WithToken(s.text(s.ca.Pin()))},
+			"a CA":                       {WithToken(s.text("")), WithCA(s.pem(t))},
+			"a CA and another pin":       {WithToken(s.text(other.Pin())), WithCA(s.pem(t))},
+			"two CAs":                    {WithToken(s.text("")), WithCA(append(other.PEM(), s.pem(t)...))},
+			"credentials and a pin":      {WithToken(s.text(other.Pin())), WithTransportCredentials(clientTLS(t, s.pem(t)))},
+			"the pin, of a one-shot one": {WithToken(s.text(s.ca.Pin())), WithOneShot()},
+		} {
+			if _, err := s.of.client(s.of.addrs(), options...).NextID(within(t, patience)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+			if own := strings.HasPrefix(name, "credentials"); !own && !strings.Contains(*s.named.Load(), s.ca.Pin()) {
+				t.Errorf("%s: the server was called %q, want its pin among others", name, *s.named.Load())
+			}
 		}
-		if own := strings.HasPrefix(name, "credentials"); !own && !strings.Contains(*s.named.Load(), s.ca.Pin()) {
-			t.Errorf("%s: the server was called %q, want its pin among others", name, *s.named.Load())
+		for name, options := range map[string][]Option{
+			"the pin of another cluster": {WithToken(s.text(other.Pin()))},
+			"the CA of another cluster":  {WithToken(s.text("")), WithCA(other.PEM())},
+			"plain TCP":                  {WithToken(s.text(""))},
+		} {
+			s.sent.Store(nil)
+			_, err := s.of.client(s.of.addrs(), append(options, WithOneShot())...).NextID(within(t, patience))
+			if failed, ok := errors.AsType[*Error](err); !ok || !failed.Unsent || s.sent.Load() != nil {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
-	}
-	for name, options := range map[string][]Option{
-		"the pin of another cluster": {WithToken(s.text(other.Pin()))},
-		"the CA of another cluster":  {WithToken(s.text("")), WithCA(other.PEM())},
-		"plain TCP":                  {WithToken(s.text(""))},
-	} {
-		s.sent.Store(nil)
-		_, err := s.of.client(s.of.addrs(), append(options, WithOneShot())...).NextID(within(t, patience))
-		if failed, ok := errors.AsType[*Error](err); !ok || !failed.Unsent || s.sent.Load() != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
+	})
 }
 
 func clientTLS(t *testing.T, pem []byte) credentials.TransportCredentials {
@@ -125,7 +123,7 @@ func clientTLS(t *testing.T, pem []byte) credentials.TransportCredentials {
 func TestRefusedTokenIsFinal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := secure(t, startFakes(t, 0))
+		s := startSecured(t, startFakes(t, 0))
 		_, err := s.of.client(s.of.addrs(), WithCA(s.pem(t))).NextID(t.Context())
 		if failed, ok := errors.AsType[*Error](err); !ok || !errors.Is(err, ErrUnauthenticated) || failed.Repeatable() || s.asked.Load() != 1 {
 			t.Errorf("%d calls: %v", s.asked.Load(), err)
@@ -141,63 +139,69 @@ func (elsewhere) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(10, 0,
 // The client sends a token in clear text only to this host, unless the caller declares that something else encrypts.
 func TestTokenInClearTextStaysOnThisHost(t *testing.T) {
 	t.Parallel()
-	s := startSecured(t, plainly)
-	token := WithToken(s.text(""))
-	away := WithDialOptions(grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
-		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
-		return elsewhere{conn}, err
-	}))
-	for name, options := range map[string][]Option{
-		"to this host":              {token},
-		"to another host, on order": {token, away, WithTransportCredentials(insecure.NewCredentials())},
-	} {
-		for _, more := range [][]Option{nil, {WithOneShot()}} {
-			if _, err := s.of.client(s.of.addrs(), append(more, options...)...).NextID(within(t, patience)); err != nil {
-				t.Errorf("%s: %v", name, err)
+	synctest.Test(t, func(t *testing.T) {
+		s := startSecured(t, startFakes(t, 0), plainly)
+		token := WithToken(s.text(""))
+		away := WithDialOptions(grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
+			conn, err := s.of.network.dial(ctx, addr)
+			return elsewhere{conn}, err
+		}))
+		for name, options := range map[string][]Option{
+			"to this host":              {token},
+			"to another host, on order": {token, away, WithTransportCredentials(insecure.NewCredentials())},
+		} {
+			for _, more := range [][]Option{nil, {WithOneShot()}} {
+				if _, err := s.of.client(s.of.addrs(), append(more, options...)...).NextID(within(t, patience)); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
 			}
 		}
-	}
-	for _, more := range [][]Option{nil, {WithOneShot()}} {
-		s.sent.Store(nil)
-		_, err := s.of.client(s.of.addrs(), append(more, token, away)...).NextID(within(t, time.Second))
-		if err == nil || s.sent.Load() != nil {
-			t.Errorf("the token was sent to another host: %v", err)
+		for _, more := range [][]Option{nil, {WithOneShot()}} {
+			s.sent.Store(nil)
+			_, err := s.of.client(s.of.addrs(), append(more, token, away)...).NextID(within(t, time.Second))
+			if err == nil || s.sent.Load() != nil {
+				t.Errorf("the token was sent to another host: %v", err)
+			}
+			t.Log(err)
 		}
-		t.Log(err)
-	}
+	})
 }
 
 func TestWrongTransportIsNamed(t *testing.T) {
 	t.Parallel()
-	tlsPort, plainPort := startSecured(t), startSecured(t, plainly)
-	for _, c := range []struct {
-		of   *secured
-		want error
-		opts []Option
-	}{
-		{tlsPort, rpc.ErrExpectsTLS, nil},
-		{plainPort, rpc.ErrNoTLS, []Option{WithCA(plainPort.pem(t))}},
-	} {
-		_, err := c.of.of.client(c.of.of.addrs(), append(c.opts, WithOneShot())...).NextID(within(t, patience))
-		if !errors.Is(err, c.want) || !errors.Is(err, ErrUnavailable) {
-			t.Errorf("the error is %v, want %v", err, c.want)
+	synctest.Test(t, func(t *testing.T) {
+		tlsPort, plainPort := startSecured(t, startFakesOnTCP(t, 0)), startSecured(t, startFakesOnTCP(t, 0), plainly)
+		for _, c := range []struct {
+			of   *secured
+			want error
+			opts []Option
+		}{
+			{tlsPort, rpc.ErrExpectsTLS, nil},
+			{plainPort, rpc.ErrNoTLS, []Option{WithCA(plainPort.pem(t))}},
+		} {
+			_, err := c.of.of.client(c.of.of.addrs(), append(c.opts, WithOneShot())...).NextID(within(t, patience))
+			if !errors.Is(err, c.want) || !errors.Is(err, ErrUnavailable) {
+				t.Errorf("the error is %v, want %v", err, c.want)
+			}
 		}
-	}
+	})
 }
 
 // After a rotation of the secret, the error of a client with the old pin or CA names the action to take.
 func TestOldPinIsExplained(t *testing.T) {
 	t.Parallel()
-	s, old := startSecured(t), trust.NewSecret().Authority()
-	for name, option := range map[string]Option{
-		"the CA":  WithCA(old.PEM()),
-		"the pin": WithToken(trust.Token{ID: 7, Secret: trust.NewTokenSecret(), Pin: old.Pin()}.Text()),
-	} {
-		_, err := s.of.client(s.of.addrs(), option, WithOneShot()).NextID(within(t, patience))
-		if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "another cluster secret") || !strings.Contains(err.Error(), "if the secret was replaced, use its new pin, CA or secret file") {
-			t.Errorf("with %s of another secret: %v", name, err)
+	synctest.Test(t, func(t *testing.T) {
+		s, old := startSecured(t, startFakes(t, 0)), trust.NewSecret().Authority()
+		for name, option := range map[string]Option{
+			"the CA":  WithCA(old.PEM()),
+			"the pin": WithToken(trust.Token{ID: 7, Secret: trust.NewTokenSecret(), Pin: old.Pin()}.Text()),
+		} {
+			_, err := s.of.client(s.of.addrs(), option, WithOneShot()).NextID(within(t, patience))
+			if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "another cluster secret") || !strings.Contains(err.Error(), "if the secret was replaced, use its new pin, CA or secret file") {
+				t.Errorf("with %s of another secret: %v", name, err)
+			}
 		}
-	}
+	})
 }
 
 func TestContradictingAccessOptionsRejected(t *testing.T) {

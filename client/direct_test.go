@@ -49,42 +49,46 @@ func TestOneShotCallsGivenMembersInOrder(t *testing.T) {
 
 func TestOneShotFailsWithOneReasonPerMember(t *testing.T) {
 	t.Parallel()
-	f := startFakesOnTCP(t, 1)
-	f.members[0].refuses(codes.Unavailable, rpc.ClockBehind, time.Hour)
-	addrs := []string{unused(t), f.members[0].addr, unused(t), f.members[0].addr}
-	_, err := f.client(addrs, WithOneShot(), WithTimeout(time.Hour)).NextID(t.Context()) // must not last
-	failed, ok := errors.AsType[*Error](err)
-	if !ok || !errors.Is(err, ErrClockBehind) {
-		t.Fatal(err)
-	}
-	var tried []string
-	for _, e := range failed.Each() {
-		tried = append(tried, e.Member)
-		wire := rpc.FromError(e)
-		if refused := e.Member == addrs[1]; e.Unsent == refused || refused != (wire.Reason == rpc.ClockBehind) || !refused && wire.Message != "connection refused" {
-			t.Errorf("%s: unsent is %v: %v", e.Member, e.Unsent, wire)
+	synctest.Test(t, func(t *testing.T) {
+		f := startFakesOnTCP(t, 1)
+		f.members[0].refuses(codes.Unavailable, rpc.ClockBehind, time.Hour)
+		addrs := []string{unused(t), f.members[0].addr, unused(t), f.members[0].addr}
+		_, err := f.client(addrs, WithOneShot(), WithTimeout(time.Hour)).NextID(t.Context()) // must not last
+		failed, ok := errors.AsType[*Error](err)
+		if !ok || !errors.Is(err, ErrClockBehind) {
+			t.Fatal(err)
 		}
-	}
-	if !slices.Equal(tried, addrs[:3]) || f.members[0].asked.Load() != 1 {
-		t.Errorf("tried %v, want %v; %d calls", tried, addrs[:3], f.members[0].asked.Load())
-	}
+		var tried []string
+		for _, e := range failed.Each() {
+			tried = append(tried, e.Member)
+			wire := rpc.FromError(e)
+			if refused := e.Member == addrs[1]; e.Unsent == refused || refused != (wire.Reason == rpc.ClockBehind) || !refused && wire.Message != "connection refused" {
+				t.Errorf("%s: unsent is %v: %v", e.Member, e.Unsent, wire)
+			}
+		}
+		if !slices.Equal(tried, addrs[:3]) || f.members[0].asked.Load() != 1 {
+			t.Errorf("tried %v, want %v; %d calls", tried, addrs[:3], f.members[0].asked.Load())
+		}
+	})
 }
 
 // The failure of a member between two calls is reported, and the member is called again when it is back.
 func TestOneShotConnectsAgain(t *testing.T) {
 	t.Parallel()
-	f := startFakesOnTCP(t, 0)
-	addr := unused(t)
-	c := f.client([]string{addr}, WithOneShot())
-	for range 2 {
-		if failed, ok := errors.AsType[*Error](last2(c.NextID(t.Context()))); !ok || !failed.Unsent {
-			t.Errorf("the error is %v, want one of a connection", failed)
+	synctest.Test(t, func(t *testing.T) {
+		f := startFakesOnTCP(t, 0)
+		addr := unused(t)
+		c := f.client([]string{addr}, WithOneShot())
+		for range 2 {
+			if failed, ok := errors.AsType[*Error](last2(c.NextID(t.Context()))); !ok || !failed.Unsent {
+				t.Errorf("the error is %v, want one of a connection", failed)
+			}
 		}
-	}
-	f.add(addr)
-	if _, err := c.NextID(t.Context()); err != nil {
-		t.Error(err)
-	}
+		f.add(addr)
+		if _, err := c.NextID(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func last2(_ int64, err error) error { return err }

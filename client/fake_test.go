@@ -111,7 +111,8 @@ func startFakes(t testing.TB, n int) *fakes {
 	return (&fakes{t: t, network: new(memory)}).start(n)
 }
 
-// startFakesOnTCP starts members with sockets, for tests of addresses, TLS and speed.
+// startFakesOnTCP starts members with sockets, for tests of addresses, TLS and speed. In a bubble with these members, time stands
+// still: what reads from a socket is not idle.
 func startFakesOnTCP(t testing.TB, n int) *fakes {
 	return (&fakes{t: t}).start(n)
 }
@@ -205,7 +206,7 @@ func (f *fakes) addrs() (addrs []string) {
 func (f *fakes) client(addrs []string, opts ...Option) *Client {
 	f.t.Helper()
 	if f.network != nil {
-		opts = append(opts, WithDialOptions(grpc.WithContextDialer(f.network.dial)))
+		opts = append([]Option{WithDialOptions(grpc.WithContextDialer(f.network.dial))}, opts...)
 	}
 	c, err := New(addrs, opts...)
 	if err != nil {

@@ -19,6 +19,11 @@ type memory struct {
 	ports     int
 }
 
+// local is a connection within this host.
+type local struct{ net.Conn }
+
+func (local) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
+
 // listen listens at an address. The port 0 stands for a free one.
 func (n *memory) listen(addr string) (net.Listener, string) {
 	n.mu.Lock()
@@ -40,8 +45,10 @@ func (n *memory) dial(ctx context.Context, addr string) (net.Conn, error) {
 	l := n.listeners[strings.Replace(addr, "localhost:", "127.0.0.1:", 1)]
 	n.mu.Unlock()
 	if l != nil {
-		if conn, err := l.DialContext(ctx); err == nil || ctx.Err() != nil {
-			return conn, err
+		if conn, err := l.DialContext(ctx); err == nil {
+			return local{conn}, nil
+		} else if ctx.Err() != nil {
+			return nil, err
 		}
 	}
 	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
