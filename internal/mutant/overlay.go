@@ -54,6 +54,11 @@ func Overlay(ctx context.Context, root, dir string, patches ...Patch) (string, e
 			replace[source] = "" // removed
 		}
 	}
+	return writeOverlay(dir, replace)
+}
+
+// writeOverlay writes the file that the go command takes as -overlay to a directory, and returns its path.
+func writeOverlay(dir string, replace map[string]string) (string, error) {
 	raw, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return "", err

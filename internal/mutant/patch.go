@@ -3,7 +3,7 @@
 // A bug is a patch of the product's sources in a folder testdata/mutants, next to the tests that
 // catch it. The go command builds with the patched sources in place of the real ones (-overlay), so
 // the product itself contains nothing of the bugs. [Load] reads the patches, and [Overlay] applies
-// them.
+// them. [Combine] makes sources with many bugs, of which each process has the one that its environment names.
 package mutant
 
 import (

@@ -22,7 +22,8 @@ for dir in $(printf '%s\n' "$files" | xargs -n 1 dirname | sort -u); do
 	fi
 	ran=yes
 	# Tests of processes take minutes, more than 10 on a busy machine.
-	go test -tags "$tag" -count=1 -timeout 25m -run "^($tests)\$" "$dir" "$@" || status=1
+	# In its directory, what a test that passes prints is shown.
+	go -C "$dir" test -tags "$tag" -count=1 -timeout 25m -run "^($tests)\$" "$@" || status=1
 done
 if [ -z "${ran-}" ]; then
 	echo "no test in the files with the build tag $tag" >&2

@@ -7,7 +7,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc/peer"
+
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 func taken(t *testing.T, a *account, size int64) *lease {
@@ -94,5 +98,24 @@ func TestBudgetDuring(t *testing.T) {
 		cancel()
 		synctest.Wait()
 		taken(t, b.account(nil), freeBytes+1)
+	})
+}
+
+// A request for a large answer takes its memory before it runs.
+func TestLargeAnswersAreReserved(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newBudget(limits.Packed*packedBytes, limits.Packed*packedBytes).account(nil)
+		ctx := peer.NewContext(t.Context(), &peer.Peer{Addr: &apiAddr{account: a}})
+		l, err := reserve(ctx, &snowraftv1.GenerateIdsRequest{Count: limits.Packed, Packed: true})
+		if l == nil || err != nil {
+			t.Fatalf("a large answer: %v, %v", l, err)
+		}
+		refusedTake(t, a, 1)
+		l.keep(0)
+		taken(t, a, 1)
+		if l, err := reserve(ctx, &snowraftv1.GenerateIdsRequest{Count: 1}); l != nil || err != nil {
+			t.Errorf("a small answer: %v, %v", l, err)
+		}
 	})
 }

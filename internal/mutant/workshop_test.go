@@ -1,0 +1,207 @@
+//go:build mutants
+
+package mutant
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// workshop builds programs of tests with bugs planted, each once.
+type workshop struct {
+	all     []Patch
+	planted []Patch // those that run
+
+	mu       sync.Mutex // a build uses all cores
+	dir      string
+	programs map[string]*program
+	builds   int
+	overlay  string   // of the combined sources; empty until they are needed
+	bugs     []string // in the overlay
+	misfits  []string // bugs that do not compile together with the others
+}
+
+// program is the tests of a package.
+type program struct {
+	path    string
+	chooses bool // among bugs, of which it has none by itself
+	help    string
+}
+
+func newWorkshop(t *testing.T, all []Patch) *workshop {
+	t.Helper()
+	return &workshop{all: all, dir: t.TempDir(), programs: make(map[string]*program)}
+}
+
+// program returns the program for a run: the combined one, if the bug fits and is the only one of the run.
+func (w *workshop) program(t *testing.T, p Patch, r Run) *program {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	patches := []Patch{p}
+	if r.With != "" {
+		others, err := Named(w.all, r.With)
+		if err != nil {
+			t.Fatal(err)
+		}
+		patches = append(patches, others...)
+	} else if w.combine(t); slices.Contains(w.bugs, p.Name) {
+		if shared := w.combined(t, r.Package); slices.Contains(w.bugs, p.Name) {
+			return shared
+		}
+	}
+	key := fmt.Sprintf("%s of %s with %q", r.Package, p.Name, r.With)
+	if w.programs[key] == nil {
+		overlay, err := Overlay(t.Context(), root, t.TempDir(), patches...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := w.build(t, key, overlay, r.Package)
+		if err != nil {
+			t.Fatalf("%s does not compile: %v\n%s", r.Package, err, out)
+		}
+	}
+	return w.programs[key]
+}
+
+// control returns the program of a package that has no bug unless it is to choose one.
+func (w *workshop) control(t *testing.T, pkg string) *program {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.combined(t, pkg)
+}
+
+// blamed finds the bugs in errors of the compiler, see blame.
+var blamed = regexp.MustCompile(`([a-z0-9-]+)\.patch:\d+`)
+
+// combined returns the program with all bugs that fit.
+func (w *workshop) combined(t *testing.T, pkg string) *program {
+	t.Helper()
+	for w.programs[pkg] == nil {
+		w.combine(t)
+		out, err := w.build(t, pkg, w.overlay, pkg)
+		if err == nil {
+			w.programs[pkg].chooses = true
+			break
+		}
+		found := blamed.FindAllStringSubmatch(out, -1)
+		if found == nil {
+			t.Fatalf("%s does not compile with bugs combined: %v\n%s", pkg, err, out)
+		}
+		t.Logf("together they do not compile, so they get builds of their own: %s", out)
+		for _, m := range found {
+			w.misfits = append(w.misfits, m[1])
+		}
+		w.overlay = ""
+	}
+	return w.programs[pkg]
+}
+
+// combine makes the overlay with all bugs that fit, if there is none.
+func (w *workshop) combine(t *testing.T) {
+	t.Helper()
+	if w.overlay != "" {
+		return
+	}
+	dir, err := os.MkdirTemp(w.dir, "combined-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	patches := slices.DeleteFunc(slices.Clone(w.planted), func(p Patch) bool { return slices.Contains(w.misfits, p.Name) })
+	if w.overlay, w.bugs, err = Combine(t.Context(), root, dir, patches...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// quickly makes the compiler and the linker quick.
+var quickly = []string{"-gcflags=github.com/snowraft/snowraft/...=-N -l -dwarf=false", "-ldflags=-s -w"}
+
+// build adds a program under a key, or returns what the compiler says.
+func (w *workshop) build(t *testing.T, key, overlay, pkg string) (out string, err error) {
+	t.Helper()
+	w.builds++
+	path := filepath.Join(w.dir, fmt.Sprintf("%d.test", w.builds))
+	args := slices.Concat([]string{"test", "-c", "-vet=off", "-overlay=" + overlay, "-o=" + path}, quickly, []string{pkg})
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir = root
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return string(text), err
+	}
+	help, _ := exec.CommandContext(t.Context(), path, "-help").CombinedOutput() // exits with 2
+	w.programs[key] = &program{path: path, help: string(help)}
+	return "", nil
+}
+
+// outcome is the result of a run of tests.
+type outcome struct {
+	passed, failed []string // tests
+	broken         string   // reason of a run without a result: a panic, a time-out, an unknown flag
+	took           time.Duration
+	text           string
+}
+
+// limit bounds one run. The deepest searches take about 20 s, or several times as long on a busy machine.
+const limit = "300s"
+
+var (
+	result = regexp.MustCompile(`(?m)^\s*--- (PASS|FAIL): (\S+)`)
+	crash  = regexp.MustCompile(`(?m)^(panic|fatal error): .*$`)
+)
+
+// execute runs tests of the program with a bug that it is to choose, if it has several.
+func (p *program) execute(t *testing.T, pkg, pattern string, flags []string, bug string) (o outcome) {
+	t.Helper()
+	args := append([]string{"-test.v", "-test.failfast", "-test.timeout=" + limit, "-test.run=" + pattern}, flags...)
+	const noFile = "-rapid.nofailfile" // the failures of planted bugs are not replayed
+	if strings.Contains(p.help, noFile) {
+		args = append(args, noFile)
+	}
+	cmd := exec.CommandContext(t.Context(), p.path, args...)
+	cmd.Dir = filepath.Join(root, pkg)
+	trace := t.TempDir()
+	cmd.Env = append(os.Environ(), Choice+"="+bug, Trace+"="+trace)
+	begun := time.Now()
+	out, err := cmd.CombinedOutput()
+	o.took, o.text, o.broken = time.Since(begun), string(out), crash.FindString(string(out))
+	for _, m := range result.FindAllStringSubmatch(o.text, -1) {
+		if m[1] == "PASS" {
+			o.passed = append(o.passed, m[2])
+		} else {
+			o.failed = append(o.failed, m[2])
+		}
+	}
+	switch {
+	case o.broken != "":
+	case err != nil && len(o.failed) == 0:
+		o.broken = err.Error()
+	case bug != "" && p.chooses:
+		if _, err := os.Stat(filepath.Join(trace, bug)); err != nil {
+			o.broken = "no code of the bug ran"
+		}
+	}
+	return o
+}
+
+// fault says what is wrong with an outcome, "" if nothing is.
+func (o *outcome) fault(caught bool) string {
+	switch {
+	case o.broken != "":
+		return "it shows nothing: " + o.broken
+	case len(o.passed)+len(o.failed) == 0:
+		return "no test ran: there is none of this name, or it was skipped"
+	case caught && len(o.failed) == 0:
+		return "the tests pass in spite of the bug"
+	case !caught && len(o.failed) > 0:
+		return "a test fails"
+	}
+	return ""
+}
