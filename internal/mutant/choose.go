@@ -2,6 +2,8 @@ package mutant
 
 import (
 	"context"
+	"flag"
+	"fmt"
 	"hash/fnv"
 	"os/exec"
 	"path"
@@ -11,6 +13,37 @@ import (
 
 // Slices is the number of slices of planted bugs.
 const Slices = 8
+
+// Selection is the part of the planted bugs that flags select.
+type Selection struct {
+	since string
+	slice int
+}
+
+// NewSelection adds its flags to others.
+func NewSelection(flags *flag.FlagSet) *Selection {
+	s := new(Selection)
+	flags.StringVar(&s.since, "mutant.since", "", "plant the bugs that may have another result than at this commit")
+	flags.IntVar(&s.slice, "mutant.slice", 0, "plant the bugs of this slice, from 1; with -mutant.since, these too")
+	return s
+}
+
+// Of returns those patches that the flags select: all without flags.
+func (s *Selection) Of(ctx context.Context, root string, patches []Patch) ([]Patch, error) {
+	if s.slice < 0 || s.slice > Slices {
+		return nil, fmt.Errorf("there is no slice %d: there are 1 to %d", s.slice, Slices)
+	}
+	if s.since == "" && s.slice == 0 {
+		return patches, nil
+	}
+	differ := make(map[string]bool)
+	if s.since != "" {
+		for _, p := range Since(ctx, root, s.since, patches) {
+			differ[p.Name] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(patches), func(p Patch) bool { return p.Slice() != s.slice && !differ[p.Name] }), nil
+}
 
 // Slice returns the number of the slice that has a bug, from 1.
 func (p *Patch) Slice() int {

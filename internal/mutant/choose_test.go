@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -66,18 +65,31 @@ func TestSince(t *testing.T) {
 	}
 }
 
-// TestEveryBugHasASlice holds the slices to all bugs: none is left out of eight runs.
-func TestEveryBugHasASlice(t *testing.T) {
+// TestSlicesHaveAllBugs selects slice after slice.
+func TestSlicesHaveAllBugs(t *testing.T) {
 	t.Parallel()
 	patches, err := Load(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var sizes [Slices]int
-	for _, p := range patches {
-		sizes[p.Slice()-1]++
+	all := 0
+	for slice := range Slices + 1 {
+		selected, err := (&Selection{slice: slice}).Of(t.Context(), root, patches)
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case slice == 0 && len(selected) != len(patches):
+			t.Errorf("%d bugs of %d without flags", len(selected), len(patches))
+		case slice > 0 && len(selected) == 0:
+			t.Errorf("slice %d is empty", slice)
+		case slice > 0:
+			all += len(selected)
+		}
 	}
-	if slices.Min(sizes[:]) == 0 {
-		t.Errorf("sizes of slices: %v", sizes)
+	if all != len(patches) {
+		t.Errorf("%d bugs of %d in the slices", all, len(patches))
+	}
+	if _, err := (&Selection{slice: Slices + 1}).Of(t.Context(), root, patches); err == nil {
+		t.Error("there is another slice")
 	}
 }

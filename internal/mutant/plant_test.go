@@ -12,10 +12,7 @@ import (
 	"time"
 )
 
-var (
-	since = flag.String("mutant.since", "", "plant the bugs that may have another result than at this commit")
-	slice = flag.Int("mutant.slice", 0, "plant the bugs of this slice, from 1; with -mutant.since, these too")
-)
+var selection = NewSelection(flag.CommandLine)
 
 // TestPlantedBugsAreCaught runs tests with each bug planted, and checks that they fail, or pass, as the patch says. Its
 // subtest "none" is the control.
@@ -25,8 +22,12 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	selected, err := selection.Of(t.Context(), root, patches)
+	if err != nil {
+		t.Fatal(err)
+	}
 	w := newWorkshop(t, patches)
-	for _, p := range selected(t, patches) {
+	for _, p := range selected {
 		t.Run(p.Name, func(t *testing.T) {
 			w.planted = append(w.planted, p) // -test.run selects it too
 			t.Parallel()
@@ -45,29 +46,8 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 		withoutBugs(t, w)
 	})
 	t.Cleanup(func() {
-		if len(w.planted) == 0 {
-			_, _ = fmt.Fprintln(os.Stdout, "no planted bug selected")
-		}
-		_, _ = fmt.Fprintf(os.Stdout, "%d planted bugs of %d, %d builds, %v\n",
+		_, _ = fmt.Fprintf(os.Stdout, "%d of %d planted bugs selected, %d builds, %v\n",
 			len(w.planted), len(patches), w.builds, time.Since(begun).Round(time.Second))
-	})
-}
-
-// selected returns the patches that the flags select: all without flags.
-func selected(t *testing.T, patches []Patch) []Patch {
-	t.Helper()
-	if *slice < 0 || *slice > Slices {
-		t.Fatalf("there are slices 1 to %d", Slices)
-	}
-	if *since == "" && *slice == 0 {
-		return patches
-	}
-	var differ []Patch
-	if *since != "" {
-		differ = Since(t.Context(), root, *since, patches)
-	}
-	return slices.DeleteFunc(patches, func(p Patch) bool {
-		return p.Slice() != *slice && !slices.ContainsFunc(differ, func(d Patch) bool { return d.Name == p.Name })
 	})
 }
 

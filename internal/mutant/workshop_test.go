@@ -143,8 +143,8 @@ func (w *workshop) build(t *testing.T, key, overlay, pkg string) (out string, er
 
 // outcome is the result of a run of tests.
 type outcome struct {
-	passed, failed []string // tests
-	broken         string   // reason of a run without a result: a panic, a time-out, an unknown flag
+	passed, failed []string      // tests
+	broken         string        // reason of a run without a result: a panic, a time-out, an unknown flag
 	took           time.Duration // of processors
 	text           string
 }

@@ -5,7 +5,10 @@ package check
 import (
 	"flag"
 	"math"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
@@ -36,8 +39,22 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// recorded makes a run with a script and a planted bug, and opens the run. An empty bug plants none.
-func recorded(t *testing.T, script, bug string) (*Run, *raftlog.Log) {
+// recorded are the bugs that the recorder may have.
+var recorded = []string{
+	"no-token-check", "no-extend-cas", "release-too-low", "reset-high-water", "ignore-high-water", "period-back",
+	"return-any-block", "answer-forgotten", "worker-out-of-range", "no-clock-check", "snapshot-forgets",
+}
+
+var selection = mutant.NewSelection(flag.CommandLine)
+
+// recorder is a program of these tests with planted bugs, of which each process chooses one.
+type recorder struct {
+	program string
+	bugs    []string
+}
+
+// newRecorder builds the same program in each test: the second build takes little.
+func newRecorder(t *testing.T) *recorder {
 	t.Helper()
 	root, err := mutant.Root(t.Context())
 	if err != nil {
@@ -47,23 +64,45 @@ func recorded(t *testing.T, script, bug string) (*Run, *raftlog.Log) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var planted []mutant.Patch
-	if bug != "" {
-		if planted, err = mutant.Named(all, bug); err != nil {
-			t.Fatal(err)
-		}
-	}
-	overlay, err := mutant.Overlay(t.Context(), root, t.TempDir(), planted...)
+	planted, err := mutant.Named(all, recorded...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "go", "test", "-tags=mutants", "-vet=off", "-count=1", "-overlay="+overlay,
-		"-run=^TestRecord$/^"+script+"$", ".", "-check.record="+dir)
+	for i := range planted {
+		planted[i].Runs = append(planted[i].Runs, mutant.Run{Package: "./jepsen/check"})
+	}
+	if planted, err = selection.Of(t.Context(), root, planted); err != nil {
+		t.Fatal(err)
+	}
+	r := &recorder{program: filepath.Join(t.TempDir(), "recorder")}
+	overlay, fit, err := mutant.Combine(t.Context(), root, t.TempDir(), planted...)
+	if err != nil || len(fit) != len(planted) {
+		t.Fatalf("of the bugs %v, only %v fit in one program: %v", recorded, fit, err)
+	}
+	r.bugs = fit
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-tags=mutants", "-vet=off", "-overlay="+overlay, "-o="+r.program, ".")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	r, err := Open(dir)
+	return r
+}
+
+// run makes a run with a script and a planted bug, and opens the run. An empty bug plants none.
+func (r *recorder) run(t *testing.T, script, bug string) (*Run, *raftlog.Log) {
+	t.Helper()
+	if bug != "" && !slices.Contains(r.bugs, bug) {
+		t.Skip("this bug is not selected")
+	}
+	dir, trace := t.TempDir(), t.TempDir()
+	cmd := exec.CommandContext(t.Context(), r.program, "-test.run=^TestRecord$/^"+script+"$", "-check.record="+dir)
+	cmd.Env = append(os.Environ(), mutant.Choice+"="+bug, mutant.Trace+"="+trace)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(trace, bug)); err != nil {
+		t.Fatalf("no code of the bug ran: %v", err)
+	}
+	made, err := Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,19 +110,20 @@ func recorded(t *testing.T, script, bug string) (*Run, *raftlog.Log) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r, log
+	return made, log
 }
 
 // Members that all have the same bug agree with each other. The digests in their log differ from those of a replay
 // without the bug.
 func TestLogAuditCatchesPlantedBugs(t *testing.T) {
+	r := newRecorder(t)
 	for _, bug := range []string{
 		"", "no-token-check", "no-extend-cas", "release-too-low", "reset-high-water", "ignore-high-water",
 		"period-back", "return-any-block", "answer-forgotten", "worker-out-of-range", "no-clock-check",
 	} {
 		t.Run(bug, func(t *testing.T) {
 			t.Parallel()
-			v := LogAudit(recorded(t, "digests", bug))
+			v := LogAudit(r.run(t, "digests", bug))
 			if bug == "" {
 				wantVerdict(t, v, Pass, "")
 			} else {
@@ -102,10 +142,11 @@ func digests(w *world) {
 
 // Snapshots show the same bugs, and bugs in the snapshots themselves.
 func TestLogAuditCatchesPlantedBugsInSnapshots(t *testing.T) {
+	r := newRecorder(t)
 	for _, bug := range []string{"", "snapshot-forgets", "no-token-check", "no-extend-cas", "ignore-high-water"} {
 		t.Run(bug, func(t *testing.T) {
 			t.Parallel()
-			if v := LogAudit(recorded(t, "snapshot", bug)); v.Outcome != failsIf(bug != "") {
+			if v := LogAudit(r.run(t, "snapshot", bug)); v.Outcome != failsIf(bug != "") {
 				t.Errorf("LogAudit() = %+v, want %s", v, failsIf(bug != ""))
 			}
 		})
@@ -150,10 +191,11 @@ func (w *world) ask(tick int64, holder string, nonce byte) {
 
 // IDs from windows that only a buggy state machine grants are outside the windows of the replay.
 func TestContainmentCatchesPlantedBugs(t *testing.T) {
+	r := newRecorder(t)
 	for _, bug := range []string{"", "ignore-high-water", "no-extend-cas"} {
 		t.Run(bug, func(t *testing.T) {
 			t.Parallel()
-			if v := Containment(recorded(t, "windows", bug)); v.Outcome != failsIf(bug != "") {
+			if v := Containment(r.run(t, "windows", bug)); v.Outcome != failsIf(bug != "") {
 				t.Errorf("Containment() = %+v, want %s", v, failsIf(bug != ""))
 			}
 		})
