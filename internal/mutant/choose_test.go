@@ -43,7 +43,7 @@ func TestSince(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if file != "b/new.go" { // it stays untracked
+		if file != "b/new.go" { // the untracked one
 			write(file, "before")
 		}
 		git("add", ".")

@@ -13,22 +13,22 @@ import (
 	"strings"
 )
 
-// source is a file of Go, and what bugs add to it.
+// source is a file of Go, and the changes of bugs.
 type source struct {
 	text    string
 	tree    *ast.File // nil if there is no such file, or it is not Go
 	funcs   map[string]*ast.FuncDecl
 	imports map[string]string // paths by the names in the file
-	frame   string            // what stands outside functions and imports, and the directives
+	frame   string            // all declarations but functions and imports, and the directives
 
 	added change
 }
 
-// change is what a bug adds to a file.
+// change adds a bug to a file.
 type change struct {
 	whole   string            // the file itself, if it is a new one
 	imports map[string]string // paths by the names in the file
-	calls   map[string]string // by function: statements at its beginning
+	calls   map[string]string // statements that begin each function
 	funcs   string
 }
 
@@ -66,7 +66,7 @@ func newSource(text string) *source {
 
 // importOf returns the name that an import has in its file, and its path.
 func importOf(i *ast.ImportSpec) (name, to string) {
-	to, _ = strconv.Unquote(i.Path.Value) // it was parsed
+	to, _ = strconv.Unquote(i.Path.Value) // valid: the parser accepted it
 	if i.Name != nil {
 		return i.Name.Name, to
 	}
@@ -143,8 +143,8 @@ func (s *source) compare(patched *source, name string, number int) *change {
 	return c
 }
 
-// works reports whether a declaration does something by being there: a variable may be made by a call, and an exported
-// method may implement an interface.
+// works reports whether a declaration has an effect without being used. A variable may be made by calling a function, and
+// an exported method may implement an interface.
 func works(d ast.Decl) bool {
 	switch d := d.(type) {
 	case *ast.FuncDecl:

@@ -24,15 +24,15 @@ type workshop struct {
 	dir      string
 	programs map[string]*program
 	builds   int
-	overlay  string   // of the combined sources; empty until they are needed
-	bugs     []string // in the overlay
+	overlay  string   // the combined sources; empty until they are needed
+	bugs     []string // names of the bugs in overlay
 	misfits  []string // bugs that do not compile together with the others
 }
 
 // program is the tests of a package.
 type program struct {
 	path    string
-	chooses bool // among bugs, of which it has none by itself
+	chooses bool // whether it has only those bugs that the environment names
 	help    string
 }
 
@@ -145,7 +145,7 @@ func (w *workshop) build(t *testing.T, key, overlay, pkg string) (out string, er
 type outcome struct {
 	passed, failed []string      // tests
 	broken         string        // reason of a run without a result: a panic, a time-out, an unknown flag
-	took           time.Duration // of processors
+	took           time.Duration // processor time
 	text           string
 }
 
