@@ -39,6 +39,9 @@ type Config struct {
 	RaftAddress string
 	APIAddress  string
 
+	// Dial connects to the Raft ports of other members; nil dials in the machine's network.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+
 	// Join are gossip addresses of other members, host:port.
 	Join []string
 	// BootstrapExpect is the number of new nodes that start a cluster together. With 1, the node starts a cluster alone; with

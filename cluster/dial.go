@@ -69,8 +69,7 @@ func (s *streamLayer) try(ctx context.Context, id, addr string, what purpose) (n
 
 // greet runs the dialer's side of TLS and of the handshake at an address, and returns the node's own metadata.
 func (s *streamLayer) greet(ctx context.Context, id, addr string, what purpose) (_ net.Conn, from meta, err error) {
-	var d net.Dialer
-	raw, err := d.DialContext(ctx, "tcp", addr)
+	raw, err := s.connect(ctx, "tcp", addr)
 	if err != nil {
 		return nil, meta{}, err
 	}

@@ -159,7 +159,7 @@ func (n *Node) openRaft() error {
 	n.witnesses, _ = trans.(Witnesses)
 	if trans == nil {
 		n.stream = newStreamLayer(n.cfg.RaftListener, n.cfg.Keys, peering{
-			self: n.meta, judge: n.judge, where: n.where, met: n.gossip.met, earlier: n.gossip.earlier, duplicate: n.onDuplicate, refused: n.onRefused, foreign: n.foreign.note, term: n.termIfOpen, links: &n.links, witness: n.Witness,
+			connect: n.cfg.Dial, self: n.meta, judge: n.judge, where: n.where, met: n.gossip.met, earlier: n.gossip.earlier, duplicate: n.onDuplicate, refused: n.onRefused, foreign: n.foreign.note, term: n.termIfOpen, links: &n.links, witness: n.Witness,
 		}, n.logger)
 		n.greeter, n.witnesses = n.stream, n.stream
 		n.terms = newTerms(n.stream.dialTerms)

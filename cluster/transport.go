@@ -50,6 +50,8 @@ type streamLayer struct {
 
 // peering is the part of a node that its streamLayer needs.
 type peering struct {
+	connect func(ctx context.Context, network, address string) (net.Conn, error) // nil: the machine's network
+
 	self  func() meta
 	judge func(h hello, verified string) handshakeReply // verified is the ID in the caller's certificate; empty without one
 	// where lists the addresses at which a node may be, the most certain ones first; certain is the number before the hints.
@@ -66,6 +68,9 @@ type peering struct {
 }
 
 func newStreamLayer(l net.Listener, keys *trust.Keys, node peering, logger *slog.Logger) *streamLayer {
+	if node.connect == nil {
+		node.connect = new(net.Dialer).DialContext
+	}
 	s := &streamLayer{
 		peering: node, listener: l, keys: keys, logger: logger,
 		conns: make(chan net.Conn),

@@ -89,6 +89,8 @@ type Config struct {
 	FinalizeAfter time.Duration
 	// Clock replaces the machine's clock in tests.
 	Clock clock.Source
+	// Network replaces the machine's network in tests.
+	Network Network
 }
 
 func (c Config) withDefaults() (Config, error) {
@@ -129,6 +131,13 @@ func (c Config) withDefaults() (Config, error) {
 		return c, err
 	}
 	return c, nil
+}
+
+func (c Config) network() Network {
+	if c.Network == nil {
+		return new(machine)
+	}
+	return c.Network
 }
 
 // advertiseHost returns the host at which members and clients reach this member.

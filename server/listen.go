@@ -18,9 +18,31 @@ import (
 // ports are the bound ports of a member.
 type ports struct {
 	*frontend.Ports
-	raft     net.Listener
-	gossip   *memberlist.NetTransport
-	gossipIP string // other members gossip with it
+	raft       net.Listener
+	gossip     memberlist.NodeAwareTransport
+	gossipIP   string // other members gossip with it
+	gossipPort int
+}
+
+// Network listens and dials for a member.
+type Network interface {
+	frontend.Network
+	// ListenGossip binds the port of gossip at an IP address, and returns the bound port.
+	ListenGossip(ip string, port int) (memberlist.NodeAwareTransport, int, error)
+}
+
+// machine is the network of the machine.
+type machine struct{ frontend.Machine }
+
+// ListenGossip implements Network.
+func (*machine) ListenGossip(ip string, port int) (memberlist.NodeAwareTransport, int, error) {
+	gossip, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{
+		BindAddrs: []string{ip}, BindPort: port, Logger: log.New(io.Discard, "", 0),
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	return gossip, gossip.GetAutoBindPort(), nil
 }
 
 func listen(ctx context.Context, cfg Config) (_ *ports, err error) {
@@ -33,12 +55,12 @@ func listen(ctx context.Context, cfg Config) (_ *ports, err error) {
 		return nil, err
 	}
 	p := &ports{gossipIP: ip.String()}
-	if p.Ports, err = frontend.Listen(ctx, frontend.Addresses{API: cfg.APIAddr, HTTP: cfg.HTTPAddr, Redis: cfg.RedisAddr, Thrift: cfg.ThriftAddr}); err != nil {
+	if p.Ports, err = frontend.Listen(ctx, cfg.Network, frontend.Addresses{API: cfg.APIAddr, HTTP: cfg.HTTPAddr, Redis: cfg.RedisAddr, Thrift: cfg.ThriftAddr}); err != nil {
 		return nil, err
 	}
 	p.Host = host
-	if p.raft, err = frontend.ListenAt(ctx, "raft-addr", cfg.RaftAddr); err == nil {
-		p.gossip, err = listenGossip(ctx, cfg)
+	if p.raft, err = frontend.ListenAt(ctx, cfg.Network, "raft-addr", cfg.RaftAddr); err == nil {
+		p.gossip, p.gossipPort, err = listenGossip(ctx, cfg)
 	}
 	if err != nil {
 		p.close()
@@ -113,14 +135,14 @@ func sourceTo(ctx context.Context, address string) (net.IP, error) {
 	return conn.LocalAddr().(*net.UDPAddr).IP, nil
 }
 
-func listenGossip(ctx context.Context, cfg Config) (*memberlist.NetTransport, error) {
+func listenGossip(ctx context.Context, cfg Config) (memberlist.NodeAwareTransport, int, error) {
 	host, port, err := net.SplitHostPort(cfg.GossipAddr)
 	if err != nil {
-		return nil, fmt.Errorf("--gossip-addr %s: expected host:port", cfg.GossipAddr)
+		return nil, 0, fmt.Errorf("--gossip-addr %s: expected host:port", cfg.GossipAddr)
 	}
 	number, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {
-		return nil, fmt.Errorf("--gossip-addr %s: the port must be a number from 0 to 65535", cfg.GossipAddr)
+		return nil, 0, fmt.Errorf("--gossip-addr %s: the port must be a number from 0 to 65535", cfg.GossipAddr)
 	}
 	if host == "" {
 		host = "0.0.0.0"
@@ -128,17 +150,15 @@ func listenGossip(ctx context.Context, cfg Config) (*memberlist.NetTransport, er
 		// memberlist listens on all interfaces if the host is not an IP address.
 		a, err := net.DefaultResolver.LookupIPAddr(ctx, host)
 		if err != nil || len(a) == 0 {
-			return nil, fmt.Errorf("--gossip-addr %s: the host cannot be resolved: %w", cfg.GossipAddr, err)
+			return nil, 0, fmt.Errorf("--gossip-addr %s: the host cannot be resolved: %w", cfg.GossipAddr, err)
 		}
 		host = a[0].IP.String()
 	}
-	gossip, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{
-		BindAddrs: []string{host}, BindPort: int(number), Logger: log.New(io.Discard, "", 0),
-	})
+	gossip, bound, err := cfg.network().ListenGossip(host, int(number))
 	if err != nil {
-		return nil, fmt.Errorf("--gossip-addr %s: %w", cfg.GossipAddr, err)
+		return nil, 0, fmt.Errorf("--gossip-addr %s: %w", cfg.GossipAddr, err)
 	}
-	return gossip, nil
+	return gossip, bound, nil
 }
 
 func (p *ports) close() {

@@ -31,6 +31,7 @@ type peers struct {
 	identify func() (id, clusterID string)
 	keys     *trust.Keys // nil: an open cluster
 	tracer   *tracing.Tracer
+	dial     []grpc.DialOption
 
 	forwardings forwardings
 
@@ -43,8 +44,8 @@ type peers struct {
 // connection of its own.
 type peer struct{ id, address string }
 
-func newPeers(identify func() (string, string), keys *trust.Keys, tracer *tracing.Tracer) *peers {
-	return &peers{identify: identify, keys: keys, tracer: tracer, conns: make(map[peer]link)}
+func newPeers(identify func() (string, string), keys *trust.Keys, tracer *tracing.Tracer, dial ...grpc.DialOption) *peers {
+	return &peers{identify: identify, keys: keys, tracer: tracer, dial: dial, conns: make(map[peer]link)}
 }
 
 // conn returns the connection to a member. The connection may not be established yet.
@@ -61,7 +62,7 @@ func (p *peers) conn(m cluster.Member) (grpc.ClientConnInterface, error) {
 	if l, ok := p.conns[to]; ok {
 		return l, nil
 	}
-	c, err := grpc.NewClient("passthrough:///"+m.API,
+	c, err := grpc.NewClient("passthrough:///"+m.API, append([]grpc.DialOption{
 		grpc.WithTransportCredentials(p.credentials(m.ID)),
 		grpc.WithUnaryInterceptor(p.mark),
 		grpc.WithStaticStreamWindowSize(limits.AnswerWindow),
@@ -72,7 +73,8 @@ func (p *peers) conn(m cluster.Member) (grpc.ClientConnInterface, error) {
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},
 			MinConnectTimeout: time.Second,
-		}))
+		}),
+	}, p.dial...)...)
 	if err != nil {
 		return nil, err
 	}

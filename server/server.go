@@ -57,7 +57,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, logger: logger, ports: p, opened: make(chan struct{}), meter: newMeter(), usage: &usage{dir: cfg.DataDir, read: cfg.Clock},
 		halts: openHalts(cfg.DataDir)}
 	s.rooms = &rooms{member: s.Member}
-	s.peers = newPeers(s.identify, cfg.Keys, cfg.Tracer)
+	s.peers = newPeers(s.identify, cfg.Keys, cfg.Tracer, frontend.DialOptions(cfg.Network)...)
 	auth, tokens := s.auth()
 	s.endpoints = frontend.New(frontend.Config{
 		What: "member", Version: cfg.Version, Logger: logger, Ports: p.Ports, State: stateCollector{s}, Named: s.rooms,
@@ -68,7 +68,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		Cluster: cluster.Config{
 			Name: cfg.Name, ForceName: cfg.ForceName, DataDir: cfg.DataDir,
 			RaftListener: p.raft, RaftAddress: p.Advertised(p.raft), APIAddress: p.Advertised(p.API),
-			Gossip: p.gossip, GossipHost: p.gossipIP, GossipPort: p.gossip.GetAutoBindPort(),
+			Gossip: p.gossip, GossipHost: p.gossipIP, GossipPort: p.gossipPort, Dial: cfg.network().DialContext,
 			Join: cfg.Join, BootstrapExpect: cfg.BootstrapExpect, Nonvoter: cfg.Nonvoter,
 			Version: cfg.Version, Keys: cfg.Keys, Insecure: cfg.Insecure, Timing: cfg.Timing,
 			Meter: s.meter.cluster(),
@@ -89,7 +89,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	s.api = api.New(api.Config{
 		Member: s.member, Router: router, Issuer: issuer, Invoker: s.peers, Name: cfg.Name, Version: cfg.Version,
 		Ready: s.Ready, Issued: s.endpoints.Issued, Left: func() { s.Finish(nil) }, Logger: logger, Keys: cfg.Keys, Pin: s.pin,
-		Verify: verify(auth),
+		Verify: verify(auth), Dial: cfg.network().DialContext,
 		Debug: diagnose.New(diagnose.Source{
 			Member: s.member, Metrics: s.endpoints.Metrics(), Log: cfg.LogRing, Settings: s.settings(),
 			Name: cfg.Name, Version: cfg.Version, DataDir: cfg.DataDir,
@@ -174,7 +174,7 @@ func (s *Server) RaftAddr() string { return s.ports.Advertised(s.ports.raft) }
 
 // GossipAddr returns the advertised address of this member's gossip port.
 func (s *Server) GossipAddr() string {
-	return net.JoinHostPort(s.ports.Host, strconv.Itoa(s.ports.gossip.GetAutoBindPort()))
+	return net.JoinHostPort(s.ports.Host, strconv.Itoa(s.ports.gossipPort))
 }
 
 // MemberID returns the ID of the member.

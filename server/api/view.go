@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"net"
 	"syscall"
 
 	"google.golang.org/grpc"
@@ -94,7 +93,7 @@ func (o outlook) Ask(ctx context.Context, m *snowraftv1.Member) (*snowraftv1.Get
 	reply := new(snowraftv1.GetStatusResponse)
 	err := o.Invoker.Invoke(ctx, cluster.Member{ID: m.GetId(), API: m.GetApiAddress()},
 		snowraftv1.ClusterService_GetStatus_FullMethodName, &snowraftv1.GetStatusRequest{}, reply)
-	if rpc.FromError(err).Code == codes.Unavailable && refuses(ctx, m.GetApiAddress()) {
+	if rpc.FromError(err).Code == codes.Unavailable && o.refuses(ctx, m.GetApiAddress()) {
 		err = overview.ErrRefused
 	}
 	return reply, err
@@ -102,8 +101,8 @@ func (o outlook) Ask(ctx context.Context, m *snowraftv1.Member) (*snowraftv1.Get
 
 // refuses reports whether an address refuses connections. The error of a call is not reliable for that: the exit of the process
 // may have interrupted the call.
-func refuses(ctx context.Context, address string) bool {
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+func (o outlook) refuses(ctx context.Context, address string) bool {
+	conn, err := o.Dial(ctx, "tcp", address)
 	if err == nil {
 		_ = conn.Close() // nothing was sent
 	}

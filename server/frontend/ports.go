@@ -5,7 +5,31 @@ import (
 	"errors"
 	"fmt"
 	"net"
+
+	"google.golang.org/grpc"
 )
+
+// Network listens and dials for a process, with the methods of [net.ListenConfig] and [net.Dialer].
+type Network interface {
+	Listen(ctx context.Context, network, address string) (net.Listener, error)
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Machine is the network of the machine.
+type Machine struct {
+	net.ListenConfig
+	net.Dialer
+}
+
+// DialOptions returns the options for gRPC connections in a network; nil is the machine's network.
+func DialOptions(in Network) []grpc.DialOption {
+	if in == nil {
+		return nil
+	}
+	return []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+		return in.DialContext(ctx, "tcp", address)
+	})}
+}
 
 // Ports holds the bound ports for clients. A process binds them before it writes anything, so that a port in use leaves no
 // trace.
@@ -21,9 +45,9 @@ type Ports struct {
 // protocol off.
 type Addresses struct{ API, HTTP, Redis, Thrift string }
 
-// Listen binds the ports, which the caller must close. ctx bounds the resolution of host names. An error names the flag of
-// the port; all ports are closed then.
-func Listen(ctx context.Context, at Addresses) (p *Ports, err error) {
+// Listen binds the ports in a network, which the caller must close; nil is the machine's network. ctx bounds the resolution of
+// host names. An error names the flag of the port; all ports are closed then.
+func Listen(ctx context.Context, in Network, at Addresses) (p *Ports, err error) {
 	p = &Ports{}
 	for _, port := range []struct {
 		flag, address string
@@ -38,7 +62,7 @@ func Listen(ctx context.Context, at Addresses) (p *Ports, err error) {
 		if port.optional && port.address == "" {
 			continue
 		}
-		l, err := ListenAt(ctx, port.flag, port.address)
+		l, err := ListenAt(ctx, in, port.flag, port.address)
 		if err != nil {
 			p.Close()
 			return nil, err
@@ -49,9 +73,11 @@ func Listen(ctx context.Context, at Addresses) (p *Ports, err error) {
 }
 
 // ListenAt binds the TCP address of a flag, whose name has no dashes at its beginning. An error names the flag.
-func ListenAt(ctx context.Context, flag, addr string) (net.Listener, error) {
-	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", addr)
+func ListenAt(ctx context.Context, in Network, flag, addr string) (net.Listener, error) {
+	if in == nil {
+		in = new(Machine)
+	}
+	l, err := in.Listen(ctx, "tcp", addr)
 	if err != nil {
 		return nil, fmt.Errorf("--%s %s: %w", flag, addr, cause(err))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/names/nfc"
 	"github.com/snowraft/snowraft/internal/tracing"
+	"github.com/snowraft/snowraft/server/frontend"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -41,6 +42,8 @@ type Config struct {
 
 	Logger  *slog.Logger // nil: no log
 	Version string
+	// Network replaces the machine's network in tests.
+	Network frontend.Network
 }
 
 func (c Config) withDefaults() (Config, error) {

@@ -48,7 +48,7 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	ports, err := frontend.Listen(ctx, frontend.Addresses{API: cfg.APIAddr, HTTP: cfg.HTTPAddr, Redis: cfg.RedisAddr, Thrift: cfg.ThriftAddr})
+	ports, err := frontend.Listen(ctx, cfg.Network, frontend.Addresses{API: cfg.APIAddr, HTTP: cfg.HTTPAddr, Redis: cfg.RedisAddr, Thrift: cfg.ThriftAddr})
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +58,7 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 	options := []client.Option{
 		client.WithTimeout(limits.CallTimeout), client.WithHooks(client.Hooks{Try: asked.try}),
 		client.WithDialOptions(grpc.WithIdleTimeout(0), grpc.WithChainUnaryInterceptor(m.sign), grpc.WithChainStreamInterceptor(m.signStream)),
+		client.WithDialOptions(frontend.DialOptions(cfg.Network)...),
 	}
 	if cfg.Token != "" {
 		options = append(options, client.WithToken(cfg.Token))
