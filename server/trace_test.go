@@ -161,7 +161,8 @@ func TestTracesReachFromClientToLeader(t *testing.T) {
 		g := openGatewayWith(t, gateway.Config{Members: []string{l.server.APIAddr()}, Tracer: openTracer(t, "snowraft-gateway", "g")})
 		until(t, "the gateway is ready", func() bool { return g.Ready() == nil })
 		ctx, of := application(t, app)
-		cl, err := client.New([]string{g.APIAddr()})
+		// Another client would learn the addresses of the members from the gateway, and call them.
+		cl, err := client.New([]string{g.APIAddr()}, client.WithOneShot())
 		if err != nil {
 			t.Fatal(err)
 		}
