@@ -44,72 +44,74 @@ func auditIn(t *testing.T, log *lockedBuilder) map[string][]logged {
 // them and of the leader. The commands say that their callers are unknown.
 func TestAuditLogOfOpenCluster(t *testing.T) {
 	t.Parallel()
-	log := &lockedBuilder{}
-	nodes := startCluster(t, 3, func(cfg *server.Config) {
-		cfg.Logger, cfg.RedisAddr = slog.New(slog.NewJSONHandler(log, nil)), "127.0.0.1:0"
-	})
-	first := leader(t, nodes)
-	taker := follower(t, nodes)
-	ctx := t.Context()
-	configure(t, taker, snowraftv1.AutoCreate_AUTO_CREATE_STRICT)
-	if _, err := taker.sequences.CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: strict("orders")}); err != nil {
-		t.Fatal(err)
-	}
-	if status, body := ask(t, http.DefaultClient, http.MethodDelete, "http://"+taker.server.HTTPAddr()+"/v1/sequences/orders", ""); status != http.StatusOK {
-		t.Fatalf("DELETE: %d %s", status, body)
-	}
-	if got := redisLine(t, taker.server.RedisAddr(), "INCR made"); got != ":1" {
-		t.Fatalf("INCR: %q", got)
-	}
-	if _, err := taker.cluster.ResetObservedClock(ctx, &snowraftv1.ResetObservedClockRequest{}); err != nil {
-		t.Fatal(err)
-	}
-	heir := nodes[0]
-	for _, n := range nodes {
-		if n != first && n != taker {
-			heir = n
+	inBubble(t, func(t *testing.T) {
+		log := &lockedBuilder{}
+		nodes := startCluster(t, 3, func(cfg *server.Config) {
+			cfg.Logger, cfg.RedisAddr = slog.New(slog.NewJSONHandler(log, nil)), "127.0.0.1:0"
+		})
+		first := leader(t, nodes)
+		taker := follower(t, nodes)
+		ctx := t.Context()
+		configure(t, taker, snowraftv1.AutoCreate_AUTO_CREATE_STRICT)
+		if _, err := taker.sequences.CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: strict("orders")}); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if _, err := first.cluster.TransferLeadership(ctx, &snowraftv1.TransferLeadershipRequest{Member: heir.cfg.Name}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := taker.cluster.Leave(ctx, &snowraftv1.LeaveRequest{}); err != nil {
-		t.Fatal(err)
-	}
+		if status, body := ask(t, browser(t), http.MethodDelete, "http://"+taker.server.HTTPAddr()+"/v1/sequences/orders", ""); status != http.StatusOK {
+			t.Fatalf("DELETE: %d %s", status, body)
+		}
+		if got := redisLine(t, taker.server.RedisAddr(), "INCR made"); got != ":1" {
+			t.Fatalf("INCR: %q", got)
+		}
+		if _, err := taker.cluster.ResetObservedClock(ctx, &snowraftv1.ResetObservedClockRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		heir := nodes[0]
+		for _, n := range nodes {
+			if n != first && n != taker {
+				heir = n
+			}
+		}
+		if _, err := first.cluster.TransferLeadership(ctx, &snowraftv1.TransferLeadershipRequest{Member: heir.cfg.Name}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := taker.cluster.Leave(ctx, &snowraftv1.LeaveRequest{}); err != nil {
+			t.Fatal(err)
+		}
 
-	found := auditIn(t, log)
-	created := found["CreateSequence"]
-	found["INCR"], found["CreateSequence"] = created[2:], created[:2]
-	found["Leave"] = append(found["Leave"], found["RemoveMember"]...)
-	for method, want := range map[string]struct {
-		lines                   int
-		resource, before, after string
-	}{
-		"UpdateConfig":       {2, "", `"redisCreate":"off"`, `"redisCreate":"strict"`},
-		"CreateSequence":     {2, "orders", "", `"name":"orders"`},
-		"DeleteSequence":     {2, "orders", `"name":"orders"`, ""},
-		"INCR":               {2, "made", "", `"name":"made"`},
-		"ResetObservedClock": {2, "", "observedClockAtMs", "observedClockAtMs"},
-		"TransferLeadership": {1, heir.cfg.Name, first.server.MemberID(), heir.server.MemberID()},
-		"Leave":              {2, "", taker.server.MemberID(), ""},
-	} {
-		lines := found[method]
-		if len(lines) != want.lines {
-			t.Errorf("%s: %d lines, want %d: %+v", method, len(lines), want.lines, lines)
-			continue
-		}
-		for _, l := range lines {
-			if l.Actor != "open" || !strings.HasPrefix(l.Address, "127.0.0.1:") ||
-				want.resource != "" && l.Resource != want.resource || !strings.Contains(l.Before, want.before) || !strings.Contains(l.After, want.after) {
-				t.Errorf("%s: %+v, want %+v", method, l, want)
+		found := auditIn(t, log)
+		created := found["CreateSequence"]
+		found["INCR"], found["CreateSequence"] = created[2:], created[:2]
+		found["Leave"] = append(found["Leave"], found["RemoveMember"]...)
+		for method, want := range map[string]struct {
+			lines                   int
+			resource, before, after string
+		}{
+			"UpdateConfig":       {2, "", `"redisCreate":"off"`, `"redisCreate":"strict"`},
+			"CreateSequence":     {2, "orders", "", `"name":"orders"`},
+			"DeleteSequence":     {2, "orders", `"name":"orders"`, ""},
+			"INCR":               {2, "made", "", `"name":"made"`},
+			"ResetObservedClock": {2, "", "observedClockAtMs", "observedClockAtMs"},
+			"TransferLeadership": {1, heir.cfg.Name, first.server.MemberID(), heir.server.MemberID()},
+			"Leave":              {2, "", taker.server.MemberID(), ""},
+		} {
+			lines := found[method]
+			if len(lines) != want.lines {
+				t.Errorf("%s: %d lines, want %d: %+v", method, len(lines), want.lines, lines)
+				continue
 			}
-			if l.Index != lines[0].Index || l.Index == 0 && method != "TransferLeadership" {
-				t.Errorf("%s: index %d, want that of the other line, %d", method, l.Index, lines[0].Index)
+			for _, l := range lines {
+				if l.Actor != "open" || !strings.HasPrefix(l.Address, "127.0.0.1:") ||
+					want.resource != "" && l.Resource != want.resource || !strings.Contains(l.Before, want.before) || !strings.Contains(l.After, want.after) {
+					t.Errorf("%s: %+v, want %+v", method, l, want)
+				}
+				if l.Index != lines[0].Index || l.Index == 0 && method != "TransferLeadership" {
+					t.Errorf("%s: index %d, want that of the other line, %d", method, l.Index, lines[0].Index)
+				}
 			}
 		}
-	}
-	heir.stop()
-	wantOpenActors(t, heir, found["INCR"][0].Index, found["CreateSequence"][0].Index, found["DeleteSequence"][0].Index)
+		heir.stop()
+		wantOpenActors(t, heir, found["INCR"][0].Index, found["CreateSequence"][0].Index, found["DeleteSequence"][0].Index)
+	})
 }
 
 // wantOpenActors reads commands in the log of a stopped member.

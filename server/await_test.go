@@ -20,10 +20,7 @@ import (
 func TestAwaitIndexLimit(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]
-	conn, err := grpc.NewClient("passthrough:///"+n.server.APIAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := connect(t, n.server.APIAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	defer conn.Close()
 	never := &peerv1.AwaitIndexRequest{Index: 1 << 60}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -39,46 +39,50 @@ func (n *node) backup(stale bool) (*backup.Backup, error) {
 
 func TestBackupHasAcknowledgedChanges(t *testing.T) {
 	t.Parallel()
-	nodes := startCluster(t, 3)
-	for _, name := range []string{"orders", "invoices"} {
-		if _, err := snowraftv1.NewSequenceServiceClient(nodes[0].conn).CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{
-			Sequence: &snowraftv1.Sequence{Name: name},
-		}); err != nil {
-			t.Fatal(err)
-		}
-		for _, n := range nodes {
-			b, err := n.backup(false)
-			if err != nil {
+	inBubble(t, func(t *testing.T) {
+		nodes := startCluster(t, 3)
+		for _, name := range []string{"orders", "invoices"} {
+			if _, err := snowraftv1.NewSequenceServiceClient(nodes[0].conn).CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{
+				Sequence: &snowraftv1.Sequence{Name: name},
+			}); err != nil {
 				t.Fatal(err)
 			}
-			if _, ok := b.State.Sequence(name); !ok {
-				t.Errorf("the backup of %s lacks sequence %q, which was created before", n.status().GetName(), name)
-			}
-			h := b.Header
-			if h.GetClusterId() != n.server.ClusterID() || h.GetMemberId() != n.server.MemberID() || len(h.GetMembers()) != 3 ||
-				h.GetSource() != commandv1.BackupSource_BACKUP_SOURCE_MEMBER || h.GetMaxWindowMs() == 0 {
-				t.Errorf("header: %v", h)
+			for _, n := range nodes {
+				b, err := n.backup(false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, ok := b.State.Sequence(name); !ok {
+					t.Errorf("the backup of %s lacks sequence %q, which was created before", n.status().GetName(), name)
+				}
+				h := b.Header
+				if h.GetClusterId() != n.server.ClusterID() || h.GetMemberId() != n.server.MemberID() || len(h.GetMembers()) != 3 ||
+					h.GetSource() != commandv1.BackupSource_BACKUP_SOURCE_MEMBER || h.GetMaxWindowMs() == 0 {
+					t.Errorf("header: %v", h)
+				}
 			}
 		}
-	}
+	})
 }
 
 func TestBackupWithoutLeaderIsStale(t *testing.T) {
 	t.Parallel()
-	nodes := startCluster(t, 3)
-	survivor := follower(t, nodes)
-	for _, n := range except(nodes, survivor) {
-		n.crash()
-	}
-	until(t, "the leader is gone", func() bool { return survivor.status().GetLeaderId() == "" })
-	if _, err := survivor.backup(false); reason(err) != rpc.NoLeader {
-		t.Errorf("Backup() = %v, want %s", err, rpc.NoLeader)
-	}
-	b, err := survivor.backup(true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.Header.GetSource() != commandv1.BackupSource_BACKUP_SOURCE_STALE {
-		t.Errorf("header: %v", b.Header)
-	}
+	inBubble(t, func(t *testing.T) {
+		nodes := startCluster(t, 3)
+		survivor := follower(t, nodes)
+		for _, n := range except(nodes, survivor) {
+			n.crash()
+		}
+		until(t, "the leader is gone", func() bool { return survivor.status().GetLeaderId() == "" })
+		if _, err := survivor.backup(false); reason(err) != rpc.NoLeader {
+			t.Errorf("Backup() = %v, want %s", err, rpc.NoLeader)
+		}
+		b, err := survivor.backup(true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.Header.GetSource() != commandv1.BackupSource_BACKUP_SOURCE_STALE {
+			t.Errorf("header: %v", b.Header)
+		}
+	})
 }

@@ -40,20 +40,22 @@ func (n *node) prompt() {
 // streams even if streams occupy all of these goroutines.
 func TestStreamsOccupyAllWorkers(t *testing.T) {
 	t.Parallel()
-	n := startCluster(t, 1)[0]
-	var open []*idStream
-	for range 16*runtime.GOMAXPROCS(0) + 16 {
-		s := n.streamIDs()
-		s.ask(nil)
-		s.answer() // the member serves the stream now
-		open = append(open, s)
-	}
-	n.prompt()
-	for _, s := range open {
-		if id := s.ask(nil); s.answer().GetId() != id {
-			t.Error("the answer to another request")
+	inBubble(t, func(t *testing.T) {
+		n := startCluster(t, 1)[0]
+		var open []*idStream
+		for range 16*runtime.GOMAXPROCS(0) + 16 {
+			s := n.streamIDs()
+			s.ask(nil)
+			s.answer() // the member serves the stream now
+			open = append(open, s)
 		}
-	}
+		n.prompt()
+		for _, s := range open {
+			if id := s.ask(nil); s.answer().GetId() != id {
+				t.Error("the answer to another request")
+			}
+		}
+	})
 }
 
 // A client that reads nothing from its stream stops only that stream. The member still serves other clients, and finishes the

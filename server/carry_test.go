@@ -67,233 +67,249 @@ func undisturbed(n *node, round func(s *idStream) bool) {
 
 func TestStreamOutlivesErrorOfRequest(t *testing.T) {
 	t.Parallel()
-	s := startCluster(t, 1)[0].streamIDs()
-	for _, test := range []struct {
-		req    *snowraftv1.GenerateIdsRequest
-		reason string
-	}{
-		{&snowraftv1.GenerateIdsRequest{Layout: "none"}, rpc.UnknownLayout},
-		{&snowraftv1.GenerateIdsRequest{Count: 2_000_000}, rpc.InvalidArgument},
-		{&snowraftv1.GenerateIdsRequest{Layout: string(make([]byte, 5000))}, rpc.InvalidArgument},
-		{nil, ""},
-	} {
-		id := s.ask(test.req)
-		resp := s.answer()
-		if resp.GetId() != id || reason(status.ErrorProto(resp.GetError())) != test.reason || (resp.GetResponse() != nil) != (test.reason == "") {
-			t.Errorf("%v was answered with %v, want %q", test.req, resp, test.reason)
+	inBubble(t, func(t *testing.T) {
+		s := startCluster(t, 1)[0].streamIDs()
+		for _, test := range []struct {
+			req    *snowraftv1.GenerateIdsRequest
+			reason string
+		}{
+			{&snowraftv1.GenerateIdsRequest{Layout: "none"}, rpc.UnknownLayout},
+			{&snowraftv1.GenerateIdsRequest{Count: 2_000_000}, rpc.InvalidArgument},
+			{&snowraftv1.GenerateIdsRequest{Layout: string(make([]byte, 5000))}, rpc.InvalidArgument},
+			{nil, ""},
+		} {
+			id := s.ask(test.req)
+			resp := s.answer()
+			if resp.GetId() != id || reason(status.ErrorProto(resp.GetError())) != test.reason || (resp.GetResponse() != nil) != (test.reason == "") {
+				t.Errorf("%v was answered with %v, want %q", test.req, resp, test.reason)
+			}
 		}
-	}
+	})
 }
 
 // Requests that wait for the clock do not delay later requests, up to a limit. The member answers all requests after the client
 // has closed its side.
 func TestWaitingStreamRequestsDelayNoOthers(t *testing.T) {
 	t.Parallel()
-	undisturbed(startCluster(t, 1)[0], func(s *idStream) bool {
-		s.ask(nil)
-		floor := ahead(expand(s.answer().GetResponse())[0], 700*time.Millisecond)
-		waiting := map[uint64]bool{}
-		for range 60 {
-			waiting[s.ask(&snowraftv1.GenerateIdsRequest{After: floor})] = true
-		}
-		sent := time.Now()
-		for i := range 100 {
-			if i > 0 && time.Since(sent) > 400*time.Millisecond { // on a busy machine, the clock reaches the floor before
-				break
+	inBubble(t, func(t *testing.T) {
+		undisturbed(startCluster(t, 1)[0], func(s *idStream) bool {
+			s.ask(nil)
+			floor := ahead(expand(s.answer().GetResponse())[0], 700*time.Millisecond)
+			waiting := map[uint64]bool{}
+			for range 60 {
+				waiting[s.ask(&snowraftv1.GenerateIdsRequest{After: floor})] = true
 			}
-			if id := s.ask(nil); s.answer().GetId() != id {
-				if passed(floor) {
-					return false
+			sent := time.Now()
+			for i := range 100 {
+				if i > 0 && time.Since(sent) > 400*time.Millisecond { // on a busy machine, the clock reaches the floor before
+					break
 				}
-				t.Fatal("a request that could be answered at once was not")
+				if id := s.ask(nil); s.answer().GetId() != id {
+					if passed(floor) {
+						return false
+					}
+					t.Fatal("a request that could be answered at once was not")
+				}
 			}
-		}
-		if err := s.CloseSend(); err != nil {
-			t.Fatal(err)
-		}
-		for range len(waiting) {
-			resp := s.answer()
-			if !waiting[resp.GetId()] || resp.GetError() != nil || expand(resp.GetResponse())[0] <= floor {
-				t.Errorf("answer %v above %d", resp, floor)
+			if err := s.CloseSend(); err != nil {
+				t.Fatal(err)
 			}
-			delete(waiting, resp.GetId())
-		}
-		if _, err := s.Recv(); !errors.Is(err, io.EOF) {
-			t.Errorf("the stream ends with %v", err)
-		}
-		return true
+			for range len(waiting) {
+				resp := s.answer()
+				if !waiting[resp.GetId()] || resp.GetError() != nil || expand(resp.GetResponse())[0] <= floor {
+					t.Errorf("answer %v above %d", resp, floor)
+				}
+				delete(waiting, resp.GetId())
+			}
+			if _, err := s.Recv(); !errors.Is(err, io.EOF) {
+				t.Errorf("the stream ends with %v", err)
+			}
+			return true
+		})
 	})
 }
 
 // The member answers more requests than may wait at a time. Each request has its own timeout.
 func TestStreamAnswersMoreRequestsThanMayWait(t *testing.T) {
 	t.Parallel()
-	n := startCluster(t, 1)[0]
-	s := n.streamIDs()
-	s.ask(nil)
-	floor := ahead(expand(s.answer().GetResponse())[0], 500*time.Millisecond)
-	const many = 200
-	for range many {
-		s.ask(&snowraftv1.GenerateIdsRequest{After: floor})
-	}
-	for range many {
-		if resp := s.answer(); resp.GetError() != nil {
-			t.Error(resp)
-		}
-	}
-	undisturbed(n, func(s *idStream) bool {
+	inBubble(t, func(t *testing.T) {
+		n := startCluster(t, 1)[0]
+		s := n.streamIDs()
 		s.ask(nil)
-		far := ahead(expand(s.answer().GetResponse())[0], 900*time.Millisecond)
-		if err := s.Send(&snowraftv1.StreamIdsRequest{Id: 1, Request: &snowraftv1.GenerateIdsRequest{After: far}, TimeoutMs: 1}); err != nil {
-			t.Fatal(err)
+		floor := ahead(expand(s.answer().GetResponse())[0], 500*time.Millisecond)
+		const many = 200
+		for range many {
+			s.ask(&snowraftv1.GenerateIdsRequest{After: floor})
 		}
-		resp := s.answer()
-		if resp.GetError() == nil && !passed(far) {
-			t.Errorf("%v after a timeout of 1 ms", resp)
+		for range many {
+			if resp := s.answer(); resp.GetError() != nil {
+				t.Error(resp)
+			}
 		}
-		return resp.GetError() != nil
+		undisturbed(n, func(s *idStream) bool {
+			s.ask(nil)
+			far := ahead(expand(s.answer().GetResponse())[0], 900*time.Millisecond)
+			if err := s.Send(&snowraftv1.StreamIdsRequest{Id: 1, Request: &snowraftv1.GenerateIdsRequest{After: far}, TimeoutMs: 1}); err != nil {
+				t.Fatal(err)
+			}
+			resp := s.answer()
+			if resp.GetError() == nil && !passed(far) {
+				t.Errorf("%v after a timeout of 1 ms", resp)
+			}
+			return resp.GetError() != nil
+		})
 	})
 }
 
 // While the maximum number of requests waits, the member reads the stream again after it has answered any one of them.
 func TestFullStreamResumesAfterAnyAnswer(t *testing.T) {
 	t.Parallel()
-	undisturbed(startCluster(t, 1)[0], func(s *idStream) bool {
-		s.ask(nil)
-		now := expand(s.answer().GetResponse())[0]
-		far := ahead(now, 900*time.Millisecond)
-		s.ask(&snowraftv1.GenerateIdsRequest{After: ahead(now, 300*time.Millisecond)})
-		for range 64 {
-			s.ask(&snowraftv1.GenerateIdsRequest{After: far})
-		}
-		last, others := s.ask(nil), 0
-		for resp := s.answer(); resp.GetId() != last; resp = s.answer() {
-			if resp.GetError() != nil {
-				t.Fatal(resp)
+	inBubble(t, func(t *testing.T) {
+		undisturbed(startCluster(t, 1)[0], func(s *idStream) bool {
+			s.ask(nil)
+			now := expand(s.answer().GetResponse())[0]
+			far := ahead(now, 900*time.Millisecond)
+			s.ask(&snowraftv1.GenerateIdsRequest{After: ahead(now, 300*time.Millisecond)})
+			for range 64 {
+				s.ask(&snowraftv1.GenerateIdsRequest{After: far})
 			}
-			others++
-		}
-		if others > 1 && !passed(far) {
-			t.Errorf("the request behind was answered after %d others, want 1", others)
-		}
-		return others <= 1
+			last, others := s.ask(nil), 0
+			for resp := s.answer(); resp.GetId() != last; resp = s.answer() {
+				if resp.GetError() != nil {
+					t.Fatal(resp)
+				}
+				others++
+			}
+			if others > 1 && !passed(far) {
+				t.Errorf("the request behind was answered after %d others, want 1", others)
+			}
+			return others <= 1
+		})
 	})
 }
 
 func TestStreamNumbers(t *testing.T) {
 	t.Parallel()
-	nodes := startCluster(t, 3)
-	n := nodes[0]
-	n.createSequence(&snowraftv1.Sequence{Name: "strict", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT})
-	for _, n := range nodes { // at the leader and at forwarding followers
-		stream, err := n.sequences.StreamNumbers(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		const many = 500
-		for id := range uint64(many) {
-			if err := stream.Send(&snowraftv1.StreamNumbersRequest{Request: &snowraftv1.NextNumbersRequest{Sequence: "strict", Count: 1}, Id: id + 1}); err != nil {
+	inBubble(t, func(t *testing.T) {
+		nodes := startCluster(t, 3)
+		n := nodes[0]
+		n.createSequence(&snowraftv1.Sequence{Name: "strict", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT})
+		for _, n := range nodes { // at the leader and at forwarding followers
+			stream, err := n.sequences.StreamNumbers(t.Context())
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
-		if err := stream.CloseSend(); err != nil {
-			t.Fatal(err)
-		}
-		answered, numbers := map[uint64]bool{}, map[int64]bool{}
-		for range many {
-			resp, err := stream.Recv()
-			if err != nil || resp.GetError() != nil || answered[resp.GetId()] || numbers[resp.GetResponse().GetFirst()] {
-				t.Fatal(resp, err)
+			const many = 500
+			for id := range uint64(many) {
+				if err := stream.Send(&snowraftv1.StreamNumbersRequest{Request: &snowraftv1.NextNumbersRequest{Sequence: "strict", Count: 1}, Id: id + 1}); err != nil {
+					t.Fatal(err)
+				}
 			}
-			answered[resp.GetId()], numbers[resp.GetResponse().GetFirst()] = true, true
+			if err := stream.CloseSend(); err != nil {
+				t.Fatal(err)
+			}
+			answered, numbers := map[uint64]bool{}, map[int64]bool{}
+			for range many {
+				resp, err := stream.Recv()
+				if err != nil || resp.GetError() != nil || answered[resp.GetId()] || numbers[resp.GetResponse().GetFirst()] {
+					t.Fatal(resp, err)
+				}
+				answered[resp.GetId()], numbers[resp.GetResponse().GetFirst()] = true, true
+			}
+			if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
+				t.Errorf("the stream ends with %v", err)
+			}
 		}
-		if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
-			t.Errorf("the stream ends with %v", err)
-		}
-	}
+	})
 }
 
 // An answer to a request with the ID 0 would announce the end of the stream.
 func TestStreamRefusesTheID0(t *testing.T) {
 	t.Parallel()
-	stream, err := startCluster(t, 1)[0].ids.StreamIds(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for id := range uint64(2) {
-		if err := stream.Send(&snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{Count: 1}, Id: 1 - id}); err != nil {
+	inBubble(t, func(t *testing.T) {
+		stream, err := startCluster(t, 1)[0].ids.StreamIds(t.Context())
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	if resp, err := stream.Recv(); err != nil || resp.GetId() != 1 || resp.GetError() != nil {
-		t.Errorf("request 1: %v, %v", resp, err)
-	}
-	if resp, err := stream.Recv(); reason(err) != rpc.InvalidArgument {
-		t.Errorf("request 0: %v, %v", resp, err)
-	}
+		for id := range uint64(2) {
+			if err := stream.Send(&snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{Count: 1}, Id: 1 - id}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if resp, err := stream.Recv(); err != nil || resp.GetId() != 1 || resp.GetError() != nil {
+			t.Errorf("request 1: %v, %v", resp, err)
+		}
+		if resp, err := stream.Recv(); reason(err) != rpc.InvalidArgument {
+			t.Errorf("request 0: %v, %v", resp, err)
+		}
+	})
 }
 
 // A field that the member does not know may be a condition, so it must not be ignored on a stream either.
 func TestStreamRefusesUnknownFields(t *testing.T) {
 	t.Parallel()
-	n := startCluster(t, 1)[0]
-	n.createSequence(&snowraftv1.Sequence{Name: "orders"})
-	stream, err := n.sequences.StreamNumbers(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	unknown := protowire.AppendVarint(protowire.AppendTag(nil, 9999, protowire.VarintType), 1)
-	for id := range uint64(4) {
-		req := &snowraftv1.StreamNumbersRequest{Id: id + 1, Request: &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1}}
-		want := rpc.InvalidArgument
-		switch id {
-		case 0:
-			req.ProtoReflect().SetUnknown(unknown)
-		case 2:
-			req.Request.ProtoReflect().SetUnknown(unknown)
-		default: // a field of one request does not stay for the next one
-			want = ""
-		}
-		if err := stream.Send(req); err != nil {
-			t.Fatal(err)
-		}
-		resp, err := stream.Recv()
+	inBubble(t, func(t *testing.T) {
+		n := startCluster(t, 1)[0]
+		n.createSequence(&snowraftv1.Sequence{Name: "orders"})
+		stream, err := n.sequences.StreamNumbers(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := reason(status.ErrorProto(resp.GetError())); got != want {
-			t.Errorf("request %d failed with %q, want %q", id+1, got, want)
+		unknown := protowire.AppendVarint(protowire.AppendTag(nil, 9999, protowire.VarintType), 1)
+		for id := range uint64(4) {
+			req := &snowraftv1.StreamNumbersRequest{Id: id + 1, Request: &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1}}
+			want := rpc.InvalidArgument
+			switch id {
+			case 0:
+				req.ProtoReflect().SetUnknown(unknown)
+			case 2:
+				req.Request.ProtoReflect().SetUnknown(unknown)
+			default: // a field of one request does not stay for the next one
+				want = ""
+			}
+			if err := stream.Send(req); err != nil {
+				t.Fatal(err)
+			}
+			resp, err := stream.Recv()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := reason(status.ErrorProto(resp.GetError())); got != want {
+				t.Errorf("request %d failed with %q, want %q", id+1, got, want)
+			}
 		}
-	}
+	})
 }
 
 // A member that shuts down requests the end of streams, and answers the requests that were sent before the streams end.
 func TestShutdownEndsStreamWithoutFailure(t *testing.T) {
 	t.Parallel()
-	n := startCluster(t, 1)[0]
-	stream, err := snowraftv1.NewIdServiceClient(dial(t, n.server.APIAddr())).StreamIds(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &idStream{t, stream, 0}
-	s.ask(nil)
-	s.answer()
-	stopped := make(chan struct{})
-	go func() {
-		defer close(stopped)
-		n.stop()
-	}()
-	if resp := s.answer(); resp.GetId() != 0 {
-		t.Fatalf("answer %v, want one with ID 0", resp)
-	}
-	if id := s.ask(nil); s.answer().GetId() != id {
-		t.Error("a request that was sent before the end of the stream has no answer")
-	}
-	if err := s.CloseSend(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Recv(); !errors.Is(err, io.EOF) {
-		t.Errorf("the stream ends with %v", err)
-	}
-	<-stopped
+	inBubble(t, func(t *testing.T) {
+		n := startCluster(t, 1)[0]
+		stream, err := snowraftv1.NewIdServiceClient(dial(t, n.server.APIAddr())).StreamIds(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &idStream{t, stream, 0}
+		s.ask(nil)
+		s.answer()
+		stopped := make(chan struct{})
+		go func() {
+			defer close(stopped)
+			n.stop()
+		}()
+		if resp := s.answer(); resp.GetId() != 0 {
+			t.Fatalf("answer %v, want one with ID 0", resp)
+		}
+		if id := s.ask(nil); s.answer().GetId() != id {
+			t.Error("a request that was sent before the end of the stream has no answer")
+		}
+		if err := s.CloseSend(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Recv(); !errors.Is(err, io.EOF) {
+			t.Errorf("the stream ends with %v", err)
+		}
+		<-stopped
+	})
 }

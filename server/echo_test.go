@@ -54,13 +54,10 @@ func startEcho(t testing.TB, opts ...grpc.ServerOption) (address string) {
 	return l.Addr().String()
 }
 
-// dial returns a new connection.
+// dial returns a new connection in the network of a test.
 func dial(t testing.TB, address string, opts ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
-	conn, err := grpc.NewClient("passthrough:///"+address, append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := connect(t, address, append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 	t.Cleanup(func() { conn.Close() })
 	return conn
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -44,14 +43,12 @@ func openGatewayWith(t testing.TB, cfg gateway.Config) *testGateway {
 	var err error
 	cfg.Name, cfg.Version, cfg.Logger = "g", "test", slog.New(slog.NewTextHandler(testlog.Of(t), nil))
 	cfg.APIAddr, cfg.HTTPAddr, cfg.RedisAddr, cfg.ThriftAddr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	cfg.Network = networkOf(t)
 	g.Gateway, err = gateway.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.conn, err = grpc.NewClient("passthrough:///"+g.APIAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g.conn = connect(t, g.APIAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	t.Cleanup(g.shut)
 	g.ids, g.sequences = snowraftv1.NewIdServiceClient(g.conn), snowraftv1.NewSequenceServiceClient(g.conn)
 	g.layouts, g.cluster = snowraftv1.NewLayoutServiceClient(g.conn), snowraftv1.NewClusterServiceClient(g.conn)
@@ -95,8 +92,7 @@ func (g *testGateway) ask(method, path, body string) (int, string) {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	transport := &http.Transport{DisableKeepAlives: true} // no connection remains
-	resp, err := (&http.Client{Transport: transport}).Do(req)
+	resp, err := browser(g.t).Do(req)
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -117,10 +113,7 @@ func (g *testGateway) redis(command string) string {
 // redisLine sends a command of the Redis protocol and returns the first line of the answer.
 func redisLine(t testing.TB, address, command string) string {
 	t.Helper()
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := reach(t, address)
 	defer conn.Close()
 	if _, err := io.WriteString(conn, command+"\r\n"); err != nil {
 		t.Fatal(err)
@@ -151,10 +144,7 @@ func thriftFailure(t testing.TB, address string) string {
 
 func callThrift(t testing.TB, address string) (id uint64, failure string) {
 	t.Helper()
-	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := reach(t, address)
 	defer conn.Close()
 	if _, err := io.WriteString(conn, "\x80\x01\x00\x01\x00\x00\x00\x06get_id\x00\x00\x00\x01\x0b\x00\x01\x00\x00\x00\x03web\x00"); err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -31,66 +30,69 @@ func (s *secured) withPin(text string) string {
 // Callers of a gateway have the rights of their own tokens, over every protocol. The gateway's own token gives them no right.
 func TestGatewayOfSecuredCluster(t *testing.T) {
 	t.Parallel()
-	s := startPorts(t, true)
-	token := s.orders()
-	own, _ := s.token("gateway", "tokens:verify", "ids:issue:default", "cluster:admin", "seq:next:*")
-	g := openGatewayWith(t, gateway.Config{Members: []string{s.nodes[0].server.APIAddr()}, Token: s.withPin(own)})
-	until(t, "the gateway is ready", func() bool { return g.Ready() == nil })
-	s.pathsAt(http.DefaultClient, "http://"+g.HTTPAddr(), token)
+	inBubble(t, func(t *testing.T) {
+		s := startPorts(t, true)
+		token := s.orders()
+		own, _ := s.token("gateway", "tokens:verify", "ids:issue:default", "cluster:admin", "seq:next:*")
+		g := openGatewayWith(t, gateway.Config{Members: []string{s.nodes[0].server.APIAddr()}, Token: s.withPin(own)})
+		until(t, "the gateway is ready", func() bool { return g.Ready() == nil })
+		s.pathsAt(browser(t), "http://"+g.HTTPAddr(), token)
 
-	with := func(token string) metadata.MD { return metadata.Pairs("authorization", "Bearer "+token) }
-	ctx := metadata.NewOutgoingContext(t.Context(), with(token))
-	for range 100 { // also IDs of the buffer
-		if _, err := g.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{}); err != nil {
-			t.Fatal(err)
+		with := func(token string) metadata.MD { return metadata.Pairs("authorization", "Bearer "+token) }
+		ctx := metadata.NewOutgoingContext(t.Context(), with(token))
+		for range 100 { // also IDs of the buffer
+			if _, err := g.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := g.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{}); status.Code(err) != codes.Unauthenticated {
+				t.Fatalf("an ID without a token: %v", err)
+			}
 		}
-		if _, err := g.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{}); status.Code(err) != codes.Unauthenticated {
-			t.Fatalf("an ID without a token: %v", err)
+		if _, err := g.sequences.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1}); err != nil {
+			t.Error(err)
 		}
-	}
-	if _, err := g.sequences.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1}); err != nil {
-		t.Error(err)
-	}
-	_, err := g.cluster.TransferLeadership(ctx, &snowraftv1.TransferLeadershipRequest{})
-	if status.Code(err) != codes.PermissionDenied {
-		t.Errorf("an administrative call with the right of the gateway only: %v", err)
-	}
-	conn, err := net.Dial("tcp", g.RedisAddr())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	got := redisSays(t, conn, "INCR orders", "AUTH "+token, "INCR orders", "INCR invoices")
-	if !strings.HasPrefix(got[0], "-NOAUTH") || got[1] != "+OK" || !strings.HasPrefix(got[2], ":") || !strings.HasPrefix(got[3], "-NOPERM") {
-		t.Errorf("Redis answers %q", got)
-	}
+		_, err := g.cluster.TransferLeadership(ctx, &snowraftv1.TransferLeadershipRequest{})
+		if status.Code(err) != codes.PermissionDenied {
+			t.Errorf("an administrative call with the right of the gateway only: %v", err)
+		}
+		conn := reach(t, g.RedisAddr())
+		defer conn.Close()
+		got := redisSays(t, conn, "INCR orders", "AUTH "+token, "INCR orders", "INCR invoices")
+		if !strings.HasPrefix(got[0], "-NOAUTH") || got[1] != "+OK" || !strings.HasPrefix(got[2], ":") || !strings.HasPrefix(got[3], "-NOPERM") {
+			t.Errorf("Redis answers %q", got)
+		}
+	})
 }
 
 // A gateway with a token in front of an open cluster rejects all callers. The error names the action.
 func TestGatewayWithTokenOfOpenCluster(t *testing.T) {
 	t.Parallel()
-	n := startCluster(t, 1)[0]
-	token := trust.Token{ID: 17, Secret: trust.NewTokenSecret()}.Text()
-	g := openGatewayWith(t, gateway.Config{Members: []string{n.server.APIAddr()}, Token: token})
-	until(t, "the gateway is ready", func() bool { return g.Ready() == nil })
-	_, err := g.ids.GenerateIds(as(t.Context(), token), &snowraftv1.GenerateIdsRequest{})
-	wantReason(t, "GenerateIds", err, rpc.ClusterOpen)
-	code, body := ask(t, http.DefaultClient, http.MethodGet, "http://"+g.HTTPAddr()+"/id", "")
-	if code != http.StatusBadRequest || !strings.Contains(body, "start them with --secret-file, or the gateway without --token") {
-		t.Errorf("%d %s", code, body)
-	}
+	inBubble(t, func(t *testing.T) {
+		n := startCluster(t, 1)[0]
+		token := trust.Token{ID: 17, Secret: trust.NewTokenSecret()}.Text()
+		g := openGatewayWith(t, gateway.Config{Members: []string{n.server.APIAddr()}, Token: token})
+		until(t, "the gateway is ready", func() bool { return g.Ready() == nil })
+		_, err := g.ids.GenerateIds(as(t.Context(), token), &snowraftv1.GenerateIdsRequest{})
+		wantReason(t, "GenerateIds", err, rpc.ClusterOpen)
+		code, body := ask(t, browser(t), http.MethodGet, "http://"+g.HTTPAddr()+"/id", "")
+		if code != http.StatusBadRequest || !strings.Contains(body, "start them with --secret-file, or the gateway without --token") {
+			t.Errorf("%d %s", code, body)
+		}
+	})
 }
 
 // A gateway rejects all callers if its own token does not have the right to verify tokens. The error names the reason.
 func TestGatewayWithoutRightToVerify(t *testing.T) {
 	t.Parallel()
-	s := startPorts(t, true)
-	token := s.orders()
-	own, _ := s.token("gateway", "ids:issue:default")
-	g := openGatewayWith(t, gateway.Config{Members: []string{s.nodes[0].server.APIAddr()}, Token: s.withPin(own)})
-	until(t, "the gateway is ready", func() bool { return g.Ready() == nil })
-	code, body := ask(t, http.DefaultClient, http.MethodGet, "http://"+g.HTTPAddr()+"/id", token)
-	if !slices.Contains([]int{500, 503}, code) || !strings.Contains(body, "gateway's own token") {
-		t.Errorf("%d %s", code, body)
-	}
+	inBubble(t, func(t *testing.T) {
+		s := startPorts(t, true)
+		token := s.orders()
+		own, _ := s.token("gateway", "ids:issue:default")
+		g := openGatewayWith(t, gateway.Config{Members: []string{s.nodes[0].server.APIAddr()}, Token: s.withPin(own)})
+		until(t, "the gateway is ready", func() bool { return g.Ready() == nil })
+		code, body := ask(t, browser(t), http.MethodGet, "http://"+g.HTTPAddr()+"/id", token)
+		if !slices.Contains([]int{500, 503}, code) || !strings.Contains(body, "gateway's own token") {
+			t.Errorf("%d %s", code, body)
+		}
+	})
 }

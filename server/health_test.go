@@ -49,67 +49,71 @@ func (n *node) watch(service string) func() (grpc_health_v1.HealthCheckResponse_
 // A member that cannot issue IDs serves all other services until it shuts down.
 func TestHealthByService(t *testing.T) {
 	t.Parallel()
-	n := startCluster(t, 1)[0]
-	for _, service := range append(ofTheRest, ofIDs...) {
-		if got := n.health(service); got != isServing {
-			t.Errorf("%q is %v", service, got)
+	inBubble(t, func(t *testing.T) {
+		n := startCluster(t, 1)[0]
+		for _, service := range append(ofTheRest, ofIDs...) {
+			if got := n.health(service); got != isServing {
+				t.Errorf("%q is %v", service, got)
+			}
 		}
-	}
-	if _, err := grpc_health_v1.NewHealthClient(n.conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: "nope"}); status.Code(err) != codes.NotFound {
-		t.Errorf("a service that there is not: %v", err)
-	}
-	ids, sequences := n.watch(ofIDs[1]), n.watch(ofTheRest[0])
-	for _, next := range []func() (grpc_health_v1.HealthCheckResponse_ServingStatus, error){ids, sequences} {
-		if got, err := next(); got != isServing || err != nil {
-			t.Fatalf("%v, %v", got, err)
+		if _, err := grpc_health_v1.NewHealthClient(n.conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: "nope"}); status.Code(err) != codes.NotFound {
+			t.Errorf("a service that there is not: %v", err)
 		}
-	}
+		ids, sequences := n.watch(ofIDs[1]), n.watch(ofTheRest[0])
+		for _, next := range []func() (grpc_health_v1.HealthCheckResponse_ServingStatus, error){ids, sequences} {
+			if got, err := next(); got != isServing || err != nil {
+				t.Fatalf("%v, %v", got, err)
+			}
+		}
 
-	n.setClock(-10 * time.Second) // the member issues nothing
-	if got, err := ids(); got != isNotServing || err != nil {
-		t.Errorf("with the clock back: %v, %v", got, err)
-	}
-	for _, service := range ofIDs {
-		if got := n.health(service); got != isNotServing {
-			t.Errorf("with the clock back, %q is %v", service, got)
+		n.setClock(-10 * time.Second) // the member issues nothing
+		if got, err := ids(); got != isNotServing || err != nil {
+			t.Errorf("with the clock back: %v, %v", got, err)
 		}
-	}
-	for _, service := range ofTheRest {
-		if got := n.health(service); got != isServing {
-			t.Errorf("with the clock back, %q is %v", service, got)
+		for _, service := range ofIDs {
+			if got := n.health(service); got != isNotServing {
+				t.Errorf("with the clock back, %q is %v", service, got)
+			}
 		}
-	}
+		for _, service := range ofTheRest {
+			if got := n.health(service); got != isServing {
+				t.Errorf("with the clock back, %q is %v", service, got)
+			}
+		}
 
-	closed := make(chan error)
-	go func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		defer cancel()
-		closed <- n.server.Close(ctx)
-	}()
-	if got, err := sequences(); got != isNotServing || err != nil { // there was no earlier status
-		t.Errorf("during the shutdown: %v, %v", got, err)
-	}
-	if _, err := sequences(); status.Code(err) != codes.Unavailable {
-		t.Errorf("after the last word: %v", err)
-	}
-	<-closed
+		closed := make(chan error)
+		go func() {
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+			defer cancel()
+			closed <- n.server.Close(ctx)
+		}()
+		if got, err := sequences(); got != isNotServing || err != nil { // there was no earlier status
+			t.Errorf("during the shutdown: %v, %v", got, err)
+		}
+		if _, err := sequences(); status.Code(err) != codes.Unavailable {
+			t.Errorf("after the last word: %v", err)
+		}
+		<-closed
+	})
 }
 
 // A member without a leader that never had a worker stays healthy for other services. It reports the missing leader in its
 // answers, because other members could not serve the calls either.
 func TestHealthWithoutALeader(t *testing.T) {
 	t.Parallel()
-	n := newNode(t, "alone")
-	n.cfg.BootstrapExpect = 3
-	n.start()
-	for _, service := range ofIDs {
-		if got := n.health(service); got != isNotServing {
-			t.Errorf("%q is %v", service, got)
+	inBubble(t, func(t *testing.T) {
+		n := newNode(t, "alone")
+		n.cfg.BootstrapExpect = 3
+		n.start()
+		for _, service := range ofIDs {
+			if got := n.health(service); got != isNotServing {
+				t.Errorf("%q is %v", service, got)
+			}
 		}
-	}
-	for _, service := range ofTheRest {
-		if got := n.health(service); got != isServing {
-			t.Errorf("%q is %v", service, got)
+		for _, service := range ofTheRest {
+			if got := n.health(service); got != isServing {
+				t.Errorf("%q is %v", service, got)
+			}
 		}
-	}
+	})
 }

@@ -37,30 +37,32 @@ func (w warnings) WithAttrs(attrs []slog.Attr) slog.Handler {
 // configuration, and as a joining member.
 func TestIgnoredInitialSettingsAreLogged(t *testing.T) {
 	t.Parallel()
-	watch := func(c *server.Config) chan string {
-		w := warnings{c.Logger.Handler(), make(chan string, 10)}
-		c.Logger = slog.New(w)
-		return w.seen
-	}
-	n := newNode(t, "a", func(c *server.Config) { c.BootstrapExpect = 1 })
-	n.start().untilReady()
-	if _, err := n.cluster.UpdateConfig(t.Context(), &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{MaxWindowMs: new(int64(120_000))}}); err != nil {
-		t.Fatal(err)
-	}
-	n.stop()
-	n.cfg.MaxWindow = time.Minute
-	seen := watch(&n.cfg)
-	n.start()
-	if got, want := <-seen, "setting=max-window given=1m0s cluster=2m0s command=snowraft config set --max-window 1m0s "; got != want {
-		t.Errorf("the second start warned of %s, want %s", got, want)
-	}
-	var joined chan string
-	b := newNode(t, "b", func(c *server.Config) {
-		c.Join, c.Rollback = []string{n.server.GossipAddr()}, "swap"
-		joined = watch(c)
+	inBubble(t, func(t *testing.T) {
+		watch := func(c *server.Config) chan string {
+			w := warnings{c.Logger.Handler(), make(chan string, 10)}
+			c.Logger = slog.New(w)
+			return w.seen
+		}
+		n := newNode(t, "a", func(c *server.Config) { c.BootstrapExpect = 1 })
+		n.start().untilReady()
+		if _, err := n.cluster.UpdateConfig(t.Context(), &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{MaxWindowMs: new(int64(120_000))}}); err != nil {
+			t.Fatal(err)
+		}
+		n.stop()
+		n.cfg.MaxWindow = time.Minute
+		seen := watch(&n.cfg)
+		n.start()
+		if got, want := <-seen, "setting=max-window given=1m0s cluster=2m0s command=snowraft config set --max-window 1m0s "; got != want {
+			t.Errorf("the second start warned of %s, want %s", got, want)
+		}
+		var joined chan string
+		b := newNode(t, "b", func(c *server.Config) {
+			c.Join, c.Rollback = []string{n.server.GossipAddr()}, "swap"
+			joined = watch(c)
+		})
+		b.start()
+		if got, want := <-joined, "setting=rollback given=swap cluster=refuse command=snowraft config set --rollback swap "; got != want {
+			t.Errorf("the member that joins warned of %s, want %s", got, want)
+		}
 	})
-	b.start()
-	if got, want := <-joined, "setting=rollback given=swap cluster=refuse command=snowraft config set --rollback swap "; got != want {
-		t.Errorf("the member that joins warned of %s, want %s", got, want)
-	}
 }

@@ -59,7 +59,7 @@ func newNode(t testing.TB, name string, change ...func(*server.Config)) *node {
 		Name: name, DataDir: filepath.Join(t.TempDir(), name),
 		APIAddr: "127.0.0.1:0", HTTPAddr: "127.0.0.1:0", RaftAddr: "127.0.0.1:0", GossipAddr: "127.0.0.1:0",
 		Logger: slog.New(slog.NewTextHandler(testlog.Of(t), &slog.HandlerOptions{Level: slog.LevelInfo})),
-		Timing: quick, Version: "test",
+		Timing: quick, Version: "test", Network: networkOf(t),
 		Clock: func() clock.Reading {
 			r := system()
 			r.Wall += n.skew.Load()
@@ -85,11 +85,8 @@ func (n *node) start() *node {
 	}
 	n.server = s
 	crew.add(n)
-	n.conn, err = grpc.NewClient("passthrough:///"+s.APIAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()),
+	n.conn = connect(n.t, s.APIAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
-	if err != nil {
-		n.t.Fatal(err)
-	}
 	n.ids = snowraftv1.NewIdServiceClient(n.conn)
 	n.layouts = snowraftv1.NewLayoutServiceClient(n.conn)
 	n.workers = snowraftv1.NewWorkerServiceClient(n.conn)

@@ -226,43 +226,45 @@ const followerLag = "snowraft_follower_lag_entries"
 // The names, types and labels of metrics are promises: a change must change the page as well.
 func TestMetricsPageListsWhatIsExported(t *testing.T) {
 	t.Parallel()
-	nodes := startCluster(t, 3, func(c *server.Config) { c.RedisAddr, c.ThriftAddr, c.Version = "127.0.0.1:0", "127.0.0.1:0", "v1" })
-	l, n, g := leader(t, nodes), follower(t, nodes), inFront(t, nodes)
-	for name, mode := range map[string]snowraftv1.SequenceMode{
-		"strict": snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, "relaxed": snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED,
-	} {
-		if _, err := n.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: name, Mode: mode, Max: new(int64(1_000_000))}}); err != nil {
-			t.Fatal(err)
+	inBubble(t, func(t *testing.T) {
+		nodes := startCluster(t, 3, func(c *server.Config) { c.RedisAddr, c.ThriftAddr, c.Version = "127.0.0.1:0", "127.0.0.1:0", "v1" })
+		l, n, g := leader(t, nodes), follower(t, nodes), inFront(t, nodes)
+		for name, mode := range map[string]snowraftv1.SequenceMode{
+			"strict": snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, "relaxed": snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED,
+		} {
+			if _, err := n.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: name, Mode: mode, Max: new(int64(1_000_000))}}); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	p := readPage(t)
-	ofMember := exercise(t, n, n.server.RedisAddr(), n.server.ThriftAddr(), n.ids, n.sequences)
-	_, text := l.ask("GET", "/metrics", "")
-	ofLeader := parseMetrics(text)
-	if !ofLeader.has(`snowraft_numbers_issued_total{mode="strict"} 0`) {
-		t.Error("the leader counts numbers that its follower issued")
-	}
-	ofLeader.families = map[string]*family{followerLag: ofLeader.families[followerLag]}
-	ofGateway := exercise(t, g, g.RedisAddr(), g.ThriftAddr(), g.ids, g.sequences)
-	p.compare(t, "leader", ofLeader, map[string]*family{followerLag: p.ofMember[followerLag]})
-	if ofMember.families[followerLag] != nil {
-		t.Error("a follower exports the lag of followers")
-	}
-	delete(p.ofMember, followerLag)
-	p.compare(t, "member", ofMember, p.ofMember)
-	p.compare(t, "gateway", ofGateway, p.ofGateway)
+		p := readPage(t)
+		ofMember := exercise(t, n, n.server.RedisAddr(), n.server.ThriftAddr(), n.ids, n.sequences)
+		_, text := l.ask("GET", "/metrics", "")
+		ofLeader := parseMetrics(text)
+		if !ofLeader.has(`snowraft_numbers_issued_total{mode="strict"} 0`) {
+			t.Error("the leader counts numbers that its follower issued")
+		}
+		ofLeader.families = map[string]*family{followerLag: ofLeader.families[followerLag]}
+		ofGateway := exercise(t, g, g.RedisAddr(), g.ThriftAddr(), g.ids, g.sequences)
+		p.compare(t, "leader", ofLeader, map[string]*family{followerLag: p.ofMember[followerLag]})
+		if ofMember.families[followerLag] != nil {
+			t.Error("a follower exports the lag of followers")
+		}
+		delete(p.ofMember, followerLag)
+		p.compare(t, "member", ofMember, p.ofMember)
+		p.compare(t, "gateway", ofGateway, p.ofGateway)
 
-	for process, s := range map[string]scrape{"member": ofMember, "gateway": ofGateway} {
-		for _, line := range exercised {
-			if !s.has(line) {
-				t.Errorf("a %s exports no %s", process, line)
+		for process, s := range map[string]scrape{"member": ofMember, "gateway": ofGateway} {
+			for _, line := range exercised {
+				if !s.has(line) {
+					t.Errorf("a %s exports no %s", process, line)
+				}
+			}
+			// Each request is counted once, and texts of callers do not become label values.
+			for _, line := range []string{`ClusterService/GetStatus",protocol="grpc"`, `"none"`, "BREW", "nosuchcommand"} {
+				if strings.Contains(s.text, line) {
+					t.Errorf("a %s exports %s", process, line)
+				}
 			}
 		}
-		// Each request is counted once, and texts of callers do not become label values.
-		for _, line := range []string{`ClusterService/GetStatus",protocol="grpc"`, `"none"`, "BREW", "nosuchcommand"} {
-			if strings.Contains(s.text, line) {
-				t.Errorf("a %s exports %s", process, line)
-			}
-		}
-	}
+	})
 }

@@ -21,48 +21,50 @@ func onDemand(name string) *snowraftv1.CreateSequenceRequest {
 
 func TestCreateOnDemand(t *testing.T) {
 	t.Parallel()
-	nodes := startCluster(t, 3)
-	n := except(nodes, leader(t, nodes))[0]
-	_, err := n.sequences.CreateSequence(t.Context(), onDemand("k"))
-	if reason(err) != rpc.RedisCreateOff || status.Code(err) != codes.FailedPrecondition {
-		t.Errorf("with redis_create off: %v", err)
-	}
-	if _, err := n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "k"}); reason(err) != rpc.UnknownSequence {
-		t.Errorf("GetSequence() after the refusal = %v", err)
-	}
-	n.createSequence(relaxed("old"))
-	configure(t, n, snowraftv1.AutoCreate_AUTO_CREATE_STRICT)
-	for name, mode := range map[string]snowraftv1.SequenceMode{
-		"k":   snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT,
-		"old": snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED,
-	} {
-		resp, err := n.sequences.CreateSequence(t.Context(), onDemand(name))
-		if s := resp.GetSequence(); err != nil || s.GetName() != name || s.GetMode() != mode || s.GetStart() != 1 {
-			t.Errorf("CreateSequence(%q) = %v, %v, want mode %v", name, resp, err, mode)
+	inBubble(t, func(t *testing.T) {
+		nodes := startCluster(t, 3)
+		n := except(nodes, leader(t, nodes))[0]
+		_, err := n.sequences.CreateSequence(t.Context(), onDemand("k"))
+		if reason(err) != rpc.RedisCreateOff || status.Code(err) != codes.FailedPrecondition {
+			t.Errorf("with redis_create off: %v", err)
 		}
-	}
-	for what, spoil := range map[string]func(*snowraftv1.CreateSequenceRequest){
-		"force": func(r *snowraftv1.CreateSequenceRequest) { r.Force = true },
-		"mode": func(r *snowraftv1.CreateSequenceRequest) {
-			r.Sequence.Mode = snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT
-		},
-		"start": func(r *snowraftv1.CreateSequenceRequest) { r.Sequence.Start = new(int64(1)) },
-		"step":  func(r *snowraftv1.CreateSequenceRequest) { r.Sequence.Increment = new(int64(2)) },
-		"reset": func(r *snowraftv1.CreateSequenceRequest) {
-			r.Sequence.Reset_ = snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY
-		},
-		"format":   func(r *snowraftv1.CreateSequenceRequest) { r.Sequence.Format = "N{seq}" },
-		"output":   func(r *snowraftv1.CreateSequenceRequest) { r.Sequence.Generation = 1 },
-		"nothing":  func(r *snowraftv1.CreateSequenceRequest) { r.Sequence = nil },
-		"no name":  func(r *snowraftv1.CreateSequenceRequest) { r.Sequence.Name = "" },
-		"bad name": func(r *snowraftv1.CreateSequenceRequest) { r.Sequence.Name = "$k" },
-	} {
-		req := onDemand("other")
-		spoil(req)
-		if resp, err := n.sequences.CreateSequence(t.Context(), req); reason(err) != rpc.InvalidArgument {
-			t.Errorf("on demand with %s: %v, %v", what, resp, err)
+		if _, err := n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "k"}); reason(err) != rpc.UnknownSequence {
+			t.Errorf("GetSequence() after the refusal = %v", err)
 		}
-	}
+		n.createSequence(relaxed("old"))
+		configure(t, n, snowraftv1.AutoCreate_AUTO_CREATE_STRICT)
+		for name, mode := range map[string]snowraftv1.SequenceMode{
+			"k":   snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT,
+			"old": snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED,
+		} {
+			resp, err := n.sequences.CreateSequence(t.Context(), onDemand(name))
+			if s := resp.GetSequence(); err != nil || s.GetName() != name || s.GetMode() != mode || s.GetStart() != 1 {
+				t.Errorf("CreateSequence(%q) = %v, %v, want mode %v", name, resp, err, mode)
+			}
+		}
+		for what, spoil := range map[string]func(*snowraftv1.CreateSequenceRequest){
+			"force": func(r *snowraftv1.CreateSequenceRequest) { r.Force = true },
+			"mode": func(r *snowraftv1.CreateSequenceRequest) {
+				r.Sequence.Mode = snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT
+			},
+			"start": func(r *snowraftv1.CreateSequenceRequest) { r.Sequence.Start = new(int64(1)) },
+			"step":  func(r *snowraftv1.CreateSequenceRequest) { r.Sequence.Increment = new(int64(2)) },
+			"reset": func(r *snowraftv1.CreateSequenceRequest) {
+				r.Sequence.Reset_ = snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY
+			},
+			"format":   func(r *snowraftv1.CreateSequenceRequest) { r.Sequence.Format = "N{seq}" },
+			"output":   func(r *snowraftv1.CreateSequenceRequest) { r.Sequence.Generation = 1 },
+			"nothing":  func(r *snowraftv1.CreateSequenceRequest) { r.Sequence = nil },
+			"no name":  func(r *snowraftv1.CreateSequenceRequest) { r.Sequence.Name = "" },
+			"bad name": func(r *snowraftv1.CreateSequenceRequest) { r.Sequence.Name = "$k" },
+		} {
+			req := onDemand("other")
+			spoil(req)
+			if resp, err := n.sequences.CreateSequence(t.Context(), req); reason(err) != rpc.InvalidArgument {
+				t.Errorf("on demand with %s: %v, %v", what, resp, err)
+			}
+		}
+	})
 }
 
 // A member that has not applied a change of the configuration does not create sequences that the change forbids.

@@ -129,7 +129,7 @@ func (p httpPath) judge(t *testing.T, address string, c caller) {
 	if c.text != "" && !p.parameter {
 		req.Header.Set("Authorization", "Bearer "+c.text)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := browser(t).Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,59 +164,63 @@ func (p httpPath) judge(t *testing.T, address string, c caller) {
 // The test calls every path with every kind of caller.
 func TestEveryPathJudgesEveryCaller(t *testing.T) {
 	t.Parallel()
-	s := startSecured(t, 1)
-	n := s.nodes[0]
-	_, err := snowraftv1.NewSequenceServiceClient(s.admin(n)).CreateSequence(t.Context(),
-		&snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "default"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	callers := s.callers("default", "other", "*")
-	for _, p := range append(operations(t), shortPaths...) {
-		for _, c := range callers {
-			if !p.once || p.wants(c) != "" {
-				p.judge(t, n.server.HTTPAddr(), c)
+	inBubble(t, func(t *testing.T) {
+		s := startSecured(t, 1)
+		n := s.nodes[0]
+		_, err := snowraftv1.NewSequenceServiceClient(s.admin(n)).CreateSequence(t.Context(),
+			&snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "default"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		callers := s.callers("default", "other", "*")
+		for _, p := range append(operations(t), shortPaths...) {
+			for _, c := range callers {
+				if !p.once || p.wants(c) != "" {
+					p.judge(t, n.server.HTTPAddr(), c)
+				}
 			}
 		}
-	}
+	})
 }
 
 // The table above has each path outside of /v1 that the program serves.
 func TestPathsAreComplete(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("web/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := 0
-	for _, name := range append(files, "frontend/http.go") {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+	inBubble(t, func(t *testing.T) {
+		files, err := filepath.Glob("web/*.go")
 		if err != nil {
 			t.Fatal(err)
 		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			literal, ok := n.(*ast.BasicLit)
-			if !ok || literal.Kind != token.STRING {
+		found := 0
+		for _, name := range append(files, "frontend/http.go") {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				literal, ok := n.(*ast.BasicLit)
+				if !ok || literal.Kind != token.STRING {
+					return true
+				}
+				path, _ := strconv.Unquote(literal.Value)
+				if method, rest, ok := strings.Cut(path, " "); ok && method == strings.ToUpper(method) {
+					path = rest
+				}
+				if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "/v1/") {
+					return true
+				}
+				found++
+				if !slices.ContainsFunc(shortPaths, func(p httpPath) bool { return p.pattern == path }) {
+					t.Errorf("%s has %q: add it to shortPaths", name, path)
+				}
 				return true
-			}
-			path, _ := strconv.Unquote(literal.Value)
-			if method, rest, ok := strings.Cut(path, " "); ok && method == strings.ToUpper(method) {
-				path = rest
-			}
-			if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "/v1/") {
-				return true
-			}
-			found++
-			if !slices.ContainsFunc(shortPaths, func(p httpPath) bool { return p.pattern == path }) {
-				t.Errorf("%s has %q: add it to shortPaths", name, path)
-			}
-			return true
-		})
-	}
-	if found < len(shortPaths)/2 {
-		t.Errorf("%d paths found", found)
-	}
+			})
+		}
+		if found < len(shortPaths)/2 {
+			t.Errorf("%d paths found", found)
+		}
+	})
 }

@@ -36,113 +36,119 @@ func short(c *server.Config) { c.MaxWindow = 2 * time.Second }
 
 func TestRestoredClusterIssuesFromReportedTime(t *testing.T) {
 	t.Parallel()
-	old := startCluster(t, 1, short)[0]
-	if _, err := old.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{
-		Sequence: &snowraftv1.Sequence{Name: "orders", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT},
-	}); err != nil {
-		t.Fatal(err)
-	}
-	first := old.mustGenerate(1)[0]
-	n, r := restoredMember(t, old)
-	last := old.mustGenerate(1)[0]
-	old.stop()
-	n.start()
-	until(t, "the restored member leads", n.leads)
-
-	status := n.status()
-	if got := status.GetRestoration(); status.GetClusterId() != r.Cluster || got.GetAncestors()[0] != r.Old || got.GetFrozenSequences() != 1 ||
-		!got.GetNamesClosed() || got.GetIssuesAtMs() != r.IssuesMillis {
-		t.Errorf("status: %v, restored: %+v", status, r)
-	}
-	if _, err := n.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1}); reason(err) != rpc.SequenceFrozen {
-		t.Errorf("NextNumbers() = %v, want %s", err, rpc.SequenceFrozen)
-	}
-	if got, err := n.sequences.GetLast(t.Context(), &snowraftv1.GetLastRequest{Sequence: "orders"}); reason(err) != rpc.SequenceFrozen {
-		t.Errorf("GetLast() = %v, %v, want %s", got, err, rpc.SequenceFrozen)
-	}
-	create := &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "new"}}
-	if _, err := n.sequences.CreateSequence(t.Context(), create); reason(err) != rpc.RestoreUnacknowledged {
-		t.Errorf("CreateSequence() = %v, want %s", err, rpc.RestoreUnacknowledged)
-	}
-	other := join(t, "joined", []*node{n})
-	untilVoters(t, n, 2)
-
-	granted := strconv.FormatInt(r.IssuesMillis-limits.DefaultThreshold.Milliseconds(), 10) // windows may begin that far ahead
-	var ids []int64
-	until(t, "the restored member issues IDs", func() bool {
-		var err error
-		ids, err = n.generate(1, 0)
-		if e := rpc.FromError(err); err != nil && (e.Reason != rpc.Fenced || e.Metadata[rpc.MetadataRetryAt] != granted) {
-			t.Errorf("GenerateIds() = %v, %v, want %s until %s", err, e.Metadata, rpc.Fenced, granted)
+	inBubble(t, func(t *testing.T) {
+		old := startCluster(t, 1, short)[0]
+		if _, err := old.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{
+			Sequence: &snowraftv1.Sequence{Name: "orders", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT},
+		}); err != nil {
+			t.Fatal(err)
 		}
-		if _, body := ask(t, http.DefaultClient, http.MethodGet, "http://"+n.server.HTTPAddr()+"/readyz", ""); strings.Contains(body, "allocator:") {
-			t.Errorf("/readyz: %s", body)
+		first := old.mustGenerate(1)[0]
+		n, r := restoredMember(t, old)
+		last := old.mustGenerate(1)[0]
+		old.stop()
+		n.start()
+		until(t, "the restored member leads", n.leads)
+
+		status := n.status()
+		if got := status.GetRestoration(); status.GetClusterId() != r.Cluster || got.GetAncestors()[0] != r.Old || got.GetFrozenSequences() != 1 ||
+			!got.GetNamesClosed() || got.GetIssuesAtMs() != r.IssuesMillis {
+			t.Errorf("status: %v, restored: %+v", status, r)
 		}
-		return err == nil
+		if _, err := n.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1}); reason(err) != rpc.SequenceFrozen {
+			t.Errorf("NextNumbers() = %v, want %s", err, rpc.SequenceFrozen)
+		}
+		if got, err := n.sequences.GetLast(t.Context(), &snowraftv1.GetLastRequest{Sequence: "orders"}); reason(err) != rpc.SequenceFrozen {
+			t.Errorf("GetLast() = %v, %v, want %s", got, err, rpc.SequenceFrozen)
+		}
+		create := &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "new"}}
+		if _, err := n.sequences.CreateSequence(t.Context(), create); reason(err) != rpc.RestoreUnacknowledged {
+			t.Errorf("CreateSequence() = %v, want %s", err, rpc.RestoreUnacknowledged)
+		}
+		other := join(t, "joined", []*node{n})
+		untilVoters(t, n, 2)
+
+		granted := strconv.FormatInt(r.IssuesMillis-limits.DefaultThreshold.Milliseconds(), 10) // windows may begin that far ahead
+		var ids []int64
+		until(t, "the restored member issues IDs", func() bool {
+			var err error
+			ids, err = n.generate(1, 0)
+			if e := rpc.FromError(err); err != nil && (e.Reason != rpc.Fenced || e.Metadata[rpc.MetadataRetryAt] != granted) {
+				t.Errorf("GenerateIds() = %v, %v, want %s until %s", err, e.Metadata, rpc.Fenced, granted)
+			}
+			if _, body := ask(t, browser(t), http.MethodGet, "http://"+n.server.HTTPAddr()+"/readyz", ""); strings.Contains(body, "allocator:") {
+				t.Errorf("/readyz: %s", body)
+			}
+			return err == nil
+		})
+		if at := time.Now().UnixMilli(); at < r.IssuesMillis-20 { // lanes issue a few milliseconds ahead of the clock
+			t.Errorf("the first ID was issued at %d, %d ms before the time that was said", at, r.IssuesMillis-at)
+		}
+		if ids[0] <= max(first, last) {
+			t.Errorf("ID %d after %d and %d of the old cluster", ids[0], first, last)
+		}
+		other.untilReady()
+		after := int64(5649)
+		resumed, err := other.sequences.ResumeSequence(t.Context(), &snowraftv1.ResumeSequenceRequest{Sequence: "orders", After: &after, Margin: 10})
+		if err != nil || resumed.GetSequence().GetNext() != 5660 {
+			t.Fatalf("ResumeSequence() = %v, %v", resumed, err)
+		}
+		if frozen, err := other.sequences.ListFrozenSequences(t.Context(), &snowraftv1.ListFrozenSequencesRequest{}); err != nil || len(frozen.GetSequences()) != 0 {
+			t.Errorf("ListFrozenSequences() = %v, %v", frozen, err)
+		}
+		next, err := other.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1})
+		if err != nil || next.GetFirst() != 5660 {
+			t.Errorf("NextNumbers() = %v, %v", next, err)
+		}
+		if _, err := snowraftv1.NewOperationsServiceClient(other.conn).AcknowledgeRestore(t.Context(), &snowraftv1.AcknowledgeRestoreRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := other.sequences.CreateSequence(t.Context(), create); err != nil {
+			t.Error(err)
+		}
+		if got := n.status().GetRestoration(); got.GetNamesClosed() || got.GetFrozenSequences() != 0 {
+			t.Errorf("status: %v", got)
+		}
 	})
-	if at := time.Now().UnixMilli(); at < r.IssuesMillis-20 { // lanes issue a few milliseconds ahead of the clock
-		t.Errorf("the first ID was issued at %d, %d ms before the time that was said", at, r.IssuesMillis-at)
-	}
-	if ids[0] <= max(first, last) {
-		t.Errorf("ID %d after %d and %d of the old cluster", ids[0], first, last)
-	}
-	other.untilReady()
-	after := int64(5649)
-	resumed, err := other.sequences.ResumeSequence(t.Context(), &snowraftv1.ResumeSequenceRequest{Sequence: "orders", After: &after, Margin: 10})
-	if err != nil || resumed.GetSequence().GetNext() != 5660 {
-		t.Fatalf("ResumeSequence() = %v, %v", resumed, err)
-	}
-	if frozen, err := other.sequences.ListFrozenSequences(t.Context(), &snowraftv1.ListFrozenSequencesRequest{}); err != nil || len(frozen.GetSequences()) != 0 {
-		t.Errorf("ListFrozenSequences() = %v, %v", frozen, err)
-	}
-	next, err := other.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1})
-	if err != nil || next.GetFirst() != 5660 {
-		t.Errorf("NextNumbers() = %v, %v", next, err)
-	}
-	if _, err := snowraftv1.NewOperationsServiceClient(other.conn).AcknowledgeRestore(t.Context(), &snowraftv1.AcknowledgeRestoreRequest{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := other.sequences.CreateSequence(t.Context(), create); err != nil {
-		t.Error(err)
-	}
-	if got := n.status().GetRestoration(); got.GetNamesClosed() || got.GetFrozenSequences() != 0 {
-		t.Errorf("status: %v", got)
-	}
 }
 
 func TestRestoredClusterGrantsNothingWhileTheOldOneRuns(t *testing.T) {
 	t.Parallel()
-	old := startCluster(t, 1, short)[0]
-	n, _ := restoredMember(t, old, old.server.GossipAddr())
-	n.start()
-	until(t, "status names the old member", func() bool { return n.status().GetRestoration().GetOldClusterAlive() != "" })
-	until(t, "GenerateIds fails with "+rpc.OldClusterAlive, func() bool {
-		_, err := n.generate(1, 0)
-		return reason(err) == rpc.OldClusterAlive
+	inBubble(t, func(t *testing.T) {
+		old := startCluster(t, 1, short)[0]
+		n, _ := restoredMember(t, old, old.server.GossipAddr())
+		n.start()
+		until(t, "status names the old member", func() bool { return n.status().GetRestoration().GetOldClusterAlive() != "" })
+		until(t, "GenerateIds fails with "+rpc.OldClusterAlive, func() bool {
+			_, err := n.generate(1, 0)
+			return reason(err) == rpc.OldClusterAlive
+		})
+		old.mustGenerate(1)
 	})
-	old.mustGenerate(1)
 }
 
 // A restored cluster may have lost a layout "twitter" with another datacenter. It creates none, and Thrift clients get the reason.
 func TestRestoredClusterCreatesNoLayoutForThrift(t *testing.T) {
 	t.Parallel()
-	old := startCluster(t, 1, short)[0]
-	n, _ := restoredMember(t, old)
-	old.stop()
-	n.cfg.ThriftAddr = "127.0.0.1:0"
-	n.start()
-	until(t, "the restored member leads", n.leads)
-	until(t, "get_id fails with "+rpc.RestoreUnacknowledged, func() bool {
-		return strings.HasSuffix(thriftFailure(t, n.server.ThriftAddr()), "["+rpc.RestoreUnacknowledged+"]")
-	})
-	if got, err := n.layouts.ListLayouts(t.Context(), &snowraftv1.ListLayoutsRequest{}); err != nil || len(got.GetLayouts()) != 1 {
-		t.Errorf("ListLayouts() = %v, %v, want only the layout \"default\"", got, err)
-	}
-	if _, err := snowraftv1.NewOperationsServiceClient(n.conn).AcknowledgeRestore(t.Context(), &snowraftv1.AcknowledgeRestoreRequest{}); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "the layout is created", func() bool {
-		got, err := n.layouts.ListLayouts(t.Context(), &snowraftv1.ListLayoutsRequest{})
-		return err == nil && len(got.GetLayouts()) == 2
+	inBubble(t, func(t *testing.T) {
+		old := startCluster(t, 1, short)[0]
+		n, _ := restoredMember(t, old)
+		old.stop()
+		n.cfg.ThriftAddr = "127.0.0.1:0"
+		n.start()
+		until(t, "the restored member leads", n.leads)
+		until(t, "get_id fails with "+rpc.RestoreUnacknowledged, func() bool {
+			return strings.HasSuffix(thriftFailure(t, n.server.ThriftAddr()), "["+rpc.RestoreUnacknowledged+"]")
+		})
+		if got, err := n.layouts.ListLayouts(t.Context(), &snowraftv1.ListLayoutsRequest{}); err != nil || len(got.GetLayouts()) != 1 {
+			t.Errorf("ListLayouts() = %v, %v, want only the layout \"default\"", got, err)
+		}
+		if _, err := snowraftv1.NewOperationsServiceClient(n.conn).AcknowledgeRestore(t.Context(), &snowraftv1.AcknowledgeRestoreRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		until(t, "the layout is created", func() bool {
+			got, err := n.layouts.ListLayouts(t.Context(), &snowraftv1.ListLayoutsRequest{})
+			return err == nil && len(got.GetLayouts()) == 2
+		})
 	})
 }

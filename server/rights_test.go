@@ -142,43 +142,42 @@ func (s *secured) callers(resources ...string) []caller {
 // The test calls every method with every kind of caller. The rules of the methods are the table.
 func TestEveryMethodJudgesEveryCaller(t *testing.T) {
 	t.Parallel()
-	s := startSecured(t, 1)
-	n := s.nodes[0]
-	peer := s.keys.MemberClient("11111111-1111-1111-1111-111111111111", n.server.MemberID())
-	peer.NextProtos = []string{"h2"}
-	memberConn, err := grpc.NewClient("passthrough:///"+n.server.APIAddr(), grpc.WithTransportCredentials(credentials.NewTLS(peer)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = memberConn.Close() }()
-	callers := append(s.callers("default", "d*", "*", "other"),
-		caller{name: "admin", conn: s.admin(n), all: true, known: true},
-		caller{name: "member", conn: memberConn, all: true, members: true, known: true})
-	calls := 0
-	for rule := range rpc.Rules() {
-		resource := ""
-		if trust.TakesResource(rule.GetRight()) {
-			if resource = "*"; rule.GetResource() != "" {
-				resource = "default"
+	inBubble(t, func(t *testing.T) {
+		s := startSecured(t, 1)
+		n := s.nodes[0]
+		peer := s.keys.MemberClient("11111111-1111-1111-1111-111111111111", n.server.MemberID())
+		peer.NextProtos = []string{"h2"}
+		memberConn := connect(t, n.server.APIAddr(), grpc.WithTransportCredentials(credentials.NewTLS(peer)))
+		defer func() { _ = memberConn.Close() }()
+		callers := append(s.callers("default", "d*", "*", "other"),
+			caller{name: "admin", conn: s.admin(n), all: true, known: true},
+			caller{name: "member", conn: memberConn, all: true, members: true, known: true})
+		calls := 0
+		for rule := range rpc.Rules() {
+			resource := ""
+			if trust.TakesResource(rule.GetRight()) {
+				if resource = "*"; rule.GetResource() != "" {
+					resource = "default"
+				}
+			}
+			req := requestOf(t, rule, "default")
+			for _, c := range callers {
+				calls++
+				got := rpc.FromError(c.invoke(t.Context(), rule, req))
+				want := c.wants(rule.GetRight(), resource)
+				refused := got.Reason == rpc.Unauthenticated || got.Reason == rpc.PermissionDenied
+				if want == "" && (refused || got.Code == codes.Unimplemented || got.Code == codes.Unavailable) || want != "" && got.Reason != want {
+					t.Errorf("%s by %s: %s %s, want reason %q", rule.Method, c.name, got.Code, got.Message, want)
+				}
+				if want == rpc.PermissionDenied && rule.GetRight() != trust.RightMember && !strings.Contains(got.Message, rule.GetRight()) {
+					t.Errorf("%s by %s: %q does not name the scope %s", rule.Method, c.name, got.Message, rule.GetRight())
+				}
 			}
 		}
-		req := requestOf(t, rule, "default")
-		for _, c := range callers {
-			calls++
-			got := rpc.FromError(c.invoke(t.Context(), rule, req))
-			want := c.wants(rule.GetRight(), resource)
-			refused := got.Reason == rpc.Unauthenticated || got.Reason == rpc.PermissionDenied
-			if want == "" && (refused || got.Code == codes.Unimplemented || got.Code == codes.Unavailable) || want != "" && got.Reason != want {
-				t.Errorf("%s by %s: %s %s, want reason %q", rule.Method, c.name, got.Code, got.Message, want)
-			}
-			if want == rpc.PermissionDenied && rule.GetRight() != trust.RightMember && !strings.Contains(got.Message, rule.GetRight()) {
-				t.Errorf("%s by %s: %q does not name the scope %s", rule.Method, c.name, got.Message, rule.GetRight())
-			}
+		if calls < 30*len(callers) {
+			t.Errorf("%d calls", calls)
 		}
-	}
-	if calls < 30*len(callers) {
-		t.Errorf("%d calls", calls)
-	}
+	})
 }
 
 // tokenUntil is token with an expiry, in Unix ms.
@@ -191,74 +190,80 @@ func (s *secured) tokenUntil(name string, expires int64, scopes ...string) (text
 // Callers without a token have the scopes of the record "anonymous".
 func TestAnonymousCallersHaveScopes(t *testing.T) {
 	t.Parallel()
-	s := startSecured(t, 1)
-	n := s.nodes[0]
-	_, err := n.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{})
-	wantReason(t, "at first", err, rpc.Unauthenticated)
-	_, err = snowraftv1.NewTokenServiceClient(s.admin(n)).UpdateToken(t.Context(), &snowraftv1.UpdateTokenRequest{
-		Token: "anonymous", Changes: &snowraftv1.Token{Scopes: []string{"ids:issue:default", "worker:lease:default"}},
+	inBubble(t, func(t *testing.T) {
+		s := startSecured(t, 1)
+		n := s.nodes[0]
+		_, err := n.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{})
+		wantReason(t, "at first", err, rpc.Unauthenticated)
+		_, err = snowraftv1.NewTokenServiceClient(s.admin(n)).UpdateToken(t.Context(), &snowraftv1.UpdateTokenRequest{
+			Token: "anonymous", Changes: &snowraftv1.Token{Scopes: []string{"ids:issue:default", "worker:lease:default"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = n.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{})
+		wantReason(t, "with the scope", err, "")
+		_, err = n.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{Layout: "other"})
+		wantReason(t, "of another layout", err, rpc.Unauthenticated)
+		_, err = n.ids.GenerateIds(as(t.Context(), "hunter2"), &snowraftv1.GenerateIdsRequest{})
+		wantReason(t, "with a token that is not valid", err, rpc.Unauthenticated)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = n.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{})
-	wantReason(t, "with the scope", err, "")
-	_, err = n.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{Layout: "other"})
-	wantReason(t, "of another layout", err, rpc.Unauthenticated)
-	_, err = n.ids.GenerateIds(as(t.Context(), "hunter2"), &snowraftv1.GenerateIdsRequest{})
-	wantReason(t, "with a token that is not valid", err, rpc.Unauthenticated)
 }
 
 func TestHealthIsOpenAndReflectionIsNot(t *testing.T) {
 	t.Parallel()
-	s := startSecured(t, 1)
-	n := s.nodes[0]
-	for _, text := range []string{"", "hunter2"} {
-		if health, err := grpc_health_v1.NewHealthClient(n.conn).Check(as(t.Context(), text), nil); err != nil || health.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
-			t.Errorf("Check() = %v, %v", health, err)
+	inBubble(t, func(t *testing.T) {
+		s := startSecured(t, 1)
+		n := s.nodes[0]
+		for _, text := range []string{"", "hunter2"} {
+			if health, err := grpc_health_v1.NewHealthClient(n.conn).Check(as(t.Context(), text), nil); err != nil || health.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
+				t.Errorf("Check() = %v, %v", health, err)
+			}
 		}
-	}
-	text, _ := s.token("read", "metrics:read")
-	for token, want := range map[string]codes.Code{"": codes.Unauthenticated, text: codes.OK} {
-		stream, err := n.conn.NewStream(as(t.Context(), token), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo")
-		if err != nil {
-			t.Fatal(err)
+		text, _ := s.token("read", "metrics:read")
+		for token, want := range map[string]codes.Code{"": codes.Unauthenticated, text: codes.OK} {
+			stream, err := n.conn.NewStream(as(t.Context(), token), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = stream.SendMsg(&snowraftv1.GetStatusRequest{})
+			if err := stream.RecvMsg(&snowraftv1.GetStatusResponse{}); status.Code(err) != want && (want != codes.OK || status.Code(err) == codes.Unauthenticated) {
+				t.Errorf("reflection with token %v: %v", token != "", err)
+			}
 		}
-		_ = stream.SendMsg(&snowraftv1.GetStatusRequest{})
-		if err := stream.RecvMsg(&snowraftv1.GetStatusResponse{}); status.Code(err) != want && (want != codes.OK || status.Code(err) == codes.Unauthenticated) {
-			t.Errorf("reflection with token %v: %v", token != "", err)
-		}
-	}
+	})
 }
 
 // Every token may list the facts that clients need to find members. The addresses within the cluster and the fingerprints of its
 // secrets require the right to the status.
 func TestListMembersShowsByRight(t *testing.T) {
 	t.Parallel()
-	s := startSecured(t, 1)
-	n := s.nodes[0]
-	issues, _ := s.token("issues", "ids:issue:*")
-	reads, _ := s.token("reads", "cluster:read")
-	admin := snowraftv1.NewClusterServiceClient(s.admin(n))
-	for name, tc := range map[string]struct {
-		from  snowraftv1.ClusterServiceClient
-		text  string
-		shown bool
-	}{"issues": {n.cluster, issues, false}, "reads": {n.cluster, reads, true}, "admin": {admin, "", true}} {
-		resp, err := tc.from.ListMembers(as(t.Context(), tc.text), &snowraftv1.ListMembersRequest{})
-		if err != nil || len(resp.GetMembers()) != 1 {
-			t.Fatalf("%s: %v, %v", name, resp, err)
-		}
-		m := resp.GetMembers()[0]
-		if m.GetId() == "" || m.GetName() != n.cfg.Name || m.GetApiAddress() != n.server.APIAddr() || !m.GetLeader() || !m.GetAlive() {
-			t.Errorf("%s: clients need more than %v", name, m)
-		}
-		for field, shown := range map[string]bool{
-			"raft_address": m.GetRaftAddress() != "", "gossip_address": m.GetGossipAddress() != "", "secret_fingerprints": len(m.GetSecretFingerprints()) > 0,
-		} {
-			if shown != tc.shown {
-				t.Errorf("%s: %s is shown: %v", name, field, shown)
+	inBubble(t, func(t *testing.T) {
+		s := startSecured(t, 1)
+		n := s.nodes[0]
+		issues, _ := s.token("issues", "ids:issue:*")
+		reads, _ := s.token("reads", "cluster:read")
+		admin := snowraftv1.NewClusterServiceClient(s.admin(n))
+		for name, tc := range map[string]struct {
+			from  snowraftv1.ClusterServiceClient
+			text  string
+			shown bool
+		}{"issues": {n.cluster, issues, false}, "reads": {n.cluster, reads, true}, "admin": {admin, "", true}} {
+			resp, err := tc.from.ListMembers(as(t.Context(), tc.text), &snowraftv1.ListMembersRequest{})
+			if err != nil || len(resp.GetMembers()) != 1 {
+				t.Fatalf("%s: %v, %v", name, resp, err)
+			}
+			m := resp.GetMembers()[0]
+			if m.GetId() == "" || m.GetName() != n.cfg.Name || m.GetApiAddress() != n.server.APIAddr() || !m.GetLeader() || !m.GetAlive() {
+				t.Errorf("%s: clients need more than %v", name, m)
+			}
+			for field, shown := range map[string]bool{
+				"raft_address": m.GetRaftAddress() != "", "gossip_address": m.GetGossipAddress() != "", "secret_fingerprints": len(m.GetSecretFingerprints()) > 0,
+			} {
+				if shown != tc.shown {
+					t.Errorf("%s: %s is shown: %v", name, field, shown)
+				}
 			}
 		}
-	}
+	})
 }

@@ -50,7 +50,7 @@ func TestRefusalsOfCallersNameAction(t *testing.T) {
 			t.Errorf("gRPC: %v, want %s", err, want)
 		}
 		for _, path := range []string{"/seq/orders", "/v1/ids:generate"} {
-			status, body := ask(t, http.DefaultClient, http.MethodPost, "http://"+n.server.HTTPAddr()+path, token)
+			status, body := ask(t, browser(t), http.MethodPost, "http://"+n.server.HTTPAddr()+path, token)
 			if status != http.StatusUnauthorized || !strings.Contains(body, want) {
 				t.Errorf("%s: %d %s, want %s", path, status, body, want)
 			}
@@ -181,7 +181,7 @@ func TestPortsWithTLS(t *testing.T) {
 	foreign := &tls.Config{RootCAs: x509.NewCertPool()} // this configuration verifies host and time
 	foreign.RootCAs.AddCert(s.keys.Authorities()[0].Certificate())
 	s.paths(&http.Client{Transport: &http.Transport{TLSClientConfig: foreign}}, "https", token)
-	if status, body := ask(t, http.DefaultClient, "GET", "http://"+n.server.HTTPAddr()+"/id", token); status != 400 || !strings.Contains(body, "HTTPS") {
+	if status, body := ask(t, browser(t), "GET", "http://"+n.server.HTTPAddr()+"/id", token); status != 400 || !strings.Contains(body, "HTTPS") {
 		t.Errorf("HTTP without TLS: %d %s", status, body)
 	}
 
@@ -196,10 +196,7 @@ func TestPortsWithTLS(t *testing.T) {
 	if got := redisSays(t, c, "INCR orders"); !strings.HasPrefix(got[0], ":") {
 		t.Errorf("Redis: %q", got)
 	}
-	plain, err := net.Dial("tcp", n.server.RedisAddr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := reach(t, n.server.RedisAddr())
 	defer plain.Close()
 	if got := redisSays(t, plain, "PING"); !strings.HasPrefix(got[0], "-ERR this port speaks TLS only") {
 		t.Errorf("Redis without TLS: %q", got)
@@ -208,10 +205,7 @@ func TestPortsWithTLS(t *testing.T) {
 	if _, err := n.ids.GenerateIds(as(t.Context(), token), &snowraftv1.GenerateIdsRequest{}, grpc.WaitForReady(false)); err == nil {
 		t.Error("gRPC without TLS is served")
 	}
-	conn, err := grpc.NewClient("passthrough:///"+n.server.APIAddr(), grpc.WithTransportCredentials(credentials.NewTLS(config)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := connect(t, n.server.APIAddr(), grpc.WithTransportCredentials(credentials.NewTLS(config)))
 	defer conn.Close()
 	ids := snowraftv1.NewIdServiceClient(conn)
 	_, err = ids.GenerateIds(as(t.Context(), token), &snowraftv1.GenerateIdsRequest{})
@@ -266,11 +260,8 @@ func TestPortsWithoutClientTLS(t *testing.T) {
 	t.Parallel()
 	s := startPorts(t, false)
 	token := s.orders()
-	s.paths(http.DefaultClient, "http", token)
-	c, err := net.Dial("tcp", s.nodes[0].server.RedisAddr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.paths(browser(t), "http", token)
+	c := reach(t, s.nodes[0].server.RedisAddr())
 	defer c.Close()
 	if got := redisSays(t, c, "INCR orders", "AUTH "+token, "PING"); !strings.HasPrefix(got[0], "-NOAUTH ") || got[1] != "+OK" || got[2] != "+PONG" {
 		t.Errorf("Redis: %q", got)

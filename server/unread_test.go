@@ -43,12 +43,8 @@ func dialDeaf(t *testing.T, address string) (snowraftv1.IdServiceClient, *atomic
 	flag := new(atomic.Bool)
 	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithInitialWindowSize(1<<30), grpc.WithInitialConnWindowSize(1<<30),
-		grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
-			c, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
-			if err != nil {
-				return nil, err
-			}
-			return &deaf{Conn: c, deaf: flag, closed: make(chan struct{})}, nil
+		grpc.WithContextDialer(func(_ context.Context, addr string) (net.Conn, error) {
+			return &deaf{Conn: reach(t, addr), deaf: flag, closed: make(chan struct{})}, nil
 		}))
 	if err != nil {
 		t.Fatal(err)
@@ -64,41 +60,45 @@ func TestUnreadAnswers(t *testing.T) {
 	for name, patience := range map[string]time.Duration{"waiting": 3 * time.Minute, "canceling": 100 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n := startCluster(t, 1)[0]
-			large := &snowraftv1.GenerateIdsRequest{Count: limits.Packed, Packed: true}
-			ctx, cancel := context.WithCancel(t.Context())
-			var calls sync.WaitGroup
-			defer calls.Wait()
-			defer cancel()
-			for range 4 { // more connections than there are shares
-				client, flag := dialDeaf(t, n.server.APIAddr())
-				if _, err := client.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{}); err != nil {
-					t.Fatal(err)
-				}
-				flag.Store(true)
-				for range 400 {
-					calls.Go(func() {
-						ctx, cancel := context.WithTimeout(ctx, patience)
-						defer cancel()
-						_, _ = client.GenerateIds(ctx, large)
-					})
-				}
-			}
-			deadline := time.Now().Add(time.Minute) // a refused call takes 5 s
-			for ok := false; !ok; {
-				resp, err := n.ids.GenerateIds(t.Context(), large, grpc.MaxCallRecvMsgSize(limits.AnswerBytes))
-				switch ok = err == nil && len(resp.GetIds()) == limits.Packed; {
-				case !ok && time.Now().After(deadline):
-					t.Fatalf("another client gets no answer: %v", err)
-				case err != nil:
-					t.Log(err)
-				}
-				var m runtime.MemStats
-				runtime.ReadMemStats(&m)
-				if m.HeapInuse > 1<<30 {
-					t.Fatalf("%d MB are in use", m.HeapInuse>>20)
-				}
-			}
+			inBubble(t, func(t *testing.T) { unreadAnswers(t, patience) })
 		})
+	}
+}
+
+func unreadAnswers(t *testing.T, patience time.Duration) {
+	n := startCluster(t, 1)[0]
+	large := &snowraftv1.GenerateIdsRequest{Count: limits.Packed, Packed: true}
+	ctx, cancel := context.WithCancel(t.Context())
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	defer cancel()
+	for range 4 { // more connections than there are shares
+		client, flag := dialDeaf(t, n.server.APIAddr())
+		if _, err := client.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		flag.Store(true)
+		for range 400 {
+			calls.Go(func() {
+				ctx, cancel := context.WithTimeout(ctx, patience)
+				defer cancel()
+				_, _ = client.GenerateIds(ctx, large)
+			})
+		}
+	}
+	deadline := time.Now().Add(time.Minute) // a refused call takes 5 s
+	for ok := false; !ok; {
+		resp, err := n.ids.GenerateIds(t.Context(), large, grpc.MaxCallRecvMsgSize(limits.AnswerBytes))
+		switch ok = err == nil && len(resp.GetIds()) == limits.Packed; {
+		case !ok && time.Now().After(deadline):
+			t.Fatalf("another client gets no answer: %v", err)
+		case err != nil:
+			t.Log(err)
+		}
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		if m.HeapInuse > 1<<30 {
+			t.Fatalf("%d MB are in use", m.HeapInuse>>20)
+		}
 	}
 }

@@ -72,173 +72,181 @@ func untilLost(t *testing.T, next func() *snowraftv1.Overview, name string) (age
 // A member and a gateway show every member with its lanes and rates, and notice within 2 s that a member has stopped.
 func TestOverviewFollowsMembers(t *testing.T) {
 	t.Parallel()
-	nodes := startCluster(t, 3)
-	lead := leader(t, nodes)
-	gone := follower(t, nodes)
-	asked := except(nodes, lead, gone)[0]
-	g := inFront(t, []*node{asked})
-	for name, c := range map[string]snowraftv1.ViewServiceClient{"member": snowraftv1.NewViewServiceClient(asked.conn), "gateway": snowraftv1.NewViewServiceClient(g.conn)} {
-		var o *snowraftv1.Overview
-		t.Cleanup(func() {
-			if t.Failed() {
-				t.Logf("%s: overview %v", name, o)
+	inBubble(t, func(t *testing.T) {
+		nodes := startCluster(t, 3)
+		lead := leader(t, nodes)
+		gone := follower(t, nodes)
+		asked := except(nodes, lead, gone)[0]
+		g := inFront(t, []*node{asked})
+		for name, c := range map[string]snowraftv1.ViewServiceClient{"member": snowraftv1.NewViewServiceClient(asked.conn), "gateway": snowraftv1.NewViewServiceClient(g.conn)} {
+			var o *snowraftv1.Overview
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("%s: overview %v", name, o)
+				}
+			})
+			// The first overview may lack the answers of slow members, and the replica may lack windows.
+			until(t, "the overview of the "+name+" shows a healthy cluster", func() bool {
+				resp, err := c.GetOverview(t.Context(), &snowraftv1.GetOverviewRequest{WindowsOfLayout: "default"})
+				if err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				o = resp.GetOverview()
+				return o.GetWindows().GetHeld() == 3 && answering(o) == 3 && o.GetVerdict().GetLevel() == snowraftv1.VerdictLevel_VERDICT_LEVEL_GOOD &&
+					slices.ContainsFunc(nodes, func(n *node) bool { return n.cfg.Name == o.GetLeaderName() && n.leads() })
+			})
+			if o.GetClusterId() == "" || o.GetQuorum().GetMayFail() != 1 {
+				t.Errorf("%s: overview %v", name, o)
 			}
-		})
-		// The first overview may lack the answers of slow members, and the replica may lack windows.
-		until(t, "the overview of the "+name+" shows a healthy cluster", func() bool {
-			resp, err := c.GetOverview(t.Context(), &snowraftv1.GetOverviewRequest{WindowsOfLayout: "default"})
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
+			for _, m := range o.GetMembers() {
+				if len(m.GetLanes()) != 1 || m.GetServesUntilAtMs() <= o.GetComposedAtMs() || m.GetProblem() != "" || m.GetEncrypted() {
+					t.Errorf("%s: member %v", name, m)
+				}
 			}
-			o = resp.GetOverview()
-			return o.GetWindows().GetHeld() == 3 && answering(o) == 3 && o.GetVerdict().GetLevel() == snowraftv1.VerdictLevel_VERDICT_LEVEL_GOOD &&
-				slices.ContainsFunc(nodes, func(n *node) bool { return n.cfg.Name == o.GetLeaderName() && n.leads() })
-		})
-		if o.GetClusterId() == "" || o.GetQuorum().GetMayFail() != 1 {
-			t.Errorf("%s: overview %v", name, o)
-		}
-		for _, m := range o.GetMembers() {
-			if len(m.GetLanes()) != 1 || m.GetServesUntilAtMs() <= o.GetComposedAtMs() || m.GetProblem() != "" || m.GetEncrypted() {
-				t.Errorf("%s: member %v", name, m)
+			if w := o.GetWindows(); len(w.GetRows()) != 3 || w.GetRows()[0].GetMemberId() == "" || w.GetTickMs() != 1 {
+				t.Errorf("%s: windows %v", name, w)
 			}
 		}
-		if w := o.GetWindows(); len(w.GetRows()) != 3 || w.GetRows()[0].GetMemberId() == "" || w.GetTickMs() != 1 {
-			t.Errorf("%s: windows %v", name, w)
-		}
-	}
-	next := watchOverviews(t, snowraftv1.NewViewServiceClient(asked.conn), "")
-	next()
-	lead.mustGenerate(1000)
-	until(t, "the rate of the leader is shown", func() bool {
-		return viewOf(next(), lead.cfg.Name).GetIdsPerSecond() > 0
-	})
-	says := func(what string) {
-		t.Helper()
-		until(t, "the sentence says "+what, func() bool {
-			o := next()
-			want := strings.ReplaceAll(what, "LEADER", o.GetLeaderName()) // the leader changes if its lease ends in a pause
-			return strings.Contains(o.GetVerdict().GetSentence(), want)
+		next := watchOverviews(t, snowraftv1.NewViewServiceClient(asked.conn), "")
+		next()
+		lead.mustGenerate(1000)
+		until(t, "the rate of the leader is shown", func() bool {
+			return viewOf(next(), lead.cfg.Name).GetIdsPerSecond() > 0
 		})
-	}
-	gone.setClock(-3 * time.Second)
-	says(gone.cfg.Name + " issues no IDs: its clock is ")
-	says(" behind the majority's, limit 1 s; 2 of 3 members issue IDs; LEADER leads")
-	gone.setClock(time.Hour)
-	says(" ahead of the majority's, limit 500 ms; 2 of 3 members issue IDs; LEADER leads")
-	gone.setClock(0)
-	const healthy = "3 of 3 members issue IDs; LEADER leads; one may fail; without quorum each continues until "
-	says(healthy)
-	for tries := 1; ; tries++ {
-		gone.crash()
-		took := untilLost(t, next, gone.cfg.Name)
-		// The member stopped up to a second after its last answer.
-		if took <= 3*time.Second {
-			break
+		says := func(what string) {
+			t.Helper()
+			until(t, "the sentence says "+what, func() bool {
+				o := next()
+				want := strings.ReplaceAll(what, "LEADER", o.GetLeaderName()) // the leader changes if its lease ends in a pause
+				return strings.Contains(o.GetVerdict().GetSentence(), want)
+			})
 		}
-		if tries == 3 { // the composing member may have paused
-			t.Fatalf("%v from the last answer of a member until the overview shows that it is gone", took)
-		}
-		gone.start().untilReady()
+		gone.setClock(-3 * time.Second)
+		says(gone.cfg.Name + " issues no IDs: its clock is ")
+		says(" behind the majority's, limit 1 s; 2 of 3 members issue IDs; LEADER leads")
+		gone.setClock(time.Hour)
+		says(" ahead of the majority's, limit 500 ms; 2 of 3 members issue IDs; LEADER leads")
+		gone.setClock(0)
+		const healthy = "3 of 3 members issue IDs; LEADER leads; one may fail; without quorum each continues until "
 		says(healthy)
-	}
-	lead.crash()
-	says("uorum is lost: ")
+		for tries := 1; ; tries++ {
+			gone.crash()
+			took := untilLost(t, next, gone.cfg.Name)
+			// The member stopped up to a second after its last answer.
+			if took <= 3*time.Second {
+				break
+			}
+			if tries == 3 { // the composing member may have paused
+				t.Fatalf("%v from the last answer of a member until the overview shows that it is gone", took)
+			}
+			gone.start().untilReady()
+			says(healthy)
+		}
+		lead.crash()
+		says("uorum is lost: ")
+	})
 }
 
 // A member that halts reports it before its process exits. Other members show it as halted until it runs again.
 func TestOverviewShowsHaltedMember(t *testing.T) {
 	t.Parallel()
-	nodes := startCluster(t, 3)
-	asked, gone := leader(t, nodes), follower(t, nodes)
-	next := watchOverviews(t, snowraftv1.NewViewServiceClient(asked.conn), "")
-	gone.server.Member().Node().Fail(errors.New("raft.db is corrupt"))
-	<-gone.server.Done()
-	gone.stop()
-	const text = " halted, because it was unsafe to continue; "
-	until(t, "the sentence says that the member halted", func() bool {
-		return strings.Contains(next().GetVerdict().GetSentence(), gone.cfg.Name+text)
-	})
-	gone.start()
-	until(t, "all members issue", func() bool {
-		o := next()
-		return strings.HasPrefix(o.GetVerdict().GetSentence(), "3 of 3 members issue") && !viewOf(o, gone.cfg.Name).GetMember().GetHalted()
+	inBubble(t, func(t *testing.T) {
+		nodes := startCluster(t, 3)
+		asked, gone := leader(t, nodes), follower(t, nodes)
+		next := watchOverviews(t, snowraftv1.NewViewServiceClient(asked.conn), "")
+		gone.server.Member().Node().Fail(errors.New("raft.db is corrupt"))
+		<-gone.server.Done()
+		gone.stop()
+		const text = " halted, because it was unsafe to continue; "
+		until(t, "the sentence says that the member halted", func() bool {
+			return strings.Contains(next().GetVerdict().GetSentence(), gone.cfg.Name+text)
+		})
+		gone.start()
+		until(t, "all members issue", func() bool {
+			o := next()
+			return strings.HasPrefix(o.GetVerdict().GetSentence(), "3 of 3 members issue") && !viewOf(o, gone.cfg.Name).GetMember().GetHalted()
+		})
 	})
 }
 
 // A gateway that reaches no member reports that, with the members that it knew before.
 func TestGatewayOverviewWithoutMembers(t *testing.T) {
 	t.Parallel()
-	nodes := startCluster(t, 1)
-	g := inFront(t, nodes)
-	next := watchOverviews(t, snowraftv1.NewViewServiceClient(g.conn), "")
-	if o := next(); answering(o) != 1 {
-		t.Fatalf("overview %v", o)
-	}
-	nodes[0].stop() // the stream of the viewer stays open
-	var o *snowraftv1.Overview
-	for o = next(); answering(o) > 0; o = next() {
-	}
-	if o.GetComposedBy() != "g" || len(o.GetMembers()) != 1 || o.GetVerdict().GetLevel() != snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD {
-		t.Errorf("overview %v", o)
-	}
-	resp, err := snowraftv1.NewViewServiceClient(g.conn).GetOverview(t.Context(), &snowraftv1.GetOverviewRequest{})
-	if err != nil || resp.GetOverview().GetVerdict().GetLevel() != snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD {
-		t.Errorf("GetOverview() = %v, %v", resp, err)
-	}
-	for range 2 { // the broken stream, and the next stream, which did not begin
-		for _, f := range append(o.GetVerdict().GetFindings(), resp.GetOverview().GetVerdict().GetFindings()...) {
-			if strings.Contains(f.GetText(), "rpc error") || strings.Contains(f.GetText(), "snowraft: ") || strings.Contains(f.GetText(), "desc =") {
-				t.Errorf("finding %q, want words for people", f.GetText())
-			}
+	inBubble(t, func(t *testing.T) {
+		nodes := startCluster(t, 1)
+		g := inFront(t, nodes)
+		next := watchOverviews(t, snowraftv1.NewViewServiceClient(g.conn), "")
+		if o := next(); answering(o) != 1 {
+			t.Fatalf("overview %v", o)
 		}
-		o = next()
-	}
+		nodes[0].stop() // the stream of the viewer stays open
+		var o *snowraftv1.Overview
+		for o = next(); answering(o) > 0; o = next() {
+		}
+		if o.GetComposedBy() != "g" || len(o.GetMembers()) != 1 || o.GetVerdict().GetLevel() != snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD {
+			t.Errorf("overview %v", o)
+		}
+		resp, err := snowraftv1.NewViewServiceClient(g.conn).GetOverview(t.Context(), &snowraftv1.GetOverviewRequest{})
+		if err != nil || resp.GetOverview().GetVerdict().GetLevel() != snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD {
+			t.Errorf("GetOverview() = %v, %v", resp, err)
+		}
+		for range 2 { // the broken stream, and the next stream, which did not begin
+			for _, f := range append(o.GetVerdict().GetFindings(), resp.GetOverview().GetVerdict().GetFindings()...) {
+				if strings.Contains(f.GetText(), "rpc error") || strings.Contains(f.GetText(), "snowraft: ") || strings.Contains(f.GetText(), "desc =") {
+					t.Errorf("finding %q, want words for people", f.GetText())
+				}
+			}
+			o = next()
+		}
+	})
 }
 
 // Overviews of members and gateways require the right cluster:read while they are watched.
 func TestOverviewOfSecuredCluster(t *testing.T) {
 	t.Parallel()
-	s := startSecured(t, 3)
-	asked := follower(t, s.nodes)
-	text, id := s.token("viewer", "cluster:read")
-	other, _ := s.token("issuer", "ids:issue:*")
-	own, _ := s.token("gateway", "tokens:verify")
-	g := openGatewayWith(t, gateway.Config{Members: []string{asked.server.APIAddr()}, Token: s.withPin(own)})
-	until(t, "the gateway is ready", func() bool { return g.Ready() == nil })
-	var streams []grpc.ServerStreamingClient[snowraftv1.WatchOverviewResponse]
-	for _, conn := range []*grpc.ClientConn{asked.conn, g.conn} {
-		c := snowraftv1.NewViewServiceClient(conn)
-		_, err := c.GetOverview(as(t.Context(), other), &snowraftv1.GetOverviewRequest{})
-		wantReason(t, "another token", err, rpc.PermissionDenied)
-		stream, err := c.WatchOverview(as(t.Context(), text), &snowraftv1.WatchOverviewRequest{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var o *snowraftv1.Overview
-		until(t, "all members answer", func() bool { // slow members are missing in the first overview
-			resp, err := stream.Recv()
+	inBubble(t, func(t *testing.T) {
+		s := startSecured(t, 3)
+		asked := follower(t, s.nodes)
+		text, id := s.token("viewer", "cluster:read")
+		other, _ := s.token("issuer", "ids:issue:*")
+		own, _ := s.token("gateway", "tokens:verify")
+		g := openGatewayWith(t, gateway.Config{Members: []string{asked.server.APIAddr()}, Token: s.withPin(own)})
+		until(t, "the gateway is ready", func() bool { return g.Ready() == nil })
+		var streams []grpc.ServerStreamingClient[snowraftv1.WatchOverviewResponse]
+		for _, conn := range []*grpc.ClientConn{asked.conn, g.conn} {
+			c := snowraftv1.NewViewServiceClient(conn)
+			_, err := c.GetOverview(as(t.Context(), other), &snowraftv1.GetOverviewRequest{})
+			wantReason(t, "another token", err, rpc.PermissionDenied)
+			stream, err := c.WatchOverview(as(t.Context(), text), &snowraftv1.WatchOverviewRequest{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			o = resp.GetOverview()
-			return answering(o) == 3
-		})
-		for _, m := range o.GetMembers() {
-			if !m.GetEncrypted() {
-				t.Errorf("member %v", m)
+			var o *snowraftv1.Overview
+			until(t, "all members answer", func() bool { // slow members are missing in the first overview
+				resp, err := stream.Recv()
+				if err != nil {
+					t.Fatal(err)
+				}
+				o = resp.GetOverview()
+				return answering(o) == 3
+			})
+			for _, m := range o.GetMembers() {
+				if !m.GetEncrypted() {
+					t.Errorf("member %v", m)
+				}
 			}
+			streams = append(streams, stream)
 		}
-		streams = append(streams, stream)
-	}
-	s.atLeader(func(m *member.Member) error {
-		_, err := m.DeleteToken(t.Context(), id, nil)
-		return err
+		s.atLeader(func(m *member.Member) error {
+			_, err := m.DeleteToken(t.Context(), id, nil)
+			return err
+		})
+		for i, stream := range streams {
+			var err error
+			for err == nil {
+				_, err = stream.Recv()
+			}
+			wantReason(t, []string{"the member's stream", "the gateway's stream"}[i], err, rpc.Unauthenticated)
+		}
 	})
-	for i, stream := range streams {
-		var err error
-		for err == nil {
-			_, err = stream.Recv()
-		}
-		wantReason(t, []string{"the member's stream", "the gateway's stream"}[i], err, rpc.Unauthenticated)
-	}
 }

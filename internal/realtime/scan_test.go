@@ -92,7 +92,7 @@ type bubbles struct {
 }
 
 func newBubbles(funcs map[string]*ast.FuncDecl) bubbles {
-	b := bubbles{map[string]bool{"synctest.Test": true}, map[string]bool{}}
+	b := bubbles{map[string]bool{"synctest.Test": true, "bubble.Test": true}, map[string]bool{}}
 	for range 3 { // a function that runs another one in a bubble may be run by a third one
 		for _, f := range funcs {
 			takes := slices.ContainsFunc(f.Type.Params.List, func(p *ast.Field) bool { _, is := p.Type.(*ast.FuncType); return is })
@@ -163,7 +163,7 @@ func called(n ast.Node) string {
 	case *ast.Ident:
 		return f.Name
 	case *ast.SelectorExpr:
-		if x, ok := f.X.(*ast.Ident); ok && (x.Name == "time" || x.Name == "synctest") {
+		if x, ok := f.X.(*ast.Ident); ok && (x.Name == "time" || x.Name == "synctest" || x.Name == "bubble") {
 			return x.Name + "." + f.Sel.Name
 		}
 		return f.Sel.Name
