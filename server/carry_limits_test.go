@@ -10,12 +10,11 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// prompt fails unless the member soon answers the requests of another client, on a stream and as calls.
-func (n *node) prompt() {
+// prompt fails unless the member answers the calls of another client within a time, and its requests on a stream.
+func (n *node) prompt(within time.Duration) {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(n.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(n.t.Context(), within)
 	defer cancel()
-	began := time.Now()
 	var calls sync.WaitGroup
 	for range 64 {
 		calls.Go(func() {
@@ -31,9 +30,6 @@ func (n *node) prompt() {
 		}
 	}
 	calls.Wait()
-	if took := time.Since(began); took > 5*time.Second {
-		n.t.Errorf("64 calls and 50 requests took %v", took)
-	}
 }
 
 // A stream occupies one of gRPC's worker goroutines, of which there are 16 per processor. The member serves calls and further
@@ -49,7 +45,7 @@ func TestStreamsOccupyAllWorkers(t *testing.T) {
 			s.answer() // the member serves the stream now
 			open = append(open, s)
 		}
-		n.prompt()
+		n.prompt(5 * time.Second)
 		for _, s := range open {
 			if id := s.ask(nil); s.answer().GetId() != id {
 				t.Error("the answer to another request")
@@ -59,7 +55,8 @@ func TestStreamsOccupyAllWorkers(t *testing.T) {
 }
 
 // A client that reads nothing from its stream stops only that stream. The member still serves other clients, and finishes the
-// waiting requests of the stream, although it cannot send their answers.
+// waiting requests of the stream, although it cannot send their answers. The test runs in real time: the stream holds a lock while
+// it waits to send, which would stop a bubble.
 func TestUnreadStreamStopsOnlyItself(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]
@@ -88,6 +85,6 @@ func TestUnreadStreamStopsOnlyItself(t *testing.T) {
 		for large.Send(&snowraftv1.StreamIdsRequest{Id: 1, Request: &snowraftv1.GenerateIdsRequest{Count: 10_000, Packed: true}}) == nil {
 		} // the loop ends when the member reads no more
 	})
-	n.prompt()
-	n.prompt()
+	n.prompt(patience)
+	n.prompt(patience)
 }

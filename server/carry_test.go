@@ -11,7 +11,6 @@ import (
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
-	"github.com/snowraft/snowraft/snowflake"
 )
 
 // idStream is a stream of IDs. Its requests have ascending request IDs.
@@ -50,21 +49,6 @@ func (s *idStream) answer() *snowraftv1.StreamIdsResponse {
 // ahead returns an ID that this clock reaches after d.
 func ahead(id int64, d time.Duration) int64 { return id + d.Milliseconds()<<22 }
 
-// passed reports whether the clock has reached the time of an ID.
-func passed(id int64) bool { return time.Since(snowflake.Default().TimeOf(uint64(id))) >= 0 }
-
-// undisturbed runs rounds on new streams until one succeeds. A round fails if the clock passed the floor of its waiting
-// requests too early: a busy machine may pause that long, but hardly three times in turn.
-func undisturbed(n *node, round func(s *idStream) bool) {
-	n.t.Helper()
-	for range 3 {
-		if round(n.streamIDs()) {
-			return
-		}
-	}
-	n.t.Fatal("in all rounds, the clock passed the floor before the answers that should come earlier")
-}
-
 func TestStreamOutlivesErrorOfRequest(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
@@ -92,40 +76,31 @@ func TestStreamOutlivesErrorOfRequest(t *testing.T) {
 func TestWaitingStreamRequestsDelayNoOthers(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
-		undisturbed(startCluster(t, 1)[0], func(s *idStream) bool {
-			s.ask(nil)
-			floor := ahead(expand(s.answer().GetResponse())[0], 700*time.Millisecond)
-			waiting := map[uint64]bool{}
-			for range 60 {
-				waiting[s.ask(&snowraftv1.GenerateIdsRequest{After: floor})] = true
+		s := startCluster(t, 1)[0].streamIDs()
+		s.ask(nil)
+		floor := ahead(expand(s.answer().GetResponse())[0], 700*time.Millisecond)
+		waiting := map[uint64]bool{}
+		for range 60 {
+			waiting[s.ask(&snowraftv1.GenerateIdsRequest{After: floor})] = true
+		}
+		for range 100 {
+			if id := s.ask(nil); s.answer().GetId() != id {
+				t.Fatal("a request that could be answered at once was not")
 			}
-			sent := time.Now()
-			for i := range 100 {
-				if i > 0 && time.Since(sent) > 400*time.Millisecond { // on a busy machine, the clock reaches the floor before
-					break
-				}
-				if id := s.ask(nil); s.answer().GetId() != id {
-					if passed(floor) {
-						return false
-					}
-					t.Fatal("a request that could be answered at once was not")
-				}
+		}
+		if err := s.CloseSend(); err != nil {
+			t.Fatal(err)
+		}
+		for range len(waiting) {
+			resp := s.answer()
+			if !waiting[resp.GetId()] || resp.GetError() != nil || expand(resp.GetResponse())[0] <= floor {
+				t.Errorf("answer %v above %d", resp, floor)
 			}
-			if err := s.CloseSend(); err != nil {
-				t.Fatal(err)
-			}
-			for range len(waiting) {
-				resp := s.answer()
-				if !waiting[resp.GetId()] || resp.GetError() != nil || expand(resp.GetResponse())[0] <= floor {
-					t.Errorf("answer %v above %d", resp, floor)
-				}
-				delete(waiting, resp.GetId())
-			}
-			if _, err := s.Recv(); !errors.Is(err, io.EOF) {
-				t.Errorf("the stream ends with %v", err)
-			}
-			return true
-		})
+			delete(waiting, resp.GetId())
+		}
+		if _, err := s.Recv(); !errors.Is(err, io.EOF) {
+			t.Errorf("the stream ends with %v", err)
+		}
 	})
 }
 
@@ -146,18 +121,16 @@ func TestStreamAnswersMoreRequestsThanMayWait(t *testing.T) {
 				t.Error(resp)
 			}
 		}
-		undisturbed(n, func(s *idStream) bool {
-			s.ask(nil)
-			far := ahead(expand(s.answer().GetResponse())[0], 900*time.Millisecond)
-			if err := s.Send(&snowraftv1.StreamIdsRequest{Id: 1, Request: &snowraftv1.GenerateIdsRequest{After: far}, TimeoutMs: 1}); err != nil {
-				t.Fatal(err)
-			}
-			resp := s.answer()
-			if resp.GetError() == nil && !passed(far) {
-				t.Errorf("%v after a timeout of 1 ms", resp)
-			}
-			return resp.GetError() != nil
-		})
+		s = n.streamIDs()
+		s.ask(nil)
+		far := ahead(expand(s.answer().GetResponse())[0], 900*time.Millisecond)
+		if err := s.Send(&snowraftv1.StreamIdsRequest{Id: 1, Request: &snowraftv1.GenerateIdsRequest{After: far}, TimeoutMs: 1}); err != nil {
+			t.Fatal(err)
+		}
+		resp := s.answer()
+		if resp.GetError() == nil {
+			t.Errorf("%v after a timeout of 1 ms", resp)
+		}
 	})
 }
 
@@ -165,26 +138,24 @@ func TestStreamAnswersMoreRequestsThanMayWait(t *testing.T) {
 func TestFullStreamResumesAfterAnyAnswer(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
-		undisturbed(startCluster(t, 1)[0], func(s *idStream) bool {
-			s.ask(nil)
-			now := expand(s.answer().GetResponse())[0]
-			far := ahead(now, 900*time.Millisecond)
-			s.ask(&snowraftv1.GenerateIdsRequest{After: ahead(now, 300*time.Millisecond)})
-			for range 64 {
-				s.ask(&snowraftv1.GenerateIdsRequest{After: far})
+		s := startCluster(t, 1)[0].streamIDs()
+		s.ask(nil)
+		now := expand(s.answer().GetResponse())[0]
+		far := ahead(now, 900*time.Millisecond)
+		s.ask(&snowraftv1.GenerateIdsRequest{After: ahead(now, 300*time.Millisecond)})
+		for range 64 {
+			s.ask(&snowraftv1.GenerateIdsRequest{After: far})
+		}
+		last, others := s.ask(nil), 0
+		for resp := s.answer(); resp.GetId() != last; resp = s.answer() {
+			if resp.GetError() != nil {
+				t.Fatal(resp)
 			}
-			last, others := s.ask(nil), 0
-			for resp := s.answer(); resp.GetId() != last; resp = s.answer() {
-				if resp.GetError() != nil {
-					t.Fatal(resp)
-				}
-				others++
-			}
-			if others > 1 && !passed(far) {
-				t.Errorf("the request behind was answered after %d others, want 1", others)
-			}
-			return others <= 1
-		})
+			others++
+		}
+		if others > 1 {
+			t.Errorf("the request behind was answered after %d others, want 1", others)
+		}
 	})
 }
 

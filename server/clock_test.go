@@ -105,7 +105,7 @@ func TestClockBackAcrossRestartOfAll(t *testing.T) {
 		for _, n := range nodes {
 			all.add(t, n.cfg.Name, n.mustGenerate(100)...)
 		}
-		restartAll(nodes, -time.Minute) // the restart takes seconds on a busy machine, by which the clock catches up
+		restartAll(nodes, -time.Minute)
 		for _, n := range nodes {
 			until(t, n.cfg.Name+" refuses for its clock", func() bool {
 				ids, err := n.generate(1, 0)

@@ -5,7 +5,6 @@ var mayMeasure = map[string]string{
 	"allocator/lease_close_test.go:TestCloseRacesWithTakes": "skips itself where only one processor runs",
 	"internal/simtest/world_test.go:until":                  "runs in bubbles only; tables of functions hide that",
 
-	"server/carry_limits_test.go:prompt":                         "a stream holds a lock over a blocked write, which would stop a bubble",
 	"server/console/stream_test.go:TestSlowViewerLosesTheStream": open,
 }
 
