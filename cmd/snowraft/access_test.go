@@ -15,12 +15,13 @@ import (
 	"google.golang.org/grpc/peer"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 	"github.com/snowraft/snowraft/trust"
 )
 
 // securedAPI is a fake of a secured member. It records the credentials of its last caller.
 type securedAPI struct {
-	*fakeAPI
+	*clitest.API
 	dir    string
 	secret trust.Secret
 	token  string // token with the pin
@@ -36,8 +37,8 @@ func newSecuredAPI(t *testing.T) *securedAPI {
 		t.Fatal(err)
 	}
 	config := trust.ServerTLS{Keys: keys, MemberID: "a", Hosts: []string{cli.Localhost}, Now: time.Now}.Config()
-	s.fakeAPI = newFakeAPI(t, grpc.Creds(credentials.NewTLS(config)))
-	s.first(func(ctx context.Context) error {
+	s.API = clitest.NewAPI(t, grpc.Creds(credentials.NewTLS(config)))
+	s.Before(func(ctx context.Context) error {
 		caller := strings.Join(metadata.ValueFromIncomingContext(ctx, "authorization"), ", ")
 		if p, ok := peer.FromContext(ctx); ok {
 			if info, ok := p.AuthInfo.(credentials.TLSInfo); ok && keys.PeerOf(info.State).Role == trust.RoleAdmin {
@@ -89,7 +90,7 @@ func TestCommandsProveThemselves(t *testing.T) {
 		if c.environ != nil {
 			a.Environ = c.environ
 		}
-		args := append([]string{"id", "--addr", s.address}, c.args...)
+		args := append([]string{"id", "--addr", s.Address}, c.args...)
 		if code := run(t.Context(), a.Host, args); code != cli.ExitDone || s.caller.Load() == nil || *s.caller.Load() != c.want {
 			t.Errorf("%s: exit code %d, %s", name, code, a.Err.String())
 		}
@@ -108,7 +109,7 @@ func TestReadableSecretFileWarns(t *testing.T) {
 		if err := os.Chmod(file, mode); err != nil {
 			t.Fatal(err)
 		}
-		for _, line := range []string{"id --addr " + deadAddress, "id -o json --addr " + deadAddress, "secret list", "secret ca -o json", "bench ids --duration 1ms --clients 1 --addr " + deadAddress} {
+		for _, line := range []string{"id --addr " + clitest.DeadAddress, "id -o json --addr " + clitest.DeadAddress, "secret list", "secret ca -o json", "bench ids --duration 1ms --clients 1 --addr " + clitest.DeadAddress} {
 			stdout, stderr, _ := command(t, append(strings.Fields(line), "--secret-file", file)...)
 			if strings.Count(stderr, warning) != want || strings.Contains(stdout, "warning") {
 				t.Errorf("mode %o: snowraft %s: %q and %q, want the warning %d times", mode, line, stdout, stderr, want)
@@ -119,10 +120,10 @@ func TestReadableSecretFileWarns(t *testing.T) {
 
 func TestWrongTransportIsExplained(t *testing.T) {
 	t.Parallel()
-	s, open := newSecuredAPI(t), newFakeAPI(t)
+	s, open := newSecuredAPI(t), clitest.NewAPI(t)
 	for _, c := range []struct{ address, want, token string }{
-		{s.address, s.address + ": the port expects TLS; set --token, --ca-file or --secret-file", ""},
-		{open.address, open.address + ": the port does not speak TLS; omit --token, --ca-file and --secret-file, or secure the member", s.token},
+		{s.Address, s.Address + ": the port expects TLS; set --token, --ca-file or --secret-file", ""},
+		{open.Address, open.Address + ": the port does not speak TLS; omit --token, --ca-file and --secret-file, or secure the member", s.token},
 	} {
 		args := []string{"status", "--addr", c.address}
 		if c.token != "" {

@@ -2,23 +2,21 @@ package main
 
 import (
 	"encoding/json"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 	"github.com/snowraft/snowraft/internal/apijson"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
-	"github.com/snowraft/snowraft/snowflake"
 )
 
 // TestAnswers checks the text, the JSON and the requests of every client command.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	f := newFakeAPI(t)
+	f := clitest.NewAPI(t)
 	responses := documentedResponses(t)
 	var text, documents strings.Builder
 	for _, c := range []struct {
@@ -31,7 +29,7 @@ func TestAnswers(t *testing.T) {
 		{"decode 0199fc8d-7c4a-7ffc-a41b-ac2bb3a1d3f4 --layout orders --server", &snowraftv1.GetLayoutRequest{Name: "orders"}},
 		{"decode 56729 --layout orders --server", &snowraftv1.GetLayoutRequest{Name: "orders"}},
 		{"whois 56729", &snowraftv1.WhoIsRequest{Id: 56729, Layout: "default"}},
-		{"layout create orders --fields time:39,datacenter:2,worker:10,sequence:12 --unit 10ms --epoch 2025-01-01T00:00:00Z --datacenter 3", &snowraftv1.CreateLayoutRequest{Layout: withoutEnd(fakeLayout)}},
+		{"layout create orders --fields time:39,datacenter:2,worker:10,sequence:12 --unit 10ms --epoch 2025-01-01T00:00:00Z --datacenter 3", &snowraftv1.CreateLayoutRequest{Layout: withoutEnd(clitest.Layout)}},
 		{"layout get orders", &snowraftv1.GetLayoutRequest{Name: "orders"}},
 		{"layout list", &snowraftv1.ListLayoutsRequest{PageSize: 1000}},
 		{"worker list", &snowraftv1.ListWorkersRequest{Layout: "default", PageSize: 1000, PageToken: "more"}},
@@ -107,12 +105,10 @@ func TestAnswers(t *testing.T) {
 		{"seq last orders", &snowraftv1.GetLastRequest{Sequence: "orders"}},
 		{"seq last countdown", &snowraftv1.GetLastRequest{Sequence: "countdown"}},
 	} {
-		args := append([]string{"--addr", f.address}, strings.Fields(c.line)...)
-		f.mu.Lock()
-		f.next, f.given = 249709288400883713, 0
-		f.mu.Unlock()
-		text.WriteString("$ snowraft " + c.line + "\n" + strings.ReplaceAll(succeeds(t, args...), f.address, "ADDR") + "\n")
-		asked := f.asked()
+		args := append([]string{"--addr", f.Address}, strings.Fields(c.line)...)
+		f.Restart()
+		text.WriteString("$ snowraft " + c.line + "\n" + strings.ReplaceAll(succeeds(t, args...), f.Address, "ADDR") + "\n")
+		asked := f.Requests()
 		if last := asked[len(asked)-1].(proto.Message); !proto.Equal(last, c.asks) {
 			t.Errorf("%s requests %v, want %v", c.line, last, c.asks)
 		}
@@ -127,10 +123,10 @@ func TestAnswers(t *testing.T) {
 		} else if !json.Valid([]byte(out)) {
 			t.Errorf("%s: not JSON: %s", c.line, out)
 		}
-		documents.WriteString("$ snowraft " + c.line + " -o json\n" + strings.ReplaceAll(out, f.address, "ADDR"))
+		documents.WriteString("$ snowraft " + c.line + " -o json\n" + strings.ReplaceAll(out, f.Address, "ADDR"))
 	}
-	golden(t, "text", text.String())
-	golden(t, "json", documents.String())
+	clitest.Golden(t, "text", text.String())
+	clitest.Golden(t, "json", documents.String())
 }
 
 // withoutEnd returns a layout as a client requests it, without the time of its end.
@@ -138,57 +134,4 @@ func withoutEnd(l *snowraftv1.Layout) *snowraftv1.Layout {
 	l = proto.CloneOf(l)
 	l.ExhaustsAtMs = 0
 	return l
-}
-
-func TestManyIDs(t *testing.T) {
-	t.Parallel()
-	f := newFakeAPI(t)
-	const n = 2_000_001
-	out := succeeds(t, "id", "-n", "2000001", "--addr", f.address)
-	if lines := strings.Count(out, "\n"); lines != n {
-		t.Errorf("%d lines, want %d", lines, n)
-	}
-	var counts []uint32
-	for _, r := range f.asked() {
-		counts = append(counts, r.(*snowraftv1.GenerateIdsRequest).GetCount())
-	}
-	if want := []uint32{1_000_000, 1_000_000, 1}; !reflect.DeepEqual(counts, want) {
-		t.Errorf("the requests are for %v, want %v", counts, want)
-	}
-	var listed []int
-	for line := range strings.Lines(succeeds(t, "id", "-n", "1000002", "-o", "json", "--addr", f.address)) {
-		var resp snowraftv1.GenerateIdsResponse
-		if err := apijson.Unmarshal([]byte(line), &resp); err != nil {
-			t.Fatal(err)
-		}
-		listed = append(listed, len(resp.GetIds()))
-	}
-	if want := []int{500_000, 500_000, 2}; !slices.Equal(listed, want) {
-		t.Errorf("%v IDs per line, want %v", listed, want)
-	}
-}
-
-func TestManyUUIDs(t *testing.T) {
-	t.Parallel()
-	f := newFakeAPI(t)
-	if lines := strings.Count(succeeds(t, "id", "--uuid", "-n", "200001", "--addr", f.address), "\n"); lines != 200_001 {
-		t.Errorf("%d UUIDs, want 200001", lines)
-	}
-	var counts []uint32
-	for _, r := range f.asked() {
-		counts = append(counts, r.(*snowraftv1.GenerateUuidsRequest).GetCount())
-	}
-	if want := []uint32{100_000, 100_000, 1}; !reflect.DeepEqual(counts, want) {
-		t.Errorf("the requests are for %v, want %v", counts, want)
-	}
-}
-
-// rpc.Layout requires this order.
-func TestFieldKindsAreInTheSameOrder(t *testing.T) {
-	t.Parallel()
-	for _, field := range []snowflake.Field{snowflake.FieldTime, snowflake.FieldDatacenter, snowflake.FieldWorker, snowflake.FieldSequence} {
-		if kind := apijson.Word(snowraftv1.FieldKind(field)); kind != field.String() {
-			t.Errorf("%v is the kind %s", field, kind)
-		}
-	}
 }

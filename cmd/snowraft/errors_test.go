@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 )
 
 // Each usage error names the valid values, a constraint or an action. "expected" precedes a value.
@@ -148,5 +149,5 @@ func TestUsageErrors(t *testing.T) {
 		wrong(nil, "secret", "ca", "--secret-file", file(f.name, f.content))
 	}
 	wrong(nil, "secret", "create", "--out", filepath.Join(dir, "empty"))
-	golden(t, "errors", report.String())
+	clitest.Golden(t, "errors", report.String())
 }

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
@@ -33,9 +35,9 @@ func TestExitCodesFollowTheTableOfReasons(t *testing.T) {
 				if r.Repeat == rpc.RepeatYes || r.Repeat == rpc.RepeatLater || r.Repeat == rpc.RepeatByMethod && harmless {
 					want = cli.ExitRepeatable
 				}
-				f := newFakeAPI(t)
-				refuseWith(f, lasting(r.Name))
-				_, stderr, code := command(t, append(strings.Fields(line), "--addr", f.address)...)
+				f := clitest.NewAPI(t)
+				f.Refuse(lasting(r.Name))
+				_, stderr, code := command(t, append(strings.Fields(line), "--addr", f.Address)...)
 				if code != want || !strings.Contains(stderr, "["+r.Name+"]") {
 					t.Errorf("exit code %d, want %d; %s", code, want, stderr)
 				}
@@ -97,32 +99,32 @@ func TestExitCodeOfScripts(t *testing.T) {
 		{"unknown outcome", "seq create orders --force", lasting(rpc.CommitUnknown), cli.ExitFailed},
 		{"unknown outcome", "member remove b", lasting(rpc.CommitUnknown), cli.ExitFailed},
 		{"unknown outcome", leave, lasting(rpc.CommitUnknown), cli.ExitFailed},
-		{"a broken connection", "seq next orders", refuse(codes.Unavailable, "reset"), cli.ExitRepeatable},
-		{"a broken connection", "seq set orders 5", refuse(codes.Unavailable, "reset"), cli.ExitFailed},
+		{"a broken connection", "seq next orders", status.Error(codes.Unavailable, "reset"), cli.ExitRepeatable},
+		{"a broken connection", "seq set orders 5", status.Error(codes.Unavailable, "reset"), cli.ExitFailed},
 		{"no answer", "seq next orders", nil, cli.ExitRepeatable},
 		{"no answer", "seq set orders 5", nil, cli.ExitFailed},
-		{"a method of a later version", "status", refuse(codes.Unimplemented, "unknown method"), cli.ExitFailed},
+		{"a method of a later version", "status", status.Error(codes.Unimplemented, "unknown method"), cli.ExitFailed},
 	} {
 		t.Run(tc.name+" "+tc.line, func(t *testing.T) {
 			t.Parallel()
-			f, timeout := newFakeAPI(t), "5s"
+			f, timeout := clitest.NewAPI(t), "5s"
 			if tc.err == nil {
 				timeout = "3s"
 			}
-			f.first(func(ctx context.Context) error {
+			f.Before(func(ctx context.Context) error {
 				if tc.err == nil {
 					<-ctx.Done()
 					return ctx.Err()
 				}
 				return tc.err
 			})
-			if _, stderr, code := command(t, append(strings.Fields(tc.line), "--addr", f.address, "--timeout", timeout)...); code != tc.want {
+			if _, stderr, code := command(t, append(strings.Fields(tc.line), "--addr", f.Address, "--timeout", timeout)...); code != tc.want {
 				t.Errorf("exit code %d, want %d; %s", code, tc.want, stderr)
 			}
 		})
 	}
 	for _, line := range []string{"id", "seq set orders 5", "member remove b", leave} {
-		if _, _, code := command(t, append(strings.Fields(line), "--addr", deadAddress)...); code != cli.ExitRepeatable {
+		if _, _, code := command(t, append(strings.Fields(line), "--addr", clitest.DeadAddress)...); code != cli.ExitRepeatable {
 			t.Errorf("no connection, %s: exit code %d, want %d", line, code, cli.ExitRepeatable)
 		}
 	}
@@ -130,9 +132,9 @@ func TestExitCodeOfScripts(t *testing.T) {
 
 func TestExitCodeOfLeaderShowWithoutALeader(t *testing.T) {
 	t.Parallel()
-	f := newFakeAPI(t)
-	f.leaderless = true
-	_, stderr, code := command(t, "leader", "show", "-o", "json", "--addr", f.address, "--timeout", "2s")
+	f := clitest.NewAPI(t)
+	f.Leaderless = true
+	_, stderr, code := command(t, "leader", "show", "-o", "json", "--addr", f.Address, "--timeout", "2s")
 	if code != cli.ExitRepeatable || !strings.Contains(stderr, `"reason":"NO_LEADER"`) || !strings.Contains(stderr, "b does not answer (timed out)") {
 		t.Errorf("exit code %d, want %d; %s", code, cli.ExitRepeatable, stderr)
 	}
@@ -142,15 +144,15 @@ func TestExitCodeOfLeaderShowWithoutALeader(t *testing.T) {
 func TestExitCodeAfterALostAnswer(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]int{"seq set orders 5": cli.ExitFailed, "seq next orders": cli.ExitRepeatable} {
-		f := newFakeAPI(t)
-		f.first(func(context.Context) error {
-			if len(f.asked()) == 1 {
+		f := clitest.NewAPI(t)
+		f.Before(func(context.Context) error {
+			if len(f.Requests()) == 1 {
 				return &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader", RetryAfter: time.Millisecond}
 			}
 			<-t.Context().Done() // longer than the command waits
 			return t.Context().Err()
 		})
-		_, stderr, code := command(t, append(strings.Fields(line), "--addr", f.address, "--timeout", "2s")...)
+		_, stderr, code := command(t, append(strings.Fields(line), "--addr", f.Address, "--timeout", "2s")...)
 		if code != want || (want == cli.ExitFailed) == strings.Contains(stderr, rpc.NoLeader) {
 			t.Errorf("%s: exit code %d, want %d; %s", line, code, want, stderr)
 		}

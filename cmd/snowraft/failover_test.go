@@ -9,25 +9,16 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// deadAddress and otherDeadAddress are addresses without a listener.
-const (
-	deadAddress      = cli.Localhost + ":1"
-	otherDeadAddress = cli.Localhost + ":2"
-)
-
-// refuseWith makes a fake answer every call with e.
-func refuseWith(f *fakeAPI, e *rpc.Error) {
-	f.first(func(context.Context) error { return e })
-}
-
 func TestTriesEveryAddress(t *testing.T) {
 	t.Parallel()
-	good := newFakeAPI(t)
+	good := clitest.NewAPI(t)
 	for _, e := range []*rpc.Error{
 		{Code: codes.Unavailable, Reason: rpc.NotLeader},
 		{Code: codes.Unavailable, Reason: rpc.NoLeader},
@@ -37,12 +28,12 @@ func TestTriesEveryAddress(t *testing.T) {
 		{Code: codes.Unavailable, Reason: rpc.ShuttingDown},
 		{Code: codes.ResourceExhausted, Reason: rpc.WorkersExhausted},
 	} {
-		bad := newFakeAPI(t)
+		bad := clitest.NewAPI(t)
 		e.Message = "no"
-		refuseWith(bad, e)
-		addresses := strings.Join([]string{deadAddress, bad.address, good.address}, ",")
+		bad.Refuse(e)
+		addresses := strings.Join([]string{clitest.DeadAddress, bad.Address, good.Address}, ",")
 		succeeds(t, "id", "--addr", addresses)
-		if n := len(bad.asked()); n != 1 {
+		if n := len(bad.Requests()); n != 1 {
 			t.Errorf("%s: the member got %d requests, want 1", e.Reason, n)
 		}
 	}
@@ -50,25 +41,25 @@ func TestTriesEveryAddress(t *testing.T) {
 
 func TestRefusalIsFinal(t *testing.T) {
 	t.Parallel()
-	bad, other := newFakeAPI(t), newFakeAPI(t)
-	refuseWith(bad, &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownLayout, Message: "there is no layout \"x\""})
-	_, stderr, code := command(t, "id", "--layout", "x", "--addr", bad.address+","+other.address)
+	bad, other := clitest.NewAPI(t), clitest.NewAPI(t)
+	bad.Refuse(&rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownLayout, Message: "there is no layout \"x\""})
+	_, stderr, code := command(t, "id", "--layout", "x", "--addr", bad.Address+","+other.Address)
 	if want := "snowraft: there is no layout \"x\" [UNKNOWN_LAYOUT]\n"; code != cli.ExitFailed || stderr != want {
 		t.Errorf("exit code %d, %q, want %q", code, stderr, want)
 	}
-	if n := len(other.asked()); n != 0 {
+	if n := len(other.Requests()); n != 0 {
 		t.Errorf("the other member got %d requests, want 0", n)
 	}
 }
 
 func TestNamesEveryAddressThatFailed(t *testing.T) {
 	t.Parallel()
-	behind := newFakeAPI(t)
-	refuseWith(behind, &rpc.Error{Code: codes.Unavailable, Reason: rpc.ClockBehind, Message: "this clock moved backwards", RetryAfter: 4*time.Second + time.Microsecond})
-	const first, second = deadAddress, otherDeadAddress
-	stdout, stderr, code := command(t, "id", "--addr", first+","+behind.address+","+second)
+	behind := clitest.NewAPI(t)
+	behind.Refuse(&rpc.Error{Code: codes.Unavailable, Reason: rpc.ClockBehind, Message: "this clock moved backwards", RetryAfter: 4*time.Second + time.Microsecond})
+	const first, second = clitest.DeadAddress, clitest.OtherDeadAddress
+	stdout, stderr, code := command(t, "id", "--addr", first+","+behind.Address+","+second)
 	want := "snowraft: no answer from any of 3 members: " + first + ": connection refused; " +
-		behind.address + ": this clock moved backwards [CLOCK_BEHIND], try again in 4.001s; " + second + ": connection refused\n"
+		behind.Address + ": this clock moved backwards [CLOCK_BEHIND], try again in 4.001s; " + second + ": connection refused\n"
 	if code != cli.ExitRepeatable || stderr != want || stdout != "" {
 		t.Errorf("exit code %d, stdout %q, stderr %q, want %q", code, stdout, stderr, want)
 	}
@@ -80,15 +71,15 @@ func TestNamesEveryAddressThatFailed(t *testing.T) {
 
 func TestRetriesDuringAnElection(t *testing.T) {
 	t.Parallel()
-	f := newFakeAPI(t)
+	f := clitest.NewAPI(t)
 	var calls atomic.Int32
-	f.first(func(context.Context) error {
+	f.Before(func(context.Context) error {
 		if calls.Add(1) < 4 {
 			return &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader", RetryAfter: 20 * time.Millisecond}
 		}
 		return nil
 	})
-	succeeds(t, "layout", "list", "--addr", f.address)
+	succeeds(t, "layout", "list", "--addr", f.Address)
 	if calls.Load() != 4 {
 		t.Errorf("%d calls, want 4", calls.Load())
 	}
@@ -96,13 +87,13 @@ func TestRetriesDuringAnElection(t *testing.T) {
 
 func TestRetriesEndWithTheTimeout(t *testing.T) {
 	t.Parallel()
-	f := newFakeAPI(t)
-	refuseWith(f, &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader", RetryAfter: 50 * time.Millisecond})
-	_, stderr, code := command(t, "layout", "list", "--addr", f.address, "--timeout", "2s")
+	f := clitest.NewAPI(t)
+	f.Refuse(&rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader", RetryAfter: 50 * time.Millisecond})
+	_, stderr, code := command(t, "layout", "list", "--addr", f.Address, "--timeout", "2s")
 	if want := "snowraft: no leader [NO_LEADER], try again in 50ms\n"; code != cli.ExitRepeatable || stderr != want {
 		t.Errorf("exit code %d, %q, want %q", code, stderr, want)
 	}
-	if n := len(f.asked()); n < 2 {
+	if n := len(f.Requests()); n < 2 {
 		t.Errorf("the member got %d requests, want more", n)
 	}
 }
@@ -110,10 +101,10 @@ func TestRetriesEndWithTheTimeout(t *testing.T) {
 // The member's deadline may pass a moment before the client's. The error that the member sent before is more specific.
 func TestDeadlinesOfMembersSayLittle(t *testing.T) {
 	t.Parallel()
-	f := newFakeAPI(t)
+	f := clitest.NewAPI(t)
 	refusals := make(chan error, 1)
 	refusals <- &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader"}
-	f.first(func(context.Context) error {
+	f.Before(func(context.Context) error {
 		select {
 		case refusal := <-refusals:
 			return refusal
@@ -121,7 +112,7 @@ func TestDeadlinesOfMembersSayLittle(t *testing.T) {
 			return &rpc.Error{Code: codes.DeadlineExceeded}
 		}
 	})
-	_, stderr, code := command(t, "layout", "list", "--addr", f.address)
+	_, stderr, code := command(t, "layout", "list", "--addr", f.Address)
 	if want := "snowraft: no leader [NO_LEADER]\n"; code != cli.ExitRepeatable || stderr != want {
 		t.Errorf("exit code %d, %q, want %q", code, stderr, want)
 	}
@@ -137,20 +128,20 @@ func TestSilentAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	stuck := newFakeAPI(t)
-	stuck.first(func(ctx context.Context) error {
+	stuck := clitest.NewAPI(t)
+	stuck.Before(func(ctx context.Context) error {
 		<-ctx.Done()
 		return ctx.Err()
 	})
-	for name, silent := range map[string]string{"connection": l.Addr().String(), "call": stuck.address} {
+	for name, silent := range map[string]string{"connection": l.Addr().String(), "call": stuck.Address} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			succeeds(t, "id", "--addr", silent+","+newFakeAPI(t).address, "--timeout", "10s")
+			succeeds(t, "id", "--addr", silent+","+clitest.NewAPI(t).Address, "--timeout", "10s")
 		})
 	}
 	t.Run("alone", func(t *testing.T) {
 		t.Parallel()
-		_, stderr, code := command(t, "id", "--addr", stuck.address, "--timeout", "2s")
+		_, stderr, code := command(t, "id", "--addr", stuck.Address, "--timeout", "2s")
 		if want := "snowraft: no answer in time\n"; code != cli.ExitRepeatable || stderr != want {
 			t.Errorf("exit code %d, %q, want %q", code, stderr, want)
 		}
@@ -190,57 +181,27 @@ func TestUnknownOutcome(t *testing.T) {
 		"seq next orders": 1, "seq create orders": 1,
 		"id": 1, "layout get a": 1,
 	} {
-		first, second := newFakeAPI(t), newFakeAPI(t)
-		first.first(func(context.Context) error { return refuse(codes.Unavailable, "the connection was reset") })
-		_, stderr, code := command(t, append(strings.Fields(line), "--addr", first.address+","+second.address)...)
-		if n := len(second.asked()); n != asked {
+		first, second := clitest.NewAPI(t), clitest.NewAPI(t)
+		first.Before(func(context.Context) error { return status.Error(codes.Unavailable, "the connection was reset") })
+		_, stderr, code := command(t, append(strings.Fields(line), "--addr", first.Address+","+second.Address)...)
+		if n := len(second.Requests()); n != asked {
 			t.Errorf("%s: the second member got %d requests, want %d", line, n, asked)
 		}
 		if asked == 0 && (code != cli.ExitFailed || !strings.Contains(stderr, "connection lost")) {
 			t.Errorf("%s: exit code %d, %q", line, code, stderr)
 		}
-		safe := newFakeAPI(t)
-		refuseWith(safe, &rpc.Error{Code: codes.Unavailable, Reason: rpc.NotLeader, Message: "not the leader"})
-		succeeds(t, append(strings.Fields(line), "--addr", deadAddress+","+safe.address+","+second.address)...)
-	}
-}
-
-func TestLeaveNeedsOneAddress(t *testing.T) {
-	t.Parallel()
-	f, other := newFakeAPI(t), newFakeAPI(t)
-	if _, _, code := command(t, "member", "leave", "--addr", f.address+","+other.address); code != cli.ExitUsage {
-		t.Errorf("exit code %d, want %d", code, cli.ExitUsage)
-	}
-	if len(f.asked())+len(other.asked()) != 0 {
-		t.Error("a member got a request to leave")
-	}
-}
-
-func TestRemoveIfExistsTakesOnlyAnUnknownMemberForDone(t *testing.T) {
-	t.Parallel()
-	f := newFakeAPI(t)
-	remove := []string{"member", "remove", "c", "--addr", f.address}
-	refuseWith(f, &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownMember, Message: "no such member"})
-	if _, _, code := command(t, remove...); code != cli.ExitFailed {
-		t.Errorf("without --if-exists: exit code %d, want %d", code, cli.ExitFailed)
-	}
-	refuseWith(f, &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownMember, Message: "no such member"})
-	if out, want := succeeds(t, append(remove, "--if-exists")...), "no member \"c\"; nothing to remove\n"; out != want {
-		t.Errorf("output %q, want %q", out, want)
-	}
-	// A member whose name is not known yet may have the name.
-	refuseWith(f, &rpc.Error{Code: codes.Unavailable, Reason: rpc.NamesIncomplete, Message: "any of two"})
-	if _, _, code := command(t, append(remove, "--if-exists", "--timeout", "100ms")...); code == cli.ExitDone {
-		t.Error("names incomplete: exit code 0, want a failure")
+		safe := clitest.NewAPI(t)
+		safe.Refuse(&rpc.Error{Code: codes.Unavailable, Reason: rpc.NotLeader, Message: "not the leader"})
+		succeeds(t, append(strings.Fields(line), "--addr", clitest.DeadAddress+","+safe.Address+","+second.Address)...)
 	}
 }
 
 func TestStaysWithTheMemberThatAnswers(t *testing.T) {
 	t.Parallel()
-	bad, good := newFakeAPI(t), newFakeAPI(t)
-	refuseWith(bad, &rpc.Error{Code: codes.Unavailable, Reason: rpc.WindowEnded, Message: "no"})
-	succeeds(t, "id", "-n", "3000000", "--addr", bad.address+","+good.address)
-	if n, m := len(bad.asked()), len(good.asked()); n != 1 || m != 3 {
+	bad, good := clitest.NewAPI(t), clitest.NewAPI(t)
+	bad.Refuse(&rpc.Error{Code: codes.Unavailable, Reason: rpc.WindowEnded, Message: "no"})
+	succeeds(t, "id", "-n", "3000000", "--addr", bad.Address+","+good.Address)
+	if n, m := len(bad.Requests()), len(good.Requests()); n != 1 || m != 3 {
 		t.Errorf("the members got %d and %d requests, want 1 and 3", n, m)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 	"github.com/snowraft/snowraft/internal/apijson"
 	"github.com/snowraft/snowraft/internal/rpc"
 )
@@ -45,7 +46,7 @@ func documented(responses map[string]protoreflect.MessageType, line string) prot
 	words := strings.Fields(line)
 	switch {
 	case words[0] == "id" && slices.Contains(words, "--encoding"):
-		return nil // see TestEncodingsInJSON
+		return nil // see TestEncodingsInJSON of package id
 	case words[0] == "id" && slices.Contains(words, "--uuid"):
 		return responses["id --uuid"]
 	case words[0] == "seq" && (slices.Contains(words, "--sort") || slices.Contains(words, "--contains")):
@@ -88,23 +89,14 @@ func TestDocumentedResponses(t *testing.T) {
 	}
 }
 
-// TestEncodingsInJSON checks the only document in which IDs are not numbers.
-func TestEncodingsInJSON(t *testing.T) {
-	t.Parallel()
-	f := newFakeAPI(t)
-	if got, want := succeeds(t, "id", "-n", "2", "--encoding", "base62", "-o", "json", "--addr", f.address), `{"ranges":[],"ids":["IRfc3ORJcv","IRfc3ORJcw"]}`+"\n"; got != want {
-		t.Errorf("prints %s, want %s", got, want)
-	}
-}
-
 // TestErrorsInJSON checks that the errors of commands with -o json have the form of HTTP errors.
 func TestErrorsInJSON(t *testing.T) {
 	t.Parallel()
-	refusing, behind := newFakeAPI(t), newFakeAPI(t)
-	refuseWith(refusing, &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownLayout, Message: "there is no layout \"x\"", Metadata: map[string]string{"layout": "x"}})
-	refuseWith(behind, &rpc.Error{Code: codes.Unavailable, Reason: rpc.ClockBehind, Message: "clock is behind", RetryAfter: 4 * time.Second})
-	short := newFakeAPI(t)
-	short.short = true
+	refusing, behind := clitest.NewAPI(t), clitest.NewAPI(t)
+	refusing.Refuse(&rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownLayout, Message: "there is no layout \"x\"", Metadata: map[string]string{"layout": "x"}})
+	behind.Refuse(&rpc.Error{Code: codes.Unavailable, Reason: rpc.ClockBehind, Message: "clock is behind", RetryAfter: 4 * time.Second})
+	short := clitest.NewAPI(t)
+	short.Short = true
 	const info = `"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":`
 	usage := func(message string) string {
 		return `{"code":3,"message":"` + message + `",` + info + `"INVALID_ARGUMENT","domain":"snowraft","metadata":{}}]}`
@@ -114,12 +106,12 @@ func TestErrorsInJSON(t *testing.T) {
 		code int
 		want string
 	}{
-		{"id --layout x -o json --addr " + refusing.address, cli.ExitFailed,
+		{"id --layout x -o json --addr " + refusing.Address, cli.ExitFailed,
 			`{"code":5,"message":"there is no layout \"x\"",` + info + `"UNKNOWN_LAYOUT","domain":"snowraft","metadata":{"layout":"x"}}]}`},
-		{"id --output=json --addr " + deadAddress + "," + behind.address, cli.ExitRepeatable,
-			`{"code":14,"message":"no answer from any of 2 members: ` + deadAddress + `: connection refused; ` + behind.address + `: clock is behind [CLOCK_BEHIND], try again in 4s",` + info +
+		{"id --output=json --addr " + clitest.DeadAddress + "," + behind.Address, cli.ExitRepeatable,
+			`{"code":14,"message":"no answer from any of 2 members: ` + clitest.DeadAddress + `: connection refused; ` + behind.Address + `: clock is behind [CLOCK_BEHIND], try again in 4s",` + info +
 				`"CLOCK_BEHIND","domain":"snowraft","metadata":{}},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"4s"}]}`},
-		{"seq next orders -n 2 -ojson --addr " + short.address, cli.ExitFailed, `{"code":2,"message":"the member answered with 1 numbers, expected 2","details":[]}`},
+		{"seq next orders -n 2 -ojson --addr " + short.Address, cli.ExitFailed, `{"code":2,"message":"the member answered with 1 numbers, expected 2","details":[]}`},
 		{"id --count x -o json", cli.ExitUsage, usage(`--count \"x\": expected a whole number of at least 1`)},
 		{"-o=json nope", cli.ExitUsage, ""},
 		{"id --nope --output json", cli.ExitUsage, ""},

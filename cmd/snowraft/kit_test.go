@@ -1,19 +1,13 @@
 package main
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/serve"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // testApp is a host whose environment is in memory, and that opens no server.
 type testApp struct {
@@ -43,23 +37,3 @@ func succeeds(t *testing.T, args ...string) string {
 	}
 	return stdout
 }
-
-// golden compares got with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs; if that is right: go test ./cmd/snowraft -update\ngot:\n%s\nwant:\n%s", path, got, want)
-	}
-}
-
-const interrupt = syscall.SIGINT

@@ -24,8 +24,5 @@ func main() {
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, h *serve.Host, args []string) int {
-	h.JSONErrors = cli.WantsJSON(args)
-	root := newRoot(h)
-	root.SetArgs(append([]string{}, args...)) // never nil: for nil, cobra uses the arguments of the process
-	return h.Exit(root.ExecuteContext(ctx))
+	return h.Run(ctx, newRoot(h), args)
 }

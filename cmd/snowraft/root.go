@@ -50,10 +50,8 @@ JSON of the API; errors and logs go to standard error. Exit codes: 0 done,
 		Example: `  snowraft dev                        run a cluster of three members
   snowraft id -n 5                    issue five IDs, in a second terminal
   snowraft decode 132271570944028672  decode an ID into its fields`,
-		Args:          cobra.ArbitraryArgs,
-		SilenceErrors: true,
-		SilenceUsage:  true,
-		Version:       a.Version,
+		Args:    cobra.ArbitraryArgs,
+		Version: a.Version,
 	}
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -61,10 +59,7 @@ JSON of the API; errors and logs go to standard error. Exit codes: 0 done,
 		}
 		return unknownCommand(cmd, args[0])
 	}
-	root.SetOut(a.Stdout)
-	root.SetErr(a.Stderr)
-	root.SetUsageFunc(cli.Usage)
-	root.SetFlagErrorFunc(cli.FlagError)
+	root.SetOut(a.Stdout) // addCompletion keeps it
 	root.SetVersionTemplate("snowraft {{.Version}}\n")
 
 	root.AddGroup(

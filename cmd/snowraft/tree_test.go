@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 )
 
 // walk visits a command and all below it.
@@ -129,15 +130,15 @@ func TestGoldenFlags(t *testing.T) {
 			fmt.Fprintln(&list, line)
 		})
 	})
-	golden(t, "flags", list.String())
+	clitest.Golden(t, "flags", list.String())
 }
 
 func TestGoldenHelp(t *testing.T) {
 	t.Parallel()
-	golden(t, "help", succeeds(t))
-	golden(t, "help-serve", succeeds(t, "help", "serve"))
-	golden(t, "help-gateway", succeeds(t, "help", "gateway"))
-	golden(t, "help-exit-codes", succeeds(t, "help", "exit-codes"))
+	clitest.Golden(t, "help", succeeds(t))
+	clitest.Golden(t, "help-serve", succeeds(t, "help", "serve"))
+	clitest.Golden(t, "help-gateway", succeeds(t, "help", "gateway"))
+	clitest.Golden(t, "help-exit-codes", succeeds(t, "help", "exit-codes"))
 }
 
 func TestCompletion(t *testing.T) {
@@ -179,7 +180,7 @@ func TestVersion(t *testing.T) {
 		t.Errorf("--version prints %q, want %q", got, want)
 	}
 	var b buildInfo
-	decodeJSON(t, succeeds(t, "version", "-o", "json"), &b)
+	clitest.Decode(t, succeeds(t, "version", "-o", "json"), &b)
 	if b != build() {
 		t.Errorf("version -o json prints %+v", b)
 	}

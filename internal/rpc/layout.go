@@ -13,7 +13,7 @@ func Layout(spec snowflake.Spec) *snowraftv1.Layout {
 	}
 	for _, f := range spec.Fields {
 		l.Fields = append(l.Fields, &snowraftv1.Field{
-			// The kinds have the same order; a test of cmd/snowraft checks that.
+			// The kinds have the same order; a test checks that.
 			Kind: snowraftv1.FieldKind(f.Field), Bits: uint32(f.Bits),
 		})
 	}

@@ -1,8 +1,6 @@
 package bench
 
 import (
-	"flag"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -10,10 +8,9 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 	"github.com/snowraft/snowraft/internal/load"
 )
-
-var update = flag.Bool("update", false, "write the golden file")
 
 // TestBenchReports checks the printed reports of runs.
 func TestBenchReports(t *testing.T) {
@@ -63,19 +60,7 @@ func TestBenchReports(t *testing.T) {
 		text.WriteString("\n")
 	}
 	bad.noun = "numbers"
-	const path = "testdata/report.golden"
-	if *update {
-		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	golden, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text.String() != string(golden) {
-		t.Errorf("%s differs; if that is right: go test ./cmd/snowraft/internal/bench -update\n%s", path, text.String())
-	}
+	clitest.Golden(t, "report", text.String())
 	const want = "3 of 9000 numbers are duplicates: 5, -1, ..."
 	if err := bad.failure(); err == nil || err.Error() != want {
 		t.Errorf("the failure is %v, want %s", err, want)

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 )
 
@@ -26,10 +27,9 @@ type App struct {
 	// of a command that does not call it.
 	Signals func() (arrived <-chan os.Signal, stop func())
 	// Hangups starts to deliver SIGHUP, for processes that reload files. SIGHUP terminates other processes.
-	Hangups func() (arrived <-chan os.Signal, stop func())
-	Version string // version of this program
-	// JSONErrors makes Exit print errors as JSON.
-	JSONErrors bool
+	Hangups    func() (arrived <-chan os.Signal, stop func())
+	Version    string // version of this program
+	jsonErrors bool   // print errors as JSON
 }
 
 // System returns the app of the real process, a program of the given version.
@@ -44,6 +44,18 @@ func System(version string) *App {
 		Hangups: hangups,
 		Version: version,
 	}
+}
+
+// Run executes a command line of a tree of commands and returns the exit code.
+func (a *App) Run(ctx context.Context, root *cobra.Command, args []string) int {
+	a.jsonErrors = wantsJSON(args)
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	root.SetUsageFunc(usage)
+	root.SetFlagErrorFunc(FlagError)
+	root.SetArgs(append([]string{}, args...)) // never nil: for nil, cobra uses the arguments of the process
+	return a.exit(root.ExecuteContext(ctx))
 }
 
 // Terminal reports whether w is a terminal, where progress may be shown. It returns the style of text there:

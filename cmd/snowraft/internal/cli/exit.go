@@ -62,7 +62,7 @@ func (a *App) WarnUnreached(members []string, consequence string) {
 
 // printError prints an error as text or, if JSON was requested and the status can be encoded, as a google.rpc.Status.
 func (a *App) printError(err error) {
-	if a.JSONErrors {
+	if a.jsonErrors {
 		if line, e := apijson.Marshal(statusOf(err)); e == nil {
 			_, _ = a.Stderr.Write(append(line, '\n'))
 			return
@@ -72,8 +72,8 @@ func (a *App) printError(err error) {
 	fmt.Fprintf(a.Stderr, "%s %s\n", style.Red("snowraft:"), hide(strings.TrimRight(err.Error(), "\n")))
 }
 
-// Exit prints err, if any, to standard error and returns the exit code. It does not print secrets in err.
-func (a *App) Exit(err error) int {
+// exit prints err, if any, to standard error and returns the exit code. It does not print secrets in err.
+func (a *App) exit(err error) int {
 	if err == nil {
 		return ExitDone
 	}

@@ -16,8 +16,8 @@ const helpColumns = 100
 // FlagGroup is the annotation of a flag that names its group in the help.
 const FlagGroup = "snowraft_group"
 
-// Usage prints the usage of a command. Unlike cobra's usage, it groups flags.
-func Usage(cmd *cobra.Command) error {
+// usage prints the usage of a command. Unlike cobra's usage, it groups flags.
+func usage(cmd *cobra.Command) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Usage:\n  %s\n", usageLine(cmd))
 	if cmd.HasExample() {

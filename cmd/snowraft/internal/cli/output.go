@@ -19,8 +19,8 @@ const (
 	OutputJSON = "json"
 )
 
-// WantsJSON reports whether a command line, which may be wrong, requests JSON.
-func WantsJSON(args []string) bool {
+// wantsJSON reports whether a command line, which may be wrong, requests JSON.
+func wantsJSON(args []string) bool {
 	for i, arg := range args {
 		switch arg {
 		case "--":

@@ -37,10 +37,9 @@ func newTestApp() *testApp {
 
 // run executes one command line and returns the exit code.
 func (t *testApp) run(ctx context.Context, args ...string) int {
-	root := &cobra.Command{Use: "snowraft", SilenceErrors: true, SilenceUsage: true}
+	root := &cobra.Command{Use: "snowraft"}
 	root.AddCommand(New(t.Host), NewGateway(t.Host), NewDev(t.Host), NewHealth(t.Host))
-	root.SetArgs(args)
-	return t.Exit(root.ExecuteContext(ctx))
+	return t.Run(ctx, root, args)
 }
 
 // fakeMember is a member without servers or state.

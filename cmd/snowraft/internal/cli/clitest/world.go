@@ -1,5 +1,5 @@
-// Package clitest runs commands in a process whose outside world, a [World], is in memory. Only
-// tests import it.
+// Package clitest runs commands in a process whose outside world, a [World], is in memory, against a fake
+// member, an [API]. Only tests import it.
 package clitest
 
 import (

@@ -1,4 +1,4 @@
-package main
+package clitest
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-var fakeEvents = []*snowraftv1.Event{
+var events = []*snowraftv1.Event{
 	{
 		AtMs: 1792419138000, FirstAtMs: 1792419131000, Member: "b", MemberId: "n-2", Number: 31, Count: 1200, Reason: "NO_LEADER",
 		Kind: snowraftv1.EventKind_EVENT_KIND_REFUSAL, Severity: snowraftv1.EventSeverity_EVENT_SEVERITY_WARNING, Text: "requests failed: NO_LEADER",
@@ -22,6 +22,6 @@ var fakeEvents = []*snowraftv1.Event{
 }
 
 // ListEvents returns the same events for each request, and names the unreached members.
-func (f *fakeAPI) ListEvents(context.Context, *snowraftv1.ListEventsRequest) (*snowraftv1.ListEventsResponse, error) {
-	return &snowraftv1.ListEventsResponse{Events: fakeEvents, UnreachedMembers: f.unreached}, nil
+func (f *API) ListEvents(context.Context, *snowraftv1.ListEventsRequest) (*snowraftv1.ListEventsResponse, error) {
+	return &snowraftv1.ListEventsResponse{Events: events, UnreachedMembers: f.Unreached}, nil
 }

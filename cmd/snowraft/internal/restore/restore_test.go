@@ -1,4 +1,4 @@
-package main
+package restore
 
 import (
 	"bytes"
@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
+	inspecting "github.com/snowraft/snowraft/cmd/snowraft/internal/backup"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
-	"github.com/snowraft/snowraft/cmd/snowraft/internal/restore"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/backup"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
@@ -45,10 +46,11 @@ var restoredAt = time.UnixMilli(1_795_403_000_000).Add(time.Hour)
 // commandAt runs a command line at restoredAt.
 func commandAt(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	a := newTestApp()
-	a.Host.App.Now = func() time.Time { return restoredAt }
-	code = run(t.Context(), a.Host, args)
-	return a.Out.String(), a.Err.String(), code
+	w := clitest.New()
+	a := w.App("test")
+	a.Now = func() time.Time { return restoredAt }
+	code = clitest.Commands{New}.In(t.Context(), a, args...)
+	return w.Out.String(), w.Err.String(), code
 }
 
 // closedAddress returns an address at which no process listens.
@@ -108,7 +110,7 @@ func TestRestoreSaysWhenIDsAreIssued(t *testing.T) {
 	t.Parallel()
 	file, dir := writeBackup(t, closedAddress(t)), filepath.Join(t.TempDir(), "new")
 	ended := restoredAt.Add(time.Minute)
-	var doc restore.Document
+	var doc Document
 	out, stderr, code := commandAt(t, "restore", file, "--data-dir", dir, "--old-ended", ended.UTC().Format(time.RFC3339Nano), "--old-cluster-is-gone", "--old-max-window", "20m", "--old-max-clock-offset", "5s", "-o", "json")
 	if code != cli.ExitDone {
 		t.Fatal(stderr)
@@ -119,7 +121,7 @@ func TestRestoreSaysWhenIDsAreIssued(t *testing.T) {
 	if want := ended.Add(20*time.Minute + 2*5*time.Second).UnixMilli(); doc.FloorAtMS != want || doc.IssuesAtMS < want || !doc.TokensDisabled || doc.Index < 1<<32 {
 		t.Errorf("restore = %+v, want a floor at %d", doc, want)
 	}
-	text := succeeds(t, "backup", "inspect", dir)
+	text := clitest.Commands{inspecting.New}.Succeeds(t, "backup", "inspect", dir)
 	if !strings.Contains(text, doc.ClusterID) || !strings.Contains(text, "directory") {
 		t.Errorf("inspect: %s", text)
 	}

@@ -1,4 +1,4 @@
-package main
+package clitest
 
 import (
 	"context"
@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// fakeSequences holds sequences in ascending order of their names, with the defaults that members fill in.
-var fakeSequences = []*snowraftv1.Sequence{
+// sequences holds sequences in ascending order of their names, with the defaults that members fill in.
+var sequences = []*snowraftv1.Sequence{
 	{
 		Name: "countdown", Start: proto.Int64(10), Increment: proto.Int64(-1), Min: proto.Int64(0), Max: proto.Int64(10),
 		Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_NONE,
@@ -33,27 +34,27 @@ var fakeSequences = []*snowraftv1.Sequence{
 	},
 }
 
-func (f *fakeAPI) sequence(name string) *snowraftv1.Sequence {
-	for _, s := range fakeSequences {
+func (f *API) sequence(name string) *snowraftv1.Sequence {
+	for _, s := range sequences {
 		if s.GetName() == name {
 			return s
 		}
 	}
-	return fakeSequences[len(fakeSequences)-1]
+	return sequences[len(sequences)-1]
 }
 
-func (f *fakeAPI) CreateSequence(_ context.Context, r *snowraftv1.CreateSequenceRequest) (*snowraftv1.CreateSequenceResponse, error) {
-	return &snowraftv1.CreateSequenceResponse{Sequence: f.sequence(r.GetSequence().GetName()), UnreachedMembers: f.unreached}, nil
+func (f *API) CreateSequence(_ context.Context, r *snowraftv1.CreateSequenceRequest) (*snowraftv1.CreateSequenceResponse, error) {
+	return &snowraftv1.CreateSequenceResponse{Sequence: f.sequence(r.GetSequence().GetName()), UnreachedMembers: f.Unreached}, nil
 }
 
-func (f *fakeAPI) GetSequence(_ context.Context, r *snowraftv1.GetSequenceRequest) (*snowraftv1.GetSequenceResponse, error) {
+func (f *API) GetSequence(_ context.Context, r *snowraftv1.GetSequenceRequest) (*snowraftv1.GetSequenceResponse, error) {
 	return &snowraftv1.GetSequenceResponse{Sequence: f.sequence(r.GetName())}, nil
 }
 
 // ListSequences returns one sequence per page.
-func (f *fakeAPI) ListSequences(_ context.Context, r *snowraftv1.ListSequencesRequest) (*snowraftv1.ListSequencesResponse, error) {
+func (f *API) ListSequences(_ context.Context, r *snowraftv1.ListSequencesRequest) (*snowraftv1.ListSequencesResponse, error) {
 	resp := &snowraftv1.ListSequencesResponse{}
-	for _, s := range fakeSequences {
+	for _, s := range sequences {
 		switch {
 		case s.GetName() <= r.GetPageToken() || !strings.HasPrefix(s.GetName(), r.GetPrefix()):
 		case len(resp.GetSequences()) > 0:
@@ -67,8 +68,8 @@ func (f *fakeAPI) ListSequences(_ context.Context, r *snowraftv1.ListSequencesRe
 }
 
 // ListSequenceViews returns two pages: a sequence with an end, and one without.
-func (f *fakeAPI) ListSequenceViews(_ context.Context, r *snowraftv1.ListSequenceViewsRequest) (*snowraftv1.ListSequenceViewsResponse, error) {
-	resp := &snowraftv1.ListSequenceViewsResponse{TotalSize: uint64(len(fakeSequences))}
+func (f *API) ListSequenceViews(_ context.Context, r *snowraftv1.ListSequenceViewsRequest) (*snowraftv1.ListSequenceViewsResponse, error) {
+	resp := &snowraftv1.ListSequenceViewsResponse{TotalSize: uint64(len(sequences))}
 	if r.GetPageToken() == "" {
 		resp.Sequences = []*snowraftv1.SequenceView{{Sequence: f.sequence("invoices"), RemainingRatio: new(0.99989), PeriodEndsAtMs: 1793491200000}}
 		resp.NextPageToken = "invoices"
@@ -78,40 +79,40 @@ func (f *fakeAPI) ListSequenceViews(_ context.Context, r *snowraftv1.ListSequenc
 	return resp, nil
 }
 
-func (f *fakeAPI) UpdateSequence(_ context.Context, r *snowraftv1.UpdateSequenceRequest) (*snowraftv1.UpdateSequenceResponse, error) {
-	return &snowraftv1.UpdateSequenceResponse{Sequence: f.sequence(r.GetSequence().GetName()), UnreachedMembers: f.unreached}, nil
+func (f *API) UpdateSequence(_ context.Context, r *snowraftv1.UpdateSequenceRequest) (*snowraftv1.UpdateSequenceResponse, error) {
+	return &snowraftv1.UpdateSequenceResponse{Sequence: f.sequence(r.GetSequence().GetName()), UnreachedMembers: f.Unreached}, nil
 }
 
-func (f *fakeAPI) DeleteSequence(context.Context, *snowraftv1.DeleteSequenceRequest) (*snowraftv1.DeleteSequenceResponse, error) {
-	return &snowraftv1.DeleteSequenceResponse{UnreachedMembers: f.unreached}, nil
+func (f *API) DeleteSequence(context.Context, *snowraftv1.DeleteSequenceRequest) (*snowraftv1.DeleteSequenceResponse, error) {
+	return &snowraftv1.DeleteSequenceResponse{UnreachedMembers: f.Unreached}, nil
 }
 
-func (f *fakeAPI) SetNext(_ context.Context, r *snowraftv1.SetNextRequest) (*snowraftv1.SetNextResponse, error) {
+func (f *API) SetNext(_ context.Context, r *snowraftv1.SetNextRequest) (*snowraftv1.SetNextResponse, error) {
 	s := proto.CloneOf(f.sequence(r.GetSequence()))
 	s.Next = new(r.GetNext())
-	return &snowraftv1.SetNextResponse{Sequence: s, UnreachedMembers: f.unreached}, nil
+	return &snowraftv1.SetNextResponse{Sequence: s, UnreachedMembers: f.Unreached}, nil
 }
 
-func (f *fakeAPI) ResumeSequence(_ context.Context, r *snowraftv1.ResumeSequenceRequest) (*snowraftv1.ResumeSequenceResponse, error) {
+func (f *API) ResumeSequence(_ context.Context, r *snowraftv1.ResumeSequenceRequest) (*snowraftv1.ResumeSequenceResponse, error) {
 	if strings.HasPrefix(r.GetSequence(), "thawed") {
-		return nil, refuse(codes.InvalidArgument, "sequence is not frozen")
+		return nil, status.Error(codes.InvalidArgument, "sequence is not frozen")
 	}
 	s := proto.CloneOf(f.sequence(r.GetSequence()))
 	s.Name = r.GetSequence()
 	s.Deleted = r.GetSequence() == "countdown"
-	return &snowraftv1.ResumeSequenceResponse{Sequence: s, UnreachedMembers: f.unreached}, nil
+	return &snowraftv1.ResumeSequenceResponse{Sequence: s, UnreachedMembers: f.Unreached}, nil
 }
 
 // ListFrozenSequences returns the sequences in two pages.
-func (f *fakeAPI) ListFrozenSequences(_ context.Context, r *snowraftv1.ListFrozenSequencesRequest) (*snowraftv1.ListFrozenSequencesResponse, error) {
+func (f *API) ListFrozenSequences(_ context.Context, r *snowraftv1.ListFrozenSequencesRequest) (*snowraftv1.ListFrozenSequencesResponse, error) {
 	if r.GetPageToken() == "" {
 		return &snowraftv1.ListFrozenSequencesResponse{Sequences: []*snowraftv1.Sequence{f.sequence("countdown")}, NextPageToken: "countdown"}, nil
 	}
 	return &snowraftv1.ListFrozenSequencesResponse{Sequences: []*snowraftv1.Sequence{f.sequence("orders")}}, nil
 }
 
-func (f *fakeAPI) AcknowledgeRestore(context.Context, *snowraftv1.AcknowledgeRestoreRequest) (*snowraftv1.AcknowledgeRestoreResponse, error) {
-	return &snowraftv1.AcknowledgeRestoreResponse{UnreachedMembers: f.unreached, Restoration: &snowraftv1.Restoration{
+func (f *API) AcknowledgeRestore(context.Context, *snowraftv1.AcknowledgeRestoreRequest) (*snowraftv1.AcknowledgeRestoreResponse, error) {
+	return &snowraftv1.AcknowledgeRestoreResponse{UnreachedMembers: f.Unreached, Restoration: &snowraftv1.Restoration{
 		Ancestors: []string{"50d28448-6dfe-4a73-ab47-6105a27ac055"}, Index: 1882618233618432, RestoredAtMs: 1795403036444,
 		FloorAtMs: 1795403637444, IssuesAtMs: 1795403636445, FrozenSequences: 2,
 	}}, nil
@@ -119,12 +120,12 @@ func (f *fakeAPI) AcknowledgeRestore(context.Context, *snowraftv1.AcknowledgeRes
 
 // NextNumbers issues 7, 8, ... from orders, and 10, 9, ... from other sequences. The numbers of
 // invoices have a format.
-func (f *fakeAPI) NextNumbers(_ context.Context, r *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
+func (f *API) NextNumbers(_ context.Context, r *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
 	resp := &snowraftv1.NextNumbersResponse{Sequence: r.GetSequence(), First: 7, Count: r.GetCount(), Increment: 1}
 	if r.GetSequence() != "orders" {
 		resp.First, resp.Increment = 10, -1
 	}
-	if f.short {
+	if f.Short {
 		resp.Count--
 	}
 	f.mu.Lock()
@@ -146,7 +147,7 @@ func (f *fakeAPI) NextNumbers(_ context.Context, r *snowraftv1.NextNumbersReques
 	return resp, nil
 }
 
-func (f *fakeAPI) GetLast(_ context.Context, r *snowraftv1.GetLastRequest) (*snowraftv1.GetLastResponse, error) {
+func (f *API) GetLast(_ context.Context, r *snowraftv1.GetLastRequest) (*snowraftv1.GetLastResponse, error) {
 	resp := &snowraftv1.GetLastResponse{}
 	if r.GetSequence() == "orders" {
 		resp.Last = proto.Int64(-9223372036854775808)

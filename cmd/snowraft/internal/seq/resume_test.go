@@ -1,4 +1,4 @@
-package main
+package seq
 
 import (
 	"context"
@@ -10,21 +10,23 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 )
 
 // numbersFile writes a file for "seq resume --file" with these sequences.
-func numbersFile(t *testing.T, names []string) (path string) {
+func numbersFile(t *testing.T, all []string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "numbers.txt")
-	if err := os.WriteFile(path, []byte(strings.Join(names, " 5\n")+" 5\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(strings.Join(all, " 5\n")+" 5\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-func names(n int) (all []string) {
+func sequenceNames(n int) (all []string) {
 	for i := range n {
 		all = append(all, fmt.Sprint("s", i))
 	}
@@ -34,10 +36,10 @@ func names(n int) (all []string) {
 func TestResumeManySequencesAtOnceInOrder(t *testing.T) {
 	t.Parallel()
 	const count, together = 300, 32
-	f := newFakeAPI(t)
+	f := clitest.NewAPI(t)
 	var mu sync.Mutex
 	waiting, all := 0, make(chan struct{})
-	f.first(func(ctx context.Context) error {
+	f.Before(func(ctx context.Context) error {
 		mu.Lock()
 		if waiting++; waiting == together {
 			close(all)
@@ -50,9 +52,9 @@ func TestResumeManySequencesAtOnceInOrder(t *testing.T) {
 			return ctx.Err()
 		}
 	})
-	given := names(count)
+	given := sequenceNames(count)
 	given[200] = "thawed"
-	stdout, stderr, code := command(t, "seq", "resume", "--addr", f.address, "--file", numbersFile(t, given), "--holders-stopped", "--timeout", "20s")
+	stdout, stderr, code := program.Run(t, "seq", "resume", "--addr", f.Address, "--file", numbersFile(t, given), "--holders-stopped", "--timeout", "20s")
 	if code == cli.ExitDone || !strings.Contains(stderr, `sequence "thawed", 201 of 300: sequence is not frozen`) || !strings.Contains(stderr, "resumed 299 of 300 sequences") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
@@ -72,13 +74,13 @@ func TestResumeManySequencesAtOnceInOrder(t *testing.T) {
 
 func TestResumeStopsWhenMembersFail(t *testing.T) {
 	t.Parallel()
-	f := newFakeAPI(t)
-	f.first(func(context.Context) error { return refuse(codes.Internal, "broken") })
-	stdout, stderr, code := command(t, "seq", "resume", "--addr", f.address, "--file", numbersFile(t, names(1000)), "--holders-stopped")
+	f := clitest.NewAPI(t)
+	f.Before(func(context.Context) error { return status.Error(codes.Internal, "broken") })
+	stdout, stderr, code := program.Run(t, "seq", "resume", "--addr", f.Address, "--file", numbersFile(t, sequenceNames(1000)), "--holders-stopped")
 	if code != cli.ExitFailed || stdout != "" || !strings.Contains(stderr, `sequence "s0", 1 of 1000: broken`) || !strings.Contains(stderr, "resumed 0 of 1000") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
-	if calls := len(f.asked()); calls > 200 {
+	if calls := len(f.Requests()); calls > 200 {
 		t.Errorf("%d calls after the first failed", calls)
 	}
 }
@@ -86,7 +88,7 @@ func TestResumeStopsWhenMembersFail(t *testing.T) {
 func TestResumeRefusesASequenceOnTwoLines(t *testing.T) {
 	t.Parallel()
 	path := numbersFile(t, []string{"a", "b", "a"})
-	if _, stderr, code := command(t, "seq", "resume", "--file", path, "--holders-stopped"); code != cli.ExitUsage || !strings.Contains(stderr, path+`:3: sequence "a" is on line 1 too`) {
+	if _, stderr, code := program.Run(t, "seq", "resume", "--file", path, "--holders-stopped"); code != cli.ExitUsage || !strings.Contains(stderr, path+`:3: sequence "a" is on line 1 too`) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }

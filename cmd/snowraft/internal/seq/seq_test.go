@@ -1,4 +1,4 @@
-package main
+package seq
 
 import (
 	"context"
@@ -13,28 +13,31 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 	"github.com/snowraft/snowraft/internal/apijson"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
+var program = clitest.Commands{New}
+
 func TestManyNumbers(t *testing.T) {
 	t.Parallel()
-	f := newFakeAPI(t)
+	f := clitest.NewAPI(t)
 	const n = 2_000_001
-	lines := strings.Split(succeeds(t, "seq", "next", "orders", "-n", strconv.Itoa(n), "--addr", f.address), "\n")
+	lines := strings.Split(program.Succeeds(t, "seq", "next", "orders", "-n", strconv.Itoa(n), "--addr", f.Address), "\n")
 	if len(lines) != n+1 || lines[0] != "7" || lines[n-1] != "2000007" || lines[n] != "" {
 		t.Errorf("%d lines from %s", len(lines), lines[0])
 	}
 	var counts []uint32
-	for _, r := range f.asked() {
+	for _, r := range f.Requests() {
 		counts = append(counts, r.(*snowraftv1.NextNumbersRequest).GetCount())
 	}
 	if want := []uint32{1_000_000, 1_000_000, 1}; !reflect.DeepEqual(counts, want) {
 		t.Errorf("the requests are for %v, want %v", counts, want)
 	}
 	var texts []string
-	for line := range strings.Lines(succeeds(t, "seq", "next", "countdown", "-n", "1000002", "-o", "json", "--addr", f.address)) {
+	for line := range strings.Lines(program.Succeeds(t, "seq", "next", "countdown", "-n", "1000002", "-o", "json", "--addr", f.Address)) {
 		resp := nextResponse(t, line)
 		if int(resp.GetCount()) != len(resp.GetTexts()) || strconv.FormatInt(resp.GetFirst(), 10) != resp.GetTexts()[0] {
 			t.Errorf("%d numbers from %d, but %d texts from %s", resp.GetCount(), resp.GetFirst(), len(resp.GetTexts()), resp.GetTexts()[0])
@@ -60,12 +63,12 @@ func nextResponse(t *testing.T, line string) *snowraftv1.NextNumbersResponse {
 func TestManyFormattedNumbers(t *testing.T) {
 	t.Parallel()
 	for _, n := range []string{"1000", "1001"} {
-		f := newFakeAPI(t)
-		lines := strings.Split(succeeds(t, "seq", "next", "invoices", "-n", n, "--addr", f.address), "\n")
+		f := clitest.NewAPI(t)
+		lines := strings.Split(program.Succeeds(t, "seq", "next", "invoices", "-n", n, "--addr", f.Address), "\n")
 		if lines[0] != `"20261021"010` || lines[10] != `"20261021"000` || lines[11] != `"20261021"-001` || lines[999] != `"20261021"-989` {
 			t.Errorf("-n %s: %q, %q, %q, %q", n, lines[0], lines[10], lines[11], lines[999])
 		}
-		texts := nextResponse(t, succeeds(t, "seq", "next", "invoices", "-n", n, "-o", "json", "--addr", f.address)).GetTexts()
+		texts := nextResponse(t, program.Succeeds(t, "seq", "next", "invoices", "-n", n, "-o", "json", "--addr", f.Address)).GetTexts()
 		if strconv.Itoa(len(texts)) != n || !strings.HasPrefix(texts[0], `"20261021"-`) {
 			t.Errorf("-n %s: %d texts from %v", n, len(texts), texts[:1])
 		}
@@ -75,9 +78,9 @@ func TestManyFormattedNumbers(t *testing.T) {
 // The command refuses a response with a wrong number of numbers.
 func TestOtherCountThanAskedFor(t *testing.T) {
 	t.Parallel()
-	f := newFakeAPI(t)
-	f.short = true
-	stdout, stderr, code := command(t, "seq", "next", "orders", "-n", "5", "--addr", f.address)
+	f := clitest.NewAPI(t)
+	f.Short = true
+	stdout, stderr, code := program.Run(t, "seq", "next", "orders", "-n", "5", "--addr", f.Address)
 	if want := "snowraft: the member answered with 4 numbers, expected 5\n"; code != cli.ExitFailed || stderr != want || stdout != "" {
 		t.Errorf("exit code %d, %q, %q, want %q", code, stdout, stderr, want)
 	}
@@ -85,17 +88,16 @@ func TestOtherCountThanAskedFor(t *testing.T) {
 
 func TestUnreachedMembers(t *testing.T) {
 	t.Parallel()
-	f := newFakeAPI(t)
-	f.unreached = []string{"b", "c"}
+	f := clitest.NewAPI(t)
+	f.Unreached = []string{"b", "c"}
 	const stale = "until they learn of the change, they may issue numbers of the blocks that they hold"
 	for line, means := range map[string]string{
-		"seq create orders":          "they may not know the sequence yet",
-		"seq update orders --max 9":  stale,
-		"seq set orders 9":           stale,
-		"seq delete orders":          stale,
-		"config set --rollback swap": "until they learn of the change, they may use the previous configuration",
+		"seq create orders":         "they may not know the sequence yet",
+		"seq update orders --max 9": stale,
+		"seq set orders 9":          stale,
+		"seq delete orders":         stale,
 	} {
-		stdout, stderr, code := command(t, append(strings.Fields(line), "--addr", f.address, "-o", "json")...)
+		stdout, stderr, code := program.Run(t, append(strings.Fields(line), "--addr", f.Address, "-o", "json")...)
 		if want := "snowraft: warning: change committed; not acknowledged in time by members: b, c; " + means + "\n"; code != cli.ExitDone || stderr != want {
 			t.Errorf("%s: exit code %d, %q, want %q", line, code, stderr, want)
 		}
@@ -119,9 +121,9 @@ func TestSequenceRefusals(t *testing.T) {
 		"seq next orders":            {Code: codes.NotFound, Reason: rpc.UnknownSequence, Message: "no"},
 		"seq update orders --max 10": {Code: codes.FailedPrecondition, Reason: rpc.VersionTooLow, Message: "upgrade"},
 	} {
-		f := newFakeAPI(t)
-		refuseWith(f, e)
-		stdout, stderr, code := command(t, append(strings.Fields(line), "--addr", f.address)...)
+		f := clitest.NewAPI(t)
+		f.Refuse(e)
+		stdout, stderr, code := program.Run(t, append(strings.Fields(line), "--addr", f.Address)...)
 		exit := cli.ExitFailed
 		if e.Reason == rpc.ShuttingDown {
 			exit = cli.ExitRepeatable
@@ -135,15 +137,15 @@ func TestSequenceRefusals(t *testing.T) {
 func TestHarmlessCallsAreTriedAgainAfterAChange(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"seq next orders", "seq create orders"} {
-		f := newFakeAPI(t)
+		f := clitest.NewAPI(t)
 		var calls atomic.Int32
-		f.first(func(context.Context) error {
+		f.Before(func(context.Context) error {
 			if calls.Add(1) < 3 {
 				return &rpc.Error{Code: codes.Aborted, Reason: rpc.SequenceChanged, Message: "changed meanwhile"}
 			}
 			return nil
 		})
-		succeeds(t, append(strings.Fields(line), "--addr", f.address)...)
+		program.Succeeds(t, append(strings.Fields(line), "--addr", f.Address)...)
 		if calls.Load() != 3 {
 			t.Errorf("%s: %d calls, want 3", line, calls.Load())
 		}
@@ -158,12 +160,12 @@ func TestChangesAreNotTriedAgainAfterAnother(t *testing.T) {
 			{Code: codes.Aborted, Reason: rpc.SequenceChanged, Message: "changed meanwhile", RetryAfter: time.Millisecond},
 			{Code: codes.Unknown, Reason: rpc.CommitUnknown, Message: "who knows"},
 		} {
-			f, other := newFakeAPI(t), newFakeAPI(t)
-			refuseWith(f, e)
-			if _, stderr, code := command(t, append(strings.Fields(line), "--addr", f.address+","+other.address)...); code != cli.ExitFailed || !strings.Contains(stderr, e.Message) {
+			f, other := clitest.NewAPI(t), clitest.NewAPI(t)
+			f.Refuse(e)
+			if _, stderr, code := program.Run(t, append(strings.Fields(line), "--addr", f.Address+","+other.Address)...); code != cli.ExitFailed || !strings.Contains(stderr, e.Message) {
 				t.Errorf("%s: exit code %d, %s", line, code, stderr)
 			}
-			if n, m := len(f.asked()), len(other.asked()); n != 1 || m != 0 {
+			if n, m := len(f.Requests()), len(other.Requests()); n != 1 || m != 0 {
 				t.Errorf("%s: %s: the members got %d and %d requests", line, e.Reason, n, m)
 			}
 		}
@@ -172,15 +174,16 @@ func TestChangesAreNotTriedAgainAfterAnother(t *testing.T) {
 
 func TestSequenceNamesComplete(t *testing.T) {
 	t.Parallel()
-	f := newFakeAPI(t)
+	f := clitest.NewAPI(t)
 	complete := func(args ...string) string {
-		a := newTestApp()
-		a.Environ["SNOWRAFT_ADDR"] = f.address
+		w := clitest.New()
+		a := w.App("test")
+		w.Environ["SNOWRAFT_ADDR"] = f.Address
 		a.Stderr = io.Discard // cobra reports the directive there
-		if code := run(t.Context(), a.Host, append([]string{"__complete"}, args...)); code != cli.ExitDone {
+		if code := program.In(t.Context(), a, append([]string{"__complete"}, args...)...); code != cli.ExitDone {
 			t.Errorf("%q: exit code %d", args, code)
 		}
-		return a.Out.String()
+		return w.Out.String()
 	}
 	const nothing = ":4\n" // the directive: no files
 	const invoices = "invoices\toutgoing <invoices>\n" + nothing
@@ -189,7 +192,7 @@ func TestSequenceNamesComplete(t *testing.T) {
 	}{
 		{"seq next in", invoices}, {"seq get in", invoices}, {"seq update in", invoices}, {"seq delete in", invoices}, {"seq last in", invoices},
 		{"seq set in", invoices}, {"seq list --prefix in", invoices},
-		{"seq next x", nothing}, {"seq next orders o", nothing}, {"seq set orders o", nothing}, {"seq next --addr " + deadAddress + " in", nothing},
+		{"seq next x", nothing}, {"seq next orders o", nothing}, {"seq set orders o", nothing}, {"seq next --addr " + clitest.DeadAddress + " in", nothing},
 	} {
 		if got := complete(strings.Fields(c.line)...); got != c.want {
 			t.Errorf("%s: offers %q, want %q", c.line, got, c.want)

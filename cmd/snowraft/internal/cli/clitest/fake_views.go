@@ -1,4 +1,4 @@
-package main
+package clitest
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// fakeOverview returns the overview of two members, one of which does not answer.
-func fakeOverview(by string, at int64) *snowraftv1.Overview {
+// overview returns the overview of two members, one of which does not answer.
+func overview(by string, at int64) *snowraftv1.Overview {
 	return &snowraftv1.Overview{
-		ClusterId: "c-1", ComposedBy: by, ComposedAtMs: at, LeaderId: "n-1", LeaderName: "a", Term: 7, Quorum: fakeQuorum,
+		ClusterId: "c-1", ComposedBy: by, ComposedAtMs: at, LeaderId: "n-1", LeaderName: "a", Term: 7, Quorum: quorum,
 		ObservedClockAtMs: 1792419138000, WaitThresholdMs: 1000, MaxClockOffsetMs: 500, Layouts: []string{"default"},
 		Verdict: &snowraftv1.Verdict{
 			Level: snowraftv1.VerdictLevel_VERDICT_LEVEL_WARNING, Sentence: "b does not answer a; a issues IDs.", ServesUntilAtMs: 1792419540000,
@@ -26,26 +26,26 @@ func fakeOverview(by string, at int64) *snowraftv1.Overview {
 		},
 		Members: []*snowraftv1.MemberView{
 			{
-				Member: fakeMembers[0], Answers: true, SeenAtMs: at - 300, Encrypted: true, ClockAtMs: at, ClockOffsetMs: -12, ServesUntilAtMs: 1792419540000,
+				Member: members[0], Answers: true, SeenAtMs: at - 300, Encrypted: true, ClockAtMs: at, ClockOffsetMs: -12, ServesUntilAtMs: 1792419540000,
 				IdsPerSecond: new(1234.5), NumbersPerSecond: new(0.0), RefusalsPerSecond: new(0.0),
 				Lanes: []*snowraftv1.Lane{
 					{Layout: "default", Worker: 5, Token: 42, ServeUntilAtMs: 1792419540000},
 					{Layout: "orders", Lane: 1, Problem: "all workers are held"},
 				},
 			},
-			{Member: fakeMembers[1], Problem: "does not answer a"},
+			{Member: members[1], Problem: "does not answer a"},
 		},
 	}
 }
 
-func (f *fakeAPI) GetOverview(context.Context, *snowraftv1.GetOverviewRequest) (*snowraftv1.GetOverviewResponse, error) {
-	return &snowraftv1.GetOverviewResponse{Overview: fakeOverview("a", 1792419138123)}, nil
+func (f *API) GetOverview(context.Context, *snowraftv1.GetOverviewRequest) (*snowraftv1.GetOverviewResponse, error) {
+	return &snowraftv1.GetOverviewResponse{Overview: overview("a", 1792419138123)}, nil
 }
 
 // WatchOverview sends two overviews and fails.
-func (f *fakeAPI) WatchOverview(_ *snowraftv1.WatchOverviewRequest, stream grpc.ServerStreamingServer[snowraftv1.WatchOverviewResponse]) error {
+func (f *API) WatchOverview(_ *snowraftv1.WatchOverviewRequest, stream grpc.ServerStreamingServer[snowraftv1.WatchOverviewResponse]) error {
 	for i := range int64(2) {
-		if err := stream.Send(&snowraftv1.WatchOverviewResponse{Overview: fakeOverview(f.address, 1792419139000+1000*i)}); err != nil {
+		if err := stream.Send(&snowraftv1.WatchOverviewResponse{Overview: overview(f.Address, 1792419139000+1000*i)}); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package debug
 
 import (
 	"archive/tar"
@@ -10,34 +10,19 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc"
-
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
-	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 )
 
-// Debug sends the files that a test has prepared, in pieces of one byte.
-func (f *fakeAPI) Debug(req *snowraftv1.DebugRequest, stream grpc.ServerStreamingServer[snowraftv1.DebugResponse]) error {
-	if req.GetSeconds() != 1 || len(req.GetSalt()) < 16 {
-		return errors.New("unexpected request")
-	}
-	for _, file := range f.files {
-		for i := range len(file[1]) {
-			if err := stream.Send(&snowraftv1.DebugResponse{File: file[0], Data: []byte(file[1][i : i+1])}); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
+var program = clitest.Commands{New}
 
 // debugFiles writes an archive of a fake and of two members that do not answer, and returns the files in the archive.
 func debugFiles(t *testing.T, sent [][2]string) (files map[string]string, stderr string, code int) {
 	t.Helper()
-	f := newFakeAPI(t)
-	f.files = sent
+	f := clitest.NewAPI(t)
+	f.Files = sent
 	path := filepath.Join(t.TempDir(), "x.tar.gz")
-	_, stderr, code = command(t, "debug", path, "--addr", f.address, "--seconds", "1", "--timeout", "3s")
+	_, stderr, code = program.Run(t, "debug", path, "--addr", f.Address, "--seconds", "1", "--timeout", "3s")
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, stderr, code
@@ -114,7 +99,7 @@ func TestDebugUsage(t *testing.T) {
 		{[]string{fresh, "--data-dir", dir}, "not the data directory of a member"},
 		{[]string{fresh, "--seconds", "61"}, "expected a whole number from 1 to 60"},
 	} {
-		_, stderr, code := command(t, append([]string{"debug"}, c.args...)...)
+		_, stderr, code := program.Run(t, append([]string{"debug"}, c.args...)...)
 		if code != cli.ExitUsage || !strings.Contains(stderr, c.says) {
 			t.Errorf("%q: exit code %d: %s", c.args, code, stderr)
 		}

@@ -1,24 +1,24 @@
-package main
+package clitest
 
 import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// fakeAPI answers with the values that a test has prepared, and records the requests.
-type fakeAPI struct {
+// API is a fake member. It answers with the values that a test has prepared, and records the requests.
+type API struct {
 	snowraftv1.UnimplementedIdServiceServer
 	snowraftv1.UnimplementedLayoutServiceServer
 	snowraftv1.UnimplementedWorkerServiceServer
@@ -28,12 +28,11 @@ type fakeAPI struct {
 	snowraftv1.UnimplementedOperationsServiceServer
 	snowraftv1.UnimplementedViewServiceServer
 
-	address    string
-	stop       func()
-	unreached  []string // members that changes of sequences and the configuration did not reach
-	leaderless bool
-	short      bool        // answers with fewer numbers than requested
-	files      [][2]string // name and content of each file of a debug archive
+	Address    string
+	Unreached  []string // members that changes of sequences and the configuration did not reach
+	Leaderless bool
+	Short      bool        // answers with fewer numbers than requested
+	Files      [][2]string // name and content of each file of a debug archive
 
 	mu     sync.Mutex
 	before func(context.Context) error
@@ -42,15 +41,18 @@ type fakeAPI struct {
 	given  int64 // number of issued numbers of sequences
 }
 
-// newFakeAPI serves a fake on a free port of the loopback interface.
-func newFakeAPI(t *testing.T, opts ...grpc.ServerOption) *fakeAPI {
+// firstID is the first ID that a fake issues.
+const firstID = 249709288400883713
+
+// NewAPI serves a fake on a free port of the loopback interface.
+func NewAPI(t *testing.T, opts ...grpc.ServerOption) *API {
 	t.Helper()
 	var lc net.ListenConfig
 	l, err := lc.Listen(t.Context(), "tcp", cli.Localhost+":0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fakeAPI{address: l.Addr().String(), next: 249709288400883713}
+	f := &API{Address: l.Addr().String(), next: firstID}
 	s := grpc.NewServer(append(opts, grpc.UnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 		f.mu.Lock()
 		f.calls = append(f.calls, req)
@@ -73,31 +75,52 @@ func newFakeAPI(t *testing.T, opts ...grpc.ServerOption) *fakeAPI {
 	snowraftv1.RegisterViewServiceServer(s, f)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
-	f.stop = sync.OnceFunc(func() {
+	t.Cleanup(func() {
 		s.Stop()
 		if err := <-served; err != nil && !errors.Is(err, grpc.ErrServerStopped) { // stopped before it began
 			t.Error(err)
 		}
 	})
-	t.Cleanup(f.stop)
 	return f
 }
 
-// first sets a function that runs before each answer. Its error becomes the answer.
-func (f *fakeAPI) first(before func(context.Context) error) {
+// Before sets a function that runs before each answer. Its error becomes the answer.
+func (f *API) Before(before func(context.Context) error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.before = before
 }
 
-// asked returns the requests so far.
-func (f *fakeAPI) asked() []any {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return append([]any(nil), f.calls...)
+// Refuse makes the fake answer every call with e.
+func (f *API) Refuse(e *rpc.Error) {
+	f.Before(func(context.Context) error { return e })
 }
 
-func (f *fakeAPI) GenerateIds(_ context.Context, r *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
+// Requests returns the requests so far.
+func (f *API) Requests() []any {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.calls)
+}
+
+// Rewind makes the fake issue IDs again: those of the last n calls for one ID.
+func (f *API) Rewind(n int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.next -= n * (1 + gap)
+}
+
+// Restart makes the fake issue its first IDs and numbers again.
+func (f *API) Restart() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.next, f.given = firstID, 0
+}
+
+// gap is the number of IDs that the fake skips after each range.
+const gap = 7
+
+func (f *API) GenerateIds(_ context.Context, r *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	resp := &snowraftv1.GenerateIdsResponse{}
@@ -110,13 +133,13 @@ func (f *fakeAPI) GenerateIds(_ context.Context, r *snowraftv1.GenerateIdsReques
 		} else {
 			resp.Ranges = append(resp.Ranges, &snowraftv1.IdRange{First: f.next, Count: uint32(n), Step: 1})
 		}
-		f.next += n + 7
+		f.next += n + gap
 		left -= n
 	}
 	return resp, nil
 }
 
-func (f *fakeAPI) GenerateUuids(_ context.Context, r *snowraftv1.GenerateUuidsRequest) (*snowraftv1.GenerateUuidsResponse, error) {
+func (f *API) GenerateUuids(_ context.Context, r *snowraftv1.GenerateUuidsRequest) (*snowraftv1.GenerateUuidsResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	resp := &snowraftv1.GenerateUuidsResponse{}
@@ -132,28 +155,28 @@ func (f *fakeAPI) GenerateUuids(_ context.Context, r *snowraftv1.GenerateUuidsRe
 	return resp, nil
 }
 
-func (f *fakeAPI) DecodeId(_ context.Context, r *snowraftv1.DecodeIdRequest) (*snowraftv1.DecodeIdResponse, error) {
+func (f *API) DecodeId(_ context.Context, r *snowraftv1.DecodeIdRequest) (*snowraftv1.DecodeIdResponse, error) {
 	return &snowraftv1.DecodeIdResponse{
 		Id: r.GetId(), Layout: r.GetLayout(), TickAtMs: 1792486938000, Tick: 56728938, Datacenter: 3, Worker: 1023, Sequence: 9,
 	}, nil
 }
 
-var fakeGrant = &snowraftv1.WorkerGrant{
+var grant = &snowraftv1.WorkerGrant{
 	Worker: 17, Holder: "a/0", Token: 1 << 60,
 	FromTick: 56728938000, UntilTick: 56729538000, FromAtMs: 1792418538000, UntilAtMs: 1792419138000,
 	State: snowraftv1.WorkerState_WORKER_STATE_EXPIRED,
 }
 
-func (f *fakeAPI) WhoIs(context.Context, *snowraftv1.WhoIsRequest) (*snowraftv1.WhoIsResponse, error) {
-	return &snowraftv1.WhoIsResponse{Grant: fakeGrant}, nil
+func (f *API) WhoIs(context.Context, *snowraftv1.WhoIsRequest) (*snowraftv1.WhoIsResponse, error) {
+	return &snowraftv1.WhoIsResponse{Grant: grant}, nil
 }
 
 // ListWorkers returns two pages.
-func (f *fakeAPI) ListWorkers(_ context.Context, r *snowraftv1.ListWorkersRequest) (*snowraftv1.ListWorkersResponse, error) {
+func (f *API) ListWorkers(_ context.Context, r *snowraftv1.ListWorkersRequest) (*snowraftv1.ListWorkersResponse, error) {
 	resp := &snowraftv1.ListWorkersResponse{Capacity: 1024, Used: 2}
 	if r.GetPageToken() == "" {
 		resp.NextPageToken = "more"
-		resp.Workers = []*snowraftv1.WorkerGrant{fakeGrant}
+		resp.Workers = []*snowraftv1.WorkerGrant{grant}
 		return resp, nil
 	}
 	resp.Workers = []*snowraftv1.WorkerGrant{{
@@ -163,7 +186,7 @@ func (f *fakeAPI) ListWorkers(_ context.Context, r *snowraftv1.ListWorkersReques
 	return resp, nil
 }
 
-var fakeLayout = &snowraftv1.Layout{
+var Layout = &snowraftv1.Layout{
 	Name: "orders",
 	Fields: []*snowraftv1.Field{
 		{Kind: snowraftv1.FieldKind_FIELD_KIND_TIME, Bits: 39}, {Kind: snowraftv1.FieldKind_FIELD_KIND_DATACENTER, Bits: 2},
@@ -172,32 +195,32 @@ var fakeLayout = &snowraftv1.Layout{
 	UnitMs: 10, EpochAtMs: 1735689600000, Datacenter: 3, Spread: 16, ExhaustsAtMs: 7233247738880,
 }
 
-func (f *fakeAPI) CreateLayout(context.Context, *snowraftv1.CreateLayoutRequest) (*snowraftv1.CreateLayoutResponse, error) {
-	return &snowraftv1.CreateLayoutResponse{Layout: fakeLayout}, nil
+func (f *API) CreateLayout(context.Context, *snowraftv1.CreateLayoutRequest) (*snowraftv1.CreateLayoutResponse, error) {
+	return &snowraftv1.CreateLayoutResponse{Layout: Layout}, nil
 }
 
-func (f *fakeAPI) GetLayout(context.Context, *snowraftv1.GetLayoutRequest) (*snowraftv1.GetLayoutResponse, error) {
-	return &snowraftv1.GetLayoutResponse{Layout: fakeLayout}, nil
+func (f *API) GetLayout(context.Context, *snowraftv1.GetLayoutRequest) (*snowraftv1.GetLayoutResponse, error) {
+	return &snowraftv1.GetLayoutResponse{Layout: Layout}, nil
 }
 
-func (f *fakeAPI) ListLayouts(context.Context, *snowraftv1.ListLayoutsRequest) (*snowraftv1.ListLayoutsResponse, error) {
-	return &snowraftv1.ListLayoutsResponse{Layouts: []*snowraftv1.Layout{fakeLayout}}, nil
+func (f *API) ListLayouts(context.Context, *snowraftv1.ListLayoutsRequest) (*snowraftv1.ListLayoutsResponse, error) {
+	return &snowraftv1.ListLayoutsResponse{Layouts: []*snowraftv1.Layout{Layout}}, nil
 }
 
-var fakeConfig = &snowraftv1.Config{
+var config = &snowraftv1.Config{
 	MaxWindowMs: proto.Int64(600000), WaitThresholdMs: proto.Int64(1000), MaxClockOffsetMs: proto.Int64(500),
 	Rollback: snowraftv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE.Enum(), RedisCreate: snowraftv1.AutoCreate_AUTO_CREATE_OFF.Enum(), Generation: 7,
 	Upgrades: snowraftv1.Upgrades_UPGRADES_AUTO.Enum(),
 }
 
-func (f *fakeAPI) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*snowraftv1.GetStatusResponse, error) {
-	if f.leaderless {
+func (f *API) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*snowraftv1.GetStatusResponse, error) {
+	if f.Leaderless {
 		return &snowraftv1.GetStatusResponse{NoLeader: "no leader for 12s: b does not answer (timed out); quorum needs 2 of 2 voters"}, nil
 	}
 	return &snowraftv1.GetStatusResponse{
 		ClusterId: "c-1", MemberId: "n-1", Name: "a", LeaderId: "n-2", LeaderName: "b", Term: 7, CommitIndex: 1 << 60, AppliedIndex: 99,
-		ObservedClockAtMs: 1792419138000, ClockAtMs: 1792419138123, ClockOffsetMs: -12, Version: "v1.2.3", FsmVersion: 1, FsmVersionSupported: 2, Upgrade: fakeUpgrade,
-		Role: snowraftv1.MemberRole_MEMBER_ROLE_VOTER, Config: fakeConfig, Quorum: fakeQuorum,
+		ObservedClockAtMs: 1792419138000, ClockAtMs: 1792419138123, ClockOffsetMs: -12, Version: "v1.2.3", FsmVersion: 1, FsmVersionSupported: 2, Upgrade: upgrade,
+		Role: snowraftv1.MemberRole_MEMBER_ROLE_VOTER, Config: config, Quorum: quorum,
 		SecretFingerprints: []string{"fc8921786d643a5a", "0123456789abcdef"}, SigningFingerprint: "0123456789abcdef",
 		ForeignPeers: []*snowraftv1.ForeignPeer{{Address: "10.0.0.9", Problem: "the peer does not encrypt", HeardAtMs: 1767225600123}},
 		Lanes: []*snowraftv1.Lane{
@@ -207,58 +230,55 @@ func (f *fakeAPI) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*sno
 	}, nil
 }
 
-var fakeQuorum = &snowraftv1.Quorum{Voters: 3, Alive: 3, MayFail: 1}
+var quorum = &snowraftv1.Quorum{Voters: 3, Alive: 3, MayFail: 1}
 
-var fakeMembers = []*snowraftv1.Member{
+var members = []*snowraftv1.Member{
 	{Id: "n-1", Name: "a", RaftAddress: "10.0.0.1:7702", ApiAddress: "10.0.0.1:7700", Role: snowraftv1.MemberRole_MEMBER_ROLE_VOTER, Leader: true, Alive: true, Version: "v1.2.3", FsmVersionSupported: 2,
 		SecretFingerprints: []string{"fc8921786d643a5a", "0123456789abcdef"}},
 	{Id: "n-2", Name: "b", RaftAddress: "10.0.0.2:7702", ApiAddress: "10.0.0.2:7700", Role: snowraftv1.MemberRole_MEMBER_ROLE_NONVOTER, ClockOffsetMs: -3, NotAliveSinceAtMs: 1767225600123, Version: "v1.2.2", SecretFingerprints: []string{"0123456789abcdef"}},
 }
 
-var fakeUpgrade = &snowraftv1.Upgrade{
+var upgrade = &snowraftv1.Upgrade{
 	FsmVersion: 1, NextFsmVersion: 2, Upgrades: snowraftv1.Upgrades_UPGRADES_AUTO,
 	Blockers: []*snowraftv1.UpgradeBlocker{{MemberId: "n-2", MemberName: "b", Problem: "is not alive"}},
 }
 
-func (f *fakeAPI) GetUpgrade(context.Context, *snowraftv1.GetUpgradeRequest) (*snowraftv1.GetUpgradeResponse, error) {
-	return &snowraftv1.GetUpgradeResponse{Upgrade: fakeUpgrade, Members: fakeMembers}, nil
+func (f *API) GetUpgrade(context.Context, *snowraftv1.GetUpgradeRequest) (*snowraftv1.GetUpgradeResponse, error) {
+	return &snowraftv1.GetUpgradeResponse{Upgrade: upgrade, Members: members}, nil
 }
 
-func (f *fakeAPI) FinalizeUpgrade(_ context.Context, r *snowraftv1.FinalizeUpgradeRequest) (*snowraftv1.FinalizeUpgradeResponse, error) {
+func (f *API) FinalizeUpgrade(_ context.Context, r *snowraftv1.FinalizeUpgradeRequest) (*snowraftv1.FinalizeUpgradeResponse, error) {
 	return &snowraftv1.FinalizeUpgradeResponse{From: 1, To: 1 + uint32(len(r.GetWithout()))}, nil
 }
 
-func (f *fakeAPI) ListMembers(context.Context, *snowraftv1.ListMembersRequest) (*snowraftv1.ListMembersResponse, error) {
-	return &snowraftv1.ListMembersResponse{Members: fakeMembers, Quorum: fakeQuorum}, nil
+func (f *API) ListMembers(context.Context, *snowraftv1.ListMembersRequest) (*snowraftv1.ListMembersResponse, error) {
+	return &snowraftv1.ListMembersResponse{Members: members, Quorum: quorum}, nil
 }
 
-func (f *fakeAPI) AddMember(context.Context, *snowraftv1.AddMemberRequest) (*snowraftv1.AddMemberResponse, error) {
-	return &snowraftv1.AddMemberResponse{Member: fakeMembers[1]}, nil
+func (f *API) AddMember(context.Context, *snowraftv1.AddMemberRequest) (*snowraftv1.AddMemberResponse, error) {
+	return &snowraftv1.AddMemberResponse{Member: members[1]}, nil
 }
 
-func (f *fakeAPI) RemoveMember(context.Context, *snowraftv1.RemoveMemberRequest) (*snowraftv1.RemoveMemberResponse, error) {
-	return &snowraftv1.RemoveMemberResponse{Member: fakeMembers[1]}, nil
+func (f *API) RemoveMember(context.Context, *snowraftv1.RemoveMemberRequest) (*snowraftv1.RemoveMemberResponse, error) {
+	return &snowraftv1.RemoveMemberResponse{Member: members[1]}, nil
 }
 
-func (f *fakeAPI) TransferLeadership(context.Context, *snowraftv1.TransferLeadershipRequest) (*snowraftv1.TransferLeadershipResponse, error) {
+func (f *API) TransferLeadership(context.Context, *snowraftv1.TransferLeadershipRequest) (*snowraftv1.TransferLeadershipResponse, error) {
 	return &snowraftv1.TransferLeadershipResponse{LeaderId: "n-2", LeaderName: "b"}, nil
 }
 
-func (f *fakeAPI) Leave(context.Context, *snowraftv1.LeaveRequest) (*snowraftv1.LeaveResponse, error) {
+func (f *API) Leave(context.Context, *snowraftv1.LeaveRequest) (*snowraftv1.LeaveResponse, error) {
 	return &snowraftv1.LeaveResponse{}, nil
 }
 
-func (f *fakeAPI) GetConfig(context.Context, *snowraftv1.GetConfigRequest) (*snowraftv1.GetConfigResponse, error) {
-	return &snowraftv1.GetConfigResponse{Config: fakeConfig}, nil
+func (f *API) GetConfig(context.Context, *snowraftv1.GetConfigRequest) (*snowraftv1.GetConfigResponse, error) {
+	return &snowraftv1.GetConfigResponse{Config: config}, nil
 }
 
-func (f *fakeAPI) UpdateConfig(context.Context, *snowraftv1.UpdateConfigRequest) (*snowraftv1.UpdateConfigResponse, error) {
-	return &snowraftv1.UpdateConfigResponse{Config: fakeConfig, UnreachedMembers: f.unreached}, nil
+func (f *API) UpdateConfig(context.Context, *snowraftv1.UpdateConfigRequest) (*snowraftv1.UpdateConfigResponse, error) {
+	return &snowraftv1.UpdateConfigResponse{Config: config, UnreachedMembers: f.Unreached}, nil
 }
 
-func (f *fakeAPI) ResetObservedClock(context.Context, *snowraftv1.ResetObservedClockRequest) (*snowraftv1.ResetObservedClockResponse, error) {
+func (f *API) ResetObservedClock(context.Context, *snowraftv1.ResetObservedClockRequest) (*snowraftv1.ResetObservedClockResponse, error) {
 	return &snowraftv1.ResetObservedClockResponse{ObservedClockAtMs: 1792419138000}, nil
 }
-
-// refuse returns an error without details.
-func refuse(code codes.Code, message string) error { return status.Error(code, message) }

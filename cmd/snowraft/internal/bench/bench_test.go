@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -9,21 +9,25 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
-	"github.com/snowraft/snowraft/cmd/snowraft/internal/bench"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
+var program = clitest.Commands{New}
+
 func TestBenchIDs(t *testing.T) {
 	t.Parallel()
-	f := newFakeAPI(t)
-	var doc bench.Report
-	decodeJSON(t, succeeds(t, "bench", "ids", "--addr", f.address, "-d", "500ms", "-b", "2500", "-c", "3", "--layout", "orders", "-o", "json"), &doc)
-	asked := f.asked()
+	f := clitest.NewAPI(t)
+	var doc Report
+	clitest.Decode(t, program.Succeeds(t, "bench", "ids", "--addr", f.Address, "-d", "500ms", "-b", "2500", "-c", "3", "--layout", "orders", "-o", "json"), &doc)
+	asked := f.Requests()
 	last := asked[len(asked)-1].(*snowraftv1.GenerateIdsRequest)
 	if last.GetCount() != 2500 || last.GetLayout() != "orders" || last.GetPacked() {
 		t.Errorf("the last request is %v", last)
@@ -31,8 +35,8 @@ func TestBenchIDs(t *testing.T) {
 	if doc.Calls == 0 || doc.Numbers != 2500*doc.Calls || doc.Check.Checked != doc.Numbers || doc.Check.Duplicates != 0 || doc.Failed != 0 || doc.Clients != 3 {
 		t.Errorf("%+v", doc)
 	}
-	doc = bench.Report{}
-	decodeJSON(t, succeeds(t, "bench", "ids", "--addr", f.address, "-d", "500ms", "--packed", "-r", "10", "--check=false", "-o", "json"), &doc)
+	doc = Report{}
+	clitest.Decode(t, program.Succeeds(t, "bench", "ids", "--addr", f.Address, "-d", "500ms", "--packed", "-r", "10", "--check=false", "-o", "json"), &doc)
 	if doc.Calls+doc.Overdue != 5 || doc.Numbers != doc.Calls || doc.Check != nil {
 		t.Errorf("%+v, want 5 calls", doc) // overdue: this machine may be slow
 	}
@@ -41,17 +45,15 @@ func TestBenchIDs(t *testing.T) {
 // The check finds duplicates of the server.
 func TestBenchFindsDuplicates(t *testing.T) {
 	t.Parallel()
-	f := newFakeAPI(t)
+	f := clitest.NewAPI(t)
 	var calls atomic.Int64
-	f.first(func(context.Context) error {
+	f.Before(func(context.Context) error {
 		if calls.Add(1) == 4 { // early, because a busy machine makes few calls
-			f.mu.Lock()
-			f.next -= 2 * (1 + 7) // repeats the last two numbers
-			f.mu.Unlock()
+			f.Rewind(2)
 		}
 		return nil
 	})
-	stdout, stderr, code := command(t, "bench", "ids", "--addr", f.address, "-d", "400ms", "-c", "1")
+	stdout, stderr, code := program.Run(t, "bench", "ids", "--addr", f.Address, "-d", "400ms", "-c", "1")
 	if code != cli.ExitFailed || !strings.Contains(stdout, "Unique   NO: 2 of ") ||
 		!strings.HasPrefix(stderr, "snowraft: 2 of ") || !strings.Contains(stderr, " IDs are duplicates: 2497092884008") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
@@ -60,9 +62,9 @@ func TestBenchFindsDuplicates(t *testing.T) {
 
 func TestBenchSequence(t *testing.T) {
 	t.Parallel()
-	f := newFakeAPI(t)
-	var doc bench.Report
-	decodeJSON(t, succeeds(t, "bench", "seq", "countdown", "--addr", f.address, "-d", "500ms", "-b", "3", "-o", "json"), &doc)
+	f := clitest.NewAPI(t)
+	var doc Report
+	clitest.Decode(t, program.Succeeds(t, "bench", "seq", "countdown", "--addr", f.Address, "-d", "500ms", "-b", "3", "-o", "json"), &doc)
 	if doc.Calls == 0 || doc.Numbers != 3*doc.Calls || doc.Check.Checked != doc.Numbers || doc.Check.Duplicates != 0 {
 		t.Errorf("%+v", doc)
 	}
@@ -71,38 +73,33 @@ func TestBenchSequence(t *testing.T) {
 // Each number of clients gets a run, and the check finds a number that two runs got.
 func TestBenchSeveralNumbersOfClients(t *testing.T) {
 	t.Parallel()
-	f := newFakeAPI(t)
-	stdout := succeeds(t, "bench", "seq", "countdown", "--addr", f.address, "-d", "500ms", "-c", "1,2,3", "-o", "json")
+	f := clitest.NewAPI(t)
+	stdout := program.Succeeds(t, "bench", "seq", "countdown", "--addr", f.Address, "-d", "500ms", "-c", "1,2,3", "-o", "json")
 	for i, line := range strings.Split(strings.TrimSpace(stdout), "\n") {
-		var doc bench.Report
-		decodeJSON(t, line, &doc)
+		var doc Report
+		clitest.Decode(t, line, &doc)
 		if doc.Clients != i+1 || doc.Calls == 0 || doc.Check.Checked != doc.Numbers {
 			t.Errorf("%+v, want a run with %d clients", doc, i+1)
 		}
 	}
-	text := succeeds(t, "bench", "ids", "--addr", f.address, "-d", "500ms", "-c", "1,2")
+	text := program.Succeeds(t, "bench", "ids", "--addr", f.Address, "-d", "500ms", "-c", "1,2")
 	if rows := strings.Split(text, "\n"); len(rows) != 4 || !strings.HasPrefix(rows[0], "CLIENTS  CALLS/S") || !strings.HasPrefix(rows[2], "2 ") {
 		t.Errorf("bench prints %q, want a row for each number of clients", text)
 	}
-	f = newFakeAPI(t)
-	start := f.next
-	again := sync.OnceFunc(func() {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.next = start
-	})
-	a := newTestApp()
-	f.first(func(context.Context) error {
-		if a.Out.String() != "" { // second run
+	f = clitest.NewAPI(t)
+	again := sync.OnceFunc(f.Restart)
+	w := clitest.New()
+	f.Before(func(context.Context) error {
+		if w.Out.String() != "" { // second run
 			again()
 		}
 		return nil
 	})
-	code := run(t.Context(), a.Host, []string{"bench", "ids", "--addr", f.address, "-d", "200ms", "-c", "1,2", "-r", "1000", "-o", "json"})
-	stdout, stderr := a.Out.String(), a.Err.String()
+	code := program.In(t.Context(), w.App("test"), "bench", "ids", "--addr", f.Address, "-d", "200ms", "-c", "1,2", "-r", "1000", "-o", "json")
+	stdout, stderr := w.Out.String(), w.Err.String()
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
-	var doc bench.Report
-	decodeJSON(t, lines[len(lines)-1], &doc)
+	var doc Report
+	clitest.Decode(t, lines[len(lines)-1], &doc)
 	if code != cli.ExitFailed || len(lines) != 2 || doc.Check.Duplicates == 0 || !strings.Contains(stderr, "are duplicates") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
@@ -111,20 +108,20 @@ func TestBenchSeveralNumbersOfClients(t *testing.T) {
 // A failure before the run is an error, and so is a run without a successful call.
 func TestBenchFails(t *testing.T) {
 	t.Parallel()
-	f := newFakeAPI(t)
-	f.first(func(context.Context) error { return refuse(codes.Internal, "broken") })
-	stdout, stderr, code := command(t, "bench", "ids", "--addr", f.address, "-d", "500ms")
+	f := clitest.NewAPI(t)
+	f.Before(func(context.Context) error { return status.Error(codes.Internal, "broken") })
+	stdout, stderr, code := program.Run(t, "bench", "ids", "--addr", f.Address, "-d", "500ms")
 	if code != cli.ExitFailed || stdout != "" || stderr != "snowraft: broken [Internal]\n" {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 	var calls atomic.Int64
-	f.first(func(context.Context) error {
+	f.Before(func(context.Context) error {
 		if calls.Add(1) == 1 {
 			return nil
 		}
-		return refuse(codes.Internal, "broken")
+		return status.Error(codes.Internal, "broken")
 	})
-	stdout, stderr, code = command(t, "bench", "ids", "--addr", f.address, "-d", "500ms")
+	stdout, stderr, code = program.Run(t, "bench", "ids", "--addr", f.Address, "-d", "500ms")
 	if code != cli.ExitFailed || !strings.Contains(stdout, "INTERNAL") || stderr != "snowraft: no call succeeded: broken [INTERNAL]\n" {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
@@ -132,20 +129,20 @@ func TestBenchFails(t *testing.T) {
 
 func TestBenchIsInterrupted(t *testing.T) {
 	t.Parallel()
-	f := newFakeAPI(t)
-	a := newTestApp()
+	f := clitest.NewAPI(t)
+	w := clitest.New()
 	var calls atomic.Int64
-	f.first(func(context.Context) error {
+	f.Before(func(context.Context) error {
 		if calls.Add(1) == 500 {
-			a.Sent <- interrupt
+			w.Sent <- syscall.SIGINT
 		}
 		return nil
 	})
-	code := run(t.Context(), a.Host, []string{"bench", "ids", "--addr", f.address, "-d", "1h", "-o", "json"})
-	var doc bench.Report
-	decodeJSON(t, a.Out.String(), &doc)
+	code := program.In(t.Context(), w.App("test"), "bench", "ids", "--addr", f.Address, "-d", "1h", "-o", "json")
+	var doc Report
+	clitest.Decode(t, w.Out.String(), &doc)
 	if code != cli.ExitDone || !doc.Interrupted || doc.Calls == 0 || doc.Failed != 0 {
-		t.Errorf("exit code %d: %s%s", code, a.Out.String(), a.Err.String())
+		t.Errorf("exit code %d: %s%s", code, w.Out.String(), w.Err.String())
 	}
 }
 
@@ -165,7 +162,7 @@ func TestBenchHTTP(t *testing.T) {
 		"http --layout orders": "GET /id?layout=orders",
 		"http tenant/a?b":      "POST /seq/tenant/a%3Fb",
 	} {
-		succeeds(t, append([]string{"bench", "--addr", address, "-d", "500ms", "-r", "40"}, strings.Fields(line)...)...)
+		program.Succeeds(t, append([]string{"bench", "--addr", address, "-d", "500ms", "-r", "40"}, strings.Fields(line)...)...)
 		for range len(asked) {
 			if got := <-asked; got != want {
 				t.Errorf("%s requests %s, want %s", line, got, want)
@@ -186,7 +183,7 @@ func TestBenchWithoutAServer(t *testing.T) {
 		"ids": cli.ExitRepeatable, "ids --coalesce": cli.ExitRepeatable, "seq a": cli.ExitRepeatable, "embedded": cli.ExitRepeatable,
 		"redis a": cli.ExitRepeatable, "http": cli.ExitRepeatable, "http orders": cli.ExitRepeatable,
 	} {
-		stdout, stderr, code := command(t, append([]string{"bench", "--addr", address}, strings.Fields(line)...)...)
+		stdout, stderr, code := program.Run(t, append([]string{"bench", "--addr", address}, strings.Fields(line)...)...)
 		if code != exit || stdout != "" || !strings.Contains(stderr, address) || !strings.Contains(stderr, "connection refused") {
 			t.Errorf("%s: exit code %d: %s%s", line, code, stdout, stderr)
 		}
@@ -228,7 +225,7 @@ func TestBenchExitCodeOfFailures(t *testing.T) {
 		if strings.HasPrefix(answer, "HTTP/1.1 ") && !strings.HasPrefix(answer, "HTTP/1.1 400") {
 			line = "http a"
 		}
-		_, stderr, code := command(t, append([]string{"bench", "--addr", l.Addr().String()}, strings.Fields(line)...)...)
+		_, stderr, code := program.Run(t, append([]string{"bench", "--addr", l.Addr().String()}, strings.Fields(line)...)...)
 		if code != want || stderr == "" {
 			t.Errorf("%q: exit code %d, want %d; %s", answer, code, want, stderr)
 		}

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowraft/snowraft/cmd/snowraft/internal/bench"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/worker"
 	"github.com/snowraft/snowraft/server"
 )
 
@@ -47,8 +48,8 @@ func TestBenchThroughTheGoClient(t *testing.T) {
 		"embedded": 1, "embedded --lanes 3 -b 5000 -c 2": 5000, "embedded -r 500": 1,
 		"ids --coalesce": 1, "ids --coalesce -b 300 -c 100": 300, "ids --coalesce -r 500": 1,
 	} {
-		var doc bench.Report
-		decodeJSON(t, succeeds(t, append([]string{"bench", "--addr", address, "-d", "500ms", "-o", "json"}, strings.Fields(line)...)...), &doc)
+		var doc Report
+		clitest.Decode(t, program.Succeeds(t, append([]string{"bench", "--addr", address, "-d", "500ms", "-o", "json"}, strings.Fields(line)...)...), &doc)
 		if doc.Calls == 0 || doc.Numbers != batch*doc.Calls || doc.Failed != 0 || doc.Connections != 0 || doc.Check.Checked != doc.Numbers || doc.Check.Duplicates != 0 {
 			t.Errorf("%s: %+v", line, doc)
 		}
@@ -56,12 +57,12 @@ func TestBenchThroughTheGoClient(t *testing.T) {
 	var workers struct {
 		Workers []struct{ Worker, Holder, State string }
 	}
-	if err := json.Unmarshal([]byte(succeeds(t, "worker", "list", "--addr", address, "-o", "json")), &workers); err != nil {
+	if err := json.Unmarshal([]byte(clitest.Commands{worker.New}.Succeeds(t, "worker", "list", "--addr", address, "-o", "json")), &workers); err != nil {
 		t.Fatal(err)
 	}
 	ours := 0
 	for _, w := range workers.Workers {
-		if strings.HasPrefix(w.Holder, bench.Holder) {
+		if strings.HasPrefix(w.Holder, Holder) {
 			ours++
 			if w.State != "released" {
 				t.Errorf("worker %s of %s is %s, want released", w.Worker, w.Holder, w.State)
@@ -71,7 +72,7 @@ func TestBenchThroughTheGoClient(t *testing.T) {
 	if ours == 0 {
 		t.Error("no worker was leased")
 	}
-	_, stderr, code := command(t, "bench", "embedded", "--addr", address, "--layout", "nope")
+	_, stderr, code := program.Run(t, "bench", "embedded", "--addr", address, "--layout", "nope")
 	if code != cli.ExitFailed || !strings.Contains(stderr, "[UNKNOWN_LAYOUT]") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
@@ -80,8 +81,8 @@ func TestBenchThroughTheGoClient(t *testing.T) {
 // The error for a generator without a window contains the reason.
 func TestBenchEmbeddedWithoutAWindow(t *testing.T) {
 	t.Parallel()
-	f := newFakeAPI(t) // grants no workers
-	_, stderr, code := command(t, "bench", "embedded", "--addr", f.address, "--timeout", "2s")
+	f := clitest.NewAPI(t) // grants no workers
+	_, stderr, code := program.Run(t, "bench", "embedded", "--addr", f.Address, "--timeout", "2s")
 	if code != cli.ExitRepeatable || !strings.HasPrefix(stderr, "snowraft: the generator has no window: ") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}

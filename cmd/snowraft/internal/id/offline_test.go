@@ -1,4 +1,4 @@
-package main
+package id
 
 import (
 	"encoding/json"
@@ -8,17 +8,11 @@ import (
 	"testing"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-func decodeJSON(t *testing.T, text string, into any) {
-	t.Helper()
-	decoder := json.NewDecoder(strings.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-}
+var program = clitest.Commands{NewDecode, NewEncode}
 
 // vector is a published example ID.
 type vector struct {
@@ -30,7 +24,7 @@ type vector struct {
 
 func vectors(t *testing.T) []vector {
 	t.Helper()
-	data, err := os.ReadFile("../../snowflake/testdata/vectors.json")
+	data, err := os.ReadFile("../../../../snowflake/testdata/vectors.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +51,7 @@ func TestDecodeVectors(t *testing.T) {
 		want := `{"id":"` + v.ID + `","layout":"` + v.Layout +
 			`","tickAtMs":"` + strconv.FormatInt(v.TickAtMillis, 10) + `","tick":"` + strconv.FormatInt(layout.TickAt(v.TickAtMillis), 10) + `","datacenter":"` + cli.Decimal(v.Datacenter) +
 			`","worker":"` + cli.Decimal(v.Worker) + `","sequence":"` + cli.Decimal(v.Sequence) + "\"}\n"
-		if got := succeeds(t, "decode", v.ID, "--layout", v.Layout, "-o", "json"); got != want {
+		if got := program.Succeeds(t, "decode", v.ID, "--layout", v.Layout, "-o", "json"); got != want {
 			t.Errorf("decode %s prints %s, want %s", v.ID, got, want)
 		}
 	}
@@ -76,26 +70,26 @@ func TestDecodeUUIDs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plain := succeeds(t, "decode", v.ID, "--layout", v.Layout, "-o", "json")
+		plain := program.Succeeds(t, "decode", v.ID, "--layout", v.Layout, "-o", "json")
 		want := `{"uuid":"` + u.String() + `",` + strings.TrimPrefix(plain, "{")
 		for _, text := range []string{u.String(), strings.ToUpper(u.String())} {
-			if got := succeeds(t, "decode", text, "--layout", v.Layout, "-o", "json"); got != want {
+			if got := program.Succeeds(t, "decode", text, "--layout", v.Layout, "-o", "json"); got != want {
 				t.Errorf("decode %s prints %s, want %s", text, got, want)
 			}
 		}
 	}
 	// The ID in the UUID has a plain form too.
-	if got, want := succeeds(t, "encode", "019b76da-a800-7806-8010-c885bc185cb8"), succeeds(t, "decode", "019b76da-a800-7806-8010-c885bc185cb8"); !strings.Contains(want, strings.TrimSpace(got)) {
+	if got, want := program.Succeeds(t, "encode", "019b76da-a800-7806-8010-c885bc185cb8"), program.Succeeds(t, "decode", "019b76da-a800-7806-8010-c885bc185cb8"); !strings.Contains(want, strings.TrimSpace(got)) {
 		t.Errorf("encode of a UUID prints %s, want the ID in %s", got, want)
 	}
-	golden(t, "decode-uuid", succeeds(t, "decode", "019b76da-a800-7806-8010-c885bc185cb8"))
+	clitest.Golden(t, "decode-uuid", program.Succeeds(t, "decode", "019b76da-a800-7806-8010-c885bc185cb8"))
 }
 
 func TestEncodeVectors(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors(t) {
 		for _, instant := range []string{v.Time, strconv.FormatInt(v.TickAtMillis, 10)} {
-			got := succeeds(t, "encode", "--layout", v.Layout, "--time", instant,
+			got := program.Succeeds(t, "encode", "--layout", v.Layout, "--time", instant,
 				"--datacenter", cli.Decimal(v.Datacenter), "--worker", cli.Decimal(v.Worker), "--sequence", cli.Decimal(v.Sequence))
 			// The time in the vector is already rounded down to a tick longer than 1 ms.
 			if got != v.ID+"\n" {
@@ -109,38 +103,38 @@ func TestEncodeBackAndForth(t *testing.T) {
 	t.Parallel()
 	const id = "132271570944028672"
 	for _, e := range snowflake.Encodings() {
-		text := strings.TrimSpace(succeeds(t, "encode", id, "--encoding", e.String()))
-		if back := succeeds(t, "encode", text, "--from", e.String()); back != id+"\n" {
+		text := strings.TrimSpace(program.Succeeds(t, "encode", id, "--encoding", e.String()))
+		if back := program.Succeeds(t, "encode", text, "--from", e.String()); back != id+"\n" {
 			t.Errorf("%v: %s back is %s", e, text, back)
 		}
-		if out := succeeds(t, "decode", text, "--encoding", e.String()); !strings.Contains(out, id) {
+		if out := program.Succeeds(t, "decode", text, "--encoding", e.String()); !strings.Contains(out, id) {
 			t.Errorf("%v: decode %s prints %s", e, text, out)
 		}
 	}
-	if got, want := succeeds(t, "encode", id, "--encoding", "base58", "-o", "json"), `{"id":"132271570944028672","encoding":"base58","text":"Jos2sncHm1"}`+"\n"; got != want {
+	if got, want := program.Succeeds(t, "encode", id, "--encoding", "base58", "-o", "json"), `{"id":"132271570944028672","encoding":"base58","text":"Jos2sncHm1"}`+"\n"; got != want {
 		t.Errorf("encode prints %s, want %s", got, want)
 	}
-	if got, want := succeeds(t, "encode", "--tick", "1", "--worker", "2", "--sequence", "3"), "4202499\n"; got != want {
+	if got, want := program.Succeeds(t, "encode", "--tick", "1", "--worker", "2", "--sequence", "3"), "4202499\n"; got != want {
 		t.Errorf("encode prints %s, want %s", got, want)
 	}
-	golden(t, "decode", succeeds(t, "decode", id))
+	clitest.Golden(t, "decode", program.Succeeds(t, "decode", id))
 }
 
 // TestDecodeSeveral decodes arguments and the lines of standard input, in their order.
 func TestDecodeSeveral(t *testing.T) {
 	t.Parallel()
 	decode := func(input string, args ...string) (stdout, stderr string, code int) {
-		a := newTestApp()
-		a.In.WriteString(input)
-		code = run(t.Context(), a.Host, append([]string{"decode"}, args...))
-		return a.Out.String(), a.Err.String(), code
+		w := clitest.New()
+		w.In.WriteString(input)
+		code = program.In(t.Context(), w.App("test"), append([]string{"decode"}, args...)...)
+		return w.Out.String(), w.Err.String(), code
 	}
 	const text = "132271570944028672\n\n 132271570944028673 \n019b76da-a800-7806-8010-c885bc185cb8\n"
 	stdout, stderr, code := decode(text, "1", "-", "2")
 	if code != cli.ExitDone || stderr != "" {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	golden(t, "decode-several", stdout)
+	clitest.Golden(t, "decode-several", stdout)
 	stdout, _, _ = decode(text, "1", "-", "2", "-o", "json")
 	if got := strings.Count(stdout, "\n"); got != 5 || !strings.Contains(stdout, `{"uuid":"019b76da-a800-7806-8010-c885bc185cb8",`) {
 		t.Errorf("prints %s, want 5 documents", stdout)

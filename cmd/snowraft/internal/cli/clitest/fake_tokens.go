@@ -1,0 +1,37 @@
+package clitest
+
+import (
+	"context"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// tokens holds tokens in ascending order of their IDs.
+var tokens = []*snowraftv1.Token{
+	{Name: "anonymous", Scopes: []string{"metrics:read"}},
+	{Id: 17, Name: "billing", Scopes: []string{"seq:next:orders/*", "seq:read:orders/*"}, Rate: 1000, Burst: 5000, CreatedAtMs: 1792418538000, Generation: 40},
+	{Id: 18, Name: "ids", Scopes: []string{"ids:issue:default"}, ExpiresAtMs: 1795010538000, CreatedAtMs: 1792418538000, Generation: 18},
+}
+
+// tokenText is the text of a token that does not exist.
+const tokenText = "snowraft_17_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+
+func (*API) CreateToken(context.Context, *snowraftv1.CreateTokenRequest) (*snowraftv1.CreateTokenResponse, error) {
+	return &snowraftv1.CreateTokenResponse{Token: tokens[1], Text: tokenText}, nil
+}
+
+func (*API) GetToken(context.Context, *snowraftv1.GetTokenRequest) (*snowraftv1.GetTokenResponse, error) {
+	return &snowraftv1.GetTokenResponse{Token: tokens[1]}, nil
+}
+
+func (*API) ListTokens(context.Context, *snowraftv1.ListTokensRequest) (*snowraftv1.ListTokensResponse, error) {
+	return &snowraftv1.ListTokensResponse{Tokens: tokens}, nil
+}
+
+func (f *API) UpdateToken(context.Context, *snowraftv1.UpdateTokenRequest) (*snowraftv1.UpdateTokenResponse, error) {
+	return &snowraftv1.UpdateTokenResponse{Token: tokens[2], UnreachedMembers: f.Unreached}, nil
+}
+
+func (f *API) DeleteToken(context.Context, *snowraftv1.DeleteTokenRequest) (*snowraftv1.DeleteTokenResponse, error) {
+	return &snowraftv1.DeleteTokenResponse{UnreachedMembers: f.Unreached}, nil
+}

@@ -1,0 +1,43 @@
+package member
+
+import (
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
+	"github.com/snowraft/snowraft/internal/rpc"
+)
+
+var program = clitest.Commands{New}
+
+func TestLeaveNeedsOneAddress(t *testing.T) {
+	t.Parallel()
+	f, other := clitest.NewAPI(t), clitest.NewAPI(t)
+	if _, _, code := program.Run(t, "member", "leave", "--addr", f.Address+","+other.Address); code != cli.ExitUsage {
+		t.Errorf("exit code %d, want %d", code, cli.ExitUsage)
+	}
+	if len(f.Requests())+len(other.Requests()) != 0 {
+		t.Error("a member got a request to leave")
+	}
+}
+
+func TestRemoveIfExistsTakesOnlyAnUnknownMemberForDone(t *testing.T) {
+	t.Parallel()
+	f := clitest.NewAPI(t)
+	remove := []string{"member", "remove", "c", "--addr", f.Address}
+	f.Refuse(&rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownMember, Message: "no such member"})
+	if _, _, code := program.Run(t, remove...); code != cli.ExitFailed {
+		t.Errorf("without --if-exists: exit code %d, want %d", code, cli.ExitFailed)
+	}
+	f.Refuse(&rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownMember, Message: "no such member"})
+	if out, want := program.Succeeds(t, append(remove, "--if-exists")...), "no member \"c\"; nothing to remove\n"; out != want {
+		t.Errorf("output %q, want %q", out, want)
+	}
+	// A member whose name is not known yet may have the name.
+	f.Refuse(&rpc.Error{Code: codes.Unavailable, Reason: rpc.NamesIncomplete, Message: "any of two"})
+	if _, _, code := program.Run(t, append(remove, "--if-exists", "--timeout", "100ms")...); code == cli.ExitDone {
+		t.Error("names incomplete: exit code 0, want a failure")
+	}
+}
