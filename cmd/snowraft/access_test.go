@@ -158,9 +158,11 @@ func TestErrorsHideTokensAndSecrets(t *testing.T) {
 		{token},
 		{"id", "--" + token},
 	} {
-		_, stderr, code := command(t, args...)
-		if code != cli.ExitUsage || strings.Contains(stderr, token[12:40]) || strings.Contains(stderr, line[20:40]) {
-			t.Errorf("snowraft %s: exit code %d, %s", args[0], code, stderr)
+		for _, output := range []string{"text", "json"} {
+			_, stderr, code := command(t, append([]string{"-o", output}, args...)...)
+			if code != cli.ExitUsage || strings.Contains(stderr, token[12:40]) || strings.Contains(stderr, line[20:40]) {
+				t.Errorf("snowraft %s: exit code %d, %s", args[0], code, stderr)
+			}
 		}
 	}
 	a := newTestApp()

@@ -4,10 +4,12 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 var program = clitest.Commands{New}
@@ -20,6 +22,26 @@ func TestLeaveNeedsOneAddress(t *testing.T) {
 	}
 	if len(f.Requests())+len(other.Requests()) != 0 {
 		t.Error("a member got a request to leave")
+	}
+}
+
+func TestRemoveRequestsNoForce(t *testing.T) {
+	t.Parallel()
+	f := clitest.NewAPI(t)
+	program.Succeeds(t, "member", "remove", "c", "--addr", f.Address)
+	want := &snowraftv1.RemoveMemberRequest{Member: "c"}
+	if asked := f.Requests(); len(asked) != 1 || !proto.Equal(asked[0].(proto.Message), want) {
+		t.Errorf("requests %v, want %v", asked, want)
+	}
+}
+
+// A script may name the member by a variable that is not set.
+func TestRemoveNeedsAName(t *testing.T) {
+	t.Parallel()
+	f := clitest.NewAPI(t)
+	_, stderr, code := program.Run(t, "member", "remove", "", "--addr", f.Address)
+	if code != cli.ExitUsage || len(f.Requests()) != 0 {
+		t.Errorf("exit code %d, %d requests: %s", code, len(f.Requests()), stderr)
 	}
 }
 

@@ -2,11 +2,13 @@ package restore
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/json"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,22 +18,30 @@ import (
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/backup"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	"github.com/snowraft/snowraft/trust"
 )
 
-// writeBackup writes a backup of a single-member cluster with a Raft address.
+const oldMember = "8272a339-819c-46e5-b94c-bda5f65fffda"
+
+// writeBackup writes a backup of a single-member cluster with a Raft address. The cluster has a token.
 func writeBackup(t *testing.T, raftAddress string) (path string) {
 	t.Helper()
 	state := fsm.NewState()
-	observe := &commandv1.Command{ClockAtMs: 1_795_403_000_000, Body: &commandv1.Command_ObserveClock{ObserveClock: &commandv1.ObserveClock{}}}
-	if err := state.Apply(7, 2, observe).Failure(); err != nil {
-		t.Fatal(err)
+	for i, c := range []*commandv1.Command{
+		{Body: &commandv1.Command_CreateToken{CreateToken: &commandv1.CreateToken{Name: "billing", Hash: make([]byte, 32), Scopes: []string{"ids:issue:default"}}}},
+		{Body: &commandv1.Command_ObserveClock{ObserveClock: &commandv1.ObserveClock{}}},
+	} {
+		c.ClockAtMs = 1_795_403_000_000
+		if err := state.Apply(uint64(6+i), 2, c).Failure(); err != nil {
+			t.Fatal(err)
+		}
 	}
 	path = filepath.Join(t.TempDir(), "x.backup")
 	err := backup.Create(path, func(f *os.File) error {
 		return backup.Write(f, &commandv1.BackupHeader{
 			ClusterId: "50d28448-6dfe-4a73-ab47-6105a27ac055", Index: 7, Term: 2, TakenAtMs: 1_795_403_036_444,
 			MaxWindowMs: 600_000, MaxClockOffsetMs: 500, Source: commandv1.BackupSource_BACKUP_SOURCE_MEMBER,
-			Members: []*commandv1.BackupMember{{Id: "8272a339-819c-46e5-b94c-bda5f65fffda", Name: "a", RaftAddress: raftAddress, Voter: true}},
+			Members: []*commandv1.BackupMember{{Id: oldMember, Name: "a", RaftAddress: raftAddress, Voter: true}},
 		}, state)
 	})
 	if err != nil {
@@ -148,5 +158,58 @@ func TestRestoreWarnsOfOtherProgramsAtOldAddresses(t *testing.T) {
 	_, stderr, code := commandAt(t, "restore", writeBackup(t, l.Addr().String()), "--data-dir", filepath.Join(t.TempDir(), "new"), "--old-ended", "now", "--old-cluster-is-gone")
 	if code != cli.ExitDone || !strings.Contains(stderr, "another program answers at the address of a at "+l.Addr().String()) {
 		t.Errorf("restore: exit code %d: %s", code, stderr)
+	}
+}
+
+func TestRestoreKeepsTokensOnRequest(t *testing.T) {
+	t.Parallel()
+	for flag, disabled := range map[string]bool{"--keep-tokens=false": true, "--keep-tokens": false} {
+		dir := filepath.Join(t.TempDir(), "new")
+		stdout, stderr, code := commandAt(t, "restore", writeBackup(t, closedAddress(t)), "--data-dir", dir, "--old-ended", "now", "--old-cluster-is-gone", flag)
+		if code != cli.ExitDone || strings.Contains(stdout, "disabled") != disabled {
+			t.Fatalf("restore %s: exit code %d: %s%s", flag, code, stdout, stderr)
+		}
+		b, err := backup.OpenDirectory(dir, restoredAt.UnixMilli())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if token, ok := b.State.TokenNamed("billing"); !ok || token.Disabled != disabled {
+			t.Errorf("restore %s: the token is %+v", flag, token)
+		}
+	}
+}
+
+func TestRestoreRefusesALivingCluster(t *testing.T) {
+	t.Parallel()
+	keys, err := trust.NewKeys(trust.NewSecret())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := tls.Listen("tcp", cli.Localhost+":0", keys.MemberServer(oldMember))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var handshakes sync.WaitGroup
+	t.Cleanup(handshakes.Wait)
+	t.Cleanup(func() { _ = l.Close() })
+	handshakes.Go(func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			handshakes.Go(func() {
+				_ = conn.(*tls.Conn).HandshakeContext(t.Context())
+				_ = conn.Close()
+			})
+		}
+	})
+	dir := filepath.Join(t.TempDir(), "new")
+	_, stderr, code := commandAt(t, "restore", writeBackup(t, l.Addr().String()), "--data-dir", dir, "--old-ended", "now", "--old-cluster-is-gone")
+	if code != cli.ExitFailed || !strings.Contains(stderr, "still runs: a at "+l.Addr().String()) {
+		t.Errorf("restore: exit code %d: %s", code, stderr)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("restore made the directory")
 	}
 }

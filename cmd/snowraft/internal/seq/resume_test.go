@@ -11,9 +11,11 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // numbersFile writes a file for "seq resume --file" with these sequences.
@@ -69,6 +71,41 @@ func TestResumeManySequencesAtOnceInOrder(t *testing.T) {
 		if !strings.Contains(line, fmt.Sprintf(`"s%d"`, i)) {
 			t.Fatalf("line %d: %s", i, line)
 		}
+	}
+}
+
+// The operator must state that no holder of blocks still runs, or how many numbers to skip for them.
+func TestResumeNeedsAStatementAboutHolders(t *testing.T) {
+	t.Parallel()
+	f := clitest.NewAPI(t)
+	for _, line := range []string{"orders", "orders --after 5", "orders --holders-stopped", "--file " + numbersFile(t, sequenceNames(3)), "--all"} {
+		args := append([]string{"seq", "resume", "--addr", f.Address}, strings.Fields(line)...)
+		if _, stderr, code := program.Run(t, args...); code != cli.ExitUsage || len(f.Requests()) != 0 {
+			t.Errorf("seq resume %s: exit code %d, requests %v: %s", line, code, f.Requests(), stderr)
+		}
+	}
+}
+
+// A sequence that was resumed meanwhile does not skip numbers a second time.
+func TestResumeAllNamesGenerations(t *testing.T) {
+	t.Parallel()
+	f := clitest.NewAPI(t)
+	program.Succeeds(t, "seq", "resume", "--all", "--skip", "1000", "--addr", f.Address)
+	want := map[string]*snowraftv1.ResumeSequenceRequest{
+		"countdown": {Sequence: "countdown", Margin: 1000, ExpectedGeneration: new(uint64(9))},
+		"orders":    {Sequence: "orders", Margin: 1000, ExpectedGeneration: new(uint64(7))},
+	}
+	resumed := 0
+	for _, r := range f.Requests() {
+		if r, ok := r.(*snowraftv1.ResumeSequenceRequest); ok {
+			resumed++
+			if !proto.Equal(r, want[r.GetSequence()]) {
+				t.Errorf("requests %v, want %v", r, want[r.GetSequence()])
+			}
+		}
+	}
+	if resumed != len(want) {
+		t.Errorf("%d requests, want %d", resumed, len(want))
 	}
 }
 

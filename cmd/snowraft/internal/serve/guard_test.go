@@ -56,10 +56,8 @@ func TestServeRefusesToBeOpenToTheNetwork(t *testing.T) {
 			args = append(strings.Fields(line), secret, "--data-dir", dir)
 		}
 		s := serve(t.Context(), newFakeMember(), args...)
-		if want.code == cli.ExitDone {
-			<-s.opened
-			s.Sent <- interrupt
-		}
+		<-s.opened
+		s.Sent <- interrupt
 		code := <-s.code
 		if log := s.Err.String(); code != want.code || !strings.Contains(log, want.says) || want.lacks != "" && strings.Contains(log, want.lacks) {
 			t.Errorf("serve %s: exit code %d, %s", line, code, log)
