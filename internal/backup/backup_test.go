@@ -215,7 +215,12 @@ func TestCreateReplacesNoFileAndLeavesNoRest(t *testing.T) {
 	if text, _ := os.ReadFile(path); string(text) != "first" {
 		t.Errorf("the file has %q", text)
 	}
-	if left, _ := os.ReadDir(dir); len(left) != 1 {
+	meanwhile := filepath.Join(dir, "meanwhile.backup")
+	err = backup.Create(meanwhile, func(*os.File) error { return os.WriteFile(meanwhile, []byte("another"), 0o600) })
+	if text, _ := os.ReadFile(meanwhile); !errors.Is(err, os.ErrExist) || string(text) != "another" {
+		t.Errorf("a file that was created meanwhile has %q: %v", text, err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 2 {
 		t.Errorf("the directory has %v", left)
 	}
 }
