@@ -1,14 +1,11 @@
 package seq
 
 import (
-	"context"
 	"io"
 	"reflect"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -130,44 +127,6 @@ func TestSequenceRefusals(t *testing.T) {
 		}
 		if want := "snowraft: " + e.Message + " [" + e.Reason + "]\n"; code != exit || stderr != want || stdout != "" {
 			t.Errorf("%s: exit code %d, %q, %q, want %q", line, code, stdout, stderr, want)
-		}
-	}
-}
-
-func TestHarmlessCallsAreTriedAgainAfterAChange(t *testing.T) {
-	t.Parallel()
-	for _, line := range []string{"seq next orders", "seq create orders"} {
-		f := clitest.NewAPI(t)
-		var calls atomic.Int32
-		f.Before(func(context.Context) error {
-			if calls.Add(1) < 3 {
-				return &rpc.Error{Code: codes.Aborted, Reason: rpc.SequenceChanged, Message: "changed meanwhile"}
-			}
-			return nil
-		})
-		program.Succeeds(t, append(strings.Fields(line), "--addr", f.Address)...)
-		if calls.Load() != 3 {
-			t.Errorf("%s: %d calls, want 3", line, calls.Load())
-		}
-	}
-}
-
-// The operator must review the change that another client made meanwhile.
-func TestChangesAreNotTriedAgainAfterAnother(t *testing.T) {
-	t.Parallel()
-	for _, line := range []string{"seq delete orders", "seq create orders --force", "seq update orders --max 9", "seq set orders 5"} {
-		for _, e := range []*rpc.Error{
-			{Code: codes.Aborted, Reason: rpc.SequenceChanged, Message: "changed meanwhile", RetryAfter: time.Millisecond},
-			{Code: codes.Unknown, Reason: rpc.CommitUnknown, Message: "who knows"},
-		} {
-			f, other := clitest.NewAPI(t), clitest.NewAPI(t)
-			f.Refuse(e)
-			if _, stderr, code := program.Run(t, append(strings.Fields(line), "--addr", f.Address+","+other.Address)...); code != cli.ExitFailed || !strings.Contains(stderr, e.Message) {
-				t.Errorf("%s: exit code %d, %s", line, code, stderr)
-			}
-			if n, m := len(f.Requests()), len(other.Requests()); n != 1 || m != 0 {
-				t.Errorf("%s: %s: the members got %d and %d requests", line, e.Reason, n, m)
-			}
 		}
 	}
 }
