@@ -22,21 +22,3 @@ func TestAttackImpersonation(t *testing.T) {
 		b.clocksAgree(t)
 	}
 }
-
-func TestAttackMovedByGossip(t *testing.T) {
-	t.Parallel()
-	b := besiege(t, 3)
-	for i, m := range b.members {
-		made(t, attacks.MoveByGossip(t.Context(), m.gossip, append(b.known[:i:i], b.known[i+1:]...)))
-	}
-	b.staysWell(t, 8*time.Second)
-}
-
-func TestAttackMovedByHandshake(t *testing.T) {
-	t.Parallel()
-	b := besiege(t, 3)
-	for i, m := range b.members {
-		made(t, attacks.MoveByHandshake(t.Context(), m.raft, b.known[i], append(b.known[:i:i], b.known[i+1:]...)))
-	}
-	b.staysWell(t, 8*time.Second)
-}
