@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -140,8 +141,41 @@ func TestCombineLeavesOut(t *testing.T) {
 	}
 }
 
-// compile builds a program in a module of its own.
+// TestCompilerBlamesBugs combines bugs that do not compile together.
+func TestCompilerBlamesBugs(t *testing.T) {
+	t.Parallel()
+	text := original + "\nfunc more() {}\n"
+	combined, _ := combine(map[string]string{"main.go": original}, []bug{
+		of("first", text), of("fits", changed(t, "1 + count", "2 + count")), of("second", text),
+	})
+	_, out, err := build(t, combined)
+	if found := blamed(out); err == nil || !slices.Equal(found, []string{"first", "second"}) {
+		t.Errorf("%v are blamed: %v: %s", found, err, out)
+	}
+}
+
+var blameLine = regexp.MustCompile(`([a-z0-9-]+)\.patch:\d+`)
+
+// blamed returns the bugs that errors of the compiler name.
+func blamed(out string) (names []string) {
+	for _, m := range blameLine.FindAllStringSubmatch(out, -1) {
+		names = append(names, m[1])
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 func compile(t *testing.T, files map[string]string) (program string) {
+	t.Helper()
+	program, out, err := build(t, files)
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return program
+}
+
+// build builds a program in a module of its own.
+func build(t *testing.T, files map[string]string) (program, out string, err error) {
 	t.Helper()
 	dir := t.TempDir()
 	for file, text := range files {
@@ -160,8 +194,6 @@ func compile(t *testing.T, files map[string]string) (program string) {
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module github.com/snowraft/snowraft\n\ngo 1.26\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	return program
+	text, err := cmd.CombinedOutput()
+	return program, string(text), err
 }

@@ -80,9 +80,6 @@ func (w *workshop) control(t *testing.T, pkg string) *program {
 	return w.combined(t, pkg)
 }
 
-// blamed finds the bugs in errors of the compiler, see blame.
-var blamed = regexp.MustCompile(`([a-z0-9-]+)\.patch:\d+`)
-
 // combined returns the program with all bugs that fit.
 func (w *workshop) combined(t *testing.T, pkg string) *program {
 	t.Helper()
@@ -93,14 +90,12 @@ func (w *workshop) combined(t *testing.T, pkg string) *program {
 			w.programs[pkg].chooses = true
 			break
 		}
-		found := blamed.FindAllStringSubmatch(out, -1)
-		if found == nil {
+		misfits := blamed(out)
+		if len(misfits) == 0 {
 			t.Fatalf("%s does not compile with bugs combined: %v\n%s", pkg, err, out)
 		}
 		t.Logf("together they do not compile, so they get builds of their own: %s", out)
-		for _, m := range found {
-			w.misfits = append(w.misfits, m[1])
-		}
+		w.misfits = append(w.misfits, misfits...)
 		w.overlay = ""
 	}
 	return w.programs[pkg]
