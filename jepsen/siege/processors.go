@@ -31,17 +31,19 @@ func machineTime() (time.Duration, error) {
 		return 0, err
 	}
 	for _, path := range own {
-		stat, err := os.ReadFile(path)
-		if err != nil {
-			continue // the process has just exited
-		}
-		_, after, _ := strings.Cut(string(stat), ") ") // after the name of the program
-		if fields := strings.Fields(after); len(fields) > 12 {
-			var user, system uint64
-			_, _ = fmt.Sscan(fields[11], &user)
-			_, _ = fmt.Sscan(fields[12], &system)
-			units += user + system
-		}
+		stat, _ := os.ReadFile(path) // empty if the process has just exited
+		units += used(string(stat))
 	}
 	return time.Duration(units) * time.Second / hertz / time.Duration(runtime.NumCPU()), nil
+}
+
+// used returns the processor time in the text of /proc/PID/stat.
+func used(stat string) uint64 {
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:]) // after the name of the program
+	var user, system uint64
+	if len(fields) > 12 {
+		_, _ = fmt.Sscan(fields[11], &user)
+		_, _ = fmt.Sscan(fields[12], &system)
+	}
+	return user + system
 }
