@@ -40,9 +40,7 @@ func TestTakenNameIsNotAdded(t *testing.T) {
 	reconcile := func() {
 		t.Helper()
 		for range 3 {
-			if err := n.change(n.reconcile); err != nil {
-				t.Fatal(err)
-			}
+			n.reconciled(t)
 		}
 	}
 	node := func(name string) meta {
@@ -132,12 +130,12 @@ func TestUnknownNameDelaysAddition(t *testing.T) {
 		led  time.Duration
 		want bool
 	}{{0, false}, {namesWithin + time.Second, true}} {
-		if err := n.change(func() error {
-			n.ledSince = n.gossip.mono() - c.led
-			return n.reconcile()
-		}); err != nil {
-			t.Fatal(err)
-		}
+		eventually(t, "the leader reconciles", func() bool {
+			return n.change(func() error {
+				n.ledSince = n.gossip.mono() - c.led
+				return n.reconcile()
+			}) == nil
+		})
 		if _, ok := n.server(m.ID); ok != c.want {
 			t.Errorf("added %v after the election: %t", c.led, ok)
 		}

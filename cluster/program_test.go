@@ -34,9 +34,7 @@ func TestTooOldProgramIsNotAdded(t *testing.T) {
 		m.Commands = c.knows
 		n.gossip.learn(m, true)
 		for range 3 {
-			if err := n.change(n.reconcile); err != nil {
-				t.Fatal(err)
-			}
+			n.reconciled(t)
 		}
 		if _, ok := n.server(m.ID); ok != c.added {
 			t.Errorf("a node that knows commands up to %d was added: %t", c.knows, ok)
