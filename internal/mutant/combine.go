@@ -97,10 +97,11 @@ func combine(originals map[string]string, bugs []bug) (combined map[string]strin
 }
 
 const (
-	// Choice is the environment variable that names the bugs of a process, separated by commas. Trace names a directory:
-	// the process makes an empty file there for each of these bugs whose code it runs, of the bug's name.
+	// Choice is the environment variable that names the bugs of a process, separated by commas.
 	Choice = "SNOWRAFT_PLANTED"
-	Trace  = "SNOWRAFT_PLANTED_TRACE"
+	// Trace is the environment variable that names a directory. The process makes an empty file there for each of its
+	// bugs whose code runs, with the bug's name.
+	Trace = "SNOWRAFT_PLANTED_TRACE"
 
 	chooserFile   = "internal/mutant/planted/planted.go"
 	chooserImport = `import planted_ "github.com/snowraft/snowraft/internal/mutant/planted"`

@@ -239,11 +239,11 @@ func (s *source) combined() string {
 	if s.added.whole != "" {
 		return s.added.whole
 	}
-	imports := "; " + chooserImport
+	imports := []string{"", chooserImport}
 	for _, local := range slices.Sorted(maps.Keys(s.added.imports)) {
-		imports += fmt.Sprintf("; import %s %q", local, s.added.imports[local])
+		imports = append(imports, fmt.Sprintf("import %s %q", local, s.added.imports[local]))
 	}
-	edits := []edit{{s.tree.Name.End(), s.tree.Name.End(), imports}}
+	edits := []edit{{s.tree.Name.End(), s.tree.Name.End(), strings.Join(imports, "; ")}}
 	for key, code := range s.added.calls {
 		f := s.funcs[key]
 		edits = append(edits, edit{f.Body.Lbrace + 1, f.Body.Lbrace + 1, code})

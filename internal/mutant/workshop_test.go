@@ -107,11 +107,9 @@ func (w *workshop) combine(t *testing.T) {
 	if w.overlay != "" {
 		return
 	}
-	dir, err := os.MkdirTemp(w.dir, "combined-")
-	if err != nil {
-		t.Fatal(err)
-	}
 	patches := slices.DeleteFunc(slices.Clone(w.planted), func(p Patch) bool { return slices.Contains(w.misfits, p.Name) })
+	var err error
+	dir := filepath.Join(w.dir, fmt.Sprintf("combined-%d", w.builds))
 	if w.overlay, w.bugs, err = Combine(t.Context(), root, dir, patches...); err != nil {
 		t.Fatal(err)
 	}
