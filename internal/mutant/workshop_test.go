@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -64,10 +65,11 @@ func (w *workshop) program(t *testing.T, p Patch, r Run) *program {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := w.build(t, key, overlay, r.Package)
+		dir, out, err := w.build(t, overlay, r.Package)
 		if err != nil {
 			t.Fatalf("%s does not compile: %v\n%s", r.Package, err, out)
 		}
+		w.programs[key] = newProgram(t, dir, r.Package, false)
 	}
 	return w.programs[key]
 }
@@ -85,9 +87,12 @@ func (w *workshop) combined(t *testing.T, pkg string) *program {
 	t.Helper()
 	for w.programs[pkg] == nil {
 		w.combine(t)
-		out, err := w.build(t, pkg, w.overlay, pkg)
+		pkgs := w.batch(pkg)
+		dir, out, err := w.build(t, w.overlay, pkgs...)
 		if err == nil {
-			w.programs[pkg].chooses = true
+			for _, pkg := range pkgs {
+				w.programs[pkg] = newProgram(t, dir, pkg, true)
+			}
 			break
 		}
 		misfits := blamed(out)
@@ -99,6 +104,20 @@ func (w *workshop) combined(t *testing.T, pkg string) *program {
 		w.overlay = ""
 	}
 	return w.programs[pkg]
+}
+
+// batch returns a package and others to build at once: the go command links programs side by side, if their names differ.
+func (w *workshop) batch(pkg string) []string {
+	pkgs := []string{pkg}
+	for _, p := range w.planted {
+		for _, r := range p.Runs {
+			named := func(other string) bool { return path.Base(other) == path.Base(r.Package) }
+			if w.programs[r.Package] == nil && !slices.ContainsFunc(pkgs, named) {
+				pkgs = append(pkgs, r.Package)
+			}
+		}
+	}
+	return pkgs
 }
 
 // combine makes the overlay with all bugs that fit, if there is none.
@@ -118,20 +137,23 @@ func (w *workshop) combine(t *testing.T) {
 // quickly makes the compiler and the linker quick.
 var quickly = []string{"-gcflags=github.com/snowraft/snowraft/...=-N -l -dwarf=false", "-ldflags=-s -w"}
 
-// build adds a program under a key, or returns what the compiler says.
-func (w *workshop) build(t *testing.T, key, overlay, pkg string) (out string, err error) {
+// build builds the tests of packages into a directory, or returns what the compiler says.
+func (w *workshop) build(t *testing.T, overlay string, pkgs ...string) (dir, out string, err error) {
 	t.Helper()
-	w.builds++
-	path := filepath.Join(w.dir, fmt.Sprintf("%d.test", w.builds))
-	args := slices.Concat([]string{"test", "-c", "-vet=off", "-overlay=" + overlay, "-o=" + path}, quickly, []string{pkg})
+	w.builds += len(pkgs)
+	dir = filepath.Join(w.dir, fmt.Sprintf("built-%d", w.builds))
+	args := slices.Concat([]string{"test", "-c", "-vet=off", "-overlay=" + overlay, "-o=" + dir + "/"}, quickly, pkgs)
 	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir = root
-	if text, err := cmd.CombinedOutput(); err != nil {
-		return string(text), err
-	}
-	help, _ := exec.CommandContext(t.Context(), path, "-help").CombinedOutput() // exits with 2
-	w.programs[key] = &program{path: path, help: string(help)}
-	return "", nil
+	text, err := cmd.CombinedOutput()
+	return dir, string(text), err
+}
+
+func newProgram(t *testing.T, dir, pkg string, chooses bool) *program {
+	t.Helper()
+	file := filepath.Join(dir, path.Base(pkg)+".test")
+	help, _ := exec.CommandContext(t.Context(), file, "-help").CombinedOutput() // exits with 2
+	return &program{path: file, chooses: chooses, help: string(help)}
 }
 
 // outcome is the result of a run of tests.
