@@ -26,7 +26,7 @@ func main() {
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "gate:", err)
-		os.Exit(1) //nolint:gocritic // stop only restores the signals
+		os.Exit(1)
 	}
 }
 

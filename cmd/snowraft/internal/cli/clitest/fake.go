@@ -186,6 +186,7 @@ func (f *API) ListWorkers(_ context.Context, r *snowraftv1.ListWorkersRequest) (
 	return resp, nil
 }
 
+// Layout is the layout of the fake cluster.
 var Layout = &snowraftv1.Layout{
 	Name: "orders",
 	Fields: []*snowraftv1.Field{
