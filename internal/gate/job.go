@@ -14,10 +14,19 @@ type part struct {
 	always bool
 	paths  []string
 	turn   int
-	waits  bool // usually waits for members, faults and clocks
+	lane   lane
 	// gate lists the commands in the gate, none if the slice has nothing of the part; nightly lists those of the whole.
 	gate, nightly func(w *work) ([]command, error)
 }
+
+// lane says which other parts may run at the same time.
+type lane int
+
+const (
+	computes lane = iota // uses the processors
+	waits                // usually waits for members, faults and clocks
+	alone                // measures how quick something is, so nothing else runs
+)
 
 // command is a program with its arguments, and variables in the form NAME=VALUE that are added to its environment.
 type command struct {

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// runner runs jobs in two lanes. One lane has the jobs that use the processors, and the other those that usually wait for
-// members, faults and clocks. Within a lane, one job follows the other. A job that fails does not stop the next.
+// runner runs the jobs that use the processors while others usually wait, and then those that must be alone. Within a
+// lane, one job follows the other. A job that fails does not stop the next.
 type runner struct {
 	root string
 	env  []string
@@ -54,17 +54,18 @@ func (v verdict) String() string {
 func (r *runner) all(ctx context.Context, jobs []job) error {
 	began := time.Now()
 	verdicts, errs := make([]verdict, len(jobs)), make([]error, len(jobs))
-	var lanes sync.WaitGroup
-	for _, waits := range []bool{false, true} {
-		lanes.Go(func() {
-			for i, j := range jobs {
-				if j.part.waits == waits && ctx.Err() == nil {
-					verdicts[i], errs[i] = r.once(ctx, j)
-				}
+	run := func(l lane) {
+		for i, j := range jobs {
+			if j.part.lane == l && ctx.Err() == nil {
+				verdicts[i], errs[i] = r.once(ctx, j)
 			}
-		})
+		}
 	}
+	var lanes sync.WaitGroup
+	lanes.Go(func() { run(computes) })
+	lanes.Go(func() { run(waits) })
 	lanes.Wait()
+	run(alone)
 	if err := errors.Join(errors.Join(errs...), ctx.Err()); err != nil {
 		return err
 	}

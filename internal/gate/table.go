@@ -52,7 +52,7 @@ var table = []part{
 		nightly: each(tests("make", "fuzz", "FUZZTIME=60s")),
 	},
 	{
-		name: "process", waits: true, always: true,
+		name: "process", lane: waits, always: true,
 		gate: func(w *work) ([]command, error) {
 			return []command{
 				tests("make", "smoke", "TESTFLAGS=-json -promises=true"),
@@ -62,7 +62,7 @@ var table = []part{
 		nightly: each(tests("make", "smoke", "TESTFLAGS=-json")),
 	},
 	{
-		name: "chaos", waits: true, always: true,
+		name: "chaos", lane: waits, always: true,
 		gate: func(w *work) ([]command, error) {
 			seed := fmt.Sprint(w.seed)
 			runs := []command{program("go", "run", "./jepsen", "run", "--secure", "--mixed", "--duration", "60s", "--seed", seed)}
@@ -80,17 +80,17 @@ var table = []part{
 		},
 	},
 	{
-		name: "siege", waits: true, turn: 6,
+		name: "siege", lane: waits, turn: 6,
 		gate:    each(program("go", "run", "./jepsen", "siege", "--secure", "--duration", "40s", "--least", "50")),
 		nightly: each(makes("chaos-siege", "CHAOSFLAGS=--secure")),
 	},
 	{
-		name: "scenarios", waits: true, always: true,
+		name: "scenarios", lane: waits, always: true,
 		gate:    scenariosOfSlice,
 		nightly: each(makes("chaos-scenarios")),
 	},
 	{
-		name: "browser", waits: true, always: true,
+		name: "browser", lane: alone, always: true,
 		gate: func(w *work) ([]command, error) {
 			if w.changes("server/console/", "server/web/", "internal/overview/", "internal/processtest/browser_") {
 				return []command{tests("make", "browser", "TESTFLAGS=-json")}, nil
@@ -100,7 +100,7 @@ var table = []part{
 		nightly: each(tests("make", "browser", "TESTFLAGS=-json")),
 	},
 	{
-		name: "monitoring", waits: true, turn: 1,
+		name: "monitoring", lane: waits, turn: 1,
 		paths: []string{
 			"deploy/prometheus/", "deploy/grafana/", "server/meter.go", "server/metrics.go", "server/peermetrics.go", "cluster/meter.go",
 			"internal/processtest/alerts_", "internal/processtest/dashboards_", "internal/processtest/prometheus_",
@@ -114,12 +114,12 @@ var table = []part{
 		nightly: each(tests("make", "chart-check", "TESTFLAGS=-json")),
 	},
 	{
-		name: "packages", waits: true, turn: 2, paths: []string{"deploy/linux/"},
+		name: "packages", lane: waits, turn: 2, paths: []string{"deploy/linux/"},
 		gate:    each(tests("make", "packages-test", "TESTFLAGS=-json")),
 		nightly: each(tests("make", "packages-test", "TESTFLAGS=-json")),
 	},
 	{
-		name: "root", waits: true, turn: 3,
+		name: "root", lane: waits, turn: 3,
 		paths:   []string{"internal/image/", "jepsen/disk/", "jepsen/network/", "jepsen/sandbox/", "jepsen/skew/"},
 		gate:    each(tests("make", "root", "TESTFLAGS=-json")),
 		nightly: each(tests("make", "root", "TESTFLAGS=-json")),
@@ -134,7 +134,7 @@ var table = []part{
 		nightly: each(makes("release-check"), tests("make", "install-check", "TESTFLAGS=-json")),
 	},
 	{
-		name: "bench", turn: 5, paths: []string{"bench/", "internal/load/"},
+		name: "bench", lane: alone, turn: 5, paths: []string{"bench/", "internal/load/"},
 		gate:    each(makes("bench-check")),
 		nightly: each(makes("bench-check")),
 	},

@@ -11,6 +11,8 @@ const patience = 2 * time.Minute
 // the machine kept it waiting (see [stalls]). All such limits are constants of this file; every other wait has patience.
 type promised time.Duration
 
+func (p promised) String() string { return time.Duration(p).String() }
+
 const (
 	// A restarted member issues IDs again without waiting for the end of its earlier window: TestKilledMemberIssuesWithinASecond,
 	// and under load or in a series of restarts, TestKillEachMember and TestRestartStorm.
