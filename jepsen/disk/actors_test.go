@@ -59,7 +59,9 @@ func holdOpen(args []string) error {
 		return err
 	}
 	fmt.Fprintln(os.Stdout, "open")
-	select {}
+	for {
+		_ = unix.Pause() // also returns after signals of the runtime
+	}
 }
 
 // openOnce opens a database and closes it.
