@@ -25,7 +25,7 @@ type lane int
 const (
 	computes lane = iota // uses the processors
 	waits                // usually waits for members, faults and clocks
-	alone                // measures how quick something is, so nothing else runs
+	alone                // needs all processors, or measures how quick something is
 )
 
 // command is a program with its arguments, and variables in the form NAME=VALUE that are added to its environment.

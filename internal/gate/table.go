@@ -35,7 +35,7 @@ var table = []part{
 		nightly: each(makes("bin/govulncheck"), program("internal/tools/vulncheck.sh")),
 	},
 	{
-		name: "race", always: true,
+		name: "race", lane: alone, always: true,
 		gate:    raceOfSlice,
 		nightly: each(tests("make", "race", "TESTFLAGS=-json -count=1")),
 	},
