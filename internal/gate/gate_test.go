@@ -10,13 +10,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/snowraft/snowraft/internal/eighth"
 )
 
 // Each check is in exactly one slice, so that eight pieces of work cover all.
 func TestSlicesCoverEachCheckOnce(t *testing.T) {
 	for _, name := range []string{"", "fuzz fsm/FuzzDecode", "race ./fsm TestSearch", "scenario leaf-216"} {
 		var in []int
-		for k := 1; k <= slices8; k++ {
+		for k := 1; k <= eighth.Slices; k++ {
 			if (&work{slice: k}).inSlice(name) {
 				in = append(in, k)
 			}
@@ -31,7 +33,7 @@ func TestSlicesCoverEachCheckOnce(t *testing.T) {
 func TestSlicesCoverEachPart(t *testing.T) {
 	var names []string
 	for _, p := range table {
-		if p.always == (p.turn != 0) || p.turn < 0 || p.turn > slices8 || p.gate == nil || p.nightly == nil || slices.Contains(names, p.name) {
+		if p.always == (p.turn != 0) || p.turn < 0 || p.turn > eighth.Slices || p.gate == nil || p.nightly == nil || slices.Contains(names, p.name) {
 			t.Errorf("part %s: always %v, turn %d", p.name, p.always, p.turn)
 		}
 		names = append(names, p.name)

@@ -3,16 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-)
 
-// slices8 is the number of slices of the long checks.
-const slices8 = 8
+	"github.com/snowraft/snowraft/internal/eighth"
+)
 
 // sliceFile holds the number of the slice that the gate runs next, 1 to 8. The last commit of a piece of work moves it.
 const sliceFile = ".ci/slice"
@@ -22,7 +20,7 @@ type work struct {
 	root    string
 	head    string // commit
 	clean   bool   // the tree is that of head
-	slice   int    // 1 to slices8
+	slice   int    // 1 to eighth.Slices
 	base    string // commit that changes count from; empty: everything counts as changed
 	changed []string
 	seed    uint32 // seed of random tests; a property of head
@@ -80,8 +78,8 @@ func readSlice(file string) (int, error) {
 		return 0, err
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(string(raw)))
-	if err != nil || n < 1 || n > slices8 {
-		return 0, fmt.Errorf("%s: expected a number from 1 to %d", file, slices8)
+	if err != nil || n < 1 || n > eighth.Slices {
+		return 0, fmt.Errorf("%s: expected a number from 1 to %d", file, eighth.Slices)
 	}
 	return n, nil
 }
@@ -95,9 +93,7 @@ func (w *work) changes(prefixes ...string) bool {
 
 // inSlice reports whether the slice has a check.
 func (w *work) inSlice(name string) bool {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(name))
-	return int(h.Sum32()%slices8) == w.slice-1
+	return eighth.Of(name) == w.slice
 }
 
 // name names the state of the tree in paths.
@@ -113,5 +109,5 @@ func (w *work) String() string {
 	if w.base != "" {
 		since = fmt.Sprintf("%d files changed since %s", len(w.changed), w.base[:min(12, len(w.base))])
 	}
-	return fmt.Sprintf("commit %s, slice %d of %d, seed %d, %s", w.name(), w.slice, slices8, w.seed, since)
+	return fmt.Sprintf("commit %s, slice %d of %d, seed %d, %s", w.name(), w.slice, eighth.Slices, w.seed, since)
 }

@@ -4,15 +4,13 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"hash/fnv"
 	"os/exec"
 	"path"
 	"slices"
 	"strings"
-)
 
-// Slices is the number of slices of planted bugs.
-const Slices = 8
+	"github.com/snowraft/snowraft/internal/eighth"
+)
 
 // Selection is the part of the planted bugs that flags select.
 type Selection struct {
@@ -30,8 +28,8 @@ func NewSelection(flags *flag.FlagSet) *Selection {
 
 // Of returns those patches that the flags select: all without flags.
 func (s *Selection) Of(ctx context.Context, root string, patches []Patch) ([]Patch, error) {
-	if s.slice < 0 || s.slice > Slices {
-		return nil, fmt.Errorf("there is no slice %d: there are 1 to %d", s.slice, Slices)
+	if s.slice < 0 || s.slice > eighth.Slices {
+		return nil, fmt.Errorf("there is no slice %d: there are 1 to %d", s.slice, eighth.Slices)
 	}
 	if s.since == "" && s.slice == 0 {
 		return patches, nil
@@ -47,9 +45,7 @@ func (s *Selection) Of(ctx context.Context, root string, patches []Patch) ([]Pat
 
 // Slice returns the number of the slice that has a bug, from 1.
 func (p *Patch) Slice() int {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(p.Name)) // never fails
-	return 1 + int(h.Sum32()%Slices)
+	return eighth.Of(p.Name)
 }
 
 // Since returns the patches that may have another result than at a commit: those that differ in the working tree, and

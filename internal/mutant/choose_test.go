@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/snowraft/snowraft/internal/eighth"
 )
 
 // TestSince changes one file at a time of a repository with two bugs.
@@ -73,7 +75,7 @@ func TestSlicesHaveAllBugs(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := 0
-	for slice := range Slices + 1 {
+	for slice := range eighth.Slices + 1 {
 		selected, err := (&Selection{slice: slice}).Of(t.Context(), root, patches)
 		switch {
 		case err != nil:
@@ -89,7 +91,7 @@ func TestSlicesHaveAllBugs(t *testing.T) {
 	if all != len(patches) {
 		t.Errorf("%d bugs of %d in the slices", all, len(patches))
 	}
-	if _, err := (&Selection{slice: Slices + 1}).Of(t.Context(), root, patches); err == nil {
+	if _, err := (&Selection{slice: eighth.Slices + 1}).Of(t.Context(), root, patches); err == nil {
 		t.Error("there is another slice")
 	}
 }

@@ -7,17 +7,15 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"hash/fnv"
 	"os"
 	"os/exec"
 	"reflect"
 	"runtime"
 	"strings"
 	"testing"
-)
 
-// eighths is the number of slices of the tests that show no promise.
-const eighths = 8
+	"github.com/snowraft/snowraft/internal/eighth"
+)
 
 var (
 	onlyPromises = flag.Bool("promises", false, "run only the tests that show the promises")
@@ -44,7 +42,7 @@ func choose(self string) (left bool, err error) {
 	if !*onlyPromises && *onlySlice == 0 {
 		return true, nil
 	}
-	if *onlyPromises && *onlySlice > 0 || *onlySlice > eighths {
+	if *onlyPromises && *onlySlice > 0 || *onlySlice > eighth.Slices {
 		return false, errors.New("expected -promises, or -slice from 1 to 8")
 	}
 	shows := make(map[string]string)
@@ -67,7 +65,7 @@ func choose(self string) (left bool, err error) {
 		if what, ok := shows[name]; ok && *onlyPromises {
 			fmt.Fprintf(os.Stdout, "%s: %s\n", name, what)
 			chosen = append(chosen, name)
-		} else if !ok && *onlySlice == slice(name) {
+		} else if !ok && int(*onlySlice) == eighth.Of(name) {
 			chosen = append(chosen, name)
 		}
 	}
@@ -80,11 +78,4 @@ func choose(self string) (left bool, err error) {
 		pattern += "/" + subtests
 	}
 	return len(chosen) > 0, run.Set(pattern)
-}
-
-// slice returns the slice of a test, from 1 to eighths. It depends on the name only, so that new tests move no others.
-func slice(test string) uint {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(test)) // never fails
-	return uint(h.Sum32()%eighths) + 1
 }
