@@ -36,6 +36,7 @@ func (r *runner) printf(format string, args ...any) {
 type verdict struct {
 	name     string
 	took     time.Duration
+	cpu      time.Duration // processor time of the commands and of the processes that they waited for
 	checks   int
 	unit     string
 	failed   bool
@@ -47,7 +48,7 @@ func (v verdict) String() string {
 	if v.failed {
 		state = "FAILED"
 	}
-	return fmt.Sprintf("%-10s %-6s %5.0f s  %5d %s", v.name, state, v.took.Seconds(), v.checks, v.unit)
+	return fmt.Sprintf("%-10s %-6s %5.0f s  %5.0f s cpu  %5d %s", v.name, state, v.took.Seconds(), v.cpu.Seconds(), v.checks, v.unit)
 }
 
 // all runs jobs and prints their verdicts.
@@ -133,7 +134,8 @@ func (r *runner) run(ctx context.Context, j job, out io.Writer) verdict {
 	for _, c := range j.commands {
 		fmt.Fprintf(out, "$ %s\n", c)
 		checks := newCounter(out)
-		err := r.command(ctx, c, checks)
+		cpu, err := r.command(ctx, c, checks)
+		v.cpu += cpu
 		checks.end(err != nil)
 		switch {
 		case c.counts:
@@ -160,12 +162,16 @@ func (r *runner) run(ctx context.Context, j job, out io.Writer) verdict {
 	return v
 }
 
-// command runs a command in a process group of its own, which ends with ctx.
-func (r *runner) command(ctx context.Context, c command, out io.Writer) error {
+// command runs a command in a process group of its own, which ends with ctx, and returns the processor time that it used.
+func (r *runner) command(ctx context.Context, c command, out io.Writer) (time.Duration, error) {
 	cmd := exec.CommandContext(ctx, c.args[0], c.args[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = r.root, append(r.env, c.env...), out, out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
-	return cmd.Run()
+	err := cmd.Run()
+	if cmd.ProcessState == nil { // not started
+		return 0, err
+	}
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), err
 }
