@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/raft"
 	"pgregory.net/rapid"
 
+	"github.com/snowraft/snowraft/internal/depth"
 	"github.com/snowraft/snowraft/internal/seed"
 	"github.com/snowraft/snowraft/snowflake"
 
@@ -289,11 +290,7 @@ func TestLivesSeeds(t *testing.T) {
 		}
 		return
 	}
-	walks := uint64(2000)
-	if testing.Short() {
-		walks = 400
-	}
-	for seed := uint64(1); seed <= walks; seed++ {
+	for seed := uint64(1); seed <= uint64(depth.Of(400, 2000)); seed++ {
 		if err := walkLives(seed); err != nil {
 			t.Fatalf("%v\nagain: go test ./fsm -run TestLivesSeeds -fsm.seed %d", err, seed)
 		}

@@ -235,12 +235,8 @@ func (n *seqNode) key() seqKey {
 
 func TestSequenceSearch(t *testing.T) {
 	t.Parallel()
-	depth := *searchDepth
-	if testing.Short() {
-		depth = min(depth, 6)
-	}
-	nodes, err := exploreSequences(depth)
-	t.Logf("%d states within %d steps", nodes, depth)
+	nodes, err := exploreSequences(*searchDepth)
+	t.Logf("%d states within %d steps", nodes, *searchDepth)
 	if err != nil {
 		t.Fatal(err)
 	}

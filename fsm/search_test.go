@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/snowraft/snowraft/internal/race"
+	"github.com/snowraft/snowraft/internal/depth"
 	"github.com/snowraft/snowraft/snowflake"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
@@ -254,16 +254,12 @@ func searchNonceHash(p int, start uint8) []byte {
 // ticksMask has the bits of the ticks [from, until).
 func ticksMask(from, until int64) uint8 { return uint8(1<<until - 1<<from) }
 
-var searchDepth = flag.Int("fsm.depth", 7, "how many steps the exhaustive search goes")
+var searchDepth = flag.Int("fsm.depth", depth.Of(6, 7), "how many steps the exhaustive search goes")
 
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	depth := *searchDepth
-	if testing.Short() || race.Enabled { // one goroutine searches, so the race detector learns nothing from the last step
-		depth = min(depth, 6)
-	}
-	nodes, err := explore(depth, adversary{})
-	t.Logf("%d states within %d steps", nodes, depth)
+	nodes, err := explore(*searchDepth, adversary{})
+	t.Logf("%d states within %d steps", nodes, *searchDepth)
 	if err != nil {
 		t.Fatal(err)
 	}

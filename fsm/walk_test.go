@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/snowraft/snowraft/internal/depth"
 	"github.com/snowraft/snowraft/internal/seed"
 )
 
@@ -56,11 +57,7 @@ func TestModelSeeds(t *testing.T) {
 		}
 		return
 	}
-	walks := uint64(1000)
-	if testing.Short() {
-		walks = 200
-	}
-	for seed := uint64(1); seed <= walks; seed++ {
+	for seed := uint64(1); seed <= uint64(depth.Of(200, 1000)); seed++ {
 		if err := walk(seed, adversary{}, walkSteps); err != nil {
 			t.Fatalf("%v\nagain: go test ./fsm -run TestModelSeeds -fsm.seed %d", err, seed)
 		}

@@ -28,14 +28,14 @@ func raceOfSlice(w *work) ([]command, error) {
 	if err != nil {
 		return nil, err
 	}
-	whole := slices.Clone(raced)
+	all := slices.Clone(raced)
 	commands := []command{}
 	for _, p := range packages {
 		switch {
 		case slices.Contains(raced, p.path):
 		case !slices.Contains(scattered, p.path):
 			if w.inSlice("race " + p.path) {
-				whole = append(whole, p.path)
+				all = append(all, p.path)
 			}
 		default:
 			chosen := slices.DeleteFunc(p.tests, func(test string) bool { return !w.inSlice("race " + p.path + " " + test) })
@@ -47,29 +47,51 @@ func raceOfSlice(w *work) ([]command, error) {
 			}
 		}
 	}
-	return append([]command{race(whole...)}, commands...), nil
+	return append([]command{race(all...)}, commands...), nil
 }
 
 // simulation is the simulated cluster of every race: all kinds of faults, and clients of IDs and of sequences.
 const simulation = "TestHavoc"
 
+// depthOfSlice lists the searches and simulations of the slice, at their whole depth. Other tests of their packages run too.
+func depthOfSlice(w *work) (commands []command, err error) {
+	packages, err := testedPackages(w.root)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range packages {
+		chosen := slices.DeleteFunc(p.tests, func(test string) bool { return !w.inSlice("depth " + p.path + " " + test) })
+		if p.deep && len(chosen) > 0 {
+			commands = append(commands, whole(tests("go", "test", "-json", "-run=^("+strings.Join(chosen, "|")+")$", p.path)))
+		}
+	}
+	return commands, nil
+}
+
+// whole gives tests their whole depth.
+func whole(c command) command {
+	c.env = append(c.env, "SNOWRAFT_DEPTH=whole")
+	return c
+}
+
 // testedPackage is a package with its tests that need no build tag.
 type testedPackage struct {
 	path  string // "./fsm"
 	tests []string
+	deep  bool // has tests with a depth
 }
 
 var testFunc = regexp.MustCompile(`(?m)^func (Test[A-Z0-9_]\w*)\(t \*testing\.T\)`)
 
 func testedPackages(root string) (packages []testedPackage, err error) {
-	text, err := output(context.Background(), root, "go", "list", "-json=Dir,TestGoFiles,XTestGoFiles", "./...")
+	text, err := output(context.Background(), root, "go", "list", "-json=Dir,TestGoFiles,XTestGoFiles,TestImports", "./...")
 	if err != nil {
 		return nil, err
 	}
 	for d := json.NewDecoder(strings.NewReader(text)); ; {
 		var p struct {
-			Dir                       string
-			TestGoFiles, XTestGoFiles []string
+			Dir                                    string
+			TestGoFiles, XTestGoFiles, TestImports []string
 		}
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
 			return packages, nil
@@ -80,7 +102,10 @@ func testedPackages(root string) (packages []testedPackage, err error) {
 		if err != nil {
 			return nil, err
 		}
-		t := testedPackage{path: "./" + filepath.ToSlash(rel)}
+		t := testedPackage{
+			path: "./" + filepath.ToSlash(rel),
+			deep: slices.Contains(p.TestImports, "github.com/snowraft/snowraft/internal/depth"),
+		}
 		for _, file := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
 			raw, err := os.ReadFile(filepath.Join(p.Dir, file))
 			if err != nil {

@@ -17,7 +17,11 @@ var table = []part{
 	{
 		name: "test", always: true,
 		gate:    each(tests("go", "test", "-json", "./...")), // README's test command
-		nightly: each(tests("go", "test", "-json", "-count=1", "-shuffle=on", "./...")),
+		nightly: each(whole(tests("go", "test", "-json", "-count=1", "-shuffle=on", "-timeout=30m", "./..."))),
+	},
+	{
+		name: "depth", always: true, // the nightly test has the whole depth
+		gate: depthOfSlice, nightly: each(),
 	},
 	{
 		name: "lint", always: true,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/depth"
 )
 
 // roles runs a test with a node in each role.
@@ -301,7 +302,7 @@ func TestClockForwardAcrossACrash(t *testing.T) {
 
 func TestOneClockForwardAcrossACrashOfAll(t *testing.T) {
 	t.Parallel()
-	for i := range 9 {
+	for i := range depth.Of(3, 9) {
 		simulate(t, options{}, func(w *world) {
 			w.pass(2 * time.Minute)
 			n := w.nodes[i%3]

@@ -20,6 +20,5 @@
 //
 // Faults and requests are drawn from the seed of the commit or SNOWRAFT_SIM_SEED.
 // The members' own random choices and the scheduling of goroutines are not.
-// SNOWRAFT_SIM_HOURS makes the hour of partitions longer, and
 // SNOWRAFT_SIM_LOG=debug, info or warn prints the members' logs.
 package simtest

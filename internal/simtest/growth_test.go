@@ -6,17 +6,14 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/fsm"
-	"github.com/snowraft/snowraft/internal/race"
+	"github.com/snowraft/snowraft/internal/depth"
 )
 
 // Disks hold a bounded number of entries and two snapshots, regardless of the history.
 func TestLogAndSnapshotsStayBounded(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{idle: true}, func(w *world) {
-		total, batch, most := 100_000, 100, 0
-		if race.Enabled {
-			total /= 5
-		}
+		total, batch, most := depth.Of(20_000, 100_000), 100, 0
 		m := w.leader().proc().member
 		for done := 0; done < total; done += batch {
 			var running sync.WaitGroup

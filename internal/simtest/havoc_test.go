@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/depth"
 )
 
 // scarce is a cluster in which all faults of workers happen soon. It has four
@@ -16,7 +17,7 @@ var scarce = options{
 
 func TestHavoc(t *testing.T) {
 	t.Parallel()
-	simulate(t, scarce, func(w *world) { w.havoc(60) })
+	simulate(t, scarce, func(w *world) { w.havoc(depth.Of(20, 60)) })
 }
 
 // In addition to other faults, one clock at a time is off by seconds or an hour. Between two such
@@ -25,7 +26,7 @@ func TestHavocWithAWrongClock(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{members: 5, maxWindow: 5 * time.Second, sequences: ofAllKinds(), pace: 300 * time.Millisecond}, func(w *world) {
 		slowest := time.Duration(0)
-		for range 25 {
+		for range depth.Of(8, 25) {
 			wrong := w.nodes[w.rng.IntN(len(w.nodes))]
 			wrong.clock.set([]time.Duration{-time.Hour, -5 * time.Second, -2 * time.Second, 2 * time.Second, time.Hour}[w.rng.IntN(5)])
 			for range w.rng.IntN(4) {

@@ -11,6 +11,7 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/depth"
 )
 
 // holders are programs that lease workers: lanes without a member.
@@ -108,7 +109,7 @@ func TestAThousandHolders(t *testing.T) {
 		w.until(recovery, "all holders have a worker", func() bool { return h.ready() == count })
 		w.pass(warm)
 
-		const minutes = 20
+		minutes := depth.Of(6, 20)
 		committed := w.commands()
 		busiest := uint64(0)
 		for range minutes {
@@ -116,7 +117,7 @@ func TestAThousandHolders(t *testing.T) {
 			w.pass(time.Minute)
 			busiest = max(busiest, w.commands()-before)
 		}
-		rate := float64(w.commands()-committed) / (minutes * 60)
+		rate := float64(w.commands()-committed) / float64(minutes*60)
 		// A holder extends at random in each 5 min, so a minute has 200 of 1000 extensions, with a standard deviation of
 		// 13, and 60 or so other commands. 8 deviations more are 6 commands per second.
 		t.Logf("%d holders: %.2f commands per second, %.2f in the busiest minute", count, rate, float64(busiest)/60)

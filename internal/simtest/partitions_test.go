@@ -2,12 +2,10 @@ package simtest
 
 import (
 	"fmt"
-	"os"
-	"strconv"
 	"testing"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/race"
+	"github.com/snowraft/snowraft/internal/depth"
 )
 
 // recovery is the time after the last fault within which every member issues again.
@@ -15,17 +13,7 @@ const recovery = 10 * time.Second
 
 func TestHourOfPartitions(t *testing.T) {
 	t.Parallel()
-	hours := 1.0
-	if text := os.Getenv("SNOWRAFT_SIM_HOURS"); text != "" {
-		var err error
-		if hours, err = strconv.ParseFloat(text, 64); err != nil {
-			t.Fatalf("SNOWRAFT_SIM_HOURS: %v", err)
-		}
-	}
-	span := time.Duration(hours * float64(time.Hour))
-	if race.Enabled {
-		span /= 4
-	}
+	span := time.Duration(depth.Of(15, 60)) * time.Minute
 	t.Run("long windows", func(t *testing.T) {
 		simulate(t, options{sequences: ofAllKinds(), pace: 300 * time.Millisecond}, func(w *world) { w.partitions(span) })
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/depth"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -53,7 +54,7 @@ func TestKilledMemberIssuesSoonAfterStart(t *testing.T) {
 	simulate(t, options{}, func(w *world) {
 		slowest := time.Duration(0)
 		for _, away := range []time.Duration{2 * transportTimeout, time.Minute, 5 * time.Minute} {
-			for range 10 {
+			for range depth.Of(3, 10) {
 				w.pass(w.between(30*time.Second, time.Minute))
 				n := w.follower()
 				n.crash()
@@ -70,7 +71,7 @@ func TestCrashStormOfAllMembers(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{members: 5, lanes: 2, sequences: ofAllKinds()}, func(w *world) {
 		slowest := time.Duration(0)
-		for range 25 {
+		for range depth.Of(8, 25) {
 			if w.rng.IntN(6) == 0 {
 				w.crashAll()
 			}
