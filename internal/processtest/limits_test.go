@@ -51,9 +51,6 @@ const (
 	current              = promised(2 * time.Second)
 	currentWithoutScript = promised(7 * time.Second)
 
-	// Pages are quick, on loopback: TestPagesAreQuickAndSmall (best of five), TestSequencesStayQuick (median of five), and
-	// TestStreamsCarryComments, because proxies close silent connections.
-	firstPaint     = promised(100 * time.Millisecond)
-	listWithin     = promised(100 * time.Millisecond)
+	// A stream is never silent for long, because proxies close silent connections: TestStreamsCarryComments.
 	commentsWithin = promised(18 * time.Second)
 )
