@@ -175,7 +175,7 @@ func TestClockBackAcrossARestart(t *testing.T) {
 		r.observed.Store(r.clock.read().Wall)
 		r.restart(-500 * time.Millisecond)
 		var id uint64
-		if took := timed(func() { id = r.next(0) }); !about(took, 500*time.Millisecond) || id <= before {
+		if took := timed(func() { id = r.next(0) }); !about(took, 500*time.Millisecond-aheadOfClock) || id <= before {
 			r.Fatalf("%d after %d, waited %v", id, before, took)
 		}
 
@@ -213,29 +213,38 @@ func TestObservedClockStaysAhead(t *testing.T) {
 		}()
 	}, func(r *rig) {
 		defer r.pass(time.Second)
-		if took := timed(func() { r.next(0) }); took < 50*time.Millisecond || took > 60*time.Millisecond {
+		if took := timed(func() { r.next(0) }); !about(took, 51*time.Millisecond-aheadOfClock) {
 			r.Fatalf("waited %v", took)
 		}
 	})
 }
 
-// A member that has just started does not know the observed clock yet, but the cluster that grants it a worker
-// does.
+// A member that has just started knows no observed clock, or an early one, but the cluster that grants it a worker knows the
+// present one. The first window may end before that time.
 func TestObservedClockIsKnownWithTheGrant(t *testing.T) {
-	for behind, waits := range map[time.Duration]bool{300 * time.Millisecond: true, -300 * time.Millisecond: false} {
+	for _, c := range []struct{ known, behind time.Duration }{
+		{-time.Hour, -300 * time.Millisecond},
+		{-time.Hour, 300 * time.Millisecond},
+		{200 * time.Millisecond, 900 * time.Millisecond},
+		{-time.Hour, 2900 * time.Millisecond},
+		{time.Second, 2900 * time.Millisecond},
+	} {
 		var observed int64
 		run(t, func(r *rig) {
-			observed = r.clock.read().Wall + behind.Milliseconds()
+			r.watch.SetLimits(clock.Limits{WaitThreshold: 3 * time.Second, MaxOffset: 500 * time.Millisecond})
+			now := r.clock.read().Wall
+			observed = now + c.behind.Milliseconds()
+			r.observed.Store(now + c.known.Milliseconds())
 			r.cluster = newCluster(r.layout)
 			r.cluster.forge = func(g *allocator.Grant) { g.ObservedMillis = observed }
 		}, func(r *rig) {
 			var id uint64
 			took := timed(func() { id = r.next(0) })
-			if waits != (took > 290*time.Millisecond) || took > 310*time.Millisecond {
-				r.Errorf("%v behind: waited %v", behind, took)
+			if want := max(0, c.behind+time.Millisecond-aheadOfClock); !about(took, want) {
+				r.Errorf("%v behind: waited %v, want %v", c.behind, took, want)
 			}
 			if parts, _ := r.layout.Unpack(id); r.layout.MillisAt(parts.Tick) <= observed {
-				r.Errorf("%v behind: issued at %d, when %d had been observed", behind, r.layout.MillisAt(parts.Tick), observed)
+				r.Errorf("%v behind: issued at %d, when %d had been observed", c.behind, r.layout.MillisAt(parts.Tick), observed)
 			}
 		})
 	}

@@ -29,13 +29,6 @@ const (
 // acquire requests a worker.
 func (l *lane) acquire(now clock.Reading, limits clock.Limits) pause {
 	layout := l.issuer.layout
-	// Wait once until the clock has passed the observed clock. One wait is enough: the observed clock may stay
-	// ahead of a clock that is a little behind the others.
-	if behind := l.issuer.watch.Behind(now); behind > 0 && behind <= limits.WaitThreshold && !l.waited {
-		l.waited = true
-		return pause{behind + time.Millisecond, false}
-	}
-
 	var grant Grant
 	err := l.call(func(ctx context.Context) (err error) {
 		grant, err = l.issuer.granter.AcquireWorker(ctx, AcquireRequest{
@@ -73,17 +66,17 @@ func (l *lane) open(g Grant, limits clock.Limits) pause {
 		l.close(l.lost)
 	}
 	first := l.floor
-	// The grant may carry a later observed clock than this process knew at the request, for example soon
-	// after a start. The lane waits for that clock too, at its first tick.
-	if behind := g.ObservedMillis - now.Wall; !l.waited && behind > 0 && behind <= limits.WaitThreshold.Milliseconds() {
-		first = max(first, l.issuer.layout.TickAt(g.ObservedMillis)+1)
+	// The lane waits once, at its first tick, until the clock has passed the observed clock at the grant: a process
+	// that has just started does not know that clock yet. Later, the observed clock may stay ahead of a clock that
+	// is a little behind the others.
+	if behind := max(l.issuer.watch.Behind(now), time.Duration(g.ObservedMillis-now.Wall)*time.Millisecond); behind <= limits.WaitThreshold {
+		first = max(first, l.issuer.layout.TickAt(now.Wall+behind.Milliseconds())+1)
 	}
 	held := newLease(l.issuer.layout, g, first, l.issuer.maxAhead)
 	if limits.Swap && held.isBehind(held.first, now.Wall, limits.WaitThreshold) {
 		held = newLease(l.issuer.layout, g, 0, l.issuer.maxAhead) // the clock moved backwards in between
 	}
 	l.window.begin(g.MaxWindow)
-	l.waited = false
 	l.schedule(held, now)
 	l.extension, l.lost = 0, nil
 	if l.stopped {

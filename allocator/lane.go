@@ -46,7 +46,6 @@ type lane struct {
 	failures int    // failed calls in a row
 	failedAt int64  // Mono; time of the first of these failures
 	ended    bool   // the window ended during these failures
-	waited   bool   // run has waited for the observed clock before this acquisition
 	floor    int64  // the next lease starts at this tick or later
 	swapped  *lease // closed, but not released yet
 	// lost is the lease whose extension the cluster refused; nil normally. The cells below its end still belong

@@ -52,6 +52,9 @@ type rig struct {
 
 var limits = clock.Limits{WaitThreshold: time.Second, MaxOffset: 500 * time.Millisecond}
 
+// aheadOfClock is the time by which a lane may issue ahead of the clock.
+const aheadOfClock = 5 * time.Millisecond
+
 // run runs a test in a bubble. configure, if not nil, changes the rig before
 // the issuer is opened.
 func run(t *testing.T, configure func(*rig), test func(*rig)) {
