@@ -4,11 +4,14 @@ package nemesis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/snowraft/snowraft/jepsen/disk"
 	"github.com/snowraft/snowraft/jepsen/lab"
@@ -122,18 +125,24 @@ func fullDisk(_ context.Context, w *World, e schedule.Event) (Made, error) {
 	if err != nil {
 		return Made{}, fmt.Errorf("amount %q: expected a number of bytes such as 4096", e.Amount)
 	}
+	var full []*lab.Member
 	for _, m := range hit {
-		if err := m.Disk.Fill(leave); err != nil {
+		switch err := m.Disk.Fill(leave); {
+		case errors.Is(err, unix.EIO): // another fault has cut its power
+		case err != nil:
 			return Made{}, fmt.Errorf("%s: %w", m.Name, err)
+		default:
+			full = append(full, m)
 		}
 	}
-	return Made{Hosts: names(hit), Detail: e.Amount + " bytes left", Undo: func(ctx context.Context) error {
-		for _, m := range hit {
+	none := func() bool { return len(full) == 0 }
+	return Made{Hosts: names(full), Detail: e.Amount + " bytes left", Idle: none, Undo: func(ctx context.Context) error {
+		for _, m := range full {
 			if err := m.Disk.Free(); err != nil {
 				return err
 			}
 		}
-		return starts(hit)(ctx)
+		return starts(full)(ctx)
 	}}, nil
 }
 
