@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -119,30 +117,6 @@ func testedPackages(root string) (packages []testedPackage, err error) {
 			packages = append(packages, t)
 		}
 	}
-}
-
-var fuzzFunc = regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
-
-// fuzzOfSlice lists the fuzz targets of the slice, 20 s each.
-func fuzzOfSlice(w *work) ([]command, error) {
-	var chosen []string
-	err := filepath.WalkDir(w.root, func(file string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(file, "_test.go") {
-			return err
-		}
-		raw, err := os.ReadFile(file)
-		for _, m := range fuzzFunc.FindAllSubmatch(raw, -1) {
-			rel, _ := filepath.Rel(w.root, filepath.Dir(file))
-			if name := path.Join(filepath.ToSlash(rel), string(m[1])); w.inSlice("fuzz " + name) {
-				chosen = append(chosen, name)
-			}
-		}
-		return err
-	})
-	if err != nil || len(chosen) == 0 {
-		return nil, err
-	}
-	return []command{tests(append([]string{"internal/tools/fuzz.sh", "20s"}, chosen...)...)}, nil
 }
 
 // scenariosOfSlice lists the scenarios of chaos in the slice.

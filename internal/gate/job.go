@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// part is a check of the gate. At least one of gate and turn says when the gate runs it.
+// part is a check of the gate, or of the nightly run only.
 type part struct {
 	name string
 	// always is a part of every gate. Otherwise the gate runs the part if a path with one of the prefixes in paths changed, or if
@@ -15,8 +15,9 @@ type part struct {
 	paths  []string
 	turn   int
 	lane   lane
-	// gate lists the commands in the gate, none if the slice has nothing of the part; nightly lists those of the whole.
-	gate, nightly func(w *work) ([]command, error)
+	// full lists the commands of the nightly run. gate lists those of the gate, none if the slice has nothing of the part; nil means
+	// the full ones.
+	gate, full func(w *work) ([]command, error)
 }
 
 // lane says which other parts may run at the same time.
@@ -61,8 +62,8 @@ func choose(parts []part, w *work, names []string) (jobs []job, err error) {
 			continue
 		}
 		list := p.gate
-		if w.nightly {
-			list = p.nightly
+		if w.nightly || list == nil {
+			list = p.full
 		}
 		commands, err := list(w)
 		if err != nil {

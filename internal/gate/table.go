@@ -16,44 +16,42 @@ var raced = []string{
 var table = []part{
 	{
 		name: "test", always: true,
-		gate:    each(tests("go", "test", "-json", "./...")), // README's test command
-		nightly: each(whole(tests("go", "test", "-json", "-count=1", "-shuffle=on", "-timeout=30m", "./..."))),
+		gate: each(tests("go", "test", "-json", "./...")), // README's test command
+		full: each(whole(tests("go", "test", "-json", "-count=1", "-shuffle=on", "-timeout=30m", "./..."))),
 	},
 	{
-		name: "depth", always: true, // the nightly test has the whole depth
-		gate: depthOfSlice, nightly: each(),
+		name: "depth", always: true,
+		gate: depthOfSlice,
+		full: each(), // part of its test
 	},
 	{
 		name: "lint", always: true,
-		gate:    each(makes("lint"), makes("tidy-check"), makes("rules")),
-		nightly: each(makes("lint"), makes("tidy-check"), makes("rules")),
+		full: each(makes("lint"), makes("tidy-check"), makes("rules")),
 	},
 	{
 		name: "protos", turn: 8, paths: []string{"proto/", "internal/tools/"},
-		gate:    each(makes("proto-lint"), makes("proto-breaking"), makes("generate-check")),
-		nightly: each(makes("proto-lint"), makes("proto-breaking"), makes("generate-check")),
+		full: each(makes("proto-lint"), makes("proto-breaking"), makes("generate-check")),
 	},
 	{
 		name: "vulncheck", always: true,
-		gate:    each(makes("bin/govulncheck"), warning(program("internal/tools/vulncheck.sh"))),
-		nightly: each(makes("bin/govulncheck"), program("internal/tools/vulncheck.sh")),
+		gate: each(makes("bin/govulncheck"), warning(program("internal/tools/vulncheck.sh"))),
+		full: each(makes("bin/govulncheck"), program("internal/tools/vulncheck.sh")),
 	},
 	{
 		name: "race", lane: alone, always: true,
-		gate:    raceOfSlice,
-		nightly: each(tests("make", "race", "TESTFLAGS=-json -count=1")),
+		gate: raceOfSlice,
+		full: each(tests("make", "race", "TESTFLAGS=-json -count=1")),
 	},
 	{
 		name: "mutants", always: true,
 		gate: func(w *work) ([]command, error) {
 			return []command{tests("make", "mutants", fmt.Sprintf("TESTFLAGS=-json -mutant.since=%s -mutant.slice=%d", orZero(w.base), w.slice))}, nil
 		},
-		nightly: each(tests("make", "mutants", "TESTFLAGS=-json")),
+		full: each(tests("make", "mutants", "TESTFLAGS=-json")),
 	},
 	{
-		name: "fuzz", always: true,
-		gate:    fuzzOfSlice,
-		nightly: each(tests("make", "fuzz", "FUZZTIME=60s")),
+		name: "fuzz", // ordinary tests replay the corpora; a search may find something in any commit
+		full: each(tests("make", "fuzz", "FUZZTIME=60s")),
 	},
 	{
 		name: "process", lane: waits, always: true,
@@ -63,7 +61,7 @@ var table = []part{
 				tests("make", "smoke", fmt.Sprintf("TESTFLAGS=-json -slice=%d", w.slice)),
 			}, nil
 		},
-		nightly: each(tests("make", "smoke", "TESTFLAGS=-json")),
+		full: each(tests("make", "smoke", "TESTFLAGS=-json")),
 	},
 	{
 		name: "chaos", lane: waits, always: true,
@@ -75,7 +73,7 @@ var table = []part{
 			}
 			return runs, nil
 		},
-		nightly: func(w *work) ([]command, error) {
+		full: func(w *work) ([]command, error) {
 			return []command{
 				makes("chaos", fmt.Sprintf("CHAOSFLAGS=--seed %d", w.seed)),
 				makes("chaos", fmt.Sprintf("CHAOSFLAGS=--secure --mixed --seed %d", w.seed)),
@@ -85,13 +83,13 @@ var table = []part{
 	},
 	{
 		name: "siege", lane: waits, turn: 6,
-		gate:    each(program("go", "run", "./jepsen", "siege", "--secure", "--duration", "40s", "--least", "50")),
-		nightly: each(makes("chaos-siege", "CHAOSFLAGS=--secure")),
+		gate: each(program("go", "run", "./jepsen", "siege", "--secure", "--duration", "40s", "--least", "50")),
+		full: each(makes("chaos-siege", "CHAOSFLAGS=--secure")),
 	},
 	{
 		name: "scenarios", lane: waits, always: true,
-		gate:    scenariosOfSlice,
-		nightly: each(makes("chaos-scenarios")),
+		gate: scenariosOfSlice,
+		full: each(makes("chaos-scenarios")),
 	},
 	{
 		name: "browser", lane: alone, always: true,
@@ -101,7 +99,7 @@ var table = []part{
 			}
 			return []command{tests("make", "browser", fmt.Sprintf("TESTFLAGS=-json -slice=%d", w.slice))}, nil
 		},
-		nightly: each(tests("make", "browser", "TESTFLAGS=-json")),
+		full: each(tests("make", "browser", "TESTFLAGS=-json")),
 	},
 	{
 		name: "monitoring", lane: waits, turn: 1,
@@ -109,24 +107,20 @@ var table = []part{
 			"deploy/prometheus/", "deploy/grafana/", "server/meter.go", "server/metrics.go", "server/peermetrics.go", "cluster/meter.go",
 			"internal/processtest/alerts_", "internal/processtest/dashboards_", "internal/processtest/prometheus_",
 		},
-		gate:    each(tests("make", "monitoring", "TESTFLAGS=-json")),
-		nightly: each(tests("make", "monitoring", "TESTFLAGS=-json")),
+		full: each(tests("make", "monitoring", "TESTFLAGS=-json")),
 	},
 	{
 		name: "chart", turn: 2, paths: []string{"deploy/helm/", "cmd/snowraft/internal/serve/"},
-		gate:    each(tests("make", "chart-check", "TESTFLAGS=-json")),
-		nightly: each(tests("make", "chart-check", "TESTFLAGS=-json")),
+		full: each(tests("make", "chart-check", "TESTFLAGS=-json")),
 	},
 	{
 		name: "packages", lane: waits, turn: 2, paths: []string{"deploy/linux/"},
-		gate:    each(tests("make", "packages-test", "TESTFLAGS=-json")),
-		nightly: each(tests("make", "packages-test", "TESTFLAGS=-json")),
+		full: each(tests("make", "packages-test", "TESTFLAGS=-json")),
 	},
 	{
 		name: "root", lane: waits, turn: 3,
-		paths:   []string{"internal/image/", "jepsen/disk/", "jepsen/network/", "jepsen/sandbox/", "jepsen/skew/"},
-		gate:    each(tests("make", "root", "TESTFLAGS=-json")),
-		nightly: each(tests("make", "root", "TESTFLAGS=-json")),
+		paths: []string{"internal/image/", "jepsen/disk/", "jepsen/network/", "jepsen/sandbox/", "jepsen/skew/"},
+		full:  each(tests("make", "root", "TESTFLAGS=-json")),
 	},
 	{
 		name: "release", turn: 4,
@@ -134,18 +128,16 @@ var table = []part{
 			"deploy/docker/", "deploy/linux/", "docs/install.md", "internal/image/", "internal/installtest/", "internal/sbom/",
 			"internal/tools/chart.sh", "internal/tools/image.sh", "internal/tools/release", "internal/tools/static.sh", "internal/tools/version.sh",
 		},
-		gate:    each(makes("release-check", "ONCE=yes"), tests("make", "install-check", "TESTFLAGS=-json")),
-		nightly: each(makes("release-check"), tests("make", "install-check", "TESTFLAGS=-json")),
+		gate: each(makes("release-check", "ONCE=yes"), tests("make", "install-check", "TESTFLAGS=-json")),
+		full: each(makes("release-check"), tests("make", "install-check", "TESTFLAGS=-json")),
 	},
 	{
 		name: "bench", lane: alone, turn: 5, paths: []string{"bench/", "internal/load/"},
-		gate:    each(makes("bench-check")),
-		nightly: each(makes("bench-check")),
+		full: each(makes("bench-check")),
 	},
 	{
 		name: "cross", turn: 7, paths: []string{"go.mod", "go.sum"},
-		gate:    each(makes("cross")),
-		nightly: each(makes("cross")),
+		full: each(makes("cross")),
 	},
 }
 

@@ -71,7 +71,7 @@ func TestCrashStormOfAllMembers(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{members: 5, lanes: 2, sequences: ofAllKinds()}, func(w *world) {
 		slowest := time.Duration(0)
-		for range depth.Of(8, 25) {
+		for range depth.Of(5, 25) {
 			if w.rng.IntN(6) == 0 {
 				w.crashAll()
 			}
