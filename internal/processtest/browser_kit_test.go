@@ -46,6 +46,9 @@ func newTab(t *testing.T) *tab {
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatalf("start %s: %v", path, err)
 	}
+	pid := chromedp.FromContext(ctx).Browser.Process().Pid
+	enter(t, pid)
+	t.Cleanup(func() { leave(pid) })
 	done := make(chan struct{})
 	t.Cleanup(func() {
 		_ = chromedp.Cancel(ctx)

@@ -120,10 +120,10 @@ func startBy(t *testing.T, launch func(*exec.Cmd) error, path string, env []stri
 	if err := spawn(func() error { return launch(p.cmd) }); err != nil {
 		t.Fatalf("%v: %v", args, err)
 	}
-	p.enter()
+	enter(t, p.cmd.Process.Pid)
 	go func() {
 		_ = p.cmd.Wait() // ProcessState has the exit code
-		p.leave()
+		leave(p.cmd.Process.Pid)
 		close(p.ended)
 	}()
 	t.Cleanup(p.kill)

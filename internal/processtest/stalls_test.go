@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -21,9 +22,9 @@ type stalls struct {
 	over chan struct{}
 
 	mu     sync.Mutex
-	last   map[*process]scheduled
-	late   time.Duration // since the last point
-	points []point       // ascending
+	last   map[int]scheduled // by process ID
+	late   time.Duration     // since the last point
+	points []point           // ascending
 }
 
 // point is the total of all stalls until a time.
@@ -35,7 +36,7 @@ type point struct {
 // watchStalls measures until the end of the test, or until stop.
 func watchStalls(t *testing.T) *stalls {
 	t.Helper()
-	s := &stalls{t: t, over: make(chan struct{}), last: make(map[*process]scheduled)}
+	s := &stalls{t: t, over: make(chan struct{}), last: make(map[int]scheduled)}
 	s.read() // not yet shared
 	go s.watch()
 	return s
@@ -75,10 +76,10 @@ func (s *stalls) read() {
 	if n := len(s.points); n > 0 {
 		next.total, since = s.points[n-1].total, next.at.Sub(s.points[n-1].at)
 	}
-	for _, p := range processesOf(s.t) {
-		now := p.scheduled()
-		ran, waited := max(0, now.ran-s.last[p].ran), max(0, now.waited-s.last[p].waited)
-		s.last[p] = now
+	for _, pid := range processesOf(s.t) {
+		now := scheduledOf(pid)
+		ran, waited := max(0, now.ran-s.last[pid].ran), max(0, now.waited-s.last[pid].waited)
+		s.last[pid] = now
 		if ready := ran + waited; ready > 0 {
 			longest = max(longest, min(waited, time.Duration(float64(since)*float64(waited)/float64(ready))))
 		}
@@ -138,46 +139,76 @@ func steady(t *testing.T, members []*member) (check func()) {
 	}
 }
 
-// running holds the processes of all tests.
+// running holds the processes of all tests: their IDs, and the tests.
 var running struct {
 	sync.Mutex
-	all map[*process]bool
+	all map[int]*testing.T
 }
 
-// enter registers a running process.
-func (p *process) enter() {
+// enter registers a running process of a test.
+func enter(t *testing.T, pid int) {
 	running.Lock()
 	defer running.Unlock()
 	if running.all == nil {
-		running.all = make(map[*process]bool)
+		running.all = make(map[int]*testing.T)
 	}
-	running.all[p] = true
+	running.all[pid] = t
 }
 
-func (p *process) leave() {
+func leave(pid int) {
 	running.Lock()
 	defer running.Unlock()
-	delete(running.all, p)
+	delete(running.all, pid)
 }
 
-// processesOf returns the running processes of a test, its parents and its subtests.
-func processesOf(t *testing.T) (all []*process) {
+// processesOf returns the running processes of a test, its parents and its subtests, and the processes that these started.
+func processesOf(t *testing.T) (all []int) {
 	running.Lock()
 	defer running.Unlock()
-	for p := range running.all {
-		if a, b := p.t.Name()+"/", t.Name()+"/"; strings.HasPrefix(a, b) || strings.HasPrefix(b, a) {
-			all = append(all, p)
+	for pid, of := range running.all {
+		if a, b := of.Name()+"/", t.Name()+"/"; strings.HasPrefix(a, b) || strings.HasPrefix(b, a) {
+			all = append(all, pid)
+		}
+	}
+	parents := parentsOfAll()
+	for i := 0; i < len(all); i++ { // all grows
+		for pid, parent := range parents {
+			if parent == all[i] {
+				all = append(all, pid)
+			}
 		}
 	}
 	return all
 }
 
+// parentsOfAll returns the parent of each process of the machine, by process ID.
+func parentsOfAll() map[int]int {
+	parents := make(map[int]int)
+	paths, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is correct
+	for _, path := range paths {
+		raw, _ := os.ReadFile(path) // empty for a process that has ended
+		_, rest, _ := strings.Cut(string(raw[max(0, strings.LastIndexByte(string(raw), ')')):]), ") ")
+		var state string
+		var parent int
+		if _, err := fmt.Sscan(rest, &state, &parent); err != nil {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			parents[pid] = parent
+		}
+	}
+	return parents
+}
+
 // scheduled is the time for which the threads of a process ran, and for which they were ready and had no processor.
 type scheduled struct{ ran, waited time.Duration }
 
-// scheduled returns the times of a process; zero if the system does not report them.
-func (p *process) scheduled() (total scheduled) {
-	paths, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid)) // the pattern is correct
+// scheduled returns the times of a process.
+func (p *process) scheduled() scheduled { return scheduledOf(p.cmd.Process.Pid) }
+
+// scheduledOf returns the times of a process; zero if the system does not report them.
+func scheduledOf(pid int) (total scheduled) {
+	paths, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid)) // the pattern is correct
 	for _, path := range paths {
 		raw, err := os.ReadFile(path)
 		var ran, waited int64
