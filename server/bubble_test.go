@@ -98,4 +98,4 @@ func redisClient(t testing.TB, address string) *redis.Client {
 
 // breathe lets a little time pass between the requests of a client that sends them without end. Synthetic time stands still
 // while a goroutine is busy.
-func breathe() { <-time.After(time.Millisecond) }
+func breathe() { <-time.After(10 * time.Millisecond) }
