@@ -58,10 +58,10 @@ var table = []part{
 		gate: func(w *work) ([]command, error) {
 			return []command{
 				tests("make", "smoke", "TESTFLAGS=-json -promises=true"),
-				tests("make", "smoke", fmt.Sprintf("TESTFLAGS=-json -slice=%d", w.slice)),
+				whole(tests("make", "smoke", fmt.Sprintf("TESTFLAGS=-json -slice=%d", w.slice))),
 			}, nil
 		},
-		full: each(tests("make", "smoke", "TESTFLAGS=-json")),
+		full: each(whole(tests("make", "smoke", "TESTFLAGS=-json"))),
 	},
 	{
 		name: "chaos", lane: waits, always: true,

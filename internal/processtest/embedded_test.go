@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/internal/depth"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/snowflake"
@@ -166,9 +167,10 @@ func (f *fleet) live(name string, life int, pause, lives time.Duration) {
 func TestEmbeddedGenerators(t *testing.T) {
 	const (
 		generators, restarting, clients = 200, 50, 50
-		kills, every                    = 6, 5 * time.Second // each member twice
+		every                           = 5 * time.Second
 		pause                           = 50 * time.Millisecond
 	)
+	kills := depth.Of(6, 12) // of each member twice, at least
 	members := startCluster(t, 3)
 	f := newFleet(t, members)
 	for i := range generators {

@@ -5,6 +5,8 @@ package processtest
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/snowraft/snowraft/internal/depth"
 )
 
 // batch returns a number of IDs for a request: one, or up to 10,000.
@@ -17,7 +19,7 @@ func batch() uint32 {
 
 // TestManyClients runs 100 clients that call each member as fast as they can.
 func TestManyClients(t *testing.T) {
-	const clients, requests = 100, 5000
+	clients, requests := 100, depth.Of(5000, 50_000)
 	members := startCluster(t, 3)
 	ledger := newLedger()
 	load := newLoad(t, ledger)

@@ -5,6 +5,7 @@ package processtest
 import (
 	"testing"
 
+	"github.com/snowraft/snowraft/internal/depth"
 	"github.com/snowraft/snowraft/internal/lincheck"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -15,7 +16,8 @@ func TestRelaxedSequence(t *testing.T) {
 	t.Parallel()
 	// All blocks have one size, which exceeds the sum of the clients' requests. So the cost of a lost
 	// block is known.
-	const clients, block = 32, 20_000
+	const block = 20_000
+	clients := depth.Of(32, 64)
 	members := startCluster(t, 3)
 	n := newNumbering(t, members, &snowraftv1.Sequence{Name: "relaxed", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, MinBlock: block, MaxBlock: block})
 	n.clients(clients, 0)

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/snowraft/snowraft/internal/depth"
 )
 
 // A killed member issues IDs again within one second after its start. This holds for the leader and the followers, after a short
@@ -18,7 +20,7 @@ func TestKilledMemberIssuesWithinASecond(t *testing.T) {
 	members := startCluster(t, 3)
 	var all []time.Duration
 	s := watchStalls(t)
-	for i := range 6 { // each kind of member after each downtime
+	for i := range depth.Of(6, 12) { // each kind of member after each downtime
 		// A follower that has not yet met this start of the leader notices its end only by Raft's timeouts.
 		pass(t, time.Second)
 		lead := leader(t, members)

@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/snowraft/snowraft/internal/depth"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/snowflake"
@@ -25,7 +26,7 @@ func used(t *testing.T, askAt *member, layout string) int {
 // like a crash loop.
 func TestRestartStorm(t *testing.T) {
 	t.Parallel()
-	const graceful, crashes, most = 10, 25, 30 // workers
+	graceful, crashes, most := depth.Of(10, 20), depth.Of(25, 50), depth.Of(30, 60) // most: of workers
 	members := startCluster(t, 3)
 	ledger := newLedger()
 	lead := leader(t, members)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/depth"
 	"github.com/snowraft/snowraft/internal/lincheck"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -17,7 +18,8 @@ import (
 // request numbers of a strict sequence and its last number.
 func TestStrictSequence(t *testing.T) {
 	t.Parallel()
-	const clients, readers = 32, 6
+	const readers = 6
+	clients := depth.Of(32, 64)
 	members := startCluster(t, 3)
 	n := newNumbering(t, members, &snowraftv1.Sequence{Name: "strict", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT})
 	quiet(t, n)

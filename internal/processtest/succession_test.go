@@ -13,10 +13,11 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/internal/depth"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-var failovers = flag.Int("failovers", 2, "number of failovers of each kind in TestSuccession")
+var failovers = flag.Int("failovers", depth.Of(2, 5), "number of failovers of each kind in TestSuccession")
 
 const strictSequence = "strict"
 
