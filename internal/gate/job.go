@@ -26,7 +26,7 @@ type lane int
 const (
 	computes lane = iota // uses the processors
 	waits                // usually waits for members, faults and clocks
-	alone                // needs all processors, or measures how quick something is
+	alone                // has all processors, because its time is a promise
 )
 
 // command is a program with its arguments, and variables in the form NAME=VALUE that are added to its environment.

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// runner runs the jobs that use the processors while others usually wait, and then those that must be alone. Within a
-// lane, one job follows the other. A job that fails does not stop the next.
+// runner runs first the jobs that must be alone, one after the other. It then runs those that use the processors, two at a
+// time, while others usually wait. A job that fails does not stop the next.
 type runner struct {
 	root string
 	env  []string
@@ -55,18 +55,30 @@ func (v verdict) String() string {
 func (r *runner) all(ctx context.Context, jobs []job) error {
 	began := time.Now()
 	verdicts, errs := make([]verdict, len(jobs)), make([]error, len(jobs))
-	run := func(l lane) {
+	run := func(lanes *sync.WaitGroup, l lane, workers int) {
+		queue := make(chan int, len(jobs))
 		for i, j := range jobs {
-			if j.part.lane == l && ctx.Err() == nil {
-				verdicts[i], errs[i] = r.once(ctx, j)
+			if j.part.lane == l {
+				queue <- i
 			}
+		}
+		close(queue)
+		for range workers {
+			lanes.Go(func() {
+				for i := range queue {
+					if ctx.Err() == nil {
+						verdicts[i], errs[i] = r.once(ctx, jobs[i])
+					}
+				}
+			})
 		}
 	}
 	var lanes sync.WaitGroup
-	lanes.Go(func() { run(computes) })
-	lanes.Go(func() { run(waits) })
+	run(&lanes, alone, 1)
 	lanes.Wait()
-	run(alone)
+	run(&lanes, computes, 2) // the end of one job leaves a processor to the next
+	run(&lanes, waits, 1)
+	lanes.Wait()
 	if err := errors.Join(errors.Join(errs...), ctx.Err()); err != nil {
 		return err
 	}

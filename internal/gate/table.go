@@ -15,9 +15,13 @@ var raced = []string{
 // table holds all parts, in the order in which they run.
 var table = []part{
 	{
-		name: "test", always: true,
+		name: "test", lane: alone, always: true,
 		gate: each(tests("go", "test", "-json", "./...")), // README's test command
 		full: each(whole(tests("go", "test", "-json", "-count=1", "-shuffle=on", "-timeout=30m", "./..."))),
+	},
+	{
+		name: "tools", lane: alone, always: true, // several parts use them at the same time
+		full: each(makes("bin/golangci-lint", "bin/govulncheck")),
 	},
 	{
 		name: "depth", always: true,
@@ -38,7 +42,7 @@ var table = []part{
 		full: each(makes("bin/govulncheck"), program("internal/tools/vulncheck.sh")),
 	},
 	{
-		name: "race", lane: alone, always: true,
+		name: "race", always: true,
 		gate: raceOfSlice,
 		full: each(tests("make", "race", "TESTFLAGS=-json -count=1")),
 	},
@@ -92,7 +96,7 @@ var table = []part{
 		full: each(makes("chaos-scenarios")),
 	},
 	{
-		name: "browser", lane: alone, always: true,
+		name: "browser", lane: waits, always: true,
 		gate: func(w *work) ([]command, error) {
 			if w.changes("server/console/", "server/web/", "internal/overview/", "internal/processtest/browser_") {
 				return []command{tests("make", "browser", "TESTFLAGS=-json")}, nil
@@ -132,7 +136,7 @@ var table = []part{
 		full: each(makes("release-check"), tests("make", "install-check", "TESTFLAGS=-json")),
 	},
 	{
-		name: "bench", lane: alone, turn: 5, paths: []string{"bench/", "internal/load/"},
+		name: "bench", turn: 5, paths: []string{"bench/", "internal/load/"},
 		full: each(makes("bench-check")),
 	},
 	{
