@@ -48,9 +48,9 @@ func TestSequencesStayQuick(t *testing.T) {
 	} {
 		var costs []time.Duration // processor time
 		for range 5 {
-			before := m.scheduled().ran
+			before := m.scheduled().Ran
 			page := pageOf(t, m.consoleOf()+path)
-			costs = append(costs, m.scheduled().ran-before)
+			costs = append(costs, m.scheduled().Ran-before)
 			if !strings.Contains(page, want) {
 				t.Fatalf("%s lacks %s", path, want)
 			}

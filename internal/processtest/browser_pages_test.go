@@ -163,11 +163,11 @@ func TestPagesAreQuickAndSmall(t *testing.T) {
 	for _, path := range b.paths(m) {
 		url := m.consoleOf() + path[1:]
 		const pages = 20
-		before := m.scheduled().ran
+		before := m.scheduled().Ran
 		for range pages {
 			pageOf(t, url)
 		}
-		cost := (m.scheduled().ran - before) / pages
+		cost := (m.scheduled().Ran - before) / pages
 		b.open(url)
 		blocking := eval[[]string](b, `performance.getEntriesByType("resource").filter((e) => e.renderBlockingStatus === "blocking").map((e) => e.name)`)
 		size := eval[int](b, `performance.getEntriesByType("resource").concat(performance.getEntriesByType("navigation")).reduce((n, e) => n + e.encodedBodySize, 0)`)

@@ -12,19 +12,20 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/snowraft/snowraft/internal/schedstat"
 )
 
 // stalls measures for how long the machine keeps a test waiting. A goroutine of the test wakes too late, or the threads of a
-// process are ready and get no processor. A process that computes for a part of the time for which its threads are ready
-// makes that part of the progress that it would make on an idle machine.
+// process are ready and get no processor.
 type stalls struct {
 	t    *testing.T
 	over chan struct{}
 
 	mu     sync.Mutex
-	last   map[int]scheduled // by process ID
-	late   time.Duration     // since the last point
-	points []point           // ascending
+	last   map[int]schedstat.Times // by process ID
+	late   time.Duration           // since the last point
+	points []point                 // ascending
 }
 
 // point is the total of all stalls until a time.
@@ -36,7 +37,7 @@ type point struct {
 // watchStalls measures until the end of the test, or until stop.
 func watchStalls(t *testing.T) *stalls {
 	t.Helper()
-	s := &stalls{t: t, over: make(chan struct{}), last: make(map[int]scheduled)}
+	s := &stalls{t: t, over: make(chan struct{}), last: make(map[int]schedstat.Times)}
 	s.read() // not yet shared
 	go s.watch()
 	return s
@@ -77,12 +78,9 @@ func (s *stalls) read() {
 		next.total, since = s.points[n-1].total, next.at.Sub(s.points[n-1].at)
 	}
 	for _, pid := range processesOf(s.t) {
-		now := scheduledOf(pid)
-		ran, waited := max(0, now.ran-s.last[pid].ran), max(0, now.waited-s.last[pid].waited)
+		now := schedstat.Of(pid)
+		longest = max(longest, schedstat.Stalled(s.last[pid], now, since))
 		s.last[pid] = now
-		if ready := ran + waited; ready > 0 {
-			longest = max(longest, min(waited, time.Duration(float64(since)*float64(waited)/float64(ready))))
-		}
 	}
 	next.total += min(longest, since)
 	s.late = 0
@@ -200,28 +198,8 @@ func parentsOfAll() map[int]int {
 	return parents
 }
 
-// scheduled is the time for which the threads of a process ran, and for which they were ready and had no processor.
-type scheduled struct{ ran, waited time.Duration }
-
 // scheduled returns the times of a process.
-func (p *process) scheduled() scheduled { return scheduledOf(p.cmd.Process.Pid) }
-
-// scheduledOf returns the times of a process; zero if the system does not report them.
-func scheduledOf(pid int) (total scheduled) {
-	paths, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid)) // the pattern is correct
-	for _, path := range paths {
-		raw, err := os.ReadFile(path)
-		var ran, waited int64
-		if err == nil {
-			_, err = fmt.Sscan(string(raw), &ran, &waited)
-		}
-		if err == nil {
-			total.ran += time.Duration(ran)
-			total.waited += time.Duration(waited)
-		}
-	}
-	return total
-}
+func (p *process) scheduled() schedstat.Times { return schedstat.Of(p.cmd.Process.Pid) }
 
 // TestStallsBetween checks that a stall counts for a time that it overlaps, and for no other.
 func TestStallsBetween(t *testing.T) {

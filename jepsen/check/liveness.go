@@ -15,7 +15,8 @@ const recovery = int64(10 * time.Second)
 // Held returns the number of workers of a layout that are held at the end of the run, by the committed log.
 type Held func(layout string) int
 
-// Liveness fails unless all of the following hold after the last fault:
+// Liveness fails unless all of the following hold after the last fault, not counting the time for which the machine kept a
+// member from a processor:
 //
 //   - Each member that runs at the end answers requests for IDs within ten seconds, if clients request IDs of members in
 //     the run. Strict sequences and Redis answer within the same time if they answered before.
@@ -153,18 +154,19 @@ func (l *liveness) small(layout string) bool {
 // first part of the message.
 func (l *liveness) resumed(d *resumption, what string) bool {
 	took := d.answered - d.from
+	within := recovery + l.run.stalled(d.from, d.from+recovery)
 	switch {
-	case d.answered <= d.from+recovery:
+	case took <= within:
 		l.v.Facts["recovery_ns"] = max(l.v.Facts["recovery_ns"], took)
 		return true
-	case !d.asked || l.end < d.from+recovery:
+	case !d.asked || l.end < d.from+within:
 		l.v.invalid("%s within %v of %s: no request in that time, or the load ended before",
-			what, time.Duration(recovery), l.run.clock(d.from))
+			what, time.Duration(within), l.run.clock(d.from))
 	case d.answered == math.MaxInt64:
 		l.v.fail("%s after %s; last failure: %s", what, l.run.clock(d.from), d.lastFailure)
 	default:
 		l.v.fail("%s within %v of %s, only after %v; last failure: %s",
-			what, time.Duration(recovery), l.run.clock(d.from), time.Duration(took), d.lastFailure)
+			what, time.Duration(within), l.run.clock(d.from), time.Duration(took), d.lastFailure)
 	}
 	return false
 }

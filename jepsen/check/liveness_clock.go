@@ -32,7 +32,9 @@ func (l *liveness) observed(p ProcessSpan) {
 		}
 	}
 	l.v.Facts["observed_off_ms"] = max(l.v.Facts["observed_off_ms"], best.Abs().Milliseconds())
-	if limit := time.Duration(l.run.Header.MaxOffsetMillis)*time.Millisecond + time.Duration(observedTolerance); best.Abs() > limit {
+	limit := time.Duration(l.run.Header.MaxOffsetMillis)*time.Millisecond +
+		time.Duration(observedTolerance+l.run.stalled(max(l.healed, l.end-recovery), l.end))
+	if best.Abs() > limit {
 		l.v.fail("the observed clock of %s was off by %v at best in the last %v before %s, expected at most %v either way",
 			l.run.process(p.Start), best, time.Duration(recovery), l.run.clock(l.end), limit)
 	}

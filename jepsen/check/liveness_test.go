@@ -51,6 +51,17 @@ func TestLiveness(t *testing.T) {
 	without := func(change func(*history.Status)) *scene {
 		return newScene(lines(process(1, "n1", second), statuses(changed(status(119*second, 0), change)), phases(1, 10, 100, 120))...).ops(asked(101, 102, ok))
 	}
+	// stalled returns a run in which the machine kept n1 from a processor for some milliseconds of a second.
+	stalled := func(ms int64) *scene {
+		times := func(ran, waited int64) func(*history.Status) {
+			return func(s *history.Status) {
+				s.ObservedMillis -= 3500
+				s.RanNanos, s.WaitedNanos = ran*millisecond, waited*millisecond
+			}
+		}
+		return newScene(lines(process(1, "n1", second), phases(1, 10, 100, 120), statuses(
+			changed(status(116*second, 0), times(1000, 50)), changed(status(118*second, 0), times(1000, 50+ms))))...).ops(asked(101, 102, ok))
+	}
 	for _, c := range []struct {
 		name    string
 		scene   *scene
@@ -95,6 +106,8 @@ func TestLiveness(t *testing.T) {
 		{"the observed clock is behind", without(func(s *history.Status) { s.ObservedMillis -= 2500 }), Fail, []string{"the observed clock of start 1 of n1 was off by -2.6"}},
 		{"the observed clock is ahead", without(func(s *history.Status) { s.ObservedMillis += 2700 }), Fail, nil},
 		{"the observed clock is near", without(func(s *history.Status) { s.ObservedMillis -= 2300 }), Pass, nil},
+		{"the observed clock is behind by the time of a stall", stalled(1500), Pass, nil},
+		{"the observed clock is behind by more than a stall", stalled(300), Fail, nil},
 		{"the observed clock was near recently", without(func(*history.Status) {}).status(changed(status(119*second+5, 0), func(s *history.Status) { s.ObservedMillis -= 9000 })), Pass, nil},
 		{"the observed clock was near long ago", without(func(s *history.Status) { s.ObservedMillis -= 9000 }).status(status(109*second, 0)), Fail, nil},
 		{"no status in the end", without(func(s *history.Status) { s.Return = 99 * second }), Invalid, []string{"reported no status"}},

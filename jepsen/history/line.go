@@ -171,6 +171,9 @@ type Status struct {
 	Call      int64 `json:"call"`
 	Return    int64 `json:"return"`
 	WallNanos int64 `json:"wall_ns"`
+	// RanNanos and WaitedNanos are the times for which the threads of the process ran, and were ready and had no processor.
+	RanNanos    int64 `json:"ran_ns,omitempty"`
+	WaitedNanos int64 `json:"waited_ns,omitempty"`
 	// Error is the error of the request. If it is set, all fields below are empty.
 	Error          string `json:"error,omitempty"`
 	MemberID       string `json:"member_id,omitempty"`

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/schedstat"
 	"github.com/snowraft/snowraft/jepsen/history"
 	"github.com/snowraft/snowraft/jepsen/network"
 	"github.com/snowraft/snowraft/jepsen/skew"
@@ -57,6 +58,16 @@ func (m *machine) Current() uint32 {
 
 // Running reports whether the process runs or is paused.
 func (m *machine) Running() bool { return m.Current() != 0 }
+
+// Scheduled returns the times of the running process on the machine's processors, zero without a process.
+func (m *machine) Scheduled() schedstat.Times {
+	m.state.Lock()
+	defer m.state.Unlock()
+	if m.proc == nil {
+		return schedstat.Times{}
+	}
+	return schedstat.Of(m.proc.cmd.Process.Pid)
+}
 
 // MostMemory returns the peak resident memory of the running process in bytes, 0 without a process.
 func (m *machine) MostMemory() uint64 {

@@ -76,6 +76,10 @@ func (l *Lab) ask(ctx context.Context, m *Member, cluster snowraftv1.ClusterServ
 	s.Return = history.Now()
 	s.SkewReturnNanos = int64(m.Offset())
 	s.Start = l.StartOf(p.LocalAddr, p.Addr)
+	if s.Start == m.Current() {
+		times := m.Scheduled()
+		s.RanNanos, s.WaitedNanos = int64(times.Ran), int64(times.Waited)
+	}
 	if err != nil {
 		s.Error = err.Error()
 		return s

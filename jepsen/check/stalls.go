@@ -1,0 +1,33 @@
+package check
+
+import (
+	"time"
+
+	"github.com/snowraft/snowraft/internal/schedstat"
+	"github.com/snowraft/snowraft/jepsen/history"
+)
+
+// stalled returns for how long the machine kept the members from a processor between two moments: the longest time of a
+// process. Limits of real time do not count it. A reading counts for the time since the reading before it.
+func (r *Run) stalled(from, to int64) int64 {
+	last := make(map[uint32]history.Status)
+	total := make(map[uint32]int64)
+	longest := int64(0)
+	for _, s := range r.Statuses { // in order of their times
+		if s.RanNanos == 0 {
+			continue
+		}
+		before, ok := last[s.Start]
+		last[s.Start] = s
+		if !ok || s.Return <= from || before.Return >= to {
+			continue
+		}
+		total[s.Start] += int64(schedstat.Stalled(times(before), times(s), time.Duration(s.Return-before.Return)))
+		longest = max(longest, total[s.Start])
+	}
+	return longest
+}
+
+func times(s history.Status) schedstat.Times {
+	return schedstat.Times{Ran: time.Duration(s.RanNanos), Waited: time.Duration(s.WaitedNanos)}
+}
