@@ -4,9 +4,4 @@ package realtime
 var mayMeasure = map[string]string{
 	"allocator/lease_close_test.go:TestCloseRacesWithTakes": "skips itself where only one processor runs",
 	"internal/simtest/world_test.go:until":                  "runs in bubbles only; tables of functions hide that",
-
-	"server/console/stream_test.go:TestSlowViewerLosesTheStream": open,
 }
-
-// open marks tests that are still to be moved into synthetic time.
-const open = "waits for real members"

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/snowraft/snowraft/internal/memnet"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/console"
@@ -141,6 +142,7 @@ type rig struct {
 	ids     *ids
 	console *console.Console
 	server  *httptest.Server
+	network *memnet.Host
 }
 
 func newRig(t *testing.T, change ...func(*console.Config)) *rig {
@@ -167,8 +169,15 @@ func newRig(t *testing.T, change ...func(*console.Config)) *rig {
 	if r.console, err = console.New(cfg); err != nil {
 		t.Fatal(err)
 	}
-	r.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { _, _ = r.console.Serve(w, req) }))
-	r.server.Config.ReadTimeout, r.server.Config.WriteTimeout = time.Second, time.Second // streams outlast both
+	r.network = memnet.New().Host("127.0.0.1")
+	in, err := r.network.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.server = &httptest.Server{Listener: in, Config: &http.Server{
+		Handler:     http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { _, _ = r.console.Serve(w, req) }),
+		ReadTimeout: time.Second, WriteTimeout: time.Second, // streams outlast both
+	}}
 	r.server.Start()
 	t.Cleanup(func() {
 		r.console.Close()

@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/bubble"
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -37,7 +37,8 @@ func (r *rig) open(path string, headers ...string) *events {
 			req.Host = value
 		}
 	}
-	resp, err := http.DefaultClient.Do(req)
+	client := http.Client{Transport: &http.Transport{DialContext: r.network.DialContext, DisableKeepAlives: true}}
+	resp, err := client.Do(req)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -281,36 +282,33 @@ func TestStreamsOfPagesOnly(t *testing.T) {
 // A viewer that reads nothing delays no other viewer, and loses its stream.
 func TestSlowViewerLosesTheStream(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
-	var d net.Dialer
-	conn, err := d.DialContext(t.Context(), "tcp", r.server.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	_ = conn.(*net.TCPConn).SetReadBuffer(1)
-	if _, err := io.WriteString(conn, "GET /console/stream?page=now HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	quick := r.open("/console/stream?page=now")
-	quick.until("tick", "")
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	for i := 0; ; i++ {
-		o := healthy()
-		o.ComposedAtMs += int64(i)
-		o.Verdict.Sentence = strings.Repeat("x", 500_000+i)
-		began := time.Now()
-		r.cluster.set(o, nil)
+	bubble.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		conn, err := r.network.DialContext(t.Context(), "tcp", r.server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, "GET /console/stream?page=now HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		quick := r.open("/console/stream?page=now")
 		quick.until("tick", "")
-		if took := time.Since(began); took > 4*time.Second { // the slow viewer's write ends after 5 s
-			t.Errorf("another viewer waited for %v", took)
+		began := time.Now()
+		for i := 0; r.console.Viewers() > 1; i++ {
+			o := healthy()
+			o.ComposedAtMs += int64(i)
+			o.Verdict.Sentence = strings.Repeat("x", 500_000+i)
+			asked := time.Now()
+			r.cluster.set(o, nil)
+			quick.until("tick", "")
+			if took := time.Since(asked); took > 4*time.Second { // the slow viewer's write ends after 5 s
+				t.Errorf("another viewer waited for %v", took)
+			}
+			if time.Since(began) > 30*time.Second {
+				t.Fatal("the slow viewer keeps its stream")
+			}
+			<-time.After(100 * time.Millisecond)
 		}
-		if r.console.Viewers() == 1 {
-			return // only the fast viewer
-		}
-		if ctx.Err() != nil {
-			t.Fatal("the slow viewer keeps its stream")
-		}
-	}
+	})
 }
