@@ -205,6 +205,29 @@ func TestRevocationEndsCalls(t *testing.T) {
 	})
 }
 
+// A leader rejects a token that no command has created. A leader that has lost its followers does not know whether another one
+// has created the token meanwhile.
+func TestLeaderConfirmsThatATokenDoesNotExist(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		s := startSecured(t, 3)
+		leads := leader(t, s.nodes)
+		ask := func() error {
+			later := trust.Token{ID: leads.server.Member().Node().LastIndex() + 1000, Secret: trust.NewTokenSecret()}.Text()
+			_, err := leads.ids.GenerateIds(as(t.Context(), later), &snowraftv1.GenerateIdsRequest{})
+			return err
+		}
+		wantReason(t, "at the leader", ask(), rpc.Unauthenticated)
+		for _, n := range except(s.nodes, leads) {
+			n.crash()
+		}
+		if !leads.leads() {
+			t.Fatal("the leader gave up before the call")
+		}
+		wantReason(t, "at a leader without followers", ask(), rpc.NoLeader)
+	})
+}
+
 // A client's metadata about forwarding has no effect.
 func TestForgedForwardingIsIgnored(t *testing.T) {
 	t.Parallel()

@@ -41,20 +41,24 @@ func (t *tokenTable) Anonymous() *trust.Record {
 	return tokenRecord(t.server.member.State().Anonymous())
 }
 
-// NeverIssued implements trust.Table. The leader knows its last index. Another member adds tokenRoom to its last index, because
-// commands may be on their way, and it must follow a leader and have applied a recent command. Otherwise the result is false.
+// NeverIssued implements trust.Table. It adds tokenRoom to the last index of this member, because commands may be on their way. The
+// member must follow a leader and have applied a recent command; otherwise the result is false.
 func (t *tokenTable) NeverIssued(index uint64) bool {
 	m := t.server.member
-	if m.Node().IsLeader() {
-		return index > m.Node().LastIndex()
-	}
 	late := m.Clock().Now().Wall - m.State().Observed().Load()
 	return max(late, -late) < tokenLag && index > m.Node().LastIndex()+tokenRoom && m.Node().InTouch()
 }
 
-// AwaitApplied implements trust.Table.
+// AwaitApplied implements trust.Table. A leader does not wait for an index above its last one: no command has it, once a majority
+// has confirmed that this member still leads.
 func (t *tokenTable) AwaitApplied(ctx context.Context, index uint64) error {
-	return t.server.member.State().AwaitApplied(ctx, index)
+	m := t.server.member
+	if m.Node().IsLeader() && index > m.Node().LastIndex() {
+		if _, err := m.ReadIndex(ctx); err == nil {
+			return nil
+		}
+	}
+	return m.State().AwaitApplied(ctx, index)
 }
 
 // NowMillis implements trust.Table.

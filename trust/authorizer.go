@@ -27,7 +27,7 @@ type Table interface {
 	Anonymous() *Record
 	// NeverIssued reports whether the process knows that no command has had this index in the log yet.
 	NeverIssued(index uint64) bool
-	// AwaitApplied returns nil once the replica has applied the log up to an index.
+	// AwaitApplied returns nil once the replica has applied the log up to an index, or is known to have all commands up to it.
 	AwaitApplied(ctx context.Context, index uint64) error
 	// NowMillis returns the observed clock plus the monotonic time since, in Unix ms.
 	NowMillis() int64

@@ -178,8 +178,8 @@ func (m *Member) ConfigAtLeader(ctx context.Context) (*commandv1.Config, error) 
 	return config, err
 }
 
-// ReadIndex returns a log index that this member has applied. Every command that was acknowledged before the call is at
-// that index or before it. Only the leader can; ReadIndex fails with [cluster.ErrNotLeader] on other members.
+// ReadIndex returns a log index that this member has applied. Every command that was acknowledged before the call and changed the
+// state is at that index or before it. Only the leader can; ReadIndex fails with [cluster.ErrNotLeader] on other members.
 func (m *Member) ReadIndex(ctx context.Context) (uint64, error) {
 	index, _, err := atLeader(ctx, m, func(string) (uint64, bool) { return m.fsm.Applied(), true }, "")
 	return index, err
