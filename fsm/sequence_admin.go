@@ -58,15 +58,39 @@ func (s *State) createSequence(e entry) Result {
 		if refused := q.succeed(old, c.GetForce(), s.skippedPeriod(spec)); refused != nil {
 			return Result{Err: refused}
 		}
-	} else if refused := s.openNames("sequence", name); refused != nil {
+	} else if refused := s.newName(name); refused != nil {
 		return Result{Err: refused}
-	} else if s.sequences.len() >= s.maxSequences {
-		return Result{Err: refuse(commandv1.Refusal_REFUSAL_LIMIT_REACHED,
-			"limit of %d sequences reached, deleted ones included; use an existing sequence", s.maxSequences)}
 	}
 	s.sequences.put(q)
 	s.sequenceRevision++
 	return Result{Sequence: q.view()}
+}
+
+// newName refuses a sequence of a name that the state does not know, if names are closed or there is no room.
+func (s *State) newName(name string) *Refused {
+	if refused := s.openNames("sequence", name); refused != nil {
+		return refused
+	}
+	if s.sequences.len() >= s.maxSequences {
+		return refuse(commandv1.Refusal_REFUSAL_LIMIT_REACHED,
+			"limit of %d sequences reached, deleted ones included; use an existing sequence", s.maxSequences)
+	}
+	return nil
+}
+
+// CheckNewName returns the refusal that a command to create a sequence would get now, because the state does not know its name;
+// nil otherwise.
+func (s *State) CheckNewName(name string) error {
+	if _, ok := s.sequences.live.Get(name); ok {
+		return nil
+	}
+	if _, ok := s.sequences.deleted.Get(name); ok {
+		return nil
+	}
+	if refused := s.newName(name); refused != nil {
+		return refused
+	}
+	return nil
 }
 
 // modeOnDemand returns the mode in which the configuration lets an INCR create a sequence.

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"errors"
 	"net/http"
 	"path/filepath"
 	"strconv"
@@ -8,9 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/backup"
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
 )
@@ -64,6 +67,16 @@ func TestRestoredClusterIssuesFromReportedTime(t *testing.T) {
 		create := &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "new"}}
 		if _, err := n.sequences.CreateSequence(t.Context(), create); reason(err) != rpc.RestoreUnacknowledged {
 			t.Errorf("CreateSequence() = %v, want %s", err, rpc.RestoreUnacknowledged)
+		}
+		configure(t, n, snowraftv1.AutoCreate_AUTO_CREATE_STRICT)
+		index := n.server.Member().Node().LastIndex()
+		for range 3 {
+			if _, err := n.server.Create(t.Context(), "new"); !errors.Is(err, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_RESTORE_UNACKNOWLEDGED}) {
+				t.Errorf("INCR of an unknown key: %v", err)
+			}
+		}
+		if got := n.server.Member().Node().LastIndex(); got != index {
+			t.Errorf("three refused INCRs wrote %d entries to the log", got-index)
 		}
 		other := join(t, "joined", []*node{n})
 		untilVoters(t, n, 2)

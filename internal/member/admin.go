@@ -8,6 +8,7 @@ import (
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
+	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/names/nfc"
 	"github.com/snowraft/snowraft/sequence"
@@ -28,8 +29,17 @@ func (m *Member) CreateSequence(ctx context.Context, spec *commandv1.SequenceSpe
 
 // CreateOnDemand adds a sequence only if the configuration lets an INCR create sequences, and in the mode that the
 // configuration names; only the leader can. The log decides which configuration counts. CreateOnDemand returns an
-// existing sequence of that name unchanged.
+// existing sequence of that name unchanged. It proposes nothing that the leader's state refuses already, so that INCRs of unknown
+// keys do not fill the log.
 func (m *Member) CreateOnDemand(ctx context.Context, spec *commandv1.SequenceSpec) (Changed, error) {
+	if !m.node.IsLeader() {
+		return Changed{}, cluster.ErrNotLeader
+	}
+	var refused error
+	m.fsm.View(func(s *fsm.State) { refused = s.CheckNewName(spec.GetName()) })
+	if refused != nil {
+		return Changed{}, refused
+	}
 	return m.create(ctx, &commandv1.CreateSequence{Spec: spec, OnDemand: true})
 }
 
