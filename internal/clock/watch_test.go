@@ -292,3 +292,19 @@ func TestNonvoterHasNoSay(t *testing.T) {
 		t.Errorf("PeerOffset() = %v, %t, want -1 h", d, ok)
 	}
 }
+
+// A caller that waits for a processor between its reading and the check has a late reading, and no wrong clock.
+func TestLateReadingIsNotBehind(t *testing.T) {
+	w, h, observed := newWatch()
+	late := w.Now()
+	h.pass(5 * time.Second)
+	observed.Store(h.wall)
+	if err := w.Check(late); err != nil {
+		t.Errorf("Check() of a late reading = %v", err)
+	}
+	h.jump(-3 * time.Second)
+	var behind *BehindError
+	if err := w.Check(late); !errors.As(err, &behind) || behind.Behind != 3*time.Second {
+		t.Errorf("Check() of a late reading, of a clock that was set back = %v", err)
+	}
+}
