@@ -102,20 +102,20 @@ func (w *Watch) Now() Reading { return w.read() }
 func (w *Watch) Check(r Reading) error {
 	if r.Wall-r.Mono-w.reference.Load() > w.maxOffset.Load() ||
 		w.observed.Load()-r.Wall > w.threshold.Load() {
-		return w.refusal()
+		return w.refusal(r)
 	}
 	return nil
 }
 
-// refusal is the slow half of Check. It reads the clock again after the observed clock: a caller that has waited for a processor
-// since its reading is late, and its clock is not wrong.
-func (w *Watch) refusal() error {
-	l, observed := w.Limits(), w.observed.Load()
-	r := w.read()
+// refusal is the slow half of Check. A caller that has waited for a processor since its reading is late, and its clock is not
+// wrong: refusal adds the monotonic time since the reading.
+func (w *Watch) refusal(r Reading) error {
+	l := w.Limits()
 	if ahead := time.Duration(r.Wall-r.Mono-w.reference.Load()) * time.Millisecond; ahead > l.MaxOffset {
 		return &SkewError{Ahead: ahead, Limit: l.MaxOffset}
 	}
-	if behind := time.Duration(observed-r.Wall) * time.Millisecond; behind > l.WaitThreshold && !l.Swap {
+	observed := w.observed.Load()
+	if behind := time.Duration(observed-(r.Wall-r.Mono)-w.read().Mono) * time.Millisecond; behind > l.WaitThreshold && !l.Swap {
 		return &BehindError{Behind: behind, Limit: l.WaitThreshold}
 	}
 	return nil
