@@ -52,16 +52,19 @@ func (s *State) holdingOf(e entry, l *layout) (by holding, end uint64, refused *
 	}
 }
 
-// askerOf returns the owner of the answers to requests with an ID: the ID of an API token, 0 without one. It refuses
-// anonymous callers: they cannot be distinguished, so each could fetch the numbers of another.
+// askerOf returns the owner of the answers to requests with an ID: the ID of an API token, 0 for a holder of the secret and in an
+// open cluster. It refuses anonymous callers: they cannot be distinguished, so each could fetch the numbers of another. It also
+// refuses a command without a caller: the answer would be for every caller.
 func askerOf(a *commandv1.Actor) (owner uint64, refused *Refused) {
 	switch a.GetKind() {
 	case commandv1.ActorKind_ACTOR_KIND_TOKEN:
 		return a.GetToken(), nil
 	case commandv1.ActorKind_ACTOR_KIND_ANONYMOUS:
 		return 0, unauthenticated("a request with an ID needs a caller that has a token; send one, or leave the ID out")
-	default:
+	case commandv1.ActorKind_ACTOR_KIND_ADMIN, commandv1.ActorKind_ACTOR_KIND_OPEN:
 		return 0, nil
+	default:
+		return 0, invalid("a request with an ID needs a caller, and the command names none")
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// TestAnswersBelongToTokens: a caller that guesses the request ID of another application, or of a member, does not get
-// the numbers of that request, and does not take the ID away.
+// TestAnswersBelongToTokens: a caller that guesses the request ID of another application does not get the numbers of that
+// request, and does not take the ID away. A request that names no caller is refused.
 func TestAnswersBelongToTokens(t *testing.T) {
 	l := newSequenceLog(t, plain("s"))
 	billing, shop := l.token("billing"), l.token("shop")
@@ -31,10 +31,13 @@ func TestAnswersBelongToTokens(t *testing.T) {
 			t.Errorf("token %d got %+v, want %d again", id, b, i+1)
 		}
 	}
-	for i, kind := range []commandv1.ActorKind{commandv1.ActorKind_ACTOR_KIND_ADMIN, commandv1.ActorKind_ACTOR_KIND_OPEN, commandv1.ActorKind_ACTOR_KIND_MEMBER} {
+	for i, kind := range []commandv1.ActorKind{commandv1.ActorKind_ACTOR_KIND_ADMIN, commandv1.ActorKind_ACTOR_KIND_OPEN} {
 		if b := l.must(asKind(kind, withID(allocate("s", generation, 1, 0), "order-1"))).Block; !b.Repeated || b.First != 3 {
 			t.Errorf("caller %d without a token got %+v, want 3 again", i, b)
 		}
+	}
+	for _, kind := range []commandv1.ActorKind{commandv1.ActorKind_ACTOR_KIND_UNSPECIFIED, commandv1.ActorKind_ACTOR_KIND_MEMBER} {
+		l.refused(invalidArgument, asKind(kind, withID(allocate("s", generation, 1, 0), "order-1")))
 	}
 	l.refused(unauthenticatedReason, by(0, l.index, withID(allocate("s", generation, 1, 0), "order-1")))
 	l.must(by(0, l.index, allocate("s", generation, 1, 0)))

@@ -103,6 +103,9 @@ func (w *world) forge(token *uint64, nonce *[]byte, until *int64) {
 // ask leaves a request in the log's inbox. The process gives up its request before.
 func (w *world) ask(p *process, l *lane, cmd *commandv1.Command) {
 	cmd.Version, cmd.ClockAtMs, cmd.Actor = MinVersion(cmd), w.clock(p), w.actor(p)
+	if cmd.GetActor() == nil && len(cmd.GetAllocateBlock().GetRequestId()) > 0 && w.choose("open", 8) > 0 {
+		cmd.Actor = &commandv1.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_OPEN}
+	}
 	data, err := Encode(cmd)
 	if err != nil {
 		panic(err)

@@ -97,6 +97,7 @@ func allocate(name string, generation, count uint64, period int32) *commandv1.Co
 // withID gives an allocation a request ID.
 func withID(cmd *commandv1.Command, id string) *commandv1.Command {
 	cmd.GetAllocateBlock().RequestId, cmd.GetAllocateBlock().ReturnKeyHash = []byte(id), nil
+	cmd.Actor = &commandv1.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_OPEN}
 	return cmd
 }
 

@@ -31,7 +31,7 @@ func (s *secured) withPin(text string) string {
 func TestGatewayOfSecuredCluster(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
-		s := startPorts(t, true)
+		s := startPorts(t, 1, true)
 		token := s.orders()
 		own, _ := s.token("gateway", "tokens:verify", "ids:issue:default", "cluster:admin", "seq:next:*")
 		g := openGatewayWith(t, gateway.Config{Members: []string{s.nodes[0].server.APIAddr()}, Token: s.withPin(own)})
@@ -85,7 +85,7 @@ func TestGatewayWithTokenOfOpenCluster(t *testing.T) {
 func TestGatewayWithoutRightToVerify(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
-		s := startPorts(t, true)
+		s := startPorts(t, 1, true)
 		token := s.orders()
 		own, _ := s.token("gateway", "ids:issue:default")
 		g := openGatewayWith(t, gateway.Config{Members: []string{s.nodes[0].server.APIAddr()}, Token: s.withPin(own)})

@@ -108,7 +108,7 @@ func TestMetricsOfOwnView(t *testing.T) {
 func TestTokenRefusalsAreCounted(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
-		s := startPorts(t, false)
+		s := startPorts(t, 1, false)
 		n := s.nodes[0]
 		_, err := snowraftv1.NewSequenceServiceClient(s.admin(n)).CreateSequence(t.Context(),
 			&snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "orders", Max: new(int64(9))}})

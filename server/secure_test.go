@@ -24,14 +24,14 @@ import (
 )
 
 // startPorts starts a secured member with all ports.
-func startPorts(t *testing.T, clientTLS bool) *secured {
+func startPorts(t *testing.T, size int, clientTLS bool) *secured {
 	t.Helper()
 	keys, err := trust.NewKeys(trust.NewSecret())
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &secured{t: t, keys: keys, log: &lockedBuilder{}}
-	s.nodes = startCluster(t, 1, func(cfg *server.Config) {
+	s.nodes = startCluster(t, size, func(cfg *server.Config) {
 		cfg.Keys, cfg.ClientTLS, cfg.RedisAddr = keys, clientTLS, "127.0.0.1:0"
 	})
 	return s
@@ -40,7 +40,7 @@ func startPorts(t *testing.T, clientTLS bool) *secured {
 // A caller without a valid token gets an error that names the action, over each protocol.
 func TestRefusalsOfCallersNameAction(t *testing.T) {
 	t.Parallel()
-	s := startPorts(t, false)
+	s := startPorts(t, 1, false)
 	n := s.nodes[0]
 	stranger := trust.Token{ID: 1, Secret: trust.NewTokenSecret()}.Text()
 	const none, unknown = `Authorization: Bearer TOKEN`, "check its text, or send another token"
@@ -172,7 +172,7 @@ func (s *secured) orders() (token string) {
 
 func TestPortsWithTLS(t *testing.T) {
 	t.Parallel()
-	s := startPorts(t, true)
+	s := startPorts(t, 1, true)
 	n := s.nodes[0]
 	token := s.orders()
 	config := s.pinned(token)
@@ -258,7 +258,7 @@ func TestCertificateNamesMoreHosts(t *testing.T) {
 // Behind a mesh or proxy, clients use no TLS, and members still check tokens.
 func TestPortsWithoutClientTLS(t *testing.T) {
 	t.Parallel()
-	s := startPorts(t, false)
+	s := startPorts(t, 1, false)
 	token := s.orders()
 	s.paths(browser(t), "http", token)
 	c := reach(t, s.nodes[0].server.RedisAddr())

@@ -48,7 +48,7 @@ func TestLastingTimesNeedAComparedClock(t *testing.T) {
 			_, err := m.AllocateBlock(t.Context(), "daily", 1, allocator.ReturnKey{})
 			return err
 		},
-		"answer": func(m *Member) error { _, err := m.AllocateBlockOnce(t.Context(), "plain", 1, "r"); return err },
+		"answer": func(m *Member) error { _, err := m.AllocateBlockOnce(anyone(t), "plain", 1, "r"); return err },
 	}
 	fresh, wrong := stranger(m, 0), stranger(m, 36*time.Hour)
 	for name, do := range lasting {

@@ -59,7 +59,7 @@ func TestNextBesideRequestsWithIDs(t *testing.T) {
 					return
 				default:
 				}
-				if _, err := m.NextAtLeader(t.Context(), "s", 1, fmt.Sprintf("r%d-%d", g, i)); err != nil {
+				if _, err := m.NextAtLeader(anyone(t), "s", 1, fmt.Sprintf("r%d-%d", g, i)); err != nil {
 					t.Error(err)
 					return
 				}
@@ -96,7 +96,7 @@ func TestNextBesideRequestsWithIDs(t *testing.T) {
 func TestLastAfterARepetition(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "s")
-	if _, err := m.NextAtLeader(t.Context(), "s", 1000, "id"); err != nil {
+	if _, err := m.NextAtLeader(anyone(t), "s", 1000, "id"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := m.UpdateSequence(t.Context(), "s", Update{Next: new(int64(1)), Force: true}); err != nil {
@@ -110,7 +110,7 @@ func TestLastAfterARepetition(t *testing.T) {
 		if last, ok, err := m.LastAtLeader(t.Context(), "s"); last != n.First || !ok || err != nil {
 			t.Errorf("the last number is %d, %v, %v, want %d", last, ok, err, n.First)
 		}
-		if again, err := m.NextAtLeader(t.Context(), "s", 1000, "id"); err != nil || again.First != 1 || again.Count != 1000 {
+		if again, err := m.NextAtLeader(anyone(t), "s", 1000, "id"); err != nil || again.First != 1 || again.Count != 1000 {
 			t.Fatalf("%+v, %v", again, err)
 		}
 	}
@@ -120,13 +120,13 @@ func TestLastAfterARepetition(t *testing.T) {
 func TestLastOfARepetitionThatNobodySaw(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "s")
-	if _, err := m.NextAtLeader(t.Context(), "s", 5, "id"); err != nil {
+	if _, err := m.NextAtLeader(anyone(t), "s", 5, "id"); err != nil {
 		t.Fatal(err)
 	}
 	// The answer was lost, and so was the leader.
 	lt := newLeaderTerm(m)
 	m.leaderTerm.Store(lt)
-	if n, err := m.NextAtLeader(t.Context(), "s", 5, "id"); err != nil || n.First != 1 {
+	if n, err := m.NextAtLeader(anyone(t), "s", 5, "id"); err != nil || n.First != 1 {
 		t.Fatalf("%+v, %v", n, err)
 	}
 	if last, ok, err := m.LastAtLeader(t.Context(), "s"); last != 5 || !ok || err != nil {
@@ -164,11 +164,11 @@ func TestBlocksAreBounded(t *testing.T) {
 			if b, err := m.AllocateBlock(t.Context(), name, count, allocator.ReturnKey{}); err != nil || b.Count != want {
 				t.Errorf("%s, asked for %d: %d, %v", name, count, b.Count, err)
 			}
-			if b, err := m.AllocateBlockOnce(t.Context(), name, count, "r"); !errors.Is(err, allocator.ErrInvalidArgument) {
+			if b, err := m.AllocateBlockOnce(anyone(t), name, count, "r"); !errors.Is(err, allocator.ErrInvalidArgument) {
 				t.Errorf("%s, asked for %d once: %d, %v", name, count, b.Count, err)
 			}
 		}
-		if b, err := m.AllocateBlockOnce(t.Context(), name, want, "r"); err != nil || b.Count != want {
+		if b, err := m.AllocateBlockOnce(anyone(t), name, want, "r"); err != nil || b.Count != want {
 			t.Errorf("%s, asked for %d once: %d, %v", name, want, b.Count, err)
 		}
 		if _, err := m.AllocateBlock(t.Context(), name, 0, allocator.ReturnKey{}); !errors.Is(err, allocator.ErrInvalidArgument) {

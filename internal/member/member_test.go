@@ -1,6 +1,7 @@
 package member
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -47,4 +48,9 @@ func TestProposalOfNewerVersion(t *testing.T) {
 	if err := propose(newer); err != nil || newer.fsmVersion() != next {
 		t.Errorf("propose() = %v at fsm_version %d, want nil at %d", err, newer.fsmVersion(), next)
 	}
+}
+
+// anyone returns the context of a caller in an open cluster.
+func anyone(t testing.TB) context.Context {
+	return WithActor(t.Context(), Actor{Kind: commandv1.ActorKind_ACTOR_KIND_OPEN})
 }

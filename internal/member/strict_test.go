@@ -13,7 +13,7 @@ func TestStrictNumbersGrowAcrossRequestsWithIDs(t *testing.T) {
 	last := int64(0)
 	for round := range 5 {
 		for _, id := range []string{"", fmt.Sprint("request ", round)} {
-			n, err := m.NextAtLeader(t.Context(), "s", 3, id)
+			n, err := m.NextAtLeader(anyone(t), "s", 3, id)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/member"
 )
 
 func TestTransfersUnderLoad(t *testing.T) {
@@ -166,7 +167,7 @@ func (w *world) freshLeaders(rounds int) {
 		to := w.others(from)[0]
 		r := s.open(fmt.Sprint("request-", i), 10) // the last request that goes through the log
 		w.until(recovery, "the leader issues more numbers than it had in memory", func() bool {
-			n, err := from.proc().member.NextAtLeader(w.Context(), "s", r.count, r.id)
+			n, err := from.proc().member.NextAtLeader(member.WithActor(w.Context(), anyone), "s", r.count, r.id)
 			if err == nil {
 				s.answered(from.name, r, n)
 			}

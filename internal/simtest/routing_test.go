@@ -98,7 +98,7 @@ func TestCallsWaitForNextLeader(t *testing.T) {
 		var last int64
 		for _, id := range []string{"", "request"} {
 			began := time.Now()
-			n, err := asks.router.Next(ctx, "s", 1, id)
+			n, err := asks.router.Next(member.WithActor(ctx, anyone), "s", 1, id)
 			if err != nil || n.First <= last {
 				w.Errorf("Next(%q) = %+v, %v after %v; want a number above %d", id, n, err, time.Since(began), last)
 			}

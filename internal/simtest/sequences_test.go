@@ -197,8 +197,11 @@ func (c *client) identified(s *series, count uint64) {
 
 // next requests numbers as callers of the member do; requestID is "" for a request without an ID.
 func (p *process) next(ctx context.Context, s *series, count uint64, requestID string) (member.Numbering, error) {
-	return p.router.Next(ctx, s.spec.GetName(), count, requestID)
+	return p.router.Next(member.WithActor(ctx, anyone), s.spec.GetName(), count, requestID)
 }
+
+// anyone is a caller in an open cluster.
+var anyone = member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_OPEN}
 
 // timeout returns a request's context, which ends with the process.
 func (p *process) timeout() (context.Context, context.CancelFunc) {

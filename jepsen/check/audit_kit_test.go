@@ -40,7 +40,7 @@ func worldKey(request string) []byte {
 }
 
 func (w *world) allocate(generation, count uint64, period int32, request string) fsm.Result {
-	return w.do(worldEpoch, &commandv1.Command{Body: &commandv1.Command_AllocateBlock{AllocateBlock: &commandv1.AllocateBlock{
+	return w.do(worldEpoch, &commandv1.Command{Actor: &commandv1.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_OPEN}, Body: &commandv1.Command_AllocateBlock{AllocateBlock: &commandv1.AllocateBlock{
 		Name: "s", Count: count, Generation: generation, Period: period, RequestId: []byte(request), ReturnKeyHash: worldKey(request),
 	}}})
 }

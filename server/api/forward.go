@@ -71,24 +71,34 @@ func (s *Services) admit(ctx context.Context) error {
 	return nil
 }
 
-// judge checks the right of a caller that changes the state, and returns the context with its actor. The state machine judges
-// the actor again. JudgedAt is the index that was applied before the check, so that the state machine misses no revocation.
+// judge checks the right of a caller that changes the state, and returns the context with its actor.
 func (s *Services) judge(ctx context.Context, rule *rpc.Rule, req any) (context.Context, error) {
 	if rule == nil || !rule.GetChanges() {
 		return ctx, nil
 	}
+	acting := s.Acting(ctx)
+	if s.Keys != nil {
+		if err := wire.Authorize(ctx, rule, req); err != nil {
+			return ctx, err
+		}
+	}
+	return acting, nil
+}
+
+// Acting returns a context whose proposals have the caller as their actor. Call it before the rights of the caller are judged: the
+// state machine judges the actor again, by all changes since Acting, so it misses no revocation.
+func (s *Services) Acting(ctx context.Context) context.Context {
 	if s.Keys == nil {
 		if !s.forwarded(ctx) || len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedFor)) > 0 { // else a member's own call
 			ctx = member.WithActor(ctx, member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_OPEN})
 		}
-		return ctx, nil
+		return ctx
 	}
 	p, judgedAt := trust.PrincipalOf(ctx), s.Member.State().Applied()
-	if err := wire.Authorize(ctx, rule, req); err != nil {
-		return ctx, err
-	}
 	actor := member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_ADMIN}
 	switch {
+	case p == nil:
+		return ctx
 	case p.IsMember():
 		actor = member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_MEMBER, Name: p.MemberID()}
 	case p.IsAnonymous():
@@ -96,7 +106,7 @@ func (s *Services) judge(ctx context.Context, rule *rpc.Rule, req any) (context.
 	case p.TokenID() != 0:
 		actor = member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_TOKEN, Token: p.TokenID(), JudgedAt: judgedAt}
 	}
-	return member.WithActor(ctx, actor), nil
+	return member.WithActor(ctx, actor)
 }
 
 // forwarded reports whether another member sent this call.

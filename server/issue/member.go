@@ -13,10 +13,15 @@ import (
 type memberSource struct {
 	member *member.Member
 	router *route.Router
+	acting func(context.Context) context.Context
 }
 
-// FromMember returns the source of a member.
-func FromMember(m *member.Member, r *route.Router) Source { return memberSource{m, r} }
+// FromMember returns the source of a member. acting is [Source].Acting.
+func FromMember(m *member.Member, r *route.Router, acting func(context.Context) context.Context) Source {
+	return memberSource{m, r, acting}
+}
+
+func (s memberSource) Acting(ctx context.Context) context.Context { return s.acting(ctx) }
 
 func (s memberSource) Take(ctx context.Context, ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, error) {
 	issuer, err := s.member.Issuer(ctx, layout)
