@@ -54,14 +54,7 @@ func (a *audit) checkSequences(index, term uint64, cmd *commandv1.Command, confi
 	case *commandv1.Command_DeleteSequence:
 		return true, a.sequences[body.DeleteSequence.GetName()].remove(index, body.DeleteSequence, r)
 	case *commandv1.Command_AllocateBlock:
-		q := a.sequences[body.AllocateBlock.GetName()]
-		if q.live && len(body.AllocateBlock.GetRequestId()) > 0 && cmd.GetActor() == nil {
-			if reason := reasonOf(r); reason != invalidArgument {
-				return true, violated("rules", "a request with an ID of no caller: %v, %+v", reason, r.Block)
-			}
-			return true, nil
-		}
-		return true, q.allocate(index, cmd.GetActor().GetToken(), body.AllocateBlock, observed, cmd.GetClockAtMs(), r)
+		return true, a.sequences[body.AllocateBlock.GetName()].allocate(index, cmd.GetActor().GetToken(), body.AllocateBlock, observed, cmd.GetClockAtMs(), r)
 	case *commandv1.Command_ReturnBlock:
 		return true, a.sequences[body.ReturnBlock.GetName()].giveBack(term, body.ReturnBlock, r)
 	}

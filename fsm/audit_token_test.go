@@ -17,7 +17,13 @@ type auditToken struct {
 
 // checkActor reports whether a command must be refused because its actor lost the rights that it was judged by.
 func (a *audit) checkActor(cmd *commandv1.Command, observed int64, r Result) (done bool, err error) {
-	actor := cmd.GetActor()
+	actor, block := cmd.GetActor(), cmd.GetAllocateBlock()
+	if actor == nil && len(block.GetRequestId()) > 0 && a.sequences[block.GetName()].live {
+		if reason := reasonOf(r); reason != invalidArgument {
+			return true, violated("rules", "a request with an ID of no caller: %v, %+v", reason, r.Block)
+		}
+		return true, nil
+	}
 	if actor.GetKind() != commandv1.ActorKind_ACTOR_KIND_TOKEN {
 		return false, nil
 	}
