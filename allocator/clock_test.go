@@ -220,7 +220,7 @@ func TestObservedClockStaysAhead(t *testing.T) {
 }
 
 // A member that has just started knows no observed clock, or an early one, but the cluster that grants it a worker knows the
-// present one. The first window may end before that time.
+// present one. That time may be after the first window.
 func TestObservedClockIsKnownWithTheGrant(t *testing.T) {
 	for _, c := range []struct{ known, behind time.Duration }{
 		{-time.Hour, -300 * time.Millisecond},

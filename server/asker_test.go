@@ -25,7 +25,7 @@ type place struct {
 	t         *testing.T
 	name      string
 	web       *http.Client
-	base      string // of URLs
+	base      string // "https://127.0.0.1:7701"
 	sequences snowraftv1.SequenceServiceClient
 }
 

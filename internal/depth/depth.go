@@ -4,7 +4,7 @@ package depth
 
 import "os"
 
-// Of returns ordinary or whole, whichever the environment asks for.
+// Of returns whole if the environment has SNOWRAFT_DEPTH=whole, otherwise ordinary.
 func Of(ordinary, whole int) int {
 	if os.Getenv("SNOWRAFT_DEPTH") == "whole" {
 		return whole

@@ -21,7 +21,7 @@ const (
 	pageBytes = 150_000
 	// pageCost is the longest processor time of a member for a page, together with all that it does meanwhile.
 	pageCost = 10 * time.Millisecond
-	// listCost is that for a page of a list of 100,000 sequences.
+	// listCost is the longest time for a page of a list of 100,000 sequences.
 	listCost = 100 * time.Millisecond
 )
 

@@ -170,7 +170,7 @@ func TestEmbeddedGenerators(t *testing.T) {
 		every                           = 5 * time.Second
 		pause                           = 50 * time.Millisecond
 	)
-	kills := depth.Of(6, 12) // of each member twice, at least
+	kills := depth.Of(6, 12) // each member twice, at least
 	members := startCluster(t, 3)
 	f := newFleet(t, members)
 	for i := range generators {

@@ -23,7 +23,7 @@ type stalls struct {
 	over chan struct{}
 
 	mu     sync.Mutex
-	last   map[int]schedstat.Times // by process ID
+	last   map[int]schedstat.Times // keyed by process ID
 	late   time.Duration           // since the last point
 	points []point                 // ascending
 }

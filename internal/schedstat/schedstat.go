@@ -1,4 +1,4 @@
-// Package schedstat tells from the scheduler's statistics for how long the machine kept a process waiting for a processor.
+// Package schedstat reads from the scheduler's statistics for how long the machine kept a process waiting for a processor.
 package schedstat
 
 import (

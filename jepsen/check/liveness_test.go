@@ -51,7 +51,7 @@ func TestLiveness(t *testing.T) {
 	without := func(change func(*history.Status)) *scene {
 		return newScene(lines(process(1, "n1", second), statuses(changed(status(119*second, 0), change)), phases(1, 10, 100, 120))...).ops(asked(101, 102, ok))
 	}
-	// stalled returns a run in which the machine kept n1 from a processor for some milliseconds of a second.
+	// stalled returns a run in which the machine kept n1 from a processor for some milliseconds.
 	stalled := func(ms int64) *scene {
 		times := func(ran, waited int64) func(*history.Status) {
 			return func(s *history.Status) {

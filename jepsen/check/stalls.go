@@ -13,7 +13,7 @@ func (r *Run) stalled(from, to int64) int64 {
 	last := make(map[uint32]history.Status)
 	total := make(map[uint32]int64)
 	longest := int64(0)
-	for _, s := range r.Statuses { // in order of their times
+	for _, s := range r.Statuses {
 		if s.RanNanos == 0 {
 			continue
 		}
