@@ -55,7 +55,7 @@ func atLeader[T any](ctx context.Context, p *process, do func(context.Context, *
 // NextAtLeader implements route.Peers.
 func (p *process) NextAtLeader(ctx context.Context, leader cluster.Member, name string, count uint64, requestID string) (member.Numbering, error) {
 	return there(ctx, p, leader, func(ctx context.Context, m *member.Member) (member.Numbering, error) {
-		return m.NextAtLeader(ctx, name, count, requestID)
+		return m.NextAtLeader(member.WithActor(ctx, anyone), name, count, requestID)
 	})
 }
 

@@ -60,7 +60,7 @@ func TestGrants(t *testing.T) {
 		return nonce
 	}
 	allocate := func(request string) *commandv1.Command {
-		return &commandv1.Command{ClockAtMs: epoch, Body: &commandv1.Command_AllocateBlock{AllocateBlock: &commandv1.AllocateBlock{
+		return &commandv1.Command{ClockAtMs: epoch, Actor: &commandv1.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_OPEN}, Body: &commandv1.Command_AllocateBlock{AllocateBlock: &commandv1.AllocateBlock{
 			Name: "s", Count: 10, Generation: 10, RequestId: []byte(request), ReturnKeyHash: key(request),
 		}}}
 	}
