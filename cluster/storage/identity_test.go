@@ -136,17 +136,22 @@ func TestFoundIsUndoneAfterFailedStart(t *testing.T) {
 	}
 }
 
-// The error of an unusable directory has the path once, the problem and an action, and no operation of the system.
+// The error of an unusable directory has the path once, the problem and an action, and no operation of the system. Nothing is
+// changed.
 func TestUnusableDirectoryError(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("content"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(file, "data")
-	want := "data directory " + dir + ": cannot be used (not a directory); let this user read and write it. A new member may use another directory"
-	_, err := OpenIdentity(dir)
-	if _, ok := errors.AsType[*os.PathError](err); !ok || err.Error() != want {
-		t.Errorf("OpenIdentity(%q) = %v, want %q", dir, err, want)
+	for _, dir := range []string{file, filepath.Join(file, "data")} {
+		want := "data directory " + dir + ": cannot be used (not a directory); let this user read and write it. A new member may use another directory"
+		_, err := OpenIdentity(dir)
+		if _, ok := errors.AsType[*os.PathError](err); !ok || err.Error() != want {
+			t.Errorf("OpenIdentity(%q) = %v, want %q", dir, err, want)
+		}
+	}
+	if content, err := os.ReadFile(file); err != nil || string(content) != "content" {
+		t.Errorf("the file holds %q, %v", content, err)
 	}
 }
 

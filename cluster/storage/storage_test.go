@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -18,6 +19,60 @@ func openTestStore(t *testing.T, dir string, reported *[]error) (*Store, *Identi
 	t.Cleanup(func() { _ = id.Close() })
 	s, err := Open(id, slog.New(slog.DiscardHandler), func(err error) { *reported = append(*reported, err) })
 	return s, id, err
+}
+
+// Open itself detects the damage, although nothing reads a snapshot or the vote before an election.
+func TestOpenReadsAllThatIsStored(t *testing.T) {
+	vote := func(key string) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) {
+			bolt := openUnsynced(t, filepath.Join(dir, logFile), false)
+			value, err := bolt.Get([]byte(key))
+			if err != nil {
+				t.Fatal(err)
+			}
+			value = bytes.Clone(value)
+			value[7] ^= 1
+			if err := errors.Join(bolt.Set([]byte(key), value), bolt.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	file := func(name string, change func(raw []byte)) func(t *testing.T, dir string) {
+		return func(t *testing.T, dir string) {
+			found, err := filepath.Glob(filepath.Join(dir, name))
+			if err != nil || len(found) == 0 {
+				t.Fatalf("%s: %q, %v", name, found, err)
+			}
+			raw, err := os.ReadFile(found[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			change(raw)
+			if err := os.WriteFile(found[0], raw, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, damage := range map[string]func(t *testing.T, dir string){
+		"term":             vote("CurrentTerm"),
+		"term of the vote": vote("LastVoteTerm"),
+		"vote":             vote("LastVoteCand"),
+		"older snapshot":   file("snapshots/*-400-*/state.bin", func(raw []byte) { raw[len(raw)/2] ^= 0x40 }),
+		"newer snapshot":   file("snapshots/*-500-*/state.bin", func(raw []byte) { raw[len(raw)/2] ^= 0x40 }),
+		"voters":           file("snapshots/*-500-*/meta.json", func(raw []byte) { raw[bytes.Index(raw, []byte("x:1"))] ^= 0x40 }),
+		"zeroes":           file(logFile, func(raw []byte) { clear(raw[2*os.Getpagesize():]) }), // behind the two meta pages
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := fill(t)
+			addSnapshots(t, s)
+			damage(t, s.dir)
+			_, _, err := openTestStore(t, s.dir, new([]error))
+			if _, ok := errors.AsType[*CorruptError](err); !ok {
+				t.Errorf("Open() = %v, want a CorruptError", err)
+			}
+		})
+	}
 }
 
 // bbolt itself would continue with the older metadata page, and undo the last vote.

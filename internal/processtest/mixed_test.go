@@ -243,3 +243,21 @@ func newestSnapshot(t *testing.T, m *member) (newest uint64) {
 	}
 	return newest
 }
+
+// longLog makes the log at least entries long. It ignores failed changes, because
+// many concurrent changes may depose a leader on a slow machine.
+func longLog(t *testing.T, askAt *member, entries uint64) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for range 30 {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				_, _ = askAt.cluster.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{WaitThresholdMs: new(int64(1000))}})
+			}
+		})
+	}
+	until(t, "the log is long", func() bool { return askAt.status().GetCommitIndex() >= entries })
+	cancel()
+	wg.Wait()
+}

@@ -3,10 +3,12 @@
 package processtest
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"testing"
 
 	"github.com/snowraft/snowraft/trust"
 )
@@ -84,6 +86,23 @@ func drillDamage(d *drill) {
 	d.lastPrints(members[2], 1)
 	d.run()
 	members[0].untilVoters(3)
+}
+
+// damage flips one bit at each occurrence of find in a file, because unused pages may hold a copy.
+func damage(t *testing.T, path string, find []byte) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(raw, find) {
+		t.Fatalf("%s does not contain %s", path, find)
+	}
+	bad := bytes.Clone(find)
+	bad[0] ^= 0x40
+	if err := os.WriteFile(path, bytes.ReplaceAll(raw, find, bad), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func drillSecretMissing(d *drill) {

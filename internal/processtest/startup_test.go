@@ -44,36 +44,6 @@ func TestOccupiedPort(t *testing.T) {
 	}
 }
 
-func TestUnwritableDataDirectory(t *testing.T) {
-	t.Parallel()
-	// Even root cannot create a directory below a file.
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, []byte("content"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, dir := range []string{file, filepath.Join(file, "data")} {
-		m := newMember(t, "m1")
-		m.dir = dir
-		if text := fails(t, m, 1); !strings.Contains(text, "data directory") || !strings.Contains(text, file) {
-			t.Errorf("the error is %s", text)
-		}
-	}
-	if content, err := os.ReadFile(file); err != nil || string(content) != "content" {
-		t.Errorf("the file changed: %s %v", content, err)
-	}
-}
-
-func TestDataDirectoryInUse(t *testing.T) {
-	t.Parallel()
-	first := startCluster(t, 1)[0]
-	second := newMember(t, "m2")
-	second.dir = first.dir
-	if text := fails(t, second, 1); !strings.Contains(text, "in use by another process") {
-		t.Errorf("the error is %s", text)
-	}
-	first.untilIssues()
-}
-
 // A secured member does not start without its secret by mistake, but it starts with a flag that confirms the intent.
 func TestSecuredDirectoryWithoutSecret(t *testing.T) {
 	t.Parallel()
