@@ -1,10 +1,12 @@
 package server_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/snowraft/snowraft/cluster"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
 	"github.com/snowraft/snowraft/trust"
@@ -64,5 +66,24 @@ func TestMembersReportTheirSecrets(t *testing.T) {
 				return p.GetAddress() == "127.0.0.1" && strings.Contains(p.GetProblem(), "another cluster secret") && p.GetHeardAtMs() > 0
 			})
 		})
+	})
+}
+
+// A member that had a secret starts without one only on request.
+func TestSecuredMemberWithoutSecret(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		n := startSecured(t, 1).nodes[0]
+		n.stop()
+		n.cfg.Keys = nil
+		s, err := server.Open(t.Context(), n.cfg)
+		if err == nil {
+			_ = s.Close(t.Context())
+		}
+		if !errors.Is(err, cluster.ErrSecured) {
+			t.Fatalf("Open() = %v, want %v", err, cluster.ErrSecured)
+		}
+		n.cfg.Insecure = true
+		n.start().untilReady()
 	})
 }

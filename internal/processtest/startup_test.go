@@ -7,12 +7,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
-
-	"github.com/snowraft/snowraft/trust"
 )
 
 // fails starts a member that must fail with an exit code, and returns its error.
@@ -41,27 +38,6 @@ func TestOccupiedPort(t *testing.T) {
 		if _, err := os.Stat(m.dir); !os.IsNotExist(err) {
 			t.Errorf("%s: the data directory was created: %v", flag, err)
 		}
-	}
-}
-
-// A secured member does not start without its secret by mistake, but it starts with a flag that confirms the intent.
-func TestSecuredDirectoryWithoutSecret(t *testing.T) {
-	t.Parallel()
-	m := newMember(t, "m1")
-	m.secured(trust.NewSecret()).start()
-	m.untilIssues()
-	m.stop()
-	m.flags = m.flags[:slices.Index(m.flags, "--secret-file")]
-	m.secret.Store(nil)
-	const want = "snowraft: the data directory belongs to a secured member; set --secret-file, or --insecure to let every process that reaches a port command the member\n"
-	if text := fails(t, m, 2); text != want {
-		t.Errorf("stderr is %q, want %q", text, want)
-	}
-	m.start("--insecure")
-	m.untilIssues()
-	m.stop()
-	if log := m.stderr.String(); !strings.Contains(log, "level=WARN msg=\"secured data directory opened without a secret;") {
-		t.Errorf("no warning: %s", m.stderr.tail(20))
 	}
 }
 
