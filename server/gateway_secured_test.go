@@ -1,10 +1,12 @@
 package server_test
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -60,6 +62,54 @@ func TestGatewayOfSecuredCluster(t *testing.T) {
 		got := redisSays(t, conn, "INCR orders", "AUTH "+token, "INCR orders", "INCR invoices")
 		if !strings.HasPrefix(got[0], "-NOAUTH") || got[1] != "+OK" || !strings.HasPrefix(got[2], ":") || !strings.HasPrefix(got[3], "-NOPERM") {
 			t.Errorf("Redis answers %q", got)
+		}
+	})
+}
+
+// A gateway serves a deleted token for at most the 30 s for which it keeps the answers of members, over every protocol, also on
+// connections that authenticated before.
+func TestGatewayForgetsDeletedTokens(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		s := startPorts(t, 1, true)
+		text, id := s.token("app", "ids:issue:default")
+		own, _ := s.token("gateway", "tokens:verify", "ids:issue:default")
+		g := openGatewayWith(t, gateway.Config{Members: []string{s.nodes[0].server.APIAddr()}, Token: s.withPin(own)})
+		until(t, "the gateway is ready", func() bool { return g.Ready() == nil })
+		stream, err := g.ids.StreamIds(as(t.Context(), text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn := reach(t, g.RedisAddr())
+		defer conn.Close()
+		if got := redisSays(t, conn, "AUTH "+text); got[0] != "+OK" {
+			t.Fatal(got)
+		}
+		refused := map[string]func() bool{
+			"a gRPC stream": func() bool {
+				_ = stream.Send(&snowraftv1.StreamIdsRequest{Id: 1}) // Recv returns its error
+				resp, err := stream.Recv()
+				return rpc.FromError(cmp.Or(err, status.ErrorProto(resp.GetError()))).Reason == rpc.Unauthenticated
+			},
+			"HTTP": func() bool {
+				code, _ := ask(t, browser(t), http.MethodPost, "http://"+g.HTTPAddr()+"/v1/ids:generate", text)
+				return code == http.StatusUnauthorized
+			},
+			"Redis": func() bool { return strings.HasPrefix(redisSays(t, conn, "SNOWRAFT.ID")[0], "-NOAUTH ") },
+		}
+		for what, is := range refused {
+			if is() {
+				t.Errorf("%s is refused", what)
+			}
+		}
+		if _, err := s.nodes[0].server.Member().DeleteToken(t.Context(), id, nil); err != nil {
+			t.Fatal(err)
+		}
+		<-time.After(30 * time.Second)
+		for what, is := range refused {
+			if !is() {
+				t.Errorf("%s is served 30 s after the deletion of its token", what)
+			}
 		}
 	})
 }

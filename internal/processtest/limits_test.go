@@ -39,10 +39,8 @@ const (
 	// TestClientWhileAMemberHangs, TestSecretRotationUnderLoad.
 	slowestCall = promised(3 * time.Second)
 
-	// A deleted token gets no ID from a member: TestRevocationStopsIssuing. A gateway keeps the answers of members for 30 s:
-	// TestGatewayOfSecuredMembers.
-	revokedAtMember  = promised(time.Second)
-	revokedAtGateway = promised(31 * time.Second)
+	// A deleted token gets no ID from a member: TestRevocationStopsIssuing.
+	revoked = promised(time.Second)
 
 	// A member closes a Redis connection whose command does not arrive within 30 s: TestAttackDrippingCommand.
 	commandArrives = promised(60 * time.Second)
