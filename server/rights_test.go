@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -207,6 +208,25 @@ func TestAnonymousCallersHaveScopes(t *testing.T) {
 		wantReason(t, "of another layout", err, rpc.Unauthenticated)
 		_, err = n.ids.GenerateIds(as(t.Context(), "hunter2"), &snowraftv1.GenerateIdsRequest{})
 		wantReason(t, "with a token that is not valid", err, rpc.Unauthenticated)
+	})
+}
+
+// Thrift carries no token, so its callers have the scopes of the record "anonymous" too.
+func TestThriftCallersAreAnonymous(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		s := startPorts(t, 1, false)
+		n := s.nodes[0]
+		until(t, "the refusal names the scope", func() bool {
+			return strings.Contains(thriftFailure(t, n.server.ThriftAddr()), trust.RightIssueIDs+":twitter")
+		})
+		_, err := snowraftv1.NewTokenServiceClient(s.admin(n)).UpdateToken(t.Context(), &snowraftv1.UpdateTokenRequest{
+			Token: fsm.AnonymousToken, Changes: &snowraftv1.Token{Scopes: []string{trust.RightIssueIDs + ":twitter"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		thriftID(t, n.server.ThriftAddr())
 	})
 }
 

@@ -32,7 +32,7 @@ func startPorts(t *testing.T, size int, clientTLS bool) *secured {
 	}
 	s := &secured{t: t, keys: keys, log: &lockedBuilder{}}
 	s.nodes = startCluster(t, size, func(cfg *server.Config) {
-		cfg.Keys, cfg.ClientTLS, cfg.RedisAddr = keys, clientTLS, "127.0.0.1:0"
+		cfg.Keys, cfg.ClientTLS, cfg.RedisAddr, cfg.ThriftAddr = keys, clientTLS, "127.0.0.1:0", "127.0.0.1:0"
 	})
 	return s
 }

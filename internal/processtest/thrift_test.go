@@ -178,28 +178,3 @@ func TestThriftClockBehind(t *testing.T) {
 	}
 	c.signal(syscall.SIGKILL)
 }
-
-// TestThriftSecured checks that the rights of the token "anonymous" apply to Thrift clients of a secured cluster.
-func TestThriftSecured(t *testing.T) {
-	t.Parallel()
-	secret := secretFile(t)
-	members := newCluster(t, 3, append(secret, "--client-tls=false")...)
-	addresses := make([]string, len(members))
-	for i, m := range members {
-		addresses[i] = m.listenThrift()
-		m.start()
-	}
-	for _, m := range members {
-		m.untilIssues()
-	}
-	c := thriftClient(t, addresses[1], "framed")
-	until(t, "the client is refused", func() bool {
-		_, others := taken(c)
-		return len(others) > 1 && strings.Contains(others[len(others)-1], "ids:issue:twitter")
-	})
-	if ids, _ := taken(c); len(ids) > 0 {
-		t.Fatalf("IDs for a caller without the right: %v", ids)
-	}
-	mustRun(t, append([]string{"token", "update", "anonymous", "--scope", "ids:issue:twitter", "--addr", members[0].api}, secret...)...)
-	until(t, "the client takes IDs", func() bool { ids, _ := taken(c); return len(ids) > 10 })
-}
