@@ -73,7 +73,7 @@ func (s *secured) pinned(text string) *tls.Config {
 	return config
 }
 
-func ask(t *testing.T, client *http.Client, method, url, token string) (status int, body string) {
+func ask(t testing.TB, client *http.Client, method, url, token string) (status int, body string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, url, http.NoBody)
 	if err != nil {
@@ -92,51 +92,6 @@ func ask(t *testing.T, client *http.Client, method, url, token string) (status i
 		t.Fatal(err)
 	}
 	return resp.StatusCode, string(raw)
-}
-
-// paths sends a request to each kind of path, with and without a token for IDs and orders.
-func (s *secured) paths(client *http.Client, scheme, token string) {
-	s.t.Helper()
-	s.pathsAt(client, scheme+"://"+s.nodes[0].server.HTTPAddr(), token)
-}
-
-// pathsAt is paths for another process.
-func (s *secured) pathsAt(client *http.Client, base, token string) {
-	s.t.Helper()
-	for _, tc := range []struct {
-		method, path string
-		none, with   int
-	}{
-		{"GET", "/id", 401, 200},
-		{"POST", "/seq/orders", 401, 200},
-		{"POST", "/seq/invoices", 401, 403},
-		{"GET", "/api/segment/get/orders", 401, 200},
-		{"GET", "/api/segment/get/invoices", 401, 403},
-		{"GET", "/api/snowflake/get/x", 401, 200},
-		{"POST", "/v1/ids:generate", 401, 200},
-		{"GET", "/v1/sequences/orders", 401, 200},
-		{"GET", "/v1/sequences/invoices", 401, 403},
-		{"GET", "/v1/members", 401, 200},
-		{"GET", "/v1/status", 401, 403},
-		{"GET", "/metrics", 200, 403},
-		{"GET", "/healthz", 200, 200},
-		{"GET", "/readyz", 200, 200},
-		{"GET", "/docs", 200, 200},
-		{"GET", "/openapi.json", 200, 200},
-	} {
-		if status, body := ask(s.t, client, tc.method, base+tc.path, ""); status != tc.none {
-			s.t.Errorf("%s %s without a token: %d %.200s", tc.method, tc.path, status, body)
-		}
-		if status, body := ask(s.t, client, tc.method, base+tc.path, token); status != tc.with {
-			s.t.Errorf("%s %s with a token: %d %.200s", tc.method, tc.path, status, body)
-		}
-	}
-	if status, body := ask(s.t, client, "GET", base+"/tinyid/id/nextIdSimple?bizType=orders&token="+token, ""); status != 200 || body == "" {
-		s.t.Errorf("tinyid: %d %q", status, body)
-	}
-	if status, body := ask(s.t, client, "GET", base+"/tinyid/id/nextId?bizType=orders&token=x", ""); status != 200 || !strings.Contains(body, `"code":5`) {
-		s.t.Errorf("tinyid: %d %q", status, body)
-	}
 }
 
 // redis sends lines and returns the answers.
@@ -177,10 +132,16 @@ func TestPortsWithTLS(t *testing.T) {
 	token := s.orders()
 	config := s.pinned(token)
 
-	s.paths(&http.Client{Transport: &http.Transport{TLSClientConfig: config}}, "https", token)
 	foreign := &tls.Config{RootCAs: x509.NewCertPool()} // this configuration verifies host and time
 	foreign.RootCAs.AddCert(s.keys.Authorities()[0].Certificate())
-	s.paths(&http.Client{Transport: &http.Transport{TLSClientConfig: foreign}}, "https", token)
+	for who, verifies := range map[string]*tls.Config{"a client with the pin": config, "a client with the CA": foreign} {
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: verifies}}
+		for text, want := range map[string]int{"": 401, token: 200} {
+			if status, body := ask(t, client, "GET", "https://"+n.server.HTTPAddr()+"/id", text); status != want {
+				t.Errorf("%s, token %t: %d %s", who, text != "", status, body)
+			}
+		}
+	}
 	if status, body := ask(t, browser(t), "GET", "http://"+n.server.HTTPAddr()+"/id", token); status != 400 || !strings.Contains(body, "HTTPS") {
 		t.Errorf("HTTP without TLS: %d %s", status, body)
 	}
@@ -214,57 +175,27 @@ func TestPortsWithTLS(t *testing.T) {
 	wantReason(t, "gRPC over TLS without a token", err, rpc.Unauthenticated)
 }
 
-// Probes and clients with the CA reach a member that waits for other members and has no observed clock yet.
+// Probes and clients with the CA reach a member that waits for other members and has no observed clock yet, also by a host name
+// from its settings.
 func TestCertificateWithoutLeader(t *testing.T) {
 	t.Parallel()
 	keys, err := trust.NewKeys(trust.NewSecret())
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := newNode(t, "m1", func(cfg *server.Config) { cfg.Keys, cfg.ClientTLS, cfg.BootstrapExpect = keys, true, 3 }).start()
+	n := newNode(t, "m1", func(cfg *server.Config) {
+		cfg.Keys, cfg.ClientTLS, cfg.BootstrapExpect, cfg.TLSHosts = keys, true, 3, []string{"ids.example.net"}
+	}).start()
 	if observed := n.server.Member().State().Observed().Load(); observed != 0 {
 		t.Fatalf("observes %d", observed)
 	}
-	foreign := &tls.Config{RootCAs: x509.NewCertPool()}
-	foreign.RootCAs.AddCert(keys.Authorities()[0].Certificate())
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: foreign}}
-	if status, body := ask(t, client, "GET", "https://"+n.server.HTTPAddr()+"/readyz", ""); status != 503 {
-		t.Errorf("/readyz: %d %s", status, body)
-	}
-}
-
-func TestCertificateNamesMoreHosts(t *testing.T) {
-	t.Parallel()
-	keys, err := trust.NewKeys(trust.NewSecret())
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := newNode(t, "m1", func(cfg *server.Config) {
-		cfg.Keys, cfg.ClientTLS, cfg.TLSHosts = keys, true, []string{"ids.example.net", "192.0.2.7"}
-	}).start()
-	for host, want := range map[string]bool{"ids.example.net": true, "192.0.2.7": true, "127.0.0.1": true, "other.example.net": false} {
-		config := &tls.Config{RootCAs: x509.NewCertPool(), ServerName: host}
-		config.RootCAs.AddCert(keys.Authorities()[0].Certificate())
-		conn, err := tls.Dial("tcp", n.server.HTTPAddr(), config)
-		if err == nil {
-			_ = conn.Close()
+	for _, host := range []string{"127.0.0.1", "ids.example.net"} {
+		foreign := &tls.Config{RootCAs: x509.NewCertPool(), ServerName: host}
+		foreign.RootCAs.AddCert(keys.Authorities()[0].Certificate())
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: foreign}}
+		if status, body := ask(t, client, "GET", "https://"+n.server.HTTPAddr()+"/readyz", ""); status != 503 {
+			t.Errorf("/readyz of %s: %d %s", host, status, body)
 		}
-		if (err == nil) != want {
-			t.Errorf("%s: %v, want verified: %t", host, err, want)
-		}
-	}
-}
-
-// Behind a mesh or proxy, clients use no TLS, and members still check tokens.
-func TestPortsWithoutClientTLS(t *testing.T) {
-	t.Parallel()
-	s := startPorts(t, 1, false)
-	token := s.orders()
-	s.paths(browser(t), "http", token)
-	c := reach(t, s.nodes[0].server.RedisAddr())
-	defer c.Close()
-	if got := redisSays(t, c, "INCR orders", "AUTH "+token, "PING"); !strings.HasPrefix(got[0], "-NOAUTH ") || got[1] != "+OK" || got[2] != "+PONG" {
-		t.Errorf("Redis: %q", got)
 	}
 }
 
