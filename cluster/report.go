@@ -152,7 +152,7 @@ func (r *reporter) absence(s sighting, now time.Duration) {
 // quorum logs the state of the voters. The line is a warning if quorum is lost, or if a voter was lost and no further voter may
 // fail.
 func (r *reporter) quorum(q Quorum) {
-	about := []any{"voters", q.Voters, "alive", q.Alive, "may_fail", q.MayFail()}
+	about := []any{"voters", q.Voters, "alive", q.Alive, "tolerates", q.MayFail()}
 	switch {
 	case q.Alive < q.Needed():
 		r.logger.Warn("voters lost; quorum needs more", append(about, "needed", q.Needed())...)
@@ -173,7 +173,7 @@ func (r *reporter) even(q Quorum, now time.Duration) {
 	case !r.toldEven && now-r.evenSince >= evenFor:
 		r.toldEven = true
 		r.logger.Warn("number of voters is even; add or remove one, because one voter fewer tolerates as many failures",
-			"voters", q.Voters, "may_fail", q.MayFail())
+			"voters", q.Voters, "tolerates", q.MayFail())
 	}
 }
 

@@ -36,16 +36,16 @@ func TestReporterLogsChangesOnce(t *testing.T) {
 	}{
 		{sighting{}, 1, ""},
 		{sighting{leader: a, term: 2, quorum: Quorum{3, 3}}, 2,
-			`level=INFO msg="leader changed" leader=a leader_id=1 term=2` + "\n" + `level=INFO msg="voters changed" voters=3 alive=3 may_fail=1`},
+			`level=INFO msg="leader changed" leader=a leader_id=1 term=2` + "\n" + `level=INFO msg="voters changed" voters=3 alive=3 tolerates=1`},
 		{sighting{leader: a, term: 2, quorum: Quorum{3, 3}}, 3, ""},
-		{sighting{term: 3, quorum: Quorum{3, 2}}, 4, `level=WARN msg="voters changed; another failure loses quorum" voters=3 alive=2 may_fail=0`},
+		{sighting{term: 3, quorum: Quorum{3, 2}}, 4, `level=WARN msg="voters changed; another failure loses quorum" voters=3 alive=2 tolerates=0`},
 		{sighting{leader: b, term: 3, quorum: Quorum{3, 2}}, 5, `level=INFO msg="leader changed" leader=h:7702 leader_id=2 term=3`},
 		{sighting{leader: b, term: 4, quorum: Quorum{3, 1}}, 6,
-			`level=INFO msg="leader changed" leader=h:7702 leader_id=2 term=4` + "\n" + `level=WARN msg="voters lost; quorum needs more" voters=3 alive=1 may_fail=0 needed=2`},
+			`level=INFO msg="leader changed" leader=h:7702 leader_id=2 term=4` + "\n" + `level=WARN msg="voters lost; quorum needs more" voters=3 alive=1 tolerates=0 needed=2`},
 		{sighting{leader: b, term: 4, quorum: Quorum{3, 1}, twins: twins{"c", "1 and 2"}}, 6,
 			`level=WARN msg="several members have the same name; restart one with another --name, or remove the member that was replaced" name=c peer_ids="1 and 2"`},
 		{sighting{leader: b, term: 4, quorum: Quorum{3, 1}, twins: twins{"c", "1 and 2"}}, 6, ""},
-		{sighting{leader: b, term: 4, quorum: Quorum{3, 2}}, 7, `level=INFO msg="voters changed" voters=3 alive=2 may_fail=0`},
+		{sighting{leader: b, term: 4, quorum: Quorum{3, 2}}, 7, `level=INFO msg="voters changed" voters=3 alive=2 tolerates=0`},
 	} {
 		if got := reported(&r, c.sighting, c.at); got != c.want {
 			t.Errorf("sighting %d logs\n%s\nwant\n%s", i, got, c.want)
@@ -106,7 +106,7 @@ func TestReporterLogsAbsenceOfLeaderAtIntervals(t *testing.T) {
 
 func TestReporterWarnsOfLastingEvenNumber(t *testing.T) {
 	t.Parallel()
-	const even = `level=WARN msg="number of voters is even; add or remove one, because one voter fewer tolerates as many failures" voters=4 may_fail=1`
+	const even = `level=WARN msg="number of voters is even; add or remove one, because one voter fewer tolerates as many failures" voters=4 tolerates=1`
 	r := reporter{last: sighting{quorum: Quorum{4, 4}}}
 	for i, c := range []struct {
 		voters int
@@ -115,8 +115,8 @@ func TestReporterWarnsOfLastingEvenNumber(t *testing.T) {
 	}{
 		{4, time.Second, ""},
 		{4, 9 * time.Second, ""},
-		{5, 10 * time.Second, `level=INFO msg="voters changed" voters=5 alive=5 may_fail=2`},
-		{4, 20 * time.Second, `level=INFO msg="voters changed" voters=4 alive=4 may_fail=1`},
+		{5, 10 * time.Second, `level=INFO msg="voters changed" voters=5 alive=5 tolerates=2`},
+		{4, 20 * time.Second, `level=INFO msg="voters changed" voters=4 alive=4 tolerates=1`},
 		{4, 29 * time.Second, ""},
 		{4, 30 * time.Second, even},
 		{4, 60 * time.Second, ""},

@@ -121,11 +121,11 @@ func TestOverviewFollowsMembers(t *testing.T) {
 		}
 		gone.setClock(-3 * time.Second)
 		says(gone.cfg.Name + " issues no IDs: its clock is ")
-		says(" behind the majority's, limit 1 s; 2 of 3 members issue IDs; LEADER leads")
+		says(" behind the majority's, limit 1 s; 2 of 3 members are issuing IDs; LEADER leads")
 		gone.setClock(time.Hour)
-		says(" ahead of the majority's, limit 500 ms; 2 of 3 members issue IDs; LEADER leads")
+		says(" ahead of the majority's, limit 500 ms; 2 of 3 members are issuing IDs; LEADER leads")
 		gone.setClock(0)
-		const healthy = "3 of 3 members issue IDs; LEADER leads; one may fail; without quorum each continues until "
+		const healthy = "3 of 3 members are issuing IDs; LEADER leads; the cluster tolerates one failure; without quorum each continues until "
 		says(healthy)
 		gone.crash()
 		// The member stopped up to a second after its last answer.
@@ -154,7 +154,7 @@ func TestOverviewShowsHaltedMember(t *testing.T) {
 		gone.start()
 		until(t, "all members issue", func() bool {
 			o := next()
-			return strings.HasPrefix(o.GetVerdict().GetSentence(), "3 of 3 members issue") && !viewOf(o, gone.cfg.Name).GetMember().GetHalted()
+			return strings.HasPrefix(o.GetVerdict().GetSentence(), "3 of 3 members are issuing") && !viewOf(o, gone.cfg.Name).GetMember().GetHalted()
 		})
 	})
 }

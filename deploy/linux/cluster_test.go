@@ -70,7 +70,7 @@ func TestThreeMembersStartOneByOne(t *testing.T) {
 	}
 	first.until("all three vote", func() bool {
 		output, _ := first.try("snowraft member list" + asAdmin)
-		return strings.Contains(output, "Voters: 3 of 3 alive, 1 may fail")
+		return strings.Contains(output, "Voters: 3 of 3 alive; tolerates one failure")
 	})
 	// One leaves, and stays away.
 	third := machines[2]

@@ -70,7 +70,7 @@ func (f *facts) layouts() (all []finding) {
 		}
 	}
 	for _, layout := range keys(short) {
-		all = append(all, of(warning, fmt.Sprintf("all workers of layout %q are held, and %s needs one", layout, list(short[layout])),
+		all = append(all, of(warning, fmt.Sprintf("all workers of layout %q are held, and %s %s one", layout, list(short[layout]), verb(len(short[layout]), "needs", "need")),
 			"use a layout with more worker bits, or stop holders", runbookWorkers).by("snowraft worker list --layout "+layout))
 	}
 	for _, layout := range keys(failed) {

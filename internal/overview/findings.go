@@ -59,7 +59,7 @@ func (f *facts) notJoined() finding {
 // tolerance returns findings about a healthy cluster that tolerates no failure.
 func (f *facts) tolerance() []finding {
 	if voters := f.GetQuorum().GetVoters(); len(f.GetMembers()) > 1 && voters < 3 && f.leads != nil {
-		return []finding{of(warning, fmt.Sprintf("%s, so none may fail", count(int(voters), "voter")), "add members until there are 3 voters", runbookTooFew)}
+		return []finding{of(warning, fmt.Sprintf("with %s, the cluster tolerates no failure", count(int(voters), "voter")), "add members until there are 3 voters", runbookTooFew)}
 	}
 	return nil
 }

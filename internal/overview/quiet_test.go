@@ -14,17 +14,17 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 	verdicts{
 		"one down": {
 			func() *scene { s := newScene("a", "b", "c"); s.silence(false, "c"); return s }, warning,
-			"c does not answer a at c:7700; a and b issue IDs; b leads; no other voter may fail; without quorum each continues until 12:14 UTC; start c, or remove it if it is lost permanently.",
+			"c does not answer a at c:7700; a and b are issuing IDs; b leads; the cluster tolerates no further failure; without quorum each continues until 12:14 UTC; start c, or remove it if it is lost permanently.",
 			[]string{"a-member-does-not-start"},
 		},
 		"one unreachable over the API only": {
 			func() *scene { s := newScene("a", "b", "c"); s.silence(true, "c"); return s }, warning,
-			"c does not answer a at c:7700; a and b issue IDs; b leads; no other voter may fail; without quorum each continues until 12:14 UTC; check the process of c, and the network from a to it.",
+			"c does not answer a at c:7700; a and b are issuing IDs; b leads; the cluster tolerates no further failure; without quorum each continues until 12:14 UTC; check the process of c, and the network from a to it.",
 			[]string{"member-cut-off"},
 		},
 		"one killed": {
 			func() *scene { s := newScene("a", "b", "c"); s.kill("c"); return s }, warning,
-			"c is down: c:7700 refuses connections; a and b issue IDs; b leads; no other voter may fail; without quorum each continues until 12:14 UTC; start c, or remove it if it is lost permanently.",
+			"c is down: c:7700 refuses connections; a and b are issuing IDs; b leads; the cluster tolerates no further failure; without quorum each continues until 12:14 UTC; start c, or remove it if it is lost permanently.",
 			[]string{"a-member-does-not-start"},
 		},
 		"one halted": {
@@ -34,12 +34,12 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 				s.kill("c")
 				return s
 			}, warning,
-			"c halted, because it was unsafe to continue; a and b issue IDs; b leads; no other voter may fail; without quorum each continues until 12:14 UTC; read the log of c, and start it again when the cause is gone.",
+			"c halted, because it was unsafe to continue; a and b are issuing IDs; b leads; the cluster tolerates no further failure; without quorum each continues until 12:14 UTC; read the log of c, and start it again when the cause is gone.",
 			[]string{"a-member-does-not-start"},
 		},
 		"one silent for long, in gossip": {
 			func() *scene { s := newScene("a", "b", "c"); s.quiet(quiet{since: 2}, true, "c"); return s }, warning,
-			"c does not answer a at c:7700, although gossip reaches it; a and b issue IDs; b leads; no other voter may fail; without quorum each continues until 12:14 UTC; check the process of c, and the network from a to it.",
+			"c does not answer a at c:7700, although gossip reaches it; a and b are issuing IDs; b leads; the cluster tolerates no further failure; without quorum each continues until 12:14 UTC; check the process of c, and the network from a to it.",
 			[]string{"member-cut-off"},
 		},
 		"one refuses for long, in gossip": {
@@ -48,27 +48,27 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 				s.quiet(quiet{since: 2, refused: true}, true, "c")
 				return s
 			}, warning,
-			"c refuses connections at c:7700, although gossip reaches it; a and b issue IDs; b leads; no other voter may fail; without quorum each continues until 12:14 UTC; check the process of c, and the network from a to it.",
+			"c refuses connections at c:7700, although gossip reaches it; a and b are issuing IDs; b leads; the cluster tolerates no further failure; without quorum each continues until 12:14 UTC; check the process of c, and the network from a to it.",
 			[]string{"member-cut-off"},
 		},
 		"leader killed, not noticed yet": {
 			func() *scene { s := newScene("a", "b", "c"); s.kill("b"); return s }, warning,
-			"The leader, b, is down: b:7700 refuses connections; a and c issue IDs; without quorum each continues until 12:14 UTC; wait some seconds for the election of another leader.",
+			"The leader, b, is down: b:7700 refuses connections; a and c are issuing IDs; without quorum each continues until 12:14 UTC; wait some seconds for the election of another leader.",
 			[]string{"no-leader", "a-member-does-not-start"},
 		},
 		"leader killed, election": {
 			func() *scene { s := newScene("a", "b", "c"); s.kill("b"); s.leader(""); return s }, warning,
-			"No leader, because b is down: an election is in progress; a and c issue IDs; without quorum each continues until 12:14 UTC; wait some seconds.",
+			"No leader, because b is down: an election is in progress; a and c are issuing IDs; without quorum each continues until 12:14 UTC; wait some seconds.",
 			[]string{"no-leader", "a-member-does-not-start"},
 		},
 		"follower killed, election": {
 			func() *scene { s := newScene("a", "b", "c"); s.kill("c"); s.leader(""); return s }, warning,
-			"No leader: an election is in progress; 1 more problem; a and b issue IDs; without quorum each continues until 12:14 UTC; wait some seconds.",
+			"No leader: an election is in progress; 1 more problem; a and b are issuing IDs; without quorum each continues until 12:14 UTC; wait some seconds.",
 			[]string{"no-leader", "a-member-does-not-start"},
 		},
 		"two of three killed": {
 			func() *scene { s := newScene("a", "b", "c"); s.kill("b", "c"); return s }, bad,
-			"Quorum is lost: b and c are down; a issues IDs, but no numbers of strict sequences; without quorum a continues until 12:14 UTC; start b and c; do not restart a.",
+			"Quorum is lost: b and c are down; a is issuing IDs, but no numbers of strict sequences; without quorum a continues until 12:14 UTC; start b and c; do not restart a.",
 			[]string{"no-leader", "a-member-does-not-start", "a-member-does-not-start"},
 		},
 		"three of five killed": {
@@ -78,7 +78,7 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 				s.leader("")
 				return s
 			}, bad,
-			"Quorum is lost: c, d and e are down; a and b issue IDs, but no numbers of strict sequences; without quorum each continues until 12:14 UTC; start c, d and e; do not restart the others.",
+			"Quorum is lost: c, d and e are down; a and b are issuing IDs, but no numbers of strict sequences; without quorum each continues until 12:14 UTC; start c, d and e; do not restart the others.",
 			[]string{"no-leader", "a-member-does-not-start", "a-member-does-not-start", "a-member-does-not-start"},
 		},
 		"leadership moves, and the old leader has not said so": {
@@ -88,7 +88,7 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 				s.older["b"] = true
 				return s
 			}, warning,
-			"No leader: an election is in progress; 3 of 3 members issue IDs; without quorum each continues until 12:14 UTC; wait some seconds.",
+			"No leader: an election is in progress; 3 of 3 members are issuing IDs; without quorum each continues until 12:14 UTC; wait some seconds.",
 			[]string{"no-leader"},
 		},
 		"nonvoter down": {
@@ -99,12 +99,12 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 				s.silence(false, "d")
 				return s
 			}, warning,
-			"d does not answer a at d:7700; a, b and c issue IDs; b leads; one more may fail; without quorum each continues until 12:14 UTC; start d, or remove it if it is lost permanently.",
+			"d does not answer a at d:7700; a, b and c are issuing IDs; b leads; the cluster tolerates one further failure; without quorum each continues until 12:14 UTC; start d, or remove it if it is lost permanently.",
 			[]string{"a-member-does-not-start"},
 		},
 		"cut off": {
 			func() *scene { s := newScene("a", "b", "c"); s.silence(true, "b", "c"); s.leader(""); return s }, bad,
-			"Quorum is lost, or a is cut off from it: b and c do not answer a; a issues IDs, but no numbers of strict sequences; without quorum a continues until 12:14 UTC; start b and c, or restore the network to a; do not restart a.",
+			"Quorum is lost, or a is cut off from it: b and c do not answer a; a is issuing IDs, but no numbers of strict sequences; without quorum a continues until 12:14 UTC; start b and c, or restore the network to a; do not restart a.",
 			[]string{"member-cut-off", "member-cut-off", "member-cut-off"},
 		},
 		"cut off, window ended": {
@@ -115,7 +115,7 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 				s.refuse("a", rpc.WindowEnded, "the window ended at 2026-11-24T11:59:00.000Z, and no new one was granted (...)")
 				return s
 			}, bad,
-			"Quorum is lost, or a is cut off from it: b and c do not answer a; no member that answers issues IDs; start b and c, or restore the network to a; do not restart a.",
+			"Quorum is lost, or a is cut off from it: b and c do not answer a; no member that answers is issuing IDs; start b and c, or restore the network to a; do not restart a.",
 			[]string{"member-cut-off", "member-cut-off", "a-member-does-not-start", "a-member-does-not-start"},
 		},
 		"quorum of five lost": {
@@ -125,17 +125,17 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 				s.leader("")
 				return s
 			}, bad,
-			"Quorum is lost: c, d and e do not answer a; a and b issue IDs, but no numbers of strict sequences; without quorum each continues until 12:14 UTC; start c, d and e; do not restart the others.",
+			"Quorum is lost: c, d and e do not answer a; a and b are issuing IDs, but no numbers of strict sequences; without quorum each continues until 12:14 UTC; start c, d and e; do not restart the others.",
 			[]string{"no-leader", "a-member-does-not-start", "a-member-does-not-start", "a-member-does-not-start"},
 		},
 		"leader killed": {
 			func() *scene { s := newScene("a", "b", "c"); s.silence(true, "b"); s.leader(""); return s }, warning,
-			"No leader: an election is in progress; 1 more problem; a and c issue IDs; without quorum each continues until 12:14 UTC; wait some seconds.",
+			"No leader: an election is in progress; 1 more problem; a and c are issuing IDs; without quorum each continues until 12:14 UTC; wait some seconds.",
 			[]string{"no-leader", "member-cut-off"},
 		},
 		"leader killed, not noticed by the composer": {
 			func() *scene { s := newScene("a", "b", "c"); s.silence(true, "b"); return s }, warning,
-			"The leader, b, does not answer a; a and c issue IDs; without quorum each continues until 12:14 UTC; check its process, and the network to its API port.",
+			"The leader, b, does not answer a; a and c are issuing IDs; without quorum each continues until 12:14 UTC; check its process, and the network to its API port.",
 			[]string{"member-cut-off", "member-cut-off"},
 		},
 		"no leader for long": {
@@ -145,7 +145,7 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 				s.without = 12 * time.Second
 				return s
 			}, bad,
-			"No leader since 11:59:48 UTC, although 3 of 3 voters answer; 3 of 3 members issue IDs, but no numbers of strict sequences; without quorum each continues until 12:14 UTC; check the Raft ports between the members, and their clocks.",
+			"No leader since 11:59:48 UTC, although 3 of 3 voters answer; 3 of 3 members are issuing IDs, but no numbers of strict sequences; without quorum each continues until 12:14 UTC; check the Raft ports between the members, and their clocks.",
 			[]string{"no-leader"},
 		},
 		"Raft cut off, API not": {
@@ -155,7 +155,7 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 				s.without = 2 * time.Second
 				return s
 			}, warning,
-			"a reaches no leader, although b leads; 3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; check the Raft port between them.",
+			"a reaches no leader, although b leads; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; check the Raft port between them.",
 			[]string{"member-cut-off"},
 		},
 		"a leader that the composer has not heard yet": {
@@ -165,7 +165,7 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 				s.without = time.Second
 				return s
 			}, good,
-			"3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC.", nil,
+			"3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC.", nil,
 		},
 		"a newer leader elsewhere": {
 			func() *scene {
@@ -173,11 +173,11 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 				s.statuses["c"].LeaderId, s.statuses["c"].LeaderName, s.statuses["c"].Term = "c", "c", 4
 				return s
 			}, good,
-			"3 of 3 members issue IDs; c leads; one may fail; without quorum each continues until 12:14 UTC.", nil,
+			"3 of 3 members are issuing IDs; c leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC.", nil,
 		},
 		"others take the composer for the leader still": {
 			func() *scene { s := newScene("a", "b", "c"); s.leader("a", "b", "c"); return s }, warning,
-			"No leader: an election is in progress; 3 of 3 members issue IDs; without quorum each continues until 12:14 UTC; wait some seconds.",
+			"No leader: an election is in progress; 3 of 3 members are issuing IDs; without quorum each continues until 12:14 UTC; wait some seconds.",
 			[]string{"no-leader"},
 		},
 		"shutting down": {
@@ -186,7 +186,7 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 				s.refuse("c", rpc.Internal, "this member is shutting down")
 				return s
 			}, warning,
-			"c issues no IDs: this member is shutting down; 2 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC.", []string{"runbook"},
+			"c issues no IDs: this member is shutting down; 2 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC.", []string{"runbook"},
 		},
 		"upgrade waits for the leader": {
 			func() *scene {
@@ -194,7 +194,7 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 				s.own.Upgrade = &snowraftv1.Upgrade{FsmVersion: 1, NextFsmVersion: 2, Upgrades: snowraftv1.Upgrades_UPGRADES_AUTO}
 				return s
 			}, good,
-			"3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC.", []string{"upgrade-not-finalized"},
+			"3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC.", []string{"upgrade-not-finalized"},
 		},
 	}.check(t)
 }

@@ -55,7 +55,7 @@ func judge(o *snowraftv1.Overview, by evidence) {
 // quorum.
 func (f *facts) state() []string {
 	if len(f.GetMembers()) == 1 && len(f.issuing) == 1 && f.leads != nil {
-		return []string{f.leads.GetMember().GetName() + " issues IDs and is the only member: it may not fail"}
+		return []string{f.leads.GetMember().GetName() + " is issuing IDs and is the only member", "the cluster tolerates no failure"}
 	}
 	parts := []string{f.issuers()}
 	if f.stuck && len(f.issuing) > 0 {
@@ -64,7 +64,7 @@ func (f *facts) state() []string {
 	if f.leads != nil {
 		parts = append(parts, f.leads.GetMember().GetName()+" leads")
 		if f.GetQuorum().GetVoters() > 2 {
-			parts = append(parts, f.mayFail())
+			parts = append(parts, f.tolerates())
 		}
 	}
 	if f.until > 0 {
@@ -80,33 +80,32 @@ func (f *facts) state() []string {
 
 // issuers returns a clause about the members that issue IDs. The state of silent members is unknown.
 func (f *facts) issuers() string {
-	switch all, issue := len(f.GetMembers()), len(f.issuing); {
+	all, issue := len(f.GetMembers()), len(f.issuing)
+	are := verb(issue, "is", "are")
+	switch {
 	case issue == 0 && len(f.silent) == 0:
-		return "no member issues IDs"
+		return "no member is issuing IDs"
 	case issue == 0:
-		return "no member that answers issues IDs"
+		return "no member that answers is issuing IDs"
 	case len(f.silent) == 0:
-		return fmt.Sprintf("%d of %s issue IDs", issue, count(all, "member"))
-	case issue == 1:
-		return f.issuing[0].GetMember().GetName() + " issues IDs"
+		return fmt.Sprintf("%d of %s %s issuing IDs", issue, count(all, "member"), are)
 	default:
-		return list(names(f.issuing)) + " issue IDs"
+		return fmt.Sprintf("%s %s issuing IDs", list(names(f.issuing)), are)
 	}
 }
 
-// mayFail returns a clause with the number of voters that may fail. Voters that do not answer count as failed.
-func (f *facts) mayFail() string {
-	n := int(f.GetQuorum().GetMayFail())
-	none, more := "none may fail", ""
+// tolerates returns a clause with the number of tolerated failures. Voters that do not answer count as failed.
+func (f *facts) tolerates() string {
+	more := ""
 	if len(f.silent) > 0 {
-		none, more = "no other voter may fail", " more"
+		more = "further "
 	}
-	switch n {
+	switch n := f.GetQuorum().GetMayFail(); n {
 	case 0:
-		return none
+		return "the cluster tolerates no " + more + "failure"
 	case 1:
-		return "one" + more + " may fail"
+		return "the cluster tolerates one " + more + "failure"
 	default:
-		return fmt.Sprintf("%d%s may fail", n, more)
+		return fmt.Sprintf("the cluster tolerates %d %sfailures", n, more)
 	}
 }

@@ -43,19 +43,19 @@ func TestVerdict(t *testing.T) {
 	verdicts{
 		"all well": {
 			func() *scene { return newScene("a", "b", "c") }, good,
-			"3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC.", nil,
+			"3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC.", nil,
 		},
 		"five": {
 			func() *scene { return newScene("a", "b", "c", "d", "e") }, good,
-			"5 of 5 members issue IDs; b leads; 2 may fail; without quorum each continues until 12:14 UTC.", nil,
+			"5 of 5 members are issuing IDs; b leads; the cluster tolerates 2 failures; without quorum each continues until 12:14 UTC.", nil,
 		},
 		"one member": {
 			func() *scene { return newScene("a") }, good,
-			"a issues IDs and is the only member: it may not fail.", nil,
+			"a is issuing IDs and is the only member; the cluster tolerates no failure.", nil,
 		},
 		"two voters": {
 			func() *scene { return newScene("a", "b") }, warning,
-			"2 voters, so none may fail; 2 of 2 members issue IDs; b leads; without quorum each continues until 12:14 UTC; add members until there are 3 voters.", []string{"too-few-voters"},
+			"With 2 voters, the cluster tolerates no failure; 2 of 2 members are issuing IDs; b leads; without quorum each continues until 12:14 UTC; add members until there are 3 voters.", []string{"too-few-voters"},
 		},
 		"nonvoter": {
 			func() *scene {
@@ -64,7 +64,7 @@ func TestVerdict(t *testing.T) {
 				s.leader("b")
 				return s
 			}, good,
-			"4 of 4 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC.", nil,
+			"4 of 4 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC.", nil,
 		},
 		"clock behind": {
 			func() *scene {
@@ -73,7 +73,7 @@ func TestVerdict(t *testing.T) {
 				s.view("c").ClockAtMs -= 3200
 				return s
 			}, warning,
-			"c issues no IDs: its clock is 3.2 s behind the observed clock, limit 1 s; 2 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; correct the clock of c.",
+			"c issues no IDs: its clock is 3.2 s behind the observed clock, limit 1 s; 2 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; correct the clock of c.",
 			[]string{"clock-behind"},
 		},
 		"clock behind the majority's": {
@@ -84,7 +84,7 @@ func TestVerdict(t *testing.T) {
 				s.view("c").ClockOffsetMs = -4998
 				return s
 			}, warning,
-			"c issues no IDs: its clock is 5 s behind the majority's, limit 1 s; 2 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; correct the clock of c.",
+			"c issues no IDs: its clock is 5 s behind the majority's, limit 1 s; 2 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; correct the clock of c.",
 			[]string{"clock-behind"},
 		},
 		"clock ahead": {
@@ -94,17 +94,17 @@ func TestVerdict(t *testing.T) {
 				s.view("c").ClockOffsetMs = 7_200_000
 				return s
 			}, warning,
-			"c issues no IDs: its clock is 2h0m ahead of the majority's, limit 500 ms; 2 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; correct the clock of c.",
+			"c issues no IDs: its clock is 2h0m ahead of the majority's, limit 500 ms; 2 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; correct the clock of c.",
 			[]string{"clock-ahead"},
 		},
 		"clock a little ahead": {
 			func() *scene { s := newScene("a", "b", "c"); s.view("c").ClockOffsetMs = 300; return s }, warning,
-			"The clock of c is 300 ms ahead of the majority's, and beyond 500 ms it stops issuing; 3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; correct the clock of c.",
+			"The clock of c is 300 ms ahead of the majority's, and beyond 500 ms it stops issuing; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; correct the clock of c.",
 			[]string{"clock-ahead"},
 		},
 		"clock off by nothing to speak of": {
 			func() *scene { s := newScene("a", "b", "c"); s.view("c").ClockOffsetMs = -80; return s }, good,
-			"3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC.", nil,
+			"3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC.", nil,
 		},
 		"observed clock in the future": {
 			func() *scene {
@@ -115,7 +115,7 @@ func TestVerdict(t *testing.T) {
 				s.o.ObservedClockAtMs += 3_600_000
 				return s
 			}, bad,
-			"The observed clock is at least 1h0m ahead of the clocks of a, b and c, which issue no IDs; no member issues IDs; b leads; one may fail; correct the clocks, or set the observed clock back if they are correct.",
+			"The observed clock is at least 1h0m ahead of the clocks of a, b and c, which issue no IDs; no member is issuing IDs; b leads; the cluster tolerates one failure; correct the clocks, or set the observed clock back if they are correct.",
 			[]string{"observed-clock-in-the-future"},
 		},
 		"no window yet": {
@@ -125,8 +125,20 @@ func TestVerdict(t *testing.T) {
 				s.view("c").ServesUntilAtMs = 0
 				return s
 			}, warning,
-			"c issues no IDs: no window was granted yet; 2 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; wait some seconds for a window.",
+			"c issues no IDs: no window was granted yet; 2 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; wait some seconds for a window.",
 			[]string{"member-cut-off"},
+		},
+		"workers exhausted on two members": {
+			func() *scene {
+				s := newScene("a", "b", "c")
+				for _, name := range []string{"a", "c"} {
+					m := s.view(name)
+					m.Lanes = append(m.Lanes, &snowraftv1.Lane{Layout: "tiny", Problem: "all workers ...", Reason: rpc.WorkersExhausted})
+				}
+				return s
+			}, warning,
+			`All workers of layout "tiny" are held, and a and c need one; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; use a layout with more worker bits, or stop holders.`,
+			[]string{"workers-exhausted"},
 		},
 		"workers exhausted": {
 			func() *scene {
@@ -135,7 +147,7 @@ func TestVerdict(t *testing.T) {
 				m.Lanes = append(m.Lanes, &snowraftv1.Lane{Layout: "tiny", Problem: "all workers ...", Reason: rpc.WorkersExhausted})
 				return s
 			}, warning,
-			`All workers of layout "tiny" are held, and c needs one; 3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; use a layout with more worker bits, or stop holders.`,
+			`All workers of layout "tiny" are held, and c needs one; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; use a layout with more worker bits, or stop holders.`,
 			[]string{"workers-exhausted"},
 		},
 		"time field full soon": {
@@ -144,7 +156,7 @@ func TestVerdict(t *testing.T) {
 				s.view("c").Lanes[0].ExhaustsAtMs = noon + 86_400_000
 				return s
 			}, warning,
-			`The time field of layout "default" is full on 2026-11-25; 3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; create a layout with a later epoch or more time bits.`,
+			`The time field of layout "default" is full on 2026-11-25; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; create a layout with a later epoch or more time bits.`,
 			[]string{"layout-near-its-end"},
 		},
 		"restored, fenced": {
@@ -157,7 +169,7 @@ func TestVerdict(t *testing.T) {
 				}
 				return s
 			}, bad,
-			"The cluster was restored and grants no windows before 12:10 UTC; 2 more problems; no member issues IDs; b leads; one may fail; wait until then.",
+			"The cluster was restored and grants no windows before 12:10 UTC; 2 more problems; no member is issuing IDs; b leads; the cluster tolerates one failure; wait until then.",
 			[]string{"restored-and-frozen", "restored-and-frozen", "restored-and-frozen"},
 		},
 		"restored, sequences frozen": {
@@ -166,7 +178,7 @@ func TestVerdict(t *testing.T) {
 				s.own.Restoration = &snowraftv1.Restoration{IssuesAtMs: noon - 600_000, FrozenSequences: 1}
 				return s
 			}, warning,
-			"1 sequence is frozen since the restore; 3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; resume them with the last numbers of your own data.",
+			"1 sequence is frozen since the restore; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; resume them with the last numbers of your own data.",
 			[]string{"restored-and-frozen"},
 		},
 		"restored, the old cluster lives": {
@@ -175,7 +187,7 @@ func TestVerdict(t *testing.T) {
 				s.own.Restoration = &snowraftv1.Restoration{IssuesAtMs: noon - 600_000, OldClusterAlive: "x at 10.0.0.9:7702 of cluster old"}
 				return s
 			}, bad,
-			"The cluster from before the restore still runs, so this one grants nothing: x at 10.0.0.9:7702 of cluster old; 3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; stop its members permanently.",
+			"The cluster from before the restore still runs, so this one grants nothing: x at 10.0.0.9:7702 of cluster old; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; stop its members permanently.",
 			[]string{"restored-and-frozen"},
 		},
 		"foreign peer": {
@@ -186,7 +198,7 @@ func TestVerdict(t *testing.T) {
 				}
 				return s
 			}, warning,
-			"b hears a peer at 10.0.0.9 that it cannot understand: it is open; 3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC.",
+			"b hears a peer at 10.0.0.9 that it cannot understand: it is open; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC.",
 			[]string{"members-that-cannot-understand-each-other"},
 		},
 		"secret not everywhere": {
@@ -198,12 +210,12 @@ func TestVerdict(t *testing.T) {
 				s.statuses["c"].SecretFingerprints = []string{"old"}
 				return s
 			}, warning,
-			"The new secret new is not in use yet, because c has not reported it; 3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; give every member the same secret file.",
+			"The new secret new is not in use yet, because c has not reported it; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; give every member the same secret file.",
 			[]string{"secret-not-in-use"},
 		},
 		"mixed versions": {
 			func() *scene { s := newScene("a", "b", "c"); s.view("c").Member.Version = "v2"; return s }, good,
-			"3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC.", []string{"upgrade-not-finalized"},
+			"3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC.", []string{"upgrade-not-finalized"},
 		},
 		"upgrade blocked": {
 			func() *scene {
@@ -211,7 +223,7 @@ func TestVerdict(t *testing.T) {
 				s.own.Upgrade = &snowraftv1.Upgrade{FsmVersion: 1, NextFsmVersion: 2, Blockers: []*snowraftv1.UpgradeBlocker{{MemberName: "c", Problem: "knows commands up to 1"}}}
 				return s
 			}, warning,
-			"An upgrade of the log's commands from version 1 to 2 is not finalized: c knows commands up to 1; 3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; upgrade or start the members that block it.",
+			"An upgrade of the log's commands from version 1 to 2 is not finalized: c knows commands up to 1; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; upgrade or start the members that block it.",
 			[]string{"upgrade-not-finalized"},
 		},
 		"upgrade waits for the operator": {
@@ -220,7 +232,7 @@ func TestVerdict(t *testing.T) {
 				s.own.Upgrade = &snowraftv1.Upgrade{FsmVersion: 1, NextFsmVersion: 2, Upgrades: snowraftv1.Upgrades_UPGRADES_MANUAL}
 				return s
 			}, warning,
-			"An upgrade of the log's commands from version 1 to 2 is not finalized; 3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; finalize it when no member will return to the older program.",
+			"An upgrade of the log's commands from version 1 to 2 is not finalized; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; finalize it when no member will return to the older program.",
 			[]string{"upgrade-not-finalized"},
 		},
 		"not joined": {
@@ -235,7 +247,7 @@ func TestVerdict(t *testing.T) {
 		},
 		"a window that ends soon": {
 			func() *scene { s := newScene("a", "b", "c"); s.view("b").ServesUntilAtMs = noon + 1999; return s }, good,
-			"3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:00:01 UTC.", nil,
+			"3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:00:01 UTC.", nil,
 		},
 	}.check(t)
 }

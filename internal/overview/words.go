@@ -78,6 +78,14 @@ func count(n int, thing string) string {
 	return strconv.Itoa(n) + " " + thing + "s"
 }
 
+// verb returns the form of a verb for n subjects.
+func verb(n int, one, several string) string {
+	if n == 1 {
+		return one
+	}
+	return several
+}
+
 func names(members []*snowraftv1.MemberView) (all []string) {
 	for _, m := range members {
 		all = append(all, m.GetMember().GetName())

@@ -199,7 +199,7 @@ func TestPagesWithoutJavaScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.do(chromedp.Navigate(m.consoleOf()))
-	b.says(sentence, "3 of 3 members issue")
+	b.says(sentence, "3 of 3 members are issuing")
 	if got := eval[int](b, `document.querySelectorAll("#now-members tbody tr").length`); got != 3 {
 		t.Errorf("the table has %d members, want 3", got)
 	}
@@ -228,7 +228,7 @@ func TestSignInToSecuredMembers(t *testing.T) {
 	b.expect(m.http)
 	b.says("#refused", "oken")
 	b.do(chromedp.SendKeys("#token", token+kb.Enter))
-	b.says(sentence, "3 of 3 members issue")
+	b.says(sentence, "3 of 3 members are issuing")
 	b.says(".who", "Token viewer")
 	if html := eval[string](b, "document.documentElement.outerHTML"); strings.Contains(html, token[:30]) {
 		t.Error("the page has the token")

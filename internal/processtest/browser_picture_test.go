@@ -114,7 +114,7 @@ func TestPictureOfAMemberWithAWrongClock(t *testing.T) {
 	if err := clock.Set(time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	b.saysWithin(current, sentence, "2 of 3 members issue")
+	b.saysWithin(current, sentence, "2 of 3 members are issuing")
 	b.drawsWithin(current, 3, ".member:not(.past)")
 	b.saysWithin(current, picture, "3 of its 1,024 workers are held now")
 	b.open(c.consoleOf())

@@ -19,7 +19,7 @@ func TestSentenceFollowsTheLeader(t *testing.T) {
 	rest := others(members, first)
 	b := newTab(t)
 	b.open(rest[0].consoleOf())
-	b.says(sentence, "3 of 3 members issue")
+	b.says(sentence, "3 of 3 members are issuing")
 	b.says(sentence, first.name+" leads")
 
 	first.kill()
@@ -37,7 +37,7 @@ func TestSentenceFollowsTheLeader(t *testing.T) {
 
 	first.start()
 	first.untilIssues()
-	b.saysWithin(current, sentence, "3 of 3 members issue")
+	b.saysWithin(current, sentence, "3 of 3 members are issuing")
 
 	// Two of three members are down.
 	for _, m := range others(members, rest[0]) {
@@ -56,11 +56,11 @@ func TestSentenceFollowsAClock(t *testing.T) {
 	clock := startWithClock(t, members)
 	b := newTab(t)
 	b.open(members[0].consoleOf())
-	b.says(sentence, "3 of 3 members issue")
+	b.says(sentence, "3 of 3 members are issuing")
 	if err := clock.Set(-5 * time.Second); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("a clock that was set back shows after %v", b.saysWithin(current, sentence, "2 of 3 members issue"))
+	t.Logf("a clock that was set back shows after %v", b.saysWithin(current, sentence, "2 of 3 members are issuing"))
 	b.saysWithin(current, "#member-"+c.name, "Issues no IDs")
 	if !eval[bool](b, `!!document.querySelector('#verdict a[href^="/console/runbook#clock-"]')`) {
 		t.Errorf("the page does not link to the runbook: %s", eval[string](b, "document.getElementById('verdict').outerHTML"))
@@ -68,7 +68,7 @@ func TestSentenceFollowsAClock(t *testing.T) {
 	if err := clock.Set(0); err != nil {
 		t.Fatal(err)
 	}
-	b.says(sentence, "3 of 3 members issue")
+	b.says(sentence, "3 of 3 members are issuing")
 }
 
 func TestSentenceFollowsARemovedMember(t *testing.T) {
@@ -77,12 +77,12 @@ func TestSentenceFollowsARemovedMember(t *testing.T) {
 	rest := others(members, first)
 	b := newTab(t)
 	b.open(first.consoleOf())
-	b.says(sentence, "3 of 3 members issue")
+	b.says(sentence, "3 of 3 members are issuing")
 	_, stderr, code := command(t, at(first), "member", "remove", rest[0].name)
 	if code != 0 {
 		t.Fatal(stderr)
 	}
-	t.Logf("a removed member is gone after %v", b.saysWithin(current, sentence, "2 of 2 members issue"))
+	t.Logf("a removed member is gone after %v", b.saysWithin(current, sentence, "2 of 2 members are issuing"))
 	if eval[bool](b, "!!document.getElementById("+quote("member-"+rest[0].name)+")") {
 		t.Error("the table has the removed member")
 	}
@@ -96,7 +96,7 @@ func TestSentenceFollowsATransfer(t *testing.T) {
 	for _, m := range []*member{rest[0], first, rest[1]} {
 		b := newTab(t)
 		b.open(m.consoleOf())
-		b.says(sentence, "3 of 3 members issue")
+		b.says(sentence, "3 of 3 members are issuing")
 		eval[any](b, `window.said = new Set(); new MutationObserver(() => said.add(document.querySelector("#verdict h1").innerText))
 			.observe(document.querySelector("main"), { subtree: true, childList: true, characterData: true }); 0`)
 		to := others(members, leader(t, members))[0]
@@ -143,7 +143,7 @@ func TestPageShowsDisconnection(t *testing.T) {
 	m.start()
 	m.untilIssues()
 	b.connected()
-	b.says(sentence, m.name+" issues IDs")
+	b.says(sentence, m.name+" is issuing IDs")
 }
 
 // A page in a hidden tab has no stream, because browsers bound the connections of all tabs together. It is current again as

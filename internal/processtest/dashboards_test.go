@@ -89,7 +89,7 @@ func TestDashboardsOfHealthyCluster(t *testing.T) {
 			}
 		}
 	}
-	for title, want := range map[string]string{"Members that issue": "6", "of members": "6", "Voters that may fail": "1"} {
+	for title, want := range map[string]string{"Members that issue": "6", "of members": "6", "Tolerated failures": "1"} {
 		if values[title] != want {
 			t.Errorf("%s of two clusters is %q, want %s", title, values[title], want)
 		}

@@ -47,7 +47,7 @@ func TestTrialMemberGetsNoVote(t *testing.T) {
 	lead, unchanged := leader(t, members), steady(t, members)
 	for _, m := range members {
 		m.logs("level=INFO", `msg="leader changed"`, "leader="+lead.name)
-		m.logs("level=INFO", `msg="voters changed"`, "voters=3 alive=3 may_fail=1")
+		m.logs("level=INFO", `msg="voters changed"`, "voters=3 alive=3 tolerates=1")
 	}
 	if _, stderr, code := command(t, at(members[0]), "config", "set", "--max-window", "20m"); code != 0 {
 		t.Fatal(stderr)
@@ -64,7 +64,7 @@ func TestTrialMemberGetsNoVote(t *testing.T) {
 	leaderLogs(t, members, "component=raft", "peer=trial@")
 	until(t, "member list shows the time of the trial member's loss", func() bool {
 		stdout, _, _ := command(t, at(members[0]), "member", "list")
-		return strings.Contains(stdout, "nonvoter       no, since 20") && strings.Contains(stdout, "Voters: 3 of 3 alive, 1 may fail\n")
+		return strings.Contains(stdout, "nonvoter       no, since 20") && strings.Contains(stdout, "Voters: 3 of 3 alive; tolerates one failure\n")
 	})
 
 	// A member that joins later and stays becomes the fourth voter, and the trial member does not.
@@ -81,14 +81,14 @@ func TestTrialMemberGetsNoVote(t *testing.T) {
 
 	// All views show that four voters are no better than three.
 	stays.untilVoters(4)
-	const even = "4 of 4 alive, 1 may fail; add or remove a voter: 4 tolerate no more failures than 3"
+	const even = "4 of 4 alive; tolerates one failure; add or remove a voter: 4 tolerate no more failures than 3"
 	until(t, "status and member list show that the number of voters is even", func() bool {
 		status, _, _ := command(t, at(members[1]), "status")
 		list, _, _ := command(t, at(members[1]), "member", "list")
 		return strings.Contains(status, "Voters          "+even) && strings.Contains(list, "Voters: "+even)
 	})
 	for _, m := range append(members, stays) {
-		m.logs("level=WARN", `msg="number of voters is even`, "voters=4 may_fail=1")
+		m.logs("level=WARN", `msg="number of voters is even`, "voters=4 tolerates=1")
 	}
 	unchanged()
 }
@@ -181,9 +181,9 @@ func TestLostQuorumIsExplained(t *testing.T) {
 	})
 	until(t, "member list shows the times of both losses", func() bool {
 		list, _, _ := command(t, at(survivor), "member", "list")
-		return strings.Count(list, "no, since 20") == 2 && strings.Contains(list, "Voters: 1 of 3 alive, quorum needs 2\n")
+		return strings.Count(list, "no, since 20") == 2 && strings.Contains(list, "Voters: 1 of 3 alive; quorum needs 2\n")
 	})
-	survivor.logs("level=WARN", `msg="voters lost; quorum needs more"`, "voters=3 alive=1 may_fail=0 needed=2")
+	survivor.logs("level=WARN", `msg="voters lost; quorum needs more"`, "voters=3 alive=1 tolerates=0 needed=2")
 	if lines := strings.Count(survivor.stderr.String(), "leader unknown"); lines > 1+int(time.Since(survivor.began)/(10*time.Second)) {
 		t.Errorf("%d lines about one outage within %v, want at most one per 10 s", lines, time.Since(survivor.began))
 	}

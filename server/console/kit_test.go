@@ -122,7 +122,7 @@ func healthy() *snowraftv1.Overview {
 		ObservedClockAtMs: at - 5, Quorum: &snowraftv1.Quorum{Voters: 3, Alive: 3, MayFail: 1}, Layouts: []string{"default"},
 		Verdict: &snowraftv1.Verdict{
 			Level: snowraftv1.VerdictLevel_VERDICT_LEVEL_GOOD, ServesUntilAtMs: at + 500_000,
-			Sentence: "3 of 3 members issue. b leads. One may fail. Alone, each continues until 12:14.",
+			Sentence: "3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC.",
 		},
 	}
 	for _, name := range []string{"a", "b", "c"} {

@@ -17,7 +17,7 @@ func TestNowShowsSentenceMembersAndLanes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	page := r.ask("GET", "/", "").Body.String()
-	r.wants(page, "3 of 3 members issue. b leads.", `class="verdict good"`, `id="member-a"`, "leads</span>", "this member",
+	r.wants(page, "3 of 3 members are issuing IDs", `class="verdict good"`, `id="member-a"`, "leads</span>", "this member",
 		"Voter", ">encrypted<", "snowraft leader transfer", "snowraft member remove c", `data-left="1800000500000"`,
 		`data-stream="/console/stream?page=now"`, "<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>", "!Sign in", "!data-copy=\"\"")
 	if strings.Count(page, "<h1") != 1 {
@@ -51,12 +51,12 @@ func TestNowShowsTheActionOnce(t *testing.T) {
 	r := newRig(t)
 	o := healthy()
 	o.Verdict.Level = snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD
-	o.Verdict.Sentence = "Quorum is lost; a issues IDs; start b and c; do not restart a."
+	o.Verdict.Sentence = "Quorum is lost; a is issuing IDs; start b and c; do not restart a."
 	o.Verdict.Findings = []*snowraftv1.Finding{{Level: o.GetVerdict().GetLevel(), Text: "quorum is lost", Action: "start b and c; do not restart a"}}
 	r.cluster.set(o, nil)
-	r.wants(r.ask("GET", "/", "").Body.String(), `Quorum is lost<span class="rest">; a issues IDs.</span><span class="vh"> To do: start b and c; do not restart a.</span>`,
+	r.wants(r.ask("GET", "/", "").Body.String(), `Quorum is lost<span class="rest">; a is issuing IDs.</span><span class="vh"> To do: start b and c; do not restart a.</span>`,
 		"To do: start b and c; do not restart a.")
-	r.wants(r.ask("GET", "/console/id", "").Body.String(), "Quorum is lost; a issues IDs; start b and c; do not restart a.")
+	r.wants(r.ask("GET", "/console/id", "").Body.String(), "Quorum is lost; a is issuing IDs; start b and c; do not restart a.")
 	o.Verdict.Sentence = "Quorum is lost; start b and c; do not restart a."
 	r.cluster.set(o, nil)
 	r.wants(r.ask("GET", "/", "").Body.String(), `Quorum is lost<span class="vh">. To do: start`)

@@ -27,8 +27,8 @@ func TestStrangersSeeTheFormOnly(t *testing.T) {
 	r, _, _, _ := secured(t)
 	page := r.ask("GET", "/", "").Body.String()
 	r.wants(page, "Sign in to see this page", "<code>cluster:read</code>", "snowraft token create console --scope cluster:read",
-		`method="post" action="/console/session"`, `name="token" type="password"`, "!members issue", "!data-stream", "!id=\"member-a\"", "!http-equiv")
-	if w := r.ask("GET", "/console/stream?page=now", ""); strings.Contains(w.Body.String(), "members issue") {
+		`method="post" action="/console/session"`, `name="token" type="password"`, "!are issuing", "!data-stream", "!id=\"member-a\"", "!http-equiv")
+	if w := r.ask("GET", "/console/stream?page=now", ""); strings.Contains(w.Body.String(), "are issuing") {
 		t.Errorf("stream: %d %s", w.Code, w.Body)
 	}
 }
@@ -41,7 +41,7 @@ func TestSessionShowsAndEnds(t *testing.T) {
 		t.Errorf("cookie %+v", c)
 	}
 	page := r.ask("GET", "/", "", with(c)).Body.String()
-	r.wants(page, "3 of 3 members issue", "Token reader", "Sign out", "!"+reader, "!"+c.Value)
+	r.wants(page, "3 of 3 members are issuing", "Token reader", "Sign out", "!"+reader, "!"+c.Value)
 	if other := signIn(t, r, reader); other.Value == c.Value {
 		t.Error("two sessions have one ID")
 	}
@@ -59,7 +59,7 @@ func TestSessionOverTLSIsSecure(t *testing.T) {
 	if !c.Secure || c.Name != "__Host-snowraft-7701" {
 		t.Errorf("cookie %+v", c)
 	}
-	r.wants(r.ask("GET", "/", "", with(c), "TLS: on").Body.String(), "3 of 3 members issue")
+	r.wants(r.ask("GET", "/", "", with(c), "TLS: on").Body.String(), "3 of 3 members are issuing")
 }
 
 func TestSessionFollowsItsToken(t *testing.T) {
@@ -72,7 +72,7 @@ func TestSessionFollowsItsToken(t *testing.T) {
 	tokens.change(1, &poorer)
 	r.wants(r.ask("GET", "/", "", with(c)).Body.String(), "Your token does not show this page", "lacks the scope cluster:read", "!3 of 3")
 	tokens.change(1, record)
-	r.wants(r.ask("GET", "/", "", with(c)).Body.String(), "3 of 3 members issue")
+	r.wants(r.ask("GET", "/", "", with(c)).Body.String(), "3 of 3 members are issuing")
 	tokens.change(1, nil)
 	r.wants(r.ask("GET", "/", "", with(c)).Body.String(), "Your session ended", "Sign in to see this page", "!3 of 3")
 	tokens.change(1, record) // the session is gone
@@ -125,7 +125,7 @@ func TestSessionsOfOneTokenMakeWay(t *testing.T) {
 		last = signIn(t, r, reader)
 	}
 	r.wants(r.ask("GET", "/", "", with(first)).Body.String(), "Sign in to see this page")
-	r.wants(r.ask("GET", "/", "", with(last)).Body.String(), "3 of 3 members issue")
+	r.wants(r.ask("GET", "/", "", with(last)).Body.String(), "3 of 3 members are issuing")
 }
 
 func TestOpenClusterHasNoSessions(t *testing.T) {

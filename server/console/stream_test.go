@@ -97,9 +97,9 @@ func TestStreamSendsChanges(t *testing.T) {
 	e.until("tick", `"composed":1800000000000`)
 	o := healthy()
 	o.ComposedAtMs++
-	o.Verdict.Sentence = "2 of 3 members issue."
+	o.Verdict.Sentence = "2 of 3 members are issuing IDs."
 	r.cluster.set(o, nil)
-	if data := e.until("html", ""); !strings.Contains(data, "2 of 3 members issue.") {
+	if data := e.until("html", ""); !strings.Contains(data, "2 of 3 members are issuing IDs.") {
 		t.Errorf("first came %s", data)
 	}
 	e.until("tick", `"composed":1800000000001`)
@@ -122,7 +122,7 @@ func TestStreamSendsReasonForMissingOverview(t *testing.T) {
 	e.until("trouble", "No member answers this gateway.")
 	e.until("tick", `"composed":0`)
 	r.cluster.set(healthy(), nil)
-	e.until("html", "3 of 3 members issue")
+	e.until("html", "3 of 3 members are issuing")
 }
 
 // A page without an overview, whose list could not be loaded once, is current again after the next success.
@@ -248,7 +248,7 @@ func TestViewersShareAWatch(t *testing.T) {
 		t.Errorf("%d watches for viewers with the same rights", n)
 	}
 	o := healthy()
-	o.Verdict.Sentence = "2 of 3 members issue."
+	o.Verdict.Sentence = "2 of 3 members are issuing IDs."
 	r.cluster.set(o, nil)
 	for _, e := range all {
 		e.until("html", "2 of 3")

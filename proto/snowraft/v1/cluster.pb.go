@@ -703,7 +703,7 @@ type Quorum struct {
 	Voters uint32 `protobuf:"varint,1,opt,name=voters,proto3" json:"voters,omitempty"`
 	// Voters that gossip reaches, and the member that answers if it is a voter.
 	Alive uint32 `protobuf:"varint,2,opt,name=alive,proto3" json:"alive,omitempty"`
-	// Live voters that may fail before quorum is lost; 0 also if quorum is lost.
+	// Failures of voters that the cluster tolerates; 0 also if quorum is lost.
 	MayFail       uint32 `protobuf:"varint,3,opt,name=may_fail,json=mayFail,proto3" json:"may_fail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -555,7 +555,7 @@ type Verdict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The worst level of all findings; good without findings.
 	Level VerdictLevel `protobuf:"varint,1,opt,name=level,proto3,enum=snowraft.v1.VerdictLevel" json:"level,omitempty"`
-	// One sentence: the worst problem, if there is one; the members that issue IDs, the leader, how many voters may fail, and
+	// One sentence: the worst problem, if there is one; the members that issue IDs, the leader, the tolerated failures, and
 	// until when IDs are issued; and the action to take.
 	Sentence string `protobuf:"bytes,2,opt,name=sentence,proto3" json:"sentence,omitempty"`
 	// Worst first; at most 64.

@@ -37,8 +37,8 @@ func newList(a *cli.App) *cobra.Command {
 	return a.Client(&cobra.Command{
 		Use:   "list",
 		Short: "List the members",
-		Long: `List the members of the cluster, and show how many voters may fail before quorum is
-lost. ALIVE shows whether gossip of the answering member reaches each member, or since
+		Long: `List the members of the cluster, and show how many failures of voters the cluster
+tolerates. ALIVE shows whether gossip of the answering member reaches each member, or since
 when it does not. CLOCK is their offset from the answering member's clock.`,
 		Example: `  snowraft member list
   snowraft member list -o json`,
