@@ -87,7 +87,7 @@ func (l *lane) open(g Grant, limits clock.Limits) pause {
 	l.problem = nil
 	l.mu.Unlock()
 	l.issuer.changed.fire()
-	l.log.Info("worker acquired", "worker", g.Worker, "token", g.Token, "from", g.From, "until", g.Until)
+	l.log.Info("worker acquired", "worker", g.Worker, "fencing_token", g.Token, "from", g.From, "until", g.Until)
 	l.note(slog.LevelInfo, "worker %d acquired with token %d", g.Worker, g.Token)
 
 	l.releaseSoon(l.swapped)
@@ -121,8 +121,8 @@ func (l *lane) extend(held *lease, now clock.Reading) pause {
 		return err
 	})
 	if errors.Is(err, ErrWindowMismatch) {
-		l.log.Warn("worker lost; acquiring another", "worker", held.worker, "token", held.token, "until", until)
-		l.note(slog.LevelWarn, "worker %d lost, token %d: the cluster refused its window; acquiring another worker", held.worker, held.token)
+		l.log.Warn("worker lost; acquiring another", "worker", held.worker, "fencing_token", held.token, "until", until)
+		l.note(slog.LevelWarn, "worker %d lost, fencing token %d: the cluster refused its window; acquiring another worker", held.worker, held.token)
 		l.lost = held
 		return pause{0, false}
 	}

@@ -157,7 +157,7 @@ func (s *State) returnBlock(e entry) Result {
 	}
 	if size := old.granted - old.lastFrom; !last || c.GetUnused() == 0 || c.GetUnused() > size {
 		return Result{Err: refuse(commandv1.Refusal_REFUSAL_NOT_LAST_BLOCK,
-			"%d numbers under token %d are not the end of the last block of sequence %q; leave them unused",
+			"%d numbers under fencing token %d are not the end of the last block of sequence %q; leave them unused",
 			c.GetUnused(), c.GetToken(), old.name)}
 	}
 	q := *old

@@ -25,7 +25,7 @@ func TestTokensLeaveWorkersForOthers(t *testing.T) {
 				l.must(more(greedy, epoch, 10_000+10*int64(i)))
 			}
 			refused := l.refused(exhausted, more(greedy, epoch, 1000))
-			if refused.RetryAtMillis != epoch+10_000 || !strings.Contains(refused.Detail, "limit for one token") {
+			if refused.RetryAtMillis != epoch+10_000 || !strings.Contains(refused.Detail, "limit for one API token") {
 				t.Errorf("%+v", refused)
 			}
 			l.survives()

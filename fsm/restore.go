@@ -161,7 +161,7 @@ func (r *restore) addGrant(m *commandv1.SnapshotGrant) error {
 	case m.GetWorker() >= uint64(r.layout.workers.count()):
 		return corrupt("a grant of worker %d, which was never granted", m.GetWorker())
 	case m.GetToken() <= h.lastToken() || len(h.entries) == maxHistory:
-		return corrupt("a grant under token %d is out of order, or one too many", m.GetToken())
+		return corrupt("a grant under fencing token %d is out of order, or one too many", m.GetToken())
 	}
 	h.add(GrantRecord{
 		Worker: m.GetWorker(), Token: m.GetToken(), Holder: m.GetHolder(), Owner: m.GetOwner(), NonceHash: nonceHash,
@@ -183,7 +183,7 @@ func (r *restore) checkHolding(m interface {
 		return nonceHash, corrupt("%v", err)
 	}
 	if m.GetOwner() != 0 && m.GetWorker() >= r.layout.workers.common {
-		return nonceHash, corrupt("worker %d belongs to token %d, but is reserved for members", m.GetWorker(), m.GetOwner())
+		return nonceHash, corrupt("worker %d belongs to API token %d, but is reserved for members", m.GetWorker(), m.GetOwner())
 	}
 	nonceHash, ok := hashOf(m.GetNonceHash())
 	if !ok || m.GetToken() == 0 {

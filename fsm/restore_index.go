@@ -24,7 +24,7 @@ func (w *workers) index() error {
 	slices.SortFunc(byToken, func(a, b int) int { return cmp.Compare(w.at(a).token, w.at(b).token) })
 	for i, number := range byToken {
 		if i > 0 && w.at(byToken[i-1]).token == w.at(number).token {
-			return corrupt("workers %d and %d have the same token", byToken[i-1], number)
+			return corrupt("workers %d and %d have the same fencing token", byToken[i-1], number)
 		}
 		w.remember(number)
 	}
@@ -45,10 +45,10 @@ func (l *layout) checkHistory() error {
 		case g.From < 0 || g.From > g.Until:
 			return corrupt("a grant of ticks %d to %d", g.From, g.Until)
 		case later && g.Until > after, !later && g.Token != k.token && g.Until > k.from, g.Token > k.token:
-			return corrupt("the grant under token %d overlaps a later one of worker %d", g.Token, g.Worker)
+			return corrupt("the grant under fencing token %d overlaps a later one of worker %d", g.Token, g.Worker)
 		case g.Token == k.token:
 			if g.From != k.from || g.Until != k.highWater || g.Holder != k.holder || g.Owner != k.owner || g.NonceHash != k.nonceHash {
-				return corrupt("the grant under token %d is not what worker %d says", g.Token, g.Worker)
+				return corrupt("the grant under fencing token %d is not what worker %d says", g.Token, g.Worker)
 			}
 			current++
 		}

@@ -24,7 +24,7 @@ func (r *restore) checkFenced(w *commandv1.SnapshotWorker) error {
 	index := r.state.restored.GetIndex()
 	if w.GetToken() <= index {
 		if index > 0 && !w.GetReleased() {
-			return corrupt("worker %d is held under token %d, from before the restore at %d", w.GetWorker(), w.GetToken(), index)
+			return corrupt("worker %d is held under fencing token %d, from before the restore at %d", w.GetWorker(), w.GetToken(), index)
 		}
 		return nil
 	}

@@ -145,7 +145,7 @@ func (l *layout) held(c claim) (number int, refused *Refused) {
 	nonceHash, ok := hashOf(c.GetNonceHash())
 	switch {
 	case c.GetToken() != k.token:
-		return 0, l.mismatch(c, "was granted under token %d, not %d", k.token, c.GetToken())
+		return 0, l.mismatch(c, "was granted under fencing token %d, not %d", k.token, c.GetToken())
 	case !ok || nonceHash != k.nonceHash:
 		return 0, l.mismatch(c, "was granted to another start of its holder")
 	case k.released:
@@ -198,7 +198,7 @@ func (l *layout) exhausted(now int64, owner, end uint64) *Refused {
 	free := l.layout.MillisAt(soonest)
 	held := fmt.Sprintf("all %d workers%s are held", end, l.reserved(end))
 	if l.workers.full(owner) {
-		held = fmt.Sprintf("token %d holds %d workers, which is the limit for one token", owner, l.workers.part())
+		held = fmt.Sprintf("API token %d holds %d workers, which is the limit for one API token", owner, l.workers.part())
 	}
 	return refuse(commandv1.Refusal_REFUSAL_WORKERS_EXHAUSTED, "layout %q: %s; try again in %d ms, when the first may be free",
 		l.name, held, minus(free, now)).retryAt(free)

@@ -36,7 +36,7 @@ func (s *Server) settings() map[string]any {
 		"insecure":                 c.Insecure,
 		"client-tls":               c.ClientTLS,
 		"tls-hosts":                c.TLSHosts,
-		"own-certificate":          c.OwnCertificate != nil,
+		"custom-certificate":       c.OwnCertificate != nil,
 		"audit-log":                c.AuditLog != nil,
 		"traced":                   c.Tracer != nil,
 		"advertised":               map[string]string{"api": s.APIAddr(), "http": s.HTTPAddr(), "raft": s.RaftAddr(), "gossip": s.GossipAddr()},

@@ -22,7 +22,7 @@ type ServerTLS struct {
 
 // Config returns the configuration of such a port. A client that sends pins gets a certificate of the first of
 // these authorities that the process knows, and may prove that it is a member or an administrator. Any other
-// client gets the operator's own certificate if there is one, otherwise a certificate for the hosts, issued by
+// client gets the operator's custom certificate if there is one, otherwise a certificate for the hosts, issued by
 // the signing secret.
 func (s ServerTLS) Config() *tls.Config {
 	foreign := &hostLeaves{hosts: s.Hosts, observed: s.Now, machine: s.Machine}

@@ -125,7 +125,7 @@ func ordinaryVerify(a *Authority, leaf *tls.Certificate, now time.Time) error {
 	return err
 }
 
-// files writes an operator's own certificate for a host, and returns its CA.
+// files writes an operator's custom certificate for a host, and returns its CA.
 func files(t *testing.T, dir string, secret Secret, host string) []byte {
 	t.Helper()
 	a := secret.Authority()

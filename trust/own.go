@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// OwnCertificate is the operator's own certificate for the clients of a process. Reload reads its files again.
+// OwnCertificate is the operator's custom certificate for the clients of a process. Reload reads its files again.
 type OwnCertificate struct {
 	certFile, keyFile string
 	now               atomic.Pointer[ownPair]

@@ -206,7 +206,7 @@ func TestPictureShowsDetails(t *testing.T) {
 		const table = [...document.querySelectorAll("#windows-table table:first-of-type tbody tr")].map((r) => [...r.children].slice(0, 6).map((c) => c.textContent));
 		const bars = [...document.querySelectorAll(".w-rows .w-bar")].map((b) => b.getAttribute("aria-label"));
 		return bars.filter((label) => !table.some(([w, holder, token, state, from, until]) =>
-			label === w.toLowerCase() + ", " + holder + ", token " + token + ", from " + from + " until " + until + ", " + state)).join("\n");
+			label === w.toLowerCase() + ", " + holder + ", fencing token " + token + ", from " + from + " until " + until + ", " + state)).join("\n");
 	})()`
 	until(t, "the table has the data of the bars", func() bool { return eval[string](b, differ) == "" })
 	if rows := eval[int](b, `document.querySelectorAll("#windows-table table:first-of-type tbody tr").length`); rows < 3 {

@@ -163,7 +163,7 @@ var differing = []struct {
 	{regexp.MustCompile(`\b[0-9a-f]{16}\b`), "FINGERPRINT"},
 	{regexp.MustCompile(`[+-]\d+ ms\b`), "OFFSET"},
 	{regexp.MustCompile(`\b(ID|token) \d+\b`), "$1 N"},
-	{regexp.MustCompile(`(?m)^(Worker|Sequence|Token) +\d+$`), "$1 N"},
+	{regexp.MustCompile(`(?m)^(Worker|Sequence|Fencing token) +\d+$`), "$1 N"},
 	{regexp.MustCompile(`(?m)^Ticks .*`), "TICKS"},
 	{regexp.MustCompile(` +`), " "}, // the width of columns
 }

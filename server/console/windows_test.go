@@ -47,10 +47,10 @@ func TestWindowsShowsPictureAndTable(t *testing.T) {
 		t.Errorf("the page read the windows of layout %q, want default", got)
 	}
 	// The table has the same content as the bars.
-	bar := regexp.MustCompile(`aria-label="worker (\d+), ([^"]*), token (\d+), from ([0-9:.]+) until ([0-9:.]+), ([^"]*)"`)
+	bar := regexp.MustCompile(`aria-label="worker (\d+), ([^"]*), fencing token (\d+), from ([0-9:.]+) until ([0-9:.]+), ([^"]*)"`)
 	bars := bar.FindAllStringSubmatch(page, -1)
 	for _, b := range bars {
-		cells := fmt.Sprintf(`scope="row">Worker %s</th><td role="cell" class="free" data-label="Holder">%s</td><td role="cell" class="n" data-label="Token">%s</td>`+
+		cells := fmt.Sprintf(`scope="row">Worker %s</th><td role="cell" class="free" data-label="Holder">%s</td><td role="cell" class="n" data-label="Fencing token">%s</td>`+
 			`<td role="cell" class="free" data-label="State">%s</td><td role="cell" data-label="From">%s</td><td role="cell" data-label="Until">%s</td>`,
 			b[1], b[2], b[3], b[6], b[4], b[5])
 		if !strings.Contains(page, cells) {

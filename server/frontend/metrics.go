@@ -84,7 +84,7 @@ var (
 
 	descViewers = Desc("console_viewers", "Pages of the console that follow the cluster at this process.")
 
-	descCertificate = Desc("certificate_expiry_timestamp_seconds", "Unix time at which the operator's own certificate expires; NaN if the process has none.")
+	descCertificate = Desc("certificate_expiry_timestamp_seconds", "Unix time at which the operator's custom certificate expires; NaN if the process has none.")
 )
 
 // state collects the metrics that every process has and that are read at each scrape.

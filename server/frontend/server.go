@@ -49,7 +49,7 @@ type Config struct {
 	Auth    *Auth                // nil: an open cluster
 	Audit   *trust.AuditLog      // nil: no audit log
 	Tracer  *tracing.Tracer      // nil: no spans
-	// Certificate is the operator's own certificate for clients; nil: none.
+	// Certificate is the operator's custom certificate for clients; nil: none.
 	Certificate *trust.OwnCertificate
 }
 

@@ -116,7 +116,7 @@ func TestBarsShowPastEndAndPosition(t *testing.T) {
 	if b := w.Rows[3].Bars[0]; b.X != "" || b.State != "ended" {
 		t.Errorf("bar %+v, want none for a window that ended long ago", b)
 	}
-	if label := bar.Label(0); !strings.Contains(label, "worker 0, member a, lane 0, token 10, from ") || !strings.Contains(label, " until ") {
+	if label := bar.Label(0); !strings.Contains(label, "worker 0, member a, lane 0, fencing token 10, from ") || !strings.Contains(label, " until ") {
 		t.Errorf("label %q", label)
 	}
 	if !strings.Contains(w.Note(), "Member b does not answer") || w.Caption() != "Layout default: 3 of its 1,024 workers are held now." {

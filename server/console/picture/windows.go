@@ -180,7 +180,7 @@ func (w *Windows) bar(r *snowraftv1.WorkerWindow, who holders, superseded bool) 
 
 // Label describes a bar to people who cannot see it.
 func (b Bar) Label(worker uint64) string {
-	text := fmt.Sprintf("worker %d, %s, token %d, from %s until %s, %s", worker, b.Owner, b.Token, b.FromText, b.UntilText, b.State)
+	text := fmt.Sprintf("worker %d, %s, fencing token %d, from %s until %s, %s", worker, b.Owner, b.Token, b.FromText, b.UntilText, b.State)
 	if b.Problem != "" {
 		text += "; " + b.Problem
 	}

@@ -57,7 +57,7 @@ again later.`,
 			"Holder", cli.Holder(g),
 			"Worker", g.GetWorker(),
 			"State", cli.Word(g.GetState()),
-			"Token", g.GetToken(),
+			"Fencing token", g.GetToken(),
 			"Granted", cli.Stamp(g.GetFromAtMs())+" until "+cli.Stamp(g.GetUntilAtMs()),
 			"Ticks", fmt.Sprintf("%d until %d", g.GetFromTick(), g.GetUntilTick()),
 		))

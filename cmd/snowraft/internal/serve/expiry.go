@@ -13,7 +13,7 @@ const (
 	expiryInterval = 24 * time.Hour
 )
 
-// expiry warns before and after the operator's own certificate expires. The process keeps using an expired certificate:
+// expiry warns before and after the operator's custom certificate expires. The process keeps using an expired certificate:
 // clients decide whether they accept it.
 type expiry struct {
 	own interface{ NotAfter() time.Time }
@@ -24,7 +24,7 @@ type expiry struct {
 // loaded logs a certificate that the process has read.
 func (e expiry) loaded() {
 	if !e.warn() {
-		e.log.Info("own certificate loaded", "until", e.until())
+		e.log.Info("custom certificate loaded", "until", e.until())
 	}
 }
 
@@ -46,9 +46,9 @@ func (e expiry) watch(ctx context.Context) {
 func (e expiry) warn() bool {
 	switch left := e.own.NotAfter().Sub(e.now()); {
 	case left <= 0:
-		e.log.Warn("own certificate expired; clients may refuse it", "until", e.until())
+		e.log.Warn("custom certificate expired; clients may refuse it", "until", e.until())
 	case left <= expiryNotice:
-		e.log.Warn("own certificate expires soon; replace its files", "until", e.until())
+		e.log.Warn("custom certificate expires soon; replace its files", "until", e.until())
 	default:
 		return false
 	}

@@ -40,9 +40,9 @@ func TestOwnCertificateExpiryIsJudgedDaily(t *testing.T) {
 			<-time.After(time.Duration(days) * day)
 			synctest.Wait()
 			text := log.String()[before:]
-			return strings.Count(text, "own certificate expires soon"), strings.Count(text, "own certificate expired")
+			return strings.Count(text, "custom certificate expires soon"), strings.Count(text, "custom certificate expired")
 		}
-		if text := log.String(); !strings.Contains(text, "level=INFO msg=\"own certificate loaded\"") {
+		if text := log.String(); !strings.Contains(text, "level=INFO msg=\"custom certificate loaded\"") {
 			t.Errorf("at the start: %s", text)
 		}
 		if expires, expired := after(6); expires != 0 || expired != 0 {
@@ -62,7 +62,7 @@ func TestOwnCertificateExpiryIsJudgedDaily(t *testing.T) {
 		own.in(day)
 		before := len(log.String())
 		e.loaded()
-		if text := log.String()[before:]; !strings.Contains(text, "level=WARN msg=\"own certificate expires soon") {
+		if text := log.String()[before:]; !strings.Contains(text, "level=WARN msg=\"custom certificate expires soon") {
 			t.Errorf("no warning about a certificate that expires in one day: %s", text)
 		}
 	})

@@ -123,7 +123,7 @@ func (g *guard) auditTo(logger *slog.Logger) *trust.AuditLog {
 	return trust.NewAuditLog(g.audit, logger)
 }
 
-// certificate reads the operator's own certificate, if one is set.
+// certificate reads the operator's custom certificate, if one is set.
 func (g *guard) certificate() (*trust.OwnCertificate, error) {
 	if g.certFile == "" {
 		return nil, nil

@@ -95,7 +95,7 @@ Create the first token with --secret-file: the holder of the secret may do every
 		if err != nil {
 			return err
 		}
-		return out.Answer(resp, cli.Line("created token %q (ID %d); its text is not shown again:\n%s",
+		return out.Answer(resp, cli.Line("created API token %q (ID %d); copy it now, because it is not stored:\n%s",
 			resp.GetToken().GetName(), resp.GetToken().GetId(), resp.GetText()))
 	})
 }
