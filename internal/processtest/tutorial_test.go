@@ -73,22 +73,29 @@ func newPupil(t *testing.T) *pupil {
 	return p
 }
 
-var memberName = regexp.MustCompile(`--name ([abc]) `)
+// startsMember matches the command that starts a member in the background. The submatches are its words, its name, and the
+// beginnings of the names of its two files.
+var startsMember = regexp.MustCompile(`(?s)^(snowraft serve --name ([abc]) .*) \\\n  >(\w+)\.log 2>&1 & echo \$! >(\w+)\.pid\n$`)
 
-// serve starts a member. Its default ports may be in use, so the environment replaces them.
+// serve starts a member, and writes its process ID like the command. The member's default ports may be in use, so the
+// environment replaces them.
 func (p *pupil) serve(command string) {
 	p.t.Helper()
-	name := memberName.FindStringSubmatch(command)
-	if name == nil {
-		p.t.Fatalf("no member has the command %q", command)
+	name := startsMember.FindStringSubmatch(command)
+	if name == nil || name[3] != name[2] || name[4] != name[2] {
+		p.t.Fatalf("%q does not start a member with files of its name", command)
 	}
-	words := strings.Fields(strings.ReplaceAll(replacePorts(command, p.here), "\\\n", " "))
+	words := strings.Fields(strings.ReplaceAll(replacePorts(name[1], p.here), "\\\n", " "))
 	var env []string
 	for i, protocol := range []string{"API", "HTTP", "RAFT", "GOSSIP"} {
 		env = append(env, fmt.Sprintf("SNOWRAFT_%s_ADDR=127.0.0.1:%s", protocol, p.here[strconv.Itoa(7700+i)]))
 	}
-	p.started[name[1]] = command
-	p.processes[name[1]] = startBy(p.t, func(cmd *exec.Cmd) error { cmd.Dir = p.dir; return cmd.Start() }, program, env, words[1:]...)
+	p.started[name[2]] = command
+	m := startBy(p.t, func(cmd *exec.Cmd) error { cmd.Dir = p.dir; return cmd.Start() }, program, env, words[1:]...)
+	p.processes[name[2]] = m
+	if err := os.WriteFile(filepath.Join(p.dir, name[2]+".pid"), fmt.Appendln(nil, m.cmd.Process.Pid), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
 }
 
 // untilLed waits until the cluster has a leader, and makes it the given member.
@@ -118,8 +125,11 @@ func (p *pupil) run(command string) string {
 // copies runs a command of the page, and compares its output with the page.
 func (p *pupil) copies(command, shown string) {
 	p.t.Helper()
-	if name, ok := strings.CutPrefix(command, "pkill -9 -f 'serve --name "); ok {
-		p.processes[strings.TrimSuffix(name, "'")].kill()
+	if name, ok := strings.CutPrefix(command, "kill -9 $(cat "); ok {
+		if printed := p.run(command); printed != "" {
+			p.t.Errorf("$ %s\nprints\n%s", command, printed)
+		}
+		p.processes[strings.TrimSuffix(name, ".pid)")].exit()
 		return
 	}
 	for written, actual := range p.ids {
