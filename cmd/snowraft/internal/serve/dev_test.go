@@ -91,6 +91,17 @@ func TestDev(t *testing.T) {
 			t.Errorf("member %d was not closed", i)
 		}
 	}
+	screen := strings.SplitN(a.Out.String(), "\n", 11)[:10]
+	for _, line := range screen {
+		if len(line) > 80 {
+			t.Errorf("line of the first screen with %d columns: %q", len(line), line)
+		}
+	}
+	for _, want := range []string{"Try in a second terminal:", "  curl http://", "/id", "  ./snowraft id -n 5 ", "  ./snowraft seq create orders ", "  ./snowraft seq next orders "} {
+		if !strings.Contains(strings.Join(screen, "\n"), want) {
+			t.Errorf("the first ten lines have no %q: %s", want, a.Out.String())
+		}
+	}
 	if want := "Console: http://"; !strings.HasPrefix(a.Out.String(), want) {
 		t.Errorf("the welcome begins with %.60q, want %q", a.Out.String(), want)
 	}

@@ -18,7 +18,8 @@ type devID struct {
 	from string
 }
 
-// welcome prints the addresses of the members, a few IDs and commands to try.
+// welcome prints commands to try, the addresses of the members and a few IDs. The first ten lines fit a terminal of 80 columns and
+// contain the first commands, except for the token of a secured cluster.
 func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error {
 	var ids []devID
 	for _, m := range f.members {
@@ -53,24 +54,25 @@ func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error 
 	return out.Answer(nil,
 		cli.Line("Console: %s", out.Style.Bold(f.console())),
 		cli.Line("A Snowraft cluster of three members, ready after %.1f s", took.Seconds()),
+		cli.Line("%s", out.Style.Bold("Try in a second terminal:")+hints+`
+  `+curl+scheme+first.HTTPAddr()+`/id
+  `+h.program+` id -n 5`+addr+`
+  `+h.program+` seq create orders`+addr+`
+  `+h.program+` seq next orders -n 3`+addr+`
+  `+h.program+` top`+addr+`
+  `+h.program+` decode `+cli.Decimal(ids[0].ID)+`
+  `+h.program+` whois `+cli.Decimal(ids[0].ID)+addr+`
+  `+curl+` -X POST`+scheme+first.HTTPAddr()+`/seq/orders
+  `+redis+` INCR visits
+  `+h.program+` status`+addr+`
+  `+h.program+` member list`+addr+`
+  `+curl+scheme+first.HTTPAddr()+`/metrics`),
 		cli.Table(f.members, []string{"MEMBER", "API (gRPC)", "HTTP", "RAFT", "GOSSIP", "REDIS", "THRIFT"}, func(m devMember) []any {
 			return []any{m.name, m.APIAddr(), m.HTTPAddr(), m.RaftAddr(), m.GossipAddr(), m.RedisAddr(), m.ThriftAddr()}
 		}),
 		cli.Table(ids, []string{"ID", "TIME", "WORKER", "SEQUENCE", "ISSUED BY"}, func(i devID) []any {
 			return []any{i.ID, cli.Stamp(i.TickAtMS), i.Worker, i.Sequence, i.from}
 		}),
-		cli.Line("%s", out.Style.Bold("Try in a second terminal:")+hints+`
-  `+h.program+` id -n 5`+addr+`
-  `+h.program+` decode `+cli.Decimal(ids[0].ID)+`
-  `+h.program+` whois `+cli.Decimal(ids[0].ID)+addr+`
-  `+h.program+` seq create orders`+addr+`
-  `+h.program+` seq next orders -n 3`+addr+`
-  `+curl+` -X POST`+scheme+first.HTTPAddr()+`/seq/orders
-  `+redis+` INCR visits
-  `+h.program+` top`+addr+`
-  `+h.program+` status`+addr+`
-  `+h.program+` member list`+addr+`
-  `+curl+scheme+first.HTTPAddr()+`/metrics`),
 		cli.Line("In this cluster, INCR creates the sequence of an unknown key. By default, a cluster rejects that."),
 		cli.Line("Data in %s. Press Ctrl-C to stop.", data),
 	)
