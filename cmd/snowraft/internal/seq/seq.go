@@ -12,11 +12,11 @@ func New(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:        "seq",
 		SuggestFor: []string{"sequence", "sequences"},
-		Short:      "Issue consecutive numbers by name",
-		Long: `Issue consecutive numbers by name. A sequence is a named counter of 64-bit numbers,
-such as order numbers. In strict mode, the default, the leader issues the numbers in
-one order. In relaxed mode, which is faster, every member issues them from blocks in its
-memory. Neither mode issues a number twice.`,
+		Short:      "Issue increasing numbers by name",
+		Long: `Issue increasing numbers by name. A sequence is a named counter of 64-bit numbers, such
+as order numbers. Gaps are possible. In strict mode, the default, the leader issues the
+numbers in one order. In relaxed mode, which is faster, every member issues them from
+blocks in its memory. Neither mode issues a number twice.`,
 		Example: `  snowraft seq create orders
   snowraft seq next orders -n 3
   snowraft seq create invoices --reset yearly --time-zone Europe/Berlin --format 'INV-{date:yyyy}-{seq:06}'`,
