@@ -13,13 +13,6 @@ import (
 	"testing"
 )
 
-// The README is for the first reader. All other text has its own page.
-func TestReadmeIsShort(t *testing.T) {
-	if n := strings.Count(read(t, "../README.md"), "\n"); n > 250 {
-		t.Errorf("README.md has %d lines, want at most 250", n)
-	}
-}
-
 func TestConfigurationHasEverySetting(t *testing.T) {
 	page := read(t, "configuration.md")
 	for command, heading := range map[string]string{"serve": "\n## Settings of a member\n", "gateway": "\n## Settings of a gateway\n"} {

@@ -22,6 +22,7 @@ func init() {
 		{"Redis clients work unchanged", TestRedisClients},
 		{"Gateways hide the loss of members", TestGatewaysHideKills},
 		{"dev needs no flag", TestDev},
+		{"The quick start runs in a fresh clone", TestQuickStart},
 		{"The README shows what the program prints", TestReadme},
 	}
 }
