@@ -154,7 +154,7 @@ func TestPictureShowsDetails(t *testing.T) {
 	eval[any](b, `window.had = document.activeElement; window.x = had.querySelector(".cap").getAttribute("x1"); 0`)
 	const tip = `[...document.querySelectorAll(".w-tip")].filter((e) => e.checkVisibility()).map((e) => e.innerText.replace(/\s+/g, " ")).join("|")`
 	text := eval[string](b, tip)
-	for _, want := range []string{"Holder member ", "Token ", "From ", "Until ", "State held"} {
+	for _, want := range []string{"Holder member ", "Fencing token ", "From ", "Until ", "State held"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the details are %q, want %q in them", text, want)
 		}
