@@ -116,7 +116,7 @@ func acceptChange(before, spec *commandv1.SequenceSpec, force bool) error {
 	if err != nil || force || sameFormat {
 		return err
 	}
-	if was, err := define(before, 0); err == nil && !sequence.Overlap(was.format, now.format) {
+	if was, err := define(fsm.Sequence{Spec: before}); err == nil && !sequence.Overlap(was.format, now.format) {
 		return nil
 	}
 	return &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_WOULD_REPEAT, Detail: fmt.Sprintf(

@@ -63,7 +63,7 @@ func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, o
 		if err != nil {
 			return allocator.Block{}, grantedBlock{}, err
 		}
-		d, err := define(s.Spec, s.Generation)
+		d, err := define(s)
 		if err != nil {
 			return allocator.Block{}, grantedBlock{}, err
 		}

@@ -54,11 +54,11 @@ func (m *Member) counterHere(name string) (Counter, error) {
 	s, ok := m.fsm.Sequence(name)
 	if !ok {
 		if c != nil {
-			m.counters.remove(name)
+			m.counters.remove(name, m.exists)
 		}
 		return Counter{}, errNotHere
 	}
-	d, err := define(s.Spec, s.Generation)
+	d, err := define(s)
 	if err != nil {
 		return Counter{}, err
 	}
@@ -124,15 +124,24 @@ func (c Counter) written(ctx context.Context, n allocator.Numbers) (Numbering, e
 		if err := c.m.fsm.AwaitApplied(ctx, n.Generation); err != nil {
 			return Numbering{}, err
 		}
-		var err error
-		if c, err = c.m.Counter(ctx, c.name); err != nil {
+		now, err := c.m.Counter(ctx, c.name)
+		if err != nil {
 			return Numbering{}, err
 		}
+		if now.own != c.own {
+			return Numbering{}, outdated(c.name) // the other counter may have issued later numbers
+		}
+		c = now
 	}
 	if n.Generation != c.definition.generation {
-		return Numbering{}, fmt.Errorf("sequence %q: %w", c.name, allocator.ErrOutdatedBlock)
+		return Numbering{}, outdated(c.name)
 	}
 	return c.definition.numbering(n, c.m.clock.Now().Wall), nil
+}
+
+// outdated returns the error of a call whose sequence changed, so that its numbers could follow later ones.
+func outdated(name string) error {
+	return fmt.Errorf("sequence %q: %w", name, allocator.ErrOutdatedBlock)
 }
 
 // TryNext issues the next count numbers of a relaxed sequence if this member's blocks have them now; it
@@ -191,11 +200,11 @@ func (m *Member) nextAtLeader(ctx context.Context, name string, count uint64, re
 	case err != nil:
 		return Numbering{}, err
 	case requestID != "":
-		return lt.sequence(name).record(ctx, count, requestID)
+		return lt.sequence(name, c.definition.incarnation).record(ctx, count, requestID)
 	case !c.Strict():
 		return c.Next(ctx, count)
 	}
-	n, err := lt.sequence(name).next(ctx, count)
+	n, err := lt.sequence(name, c.definition.incarnation).next(ctx, count)
 	if err != nil {
 		return Numbering{}, err
 	}
@@ -216,5 +225,5 @@ func (m *Member) LastAtLeader(ctx context.Context, name string) (last int64, ok 
 	case !c.Strict():
 		return c.Last(ctx)
 	}
-	return lt.sequence(name).last(ctx)
+	return lt.sequence(name, c.definition.incarnation).last(ctx)
 }

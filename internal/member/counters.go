@@ -59,11 +59,12 @@ func (c *counters) add(name string, k *known, open func() *allocator.Sequence) (
 	return added, nil
 }
 
-// remove forgets the counter of a sequence that was deleted.
-func (c *counters) remove(name string) {
+// remove forgets the counter of a sequence, unless the sequence exists again. So all calls that hold a removed counter
+// began before the deletion.
+func (c *counters) remove(name string, exists func(name string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if removed := c.byName[name]; removed != nil {
+	if removed := c.byName[name]; removed != nil && !exists(name) {
 		add(&c.gone, removed.numbers.Stats())
 		delete(c.byName, name)
 	}

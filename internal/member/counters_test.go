@@ -22,7 +22,7 @@ func TestFirstCallersOfASequence(t *testing.T) {
 	createStrict(t, m, "s")
 	var panics atomic.Int64
 	for end := time.Now().Add(time.Second); time.Now().Before(end) && panics.Load() == 0; {
-		m.counters.remove("s")
+		m.counters.remove("s", func(string) bool { return false })
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {

@@ -17,20 +17,21 @@ import (
 
 // definition is the parsed specification of a sequence.
 type definition struct {
-	generation uint64
-	strict     bool
-	reset      sequence.Reset
-	location   *time.Location
-	format     *sequence.Format // nil: numbers are written as decimals
+	incarnation, generation uint64
+	strict                  bool
+	reset                   sequence.Reset
+	location                *time.Location
+	format                  *sequence.Format // nil: numbers are written as decimals
 }
 
-// define parses a specification. It fails for an accepted specification only if a
+// define parses the specification of a sequence. It fails for an accepted specification only if a
 // newer build accepted it.
-func define(spec *commandv1.SequenceSpec, generation uint64) (*definition, error) {
+func define(s fsm.Sequence) (*definition, error) {
+	spec := s.Spec
 	d := &definition{
-		generation: generation,
-		strict:     spec.GetMode() == commandv1.SequenceMode_SEQUENCE_MODE_STRICT,
-		reset:      resets[spec.GetReset_()],
+		incarnation: s.Incarnation, generation: s.Generation,
+		strict: spec.GetMode() == commandv1.SequenceMode_SEQUENCE_MODE_STRICT,
+		reset:  resets[spec.GetReset_()],
 	}
 	var err error
 	if d.location, err = sequence.LoadLocation(spec.GetTimeZone()); err != nil {
@@ -59,7 +60,7 @@ func accept(spec *commandv1.SequenceSpec, alike bool) (*definition, error) {
 	if err := fsm.CheckSequence(spec); err != nil {
 		return nil, err
 	}
-	d, err := define(spec, 0)
+	d, err := define(fsm.Sequence{Spec: spec})
 	if err != nil || d.format == nil || alike {
 		return d, err
 	}

@@ -15,8 +15,9 @@ import (
 // Invariant: a strict number that it issues comes from a block that was granted in
 // its term, after all numbers of earlier leaders. After the number was chosen, a
 // majority confirmed that the member still led in that term. So a leader that was
-// replaced and does not know it answers no call. If a call begins after another
-// returned, the later call gets the later number.
+// replaced and does not know it answers no call. In a term, one strictSequence
+// issues all numbers of an incarnation of a sequence. So if a call begins after
+// another returned, the later call gets the later number.
 type leaderTerm struct {
 	m    *Member
 	term uint64
@@ -24,35 +25,39 @@ type leaderTerm struct {
 
 	upgrade upgradeWait
 
-	mu     sync.Mutex
-	byName map[string]*strictSequence
+	mu            sync.Mutex
+	byIncarnation map[uint64]*strictSequence
 }
 
 func newLeaderTerm(m *Member) *leaderTerm {
-	lt := &leaderTerm{m: m, term: m.node.LeadingTerm(), byName: make(map[string]*strictSequence)}
+	lt := &leaderTerm{m: m, term: m.node.LeadingTerm(), byIncarnation: make(map[uint64]*strictSequence)}
 	lt.upgrade = upgradeWait{after: m.cfg.FinalizeAfter, began: m.monotonic(), founding: m.cfg.Initial != nil && m.fsm.ConfigValue().GetGeneration() == 0}
 	lt.led.verify = func(ctx context.Context) error { return m.node.Verify(ctx, lt.term) }
 	return lt
 }
 
-func (lt *leaderTerm) sequence(name string) *strictSequence {
+// sequence returns the strict sequence of an incarnation that this replica has or had.
+func (lt *leaderTerm) sequence(name string, incarnation uint64) *strictSequence {
 	lt.mu.Lock()
 	defer lt.mu.Unlock()
-	s := lt.byName[name]
+	s := lt.byIncarnation[incarnation]
 	if s == nil {
-		s = &strictSequence{name: name, lt: lt}
+		s = &strictSequence{name: name, incarnation: incarnation, lt: lt}
 		s.numbers = lt.m.openSequence(name, s)
-		lt.byName[name] = s
+		lt.byIncarnation[incarnation] = s
 	}
 	return s
 }
 
-// sweep forgets sequences that were deleted, if there are many sequences.
-func (lt *leaderTerm) sweep(live int, exists func(name string) bool) {
+// sweep forgets sequences that were deleted, if there are many sequences. A caller that still holds one gets no more blocks.
+func (lt *leaderTerm) sweep(live int) {
 	lt.mu.Lock()
 	defer lt.mu.Unlock()
-	if len(lt.byName) > manyGone(live) {
-		maps.DeleteFunc(lt.byName, func(name string, _ *strictSequence) bool { return !exists(name) })
+	if len(lt.byIncarnation) > manyGone(live) {
+		maps.DeleteFunc(lt.byIncarnation, func(incarnation uint64, s *strictSequence) bool {
+			now, ok := lt.m.fsm.Sequence(s.name)
+			return !ok || now.Incarnation != incarnation
+		})
 	}
 }
 
@@ -61,7 +66,7 @@ func (lt *leaderTerm) close() []*allocator.Sequence {
 	lt.mu.Lock()
 	defer lt.mu.Unlock()
 	var all []*allocator.Sequence
-	for _, s := range lt.byName {
+	for _, s := range lt.byIncarnation {
 		all = append(all, s.numbers)
 	}
 	return all

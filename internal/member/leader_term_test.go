@@ -48,6 +48,16 @@ func createStrict(t *testing.T, m *Member, name string) {
 	}
 }
 
+// strictOf returns a leader's strict sequence of a name.
+func strictOf(t *testing.T, lt *leaderTerm, name string) *strictSequence {
+	t.Helper()
+	now, err := lt.m.Sequence(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lt.sequence(name, now.Incarnation)
+}
+
 // A call that began in an earlier term of this member's must not answer in a later
 // one: the later term knows nothing of the numbers that it issued.
 func TestLeaderTermEnds(t *testing.T) {
@@ -55,7 +65,7 @@ func TestLeaderTermEnds(t *testing.T) {
 	createStrict(t, m, "s")
 	past := newLeaderTerm(m)
 	past.term--
-	s := past.sequence("s")
+	s := strictOf(t, past, "s")
 	if n, err := s.next(t.Context(), 1); !errors.Is(err, cluster.ErrNotLeader) {
 		t.Errorf("a number: %+v, %v", n, err)
 	}
@@ -89,7 +99,7 @@ func TestReturnOfAnEarlierTerm(t *testing.T) {
 	createStrict(t, m, "s")
 	past := newLeaderTerm(m)
 	past.term--
-	granted, err := past.sequence("s").AllocateBlock(t.Context(), "s", 10, allocator.ReturnKey{})
+	granted, err := strictOf(t, past, "s").AllocateBlock(t.Context(), "s", 10, allocator.ReturnKey{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +107,7 @@ func TestReturnOfAnEarlierTerm(t *testing.T) {
 	if err != nil || !ok || last != granted.First+9 {
 		t.Fatalf("LastAtLeader() = %d, %v, %v, want %d", last, ok, err, granted.First+9)
 	}
-	if err := past.sequence("s").ReturnBlock(t.Context(), "s", granted.Token, 10, allocator.ReturnKey{}); !errors.Is(err, allocator.ErrNotLastBlock) {
+	if err := strictOf(t, past, "s").ReturnBlock(t.Context(), "s", granted.Token, 10, allocator.ReturnKey{}); !errors.Is(err, allocator.ErrNotLastBlock) {
 		t.Errorf("ReturnBlock() = %v, want ErrNotLastBlock", err)
 	}
 	if n, err := m.NextAtLeader(t.Context(), "s", 1, ""); err != nil || n.First <= last {
@@ -111,7 +121,7 @@ func TestStrictAnswersAreChosenBeforeTheVerification(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "s")
 	lt := newLeaderTerm(m)
-	s := lt.sequence("s")
+	s := strictOf(t, lt, "s")
 	var chosen int64
 	verify := lt.led.verify
 	lt.led.verify = func(ctx context.Context) error {

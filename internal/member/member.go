@@ -188,16 +188,17 @@ func (m *Member) follow(ctx context.Context) {
 
 // sweep forgets sequences that were deleted.
 func (m *Member) sweep() {
-	exists := func(name string) bool {
-		_, _, ok := m.fsm.SequenceStamp(name)
-		return ok
-	}
 	var live int
 	m.fsm.View(func(s *fsm.State) { live = s.SequenceCount() })
-	m.counters.sweep(live, exists)
+	m.counters.sweep(live, m.exists)
 	if lt := m.leaderTerm.Load(); lt != nil {
-		lt.sweep(live, exists)
+		lt.sweep(live)
 	}
+}
+
+func (m *Member) exists(sequence string) bool {
+	_, _, ok := m.fsm.SequenceStamp(sequence)
+	return ok
 }
 
 func clockLimits(c *commandv1.Config) clock.Limits {

@@ -12,9 +12,10 @@ import (
 // strictSequence is one strict sequence during a leader's term, or the requests with an ID for a
 // relaxed sequence. It is the allocator.BlockGranter of its own numbers.
 type strictSequence struct {
-	name    string
-	lt      *leaderTerm
-	numbers *allocator.Sequence
+	name        string
+	incarnation uint64
+	lt          *leaderTerm
+	numbers     *allocator.Sequence
 
 	mu   sync.Mutex
 	gave position
@@ -107,7 +108,8 @@ func (s *strictSequence) last(ctx context.Context) (number int64, ok bool, err e
 	return gave.number, gave.known, nil
 }
 
-// look is called before each proposal of a block. After the term began, and after the sequence was
+// look is called before each proposal of a block. It refuses if the sequence was deleted and created again, because the blocks
+// of that incarnation belong to another strictSequence. After the term began, and after the sequence was
 // changed, all granted numbers count as issued, because none of them was granted to this leader.
 func (s *strictSequence) look(*definition) error {
 	s.mu.Lock()
@@ -115,6 +117,9 @@ func (s *strictSequence) look(*definition) error {
 	now, ok := s.lt.m.fsm.Sequence(s.name)
 	if !ok {
 		return s.lt.m.unknownSequence(s.name) // sequence existed when the call began
+	}
+	if now.Incarnation != s.incarnation {
+		return outdated(s.name)
 	}
 	if s.gave.generation < now.Generation {
 		s.gave = position{known: now.HasLast, generation: now.Generation, period: now.Period, number: now.Last, increment: now.Spec.GetIncrement()}
