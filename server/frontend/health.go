@@ -80,9 +80,13 @@ func (h *healthService) Check(_ context.Context, req *grpc_health_v1.HealthCheck
 func (h *healthService) Watch(req *grpc_health_v1.HealthCheckRequest, stream grpc.ServerStreamingServer[grpc_health_v1.HealthCheckResponse]) error {
 	h.join()
 	defer h.leave()
-	last := grpc_health_v1.HealthCheckResponse_ServingStatus(-1)
+	const none = grpc_health_v1.HealthCheckResponse_ServingStatus(-1)
+	last := none
 	for {
 		seen, changed := h.latest()
+		if seen.draining && last == none {
+			return wire.ShuttingDown() // after a message, clients of gRPC would watch again without a pause
+		}
 		if now, _ := seen.status(req.GetService()); now != last {
 			if err := stream.Send(&grpc_health_v1.HealthCheckResponse{Status: now}); err != nil {
 				return err

@@ -10,6 +10,8 @@ import (
 
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
+
+	"github.com/snowraft/snowraft/internal/rpc"
 )
 
 // watcher is the server side of a watch.
@@ -126,4 +128,28 @@ func TestHealthWatchMissesNoChange(t *testing.T) {
 		cancel()
 		synctest.Wait()
 	})
+}
+
+// A watch that begins during the drain ends with an error, and without a message. After a message, clients of gRPC would watch
+// again without a pause.
+func TestHealthWatchesDuringDrain(t *testing.T) {
+	server := &Server{what: "member", ready: func() error { return nil }}
+	h := newHealthService(server)
+	watch := func() *watcher {
+		return &watcher{t.Context(), make(chan grpc_health_v1.HealthCheckResponse_ServingStatus, 10)}
+	}
+	early, late, ended := watch(), watch(), make(chan error)
+	go func() { ended <- h.Watch(&grpc_health_v1.HealthCheckRequest{}, early) }()
+	if got := <-early.received; got != grpc_health_v1.HealthCheckResponse_SERVING {
+		t.Errorf("before the drain: %v", got)
+	}
+	server.draining.Store(true)
+	err := h.Watch(&grpc_health_v1.HealthCheckRequest{}, late)
+	if rpc.FromError(err).Reason != rpc.ShuttingDown || len(late.received) > 0 {
+		t.Errorf("a watch that begins during the drain received %d messages, and ended with %v", len(late.received), err)
+	}
+	err = <-ended
+	if rpc.FromError(err).Reason != rpc.ShuttingDown || len(early.received) != 1 || <-early.received != grpc_health_v1.HealthCheckResponse_NOT_SERVING {
+		t.Errorf("a watch that began before the drain ended with %v", err)
+	}
 }
