@@ -16,8 +16,11 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server"
 	"github.com/snowraft/snowraft/server/gateway"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // place is a process that clients can reach.
@@ -26,27 +29,42 @@ type place struct {
 	name      string
 	web       *http.Client
 	base      string // "https://127.0.0.1:7701"
+	redis     string // address
+	config    *tls.Config
+	conn      *grpc.ClientConn
 	sequences snowraftv1.SequenceServiceClient
 }
 
 // placeAt returns the process with these addresses. config is nil without TLS.
-func placeAt(t *testing.T, name, api, web string, config *tls.Config) place {
+func placeAt(t *testing.T, name string, addresses ports, config *tls.Config) place {
 	t.Helper()
-	p := place{t: t, name: name, base: "http://" + web}
+	api, web := addresses.APIAddr(), addresses.HTTPAddr()
+	p := place{t: t, name: name, base: "http://" + web, redis: addresses.RedisAddr(), config: config}
 	secure := insecure.NewCredentials()
 	if config != nil {
 		secure, p.base = credentials.NewTLS(config), "https://"+web
 	}
 	p.web = &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: config, DialContext: placeOf(t).DialContext}}
-	conn := connect(t, api, grpc.WithTransportCredentials(secure))
-	t.Cleanup(func() { _ = conn.Close() })
-	p.sequences = snowraftv1.NewSequenceServiceClient(conn)
+	p.conn = connect(t, api, grpc.WithTransportCredentials(secure))
+	t.Cleanup(func() { _ = p.conn.Close() })
+	p.sequences = snowraftv1.NewSequenceServiceClient(p.conn)
 	return p
+}
+
+// ports has the addresses of a member or gateway.
+type ports interface {
+	APIAddr() string
+	HTTPAddr() string
+	RedisAddr() string
 }
 
 // post sends a request to a path, and returns the answer, which is in JSON.
 func (p place) post(token, path, body string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodPost, p.base+path, strings.NewReader(body))
+	return p.send(token, http.MethodPost, path, body)
+}
+
+func (p place) send(token, method, path, body string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(p.t.Context(), method, p.base+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -130,47 +148,68 @@ func TestAnswersBelongToTheirCallers(t *testing.T) {
 	}
 }
 
-func answersBelongToTheirCallers(t *testing.T, secure bool) {
-	var nodes []*node
-	var config *tls.Config
-	front, callers := gateway.Config{}, []string{""}
+// town is a cluster with a gateway, the processes that its callers reach, and callers.
+type town struct {
+	nodes          []*node
+	leads, follows *node
+	places         []place // leader, follower, gateway
+	callers        []party
+	admins         []place // leader and follower for the holder of the secret; nil in an open cluster
+}
+
+// openTown starts a cluster of three members with a gateway, a relaxed and a strict sequence. In a secured cluster there are two
+// callers, with tokens of the given scopes.
+func openTown(t *testing.T, secure bool, scopes ...string) *town {
+	t.Helper()
+	w := &town{callers: []party{{kind: commandv1.ActorKind_ACTOR_KIND_OPEN}}}
+	front := gateway.Config{}
+	var config, own *tls.Config
 	if secure {
 		s := startPorts(t, 3, true)
-		nodes = s.nodes
-		admin := snowraftv1.NewSequenceServiceClient(s.admin(nodes[0]))
-		for _, made := range []*snowraftv1.Sequence{relaxed("relaxed"), strict("strict")} {
-			if _, err := admin.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: made}); err != nil {
-				t.Fatal(err)
-			}
+		one, first := s.token("one", scopes...)
+		two, second := s.token("two", scopes...)
+		w.nodes, config = s.nodes, s.pinned(one)
+		w.callers = []party{{one, commandv1.ActorKind_ACTOR_KIND_TOKEN, first}, {two, commandv1.ActorKind_ACTOR_KIND_TOKEN, second}}
+		relay, _ := s.token("gateway", "tokens:verify")
+		front.Token = s.withPin(relay)
+		var err error
+		if own, err = (trust.ClientTLS{Keys: s.keys}).Config(); err != nil {
+			t.Fatal(err)
 		}
-		one, _ := s.token("one", "seq:next:*")
-		two, _ := s.token("two", "seq:next:*")
-		callers, config = []string{one, two}, s.pinned(one)
-		own, _ := s.token("gateway", "tokens:verify")
-		front.Token = s.withPin(own)
 	} else {
-		nodes = startCluster(t, 3)
-		nodes[0].createSequence(relaxed("relaxed"))
-		nodes[0].createSequence(strict("strict"))
+		w.nodes = startCluster(t, 3, func(cfg *server.Config) { cfg.RedisAddr = "127.0.0.1:0" })
 	}
-	front.Members = []string{nodes[0].server.APIAddr()}
+	front.Members = []string{w.nodes[0].server.APIAddr()}
 	g := openGatewayWith(t, front)
 	until(t, "the gateway is ready", func() bool { return g.Ready() == nil })
-	leads := leader(t, nodes)
-	follows := except(nodes, leads)[0]
-	places := []place{
-		placeAt(t, "leader", leads.server.APIAddr(), leads.server.HTTPAddr(), config),
-		placeAt(t, "follower", follows.server.APIAddr(), follows.server.HTTPAddr(), config),
-		placeAt(t, "gateway", g.APIAddr(), g.HTTPAddr(), nil),
+	w.leads = leader(t, w.nodes)
+	w.follows = except(w.nodes, w.leads)[0]
+	w.places = []place{
+		placeAt(t, "leader", w.leads.server, config), placeAt(t, "follower", w.follows.server, config), placeAt(t, "gateway", g, nil),
 	}
+	admin := w.places[0]
+	if secure {
+		w.admins = []place{placeAt(t, "leader", w.leads.server, own), placeAt(t, "follower", w.follows.server, own)}
+		admin = w.admins[0]
+	}
+	for _, made := range []*snowraftv1.Sequence{relaxed("relaxed"), strict("strict")} {
+		if _, err := admin.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: made}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+func answersBelongToTheirCallers(t *testing.T, secure bool) {
+	w := openTown(t, secure, "seq:next:*")
 	for _, sequence := range []string{"relaxed", "strict"} {
 		taken := make(map[int64]string)
 		for way, next := range ways {
-			for _, first := range places {
+			for _, first := range w.places {
 				id := strings.Join([]string{way, first.name, sequence}, " ")
-				for c, token := range callers {
+				for c, by := range w.callers {
 					who := fmt.Sprintf("caller %d, %s of %s at the %s", c, way, sequence, first.name)
-					n, err := next(first, token, sequence, id)
+					n, err := next(first, by.token, sequence, id)
 					if err != nil {
 						t.Errorf("%s: %v", who, err)
 						continue
@@ -179,9 +218,9 @@ func answersBelongToTheirCallers(t *testing.T, secure bool) {
 						t.Errorf("%s: %d, which is the number of %s", who, n, other)
 					}
 					taken[n] = who
-					for _, later := range places {
+					for _, later := range w.places {
 						for way, repeat := range ways {
-							if again, err := repeat(later, token, sequence, id); err != nil || again != n {
+							if again, err := repeat(later, by.token, sequence, id); err != nil || again != n {
 								t.Errorf("%s: %d, and repeated by %s at the %s: %d, %v", who, n, way, later.name, again, err)
 							}
 						}

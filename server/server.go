@@ -85,7 +85,9 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		tokens.clock = &tokenClock{cluster: s.member.State().Observed(), read: s.member.Clock().Now}
 	}
 	router := route.New(s.member, s.peers)
-	issuer := s.Issuer(issue.FromMember(s.member, router, func(ctx context.Context) context.Context { return s.api.Acting(ctx) }))
+	issuer := s.Issuer(issue.FromMember(s.member, router, func(ctx context.Context, sequence string) (context.Context, error) {
+		return s.api.JudgeNext(ctx, sequence)
+	}))
 	s.api = api.New(api.Config{
 		Member: s.member, Router: router, Issuer: issuer, Invoker: s.peers, Name: cfg.Name, Version: cfg.Version,
 		Ready: s.Ready, Issued: s.endpoints.Issued, Left: func() { s.Finish(nil) }, Logger: logger, Keys: cfg.Keys, Pin: s.pin,

@@ -2,8 +2,11 @@ package member
 
 import (
 	"context"
+	"errors"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/trust"
 )
 
 // Actor is the principal whose request a call carries out.
@@ -23,19 +26,26 @@ func WithActor(ctx context.Context, a Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, &a)
 }
 
+// errNoActor reports a call that reached the log without the judgment of its caller, which is a bug.
+var errNoActor = errors.New("the command has a caller, and no actor")
+
 // actorOf returns the actor of a command; nil for this member itself. Commands of members about workers and blocks have no
-// actor: they are many, and a member has no rights to lose.
-func actorOf(ctx context.Context, cmd *commandv1.Command) *commandv1.Actor {
+// actor: they are many, and a member has no rights to lose. A caller's call without an actor is refused: as the member's
+// own, it would have an effect even after a revocation of the caller's token.
+func actorOf(ctx context.Context, cmd *commandv1.Command) (*commandv1.Actor, error) {
 	a, ok := ctx.Value(actorKey{}).(*Actor)
 	if !ok {
-		return nil
+		if p := trust.PrincipalOf(ctx); p != nil && !p.IsMember() {
+			return nil, errNoActor
+		}
+		return nil, nil
 	}
 	if a.Kind == commandv1.ActorKind_ACTOR_KIND_MEMBER {
 		switch cmd.GetBody().(type) {
 		case *commandv1.Command_AcquireWorker, *commandv1.Command_ExtendWindow, *commandv1.Command_ReleaseWorker,
 			*commandv1.Command_AllocateBlock, *commandv1.Command_ReturnBlock:
-			return nil
+			return nil, nil
 		}
 	}
-	return &commandv1.Actor{Kind: a.Kind, Token: a.Token, Name: a.Name, JudgedAt: a.JudgedAt}
+	return &commandv1.Actor{Kind: a.Kind, Token: a.Token, Name: a.Name, JudgedAt: a.JudgedAt}, nil
 }

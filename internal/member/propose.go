@@ -31,7 +31,11 @@ func (m *Member) propose(ctx context.Context, now int64, cmd *commandv1.Command)
 	if err := m.ahead(m.clock.Now()); err != nil {
 		return fsm.Result{}, err // any command of this leader could poison the state
 	}
-	cmd.ClockAtMs, cmd.Actor = now, actorOf(ctx, cmd)
+	actor, err := actorOf(ctx, cmd)
+	if err != nil {
+		return fsm.Result{}, err
+	}
+	cmd.ClockAtMs, cmd.Actor = now, actor
 	cmd.Version = max(cmd.GetVersion(), fsm.MinVersion(cmd))
 	if need, have := cmd.GetVersion(), m.fsmVersion(); need > have {
 		return fsm.Result{}, &VersionError{Need: need, Have: have}

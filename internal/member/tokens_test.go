@@ -1,6 +1,7 @@
 package member
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/trust"
 )
 
 func TestTokensOfAMember(t *testing.T) {
@@ -102,12 +104,20 @@ func TestActorsOfCommands(t *testing.T) {
 		{commandv1.ActorKind_ACTOR_KIND_MEMBER, creation, true},
 		{commandv1.ActorKind_ACTOR_KIND_OPEN, creation, true},
 	} {
-		a := actorOf(WithActor(t.Context(), Actor{Kind: c.kind, Name: "node-1"}), c.cmd)
-		if (a != nil) != c.want || a != nil && (a.GetKind() != c.kind || a.GetName() != "node-1") {
-			t.Errorf("%v of %v: %v, want %v", c.cmd, c.kind, a, c.want)
+		a, err := actorOf(WithActor(t.Context(), Actor{Kind: c.kind, Name: "node-1"}), c.cmd)
+		if err != nil || (a != nil) != c.want || a != nil && (a.GetKind() != c.kind || a.GetName() != "node-1") {
+			t.Errorf("%v of %v: %v, %v, want %v", c.cmd, c.kind, a, err, c.want)
 		}
 	}
-	if a := actorOf(t.Context(), creation); a != nil {
-		t.Errorf("this member itself: %v", a)
+	itself := trust.WithPrincipal(t.Context(), trust.Member("node-1"))
+	for _, ctx := range []context.Context{t.Context(), itself} {
+		if a, err := actorOf(ctx, creation); a != nil || err != nil {
+			t.Errorf("this member itself: %v, %v", a, err)
+		}
+	}
+	for _, p := range []*trust.Principal{trust.Open(), trust.Admin()} {
+		if a, err := actorOf(trust.WithPrincipal(t.Context(), p), creation); !errors.Is(err, errNoActor) {
+			t.Errorf("%s, without an actor: %v, %v", p.Actor(), a, err)
+		}
 	}
 }

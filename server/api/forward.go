@@ -71,12 +71,20 @@ func (s *Services) admit(ctx context.Context) error {
 	return nil
 }
 
-// judge checks the right of a caller that changes the state, and returns the context with its actor.
+// JudgeNext is judge for a request for numbers that did not come through Serve.
+func (s *Services) JudgeNext(ctx context.Context, sequence string) (context.Context, error) {
+	return s.judge(ctx, nextRule, &snowraftv1.NextNumbersRequest{Sequence: sequence})
+}
+
+var nextRule = rpc.RuleOf(snowraftv1.SequenceService_NextNumbers_FullMethodName)
+
+// judge checks the right of a caller that changes the state, and returns the context with its actor. No other function names
+// actors, and [member.Member] proposes nothing for a caller without one.
 func (s *Services) judge(ctx context.Context, rule *rpc.Rule, req any) (context.Context, error) {
 	if rule == nil || !rule.GetChanges() {
 		return ctx, nil
 	}
-	acting := s.Acting(ctx)
+	acting := s.acting(ctx)
 	if s.Keys != nil {
 		if err := wire.Authorize(ctx, rule, req); err != nil {
 			return ctx, err
@@ -85,9 +93,9 @@ func (s *Services) judge(ctx context.Context, rule *rpc.Rule, req any) (context.
 	return acting, nil
 }
 
-// Acting returns a context whose proposals have the caller as their actor. Call it before the rights of the caller are judged: the
-// state machine judges the actor again, by all changes since Acting, so it misses no revocation.
-func (s *Services) Acting(ctx context.Context) context.Context {
+// acting returns a context whose proposals have the caller as their actor. Call it before the rights of the caller are judged: the
+// state machine judges the actor again, by all changes since acting, so it misses no revocation.
+func (s *Services) acting(ctx context.Context) context.Context {
 	if s.Keys == nil {
 		if !s.forwarded(ctx) || len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedFor)) > 0 { // else a member's own call
 			ctx = member.WithActor(ctx, member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_OPEN})

@@ -82,9 +82,6 @@ func (s *source) Next(ctx context.Context, sequence string, count uint64, reques
 	return s.numbers.Do(ctx, share.Key{Sequence: sequence, Principal: trust.PrincipalOf(ctx)}, count)
 }
 
-// Acting returns ctx: a gateway forwards the caller, and the members judge it.
-func (*source) Acting(ctx context.Context) context.Context { return ctx }
-
 // TryNext returns false, because a gateway has no numbers in memory.
 func (*source) TryNext(context.Context, string, uint64) (n member.Numbering, ok bool) {
 	return n, false

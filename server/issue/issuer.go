@@ -29,9 +29,6 @@ type Source interface {
 	// Next returns the next count numbers of a sequence. A repeated request with the same nonempty request ID gets the same
 	// numbers again.
 	Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error)
-	// Acting returns the context for a Next with a request ID: the answer is for the caller alone. It is called before the rights
-	// of the caller are judged.
-	Acting(ctx context.Context) context.Context
 	// TryNext is Next for a relaxed sequence whose numbers are in memory; it does not wait. If ok is false, nothing was issued;
 	// call Next for the numbers or the error.
 	TryNext(ctx context.Context, sequence string, count uint64) (n member.Numbering, ok bool)
@@ -145,9 +142,6 @@ func (i *Issuer) UUIDs(ctx context.Context, layout string, count uint32) ([]stri
 func (i *Issuer) Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
 	if err := CheckNext(count, requestID); err != nil {
 		return member.Numbering{}, err
-	}
-	if requestID != "" {
-		ctx = i.source.Acting(ctx)
 	}
 	if err := i.judge(ctx, trust.RightNextNumbers, sequence, count); err != nil {
 		return member.Numbering{}, err

@@ -13,15 +13,14 @@ import (
 type memberSource struct {
 	member *member.Member
 	router *route.Router
-	acting func(context.Context) context.Context
+	judge  func(ctx context.Context, sequence string) (context.Context, error)
 }
 
-// FromMember returns the source of a member. acting is [Source].Acting.
-func FromMember(m *member.Member, r *route.Router, acting func(context.Context) context.Context) Source {
-	return memberSource{m, r, acting}
+// FromMember returns the source of a member. judge judges the caller of a request for numbers, and returns the context in which
+// the caller is the actor of proposals.
+func FromMember(m *member.Member, r *route.Router, judge func(ctx context.Context, sequence string) (context.Context, error)) Source {
+	return memberSource{m, r, judge}
 }
-
-func (s memberSource) Acting(ctx context.Context) context.Context { return s.acting(ctx) }
 
 func (s memberSource) Take(ctx context.Context, ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, error) {
 	issuer, err := s.member.Issuer(ctx, layout)
@@ -49,6 +48,12 @@ func (s memberSource) UUIDs(ctx context.Context, layout string, count uint32) ([
 }
 
 func (s memberSource) Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
+	if requestID != "" { // a proposal of the caller; other numbers come from blocks of members
+		var err error
+		if ctx, err = s.judge(ctx, sequence); err != nil {
+			return member.Numbering{}, err
+		}
+	}
 	return s.router.Next(ctx, sequence, count, requestID)
 }
 
