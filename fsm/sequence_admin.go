@@ -66,7 +66,7 @@ func (s *State) createSequence(e entry) Result {
 	return Result{Sequence: q.view()}
 }
 
-// newName refuses a sequence of a name that the state does not know, if names are closed or there is no room.
+// newName refuses a sequence of a name that the state does not know, if names are closed or the limit is reached.
 func (s *State) newName(name string) *Refused {
 	if refused := s.openNames("sequence", name); refused != nil {
 		return refused
@@ -81,13 +81,9 @@ func (s *State) newName(name string) *Refused {
 // CheckNewName returns the refusal that a command to create a sequence would get now, because the state does not know its name;
 // nil otherwise.
 func (s *State) CheckNewName(name string) error {
-	if _, ok := s.sequences.live.Get(name); ok {
-		return nil
-	}
-	if _, ok := s.sequences.deleted.Get(name); ok {
-		return nil
-	}
-	if refused := s.newName(name); refused != nil {
+	_, live := s.sequences.live.Get(name)
+	_, deleted := s.sequences.deleted.Get(name)
+	if refused := s.newName(name); refused != nil && !live && !deleted {
 		return refused
 	}
 	return nil

@@ -36,12 +36,12 @@ func raceOfSlice(w *work) ([]command, error) {
 				all = append(all, p.path)
 			}
 		default:
-			chosen := slices.DeleteFunc(p.tests, func(test string) bool { return !w.inSlice("race " + p.path + " " + test) })
+			chosen := p.inSlice(w, "race")
 			if p.path == "./internal/simtest" && !slices.Contains(chosen, simulation) {
 				chosen = append(chosen, simulation)
 			}
 			if len(chosen) > 0 {
-				commands = append(commands, race("-run=^("+strings.Join(chosen, "|")+")$", p.path))
+				commands = append(commands, race(only(chosen), p.path))
 			}
 		}
 	}
@@ -58,9 +58,8 @@ func depthOfSlice(w *work) (commands []command, err error) {
 		return nil, err
 	}
 	for _, p := range packages {
-		chosen := slices.DeleteFunc(p.tests, func(test string) bool { return !w.inSlice("depth " + p.path + " " + test) })
-		if p.deep && len(chosen) > 0 {
-			commands = append(commands, whole(tests("go", "test", "-json", "-run=^("+strings.Join(chosen, "|")+")$", p.path)))
+		if chosen := p.inSlice(w, "depth"); p.deep && len(chosen) > 0 {
+			commands = append(commands, whole(tests("go", "test", "-json", only(chosen), p.path)))
 		}
 	}
 	return commands, nil
@@ -79,17 +78,25 @@ type testedPackage struct {
 	deep  bool // has tests with a depth
 }
 
+// inSlice returns the tests of a kind of check that the slice has.
+func (p testedPackage) inSlice(w *work, kind string) []string {
+	return slices.DeleteFunc(slices.Clone(p.tests), func(test string) bool { return !w.inSlice(kind + " " + p.path + " " + test) })
+}
+
+// only is the flag of "go test" that runs these tests and no others.
+func only(tests []string) string { return "-run=^(" + strings.Join(tests, "|") + ")$" }
+
 var testFunc = regexp.MustCompile(`(?m)^func (Test[A-Z0-9_]\w*)\(t \*testing\.T\)`)
 
 func testedPackages(root string) (packages []testedPackage, err error) {
-	text, err := output(context.Background(), root, "go", "list", "-json=Dir,TestGoFiles,XTestGoFiles,TestImports", "./...")
+	text, err := output(context.Background(), root, "go", "list", "-json=Dir,TestGoFiles,XTestGoFiles,TestImports,XTestImports", "./...")
 	if err != nil {
 		return nil, err
 	}
 	for d := json.NewDecoder(strings.NewReader(text)); ; {
 		var p struct {
-			Dir                                    string
-			TestGoFiles, XTestGoFiles, TestImports []string
+			Dir                                                  string
+			TestGoFiles, XTestGoFiles, TestImports, XTestImports []string
 		}
 		if err := d.Decode(&p); errors.Is(err, io.EOF) {
 			return packages, nil
@@ -102,7 +109,7 @@ func testedPackages(root string) (packages []testedPackage, err error) {
 		}
 		t := testedPackage{
 			path: "./" + filepath.ToSlash(rel),
-			deep: slices.Contains(p.TestImports, "github.com/snowraft/snowraft/internal/depth"),
+			deep: slices.Contains(slices.Concat(p.TestImports, p.XTestImports), "github.com/snowraft/snowraft/internal/depth"),
 		}
 		for _, file := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
 			raw, err := os.ReadFile(filepath.Join(p.Dir, file))

@@ -3,11 +3,11 @@
 package processtest
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -185,13 +185,15 @@ func parentsOfAll() map[int]int {
 	paths, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is correct
 	for _, path := range paths {
 		raw, _ := os.ReadFile(path) // empty for a process that has ended
-		_, rest, _ := strings.Cut(string(raw[max(0, strings.LastIndexByte(string(raw), ')')):]), ") ")
+		// PID (NAME) STATE PARENT ...; the name may have spaces and parentheses.
+		rest := string(raw[bytes.LastIndexByte(raw, ')')+1:])
+		var pid, parent int
 		var state string
-		var parent int
-		if _, err := fmt.Sscan(rest, &state, &parent); err != nil {
-			continue
+		_, err := fmt.Sscan(rest, &state, &parent)
+		if err == nil {
+			_, err = fmt.Sscan(string(raw), &pid)
 		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+		if err == nil {
 			parents[pid] = parent
 		}
 	}
