@@ -33,6 +33,7 @@ type link struct {
 
 var (
 	errRefused error = syscall.ECONNREFUSED
+	errReset   error = syscall.ECONNRESET
 	errTimeout       = errors.New("i/o timeout")
 )
 

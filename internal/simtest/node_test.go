@@ -125,6 +125,9 @@ func (n *node) kill(p *process) {
 		gone, cancel := context.WithCancel(context.Background())
 		cancel()
 		_ = p.member.Close(gone)
+		if !n.dark.Load() {
+			p.raft.reset()
+		}
 	})
 }
 

@@ -55,16 +55,35 @@ func (r *raftPort) reach(to *process) error {
 	return r.carry(r.self, to)
 }
 
+// carry brings a message from one process to another. The host of a process that was killed resets its connections; only
+// other losses are silent.
 func (r *raftPort) carry(from, to *process) error {
 	if r.self.dead.Load() {
 		return errRefused // an ending process must not wait
 	}
 	time.Sleep(r.net.latency(raftPlane))
-	if !r.net.passes(raftPlane, from, to) {
-		time.Sleep(transportTimeout)
-		return errTimeout
+	if r.net.passes(raftPlane, from, to) {
+		return nil
 	}
-	return nil
+	for _, p := range []*process{from, to} {
+		if p.dead.Load() && !p.node.dark.Load() && r.net.connects(r.self.node, p.node) {
+			return errReset
+		}
+	}
+	time.Sleep(transportTimeout)
+	return errTimeout
+}
+
+// reset ends the requests that a stopped process left unanswered.
+func (r *raftPort) reset() {
+	for {
+		select {
+		case rpc := <-r.Consumer():
+			rpc.Respond(nil, errReset)
+		default:
+			return
+		}
+	}
 }
 
 // greet shakes hands before the first message to a process.
