@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path"
 	"regexp"
 	"strings"
 )
@@ -15,6 +16,7 @@ type counter struct {
 	out    io.Writer
 	passed int  // tests, subtests, and lines "ok NAME" of other tools
 	none   bool // the command said that the slice has none of its checks
+	failed []string // reasons of failed tests
 	rest   []byte
 	held   map[[2]string][]string // output of tests without a result yet, by package and test
 }
@@ -32,6 +34,12 @@ type event struct {
 var (
 	selectedNone = regexp.MustCompile(`\b0 of [0-9]+ .*selected`)
 	okLine       = regexp.MustCompile(`^ok\s+\S`)
+	reasonLine   = regexp.MustCompile(`^\s*\w+\.go:[0-9]+: .*[^:]\n|^panic: |^fatal error: |^WARNING: DATA RACE`)
+)
+
+const (
+	maxReasons = 3   // lines that explain one failed test
+	maxReason  = 300 // bytes of a line
 )
 
 // Write implements io.Writer.
@@ -84,9 +92,17 @@ func (c *counter) plain(line string) {
 	fmt.Fprint(c.out, line)
 }
 
-// show prints the output of a test, or of a package outside of its tests.
+// show prints the output of a failed test, or of a package outside of its tests.
 func (c *counter) show(key [2]string) {
 	fmt.Fprint(c.out, strings.Join(c.held[key], ""))
+	reasons := 0
+	for _, line := range c.held[key] {
+		if reasons < maxReasons && reasonLine.MatchString(line) {
+			line = strings.TrimSpace(line)
+			c.failed = append(c.failed, fmt.Sprintf("%s %s: %s", path.Base(key[0]), key[1], line[:min(len(line), maxReason)]))
+			reasons++
+		}
+	}
 	delete(c.held, key)
 }
 

@@ -178,6 +178,25 @@ func TestCounter(t *testing.T) {
 	}
 }
 
+// The last lines of a gate say why it failed.
+func TestRunnerEndsWithReasons(t *testing.T) {
+	var out bytes.Buffer
+	r := &runner{root: t.TempDir(), env: os.Environ(), out: &out}
+	events := `{"Action":"output","Package":"x/p","Test":"TestA","Output":"    a_test.go:7: got 1, want 2\n"}
+{"Action":"output","Package":"x/p","Test":"TestA","Output":"    time=1 level=INFO\n"}
+{"Action":"fail","Package":"x/p","Test":"TestA"}
+{"Action":"fail","Package":"x/p"}
+`
+	fails := tests("sh", "-c", "printf '%s' '"+events+"'; exit 1")
+	if err := r.all(t.Context(), []job{{part: part{name: "race"}, commands: []command{fails}}}); !errors.Is(err, errFailed) {
+		t.Errorf("%v, want %v", err, errFailed)
+	}
+	_, end, _ := strings.Cut(out.String(), "=== parts\n")
+	if !strings.Contains(end, "exit status 1\n=== race: p TestA: a_test.go:7: got 1, want 2\n=== ") || strings.Contains(end, "TestA: time") {
+		t.Errorf("the end is %q", end)
+	}
+}
+
 func TestRunnerCountsChecks(t *testing.T) {
 	sh := func(script string) command { return program("sh", "-c", script) }
 	counted := func(script string) command { return tests("sh", "-c", script) }

@@ -40,6 +40,7 @@ type verdict struct {
 	checks   int
 	unit     string
 	failed   bool
+	reasons  []string // of failures
 	warnings []string
 }
 
@@ -91,6 +92,9 @@ func (r *runner) all(ctx context.Context, jobs []job) error {
 		}
 	}
 	for _, v := range verdicts {
+		for _, reason := range v.reasons {
+			r.printf("=== %s: %s\n", v.name, reason)
+		}
 		for _, w := range v.warnings {
 			r.printf("=== WARNING: %s: %s\n", v.name, w)
 		}
@@ -169,6 +173,8 @@ func (r *runner) run(ctx context.Context, j job, out io.Writer) verdict {
 			continue
 		}
 		v.failed = true
+		v.reasons = append(v.reasons, fmt.Sprintf("%s: %v", c, err))
+		v.reasons = append(v.reasons, checks.failed...)
 	}
 	v.took = time.Since(began)
 	return v
