@@ -60,8 +60,9 @@ func (l *lane) plausible(g Grant) bool {
 // open makes the lease of a grant visible.
 func (l *lane) open(g Grant, limits clock.Limits) pause {
 	l.issuer.observe(g.ObservedMillis)
-	now := l.issuer.watch.Now()
 	l.mu.Lock()
+	observed := max(l.issuer.watch.Observed(), g.ObservedMillis)
+	now := l.issuer.watch.Now()
 	if l.lost != nil {
 		l.close(l.lost)
 	}
@@ -69,8 +70,8 @@ func (l *lane) open(g Grant, limits clock.Limits) pause {
 	// The lane waits once, at its first tick, until the clock has passed the observed clock at the grant: a process
 	// that has just started does not know that clock yet. Later, the observed clock may stay ahead of a clock that
 	// is a little behind the others.
-	if behind := max(l.issuer.watch.Behind(now), time.Duration(g.ObservedMillis-now.Wall)*time.Millisecond); behind <= limits.WaitThreshold {
-		first = max(first, l.issuer.layout.TickAt(now.Wall+behind.Milliseconds())+1)
+	if clock.Between(now.Wall, observed) <= limits.WaitThreshold {
+		first = max(first, l.issuer.layout.TickAt(observed)+1)
 	}
 	held := newLease(l.issuer.layout, g, first, l.issuer.maxAhead)
 	if limits.Swap && held.isBehind(held.first, now.Wall, limits.WaitThreshold) {

@@ -109,7 +109,9 @@ func (l *lane) step() pause {
 		}
 		return l.acquire(now, limits)
 	}
-	if position := held.position.Load(); position != closedPosition && held.isBehind(position, now.Wall, limits.WaitThreshold) {
+	position := held.position.Load()
+	now = watch.Advance(now)
+	if position != closedPosition && held.isBehind(position, now.Wall, limits.WaitThreshold) {
 		if !limits.Swap {
 			return l.hold(&clock.BehindError{Behind: held.lead(position, now.Wall), Limit: limits.WaitThreshold})
 		}

@@ -31,7 +31,9 @@ func (l *lane) outlook(now clock.Reading, limits clock.Limits, after uint64) out
 	if held == nil {
 		return l.missing(now, !l.until.IsZero())
 	}
-	cell, _, v := held.place(held.position.Load(), held.layout.TickAt(now.Wall), 1, after)
+	position := held.position.Load()
+	now = l.issuer.watch.Advance(now)
+	cell, _, v := held.place(position, held.layout.TickAt(now.Wall), 1, after)
 	switch v {
 	case taken:
 		return outlook{wait: 1} // the lease has just changed
@@ -73,8 +75,10 @@ func (l *lane) readiness(now clock.Reading, limits clock.Limits) error {
 	if held == nil {
 		return l.missing(now, true).err
 	}
+	position := held.position.Load()
+	now = l.issuer.watch.Advance(now)
 	tick := held.layout.TickAt(now.Wall)
-	cell, _, v := held.place(held.position.Load(), tick, 1, 0)
+	cell, _, v := held.place(position, tick, 1, 0)
 	switch v {
 	case taken:
 		return nil

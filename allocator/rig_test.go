@@ -25,12 +25,16 @@ var someDay = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 type hand struct {
 	start  time.Time
 	offset atomic.Int64 // ms
+	stall  atomic.Int64 // the next reader waits so long for a processor, after its reading; ns
 }
 
 func newHand() *hand { return &hand{start: time.Now()} }
 
 func (h *hand) read() clock.Reading {
 	passed := time.Since(h.start)
+	if stall := h.stall.Swap(0); stall > 0 {
+		time.Sleep(time.Duration(stall)) // the bubble's time
+	}
 	return clock.Reading{Wall: someDay.Add(passed).UnixMilli() + h.offset.Load(), Mono: passed.Milliseconds()}
 }
 

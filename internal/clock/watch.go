@@ -107,19 +107,28 @@ func (w *Watch) Check(r Reading) error {
 	return nil
 }
 
-// refusal is the slow half of Check. A caller that has waited for a processor since its reading is late, and its clock is not
-// wrong: refusal adds the monotonic time since the reading.
+// refusal is the slow half of Check.
 func (w *Watch) refusal(r Reading) error {
 	l := w.Limits()
 	if ahead := time.Duration(r.Wall-r.Mono-w.reference.Load()) * time.Millisecond; ahead > l.MaxOffset {
 		return &SkewError{Ahead: ahead, Limit: l.MaxOffset}
 	}
 	observed := w.observed.Load()
-	if behind := time.Duration(observed-(r.Wall-r.Mono)-w.read().Mono) * time.Millisecond; behind > l.WaitThreshold && !l.Swap {
+	if behind := Between(w.Advance(r).Wall, observed); behind > l.WaitThreshold && !l.Swap {
 		return &BehindError{Behind: behind, Limit: l.WaitThreshold}
 	}
 	return nil
 }
+
+// Advance adds the monotonic time since a reading to it. Call it before a reading is found to be behind something that was read
+// later: a caller that has waited for a processor in between is late, and its clock is not wrong.
+func (w *Watch) Advance(r Reading) Reading {
+	passed := w.read().Mono - r.Mono
+	return Reading{Wall: r.Wall + passed, Mono: r.Mono + passed}
+}
+
+// Observed returns the observed clock, in Unix ms.
+func (w *Watch) Observed() int64 { return w.observed.Load() }
 
 // Behind returns the time by which a reading is behind the observed clock; negative if the reading is ahead.
 func (w *Watch) Behind(r Reading) time.Duration {
