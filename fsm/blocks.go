@@ -150,18 +150,27 @@ func (s *State) returnBlock(e entry) Result {
 	if refused != nil {
 		return Result{Err: refused}
 	}
-	keyHash, ok := hashOf(c.GetReturnKeyHash())
-	last := ok && old.lastToken != 0 && c.GetToken() == old.lastToken && keyHash == old.lastKeyHash
+	last := old.isLast(c)
 	if term := c.GetTerm(); term != 0 && term != e.term {
 		last = false
 	}
 	if size := old.granted - old.lastFrom; !last || c.GetUnused() == 0 || c.GetUnused() > size {
-		return Result{Err: refuse(commandv1.Refusal_REFUSAL_NOT_LAST_BLOCK,
-			"%d numbers under fencing token %d are not the end of the last block of sequence %q; leave them unused",
-			c.GetUnused(), c.GetToken(), old.name)}
+		return Result{Err: old.notLast(c)}
 	}
 	q := *old
 	q.giveBack(c.GetUnused())
 	s.sequences.put(&q)
 	return Result{}
+}
+
+// isLast reports whether a process returns the last block, with its key.
+func (q *sequence) isLast(c *commandv1.ReturnBlock) bool {
+	keyHash, ok := hashOf(c.GetReturnKeyHash())
+	return ok && q.lastToken != 0 && c.GetToken() == q.lastToken && keyHash == q.lastKeyHash
+}
+
+func (q *sequence) notLast(c *commandv1.ReturnBlock) *Refused {
+	return refuse(commandv1.Refusal_REFUSAL_NOT_LAST_BLOCK,
+		"%d numbers under fencing token %d are not the end of the last block of sequence %q; leave them unused",
+		c.GetUnused(), c.GetToken(), q.name)
 }

@@ -111,10 +111,20 @@ func (w *world) ask(p *process, l *lane, cmd *commandv1.Command) {
 		panic(err)
 	}
 	p.asked = &proposal{data: data, cmd: cmd, process: p, starts: p.starts, lane: l}
+	w.machines[0].View(func(s *State) { p.asked.refuted = s.Refutation(cmd) })
 	w.pending = append(w.pending, p.asked)
 	if len(w.pending) > 12 { // lost on the way
 		w.pending = w.pending[1:]
 	}
+}
+
+// commitAsked commits a request. What a state refutes, no later state grants.
+func (w *world) commitAsked(p *proposal) (Result, error) {
+	result, err := w.commit(p.data, p.cmd)
+	if err == nil && p.refuted != nil && result.Err == nil {
+		err = violated("refutation", "index %d grants what was refuted before: %v", w.index, p.refuted)
+	}
+	return result, err
 }
 
 // apply applies some request, now or again; the answer may come late or get lost.
@@ -124,7 +134,7 @@ func (w *world) apply() error {
 	}
 	i := w.choose("pending", len(w.pending))
 	p := w.pending[i]
-	result, err := w.commit(p.data, p.cmd)
+	result, err := w.commitAsked(p)
 	if err != nil {
 		return err
 	}
@@ -148,7 +158,7 @@ func (w *world) applyAndAnswer() error {
 	}
 	p := w.pending[len(w.pending)-1]
 	w.pending = w.pending[:len(w.pending)-1]
-	result, err := w.commit(p.data, p.cmd)
+	result, err := w.commitAsked(p)
 	if err == nil {
 		w.receive(reply{p, result, w.era, w.term})
 	}

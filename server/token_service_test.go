@@ -3,7 +3,6 @@ package server_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -93,55 +92,5 @@ func TestTokenService(t *testing.T) {
 		if err != nil || len(list.GetTokens()) != 1 || list.GetTokens()[0].GetName() != "anonymous" {
 			t.Errorf("ListTokens() = %v, %v", list, err)
 		}
-	})
-}
-
-// A worker counts as one number against the rate of a token.
-func TestWorkersCountAgainstRates(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(t *testing.T) {
-		s := startSecured(t, 1)
-		n := s.nodes[0]
-		made, err := snowraftv1.NewTokenServiceClient(s.admin(n)).CreateToken(t.Context(), &snowraftv1.CreateTokenRequest{Token: &snowraftv1.Token{
-			Name: "app", Scopes: []string{"worker:lease:*"}, Rate: 1, Burst: 3,
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, workers := as(t.Context(), made.GetText()), snowraftv1.NewWorkerServiceClient(n.conn)
-		acquire := &snowraftv1.AcquireWorkerRequest{Holder: "h", Nonce: make([]byte, 16), WindowMs: 1000}
-		granted := 0
-		for ; err == nil && granted < 100; granted++ {
-			acquire.ClockAtMs = time.Now().UnixMilli()
-			_, err = workers.AcquireWorker(ctx, acquire)
-		}
-		wantReason(t, "AcquireWorker", err, rpc.RateLimited)
-		if granted < 3 {
-			t.Errorf("refused after %d workers, and the burst is 3", granted)
-		}
-	})
-}
-
-// A block counts against the rate of a token, at the member that took the call.
-func TestBlocksCountAgainstRates(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(t *testing.T) {
-		s := startSecured(t, 1)
-		n, admin := s.nodes[0], s.admin(s.nodes[0])
-		sequence := &snowraftv1.Sequence{Name: "orders", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED}
-		if _, err := snowraftv1.NewSequenceServiceClient(admin).CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: sequence}); err != nil {
-			t.Fatal(err)
-		}
-		made, err := snowraftv1.NewTokenServiceClient(admin).CreateToken(t.Context(), &snowraftv1.CreateTokenRequest{Token: &snowraftv1.Token{Name: "app", Scopes: []string{"seq:next:orders"}, Rate: 10}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx := as(t.Context(), made.GetText())
-		_, err = n.sequences.AllocateBlock(ctx, &snowraftv1.AllocateBlockRequest{Sequence: "orders", Count: 1000, ReturnKey: make([]byte, 16)})
-		wantReason(t, "AllocateBlock", err, "")
-		_, err = n.sequences.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1})
-		wantReason(t, "NextNumbers", err, rpc.RateLimited)
-		_, err = n.sequences.AllocateBlock(ctx, &snowraftv1.AllocateBlockRequest{Sequence: "orders", Count: 1, ReturnKey: make([]byte, 16)})
-		wantReason(t, "AllocateBlock", err, rpc.RateLimited)
 	})
 }

@@ -3,6 +3,7 @@ package trust
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 )
@@ -51,14 +52,16 @@ func (p *Principal) Spend(n uint64) error {
 	return nil
 }
 
-// Charge takes n numbers without regard to the rate, because they were already granted: later requests wait.
-func (p *Principal) Charge(n uint64) {
+// Burst returns the most numbers that the caller's rate allows at once; the greatest integer without a rate.
+func (p *Principal) Burst() uint64 {
 	if p == nil || p.source == nil {
-		return
+		return math.MaxUint64
 	}
-	if now, err := p.source.present(); err == nil && now.record.Rate != 0 {
-		p.bucket.charge(n, now.record.Rate, now.record.Burst)
+	now, err := p.source.present()
+	if err != nil || now.record.Rate == 0 { // Spend returns the error
+		return math.MaxUint64
 	}
+	return cmp.Or(now.record.Burst, now.record.Rate)
 }
 
 // Refund returns n numbers of a Spend that were not issued.
@@ -82,19 +85,6 @@ func (b *bucket) follow(rate uint64) {
 		at := b.at.Load()
 		scaled := int64(min(float64(at-now)*float64(before)/float64(rate), float64(year)))
 		if at <= now || b.at.CompareAndSwap(at, now+scaled) {
-			return
-		}
-	}
-}
-
-// charge takes n numbers even if the bucket has fewer.
-func (b *bucket) charge(n, rate, burst uint64) {
-	b.follow(rate)
-	burst = cmp.Or(burst, rate)
-	now := int64(time.Since(b.began))
-	for {
-		at := b.at.Load()
-		if b.at.CompareAndSwap(at, max(at, now-cost(burst, rate))+cost(n, rate)) {
 			return
 		}
 	}

@@ -40,9 +40,14 @@ func TestPositionsAreOrdered(t *testing.T) {
 
 func createStrict(t *testing.T, m *Member, name string) {
 	t.Helper()
+	create(t, m, name, commandv1.SequenceMode_SEQUENCE_MODE_STRICT)
+}
+
+func create(t *testing.T, m *Member, name string, mode commandv1.SequenceMode) {
+	t.Helper()
 	if _, err := m.CreateSequence(t.Context(), &commandv1.SequenceSpec{
 		Name: name, Start: 1, Increment: 1, Min: 1, Max: math.MaxInt64, BlockDurationMs: 1000, MinBlock: 10, MaxBlock: 100,
-		Mode: commandv1.SequenceMode_SEQUENCE_MODE_STRICT, Reset_: commandv1.SequenceReset_SEQUENCE_RESET_NONE,
+		Mode: mode, Reset_: commandv1.SequenceReset_SEQUENCE_RESET_NONE,
 	}, false); err != nil {
 		t.Fatal(err)
 	}

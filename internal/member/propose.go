@@ -43,6 +43,9 @@ func (m *Member) propose(ctx context.Context, now int64, cmd *commandv1.Command)
 	if err := m.checkOldCluster(cmd); err != nil {
 		return fsm.Result{}, err
 	}
+	if refused := m.refutation(cmd); refused != nil {
+		return fsm.Result{}, refused
+	}
 	data, err := fsm.Encode(cmd)
 	if err != nil {
 		return fsm.Result{}, err
@@ -65,6 +68,11 @@ func (m *Member) replicate(ctx context.Context, data []byte) (fsm.Result, error)
 	}
 	trust.NoteIndex(ctx, result.Index)
 	return result, result.Failure()
+}
+
+func (m *Member) refutation(cmd *commandv1.Command) (refused *fsm.Refused) {
+	m.fsm.View(func(s *fsm.State) { refused = s.Refutation(cmd) })
+	return refused
 }
 
 func (m *Member) fsmVersion() (version uint32) {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"google.golang.org/grpc"
@@ -24,8 +25,8 @@ func (s *Services) Serve(ctx context.Context, req any, info *grpc.UnaryServerInf
 		return nil, err
 	}
 	rule := rpc.RuleOf(info.FullMethod)
-	if takes(info.FullMethod) && s.Keys != nil && !s.forwarded(ctx) {
-		return s.allocate(ctx, rule, req.(proto.Message), handler)
+	if s.Keys != nil && rule.AtLeader() && rule.GetChanges() && !s.forwarded(ctx) {
+		return s.withinRate(ctx, rule, req.(proto.Message), handler)
 	}
 	if s.forwarded(ctx) || !rule.AtLeader() {
 		ctx, err := s.judge(ctx, rule, req)
@@ -37,25 +38,31 @@ func (s *Services) Serve(ctx context.Context, req any, info *grpc.UnaryServerInf
 	return s.atLeader(ctx, info.FullMethod, req.(proto.Message), handler)
 }
 
-// takes reports whether a method grants a block or a worker. Both count against the rate of the caller.
-func takes(method string) bool {
-	return method == snowraftv1.SequenceService_AllocateBlock_FullMethodName || method == snowraftv1.WorkerService_AcquireWorker_FullMethodName
-}
-
-// allocate serves a call for a block or a worker within the rate of its caller. It charges the caller for the granted numbers;
-// a worker counts as one number.
-func (s *Services) allocate(ctx context.Context, rule *rpc.Rule, req proto.Message, handler grpc.UnaryHandler) (any, error) {
+// withinRate serves a call that may write to the log, within the rate of its caller. The call costs one number, also if it is
+// refused. A block costs its numbers, which are spent before it is granted: calls in flight together stay within the rate.
+func (s *Services) withinRate(ctx context.Context, rule *rpc.Rule, req proto.Message, handler grpc.UnaryHandler) (any, error) {
 	p := trust.PrincipalOf(ctx)
-	if err := p.Spend(1); err != nil {
+	spent := uint64(1)
+	if block, ok := req.(*snowraftv1.AllocateBlockRequest); ok {
+		if most := p.Burst(); block.GetCount() > most {
+			if block.GetRequestId() != "" {
+				return nil, wire.Invalid(fmt.Sprintf("block of %d numbers: the rate of the token allows at most %d at once", block.GetCount(), most))
+			}
+			block.Count = most
+		}
+		spent = max(spent, block.GetCount())
+	}
+	if err := p.Spend(spent); err != nil {
 		return nil, err
 	}
+	used := uint64(1)
+	defer func() { p.Refund(spent - used) }()
 	reply, err := s.atLeader(ctx, rule.Method, req, handler)
 	if err != nil {
-		p.Refund(1)
 		return nil, err
 	}
 	if block, ok := reply.(*snowraftv1.AllocateBlockResponse); ok {
-		p.Charge(max(block.GetBlock().GetCount(), 1) - 1)
+		used = min(spent, max(used, block.GetBlock().GetCount()))
 	}
 	return reply, nil
 }
