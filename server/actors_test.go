@@ -68,7 +68,7 @@ var proposings = []proposing{
 		return &snowraftv1.AllocateBlockRequest{Sequence: "relaxed", Count: 1, ReturnKey: make([]byte, 16)}
 	}},
 	{snowraftv1.SequenceService_ReturnBlock_FullMethodName, "return_block", func(*visit) proto.Message {
-		return &snowraftv1.ReturnBlockRequest{Sequence: "relaxed", Token: 1, Unused: 1, ReturnKey: make([]byte, 16)}
+		return &snowraftv1.ReturnBlockRequest{Sequence: "relaxed", Token: 1 << 40, Unused: 1, ReturnKey: make([]byte, 16)}
 	}},
 	{snowraftv1.LayoutService_CreateLayout_FullMethodName, "create_layout", func(*visit) proto.Message {
 		return &snowraftv1.CreateLayoutRequest{Layout: rpc.Layout(snowflake.Default().Spec())}

@@ -3,6 +3,7 @@ package trust
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 )
@@ -171,6 +172,17 @@ func (p *Principal) judge(right, resource string) error {
 	default:
 		return &Denied{Fault: FaultScope, Right: right, Resource: resource, Detail: fmt.Sprintf("token %d lacks the scope %s", p.id, needed(right, resource))}
 	}
+}
+
+// Sees reports whether the caller may learn that a sequence exists: a scope of its token names the sequence. A member on its own
+// behalf sees none, because what it learns may reach any caller.
+func (p *Principal) Sees(sequence string) bool {
+	if p == nil || p.kind == kindMember {
+		return false
+	}
+	return slices.ContainsFunc([]string{RightReadSequence, RightNextNumbers, RightAdminSequence}, func(right string) bool {
+		return p.Authorize(right, sequence) == nil
+	})
 }
 
 // needed returns the narrowest scope that covers a right.

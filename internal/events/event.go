@@ -39,6 +39,8 @@ type Event struct {
 	Address string
 	// Reason is the reason of a refusal or a denial; empty otherwise.
 	Reason string
+	// Named is the sequence that Text names, in quotes; empty without one.
+	Named string
 	// Index is the Raft log index of the change; 0 without one.
 	Index uint64
 }

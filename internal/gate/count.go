@@ -14,8 +14,8 @@ import (
 // packages and the output of failed tests; it shows all other lines as they are.
 type counter struct {
 	out    io.Writer
-	passed int  // tests, subtests, and lines "ok NAME" of other tools
-	none   bool // the command said that the slice has none of its checks
+	passed int      // tests, subtests, and lines "ok NAME" of other tools
+	none   bool     // the command said that the slice has none of its checks
 	failed []string // reasons of failed tests
 	rest   []byte
 	held   map[[2]string][]string // output of tests without a result yet, by package and test

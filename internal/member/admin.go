@@ -104,7 +104,7 @@ func (m *Member) UpdateSequence(ctx context.Context, name string, u Update) (Cha
 		if lookAgain(err, look) {
 			continue
 		}
-		return Changed{result.Sequence, result.Index}, m.unknown(name, err)
+		return Changed{result.Sequence, result.Index}, m.unknown(ctx, name, err)
 	}
 }
 
@@ -145,7 +145,7 @@ func (m *Member) DeleteSequence(ctx context.Context, name string, expected *uint
 			err = other // which says more
 		}
 	}
-	return Changed{result.Sequence, result.Index}, m.unknown(name, err)
+	return Changed{result.Sequence, result.Index}, m.unknown(ctx, name, err)
 }
 
 // deletion returns the command to delete a sequence in its present generation.

@@ -88,7 +88,7 @@ func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, o
 			continue
 		}
 		if err != nil {
-			return allocator.Block{}, grantedBlock{}, m.unknown(name, err)
+			return allocator.Block{}, grantedBlock{}, m.unknown(ctx, name, err)
 		}
 		b, spec := result.Block, s.Spec
 		return allocator.Block{
@@ -121,13 +121,13 @@ func (m *Member) returnBlock(ctx context.Context, name string, token, unused, te
 	if refusedFor(err, commandv1.Refusal_REFUSAL_NOT_LAST_BLOCK) {
 		return allocator.ErrNotLastBlock
 	}
-	return m.unknown(name, err)
+	return m.unknown(ctx, name, err)
 }
 
 // unknown replaces the refusal of an unknown sequence by an [UnknownSequenceError]; other errors stay.
-func (m *Member) unknown(name string, err error) error {
+func (m *Member) unknown(ctx context.Context, name string, err error) error {
 	if refusedFor(err, commandv1.Refusal_REFUSAL_UNKNOWN_SEQUENCE) {
-		return m.unknownSequence(name)
+		return m.unknownSequence(ctx, name)
 	}
 	return err
 }

@@ -30,7 +30,7 @@ func (m *Member) Counter(ctx context.Context, name string) (Counter, error) {
 		return c, err
 	}
 	if c, err = m.counterHere(name); errors.Is(err, errNotHere) {
-		err = m.unknownSequence(name)
+		err = m.unknownSequence(ctx, name)
 	}
 	return c, err
 }
@@ -99,7 +99,7 @@ func (m *Member) Sequence(ctx context.Context, name string) (fsm.Sequence, error
 	if s, ok := m.fsm.Sequence(name); ok {
 		return s, nil
 	}
-	return fsm.Sequence{}, m.unknownSequence(name)
+	return fsm.Sequence{}, m.unknownSequence(ctx, name)
 }
 
 // Next issues the next count numbers of a relaxed sequence from this member's blocks, and waits for a block if

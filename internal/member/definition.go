@@ -1,6 +1,7 @@
 package member
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"unicode"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	"github.com/snowraft/snowraft/trust"
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/fsm"
@@ -186,13 +188,15 @@ func CheckSequence(name string) error {
 }
 
 // unknownSequence returns the error for a sequence that does not exist, according to settleSequence or
-// the log. It searches names that may have been meant.
-func (m *Member) unknownSequence(name string) error {
+// the log. It searches names that may have been meant, among those that the caller may see.
+func (m *Member) unknownSequence(ctx context.Context, name string) error {
 	if err := CheckSequence(name); err != nil {
 		return err
 	}
 	const neighbours = 500 // names on each side; similar names usually begin alike
 	var around []string
 	m.fsm.View(func(s *fsm.State) { around = s.SequenceNames(name, neighbours) })
-	return &UnknownSequenceError{Sequence: name, Near: near(name, around)}
+	return &UnknownSequenceError{Sequence: name, Near: near(name, around, func(other string) bool {
+		return m.cfg.Cluster.Keys == nil || trust.PrincipalOf(ctx).Sees(other)
+	})}
 }

@@ -10,11 +10,11 @@ import (
 
 const maxNear = 3
 
-// near returns up to maxNear of the candidates that a caller may have meant by name, the
+// near returns up to maxNear of the visible candidates that a caller may have meant by name, the
 // likeliest first: those that differ in case only, then in a few characters, then
 // those that begin with name. The order of the candidates does not matter, and the time
 // grows with their number and length only.
-func near(name string, candidates []string) []string {
+func near(name string, candidates []string, visible func(string) bool) []string {
 	type likely struct {
 		name string
 		rank int
@@ -35,7 +35,7 @@ func near(name string, candidates []string) []string {
 			c.rank = most + 1
 		}
 		at, found := slices.BinarySearchFunc(best, c, compare)
-		if found || at == maxNear || candidate == name {
+		if found || at == maxNear || candidate == name || !visible(candidate) {
 			continue
 		}
 		best = slices.Insert(best, at, c)

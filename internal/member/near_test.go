@@ -26,16 +26,21 @@ func TestNear(t *testing.T) {
 		backwards := slices.Clone(names)
 		slices.Reverse(backwards)
 		for _, candidates := range [][]string{names, backwards, append(slices.Clone(names), names...)} {
-			if got := near(name, candidates); !slices.Equal(got, want) {
+			if got := near(name, candidates, anyName); !slices.Equal(got, want) {
 				t.Errorf("near %q: %q, want %q", name, got, want)
 			}
 		}
 	}
+	if got := near("ordres", names, func(name string) bool { return name == "order" }); !slices.Equal(got, []string{"order"}) {
+		t.Errorf("near among the visible names: %q", got)
+	}
 	long := strings.Repeat("x", 200)
-	if got := near(long, []string{long[1:], long + "y"}); !slices.Equal(got, []string{long + "y"}) {
+	if got := near(long, []string{long[1:], long + "y"}, anyName); !slices.Equal(got, []string{long + "y"}) {
 		t.Errorf("near a long name: %q", got)
 	}
 }
+
+func anyName(string) bool { return true }
 
 func BenchmarkNear(b *testing.B) {
 	var names []string
@@ -43,6 +48,6 @@ func BenchmarkNear(b *testing.B) {
 		names = append(names, "tenant/"+strings.Repeat("x", i%50)+"/orders")
 	}
 	for b.Loop() {
-		near("tenant/xxxxxxxxxxxxxxxxxxxx/odrers", names)
+		near("tenant/xxxxxxxxxxxxxxxxxxxx/odrers", names, anyName)
 	}
 }

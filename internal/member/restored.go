@@ -24,7 +24,7 @@ func (m *Member) ResumeSequence(ctx context.Context, name string, after *int64, 
 	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_ResumeSequence{
 		ResumeSequence: &commandv1.ResumeSequence{Name: name, Generation: generation, After: after, Margin: margin},
 	}})
-	return Changed{result.Sequence, result.Index}, m.unknown(name, err)
+	return Changed{result.Sequence, result.Index}, m.unknown(ctx, name, err)
 }
 
 // rememberedAtLeader returns the generation of a sequence, even of a deleted one that is remembered.
@@ -34,7 +34,7 @@ func (m *Member) rememberedAtLeader(ctx context.Context, name string) (uint64, e
 		return generation, generation != 0
 	}, name)
 	if err == nil && !ok {
-		err = m.unknownSequence(name)
+		err = m.unknownSequence(ctx, name)
 	}
 	return generation, err
 }

@@ -116,7 +116,7 @@ func (s *strictSequence) look(*definition) error {
 	defer s.mu.Unlock()
 	now, ok := s.lt.m.fsm.Sequence(s.name)
 	if !ok {
-		return s.lt.m.unknownSequence(s.name) // sequence existed when the call began
+		return &UnknownSequenceError{Sequence: s.name} // sequence existed when the call began
 	}
 	if now.Incarnation != s.incarnation {
 		return outdated(s.name)

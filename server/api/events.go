@@ -17,6 +17,7 @@ import (
 	"github.com/snowraft/snowraft/internal/events"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // eventsTimeout bounds the wait for the events of other members, because people wait for the page.
@@ -38,7 +39,7 @@ func (v views) ListEvents(ctx context.Context, req *snowraftv1.ListEventsRequest
 	}
 	resp := &snowraftv1.ListEventsResponse{}
 	if self := v.Member.Node().ID(); isOneOf(req.GetMember(), v.Name, self) {
-		resp.Events = v.ownEvents(self, kinds)
+		resp.Events = v.ownEvents(trust.PrincipalOf(ctx), self, kinds)
 	} else if _, err := v.Member.Node().Member(req.GetMember()); errors.Is(err, cluster.ErrUnknownMember) {
 		return nil, err
 	}
@@ -76,12 +77,16 @@ func parseKinds(words []string) (kinds []snowraftv1.EventKind, err error) {
 // isOneOf reports whether asked is a member's name or ID, or is empty and so means all members.
 func isOneOf(asked, name, id string) bool { return asked == "" || asked == name || asked == id }
 
-func (v views) ownEvents(self string, kinds []snowraftv1.EventKind) []*snowraftv1.Event {
+// ownEvents returns the events of this member without the names of sequences that the caller may not see.
+func (v views) ownEvents(caller *trust.Principal, self string, kinds []snowraftv1.EventKind) []*snowraftv1.Event {
 	var all []*snowraftv1.Event
 	for _, e := range v.Member.Events().List() {
 		kind := eventKind(e.Kind)
 		if len(kinds) > 0 && !slices.Contains(kinds, kind) {
 			continue
+		}
+		if e.Named != "" && v.Keys != nil && !caller.Sees(e.Named) {
+			e.Text = strings.ReplaceAll(e.Text, " "+strconv.Quote(e.Named), "")
 		}
 		all = append(all, &snowraftv1.Event{
 			AtMs: e.LastMillis, FirstAtMs: e.FirstMillis, Member: v.Name, MemberId: self, Kind: kind, Severity: eventSeverity(e.Level),

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/snowraft/snowraft/internal/events"
+	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -42,6 +43,9 @@ func eventOf(line trust.AuditLine) (e events.Event, key string) {
 		did += " " + strconv.Quote(line.Resource)
 	}
 	e = events.Event{Kind: events.Administration, Actor: line.Actor, Address: line.Address, Index: line.Index, Text: did}
+	if rule := rpc.RuleOf("/" + line.Method); rule != nil && strings.HasPrefix(rule.GetRight(), "seq:") {
+		e.Named = line.Resource
+	}
 	if line.Outcome == trust.AuditDone {
 		return e, fmt.Sprint(did, " ", line.Actor, " ", line.Index)
 	}
