@@ -207,6 +207,10 @@ func (n *searchNode) clone(deep bool) *searchNode {
 func cloneState(s *State) *State {
 	next := *s
 	next.sequences = s.sequences.clone()
+	next.answers.queue, next.answers.place, next.answers.own = slices.Clip(s.answers.queue), maps.Clone(s.answers.place), maps.Clone(s.answers.own)
+	for token, places := range next.answers.own {
+		next.answers.own[token] = slices.Clip(places)
+	}
 	next.layouts = make(map[string]*layout, len(s.layouts))
 	for name, l := range s.layouts {
 		one := *l
@@ -215,6 +219,10 @@ func cloneState(s *State) *State {
 			one.workers.byAge[i] = slices.Clone(h)
 		}
 		one.workers.held = maps.Clone(l.workers.held)
+		one.workers.ofToken = maps.Clone(l.workers.ofToken)
+		for token, h := range one.workers.ofToken {
+			one.workers.ofToken[token] = slices.Clone(h)
+		}
 		one.history = l.history.clone()
 		next.layouts[name] = &one
 	}
