@@ -124,3 +124,27 @@ func TestTokensLeaveRoomForAnswers(t *testing.T) {
 		t.Errorf("%d answers, %d tokens with some", kept, own)
 	}
 }
+
+// A request ID that was used again is remembered with its later answer, also when the earlier one is dropped after it, because an
+// operator had moved the clock.
+func TestReusedIDsKeepTheirLastAnswer(t *testing.T) {
+	l := newSequenceLog(t, plain("s"))
+	generation := l.index
+	ask := func(level int64, id string) BlockGrant {
+		t.Helper()
+		now := epoch + level*(answerMillis/2+1)
+		l.must(at(now, observe(true)))
+		return l.must(at(now, withID(allocate("s", generation, 1, 0), id))).Block
+	}
+	ask(1, "first in the queue")
+	ask(0, "again")
+	last := ask(2, "again")
+	ask(3, "another")
+	if b := ask(3, "again"); last.Repeated || !b.Repeated || b.First != last.First {
+		t.Errorf("%+v, want the answer %+v", b, last)
+	}
+	l.survives()
+	if b := ask(3, "again"); !b.Repeated || b.First != last.First {
+		t.Errorf("%+v after a restore, want the answer %+v", b, last)
+	}
+}

@@ -21,7 +21,7 @@ type auditSequence struct {
 	forced     bool   // ever
 	granted    map[auditNumber]bool
 	last       auditBlock
-	answers    map[answerKey]BlockGrant
+	answers    map[answerKey]*auditAnswer
 }
 
 type auditNumber struct {
@@ -54,6 +54,9 @@ func (a *audit) checkSequences(index, term uint64, cmd *commandv1.Command, confi
 	case *commandv1.Command_DeleteSequence:
 		return true, a.sequences[body.DeleteSequence.GetName()].remove(index, body.DeleteSequence, r)
 	case *commandv1.Command_AllocateBlock:
+		if r.Err == nil && len(body.AllocateBlock.GetRequestId()) > 0 && !r.Block.Repeated {
+			a.expire(observed)
+		}
 		return true, a.sequences[body.AllocateBlock.GetName()].allocate(index, cmd.GetActor().GetToken(), body.AllocateBlock, observed, cmd.GetClockAtMs(), r)
 	case *commandv1.Command_ReturnBlock:
 		return true, a.sequences[body.ReturnBlock.GetName()].giveBack(term, body.ReturnBlock, r)
@@ -118,7 +121,7 @@ func (q *auditSequence) create(index uint64, c *commandv1.CreateSequence, config
 	if r.Sequence.Period < q.latest() {
 		return violated("period", "created in %d, there are numbers of %d", r.Sequence.Period, q.latest())
 	}
-	q.live, q.answers = true, map[answerKey]BlockGrant{}
+	q.live, q.answers = true, map[answerKey]*auditAnswer{}
 	q.adopt(index, r.Sequence)
 	if q.next == nil || *q.next != spec.GetStart() || !proto.Equal(q.spec, spec) {
 		return violated("rules", "%+v does not begin at the start of %v", r.Sequence, spec)
@@ -200,13 +203,8 @@ func (q *auditSequence) allocate(index, owner uint64, c *commandv1.AllocateBlock
 		}
 		return nil
 	}
-	if was, ok := q.answers[answerKey{owner, 0, string(c.GetRequestId())}]; ok && observed-was.AtMillis <= answerMillis {
-		was.Repeated, was.Token = true, index
-		// The block may have been short, and the bounds been moved since.
-		if reason == idReused && was.Count < c.GetCount() || reason == 0 && b == was {
-			return nil
-		}
-		return violated("answer", "%v returned %v, %+v, want %+v", c, reason, b, was)
+	if done, err := q.repeat(index, owner, c, observed, r); done {
+		return err
 	}
 	if c.GetGeneration() != q.generation {
 		if reason != mismatchedGen {
@@ -253,7 +251,7 @@ func (q *auditSequence) allocate(index, owner uint64, c *commandv1.AllocateBlock
 		p.next = new(n.Int64())
 	}
 	if id := string(c.GetRequestId()); id != "" {
-		p.answers[answerKey{owner, 0, id}] = b
+		p.answers[answerKey{owner, 0, id}] = &auditAnswer{BlockGrant: b}
 	}
 	if len(c.GetReturnKeyHash()) == 0 {
 		p.last = auditBlock{}

@@ -41,7 +41,7 @@ type everyProcess struct {
 type everyPlay struct {
 	*everyNode
 	now       [2]*everyProcess
-	earlier   [2]*everyProcess // of the life before
+	earlier   [2]*everyProcess // processes of the first life, after a restore
 	issued    everyNumbers
 	violation error
 }
@@ -189,7 +189,7 @@ func playBlocks(root *everyNode, path []int) (uint64, error) {
 	return key, p.violation
 }
 
-// everyMemory is what a process has in memory.
+// everyMemory is the memory of a process.
 type everyMemory struct {
 	some, lose bool
 	stats      allocator.SequenceStats

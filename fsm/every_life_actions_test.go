@@ -137,7 +137,7 @@ func (n *everyNode) giveBack(m int) (*everyNode, error) {
 	return next, nil
 }
 
-// everyRequests ask for a number with one request ID, with either token, and by a way on which the caller was lost.
+// everyRequests request a number with one request ID, with either token, and by a way on which the caller was lost.
 var everyRequests = func() (all []everyAction) {
 	for caller := range 2 {
 		for _, lost := range []bool{false, true} {
@@ -213,7 +213,7 @@ func (n *everyNode) extend(m int) (*everyNode, error) {
 	return next, next.cover(next.lanes[m], lane.until)
 }
 
-// release gives back the window from the present hour on.
+// release releases the window from the present hour on.
 func (n *everyNode) release(m int) (*everyNode, error) {
 	lane := n.lanes[m]
 	if lane.token == 0 {

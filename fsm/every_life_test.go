@@ -21,7 +21,7 @@ import (
 // all lives. Nothing is forced, and the operator's statements are true, as in the lives that are drawn.
 
 const (
-	everyTick  = 12 * livesHour // of the clock
+	everyTick  = 12 * livesHour // length of a tick
 	everyTicks = 4
 )
 
@@ -72,10 +72,10 @@ type everyLane struct {
 	from, until   int64
 }
 
-// everyFacts are what the audit knows. They are comparable.
+// everyFacts are the knowledge of the audit. They are comparable.
 type everyFacts struct {
 	life   uint8
-	tick   int64 // of the clock
+	tick   int64 // clock
 	since  bool  // numbers were granted after the backup, or after the restore's one
 	blocks [2]everyBlock
 	lanes  [2]everyLane
@@ -140,7 +140,7 @@ func (n *everyNode) apply(cmd *commandv1.Command) Result {
 
 func (n *everyNode) millis() int64 { return epoch + n.tick*everyTick }
 
-// everyRecord is what the state machine knows of the sequence, without indexes.
+// everyRecord is the state machine's knowledge of the sequence, without indexes.
 type everyRecord struct {
 	sequence
 	spec                   sequenceSpec
@@ -148,21 +148,21 @@ type everyRecord struct {
 	returnable             [2]bool
 	closed                 bool
 	observed               int64
-	answers                [3]everyAnswer // of no token, and of each
+	answers                [3]everyAnswer // one without a token, and one for each token
 }
 
 type everyAnswer struct {
 	some    bool
-	current bool // of the present incarnation
+	current bool // belongs to the present incarnation
 	block   BlockGrant
 }
 
-// everyWorker is what the state machine knows of a worker, without indexes.
+// everyWorker is the state machine's knowledge of a worker, without indexes.
 type everyWorker struct {
 	high, from int64
 	released   bool
 	holder     string
-	current    [2]bool // of each member
+	current    [2]bool // held by each member
 }
 
 type everyKey struct {

@@ -53,12 +53,13 @@ func (w *lives) backUp() error {
 			return violated("replay", "%v", err)
 		}
 	}
+	window, offset := replay.Limits()
 	covering, err := replay.State()
 	if err != nil {
 		return violated("replay", "%v", err)
 	}
 	w.backups = append(w.backups, w.backup(covering, frozen, index, w.stored.moment+committed))
-	return w.covers(covering, tail)
+	return w.covers(covering, tail, window, offset)
 }
 
 // backup is one of a state. Of a sequence that is frozen it knows no more than the backup that this life began with.
@@ -101,8 +102,8 @@ func (w *lives) tail(committed []*raft.Log) (tail []*raft.Log, index uint64, err
 	return tail, index, nil
 }
 
-// covers checks that a replayed state covers the exact one at each index of its log.
-func (w *lives) covers(covering *State, tail []*raft.Log) error {
+// covers checks that a replayed state and its limits cover the exact ones at each index of its log.
+func (w *lives) covers(covering *State, tail []*raft.Log, window, offset int64) error {
 	s, err := w.read(w.stored.data)
 	if err != nil {
 		return err
@@ -110,6 +111,9 @@ func (w *lives) covers(covering *State, tail []*raft.Log) error {
 	for i := 0; ; i++ {
 		if err := covers(covering, s); err != nil {
 			return err
+		}
+		if c := s.Config(); window < c.GetMaxWindowMs() && len(s.layouts) > 0 || offset < c.GetMaxClockOffsetMs() {
+			return violated("limits", "%d and %d, below those of %v", window, offset, c)
 		}
 		if i == len(tail) {
 			return nil

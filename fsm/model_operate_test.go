@@ -8,7 +8,7 @@ import (
 
 // operate proposes commands of leaders and operators.
 func (w *world) operate(p *process) error {
-	switch w.choose("operate", 8) {
+	switch w.choose("operate", 9) {
 	case 0:
 		return w.setConfig()
 	case 1:
@@ -23,12 +23,39 @@ func (w *world) operate(p *process) error {
 		return w.propose(&commandv1.Command{ClockAtMs: w.clock(p), Body: &commandv1.Command_RemoveMember{
 			RemoveMember: &commandv1.RemoveMember{Id: fmt.Sprint("member-", w.choose("member", 5))},
 		}})
+	case 7:
+		return w.leap()
 	case 4: // the same layout again
 		return w.propose(&commandv1.Command{ClockAtMs: w.clock(p), Body: &commandv1.Command_CreateLayout{
 			CreateLayout: &commandv1.CreateLayout{Spec: LayoutSpec(modelSpecs[0])},
 		}})
 	}
 	return w.propose(&commandv1.Command{ClockAtMs: w.now, Body: &commandv1.Command_ObserveClock{ObserveClock: &commandv1.ObserveClock{}}})
+}
+
+// leap has an operator move the observed clock within the life of a few answers, while a process sends requests, and set it
+// right again. Each leap goes further than the one before, so that earlier answers expire.
+func (w *world) leap() error {
+	p, name := w.processes[w.choose("process", len(w.processes))], w.name()
+	base := w.now + int64(w.leaps)*4*answerMillis
+	w.leaps++
+	for range 1 + w.choose("levels", 10) {
+		if err := w.observe(base + int64(w.choose("level", 5))*(answerMillis/2+1)); err != nil {
+			return err
+		}
+		for range w.choose("requests", 4) {
+			w.request(p, name)
+			if err := w.applyAndAnswer(); err != nil {
+				return err
+			}
+		}
+	}
+	return w.observe(w.now)
+}
+
+// observe forces the observed clock.
+func (w *world) observe(at int64) error {
+	return w.propose(&commandv1.Command{ClockAtMs: at, Body: &commandv1.Command_ObserveClock{ObserveClock: &commandv1.ObserveClock{Force: true}}})
 }
 
 func (w *world) setConfig() error {

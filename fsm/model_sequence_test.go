@@ -48,6 +48,12 @@ type given struct {
 	number int64
 }
 
+// requestOf identifies a request with an ID.
+type requestOf struct {
+	token uint64
+	id    string
+}
+
 // period returns the present period of a kind by a process's clock.
 func (w *world) period(p *process, reset commandv1.SequenceReset) int32 {
 	day := max(0, (w.clock(p)-modelEpoch)/modelDay)
@@ -113,13 +119,36 @@ func (w *world) allocate(p *process) {
 	cmd := &commandv1.Command{Body: &commandv1.Command_AllocateBlock{AllocateBlock: c}}
 	p.repeat = nil
 	if w.choose("ID", 4) == 0 {
-		w.requests++
-		c.RequestId, p.repeat = fmt.Append(nil, "request-", w.requests), cmd
+		c.RequestId, p.repeat = w.newID(), cmd
 		if w.choose("both", 8) > 0 {
 			c.ReturnKeyHash = nil
 		}
 	}
 	w.ask(p, nil, cmd)
+}
+
+// newID returns a request ID that was not used before.
+func (w *world) newID() []byte {
+	w.used = append(w.used, fmt.Append(nil, "request-", len(w.used)))
+	return w.used[len(w.used)-1]
+}
+
+// request requests a number with an ID, which was often used before, also by others. The process has no use for the answer.
+func (w *world) request(p *process, name string) {
+	q := w.seen(name)
+	if q.Spec == nil {
+		return
+	}
+	c := &commandv1.AllocateBlock{
+		Name: q.Spec.GetName(), Count: []uint64{1, 1, 1, 2}[w.choose("count", 4)], Generation: q.Generation, Period: w.period(p, q.Spec.GetReset_()),
+	}
+	if len(w.used) == 0 || w.choose("new", 2) == 0 {
+		c.RequestId = w.newID()
+	} else {
+		c.RequestId = w.used[len(w.used)-1-w.choose("used", min(2, len(w.used)))]
+	}
+	w.ask(p, nil, &commandv1.Command{Body: &commandv1.Command_AllocateBlock{AllocateBlock: c}})
+	p.asked.idle = true
 }
 
 // keyHash returns the hash of the return key of the process's blocks.
@@ -137,7 +166,7 @@ func (w *world) giveBack(p *process) {
 	if w.choose("strict", 2) == 0 {
 		c.Term = b.term
 	}
-	if !w.noForge && w.choose("forge", 6) == 0 {
+	if !w.noForge && w.choose("forge", 3) == 0 {
 		token, unused, term := uint64(w.choose("token", int(w.index+1))), uint64(w.choose("unused", 9)), c.GetTerm()
 		if w.choose("guess", 2) == 0 && w.lastBlock[b.name] != 0 {
 			token, unused, term = w.lastBlock[b.name], 1, 0
@@ -184,7 +213,7 @@ func (w *world) administer(p *process) {
 
 // takeBlock gives a process the answer to a request for a block.
 func (w *world) takeBlock(p *process, a reply) {
-	if c := a.to.cmd.GetAllocateBlock(); c != nil && a.result.Err == nil {
+	if c := a.to.cmd.GetAllocateBlock(); c != nil && a.result.Err == nil && !a.to.idle {
 		p.block, p.repeat = &held{name: c.GetName(), era: a.era, term: a.term, BlockGrant: a.result.Block, keyHash: c.GetReturnKeyHash()}, nil
 	}
 }
@@ -202,14 +231,14 @@ func (w *world) countEras(cmd *commandv1.Command, r Result) int {
 		w.eras[c.GetSpec().GetName()]++
 	}
 	c := cmd.GetAllocateBlock()
-	if c != nil {
+	if len(c.GetReturnKeyHash()) > 0 {
 		w.lastBlock[c.GetName()], w.keyOf[r.Index] = r.Index, c.GetReturnKeyHash()
 	}
-	id := string(c.GetRequestId())
+	id := requestOf{cmd.GetActor().GetToken(), string(c.GetRequestId())}
 	if era, ok := w.eraOf[id]; ok && r.Block.Repeated {
 		return era
 	}
-	if id != "" {
+	if id.id != "" {
 		w.eraOf[id] = w.eras[c.GetName()]
 	}
 	return w.eras[c.GetName()]

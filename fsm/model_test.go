@@ -93,6 +93,7 @@ type proposal struct {
 	process *process
 	starts  uint64
 	lane    *lane
+	idle    bool // the process does not use the granted block
 }
 
 // reply is a result on its way to the process that sent the request.
@@ -118,10 +119,11 @@ type world struct {
 	given     map[given]bool
 	log       []*raft.Log
 	era       int               // era of the block that was granted last
-	requests  int               // number of request IDs used
+	used      [][]byte          // request IDs, which may be used again
+	leaps     int               // number of times that the observed clock was moved far
 	drawn     uint64            // number of extension IDs used
 	eras      map[string]int    // eras of the sequences
-	eraOf     map[string]int    // eras of the requests, by ID
+	eraOf     map[requestOf]int // eras of the requests
 	lastBlock map[string]uint64 // token of each sequence's last block, which is easy to guess
 	keyOf     map[uint64][]byte // hash of the return key of each block, by token
 	tokens    map[string]uint64 // ID of each application's last token
@@ -134,7 +136,7 @@ type world struct {
 func newWorld(s source, a adversary, replicas int) *world {
 	w := &world{
 		source: s, adversary: a, term: 1, now: modelEpoch + 8*modelUnit, issued: map[string]map[uint64]bool{}, audit: newAudit(),
-		given: map[given]bool{}, eras: map[string]int{}, eraOf: map[string]int{}, lastBlock: map[string]uint64{}, keyOf: map[uint64][]byte{}, tokens: map[string]uint64{},
+		given: map[given]bool{}, eras: map[string]int{}, eraOf: map[requestOf]int{}, lastBlock: map[string]uint64{}, keyOf: map[uint64][]byte{}, tokens: map[string]uint64{},
 	}
 	for range replicas {
 		w.machines = append(w.machines, New(Options{}))
@@ -201,7 +203,11 @@ func (w *world) step() error {
 	case 24, 25, 26:
 		w.administer(p)
 	case 27, 28, 29, 30:
-		w.allocate(p)
+		if w.choose("request", 8) == 0 {
+			w.request(p, w.name())
+		} else {
+			w.allocate(p)
+		}
 	case 31:
 		w.giveBack(p)
 	case 32, 33:

@@ -8,7 +8,7 @@ import (
 // scope of it, while their requests are on the way.
 
 // modelScopes are the scopes of tokens. The state machine only compares them.
-var modelScopes = [][]string{{"a", "b"}, {"a", "b"}, {"b", "a", "c"}, {"a"}, {}}
+var modelScopes = [][]string{{"a", "b"}, {"a", "b"}, {"b", "a", "c"}, {"a"}, {"c"}, {"a", "c"}, {}}
 
 // tokens gives the applications their tokens.
 func (w *world) makeTokens() error {

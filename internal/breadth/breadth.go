@@ -46,7 +46,7 @@ func (w World[N]) Walk(depth int) (Seen, error) {
 	for level := []node{{w.Root, 0}}; depth > 0 && len(level) > 0; depth-- {
 		var next []node
 		for i, n := range level {
-			level[i] = node{} // its memory is free for the next level
+			level[i] = node{} // leaves memory to the next level
 			for step := range w.Steps(n.state) {
 				seen.Steps++
 				if step.Err != nil {

@@ -24,7 +24,7 @@ import (
 
 // Every call: the walk over all orders of calls at a leader with its real memory, allocator and state machine. A strict
 // sequence is created, deleted and created again. Two API tokens call, also by a way on which the caller's actor is lost, and a
-// call that found its sequence before may end at any time. Each order of calls has a sequence and a term of its own on one
+// call that found its sequence before may return at any time. Each order of calls has a sequence and a term of its own on one
 // member.
 //
 // No number is issued twice, and a repeated request gets the same number from the same token only. A strict number is greater
@@ -40,8 +40,8 @@ type everyCall struct {
 type everyStage struct {
 	*testing.T
 	m       *Member
-	tokens  [2]context.Context // of the callers
-	without context.Context    // of a caller whose actor was lost
+	tokens  [2]context.Context // contexts of the two callers
+	without context.Context    // context of a caller whose actor was lost
 	plays   int
 }
 
@@ -175,7 +175,7 @@ func (p *everyPlay) create(ctx context.Context) error {
 	return err
 }
 
-// term lets the leader lose its memory, as it does with its leadership.
+// term begins another term, in which the leader has no memory of the last one.
 func (p *everyPlay) term() {
 	if p.lt != nil {
 		p.lt.term--
