@@ -11,9 +11,10 @@ import (
 	"time"
 )
 
-// flight is an answer of the fake: count numbers from first on. Its call began as the nth event.
+// flight is an answer of the fake: count numbers from first on, above a floor. Its call began as the nth event.
 type flight struct {
 	first, count uint64
+	after        int64
 	began        int64
 	at           time.Time
 }
@@ -31,8 +32,8 @@ type airport struct {
 
 func newAirport(takes func() (time.Duration, error)) *airport {
 	a := &airport{}
-	a.coalescer = coalescer[flight]{timeout: 10 * time.Second, patience: never, hedge: never, hooks: &Hooks{}, fetch: func(ctx context.Context, count uint64, _ int64) (flight, error) {
-		f := flight{first: a.next.Add(count) - count, count: count, began: a.events.Add(1), at: time.Now()}
+	a.coalescer = coalescer[flight]{timeout: 10 * time.Second, patience: never, hedge: never, hooks: &Hooks{}, fetch: func(ctx context.Context, count uint64, after int64) (flight, error) {
+		f := flight{first: a.next.Add(count) - count, count: count, after: after, began: a.events.Add(1), at: time.Now()}
 		a.calls.Add(1)
 		raise64(&a.most, a.under.Add(1))
 		defer a.under.Add(-1)
@@ -58,8 +59,8 @@ func raise64(what *atomic.Int64, to int64) {
 	}
 }
 
-// Callers come, leave and fail in any order. No caller gets a part of another caller, or a part of a call that began
-// before the caller came. No caller waits for longer than overdue until its call begins. A caller's error is the error
+// Callers come, leave and fail in any order. No caller gets a part of another caller, a part of a call that began
+// before the caller came, or one above a lower floor than its own. No caller waits for longer than overdue until its call begins. A caller's error is the error
 // of its own call or context.
 func TestCoalescedCallers(t *testing.T) {
 	refused := errors.New("refused")
@@ -86,12 +87,13 @@ func TestCoalescedCallers(t *testing.T) {
 				if draw(5) == 0 {
 					patience = time.Duration(draw(int64(5 * time.Millisecond)))
 				}
+				floor := draw(2) * draw(1_000_000)
 				callers.Go(func() {
 					time.Sleep(pause)
 					ctx, cancel := context.WithTimeout(t.Context(), patience)
 					defer cancel()
 					came, began := a.events.Add(1), time.Now()
-					f, offset, err := a.do(ctx, count, 0)
+					f, offset, err := a.do(ctx, count, floor)
 					switch {
 					case errors.Is(err, refused):
 					case err != nil:
@@ -100,6 +102,8 @@ func TestCoalescedCallers(t *testing.T) {
 						}
 					case f.began < came:
 						t.Errorf("seed %d: served by a call that began before", seed)
+					case f.after < floor:
+						t.Errorf("seed %d: answer above %d, want one above %d", seed, f.after, floor)
 					case f.at.Sub(began) > overdue:
 						t.Errorf("seed %d: waited %v for the call to begin", seed, f.at.Sub(began))
 					case offset+count > f.count:
