@@ -1,6 +1,7 @@
 package client
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,13 @@ var reads = []string{
 	snowraftv1.WorkerService_ListWorkers_FullMethodName,
 	snowraftv1.ClusterService_GetStatus_FullMethodName, snowraftv1.ClusterService_ListMembers_FullMethodName,
 	snowraftv1.ClusterService_GetConfig_FullMethodName,
+	snowraftv1.SequenceService_ListFrozenSequences_FullMethodName,
+	snowraftv1.TokenService_GetToken_FullMethodName, snowraftv1.TokenService_ListTokens_FullMethodName,
+	snowraftv1.TokenService_VerifyToken_FullMethodName,
+	snowraftv1.OperationsService_Backup_FullMethodName, snowraftv1.OperationsService_Debug_FullMethodName,
+	snowraftv1.OperationsService_GetUpgrade_FullMethodName,
+	snowraftv1.ViewService_GetOverview_FullMethodName, snowraftv1.ViewService_ListEvents_FullMethodName,
+	snowraftv1.ViewService_ListSequenceViews_FullMethodName, snowraftv1.ViewService_WatchOverview_FullMethodName,
 }
 
 // The second table of "Errors and retries" in docs/grpc.md: what is tried again when it is not known
@@ -52,18 +60,37 @@ func TestUnknownOutcomes(t *testing.T) {
 		{snowraftv1.WorkerService_ExtendWindow_FullMethodName, &snowraftv1.ExtendWindowRequest{}, false},
 		{snowraftv1.WorkerService_ReleaseWorker_FullMethodName, &snowraftv1.ReleaseWorkerRequest{}, false},
 		{snowraftv1.SequenceService_ReturnBlock_FullMethodName, &snowraftv1.ReturnBlockRequest{}, false},
+		{snowraftv1.SequenceService_ResumeSequence_FullMethodName, &snowraftv1.ResumeSequenceRequest{}, false},
+		{snowraftv1.TokenService_CreateToken_FullMethodName, &snowraftv1.CreateTokenRequest{}, false},
+		{snowraftv1.TokenService_UpdateToken_FullMethodName, &snowraftv1.UpdateTokenRequest{}, false},
+		{snowraftv1.TokenService_DeleteToken_FullMethodName, &snowraftv1.DeleteTokenRequest{}, false},
+		{snowraftv1.OperationsService_AcknowledgeRestore_FullMethodName, &snowraftv1.AcknowledgeRestoreRequest{}, true},
+		{snowraftv1.OperationsService_FinalizeUpgrade_FullMethodName, &snowraftv1.FinalizeUpgradeRequest{}, true},
+		{snowraftv1.IdService_StreamIds_FullMethodName, &snowraftv1.StreamIdsRequest{}, true},
+		{snowraftv1.SequenceService_StreamNumbers_FullMethodName, &snowraftv1.StreamNumbersRequest{}, true},
 		{"/another.Service/Call", nil, false},
 	}
 	for _, method := range reads {
 		all = append(all, request{method, nil, true})
 	}
+	for rule := range rpc.Rules() {
+		if strings.HasPrefix(rule.Method, "/snowraft.v1.") && !slices.ContainsFunc(all, func(r request) bool { return r.method == rule.Method }) {
+			t.Errorf("%s is missing in this test", rule.Method)
+		}
+	}
 	for _, r := range all {
 		p := policyOf(r.method, r.req)
+		if got := p.again(&Error{code: codes.Unavailable, foreign: true}, true); got != r.again {
+			t.Errorf("%s %v: again is %v after the error of a proxy", r.method, r.req, got)
+		}
 		for _, e := range []*Error{
 			{Reason: rpc.CommitUnknown, code: codes.Unknown}, {code: codes.DeadlineExceeded}, {code: codes.Unavailable}, {code: codes.Canceled},
 		} {
 			if got := p.again(e, true); got != r.again {
 				t.Errorf("%s %v: %v %s: again is %v", r.method, r.req, e.code, e.Reason, got)
+			}
+			if got := p.again(e, false); e.Reason != "" && got != r.again {
+				t.Errorf("%s %v: %v %s: again is %v, and a member answered", r.method, r.req, e.code, e.Reason, got)
 			}
 			// A request that was not sent was not done.
 			if e.Reason == "" && p.again(e, false) == p.rule.Never() {
