@@ -44,12 +44,17 @@ func TestFirstCallersOfASequence(t *testing.T) {
 }
 
 // Requests with an ID leave other callers of the sequence their turn, and do not skip
-// numbers by the million.
+// numbers by the million. All numbers of both are greater than those that were returned before.
 func TestNextBesideRequestsWithIDs(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "s")
 	var wg sync.WaitGroup
-	var recorded, plain atomic.Int64
+	var recorded, plain, returned atomic.Int64
+	raise := func(n int64) {
+		for was := returned.Load(); n > was && !returned.CompareAndSwap(was, n); {
+			was = returned.Load()
+		}
+	}
 	stop := make(chan struct{})
 	for g := range 8 {
 		wg.Go(func() {
@@ -59,23 +64,26 @@ func TestNextBesideRequestsWithIDs(t *testing.T) {
 					return
 				default:
 				}
-				if _, err := m.NextAtLeader(anyone(t), "s", 1, fmt.Sprintf("r%d-%d", g, i)); err != nil {
-					t.Error(err)
+				before := returned.Load()
+				n, err := m.NextAtLeader(anyone(t), "s", 1, fmt.Sprintf("r%d-%d", g, i))
+				if err != nil || n.First <= before {
+					t.Errorf("%d after %d, %v", n.First, before, err)
 					return
 				}
+				raise(n.First)
 				recorded.Add(1)
 			}
 		})
 	}
-	var last int64
 	for range 200 {
+		last := returned.Load()
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		n, err := m.NextAtLeader(ctx, "s", 1, "")
 		cancel()
 		if err != nil || n.First <= last {
 			t.Fatalf("%d after %d, %v", n.First, last, err)
 		}
-		last = n.First
+		raise(n.First)
 		plain.Add(1)
 	}
 	close(stop)
