@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -217,6 +218,34 @@ func TestMachineTokens(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { m.Token(2); m.Anonymous() }); n > 0 {
 		t.Errorf("a look takes %v allocations", n)
 	}
+}
+
+// TestTokensBeforeTheirRevision: a reader that knows a revision of the tokens gets the tokens of that revision, or later ones.
+func TestTokensBeforeTheirRevision(t *testing.T) {
+	m := New(Options{})
+	m.Apply(entryAt(t, 1, at(epoch, createToken("t", "a"))))
+	first := m.TokenRevision()
+	ended := make(chan struct{})
+	var reader sync.WaitGroup
+	reader.Go(func() {
+		for {
+			revision := m.TokenRevision()
+			if r, _ := m.Token(1); r.Generation < 1+revision-first {
+				t.Errorf("generation %d with the revision of generation %d", r.Generation, 1+revision-first)
+				return
+			}
+			select {
+			case <-ended:
+				return
+			default:
+			}
+		}
+	})
+	for i := range uint64(20_000) {
+		m.Apply(entryAt(t, i+2, at(epoch, updateToken(1, i+1, "a"))))
+	}
+	close(ended)
+	reader.Wait()
 }
 
 // TestActorsTakeNoMemory: the check of an actor is on the path of every block.

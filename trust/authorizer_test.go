@@ -1,93 +1,14 @@
 package trust
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 )
-
-// table is a Table in memory.
-type table struct {
-	revision  atomic.Uint64
-	now       atomic.Int64
-	mu        sync.Mutex
-	records   map[uint64]*Record
-	anonymous *Record
-	applied   uint64
-	never     atomic.Uint64 // least index that was never issued; 0 if unknown
-	grew      chan struct{}
-}
-
-func newTable(records ...*Record) *table {
-	t := &table{records: make(map[uint64]*Record), anonymous: &Record{Scopes: []Scope{RightReadMetrics}}, grew: make(chan struct{})}
-	for _, r := range records {
-		t.put(r)
-	}
-	return t
-}
-
-func (t *table) TokenRevision() uint64 { return t.revision.Load() }
-func (t *table) NowMillis() int64      { return t.now.Load() }
-
-func (t *table) Token(id uint64) (*Record, bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r, ok := t.records[id]
-	return r, ok
-}
-
-func (t *table) Anonymous() *Record {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.anonymous
-}
-
-func (t *table) NeverIssued(index uint64) bool {
-	never := t.never.Load()
-	return never != 0 && index >= never
-}
-
-func (t *table) AwaitApplied(ctx context.Context, index uint64) error {
-	for {
-		t.mu.Lock()
-		done, grew := t.applied >= index, t.grew
-		t.mu.Unlock()
-		if done {
-			return nil
-		}
-		select {
-		case <-grew:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-func (t *table) change(change func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.records = maps.Clone(t.records)
-	change()
-	t.revision.Add(1)
-	close(t.grew)
-	t.grew = make(chan struct{})
-}
-
-func (t *table) put(r *Record) {
-	t.change(func() {
-		t.records[r.ID] = r
-		t.applied = max(t.applied, r.ID)
-	})
-}
-
-func (t *table) delete(id uint64) { t.change(func() { delete(t.records, id) }) }
 
 // newToken returns a new token and its record.
 func newToken(id uint64, scopes ...Scope) (Token, *Record) {
@@ -133,6 +54,29 @@ func TestAuthenticateJudgesTokens(t *testing.T) {
 	// A wrong secret is refused even after the right one was presented.
 	if _, err := a.Authenticate(t.Context(), stranger.Text()); !unauthenticated(err) {
 		t.Errorf("Authenticate() of another secret = %v", err)
+	}
+}
+
+// A change while the record of a caller is read is seen by the next call.
+func TestAuthorizeFollowsAChangeDuringTheRead(t *testing.T) {
+	t.Parallel()
+	token, record := newToken(17, RightReadCluster)
+	for text, narrow := range map[string]func(*table){
+		token.Text(): func(tab *table) { tab.put(&Record{ID: 17, Name: record.Name, Hash: record.Hash}) },
+		"":           func(tab *table) { tab.change(func() { tab.anonymous = &Record{} }) },
+	} {
+		tab := newTable(record)
+		tab.anonymous = &Record{Scopes: record.Scopes}
+		p, err := NewAuthorizer(tab).Authenticate(t.Context(), text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tab.change(func() {}) // the next call reads the record again
+		tab.read = func() { narrow(tab) }
+		_ = p.Authorize(RightReadCluster, "")
+		if err := p.Authorize(RightReadCluster, ""); err == nil {
+			t.Errorf("%q: Authorize() = nil after its scope was removed", text)
+		}
 	}
 }
 
