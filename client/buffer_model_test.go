@@ -17,8 +17,12 @@ import (
 // counted, and no ID is older than the age.
 func TestBufferModel(t *testing.T) {
 	var all BufferStats
-	for range 4 {
-		found, stats := walkBuffer(t)
+	for i := range 8 {
+		callers, pause, most := 20, 10*time.Millisecond, 50
+		if i%2 > 0 { // few callers leave the IDs until they are old
+			callers, pause, most = 2, 15*time.Millisecond, 3
+		}
+		found, stats := walkBuffer(t, callers, pause, most)
 		for _, f := range found {
 			t.Error(f)
 		}
@@ -32,8 +36,9 @@ func TestBufferModel(t *testing.T) {
 	}
 }
 
-// walkBuffer uses a buffer for 1 s. It returns the violations found and the counters of the buffer.
-func walkBuffer(t *testing.T) (found []string, stats BufferStats) {
+// walkBuffer uses a buffer for 1 s. Each caller takes fewer IDs than most after each pause. It returns the violations found and
+// the counters of the buffer.
+func walkBuffer(t *testing.T, callers int, pause time.Duration, most int) (found []string, stats BufferStats) {
 	synctest.Test(t, func(t *testing.T) {
 		var complaints sync.Mutex
 		complain := func(format string, args ...any) {
@@ -49,11 +54,11 @@ func walkBuffer(t *testing.T) (found []string, stats BufferStats) {
 		var mu sync.Mutex
 		given := make(map[int64]bool)
 		var all sync.WaitGroup
-		for range 20 {
+		for range callers {
 			all.Go(func() {
 				for end.Err() == nil {
-					time.Sleep(rand.N(10 * time.Millisecond))
-					for range rand.N(50) {
+					time.Sleep(rand.N(pause))
+					for range rand.N(most) {
 						ctx, cancel := context.WithTimeout(t.Context(), rand.N(20*time.Millisecond))
 						id, err := b.Next(ctx)
 						cancel()
