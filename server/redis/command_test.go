@@ -84,6 +84,8 @@ const (
 	badUser = "-WRONGPASS invalid username-password pair or user is disabled.\r\n"
 	hello   = "*14\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n$5\r\nproto\r\n:2\r\n$2\r\nid\r\n:1\r\n" +
 		"$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n"
+	hello3 = "%7\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n$5\r\nproto\r\n:3\r\n$2\r\nid\r\n:1\r\n" +
+		"$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n"
 	badClientName = "-ERR Client names cannot contain spaces, newlines or special characters.\r\n"
 	notInteger    = "-ERR value is not an integer or out of range\r\n"
 	noCluster     = "-ERR This instance has cluster support disabled\r\n"
@@ -107,13 +109,31 @@ func TestAnswers(t *testing.T) {
 		{"HELLO\r\n", hello},
 		{"HELLO 2\r\n", hello},
 		{"HELLO 2 AUTH default x SETNAME me\r\nCLIENT GETNAME\r\n", hello + "$2\r\nme\r\n"},
-		{"HELLO 3\r\n", "-NOPROTO unsupported protocol version\r\n"}, // ours: it has no RESP3
 		{"HELLO 4\r\n", "-NOPROTO unsupported protocol version\r\n"},
 		{"HELLO abc\r\n", "-ERR Protocol version is not an integer or out of range\r\n"},
 		{"HELLO 2 FOO\r\n", "-ERR Syntax error in HELLO option 'FOO'\r\n"},
 		{"HELLO 2 SETNAME\r\n", "-ERR Syntax error in HELLO option 'SETNAME'\r\n"},
 		{"HELLO 2 AUTH foo x\r\n", badUser},
 		{"HELLO 2 AUTH default x SETNAME \"a b\"\r\n", badClientName},
+
+		{"HELLO 3\r\n", hello3},
+		{"HELLO 3 AUTH default x SETNAME me\r\nCLIENT GETNAME\r\n", hello3 + "$2\r\nme\r\n"},
+		{"HELLO 3\r\nHELLO\r\n", hello3 + hello3},
+		{"HELLO 3\r\nHELLO 2\r\nGET a\r\n", hello3 + hello + "$-1\r\n"},
+		{"HELLO 3\r\nHELLO 4\r\nGET a\r\n", hello3 + "-NOPROTO unsupported protocol version\r\n_\r\n"},
+		{"HELLO 3 SETNAME \"a b\"\r\nGET a\r\n", badClientName + "$-1\r\n"},
+		{"HELLO 3\r\nRESET\r\nGET a\r\n", hello3 + "+RESET\r\n$-1\r\n"},
+		{"HELLO 3\r\nGET a\r\nINCR a\r\nGET a\r\nEXISTS a\r\n", hello3 + "_\r\n:1\r\n$1\r\n1\r\n:1\r\n"},
+		{"HELLO 3\r\nCLIENT GETNAME\r\nCLIENT ID\r\n", hello3 + "_\r\n:1\r\n"},
+		{"HELLO 3\r\nTIME\r\n", hello3 + "*2\r\n$10\r\n1760000000\r\n$6\r\n123000\r\n"},
+		{"HELLO 3\r\nINFO cluster\r\n", hello3 + "=34\r\ntxt:# Cluster\r\ncluster_enabled:0\r\n\r\n"},
+		{"HELLO 3\r\nINFO nosuch\r\n", hello3 + "=4\r\ntxt:\r\n"},
+		{"HELLO 3\r\nCONFIG GET save\r\nCONFIG GET nosuch\r\n", hello3 + "%1\r\n$4\r\nsave\r\n$0\r\n\r\n%0\r\n"},
+		{"HELLO 3\r\nCOMMAND INFO incr nosuch\r\n", hello3 +
+			"*2\r\n*10\r\n$4\r\nincr\r\n:2\r\n~2\r\n+write\r\n+fast\r\n:1\r\n:1\r\n:1\r\n~0\r\n~0\r\n~0\r\n~0\r\n_\r\n"},
+		{"HELLO 3\r\nCOMMAND DOCS INCR nosuch\r\n", hello3 +
+			"%1\r\n$4\r\nincr\r\n%1\r\n$7\r\nsummary\r\n$34\r\nTake the next number of a sequence\r\n"},
+
 		{"SELECT 0\r\n", "+OK\r\n"},
 		{"SELECT 1\r\n", "-ERR DB index is out of range\r\n"}, // ours: it has one database
 		{"SELECT abc\r\n", notInteger},

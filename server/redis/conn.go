@@ -57,17 +57,18 @@ type conn struct {
 	calledAs    *trust.Principal
 	callContext context.Context
 
-	name    string // name that the client chose
-	closing bool   // close after out has been sent
-	keys    keys
-	pending pending
-	why     error // error of the command being served
-	failure error // transient error of the Backend; the other commands of the turn fail with it
-	ids     []uint64
+	protocol int    // resp2 or resp3
+	name     string // name that the client chose
+	closing  bool   // close after out has been sent
+	keys     keys
+	pending  pending
+	why      error // error of the command being served
+	failure  error // transient error of the Backend; the other commands of the turn fail with it
+	ids      []uint64
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
-	c := &conn{s: s, net: nc, w: newWriter(s, nc), id: s.lastID.Add(1)}
+	c := &conn{s: s, net: nc, w: newWriter(s, nc), id: s.lastID.Add(1), protocol: resp2}
 	c.logout()
 	c.wait(waitsForCommand)
 	return c

@@ -227,7 +227,7 @@ func (c *conn) get(args [][]byte) {
 	case err != nil && rpc.FromError(err).Reason != rpc.UnknownSequence:
 		c.fail(err)
 	case err != nil || !ok:
-		c.out = redcon.AppendNull(c.out)
+		c.null()
 	default:
 		c.out = redcon.AppendBulkInt(c.out, last)
 	}

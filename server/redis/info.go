@@ -49,7 +49,7 @@ func (c *conn) info(args [][]byte) {
 			parts = append(parts, "# "+strings.Join(s, "\r\n")+"\r\n")
 		}
 	}
-	c.out = redcon.AppendBulkString(c.out, strings.Join(parts, "\r\n"))
+	c.verbatim(strings.Join(parts, "\r\n"))
 }
 
 // time answers with the member's clock in seconds and microseconds, at a resolution of one millisecond.
@@ -69,7 +69,10 @@ func (c *conn) configGet(args [][]byte) {
 			found = append(found, s[0], s[1])
 		}
 	}
-	c.out = redcon.AppendAny(c.out, found)
+	c.object(len(found) / 2)
+	for _, text := range found {
+		c.out = redcon.AppendBulkString(c.out, text)
+	}
 }
 
 func (c *conn) refuseConfig(args [][]byte) {

@@ -39,19 +39,20 @@ func (c *conn) auth(args [][]byte) {
 
 const wrongPassword = "WRONGPASS invalid username-password pair or user is disabled."
 
-// hello answers like a server that speaks only RESP2. Client libraries that prefer RESP3 then use RESP2.
+// hello answers HELLO [version [AUTH user token] [SETNAME name]]. After an error, the connection keeps its version and name.
 func (c *conn) hello(args [][]byte) {
-	name, named := "", false
+	protocol, name := c.protocol, c.name
 	if len(args) > 1 {
 		version, ok := parseInt(args[1])
 		if !ok {
 			c.refuse("ERR Protocol version is not an integer or out of range")
 			return
 		}
-		if version != 2 {
-			c.say("NOPROTO unsupported protocol version") // most libraries first request RESP3
+		if version != resp2 && version != resp3 {
+			c.refuse("NOPROTO unsupported protocol version")
 			return
 		}
+		protocol = int(version)
 		for rest := args[2:]; len(rest) > 0; {
 			switch option := strings.ToLower(string(rest[0])); {
 			case option == "auth" && len(rest) >= 3:
@@ -64,7 +65,7 @@ func (c *conn) hello(args [][]byte) {
 					c.refuse(badName)
 					return
 				}
-				name, named = string(rest[1]), true
+				name = string(rest[1])
 				rest = rest[2:]
 			default:
 				c.refuse("ERR Syntax error in HELLO option '" + clip(rest[0], 128) + "'")
@@ -72,14 +73,16 @@ func (c *conn) hello(args [][]byte) {
 			}
 		}
 	}
-	if named {
-		c.name = name
-	}
+	c.protocol, c.name = protocol, name
 	// Every member accepts INCR, and clients read that from the role.
-	c.out = redcon.AppendAny(c.out, []any{
-		"server", "redis", "version", redisVersion, "proto", redcon.SimpleInt(2), "id", redcon.SimpleInt(c.id),
+	answer := []any{
+		"server", "redis", "version", redisVersion, "proto", redcon.SimpleInt(protocol), "id", redcon.SimpleInt(c.id),
 		"mode", "standalone", "role", "master", "modules", []any{},
-	})
+	}
+	c.object(len(answer) / 2)
+	for _, part := range answer {
+		c.out = redcon.AppendAny(c.out, part)
+	}
 }
 
 // selectDB accepts only database 0.
@@ -100,7 +103,7 @@ func (c *conn) quit([][]byte) {
 }
 
 func (c *conn) reset([][]byte) {
-	c.name = ""
+	c.name, c.protocol = "", resp2
 	c.logout()
 	c.out = redcon.AppendString(c.out, "RESET")
 }

@@ -32,7 +32,7 @@ func init() {
 		"ping":    {arity: -1, serve: (*conn).ping, flags: fast, summary: "Ping the member"},
 		"echo":    {arity: 2, serve: (*conn).echo, flags: fast, summary: "Echo the message"},
 		"auth":    {arity: -2, calls: true, serve: (*conn).auth, flags: fast, summary: "Authenticate with an API token, if the cluster is secured"},
-		"hello":   {arity: -1, calls: true, serve: (*conn).hello, flags: fast, summary: "Begin a connection, in RESP2"},
+		"hello":   {arity: -1, calls: true, serve: (*conn).hello, flags: fast, summary: "Begin a connection, in RESP2 or RESP3"},
 		"select":  {arity: 2, serve: (*conn).selectDB, flags: fast, summary: "Select the database, which is 0"},
 		"client":  {arity: -2, serve: (*conn).second, summary: "About this connection"},
 		"command": {arity: -1, serve: (*conn).describe, summary: "About the commands that are served"},
@@ -78,28 +78,35 @@ func named(args [][]byte) (names []string) {
 }
 
 func (c *conn) commandDocs(args [][]byte) {
-	docs := []any{}
-	for _, name := range named(args) {
-		if cmd := commands[name]; cmd != nil {
-			docs = append(docs, name, []string{"summary", cmd.summary})
-		}
+	names := slices.DeleteFunc(named(args), func(name string) bool { return commands[name] == nil })
+	c.object(len(names))
+	for _, name := range names {
+		c.out = redcon.AppendBulkString(c.out, name)
+		c.object(1)
+		c.out = redcon.AppendBulkString(c.out, "summary")
+		c.out = redcon.AppendBulkString(c.out, commands[name].summary)
 	}
-	c.out = redcon.AppendAny(c.out, docs)
 }
 
 // commandInfo answers like Redis 7, with null for each unknown command.
 func (c *conn) commandInfo(args [][]byte) {
-	names, none := named(args), []any{}
+	names := named(args)
 	c.out = redcon.AppendArray(c.out, len(names))
 	for _, name := range names {
 		cmd := commands[name]
 		if cmd == nil {
-			c.out = redcon.AppendNull(c.out)
+			c.null()
 			continue
 		}
-		c.out = redcon.AppendAny(c.out, []any{
-			name, redcon.SimpleInt(cmd.arity), cmd.flags, cmd.key[0], cmd.key[1], cmd.key[2],
-			none, none, none, none, // access categories, tips, key specifications, subcommands
-		})
+		c.out = redcon.AppendArray(c.out, 10)
+		c.out = redcon.AppendBulkString(c.out, name)
+		c.out = redcon.AppendInt(c.out, int64(cmd.arity))
+		c.set(cmd.flags)
+		for _, position := range cmd.key {
+			c.out = redcon.AppendAny(c.out, position)
+		}
+		for range 4 { // access categories, tips, key specifications, subcommands
+			c.set(nil)
+		}
 	}
 }
