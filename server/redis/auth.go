@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -41,15 +40,11 @@ func (c *conn) context() context.Context {
 	return c.callContext
 }
 
-// login makes the principal of a token the caller, or answers with the reason for a refusal. A secured cluster ignores user
-// names. An open cluster has only the default user, without a password. It also accepts any text with the prefix of a token,
-// so that clients can have tokens before their cluster is secured.
-func (c *conn) login(user, token string) (ok bool) {
+// login makes the principal of a token the caller, or answers with the reason for a refusal. An open cluster accepts every
+// password, so that clients can have theirs before their cluster is secured.
+func (c *conn) login(token string) (ok bool) {
 	if c.s.cfg.Authenticate == nil {
-		if ok = user == "default" || strings.HasPrefix(token, "snowraft_"); !ok {
-			c.refuse(wrongPassword)
-		}
-		return ok
+		return true
 	}
 	p, err := c.s.cfg.Authenticate(c.context(), token)
 	var denied *trust.Denied

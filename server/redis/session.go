@@ -23,16 +23,12 @@ func (c *conn) ping(args [][]byte) {
 
 func (c *conn) echo(args [][]byte) { c.out = redcon.AppendBulk(c.out, args[1]) }
 
-// auth answers AUTH token and AUTH user token.
+// auth answers AUTH token and AUTH user token. The user is ignored.
 func (c *conn) auth(args [][]byte) {
-	user, token := string(args[1]), string(args[len(args)-1])
 	switch {
 	case len(args) > 3:
 		c.refuse("ERR syntax error")
-	case len(args) == 2 && c.s.cfg.Authenticate == nil && !strings.HasPrefix(token, "snowraft_"):
-		c.refuse("ERR AUTH <password> called without any password configured for the default user. " +
-			"Are you sure your configuration is correct?")
-	case c.login(user, token):
+	case c.login(string(args[len(args)-1])):
 		c.ok()
 	}
 }
@@ -56,7 +52,7 @@ func (c *conn) hello(args [][]byte) {
 		for rest := args[2:]; len(rest) > 0; {
 			switch option := strings.ToLower(string(rest[0])); {
 			case option == "auth" && len(rest) >= 3:
-				if !c.login(string(rest[1]), string(rest[2])) {
+				if !c.login(string(rest[2])) {
 					return
 				}
 				rest = rest[3:]
