@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	numbering "github.com/snowraft/snowraft/sequence"
 	"github.com/snowraft/snowraft/server/issue"
 	"github.com/snowraft/snowraft/server/redis"
 	"github.com/snowraft/snowraft/server/web"
@@ -45,6 +46,15 @@ type redisBackend struct {
 func (b redisBackend) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
 	n, err := b.issuer.Next(ctx, sequence, count, "")
 	return n.First, n.Increment, wire.Status(err)
+}
+
+// Number issues count numbers of a sequence, with their texts.
+func (b redisBackend) Number(ctx context.Context, sequence string, count uint64) (redis.Numbering, error) {
+	n, err := b.issuer.Next(ctx, sequence, count, "")
+	if err != nil {
+		return redis.Numbering{}, wire.Status(err)
+	}
+	return redis.Numbering{First: n.First, Increment: n.Increment, Period: numbering.Period(n.Period).String(), Append: n.Append}, nil
 }
 
 // TryNext issues count numbers of a relaxed sequence if the numbers are in memory.

@@ -89,6 +89,13 @@ func (j judging) TryNext(ctx context.Context, sequence string, count uint64) (fi
 	return j.fake.TryNext(ctx, sequence, count)
 }
 
+func (j judging) Number(ctx context.Context, sequence string, count uint64) (redis.Numbering, error) {
+	if err := judge(ctx, trust.RightNextNumbers, sequence); err != nil {
+		return redis.Numbering{}, err
+	}
+	return j.fake.Number(ctx, sequence, count)
+}
+
 func (j judging) Last(ctx context.Context, sequence string) (int64, bool, error) {
 	if err := judge(ctx, trust.RightReadSequence, sequence); err != nil {
 		return 0, false, err
@@ -154,8 +161,8 @@ func TestRights(t *testing.T) {
 	}{
 		"incr": {"INCR orders/a", trust.RightNextNumbers}, "incrby": {"INCRBY orders/b 2", trust.RightNextNumbers},
 		"get": {"GET orders/a", trust.RightReadSequence}, "exists": {"EXISTS orders/a", trust.RightReadSequence},
-		"snowraft.id": {"SNOWRAFT.ID", trust.RightIssueIDs},
-		"ping":        {"PING", trust.RightAny}, "echo": {"ECHO x", trust.RightAny}, "select": {"SELECT 0", trust.RightAny},
+		"snowraft.id": {"SNOWRAFT.ID", trust.RightIssueIDs}, "snowraft.next": {"SNOWRAFT.NEXT orders/a", trust.RightNextNumbers},
+		"ping": {"PING", trust.RightAny}, "echo": {"ECHO x", trust.RightAny}, "select": {"SELECT 0", trust.RightAny},
 		"client": {"CLIENT ID", trust.RightAny}, "command": {"COMMAND COUNT", trust.RightAny}, "config": {"CONFIG GET save", trust.RightAny},
 		"info": {"INFO", trust.RightAny}, "time": {"TIME", trust.RightAny}, "unknown": {"SET a 1", trust.RightAny}, "none": {"FOO", trust.RightAny},
 		"hello": {"HELLO 2", always}, "reset": {"RESET", always}, "quit": {"QUIT", always}, "auth": {"AUTH wrong", always},
@@ -209,7 +216,7 @@ func TestRights(t *testing.T) {
 func TestRightsAreComplete(t *testing.T) {
 	t.Parallel()
 	named := []string{"auth", "client", "command", "config", "echo", "exists", "get", "hello", "incr", "incrby", "info", "ping",
-		"quit", "reset", "select", "snowraft.id", "time"}
+		"quit", "reset", "select", "snowraft.id", "snowraft.next", "time"}
 	if got := redis.Commands(); !slices.Equal(got, named) {
 		t.Errorf("commands are %q: add them to TestRights", got)
 	}

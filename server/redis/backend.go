@@ -15,6 +15,8 @@ type Backend interface {
 	// TryNext does the same as Next if it need not wait, for example because the numbers are in memory. If ok is false, it
 	// issued no number, and Next returns the reason.
 	TryNext(ctx context.Context, sequence string, count uint64) (first, increment int64, ok bool)
+	// Number issues numbers as Next does, and returns them with their texts.
+	Number(ctx context.Context, sequence string, count uint64) (Numbering, error)
 	// Last returns the last issued number, if there is one; for a strict sequence the result is linearizable. It fails with
 	// reason UNKNOWN_SEQUENCE if the sequence does not exist.
 	Last(ctx context.Context, sequence string) (last int64, ok bool, err error)
@@ -27,6 +29,13 @@ type Backend interface {
 	Ids(ctx context.Context, dst []uint64, layout string, count uint32) ([]uint64, error)
 	// Info describes the member.
 	Info() Info
+}
+
+// Numbering holds numbers of one period: First, First+Increment, and so on.
+type Numbering struct {
+	First, Increment int64
+	Period           string                                // first day of the period, in the form 2026-11-22; empty without a reset
+	Append           func(dst []byte, index uint64) []byte // appends the number with an index as text
 }
 
 // Info is the information about a member in the answers to INFO and HELLO.

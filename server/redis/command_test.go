@@ -153,7 +153,7 @@ func TestAnswers(t *testing.T) {
 		{"CLIENT REPLY ON\r\n", "+OK\r\n"},
 		{"CLIENT REPLY FOO\r\n", "-ERR syntax error\r\n"},
 		{"CLIENT REPLY OFF\r\n", "-ERR CLIENT REPLY OFF is not served: numbers that the client does not read are lost\r\n"}, // ours
-		{"COMMAND COUNT\r\n", ":17\r\n"},
+		{"COMMAND COUNT\r\n", ":18\r\n"},
 		{"COMMAND COUNT 3\r\n", "-ERR wrong number of arguments for 'command|count' command\r\n"},
 		{"COMMAND LIST FOO\r\n", "-ERR syntax error\r\n"},
 		{"COMMAND FOO\r\n", "-ERR unknown subcommand 'FOO'. Try COMMAND HELP.\r\n"},
@@ -218,13 +218,23 @@ func TestAnswers(t *testing.T) {
 		{"MULTI\r\n", "-ERR MULTI is not served: there are no transactions. Each INCR is atomic, and a pipeline without MULTI keeps its order\r\n"},
 
 		// Ours: IDs.
-		{"SNOWRAFT.ID\r\nsnowraft.id default\r\n", ":1\r\n:2\r\n"},
-		{"SNOWRAFT.ID COUNT 2\r\nSNOWRAFT.ID default count 1\r\n", "*2\r\n:1\r\n:2\r\n*1\r\n:3\r\n"},
+		{"SNOWRAFT.ID\r\nsnowraft.id default\r\n", "$1\r\n1\r\n$1\r\n2\r\n"},
+		{"SNOWRAFT.ID COUNT 2\r\nSNOWRAFT.ID default count 1\r\n", "*2\r\n$1\r\n1\r\n$1\r\n2\r\n*1\r\n$1\r\n3\r\n"},
+		{"HELLO 3\r\nSNOWRAFT.ID COUNT 2\r\n", hello3 + "*2\r\n$1\r\n1\r\n$1\r\n2\r\n"},
 		{"SNOWRAFT.ID nosuch\r\n", "-ERR there is no layout nosuch\r\n"},
 		{"SNOWRAFT.ID COUNT 0\r\n", "-ERR COUNT is out of range, expected 1 to 100000\r\n"},
 		{"SNOWRAFT.ID COUNT x\r\n", notInteger},
 		{"SNOWRAFT.ID a b c d\r\n", "-ERR syntax error, expected SNOWRAFT.ID [layout] [COUNT n]\r\n"},
 		{"SNOWRAFT.ID a FOO 3\r\n", "-ERR syntax error, expected SNOWRAFT.ID [layout] [COUNT n]\r\n"},
+
+		// Ours: numbers with their texts.
+		{"SNOWRAFT.NEXT a\r\nsnowraft.next a count 1\r\n", "*3\r\n$1\r\n1\r\n$1\r\n1\r\n$0\r\n\r\n*1\r\n*3\r\n$1\r\n2\r\n$1\r\n2\r\n$0\r\n\r\n"},
+		{"SNOWRAFT.NEXT dated COUNT 2\r\n", "*2\r\n*3\r\n$1\r\n7\r\n$3\r\nD-7\r\n$10\r\n2026-11-28\r\n*3\r\n$2\r\n14\r\n$4\r\nD-14\r\n$10\r\n2026-11-28\r\n"},
+		{"SNOWRAFT.NEXT little\r\nSNOWRAFT.NEXT little\r\n", "*3\r\n$1\r\n1\r\n$1\r\n1\r\n$0\r\n\r\n-ERR sequence little is exhausted\r\n"},
+		{"SNOWRAFT.NEXT \"\"\r\n", "-ERR key of 0 bytes: expected 1 to 128 bytes\r\n"},
+		{"SNOWRAFT.NEXT a 3\r\n", "-ERR syntax error, expected SNOWRAFT.NEXT name [COUNT n]\r\n"},
+		{"SNOWRAFT.NEXT a COUNT 100001\r\n", "-ERR COUNT is out of range, expected 1 to 100000\r\n"},
+		{"SNOWRAFT.NEXT\r\n", "-ERR wrong number of arguments for 'snowraft.next' command\r\n"},
 
 		// Forms of commands.
 		{"\r\n\n  \r\nPING\n", "+PONG\r\n"},
@@ -249,6 +259,7 @@ func TestAnswers(t *testing.T) {
 			for _, how := range []string{"by a loop", "by a goroutine"} {
 				f := &fake{}
 				f.add("unused", 7, 1, -1, true)
+				f.add("dated", 7, 7, -1, true)
 				f.add("down", 10, -2, -1, true)
 				f.add("full", 1<<63-2, 1, 2, true)
 				f.add("little", 1, 1, 1, true)

@@ -12,33 +12,41 @@ import (
 const (
 	maxKeptIDs = 1024 // capacity that a connection keeps
 
-	idBytes     = 8  // size in memory
-	maxIntBytes = 22 // size of an ID in an answer: a colon, 19 digits, the line end
+	idBytes       = 8  // size in memory
+	maxIDAnswered = 26 // bytes of an ID in an answer: its length, 19 digits, two line ends
 )
 
-// generate answers SNOWRAFT.ID [layout] [COUNT n] with an integer or an array of integers. An ID has at most 63 bits.
+// generate answers SNOWRAFT.ID [layout] [COUNT n] with a string or an array of strings. JavaScript would round integers of this
+// size.
 func (c *conn) generate(args [][]byte) {
-	layout, count, array := "", int64(1), false
-	rest := args[1:]
+	layout, rest := "", args[1:]
 	if len(rest)%2 == 1 {
 		layout, rest = string(rest[0]), rest[1:]
 	}
-	if len(rest) > 0 {
-		n, ok := parseInt(rest[1])
-		switch {
-		case len(rest) > 2 || !strings.EqualFold(string(rest[0]), "count"):
-			c.refuse("ERR syntax error, expected SNOWRAFT.ID [layout] [COUNT n]")
-			return
-		case !ok:
-			c.refuse("ERR value is not an integer or out of range")
-			return
-		case n < 1 || n > limits.Texts:
-			c.refuse("ERR COUNT is out of range, expected 1 to 100000")
-			return
-		}
-		count, array = n, true
+	count, array, refusal := wantedCount(rest, "SNOWRAFT.ID [layout] [COUNT n]")
+	if refusal != "" {
+		c.refuse(refusal)
+		return
 	}
-	c.appendIDs(layout, int(count), array)
+	c.appendIDs(layout, count, array)
+}
+
+// wantedCount reads the option COUNT n, or returns the text of the refusal. given is false, and count 1, without the option.
+func wantedCount(rest [][]byte, usage string) (count int, given bool, refusal string) {
+	if len(rest) == 0 {
+		return 1, false, ""
+	}
+	if len(rest) != 2 || !strings.EqualFold(string(rest[0]), "count") {
+		return 0, false, "ERR syntax error, expected " + usage
+	}
+	n, ok := parseInt(rest[1])
+	switch {
+	case !ok:
+		return 0, false, "ERR value is not an integer or out of range"
+	case n < 1 || n > limits.Texts:
+		return 0, false, "ERR COUNT is out of range, expected 1 to 100000"
+	}
+	return int(n), true, ""
 }
 
 // appendIDs answers with IDs. It sends a long answer in pieces, so that no connection holds the whole text. If there is room,
@@ -75,7 +83,7 @@ func (c *conn) appendIDs(layout string, count int, array bool) {
 		case left == count && array:
 			c.out = redcon.AppendArray(c.out, count)
 		}
-		if c.appendInts(ids); c.closing {
+		if c.appendStrings(ids); c.closing {
 			return
 		}
 	}
@@ -85,16 +93,15 @@ func (c *conn) appendIDs(layout string, count int, array bool) {
 	}
 }
 
-// appendInts answers with integers, in pieces of at most maxAnswerBytes. If the client is gone before the end, c.closing is
-// set.
-func (c *conn) appendInts(ids []uint64) {
+// appendStrings answers with IDs, in pieces of at most maxAnswerBytes. If the client is gone before the end, c.closing is set.
+func (c *conn) appendStrings(ids []uint64) {
 	for _, id := range ids {
-		if len(c.out)+maxIntBytes > maxAnswerBytes {
+		if len(c.out)+maxIDAnswered > maxAnswerBytes {
 			if c.flushOrClose(); c.closing {
 				return
 			}
 		}
-		c.out = redcon.AppendInt(c.out, int64(id)) //nolint:gosec // 63 bits
+		c.out = redcon.AppendBulkInt(c.out, int64(id)) //nolint:gosec // 63 bits
 	}
 }
 

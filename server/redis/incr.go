@@ -171,10 +171,19 @@ func exhausted(err error) bool {
 	return err != nil && rpc.FromError(err).Reason == rpc.SequenceExhausted
 }
 
-// next issues numbers. If the sequence does not exist, it first creates it, if the cluster lets INCR do that.
+// next issues numbers.
 func (c *conn) next(key string, count uint64) (first, increment int64, err error) {
-	err = c.call(func(ctx context.Context, b Backend) error {
+	err = c.take(key, func(ctx context.Context, b Backend) (err error) {
 		first, increment, err = b.Next(ctx, key, count)
+		return err
+	})
+	return first, increment, err
+}
+
+// take calls issue. If the sequence does not exist, it creates it, if the cluster lets INCR do that, and calls issue again.
+func (c *conn) take(key string, issue func(context.Context, Backend) error) error {
+	return c.call(func(ctx context.Context, b Backend) error {
+		err := issue(ctx, b)
 		if err == nil || rpc.FromError(err).Reason != rpc.UnknownSequence {
 			return err
 		}
@@ -185,10 +194,8 @@ func (c *conn) next(key string, count uint64) (first, increment int64, err error
 		case !created:
 			return err
 		}
-		first, increment, err = b.Next(ctx, key, count)
-		return err
+		return issue(ctx, b)
 	})
-	return first, increment, err
 }
 
 // incrError returns the text of a failed INCR or INCRBY. It reports the end of int64 with Redis's text. The Backend's error text

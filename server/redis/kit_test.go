@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -70,6 +71,20 @@ func (f *fake) Next(ctx context.Context, name string, count uint64) (first, incr
 	}
 	step := int64(count) * s.increment
 	return s.next.Add(step) - step, s.increment, nil
+}
+
+// Number gives the numbers of "dated" a period and a text.
+func (f *fake) Number(ctx context.Context, name string, count uint64) (redis.Numbering, error) {
+	first, increment, err := f.Next(ctx, name, count)
+	n := redis.Numbering{First: first, Increment: increment}
+	prefix := ""
+	if name == "dated" {
+		n.Period, prefix = "2026-11-28", "D-"
+	}
+	n.Append = func(dst []byte, index uint64) []byte {
+		return strconv.AppendInt(append(dst, prefix...), first+int64(index)*increment, 10)
+	}
+	return n, err
 }
 
 func (f *fake) Last(ctx context.Context, name string) (int64, bool, error) {

@@ -70,7 +70,7 @@ func TestLongPipeline(t *testing.T) {
 func TestLateReaderGetsAllAnswers(t *testing.T) {
 	t.Parallel()
 	_, addr := start(t, redis.Config{Backend: &fake{}})
-	const count = 60 // answers of 100,000 IDs, 55 MB: three times the bound for a client's unread answers
+	const count = 60 // answers of 100,000 IDs, 80 MB: five times the bound for a client's unread answers
 	c := dial(t, addr)
 	c.send(strings.Repeat("SNOWRAFT.ID COUNT 100000\r\n", count))
 	if err := c.Conn.(*net.TCPConn).CloseWrite(); err != nil {
@@ -84,7 +84,10 @@ func TestLateReaderGetsAllAnswers(t *testing.T) {
 		}
 		for range 100_000 {
 			id++
-			want = append(strconv.AppendInt(append(want[:0], ':'), id, 10), '\r', '\n')
+			if got, err := r.ReadSlice('\n'); got[0] != '$' || err != nil {
+				t.Fatalf("got %q, %v for the length of ID %d", got, err, id)
+			}
+			want = append(strconv.AppendInt(want[:0], id, 10), '\r', '\n')
 			if got, err := r.ReadSlice('\n'); !bytes.Equal(got, want) || err != nil {
 				t.Fatalf("got %q, %v for ID %d", got, err, id)
 			}

@@ -28,6 +28,9 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
+// longIDBytes is the size of an ID of longIDs in an answer.
+const longIDBytes = len("$19\r\n" + "4611686018427387905\r\n")
+
 // longIDs returns a backend whose IDs have 19 digits.
 func longIDs() *fake {
 	f := &fake{}
@@ -43,7 +46,7 @@ func TestIdleConnectionsHoldNoAnswers(t *testing.T) {
 	for range count {
 		c := dial(t, addr)
 		c.send("SNOWRAFT.ID COUNT 100000\r\n")
-		if _, err := io.CopyN(io.Discard, c.Conn, int64(len("*100000\r\n")+100_000*22)); err != nil {
+		if _, err := io.CopyN(io.Discard, c.Conn, int64(len("*100000\r\n")+100_000*longIDBytes)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -149,7 +152,7 @@ func TestRoomReturnedByOtherClients(t *testing.T) {
 		if n := f.ids.Load() - first; n != 120_000 {
 			t.Errorf("%d IDs were taken, want all 120000", n)
 		}
-		if n := s.Unread(); n != 20*(len("*1000\r\n")+1000*22) {
+		if n := s.Unread(); n != 20*(len("*1000\r\n")+1000*longIDBytes) {
 			t.Errorf("%d bytes are counted, want the bytes of the waiting answers", n)
 		}
 	})
@@ -163,7 +166,8 @@ func TestIDsAreTakenTogetherWithRoom(t *testing.T) {
 	var want strings.Builder
 	fmt.Fprintf(&want, "*%d\r\n", count)
 	for i := range count {
-		fmt.Fprintf(&want, ":%d\r\n", i+1)
+		id := fmt.Sprint(i + 1)
+		fmt.Fprintf(&want, "$%d\r\n%s\r\n", len(id), id)
 	}
 	for _, tc := range []struct {
 		name        string
@@ -198,7 +202,7 @@ func TestIDsAreTakenTogetherWithRoom(t *testing.T) {
 			want := want.String() + "+PONG\r\n"
 			if tc.fails {
 				// No client accepts this text as a complete answer.
-				want = want[:strings.Index(want, ":2049\r\n")]
+				want = want[:strings.Index(want, "$4\r\n2049\r\n")]
 			}
 			if string(got) != want {
 				t.Errorf("got %d bytes that end with %q, want %d", len(got), got[max(len(got)-20, 0):], len(want))

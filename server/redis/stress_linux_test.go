@@ -293,8 +293,11 @@ func oneClient(addr string, seen *numbers) error {
 				return fmt.Errorf("got %q instead of %q", got, w)
 			}
 			for range 20000 {
-				if line, err := r.ReadSlice('\n'); err != nil || line[0] != ':' {
+				if line, err := r.ReadSlice('\n'); err != nil || line[0] != '$' {
 					return fmt.Errorf("got %q, %w", line, err)
+				}
+				if _, err := r.ReadSlice('\n'); err != nil {
+					return err
 				}
 			}
 		case w[0] == ':':

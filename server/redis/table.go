@@ -29,6 +29,8 @@ func init() {
 			summary: "Number of the given keys that are sequences"},
 		"snowraft.id": {arity: -1, calls: true, judged: true, serve: (*conn).generate, flags: write,
 			summary: "IDs of a layout: SNOWRAFT.ID [layout] [COUNT n]"},
+		"snowraft.next": {arity: -2, calls: true, judged: true, serve: (*conn).number, key: one, flags: write,
+			summary: "Numbers of a sequence with their texts and periods: SNOWRAFT.NEXT name [COUNT n]"},
 		"ping":    {arity: -1, serve: (*conn).ping, flags: fast, summary: "Ping the member"},
 		"echo":    {arity: 2, serve: (*conn).echo, flags: fast, summary: "Echo the message"},
 		"auth":    {arity: -2, calls: true, serve: (*conn).auth, flags: fast, summary: "Authenticate with an API token, if the cluster is secured"},
