@@ -864,7 +864,7 @@ const file_snowraft_v1_worker_proto_rawDesc = "" +
 	"\x14observed_clock_at_ms\x18\x05 \x01(\x03R\x11observedClockAtMs\x12*\n" +
 	"\x11wait_threshold_ms\x18\x06 \x01(\x03R\x0fwaitThresholdMs\x12\"\n" +
 	"\rmax_window_ms\x18\a \x01(\x03R\vmaxWindowMs\x12\x12\n" +
-	"\x04swap\x18\b \x01(\bR\x04swap\"\xf0\x01\n" +
+	"\x04swap\x18\b \x01(\bR\x04swap\"\xf4\x01\n" +
 	"\x13ExtendWindowRequest\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\x04R\x06worker\x12\x14\n" +
@@ -873,8 +873,8 @@ const file_snowraft_v1_worker_proto_rawDesc = "" +
 	"\n" +
 	"until_tick\x18\x05 \x01(\x03R\tuntilTick\x12\x1e\n" +
 	"\vclock_at_ms\x18\x06 \x01(\x03R\tclockAtMs\x12\x1b\n" +
-	"\twindow_ms\x18\a \x01(\x03R\bwindowMs\x12!\n" +
-	"\fextension_id\x18\b \x01(\x06R\vextensionId\"@\n" +
+	"\twindow_ms\x18\a \x01(\x03R\bwindowMs\x12%\n" +
+	"\fextension_id\x18\b \x01(\x06B\x020\x01R\vextensionId\"@\n" +
 	"\x14ExtendWindowResponse\x12(\n" +
 	"\x05grant\x18\x01 \x01(\v2\x12.snowraft.v1.GrantR\x05grant\"\xae\x01\n" +
 	"\x14ReleaseWorkerRequest\x12\x16\n" +
