@@ -162,9 +162,12 @@ func TestRights(t *testing.T) {
 		"incr": {"INCR orders/a", trust.RightNextNumbers}, "incrby": {"INCRBY orders/b 2", trust.RightNextNumbers},
 		"get": {"GET orders/a", trust.RightReadSequence}, "exists": {"EXISTS orders/a", trust.RightReadSequence},
 		"snowraft.id": {"SNOWRAFT.ID", trust.RightIssueIDs}, "snowraft.next": {"SNOWRAFT.NEXT orders/a", trust.RightNextNumbers},
+		"set": {"SET orders/a 0 NX", trust.RightReadSequence}, "setnx": {"SETNX orders/a 0", trust.RightReadSequence},
+		"expire": {"EXPIRE orders/a 9", trust.RightAny}, "pexpire": {"PEXPIRE orders/a 9", trust.RightAny},
+		"expireat": {"EXPIREAT orders/a 9999999999", trust.RightAny}, "pexpireat": {"PEXPIREAT orders/a 9999999999999", trust.RightAny},
 		"ping": {"PING", trust.RightAny}, "echo": {"ECHO x", trust.RightAny}, "select": {"SELECT 0", trust.RightAny},
 		"client": {"CLIENT ID", trust.RightAny}, "command": {"COMMAND COUNT", trust.RightAny}, "config": {"CONFIG GET save", trust.RightAny},
-		"info": {"INFO", trust.RightAny}, "time": {"TIME", trust.RightAny}, "unknown": {"SET a 1", trust.RightAny}, "none": {"FOO", trust.RightAny},
+		"info": {"INFO", trust.RightAny}, "time": {"TIME", trust.RightAny}, "unknown": {"DEL a", trust.RightAny}, "none": {"FOO", trust.RightAny},
 		"hello": {"HELLO 2", always}, "reset": {"RESET", always}, "quit": {"QUIT", always}, "auth": {"AUTH wrong", always},
 	} {
 		for _, scope := range append([]trust.Scope{"no token", "wrong token", "expired token", "revoked token"}, scopes...) {
@@ -215,8 +218,8 @@ func TestRights(t *testing.T) {
 // Each implemented command is in the table above.
 func TestRightsAreComplete(t *testing.T) {
 	t.Parallel()
-	named := []string{"auth", "client", "command", "config", "echo", "exists", "get", "hello", "incr", "incrby", "info", "ping",
-		"quit", "reset", "select", "snowraft.id", "snowraft.next", "time"}
+	named := []string{"auth", "client", "command", "config", "echo", "exists", "expire", "expireat", "get", "hello", "incr", "incrby",
+		"info", "pexpire", "pexpireat", "ping", "quit", "reset", "select", "set", "setnx", "snowraft.id", "snowraft.next", "time"}
 	if got := redis.Commands(); !slices.Equal(got, named) {
 		t.Errorf("commands are %q: add them to TestRights", got)
 	}

@@ -85,7 +85,10 @@ const (
 		"$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n"
 	badClientName = "-ERR Client names cannot contain spaces, newlines or special characters.\r\n"
 	notInteger    = "-ERR value is not an integer or out of range\r\n"
-	noCluster     = "-ERR This instance has cluster support disabled\r\n"
+	noValues      = "this is Snowraft, where a key is a sequence, served by INCR, INCRBY, GET and EXISTS; " +
+		"to set the next number: snowraft seq set NAME NEXT\r\n"
+	passed    = "-ERR a time that has passed deletes a key in Redis, and here nothing; to delete a sequence: snowraft seq delete NAME\r\n"
+	noCluster = "-ERR This instance has cluster support disabled\r\n"
 )
 
 // Every answer that Redis also has equals that of redis-server 7.0.15, byte for byte. The other answers are marked as
@@ -153,7 +156,7 @@ func TestAnswers(t *testing.T) {
 		{"CLIENT REPLY ON\r\n", "+OK\r\n"},
 		{"CLIENT REPLY FOO\r\n", "-ERR syntax error\r\n"},
 		{"CLIENT REPLY OFF\r\n", "-ERR CLIENT REPLY OFF is not served: numbers that the client does not read are lost\r\n"}, // ours
-		{"COMMAND COUNT\r\n", ":18\r\n"},
+		{"COMMAND COUNT\r\n", ":24\r\n"},
 		{"COMMAND COUNT 3\r\n", "-ERR wrong number of arguments for 'command|count' command\r\n"},
 		{"COMMAND LIST FOO\r\n", "-ERR syntax error\r\n"},
 		{"COMMAND FOO\r\n", "-ERR unknown subcommand 'FOO'. Try COMMAND HELP.\r\n"},
@@ -213,8 +216,27 @@ func TestAnswers(t *testing.T) {
 		{"EXISTS \"\\xff\" unused\r\n", ":1\r\n"},
 		{"DECR a\r\n", "-ERR DECR is not served: a number that was issued is never taken back. " +
 			"For numbers that decrease: snowraft seq create NAME --increment -1, then INCR\r\n"},
-		{"set a 1\r\n", "-ERR SET is not served: this is Snowraft, where a key is a sequence, served by INCR, INCRBY, GET and EXISTS; " +
-			"to set the next number: snowraft seq set NAME NEXT\r\n"},
+		{"set a 1\r\n", "-ERR SET is not served: " + noValues},
+		{"INCR a\r\nSET a 0 NX\r\nset a x nx\r\nSETNX a 5\r\nINCR a\r\n", ":1\r\n$-1\r\n$-1\r\n:0\r\n:2\r\n"},
+		{"HELLO 3\r\nSET unused 0 NX\r\nSETNX unused 0\r\nINCR unused\r\n", hello3 + "_\r\n:0\r\n:7\r\n"},
+		{"SET a 0 NX\r\nINCR a\r\nSETNX b 0\r\nINCR b\r\n", "+OK\r\n:1\r\n:1\r\n:1\r\n"},
+		{"SET a 5 NX\r\nSETNX a 5\r\nEXISTS a\r\n", "-ERR there is no sequence a\r\n-ERR there is no sequence a\r\n:0\r\n"}, // ours: it cannot say 5
+		{"SET unused 0 XX\r\n", "-ERR SET is not served: " + noValues},
+		{"SET unused 0 NX EX 9\r\n", "-ERR SET is not served: " + noValues},
+		{"SET \"\" 0 NX\r\nSETNX \"\" 0\r\n", strings.Repeat("-ERR key of 0 bytes: expected 1 to 128 bytes\r\n", 2)},
+		{"SETNX a\r\n", "-ERR wrong number of arguments for 'setnx' command\r\n"},
+		{"SET a\r\n", "-ERR wrong number of arguments for 'set' command\r\n"},
+		{"INCR a\r\nEXPIRE a 86400\r\nPEXPIRE a 1 nx\r\nINCR a\r\n", ":1\r\n:1\r\n:1\r\n:2\r\n"},
+		{"EXPIREAT a 1760000001\r\nPEXPIREAT a 1760000000124 LT\r\n", ":1\r\n:1\r\n"},
+		{"EXPIRE a 9 XX\r\nEXPIRE a 9 GT\r\n", ":0\r\n:0\r\n"},
+		{"EXPIRE a x\r\n", notInteger},
+		{"EXPIRE a 9 FOO\r\n", "-ERR Unsupported option FOO\r\n"},
+		{"EXPIRE a\r\n", "-ERR wrong number of arguments for 'expire' command\r\n"},
+		{"EXPIRE \"\" 9\r\n", "-ERR key of 0 bytes: expected 1 to 128 bytes\r\n"},
+		// Ours: Redis would delete the key.
+		{"INCR a\r\nEXPIRE a 0\r\nEXPIREAT a 1760000000\r\nPEXPIREAT a 1760000000123\r\nINCR a\r\n", ":1\r\n" + passed + passed + passed + ":2\r\n"},
+		{"TTL a\r\n", "-ERR TTL is not served: a sequence does not expire. " +
+			"For numbers that begin again each day: snowraft seq create NAME --reset daily\r\n"},
 		{"MULTI\r\n", "-ERR MULTI is not served: there are no transactions. Each INCR is atomic, and a pipeline without MULTI keeps its order\r\n"},
 
 		// Ours: IDs.

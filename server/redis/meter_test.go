@@ -77,7 +77,7 @@ func TestMetersCountEveryCommand(t *testing.T) {
 	_, addr := start(t, redis.Config{Backend: f, Meter: m.of})
 	all(t, addr, "HELLO 3\r\nHELLO 2\r\nPING\r\nPing x\r\nINCR one\r\nGET one\r\nGET none\r\nEXISTS none\r\nQUIT\r\n")
 	m.want(t, map[string]uint64{"hello": 2, "ping": 2, "incr": 1, "get": 2, "exists": 1, "quit": 1})
-	all(t, addr, "INCR none\r\nINCR none\r\nINCRBY none 3\r\nINCR one\r\nSNOWRAFT.ID none\r\nINCR\r\nINCRBY one 0\r\nSET one 5\r\nFOO\r\n")
+	all(t, addr, "INCR none\r\nINCR none\r\nINCRBY none 3\r\nINCR one\r\nSNOWRAFT.ID none\r\nINCR\r\nINCRBY one 0\r\nDEL one\r\nFOO\r\n")
 	m.want(t, map[string]uint64{
 		"incr failed": 4, "incr " + rpc.UnknownSequence: 2, "incr " + rpc.SequenceExhausted: 1, "incr " + rpc.InvalidArgument: 1,
 		"incrby failed": 2, "incrby " + rpc.UnknownSequence: 1, "incrby " + rpc.InvalidArgument: 1,

@@ -30,8 +30,8 @@ func (c *conn) object(pairs int) {
 	c.aggregate('%', pairs)
 }
 
-// set answers with strings of which the order means nothing.
-func (c *conn) set(members []redcon.SimpleString) {
+// unordered answers with strings of which the order means nothing.
+func (c *conn) unordered(members []redcon.SimpleString) {
 	c.aggregate('~', len(members))
 	for _, member := range members {
 		c.out = redcon.AppendAny(c.out, member)

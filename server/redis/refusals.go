@@ -8,13 +8,13 @@ var refusals = func() map[string]string {
 	const here = "this is Snowraft, where a key is a sequence, served by INCR, INCRBY, GET and EXISTS"
 	all := make(map[string]string)
 	for names, advice := range map[string]string{
-		"set setnx setex psetex getset getex mset msetnx append setbit rename renamenx restore copy": here +
+		"set setex psetex getset getex mset msetnx append setbit rename renamenx restore copy": here +
 			"; to set the next number: snowraft seq set NAME NEXT",
 		"del unlink getdel flushdb flushall": here + "; to delete one: snowraft seq delete NAME",
 		"decr decrby": "a number that was issued is never taken back. " +
 			"For numbers that decrease: snowraft seq create NAME --increment -1, then INCR",
 		"incrbyfloat": "a sequence is of whole numbers: INCR or INCRBY",
-		"expire pexpire expireat pexpireat persist ttl pttl": "a sequence does not expire. " +
+		"persist ttl pttl expiretime pexpiretime": "a sequence does not expire. " +
 			"For numbers that begin again each day: snowraft seq create NAME --reset daily",
 		"multi exec discard watch unwatch": "there are no transactions. Each INCR is atomic, " +
 			"and a pipeline without MULTI keeps its order",

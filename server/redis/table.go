@@ -27,6 +27,14 @@ func init() {
 			summary: "The last number of a sequence that was issued"},
 		"exists": {arity: -2, calls: true, judged: true, serve: (*conn).exists, key: many, flags: read,
 			summary: "Number of the given keys that are sequences"},
+		"set": {arity: -3, calls: true, serve: (*conn).setValue, key: one, flags: write,
+			summary: "Keep an existing sequence: SET key value NX"},
+		"setnx": {arity: 3, calls: true, serve: (*conn).setNX, key: one, flags: write,
+			summary: "Keep an existing sequence"},
+		"expire":    {arity: -3, serve: expire(1000, false), key: one, flags: fast, summary: "Accept an expiry in seconds, and ignore it"},
+		"pexpire":   {arity: -3, serve: expire(1, false), key: one, flags: fast, summary: "Accept an expiry in milliseconds, and ignore it"},
+		"expireat":  {arity: -3, serve: expire(1000, true), key: one, flags: fast, summary: "Accept a time of expiry in Unix seconds, and ignore it"},
+		"pexpireat": {arity: -3, serve: expire(1, true), key: one, flags: fast, summary: "Accept a time of expiry in Unix milliseconds, and ignore it"},
 		"snowraft.id": {arity: -1, calls: true, judged: true, serve: (*conn).generate, flags: write,
 			summary: "IDs of a layout: SNOWRAFT.ID [layout] [COUNT n]"},
 		"snowraft.next": {arity: -2, calls: true, judged: true, serve: (*conn).number, key: one, flags: write,
@@ -103,12 +111,12 @@ func (c *conn) commandInfo(args [][]byte) {
 		c.out = redcon.AppendArray(c.out, 10)
 		c.out = redcon.AppendBulkString(c.out, name)
 		c.out = redcon.AppendInt(c.out, int64(cmd.arity))
-		c.set(cmd.flags)
+		c.unordered(cmd.flags)
 		for _, position := range cmd.key {
 			c.out = redcon.AppendAny(c.out, position)
 		}
 		for range 4 { // access categories, tips, key specifications, subcommands
-			c.set(nil)
+			c.unordered(nil)
 		}
 	}
 }
