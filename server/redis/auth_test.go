@@ -163,6 +163,7 @@ func TestRights(t *testing.T) {
 		"get": {"GET orders/a", trust.RightReadSequence}, "exists": {"EXISTS orders/a", trust.RightReadSequence},
 		"snowraft.id": {"SNOWRAFT.ID", trust.RightIssueIDs}, "snowraft.next": {"SNOWRAFT.NEXT orders/a", trust.RightNextNumbers},
 		"set": {"SET orders/a 0 NX", trust.RightReadSequence}, "setnx": {"SETNX orders/a 0", trust.RightReadSequence},
+		"multi": {"MULTI", trust.RightAny}, "exec": {"EXEC", trust.RightAny}, "discard": {"DISCARD", trust.RightAny},
 		"expire": {"EXPIRE orders/a 9", trust.RightAny}, "pexpire": {"PEXPIRE orders/a 9", trust.RightAny},
 		"expireat": {"EXPIREAT orders/a 9999999999", trust.RightAny}, "pexpireat": {"PEXPIREAT orders/a 9999999999999", trust.RightAny},
 		"ping": {"PING", trust.RightAny}, "echo": {"ECHO x", trust.RightAny}, "select": {"SELECT 0", trust.RightAny},
@@ -218,8 +219,8 @@ func TestRights(t *testing.T) {
 // Each implemented command is in the table above.
 func TestRightsAreComplete(t *testing.T) {
 	t.Parallel()
-	named := []string{"auth", "client", "command", "config", "echo", "exists", "expire", "expireat", "get", "hello", "incr", "incrby",
-		"info", "pexpire", "pexpireat", "ping", "quit", "reset", "select", "set", "setnx", "snowraft.id", "snowraft.next", "time"}
+	named := []string{"auth", "client", "command", "config", "discard", "echo", "exec", "exists", "expire", "expireat", "get", "hello", "incr", "incrby",
+		"info", "multi", "pexpire", "pexpireat", "ping", "quit", "reset", "select", "set", "setnx", "snowraft.id", "snowraft.next", "time"}
 	if got := redis.Commands(); !slices.Equal(got, named) {
 		t.Errorf("commands are %q: add them to TestRights", got)
 	}
@@ -250,6 +251,7 @@ func TestAuth(t *testing.T) {
 		{"AUTH " + next + "\r\nAUTH secret\r\nINCR orders/a", "+OK -" + wrongPass + " :4"}, // same as in Redis
 		{"AUTH " + next + "\r\nRESET\r\nINCR orders/a", "+OK +RESET -NOAUTH"},
 		{"AUTH " + next + "\r\nINCR new", "+OK -NOPERM"}, // creates no sequence
+		{"MULTI\r\nINCR orders/b\r\nEXEC\r\nAUTH " + next + "\r\nMULTI\r\nINCR orders/b\r\nEXEC", "-NOAUTH -NOAUTH -NOAUTH +OK +OK +QUEUED *1 :1"},
 	} {
 		var got []string
 		for line := range strings.Lines(all(t, addr, tc.sent+"\r\n")) {

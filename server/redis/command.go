@@ -12,16 +12,17 @@ import (
 type command struct {
 	// arity has the meaning of the arity in COMMAND: the number of words, including the command's name. A negative arity
 	// means at least that many words.
-	arity   int
-	waits   bool // answered at the end of the pipeline, independently of earlier answers
-	calls   bool // calls the Backend and may have to wait
-	judged  bool // the Backend checks the caller's right
-	serve   func(c *conn, args [][]byte)
-	key     [3]redcon.SimpleInt // positions of the first and last key among the words, and the step
-	flags   []redcon.SimpleString
-	summary string
-	name    string // name of its meter; in the table, the command's name
-	index   int    // index of its meter
+	arity    int
+	waits    bool // answered at the end of the pipeline, independently of earlier answers
+	calls    bool // calls the Backend and may have to wait
+	judged   bool // the Backend checks the caller's right
+	unqueued bool // served at once in a transaction
+	serve    func(c *conn, args [][]byte)
+	key      [3]redcon.SimpleInt // positions of the first and last key among the words, and the step
+	flags    []redcon.SimpleString
+	summary  string
+	name     string // name of its meter; in the table, the command's name
+	index    int    // index of its meter
 }
 
 const maxName = 32
@@ -47,12 +48,13 @@ func (c *conn) command(cmd *command, args [][]byte) {
 	switch err := c.admits(cmd); {
 	case err != nil:
 		c.fail(err)
+		c.transaction.failed = true
 		cmd = cmp.Or(cmd, unserved)
 	case cmd == nil:
 		cmd = unserved
 		c.unknown(args)
 	case !arityFits(cmd.arity, len(args)):
-		c.refuse("ERR wrong number of arguments for '" + string(bytes.ToLower(args[0])) + "' command")
+		c.refuseArity(args)
 	default:
 		cmd.serve(c, args)
 	}
@@ -63,6 +65,10 @@ func (c *conn) command(cmd *command, args [][]byte) {
 
 func arityFits(arity, words int) bool {
 	return words == arity || (arity < 0 && words >= -arity)
+}
+
+func (c *conn) refuseArity(args [][]byte) {
+	c.refuse("ERR wrong number of arguments for '" + string(bytes.ToLower(args[0])) + "' command")
 }
 
 func (c *conn) unknown(args [][]byte) {

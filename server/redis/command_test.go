@@ -88,6 +88,8 @@ const (
 	noValues      = "this is Snowraft, where a key is a sequence, served by INCR, INCRBY, GET and EXISTS; " +
 		"to set the next number: snowraft seq set NAME NEXT\r\n"
 	passed    = "-ERR a time that has passed deletes a key in Redis, and here nothing; to delete a sequence: snowraft seq delete NAME\r\n"
+	queued    = "+QUEUED\r\n"
+	aborted   = "-EXECABORT Transaction discarded because of previous errors.\r\n"
 	noCluster = "-ERR This instance has cluster support disabled\r\n"
 )
 
@@ -156,7 +158,7 @@ func TestAnswers(t *testing.T) {
 		{"CLIENT REPLY ON\r\n", "+OK\r\n"},
 		{"CLIENT REPLY FOO\r\n", "-ERR syntax error\r\n"},
 		{"CLIENT REPLY OFF\r\n", "-ERR CLIENT REPLY OFF is not served: numbers that the client does not read are lost\r\n"}, // ours
-		{"COMMAND COUNT\r\n", ":24\r\n"},
+		{"COMMAND COUNT\r\n", ":27\r\n"},
 		{"COMMAND COUNT 3\r\n", "-ERR wrong number of arguments for 'command|count' command\r\n"},
 		{"COMMAND LIST FOO\r\n", "-ERR syntax error\r\n"},
 		{"COMMAND FOO\r\n", "-ERR unknown subcommand 'FOO'. Try COMMAND HELP.\r\n"},
@@ -237,7 +239,28 @@ func TestAnswers(t *testing.T) {
 		{"INCR a\r\nEXPIRE a 0\r\nEXPIREAT a 1760000000\r\nPEXPIREAT a 1760000000123\r\nINCR a\r\n", ":1\r\n" + passed + passed + passed + ":2\r\n"},
 		{"TTL a\r\n", "-ERR TTL is not served: a sequence does not expire. " +
 			"For numbers that begin again each day: snowraft seq create NAME --reset daily\r\n"},
-		{"MULTI\r\n", "-ERR MULTI is not served: there are no transactions. Each INCR is atomic, and a pipeline without MULTI keeps its order\r\n"},
+
+		// Transactions. Redis answers in the same way, except where the answer says what is not served.
+		{"MULTI\r\nINCR a\r\nGET a\r\nINCRBY a 3\r\nEXEC\r\nINCR a\r\n", "+OK\r\n" + queued + queued + queued + "*3\r\n:1\r\n$1\r\n1\r\n:4\r\n:5\r\n"},
+		{"MULTI\r\nINCR a\r\nEXPIRE a 9\r\nEXISTS a b\r\nGET b\r\nSETNX a 0\r\nEXEC\r\n",
+			"+OK\r\n" + strings.Repeat(queued, 5) + "*5\r\n:1\r\n:1\r\n:1\r\n$-1\r\n:0\r\n"},
+		{"INCR a\r\nMULTI\r\nINCR a\r\nEXEC\r\nMULTI\r\nINCR a\r\nEXEC\r\n", ":1\r\n+OK\r\n" + queued + "*1\r\n:2\r\n+OK\r\n" + queued + "*1\r\n:3\r\n"},
+		{"HELLO 3\r\nMULTI\r\nGET a\r\nEXEC\r\n", hello3 + "+OK\r\n" + queued + "*1\r\n_\r\n"},
+		{"MULTI\r\nEXEC\r\n", "+OK\r\n*0\r\n"},
+		{"MULTI\r\nINCRBY a x\r\nINCR a\r\nEXEC\r\n", "+OK\r\n" + queued + queued + "*2\r\n" + notInteger + ":1\r\n"},
+		{"MULTI\r\nINCR a\r\nFOO b\r\nINCR a\r\nEXEC\r\nINCR a\r\n",
+			"+OK\r\n" + queued + "-ERR unknown command 'FOO', with args beginning with: 'b' \r\n" + queued + aborted + ":1\r\n"},
+		{"MULTI\r\nINCR\r\nEXEC\r\n", "+OK\r\n-ERR wrong number of arguments for 'incr' command\r\n" + aborted},
+		{"MULTI\r\nINCR a\r\nDISCARD\r\nINCR a\r\n", "+OK\r\n" + queued + "+OK\r\n:1\r\n"},
+		{"MULTI\r\nMULTI\r\nINCR a\r\nEXEC\r\n", "+OK\r\n-ERR MULTI calls can not be nested\r\n" + queued + "*1\r\n:1\r\n"},
+		{"EXEC\r\nDISCARD\r\n", "-ERR EXEC without MULTI\r\n-ERR DISCARD without MULTI\r\n"},
+		{"MULTI x\r\n", "-ERR wrong number of arguments for 'multi' command\r\n"},
+		{"MULTI\r\nINCR a\r\nRESET\r\nEXEC\r\nINCR a\r\n", "+OK\r\n" + queued + "+RESET\r\n-ERR EXEC without MULTI\r\n:1\r\n"},
+		{"MULTI\r\nQUIT\r\n", "+OK\r\n+OK\r\n"},
+		{"MULTI\r\nINCR a\r\nDEL a\r\nEXEC\r\nINCR a\r\n", "+OK\r\n" + queued + "-ERR DEL is not served: this is Snowraft, where a key is a sequence, " +
+			"served by INCR, INCRBY, GET and EXISTS; to delete one: snowraft seq delete NAME\r\n" + aborted + ":1\r\n"},
+		{"MULTI\r\nAUTH x\r\nEXEC\r\n", "+OK\r\n-ERR AUTH is not served in a transaction, which holds commands about keys\r\n" + aborted},
+		{"WATCH a\r\n", "-ERR WATCH is not served: a transaction watches no keys. Each INCR is atomic, whatever other clients do\r\n"},
 
 		// Ours: IDs.
 		{"SNOWRAFT.ID\r\nsnowraft.id default\r\n", "$1\r\n1\r\n$1\r\n2\r\n"},

@@ -57,14 +57,15 @@ type conn struct {
 	calledAs    *trust.Principal
 	callContext context.Context
 
-	protocol int    // resp2 or resp3
-	name     string // name that the client chose
-	closing  bool   // close after out has been sent
-	keys     keys
-	pending  pending
-	why      error // error of the command being served
-	failure  error // transient error of the Backend; the other commands of the turn fail with it
-	ids      []uint64
+	protocol    int    // resp2 or resp3
+	name        string // name that the client chose
+	closing     bool   // close after out has been sent
+	keys        keys
+	pending     pending
+	transaction transaction
+	why         error // error of the command being served
+	failure     error // transient error of the Backend; the other commands of the turn fail with it
+	ids         []uint64
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
@@ -228,7 +229,7 @@ func (c *conn) answer(mayWait bool) (left int, err error) {
 		if c.s.cfg.Authenticate == nil {
 			c.speak(0)
 		}
-		cmd := lookup(args[0])
+		cmd := c.find(args[0])
 		if cmd != nil && cmd.waits && c.join(cmd, args) {
 			used += n
 			continue

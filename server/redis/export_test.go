@@ -15,6 +15,9 @@ func (s *Server) Unread() int {
 	return s.room.used
 }
 
+// Queued returns the number of bytes that transactions hold.
+func (s *Server) Queued() int64 { return s.queued.Load() }
+
 // SetRoom sets the bound for the unread answers of all clients together, in bytes.
 func (s *Server) SetRoom(limit int) {
 	s.room.mu.Lock()

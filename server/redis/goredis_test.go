@@ -65,8 +65,8 @@ func TestGoRedis(t *testing.T) {
 	if err := c.Set(ctx, "orders", 1, 0).Err(); err == nil {
 		t.Error("SET is served")
 	}
-	if _, err := c.TxPipelined(ctx, func(p goredis.Pipeliner) error { return p.Incr(ctx, "tx").Err() }); err == nil {
-		t.Error("MULTI is served")
+	if cmds, err := c.TxPipelined(ctx, func(p goredis.Pipeliner) error { return p.Incr(ctx, "tx").Err() }); err != nil || cmds[0].(*goredis.IntCmd).Val() != 1 {
+		t.Errorf("MULTI: got %v, %v", cmds, err)
 	}
 	if got, err := c.Incr(ctx, "orders").Result(); got != 11 || err != nil {
 		t.Errorf("INCR after refused commands: got %d, %v", got, err)

@@ -16,8 +16,7 @@ var refusals = func() map[string]string {
 		"incrbyfloat": "a sequence is of whole numbers: INCR or INCRBY",
 		"persist ttl pttl expiretime pexpiretime": "a sequence does not expire. " +
 			"For numbers that begin again each day: snowraft seq create NAME --reset daily",
-		"multi exec discard watch unwatch": "there are no transactions. Each INCR is atomic, " +
-			"and a pipeline without MULTI keeps its order",
+		"watch unwatch": "a transaction watches no keys. Each INCR is atomic, whatever other clients do",
 		"eval evalsha eval_ro evalsha_ro script fcall fcall_ro function":   "there are no scripts: " + here,
 		"subscribe psubscribe ssubscribe publish unsubscribe punsubscribe": "there are no channels: " + here,
 		"keys scan dbsize randomkey type object dump sort":                 "to see the sequences: snowraft seq list",

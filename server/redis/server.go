@@ -36,7 +36,8 @@ type Server struct {
 	// Therefore all calls of one beat share a context, and its deadline is one beat later than any of them needs.
 	call   atomic.Pointer[context.Context]
 	lastID atomic.Int64
-	room   *room // room for unread answers
+	room   *room        // room for unread answers
+	queued atomic.Int64 // bytes of the commands in transactions
 	places *places.Places
 	// strange limits the log lines about connections that do not speak the protocol.
 	strange lines.Limit
@@ -152,6 +153,7 @@ func (s *Server) evict(c *conn) {
 // forget removes a connection that has ended.
 func (s *Server) forget(c *conn) {
 	c.seat.Release()
+	c.endTransaction()
 	s.mu.Lock()
 	delete(s.conns, c)
 	s.mu.Unlock()

@@ -100,6 +100,7 @@ func (c *conn) quit([][]byte) {
 
 func (c *conn) reset([][]byte) {
 	c.name, c.protocol = "", resp2
+	c.endTransaction()
 	c.logout()
 	c.out = redcon.AppendString(c.out, "RESET")
 }

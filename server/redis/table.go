@@ -49,13 +49,17 @@ func init() {
 		"config":  {arity: -2, serve: (*conn).second, flags: []redcon.SimpleString{"admin"}, summary: "Some settings as Redis has them"},
 		"info":    {arity: -1, calls: true, serve: (*conn).info, summary: "About this member"},
 		"time":    {arity: 1, serve: (*conn).time, flags: fast, summary: "The member's clock"},
-		"reset":   {arity: 1, serve: (*conn).reset, flags: fast, summary: "Reset the connection"},
-		"quit":    {arity: -1, serve: (*conn).quit, flags: fast, summary: "Close the connection"},
+		"multi":   {arity: 1, unqueued: true, serve: (*conn).multi, flags: fast, summary: "Begin a transaction of commands about keys"},
+		"exec":    {arity: 1, unqueued: true, calls: true, serve: (*conn).exec, summary: "Serve the commands of the transaction in order"},
+		"discard": {arity: 1, unqueued: true, serve: (*conn).discard, flags: fast, summary: "Forget the commands of the transaction"},
+		"reset":   {arity: 1, unqueued: true, serve: (*conn).reset, flags: fast, summary: "Reset the connection"},
+		"quit":    {arity: -1, unqueued: true, serve: (*conn).quit, flags: fast, summary: "Close the connection"},
 	}
 	for name, cmd := range commands {
 		unserved.index++
 		cmd.name, cmd.index = name, unserved.index-1
 	}
+	queuing = &command{arity: -1, serve: (*conn).queue, name: "multi", index: commands["multi"].index}
 }
 
 func (c *conn) describe(args [][]byte) {

@@ -1,0 +1,100 @@
+package redis_test
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/server/redis"
+)
+
+// A transaction costs about as much as a pipeline: its consecutive INCRs of one key are one request.
+func TestTransactionSharesCalls(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	_, addr := start(t, redis.Config{Backend: f})
+	const count = 5000
+	got := all(t, addr, "MULTI\r\n"+strings.Repeat("INCR orders\r\n", count)+"EXEC\r\n")
+	if want := "\r\n:4999\r\n:5000\r\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("got an answer that ends with %q", got[max(0, len(got)-40):])
+	}
+	if n := f.nexts.Load(); n > count/1000 {
+		t.Errorf("%d calls of the backend", n)
+	}
+}
+
+// The answer to EXEC may be longer than one write.
+func TestTransactionWithLongAnswers(t *testing.T) {
+	t.Parallel()
+	_, addr := start(t, redis.Config{Backend: &fake{}})
+	const count = 20
+	got := all(t, addr, "MULTI\r\n"+strings.Repeat("SNOWRAFT.NEXT orders COUNT 10000\r\n", count)+"EXEC\r\n")
+	if n := strings.Count(got, "*3\r\n"); n != count*10_000 || !strings.HasSuffix(got, "$6\r\n200000\r\n$6\r\n200000\r\n$0\r\n\r\n") {
+		t.Errorf("got %d numbers, and an answer that ends with %q", n, got[max(0, len(got)-40):])
+	}
+}
+
+// Transactions hold a bounded number of bytes. Beyond it, they take no number.
+func TestTransactionsAreBounded(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	s, addr := start(t, redis.Config{Backend: f})
+	long := "EXISTS" + strings.Repeat(" "+strings.Repeat("k", 120), 400) + "\r\n" // about 50 KB
+	got := all(t, addr, "MULTI\r\nINCR orders\r\n"+strings.Repeat(long, 6)+"EXEC\r\nINCR orders\r\n")
+	const tooLong = "-ERR a transaction holds at most 256 KiB of commands; send a pipeline without MULTI\r\n"
+	if want := "+OK\r\n" + strings.Repeat(queued, 6) + tooLong + aborted + ":1\r\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if n := s.Queued(); n != 0 {
+		t.Errorf("%d bytes are counted after the transaction", n)
+	}
+
+	var open []*client
+	for range 300 {
+		c := dial(t, addr)
+		c.send("MULTI\r\n" + strings.Repeat(long, 5))
+		open = append(open, c)
+	}
+	full := 0
+	for _, c := range open {
+		c.send("EXEC\r\n")
+		r := c.reader()
+		for range 6 {
+			if line := r.line(); strings.HasPrefix(line, "-LOADING too many commands are queued in transactions") {
+				full++
+			}
+		}
+		if line := r.line(); line != "*5" && !strings.HasPrefix(line, "-EXECABORT") {
+			t.Fatalf("got %q", line)
+		}
+	}
+	if full == 0 {
+		t.Error("all transactions were queued")
+	}
+	for _, c := range open {
+		c.send("MULTI\r\n" + long)
+		_ = c.Close()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := s.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.Queued(); n != 0 {
+		t.Errorf("%d bytes are counted after all connections", n)
+	}
+}
+
+// A command that is long in RESP only is refused before EXEC.
+func TestInlineCommandTooLongForTransaction(t *testing.T) {
+	t.Parallel()
+	_, addr := start(t, redis.Config{Backend: &fake{}})
+	c := dial(t, addr)
+	c.send("MULTI\r\nEXISTS" + strings.Repeat(" "+strings.Repeat("k", 62), 1000) + "\r\nEXEC\r\nQUIT\r\n")
+	got, err := io.ReadAll(c)
+	if want := "+OK\r\n-ERR a transaction holds at most 256 KiB of commands; send a pipeline without MULTI\r\n" + aborted + "+OK\r\n"; string(got) != want || err != nil {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
