@@ -147,6 +147,9 @@ func (n Numbering) Append(dst []byte, index uint64) []byte {
 	return n.Format.Append(dst, number, n.At)
 }
 
+// Day returns the first day of the period, in the form 2026-11-22; it is empty without a reset.
+func (n Numbering) Day() string { return sequence.Period(n.Period).String() }
+
 // UnknownSequenceError reports that no sequence has this name.
 type UnknownSequenceError struct {
 	Sequence string

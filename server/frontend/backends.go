@@ -7,7 +7,6 @@ import (
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
-	numbering "github.com/snowraft/snowraft/sequence"
 	"github.com/snowraft/snowraft/server/issue"
 	"github.com/snowraft/snowraft/server/redis"
 	"github.com/snowraft/snowraft/server/web"
@@ -54,7 +53,7 @@ func (b redisBackend) Number(ctx context.Context, sequence string, count uint64)
 	if err != nil {
 		return redis.Numbering{}, wire.Status(err)
 	}
-	return redis.Numbering{First: n.First, Increment: n.Increment, Period: numbering.Period(n.Period).String(), Append: n.Append}, nil
+	return redis.Numbering{First: n.First, Increment: n.Increment, Period: n.Day(), Append: n.Append}, nil
 }
 
 // TryNext issues count numbers of a relaxed sequence if the numbers are in memory.

@@ -252,7 +252,7 @@ func TestAnswers(t *testing.T) {
 			"+OK\r\n" + queued + "-ERR unknown command 'FOO', with args beginning with: 'b' \r\n" + queued + aborted + ":1\r\n"},
 		{"MULTI\r\nINCR\r\nEXEC\r\n", "+OK\r\n-ERR wrong number of arguments for 'incr' command\r\n" + aborted},
 		{"MULTI\r\nINCR a\r\nDISCARD\r\nINCR a\r\n", "+OK\r\n" + queued + "+OK\r\n:1\r\n"},
-		{"MULTI\r\nMULTI\r\nINCR a\r\nEXEC\r\n", "+OK\r\n-ERR MULTI calls can not be nested\r\n" + queued + "*1\r\n:1\r\n"},
+		{"MULTI\r\nmulti\r\nINCR a\r\nEXEC\r\n", "+OK\r\n-ERR MULTI calls can not be nested\r\n" + queued + "*1\r\n:1\r\n"},
 		{"EXEC\r\nDISCARD\r\n", "-ERR EXEC without MULTI\r\n-ERR DISCARD without MULTI\r\n"},
 		{"MULTI x\r\n", "-ERR wrong number of arguments for 'multi' command\r\n"},
 		{"MULTI\r\nINCR a\r\nRESET\r\nEXEC\r\nINCR a\r\n", "+OK\r\n" + queued + "+RESET\r\n-ERR EXEC without MULTI\r\n:1\r\n"},

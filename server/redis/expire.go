@@ -7,8 +7,8 @@ import (
 )
 
 // expire serves EXPIRE and its relatives, whose times have a unit in milliseconds and begin now or, if absolute, in 1970. A
-// sequence does not expire, so an answer of 1 changes nothing. It calls no Backend: an error would come after the INCR before
-// it in the pipeline, and lose that number.
+// sequence does not expire, so an answer of 1 changes nothing. It calls no Backend, because an error would lose the number of
+// the INCR that precedes it.
 func expire(unit int64, absolute bool) func(c *conn, args [][]byte) {
 	return func(c *conn, args [][]byte) {
 		if _, err := c.keys.get(args[1]); err != nil {

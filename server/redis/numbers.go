@@ -38,7 +38,7 @@ func (c *conn) number(args [][]byte) {
 				return
 			}
 		}
-		text = n.Append(text[:0], uint64(i)) //nolint:gosec // at most limits.Texts
+		text = n.Append(text[:0], uint64(i))
 		c.out = redcon.AppendArray(c.out, 3)
 		c.out = redcon.AppendBulkInt(c.out, n.First+int64(i)*n.Increment)
 		c.out = redcon.AppendBulk(c.out, text)

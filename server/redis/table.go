@@ -42,7 +42,7 @@ func init() {
 		"ping":    {arity: -1, serve: (*conn).ping, flags: fast, summary: "Ping the member"},
 		"echo":    {arity: 2, serve: (*conn).echo, flags: fast, summary: "Echo the message"},
 		"auth":    {arity: -2, calls: true, serve: (*conn).auth, flags: fast, summary: "Authenticate with an API token, if the cluster is secured"},
-		"hello":   {arity: -1, calls: true, serve: (*conn).hello, flags: fast, summary: "Begin a connection, in RESP2 or RESP3"},
+		"hello":   {arity: -1, calls: true, serve: (*conn).hello, flags: fast, summary: "Choose RESP2 or RESP3, and authenticate"},
 		"select":  {arity: 2, serve: (*conn).selectDB, flags: fast, summary: "Select the database, which is 0"},
 		"client":  {arity: -2, serve: (*conn).second, summary: "About this connection"},
 		"command": {arity: -1, serve: (*conn).describe, summary: "About the commands that are served"},

@@ -11,8 +11,8 @@ import (
 
 // Limits of queued commands, in bytes.
 const (
-	maxQueued    = 256 << 10 // of one connection
-	maxQueuedAll = 64 << 20  // of all connections
+	maxQueued    = 256 << 10 // each connection
+	maxQueuedAll = 64 << 20  // all connections together
 )
 
 // transaction holds the commands between MULTI and EXEC. EXEC serves them like a pipeline, because each INCR is atomic and

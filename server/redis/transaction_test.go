@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/server/redis"
 )
 
-// A transaction costs about as much as a pipeline: its consecutive INCRs of one key are one request.
+// A transaction costs about as much as a pipeline: its consecutive INCRs of one key share a request.
 func TestTransactionSharesCalls(t *testing.T) {
 	t.Parallel()
 	f := &fake{}

@@ -41,7 +41,7 @@ func Numbers(m *snowraftv1.NextNumbersResponse, count uint64) (member.Numbering,
 func NumbersResponse(name string, n member.Numbering, texts bool) *snowraftv1.NextNumbersResponse {
 	m := &snowraftv1.NextNumbersResponse{
 		Sequence: name, First: n.First, Count: uint32(n.Count), Increment: n.Increment, //nolint:gosec // at most limits.Count
-		Period: sequence.Period(n.Period).String(),
+		Period: n.Day(),
 	}
 	if m.Mode = snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED; n.Strict {
 		m.Mode = snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT
