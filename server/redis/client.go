@@ -54,6 +54,17 @@ func (c *conn) onOrOff(args [][]byte) {
 	c.ok()
 }
 
+// tracking accepts the mode in which a client names the reads that it caches, because client libraries choose it when they
+// connect. CLIENT CACHING, which names a read, is not served.
+func (c *conn) tracking(args [][]byte) {
+	switch strings.ToLower(string(bytes.Join(args[2:], []byte(" ")))) {
+	case "off", "on optin":
+		c.ok()
+	default:
+		c.refuse("ERR CLIENT TRACKING is served with ON OPTIN and OFF only: a number that a client caches is out of date")
+	}
+}
+
 func (c *conn) reply(args [][]byte) {
 	switch on := strings.ToUpper(string(args[2])); on {
 	case "ON":

@@ -154,6 +154,9 @@ func TestAnswers(t *testing.T) {
 		{"CLIENT SETNAME ab\r\nCLIENT GETNAME\r\nRESET\r\nCLIENT GETNAME\r\n", "+OK\r\n$2\r\nab\r\n+RESET\r\n$-1\r\n"},
 		{"CLIENT SETINFO LIB-NAME x\r\n", "+OK\r\n"}, // same as Redis 7.2
 		{"CLIENT NO-EVICT ON\r\n", "+OK\r\n"},
+		{"HELLO 3\r\nCLIENT TRACKING ON OPTIN\r\nCLIENT TRACKING off\r\n", hello3 + "+OK\r\n+OK\r\n"},
+		{"CLIENT CACHING YES\r\n", "-ERR unknown subcommand 'CACHING'. Try CLIENT HELP.\r\n"}, // ours, like the next
+		{"CLIENT TRACKING ON\r\n", "-ERR CLIENT TRACKING is served with ON OPTIN and OFF only: a number that a client caches is out of date\r\n"},
 		{"CLIENT NO-EVICT FOO\r\n", "-ERR syntax error\r\n"},
 		{"CLIENT REPLY ON\r\n", "+OK\r\n"},
 		{"CLIENT REPLY FOO\r\n", "-ERR syntax error\r\n"},

@@ -11,7 +11,7 @@ import (
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	for name, subs := range map[string][]string{
-		"CLIENT":  {"GETNAME", "ID", "INFO", "LIST", "REPLY", "SETINFO", "SETNAME", "NO-EVICT", "NO-TOUCH", "HELP"},
+		"CLIENT":  {"GETNAME", "ID", "INFO", "LIST", "REPLY", "SETINFO", "SETNAME", "TRACKING", "NO-EVICT", "NO-TOUCH", "HELP"},
 		"COMMAND": {"(no", "COUNT", "LIST", "INFO", "DOCS", "HELP"},
 		"CONFIG":  {"GET", "HELP"},
 	} {

@@ -24,6 +24,7 @@ var subcommands = map[string][]subcommand{
 		{"REPLY ON", 3, (*conn).reply, "Control the replies sent to the current connection."},
 		{"SETINFO <attribute> <value>", 4, func(c *conn, _ [][]byte) { c.ok() }, "Accept the name or the version of the client library, and ignore it."},
 		{"SETNAME <name>", 3, (*conn).setName, "Assign the name <name> to the current connection."},
+		{"TRACKING (ON OPTIN|OFF)", -3, (*conn).tracking, "Accept and ignore the setting. No key can be cached, so CLIENT CACHING fails."},
 		{"NO-EVICT (ON|OFF)", 3, (*conn).onOrOff, "Accept and ignore the setting. An idle connection may be closed to make room for a new one."},
 		{"NO-TOUCH (ON|OFF)", 3, (*conn).onOrOff, "Accept and ignore the setting. No key is ever evicted."},
 	},
