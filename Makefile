@@ -82,6 +82,11 @@ smoke: ## Run the tests that start the real program as processes
 monitoring: ## Run the queries of dashboards in a Prometheus that scrapes real members (Debian's prometheus)
 	@internal/tools/tagged-tests.sh prometheus $(TESTFLAGS)
 
+.PHONY: redis-clients
+redis-clients: ## Use real members with Redis libraries of Go, npm and PyPI, which it installs (node, npm, python3)
+	go -C internal/redisclients vet ./...
+	@internal/tools/tagged-tests.sh redisclients $(TESTFLAGS)
+
 .PHONY: chart-check
 chart-check: bin/helm bin/golangci-lint ## Lint the Helm chart, check what it renders, and run clusters from it
 	cd deploy/helm && ../../bin/golangci-lint run
@@ -158,7 +163,7 @@ rules: ## Check and test the alerting rules (Debian's prometheus)
 .PHONY: lint
 lint: bin/golangci-lint ## Lint, with all that build tags add, and count wording to avoid
 	@internal/tools/style.sh
-	bin/golangci-lint run --build-tags browser,install,mutants,packages,process,prometheus,root
+	bin/golangci-lint run --build-tags browser,install,mutants,packages,process,prometheus,redisclients,root
 
 .PHONY: fmt
 fmt: bin/golangci-lint bin/.protos ## Format the Go code and the protos
@@ -187,6 +192,7 @@ tidy-check: ## Check that each go.mod and go.sum is tidy
 	cd internal/tools/nfpm && go mod tidy -diff
 	cd bench && go mod tidy -diff
 	cd deploy/helm && go mod tidy -diff
+	cd internal/redisclients && go mod tidy -diff
 
 .PHONY: vulncheck
 vulncheck: bin/govulncheck ## Look up the dependencies in the vulnerability database

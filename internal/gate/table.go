@@ -114,6 +114,10 @@ var table = []part{
 		full: each(tests("make", "monitoring", "TESTFLAGS=-json")),
 	},
 	{
+		name: "redis-clients", lane: waits, turn: 7, paths: []string{"server/redis/", "internal/redisclients/", "internal/processtest/redisclients_"},
+		full: each(tests("make", "redis-clients", "TESTFLAGS=-json")),
+	},
+	{
 		name: "chart", turn: 2, paths: []string{"deploy/helm/", "cmd/snowraft/internal/serve/"},
 		full: each(tests("make", "chart-check", "TESTFLAGS=-json")),
 	},

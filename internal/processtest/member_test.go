@@ -1,4 +1,4 @@
-//go:build process || browser || prometheus
+//go:build process || browser || prometheus || redisclients
 
 package processtest
 

@@ -1,4 +1,4 @@
-//go:build (process || browser || prometheus) && !linux
+//go:build (process || browser || prometheus || redisclients) && !linux
 
 package processtest
 
