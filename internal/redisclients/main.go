@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// client is one connection or pool of a library.
+// client calls one library.
 type client interface {
 	incr(ctx context.Context, key string) (int64, error)
 	incrBy(ctx context.Context, key string, n int64) (int64, error)
@@ -111,7 +111,7 @@ func use(ctx context.Context, c client, key string) error {
 	return errors.Join(failed, json.NewEncoder(os.Stdout).Encode(out))
 }
 
-// survive takes numbers, waits for a line, and takes more numbers. It may have to repeat them.
+// survive takes numbers, and more numbers after each line of input. It may have to repeat them.
 func survive(ctx context.Context, c client, key string) error {
 	input := bufio.NewScanner(os.Stdin)
 	for {

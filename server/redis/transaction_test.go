@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/server/redis"
 )
 
-// A transaction costs about as much as a pipeline: its consecutive INCRs of one key share a request.
+// A transaction costs about as much as a pipeline. Its consecutive INCRs of a key become few calls.
 func TestTransactionSharesCalls(t *testing.T) {
 	t.Parallel()
 	f := &fake{}
