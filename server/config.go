@@ -39,6 +39,8 @@ type Config struct {
 	ThriftAddr string
 	// AdvertiseHost is the host name or IP address at which members and clients reach this member; empty: the host of RaftAddr.
 	AdvertiseHost string
+	// HTTPHosts are further host names by which browsers may reach the HTTP port of an open member.
+	HTTPHosts []string
 	// TLSHosts are additional host names and IP addresses in the certificate that the cluster's CA signs.
 	TLSHosts []string
 

@@ -58,7 +58,7 @@ func listen(ctx context.Context, cfg Config) (_ *ports, err error) {
 	if p.Ports, err = frontend.Listen(ctx, cfg.Network, frontend.Addresses{API: cfg.APIAddr, HTTP: cfg.HTTPAddr, Redis: cfg.RedisAddr, Thrift: cfg.ThriftAddr}); err != nil {
 		return nil, err
 	}
-	p.Host = host
+	p.Host, p.Names = host, cfg.HTTPHosts
 	if p.raft, err = frontend.ListenAt(ctx, cfg.Network, "raft-addr", cfg.RaftAddr); err == nil {
 		p.gossip, p.gossipPort, err = listenGossip(ctx, cfg)
 	}

@@ -21,6 +21,7 @@ func (s *Server) settings() map[string]any {
 		"redis-addr":               c.RedisAddr,
 		"thrift-addr":              c.ThriftAddr,
 		"advertise-host":           c.AdvertiseHost,
+		"http-hosts":               c.HTTPHosts,
 		"join":                     c.Join,
 		"bootstrap-expect":         c.BootstrapExpect,
 		"nonvoter":                 c.Nonvoter,

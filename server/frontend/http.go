@@ -74,15 +74,17 @@ func (s *Server) hosts() *web.Hosts {
 		return nil
 	}
 	name, _ := os.Hostname()
-	return web.NewHosts(s.ports.Host, name)
+	return web.NewHosts(append([]string{s.ports.Host, name}, s.ports.Names...)...)
 }
 
 // split passes the paths for operators to one handler and all other paths to another. A mux would redirect requests for a
-// name such as "a//b".
+// name such as "a//b". All callers reach the paths of health, whose answers hold nothing secret.
 func split(operators, clients http.Handler, hosts *web.Hosts) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
-		case "/metrics", "/healthz", "/readyz":
+		case "/healthz", "/readyz":
+			operators.ServeHTTP(w, r)
+		case "/metrics":
 			if err := hosts.Check(r); err != nil {
 				web.Refuse(w, err)
 				return

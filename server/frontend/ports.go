@@ -39,6 +39,8 @@ type Ports struct {
 	Thrift    net.Listener // nil if Thrift is off
 	// Host is the advertised host; if empty, the bound address is advertised.
 	Host string
+	// Names are further names by which browsers may reach the HTTP port of an open process.
+	Names []string
 }
 
 // Addresses holds the addresses to bind, as host:port. Port 0 picks a free port. An empty Redis or Thrift address turns that

@@ -27,6 +27,9 @@ type Config struct {
 	// ThriftAddr is the address for clients of Twitter's Snowflake server; empty disables the listener.
 	ThriftAddr string
 
+	// HTTPHosts are further host names by which browsers may reach the HTTP port in front of an open cluster.
+	HTTPHosts []string
+
 	// Token is the gateway's own token, with which it requests the rights of callers from members and fetches IDs ahead. It is
 	// empty in front of an open cluster, where every caller has every right.
 	Token string

@@ -52,6 +52,7 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
+	ports.Names = cfg.HTTPHosts
 	g := &Gateway{cfg: cfg, clock: clock.System()}
 	g.began = g.clock().Mono
 	asked, m := newAsked(), &members{id: uuid.NewString(), name: cfg.Name, secured: cfg.Token != ""}

@@ -279,22 +279,23 @@ func (h *handler) admit(e *endpoint, r *http.Request) error {
 	if err := h.origins.Check(r); err != nil {
 		return rpc.NewError(rpc.BrowserRequest, fmt.Sprintf("a page of another site sent this request: %v", err))
 	}
-	if e.take != nil && speculative(r.Header) {
-		return rpc.NewError(rpc.BrowserRequest, fmt.Sprintf("%s: a prefetch or prerender takes no numbers; send the request when it is needed", r.URL.Path))
+	if sign := speculative(r.Header); e.take != nil && sign != "" {
+		return rpc.NewError(rpc.BrowserRequest, fmt.Sprintf("%s: a prefetch or prerender, which the header %s announces, takes no numbers; "+
+			"send the request when it is needed", r.URL.Path, sign))
 	}
 	return nil
 }
 
-// speculative reports whether a browser sent a request that its user may never make:
-// a prefetch, a prerender, or a preview of a page.
-func speculative(h http.Header) bool {
+// speculative returns the header by which a browser announces a request that its user may never make: a prefetch, a prerender,
+// or a preview of a page. It is empty for other requests.
+func speculative(h http.Header) string {
 	for _, name := range [...]string{"Sec-Purpose", "Purpose", "X-Moz"} {
 		for _, value := range h[name] {
 			value = strings.ToLower(value)
 			if strings.Contains(value, "prefetch") || strings.Contains(value, "prerender") || strings.Contains(value, "preview") {
-				return true
+				return name
 			}
 		}
 	}
-	return false
+	return ""
 }

@@ -29,7 +29,11 @@ func NewHosts(names ...string) *Hosts {
 // Check returns an error with the reason BROWSER_REQUEST for a request that a browser may have sent to a name other than the
 // hosts. Requests without a browser's headers pass.
 func (h *Hosts) Check(r *http.Request) error {
-	if h == nil || !fromBrowser(r.Header) {
+	if h == nil {
+		return nil
+	}
+	sign := signOfBrowser(r.Header)
+	if sign == "" {
 		return nil
 	}
 	host := r.Host
@@ -44,19 +48,31 @@ func (h *Hosts) Check(r *http.Request) error {
 	if err == nil && ip.Zone() == "" {
 		return nil
 	}
-	return rpc.NewError(rpc.BrowserRequest, fmt.Sprintf("a browser sent this request to the host name %q, which a page of "+
-		"another site may have made resolve to this address; use the IP address, localhost, the machine's name or the advertised host", host))
+	return rpc.NewError(rpc.BrowserRequest, fmt.Sprintf("the header %s is a browser's, and a page of another site may have made the host name %q "+
+		"resolve to this address; use the IP address, localhost, the machine's name or the advertised host, or allow the name with --http-hosts", sign, host))
 }
 
 func canonical(name string) string { return strings.ToLower(strings.TrimSuffix(name, ".")) }
 
-// fromBrowser reports whether a browser may have sent a request with header h. Programs may send these headers too.
-func fromBrowser(h http.Header) bool {
-	for _, name := range [...]string{"Origin", "Referer", "Accept-Language", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest"} {
+// signOfBrowser returns the name of a header by which a browser may have sent a request with header h. It is empty for programs.
+func signOfBrowser(h http.Header) string {
+	if fromProgram(h) {
+		return ""
+	}
+	for _, name := range [...]string{"Origin", "Referer", "Accept-Language", "Sec-Fetch-Site", "Sec-Fetch-Dest"} {
 		if h[name] != nil {
-			return true
+			return name
 		}
 	}
-	agent := h["User-Agent"]
-	return len(agent) > 0 && strings.HasPrefix(agent[0], "Mozilla/")
+	if agent := h.Get("User-Agent"); strings.HasPrefix(agent, "Mozilla/") && !strings.Contains(agent, "(compatible;") { // monitors and crawlers are compatible
+		return "User-Agent"
+	}
+	return ""
+}
+
+// fromProgram reports whether no browser sends header h, whatever a page adds to it. A page can set neither Sec-Fetch-Mode nor
+// Accept-Encoding. Browsers send Sec-Fetch-Mode with Sec-Fetch-Site only, and offer Brotli only to origins that get
+// Sec-Fetch-Site. The fetch of Node sends Sec-Fetch-Mode alone, and that of Deno offers Brotli.
+func fromProgram(h http.Header) bool {
+	return h["Sec-Fetch-Site"] == nil && (h["Sec-Fetch-Mode"] != nil || strings.Contains(h.Get("Accept-Encoding"), "br"))
 }

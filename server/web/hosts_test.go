@@ -1,7 +1,9 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -12,10 +14,20 @@ var browserHeaders = []http.Header{
 	{"Origin": {"http://rebound.example"}},
 	{"Referer": {""}},
 	{"Accept-Language": {"de"}},
+	{"Accept-Language": {"*"}, "User-Agent": {"node"}}, // a page may set both
 	{"Sec-Fetch-Site": {"same-origin"}},
-	{"Sec-Fetch-Mode": {"cors"}},
+	{"Sec-Fetch-Site": {"same-origin"}, "Sec-Fetch-Mode": {"cors"}, "Accept-Encoding": {"gzip, deflate, br"}},
 	{"Sec-Fetch-Dest": {"empty"}},
 	{"User-Agent": {"Mozilla/5.0 (X11; Linux x86_64)"}},
+}
+
+var programHeaders = []http.Header{
+	{},
+	{"User-Agent": {"curl/8.5.0"}},
+	{"Accept": {"*/*"}},
+	{"Accept": {"*/*"}, "Accept-Language": {"*"}, "Sec-Fetch-Mode": {"cors"}, "User-Agent": {"node"}, "Accept-Encoding": {"gzip, deflate"}}, // Node 20
+	{"Accept": {"*/*"}, "Accept-Language": {"*"}, "User-Agent": {"Deno/2.5.4"}, "Accept-Encoding": {"gzip,br"}},
+	{"User-Agent": {"Mozilla/5.0 (compatible; UptimeRobot/2.0; http://www.uptimerobot.com/)"}},
 }
 
 func TestHosts(t *testing.T) {
@@ -35,7 +47,7 @@ func TestHosts(t *testing.T) {
 				t.Errorf("host %q with %v: %v", host, h, err)
 			}
 		}
-		for _, h := range []http.Header{{}, {"User-Agent": {"curl/8.5.0"}}, {"Accept": {"*/*"}}} {
+		for _, h := range programHeaders {
 			if err := hosts.Check(&http.Request{Host: host, Header: h}); err != nil {
 				t.Errorf("Check() of host %q with %v = %v, want nil without a browser", host, h, err)
 			}
@@ -43,6 +55,18 @@ func TestHosts(t *testing.T) {
 	}
 	if err := (*web.Hosts)(nil).Check(&http.Request{Host: "rebound.example", Header: browserHeaders[0]}); err != nil {
 		t.Error(err)
+	}
+}
+
+// An error names the header that makes a browser of the caller, and the setting that allows the name.
+func TestHostsNameTheHeader(t *testing.T) {
+	t.Parallel()
+	hosts := web.NewHosts("box")
+	for _, name := range []string{"Origin", "Referer", "Accept-Language", "Sec-Fetch-Site", "Sec-Fetch-Dest", "User-Agent"} {
+		err := hosts.Check(&http.Request{Host: "ids", Header: http.Header{name: {"Mozilla/5.0"}}})
+		if text := fmt.Sprint(err); !strings.Contains(text, "header "+name+" ") || !strings.Contains(text, `"ids"`) || !strings.Contains(text, "--http-hosts") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
