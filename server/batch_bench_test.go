@@ -4,6 +4,8 @@ import (
 	"sync"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -29,7 +31,7 @@ func BenchmarkBatches(b *testing.B) {
 		packed bool
 	}{{"ranges", false}, {"packed", true}} {
 		b.Run(form.name, func(b *testing.B) {
-			req := &snowraftv1.GenerateIdsRequest{Layout: "wide", Count: batch, Packed: form.packed}
+			req := &snowraftv1.GenerateIdsRequest{Layout: "wide", Count: batch, Packed: proto.Bool(form.packed)}
 			once := func() bool {
 				resp, err := n.ids.GenerateIds(b.Context(), req)
 				if err != nil {

@@ -36,7 +36,7 @@ func TestGatewayGRPC(t *testing.T) {
 			}
 			all.add(t, "g", ids...)
 		}
-		packed, err := g.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{Count: 10, Packed: true})
+		packed, err := g.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{Count: 10, Packed: proto.Bool(true)})
 		if err != nil || len(packed.GetIds()) != 10 || len(packed.GetRanges()) != 0 {
 			t.Errorf("packed: %v, %v", packed, err)
 		}
@@ -143,8 +143,8 @@ func TestGatewayOtherProtocols(t *testing.T) {
 		g := inFront(t, startCluster(t, 3, func(c *server.Config) { c.RedisCreate = "strict" }))
 		for _, c := range []struct{ method, path, body, want string }{
 			{"POST", "/v1/layouts", `{"name":"t","fields":[{"kind":"time","bits":41},{"kind":"worker","bits":10},{"kind":"sequence","bits":12}],"unitMs":"1","epochAtMs":"0"}`, `"name":"t"`},
-			{"POST", "/v1/ids:generate", `{"count":3,"layout":"t"}`, `"first":"`},
-			{"POST", "/v1/ids:generate", `{"count":3,"layout":"t"}`, `"first":"`}, // now from its buffer
+			{"POST", "/v1/ids:generate", `{"count":3,"layout":"t"}`, `"ids":["`},
+			{"POST", "/v1/ids:generate", `{"count":3,"layout":"t"}`, `"ids":["`}, // now from its buffer
 			{"POST", "/v1/sequences", `{"name":"s","format":"N{seq}","mode":"strict"}`, `"name":"s"`},
 			{"POST", "/seq/s?count=2&request_id=a", "", "N1\nN2\n"},
 			{"POST", "/seq/s", "count=2&request_id=a", "N1\nN2\n"},
@@ -204,7 +204,7 @@ func TestGatewayPassesErrorsOn(t *testing.T) {
 				return err
 			},
 			"packed": func(ids snowraftv1.IdServiceClient, _ snowraftv1.SequenceServiceClient) error {
-				_, err := ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: 500_001, Packed: true})
+				_, err := ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: 500_001, Packed: proto.Bool(true)})
 				return err
 			},
 			"sequence": func(_ snowraftv1.IdServiceClient, s snowraftv1.SequenceServiceClient) error {

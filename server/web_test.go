@@ -43,7 +43,8 @@ func TestHTTPOnAFollower(t *testing.T) {
 			{"POST", "/v1/layouts", `{"name":"t","fields":[{"kind":"time","bits":41},{"kind":"worker","bits":10},{"kind":"sequence","bits":12}],"unitMs":"1","epochAtMs":"0"}`, `"name":"t"`},
 			{"GET", "/v1/layouts/t", "", `"unitMs":"1"`},
 			{"GET", "/v1/layouts", "", `"name":"default"`},
-			{"POST", "/v1/ids:generate", `{"count":3}`, `"count":3`},
+			{"POST", "/v1/ids:generate", `{"count":3}`, `{"ranges":[],"ids":["`},
+			{"POST", "/v1/ids:generate", `{"count":3,"packed":false}`, `"count":3`},
 			{"PATCH", "/v1/config", `{"waitThresholdMs":1500}`, `"waitThresholdMs":"1500"`},
 			{"GET", "/v1/members", "", `"name":"m3"`},
 		} {

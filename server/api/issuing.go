@@ -20,7 +20,7 @@ type IDs struct {
 func (i IDs) GenerateIds(ctx context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
 	count := max(req.GetCount(), 1)
 	if req.GetPacked() && count > limits.Packed && count <= limits.Count {
-		return nil, wire.Invalid(fmt.Sprintf("count %d: expected at most %d packed IDs; request ranges, or fewer IDs", count, limits.Packed))
+		return nil, wire.Invalid(fmt.Sprintf("count %d: expected at most %d packed IDs; set packed to false for ranges, or request fewer IDs", count, limits.Packed))
 	}
 	after, err := bitsOf("after", req.GetAfter())
 	if err != nil {

@@ -103,6 +103,17 @@ func TestCustomMethods(t *testing.T) {
 	}
 }
 
+// JSON lists each ID by default: the programs of a browser or of Node cannot add to a number as large as an ID.
+func TestJSONListsIDs(t *testing.T) {
+	r := newRig(t)
+	for body, want := range map[string]bool{`{"count":3}`: true, "": true, `{"packed":null}`: true, `{"packed":true}`: true, `{"packed":false}`: false} {
+		w := r.ask("POST", "/v1/ids:generate", body)
+		if got := r.service.request.(*snowraftv1.GenerateIdsRequest).GetPacked(); w.Code != http.StatusOK || got != want {
+			t.Errorf("%s: %d, packed %v, want %v", body, w.Code, got, want)
+		}
+	}
+}
+
 // answer is a google.rpc.Status in JSON.
 type answer struct {
 	Code    codes.Code

@@ -16,10 +16,12 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // strict is a connection that rejects calls with query parameters that match no field of the request. The gateway would drop
-// them: a misspelled count, or a count in the query of a POST, would then mean 1.
+// them: a misspelled count, or a count in the query of a POST, would then mean 1. It also sets the defaults that JSON has instead
+// of gRPC's.
 type strict struct{ grpc.ClientConnInterface }
 
 // Invoke implements grpc.ClientConnInterface.
@@ -28,6 +30,9 @@ func (s strict) Invoke(ctx context.Context, method string, args, reply any, opts
 		if e := checkQuery(method, args.(proto.Message).ProtoReflect().Descriptor(), slices.Sorted(maps.Keys(c.query))); e != nil {
 			return e
 		}
+	}
+	if req, ok := args.(*snowraftv1.GenerateIdsRequest); ok && req.Packed == nil {
+		req.Packed = proto.Bool(true) // the IDs of a range are sums beyond the precision of JavaScript's numbers
 	}
 	return s.ClientConnInterface.Invoke(ctx, method, args, reply, opts...)
 }

@@ -32,8 +32,9 @@ type GenerateIdsRequest struct {
 	// If not 0, every ID of the response is greater than this one. An ID so far in the future that no member can have issued
 	// it fails with INVALID_ARGUMENT.
 	After int64 `protobuf:"varint,3,opt,name=after,proto3" json:"after,omitempty"`
-	// Return the IDs themselves instead of ranges.
-	Packed        bool `protobuf:"varint,4,opt,name=packed,proto3" json:"packed,omitempty"`
+	// true: the IDs themselves; false: ranges, which stay small whatever the count. Absent means true in JSON over HTTP, and
+	// otherwise false.
+	Packed        *bool `protobuf:"varint,4,opt,name=packed,proto3,oneof" json:"packed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -90,8 +91,8 @@ func (x *GenerateIdsRequest) GetAfter() int64 {
 }
 
 func (x *GenerateIdsRequest) GetPacked() bool {
-	if x != nil {
-		return x.Packed
+	if x != nil && x.Packed != nil {
+		return *x.Packed
 	}
 	return false
 }
@@ -160,9 +161,9 @@ func (x *IdRange) GetStep() int64 {
 
 type GenerateIdsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The IDs, in ranges; empty if packed IDs were requested.
+	// The IDs, in ranges; empty if the response is packed.
 	Ranges []*IdRange `protobuf:"bytes,1,rep,name=ranges,proto3" json:"ranges,omitempty"`
-	// The IDs themselves, if packed IDs were requested.
+	// The IDs themselves, if the response is packed.
 	Ids           []int64 `protobuf:"fixed64,2,rep,packed,name=ids,proto3" json:"ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -705,12 +706,13 @@ var File_snowraft_v1_id_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_id_proto_rawDesc = "" +
 	"\n" +
-	"\x14snowraft/v1/id.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x17google/rpc/status.proto\x1a\x16snowraft/v1/rule.proto\x1a\x18snowraft/v1/worker.proto\"t\n" +
+	"\x14snowraft/v1/id.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x17google/rpc/status.proto\x1a\x16snowraft/v1/rule.proto\x1a\x18snowraft/v1/worker.proto\"\x84\x01\n" +
 	"\x12GenerateIdsRequest\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x18\n" +
-	"\x05after\x18\x03 \x01(\x03B\x020\x01R\x05after\x12\x16\n" +
-	"\x06packed\x18\x04 \x01(\bR\x06packed\"Q\n" +
+	"\x05after\x18\x03 \x01(\x03B\x020\x01R\x05after\x12\x1b\n" +
+	"\x06packed\x18\x04 \x01(\bH\x00R\x06packed\x88\x01\x01B\t\n" +
+	"\a_packed\"Q\n" +
 	"\aIdRange\x12\x18\n" +
 	"\x05first\x18\x01 \x01(\x03B\x020\x01R\x05first\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x16\n" +
@@ -820,6 +822,7 @@ func file_snowraft_v1_id_proto_init() {
 	}
 	file_snowraft_v1_rule_proto_init()
 	file_snowraft_v1_worker_proto_init()
+	file_snowraft_v1_id_proto_msgTypes[0].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/internal/limits"
@@ -69,8 +70,8 @@ then have at most 100,000 IDs.`,
 			}
 		}
 		limit := uint64(limits.Count)
-		if req.Packed = out.JSON; req.Packed { // the JSON lists each ID
-			limit = limits.Packed
+		if out.JSON { // the JSON lists each ID
+			req.Packed, limit = proto.Bool(true), limits.Packed
 		}
 		return cli.InCalls(count, limit, func(n uint32) error {
 			req.Count = n
