@@ -129,3 +129,27 @@ func TestLateRequests(t *testing.T) {
 		r.next(0)
 	})
 }
+
+// While the cluster refuses the rights of this process, callers learn that at once, also before the first window. The lane goes
+// on asking, because the rights may change.
+func TestNoPatienceForARefusal(t *testing.T) {
+	refusal := errors.New("token 7 lacks the scope worker:lease:default")
+	refusing := func(r *rig) {
+		r.cfg.Patience = func(context.Context, bool) time.Duration { return time.Hour }
+		r.cluster = newCluster(r.layout)
+		r.cluster.before = func(call) error { return &allocator.RefusedError{Err: refusal} }
+	}
+	run(t, refusing, func(r *rig) {
+		r.settle()
+		for range 2 {
+			if err, took := refused[*allocator.RefusedError](r); took != 0 || !errors.Is(err, refusal) {
+				r.Errorf("refused after %v: %v", took, err)
+			}
+			r.cluster.set(func() { r.cluster.before = nil })
+			r.pass(10 * time.Second)
+			r.next(0)
+			r.cluster.set(func() { r.cluster.before = func(call) error { return &allocator.RefusedError{Err: refusal} } })
+			r.pass(time.Hour)
+		}
+	})
+}

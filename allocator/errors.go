@@ -81,6 +81,15 @@ func (e *FencedError) Error() string {
 	return fmt.Sprintf("no window of layout %q is granted before %s, because the cluster was restored; wait", e.Layout, stamp(e.RetryAt))
 }
 
+// RefusedError reports that the cluster grants this process nothing, however often it asks, until someone changes its
+// rights. Granters return it. The lane continues to ask.
+type RefusedError struct{ Err error }
+
+func (e *RefusedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the refusal.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
 // InterruptedError reports that the context of a call ended before the call did. It unwraps to the context's
 // error only, because that is why the call failed.
 type InterruptedError struct {
@@ -107,7 +116,12 @@ func interrupted(ctx context.Context, what string) error {
 // specific reports whether a lane's problem explains more than the end of the window.
 func specific(err error) bool {
 	_, waits := retryAt(err)
-	return ofClock(err) || waits || errors.Is(err, ErrTimeExhausted) || errors.Is(err, ErrOldClusterAlive)
+	return ofClock(err) || waits || errors.Is(err, ErrTimeExhausted) || errors.Is(err, ErrOldClusterAlive) || isRefused(err)
+}
+
+func isRefused(err error) bool {
+	_, ok := errors.AsType[*RefusedError](err)
+	return ok
 }
 
 // ofClock reports whether an error is about a wrong clock.
@@ -140,7 +154,7 @@ func lasts(err error, wall int64) time.Duration {
 		return behind.RetryAfter()
 	case waits:
 		return at.Sub(time.UnixMilli(wall))
-	case errors.Is(err, ErrTimeExhausted):
+	case errors.Is(err, ErrTimeExhausted), isRefused(err):
 		return math.MaxInt64
 	}
 	return 0

@@ -65,7 +65,8 @@ func NewGenerator(c *Client, opts ...GeneratorOption) (*Generator, error) {
 // wait if the earliest time of the next window is known, such as when a worker becomes free, and is after the deadline.
 //
 // Its errors are an [*Error], such as ErrWindowEnded, ErrClockBehind, ErrClockSkew, ErrWorkersExhausted,
-// ErrTimeExhausted and ErrUnknownLayout; ErrClosed; and the error of ctx.
+// ErrTimeExhausted, ErrPermissionDenied and ErrUnknownLayout; ErrClosed; and the error of ctx. Next does not wait if the
+// cluster refuses the client's token.
 func (g *Generator) Next(ctx context.Context) (int64, error) {
 	return g.NextAfter(ctx, 0)
 }

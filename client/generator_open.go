@@ -50,7 +50,7 @@ func (g *Generator) layout(ctx context.Context) (*snowflake.Layout, error) {
 func (g *Generator) lanes(layout *snowflake.Layout) (*allocator.Issuer, error) {
 	return allocator.Open(allocator.Config{
 		Layout: layout, Holder: *g.opts.holder, Nonce: g.nonce, Lanes: g.opts.lanes,
-		Granter:  rpc.MemberGranter{Workers: snowraftv1.NewWorkerServiceClient(g.client.leader)},
+		Granter:  windowGranter{rpc.MemberGranter{Workers: snowraftv1.NewWorkerServiceClient(g.client.leader)}},
 		Watch:    g.judge.watch,
 		Patience: g.patience,
 		Observe:  g.judge.observe,
@@ -92,7 +92,7 @@ func (g *Generator) missing() error {
 	case g.closed, errors.Is(p, ErrClosed):
 		return ErrClosed
 	case p == nil:
-	case errors.Is(p, ErrUnknownLayout):
+	case errors.Is(p, ErrUnknownLayout), denied(p):
 		return p
 	case errors.Is(p, allocator.ErrInvalidArgument), errors.Is(p, snowflake.ErrInvalidLayout):
 		return g.failure(p)
@@ -126,7 +126,33 @@ func (g *Generator) failure(err error) error {
 		}
 		err, cause = interrupted.Missing, interrupted.Err
 	}
+	if refused, ok := errors.AsType[*allocator.RefusedError](err); ok {
+		return refused.Err
+	}
 	e := allocating(err, time.UnixMilli(g.judge.watch.Now().Wall))
 	e.cause = cause
 	return e
+}
+
+// windowGranter requests workers and windows from a member. It shows the lanes which refusals last.
+type windowGranter struct{ rpc.MemberGranter }
+
+// AcquireWorker implements allocator.Granter.
+func (w windowGranter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) (allocator.Grant, error) {
+	grant, err := w.MemberGranter.AcquireWorker(ctx, r)
+	return grant, toLane(err)
+}
+
+// ExtendWindow implements allocator.Granter.
+func (w windowGranter) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (allocator.Grant, error) {
+	grant, err := w.MemberGranter.ExtendWindow(ctx, r)
+	return grant, toLane(err)
+}
+
+// toLane returns err as an [allocator.RefusedError] if it is about the token of this client.
+func toLane(err error) error {
+	if denied(err) {
+		return &allocator.RefusedError{Err: err}
+	}
+	return err
 }

@@ -78,7 +78,7 @@ func (g *Generator) Ready() error {
 
 // WaitReady waits until Ready returns nil. It waits until ctx is done or, if ctx has no deadline, for at most the
 // client's timeout. It also waits with [WithGeneratorNoWait] and while a clock is off. It fails at once if waiting does
-// not help, such as after Close and with ErrUnknownLayout or ErrTimeExhausted.
+// not help, such as after Close and with ErrUnknownLayout, ErrTimeExhausted or ErrPermissionDenied.
 func (g *Generator) WaitReady(ctx context.Context) error {
 	ctx, cancel := bounded(ctx, g.client.opts.timeout)
 	defer cancel()
@@ -102,5 +102,10 @@ func unready(ctx context.Context, reason error) error {
 // lasting reports whether waiting does not resolve a problem.
 func lasting(err error) bool {
 	return errors.Is(err, ErrClosed) || errors.Is(err, ErrUnknownLayout) || errors.Is(err, ErrTimeExhausted) || errors.Is(err, ErrInvalidArgument) ||
-		errors.Is(err, ErrUnauthenticated) || errors.Is(err, ErrPermissionDenied)
+		denied(err)
+}
+
+// denied reports whether a member refused the token of the client, or the client has none.
+func denied(err error) bool {
+	return errors.Is(err, ErrUnauthenticated) || errors.Is(err, ErrPermissionDenied)
 }
