@@ -193,10 +193,13 @@ func (e *Error) repeat() rpc.Repeat {
 // Unwrap returns the error of the context that ended the call; nil if no context did.
 func (e *Error) Unwrap() error { return e.cause }
 
-// As sets the target to the complete error of the member, for lanes.
+// As sets the target to the complete error of the member, for lanes, or to the cause of an unsent request.
 func (e *Error) As(target any) bool {
 	wire, ok := target.(**rpc.Error)
-	if !ok || e.from == nil {
+	if !ok {
+		return e.Unsent && errors.As(e.from, target)
+	}
+	if e.from == nil {
 		return false
 	}
 	*wire = rpc.FromError(e.from)

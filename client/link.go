@@ -97,7 +97,7 @@ func innermost(err error) error {
 		return rpc.ErrNoTLS
 	}
 	if _, ok := errors.AsType[*trust.StrangerError](err); ok {
-		return fmt.Errorf("%w; if the secret was replaced, use its new pin, CA or secret file (see \"snowraft secret list\")", err)
+		return fmt.Errorf("%w; use the pin, CA or secret file of that secret; if the secret was replaced, use its new pin, CA or secret file (see \"snowraft secret list\")", err)
 	}
 	if lookup, ok := errors.AsType[*net.DNSError](err); ok && lookup.IsNotFound {
 		return errNoHost

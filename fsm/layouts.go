@@ -100,9 +100,9 @@ func (s *State) createLayout(e entry) Result {
 		return Result{Err: invalid("%v", err)}
 	}
 	if existing, ok := s.layouts[made.Name()]; ok {
-		if !proto.Equal(LayoutSpec(existing.layout.Spec()), LayoutSpec(made.Spec())) {
+		if is, asked := LayoutSpec(existing.layout.Spec()), LayoutSpec(made.Spec()); !proto.Equal(is, asked) {
 			return Result{Err: refuse(commandv1.Refusal_REFUSAL_LAYOUT_EXISTS,
-				"layout %q exists with another specification, and layouts never change; choose another name", made.Name())}
+				"layout %q exists with another %s, and layouts never change; choose another name", made.Name(), differing(is, asked))}
 		}
 		return Result{Layout: existing.layout}
 	}

@@ -28,7 +28,7 @@ func (s *State) createSequence(e entry) Result {
 		}
 		if !c.GetOnDemand() && *existing.spec != *spec {
 			return Result{Err: refuse(commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS,
-				"sequence %q exists with another specification; update it, or choose another name", name)}
+				"sequence %q exists with another %s; update it, or choose another name", name, differing(existing.spec.message(name), spec.message(name)))}
 		}
 		return Result{Sequence: existing.view()}
 	}

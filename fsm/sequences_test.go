@@ -35,6 +35,17 @@ func TestCreateSequence(t *testing.T) {
 	if l.Digest() != before || l.sequenceRevision != revision {
 		t.Error("creating it again changed something")
 	}
+	for want, change := range map[string]func(*commandv1.SequenceSpec){
+		"another start;":          func(s *commandv1.SequenceSpec) { s.Start++ },
+		"another max and format;": func(s *commandv1.SequenceSpec) { s.Max--; s.Format = "A{seq}" },
+		"another block duration, min block and max block;": func(s *commandv1.SequenceSpec) { s.BlockDurationMs++; s.MinBlock++; s.MaxBlock-- },
+	} {
+		other := proto.CloneOf(spec)
+		change(other)
+		if r := l.refused(sequenceExists, create(other, 0)); !strings.Contains(r.Detail, want) {
+			t.Errorf("%q, want %q in it", r.Detail, want)
+		}
+	}
 	l.refused(sequenceExists, forced(create(plain("orders"), 0)))
 	if l.SequenceCount() != 1 {
 		t.Errorf("%d sequences", l.SequenceCount())

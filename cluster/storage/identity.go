@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 
 	"github.com/google/uuid"
 )
@@ -112,7 +113,11 @@ func (e *unusableError) Error() string {
 			why = file + ": " + why
 		}
 	}
-	return fmt.Sprintf("data directory %s: cannot be used (%s); let this user read and write it. A new member may use another directory", e.dir, why)
+	remedy := "let this user read and write it. A new member may use another directory"
+	if errors.Is(e.err, syscall.ENOSPC) || errors.Is(e.err, syscall.EDQUOT) {
+		remedy = "free space on its disk, then start the member again"
+	}
+	return fmt.Sprintf("data directory %s: cannot be used (%s); %s", e.dir, why, remedy)
 }
 
 // Unwrap returns the error of the operating system.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/uuid"
@@ -152,6 +153,17 @@ func TestUnusableDirectoryError(t *testing.T) {
 	}
 	if content, err := os.ReadFile(file); err != nil || string(content) != "content" {
 		t.Errorf("the file holds %q, %v", content, err)
+	}
+}
+
+// A full disk is a matter of space: permissions do not help, and an existing member must keep its directory.
+func TestFullDiskError(t *testing.T) {
+	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT} {
+		err := &unusableError{"/data", &os.PathError{Op: "write", Path: "/data/raft.db", Err: full}}
+		want := "data directory /data: cannot be used (raft.db: " + full.Error() + "); free space on its disk, then start the member again"
+		if err.Error() != want {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }
 

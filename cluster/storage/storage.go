@@ -147,7 +147,7 @@ func openBolt(path string) (b *raftboltdb.BoltStore, err error) {
 		if _, ok := errors.AsType[syscall.Errno](err); !ok { // an error of bbolt itself, such as "file size too small"
 			return nil, &CorruptError{Path: path, Reason: err.Error()}
 		}
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, &unusableError{filepath.Dir(path), err}
 	}
 	return b, nil
 }

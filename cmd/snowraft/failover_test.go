@@ -25,7 +25,7 @@ func TestNamesEveryAddressThatFailed(t *testing.T) {
 		t.Errorf("exit code %d, stdout %q, stderr %q, want %q", code, stdout, stderr, want)
 	}
 	_, stderr, code = command(t, "status", "--addr", first)
-	if want := "snowraft: " + first + ": connection refused; start a member with \"snowraft serve\", or set --addr\n"; code != cli.ExitRepeatable || stderr != want {
+	if want := "snowraft: " + first + ": connection refused; start a member with \"snowraft serve\" or a cluster with \"snowraft dev\", or set --addr\n"; code != cli.ExitRepeatable || stderr != want {
 		t.Errorf("exit code %d, %q, want %q", code, stderr, want)
 	}
 }
@@ -49,7 +49,7 @@ func TestNotTheAPI(t *testing.T) {
 		}
 	}()
 	_, stderr, code := command(t, "id", "--addr", l.Addr().String(), "--timeout", "500ms")
-	if code != cli.ExitRepeatable || !strings.Contains(stderr, "connected, but no API answers at this address; set --addr to the API address of a member") && !strings.Contains(stderr, "no connection in time") {
+	if code != cli.ExitRepeatable || !strings.Contains(stderr, "connected, but no API answers at this address; set --addr to the API address of a member, by default port 7700") && !strings.Contains(stderr, "no connection in time") {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}
 }

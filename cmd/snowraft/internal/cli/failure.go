@@ -3,9 +3,12 @@ package cli
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	statuspb "google.golang.org/genproto/googleapis/rpc/status"
@@ -56,17 +59,26 @@ func (e *callError) Error() string {
 		return fmt.Sprintf("no answer from any of %d members: %s", len(tried), strings.Join(tried, "; ")) + transportHint(each[0])
 	}
 	if f := each[0]; f.Unsent {
-		return f.Member + ": " + reason(f) + cmp.Or(transportHint(f), addressHint(f))
+		return f.Member + ": " + reason(f) + cmp.Or(transportHint(f), unsentHint(f))
 	}
 	return reason(each[0])
 }
 
-// addressHint returns the advice for an address at which no member serves the API.
-func addressHint(err error) string {
-	if errors.Is(err, rpc.ErrNotAPI) {
-		return "; set --addr to the API address of a member"
+// unsentHint returns the advice for a call to one member that got no connection; empty if the error has its own advice.
+func unsentHint(err *client.Error) string {
+	_, unverified := errors.AsType[*tls.CertificateVerificationError](err)
+	switch {
+	case strings.Contains(reason(err), "; "):
+		return ""
+	case unverified:
+		return "; set --ca-file to the CA that issued the certificate"
+	case errors.Is(err, rpc.ErrNotAPI):
+		return "; set --addr to the API address of a member, by default port " + strconv.Itoa(APIPort)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "; start a member with \"snowraft serve\" or a cluster with \"snowraft dev\", or set --addr"
+	default:
+		return "; set --addr to a member that runs"
 	}
-	return "; start a member with \"snowraft serve\", or set --addr"
 }
 
 // Cause returns the reason that a call to one member failed, without advice.
@@ -84,7 +96,7 @@ func reason(f *client.Error) string {
 	case f.Unsent:
 		return e.Message
 	case e.Reason != "":
-		s := fmt.Sprintf("%s [%s]", e.Message, e.Reason)
+		s := fmt.Sprintf("%s [%s]", strings.ReplaceAll(e.Message, "set force", "set --force"), e.Reason)
 		if e.RetryAfter > 0 {
 			s += fmt.Sprintf(", try again in %v", roundUp(e.RetryAfter))
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -131,7 +132,17 @@ func badValue(name, text string, f *pflag.Flag) error {
 	if v, ok := f.Value.(*Value); ok && v.Hidden != nil {
 		return Usagef("%s: expected %s", name, Expected(f))
 	}
-	return Usagef("%s %q: expected %s", name, text, Expected(f))
+	return Usagef("%s %q: expected %s%s", name, text, Expected(f), bracketHint(text))
+}
+
+// bracketHint returns the advice for text that begins with an IPv6 address and a port without brackets; empty for other text.
+func bracketHint(text string) string {
+	for address := range strings.SplitSeq(text, ",") {
+		if at := strings.LastIndexByte(address, ':'); at > 0 && strings.Contains(address[:at], ":") && net.ParseIP(strings.TrimSpace(address[:at])) != nil {
+			return fmt.Sprintf("; an IPv6 address with a port has brackets, such as %q", net.JoinHostPort(strings.TrimSpace(address[:at]), address[at+1:]))
+		}
+	}
+	return ""
 }
 
 // Expected describes the values that a flag accepts.

@@ -72,7 +72,9 @@ The command needs no cluster. The layout is one of the presets:
 					return cli.Usagef("--%s cannot be combined with ID", name)
 				}
 			}
-			g := given{encoding: from, layout: fields.known}
+			g := given{encoding: from, layout: func() (*snowflake.Layout, error) {
+				return cli.Preset(fields.layout, `only a cluster knows its other layouts; decode a UUID of another layout with "snowraft decode --server"`)
+			}}
 			if flags.Changed("from") {
 				g.explicit = "from"
 			}
@@ -96,13 +98,9 @@ The command needs no cluster. The layout is one of the presets:
 	})
 }
 
-func (f *partFlags) known() (*snowflake.Layout, error) {
-	return cli.Preset(f.layout, `only a cluster knows its other layouts; decode a UUID of another layout with "snowraft decode --server"`)
-}
-
 // pack returns the ID with the fields of the flags.
 func (f *partFlags) pack(tickGiven bool) (uint64, error) {
-	layout, err := f.known()
+	layout, err := cli.Preset(f.layout, "encode builds IDs of presets only")
 	if err != nil {
 		return 0, err
 	}
