@@ -23,6 +23,8 @@ type App struct {
 	Stdout, Stderr io.Writer
 	Env            func(name string) string // an empty value counts as not set
 	Now            func() time.Time
+	// Attended reports whether a person is at the terminal, who reads Stderr and writes Stdin.
+	Attended func() bool
 	// Signals starts to deliver SIGINT and SIGTERM. The signals terminate the process
 	// of a command that does not call it.
 	Signals func() (arrived <-chan os.Signal, stop func())
@@ -35,14 +37,15 @@ type App struct {
 // System returns the app of the real process, a program of the given version.
 func System(version string) *App {
 	return &App{
-		Stdin:   os.Stdin,
-		Stdout:  os.Stdout,
-		Stderr:  os.Stderr,
-		Env:     os.Getenv,
-		Now:     time.Now,
-		Signals: processSignals,
-		Hangups: hangups,
-		Version: version,
+		Stdin:    os.Stdin,
+		Stdout:   os.Stdout,
+		Stderr:   os.Stderr,
+		Env:      os.Getenv,
+		Now:      time.Now,
+		Attended: func() bool { return isTerminal(os.Stdin) && isTerminal(os.Stderr) },
+		Signals:  processSignals,
+		Hangups:  hangups,
+		Version:  version,
 	}
 }
 
@@ -62,11 +65,13 @@ func (a *App) Run(ctx context.Context, root *cobra.Command, args []string) int {
 // with colors, unless NO_COLOR (https://no-color.org) is set.
 func (a *App) Terminal(w io.Writer) (terminal bool, s Style) {
 	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	if !ok || !isTerminal(f) {
 		return false, Style{}
 	}
 	return true, Style{Colours: a.Env("NO_COLOR") == "" && a.Env("TERM") != "dumb"}
 }
+
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // Interruptible returns a context that ends at the first SIGINT or SIGTERM, the channel on which a second one
 // arrives, and a function that ends the context and the delivery. The caller must call that function.

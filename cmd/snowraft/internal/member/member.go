@@ -99,9 +99,13 @@ be alive, unless --force is given. With --if-exists, the command can be repeated
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "remove the member even if quorum would be lost")
 	cmd.Flags().BoolVar(&ifExists, "if-exists", false, "succeed if the cluster has no such member")
+	ask := a.Confirm(cmd)
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		if args[0] == "" { // unset variable of a script
 			return cli.Usagef("member name: must not be empty; name the member to remove")
+		}
+		if err := ask("Remove the member %q permanently?", args[0]); err != nil {
+			return err
 		}
 		resp, err := r.Cluster.RemoveMember(ctx, &snowraftv1.RemoveMemberRequest{Member: args[0], Force: force})
 		if ifExists && err != nil && rpc.FromError(err).Reason == rpc.UnknownMember {
@@ -115,7 +119,7 @@ be alive, unless --force is given. With --if-exists, the command can be repeated
 }
 
 func newLeave(a *cli.App) *cobra.Command {
-	return a.Client(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "leave",
 		Short: "Make a member leave the cluster and shut down",
 		Long: `Make the member at --addr leave the cluster permanently and shut down. --addr must
@@ -124,9 +128,14 @@ name exactly one address, because the command concerns that member alone.
 To stop a member for a while, send SIGTERM to its process instead: a stopped
 member stays in the cluster.`,
 		Example: `  snowraft member leave --addr 10.0.0.3:7700`,
-	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
+	}
+	ask := a.Confirm(cmd)
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		if len(r.Addresses) != 1 {
 			return cli.Usagef("--addr must name exactly one address: the member to remove")
+		}
+		if err := ask("Make the member at %s leave the cluster permanently?", r.Addresses[0]); err != nil {
+			return err
 		}
 		resp, err := r.Cluster.Leave(ctx, &snowraftv1.LeaveRequest{})
 		if err != nil {

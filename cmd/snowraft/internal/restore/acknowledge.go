@@ -10,7 +10,7 @@ import (
 )
 
 func newAcknowledge(a *cli.App) *cobra.Command {
-	return a.Client(&cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "acknowledge",
 		Short: "Allow sequences with new names after a restore",
 		Long: `Allow sequences with new names after a restore. The old cluster may have created sequences
@@ -19,7 +19,12 @@ would repeat their numbers. Before this command, stop applications that create s
 and run "snowraft config set --redis-create off". After it, create those sequences with
 --start beyond their last number, and layouts that the backup lacks exactly as they were.`,
 		Example: `  snowraft restore acknowledge`,
-	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
+	}
+	ask := a.Confirm(cmd)
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
+		if err := ask("Allow sequences with new names, for good?"); err != nil {
+			return err
+		}
 		resp, err := r.Operations.AcknowledgeRestore(ctx, &snowraftv1.AcknowledgeRestoreRequest{})
 		if err != nil {
 			return err

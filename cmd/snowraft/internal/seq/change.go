@@ -88,8 +88,11 @@ of this name does not repeat them by accident (see "snowraft seq create").`,
 		Example: `  snowraft seq delete orders
   snowraft seq delete orders --if-generation 17`,
 	}
-	generation := cli.AddGenerationFlag(cmd, "sequence")
+	generation, ask := cli.AddGenerationFlag(cmd, "sequence"), a.Confirm(cmd)
 	return client(a, cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		if err := ask("Delete the sequence %q?", args[0]); err != nil {
+			return err
+		}
 		resp, err := r.Sequences.DeleteSequence(ctx, &snowraftv1.DeleteSequenceRequest{Name: args[0], ExpectedGeneration: generation()})
 		if err != nil {
 			return err

@@ -118,8 +118,11 @@ command waits until all live members know the revocation and issue nothing to th
 		Example: `  snowraft token delete billing
   snowraft token delete 17 --if-generation 40`,
 	}
-	generation := cli.AddGenerationFlag(cmd, "token")
+	generation, ask := cli.AddGenerationFlag(cmd, "token"), a.Confirm(cmd)
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		if err := ask("Revoke the token %q permanently?", args[0]); err != nil {
+			return err
+		}
 		resp, err := r.Tokens.DeleteToken(ctx, &snowraftv1.DeleteTokenRequest{Token: args[0], ExpectedGeneration: generation()})
 		if err != nil {
 			return err

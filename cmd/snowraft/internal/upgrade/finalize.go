@@ -32,7 +32,11 @@ program before they can rejoin. The other voters must be enough for quorum.`,
 			return s != ""
 		},
 	}, "member not to wait for; repeat the flag for several")
+	ask := a.Confirm(cmd)
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
+		if err := ask("Finalize the upgrade, and rule out a downgrade?"); err != nil {
+			return err
+		}
 		resp, err := r.Operations.FinalizeUpgrade(ctx, &snowraftv1.FinalizeUpgradeRequest{Without: without})
 		if err != nil {
 			return err

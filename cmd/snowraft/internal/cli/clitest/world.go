@@ -16,6 +16,7 @@ type World struct {
 	In       bytes.Buffer      // standard input
 	Out, Err Buffer            // standard output and standard error
 	Environ  map[string]string // environment variables
+	Attended bool              // a person is at the terminal
 	Sent     chan os.Signal    // delivers SIGINT and SIGTERM
 	HungUp   chan os.Signal    // delivers SIGHUP
 }
@@ -28,14 +29,15 @@ func New() *World {
 // App returns an app of a version in this world.
 func (w *World) App(version string) *cli.App {
 	return &cli.App{
-		Stdin:   &w.In,
-		Stdout:  &w.Out,
-		Stderr:  &w.Err,
-		Env:     func(name string) string { return w.Environ[name] },
-		Now:     func() time.Time { return time.Unix(0, 0) },
-		Signals: func() (<-chan os.Signal, func()) { return w.Sent, func() {} },
-		Hangups: func() (<-chan os.Signal, func()) { return w.HungUp, func() {} },
-		Version: version,
+		Stdin:    &w.In,
+		Stdout:   &w.Out,
+		Stderr:   &w.Err,
+		Env:      func(name string) string { return w.Environ[name] },
+		Now:      func() time.Time { return time.Unix(0, 0) },
+		Attended: func() bool { return w.Attended },
+		Signals:  func() (<-chan os.Signal, func()) { return w.Sent, func() {} },
+		Hangups:  func() (<-chan os.Signal, func()) { return w.HungUp, func() {} },
+		Version:  version,
 	}
 }
 
