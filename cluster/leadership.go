@@ -252,7 +252,7 @@ func (n *Node) TransferLeadership(ctx context.Context, id string) (Member, error
 func transferError(err error) error {
 	err = proposalError(err)
 	if errors.Is(err, ErrUnknownOutcome) {
-		err = fmt.Errorf("leadership was not transferred in time, and may still be transferred later; see \"snowraft leader show\": %w", err)
+		err = fmt.Errorf("leadership was not transferred in time, and may still be transferred later; see \"snowraft leader get\": %w", err)
 	}
 	return err
 }

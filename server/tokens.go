@@ -78,7 +78,7 @@ func (t *tokenTable) review(done <-chan struct{}) {
 	scopes := state.Anonymous().Scopes
 	about := []any{"tokens", state.TokenCount(), "anonymous", scopes}
 	if slices.ContainsFunc(scopes, func(scope string) bool { return scope != trust.RightReadMetrics }) {
-		t.server.logger.Warn("cluster secured, but callers without a token may do more than read metrics; see \"snowraft token show anonymous\"", about...)
+		t.server.logger.Warn("cluster secured, but callers without a token may do more than read metrics; see \"snowraft token get anonymous\"", about...)
 		return
 	}
 	if names := state.TokenNames(mostNamed); len(names) > 0 && t.server.member.Node().WasOpen() {

@@ -38,6 +38,15 @@ var (
 	plainRights = []string{RightReadMetrics, RightReadCluster, RightAdminCluster, RightAdminTokens, RightVerifyTokens}
 )
 
+// Rights returns the beginnings of all scopes: the rights, those with a resource with a colon.
+func Rights() []string {
+	all := slices.Clone(plainRights)
+	for _, right := range namedRights {
+		all = append(all, right+":")
+	}
+	return all
+}
+
 // Scope is a right and its resources: a name, or a prefix and *. Examples: ids:issue:default,
 // seq:next:orders/*, cluster:read.
 type Scope string

@@ -42,7 +42,7 @@ func TestAnswers(t *testing.T) {
 		{"member list", &snowraftv1.ListMembersRequest{}},
 		{"member add 10.0.0.2:7703", &snowraftv1.AddMemberRequest{GossipAddress: "10.0.0.2:7703"}},
 		{"member remove b --force", &snowraftv1.RemoveMemberRequest{Member: "b", Force: true}},
-		{"leader show", &snowraftv1.GetStatusRequest{}},
+		{"leader get", &snowraftv1.GetStatusRequest{}},
 		{"leader transfer b", &snowraftv1.TransferLeadershipRequest{Member: "b"}},
 		{"member leave", &snowraftv1.LeaveRequest{}},
 		{"config get", &snowraftv1.GetConfigRequest{}},
@@ -57,7 +57,7 @@ func TestAnswers(t *testing.T) {
 			Name: "billing", Scopes: []string{"seq:next:orders/*", "seq:read:orders/*"}, Rate: 1000, Burst: 5000, ExpiresAtMs: 1795392000000,
 		}}},
 		{"token list", &snowraftv1.ListTokensRequest{PageSize: 1000}},
-		{"token show billing", &snowraftv1.GetTokenRequest{Token: "billing"}},
+		{"token get billing", &snowraftv1.GetTokenRequest{Token: "billing"}},
 		{"token update 18 --expires never --rate 0", &snowraftv1.UpdateTokenRequest{
 			Token: "18", Changes: &snowraftv1.Token{}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"expires_at_ms", "rate"}},
 		}},

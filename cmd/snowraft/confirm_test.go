@@ -8,7 +8,7 @@ import (
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 )
 
-// A command that cannot be undone asks the person at the terminal, unless the person sets --yes. Scripts have no terminal.
+// A command that cannot be undone requests consent at the terminal, unless --yes is set. Scripts have no terminal.
 func TestDangerousCommandsAsk(t *testing.T) {
 	t.Parallel()
 	for line, question := range map[string]string{

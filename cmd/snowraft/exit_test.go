@@ -135,7 +135,7 @@ func TestExitCodeOfLeaderShowWithoutALeader(t *testing.T) {
 	t.Parallel()
 	f := clitest.NewAPI(t)
 	f.Leaderless = true
-	_, stderr, code := command(t, "leader", "show", "-o", "json", "--addr", f.Address, "--timeout", "2s")
+	_, stderr, code := command(t, "leader", "get", "-o", "json", "--addr", f.Address, "--timeout", "2s")
 	if code != cli.ExitRepeatable || !strings.Contains(stderr, `"reason":"NO_LEADER"`) || !strings.Contains(stderr, "b does not answer (timed out)") {
 		t.Errorf("exit code %d, want %d; %s", code, cli.ExitRepeatable, stderr)
 	}

@@ -174,6 +174,41 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
+// Shells offer what the cluster has: its layouts, members and tokens.
+func TestNamesOfTheClusterComplete(t *testing.T) {
+	t.Parallel()
+	api := clitest.NewAPI(t)
+	for line, want := range map[string]string{
+		"id --layout or":               "orders\n",
+		"bench ids --layout or":        "orders\n",
+		"worker list --layout or":      "orders\n",
+		"decode 1 --layout ":           "netease\norders\nsonyflake\n",
+		"layout get or":                "orders\n",
+		"member remove b":              "b\t10.0.0.2:7700\n",
+		"leader transfer a":            "a\t10.0.0.1:7700\n",
+		"upgrade finalize --without b": "b\t10.0.0.2:7700\n",
+		"token get bil":                "billing\n",
+		"token update bil":             "billing\n",
+		"token delete bil":             "billing\n",
+		"token create a --scope seq:":  "seq:next:\nseq:read:\nseq:admin:\n",
+		"member remove b b":            "",
+	} {
+		a := newTestApp()
+		a.Environ["SNOWRAFT_ADDR"] = api.Address
+		a.Stderr = io.Discard // cobra reports the directive there
+		if code := run(t.Context(), a.Host, append([]string{"__complete"}, strings.Split(line, " ")...)); code != cli.ExitDone {
+			t.Errorf("%s: exit code %d", line, code)
+		}
+		directive := ":4\n" // no files
+		if strings.HasPrefix(want, "seq:") {
+			directive = ":6\n" // nor a space
+		}
+		if got := a.Out.String(); !strings.Contains(got, want) || !strings.HasSuffix(got, directive) || want == "" && got != directive {
+			t.Errorf("%s: offers %q, want %q in it", line, got, want+directive)
+		}
+	}
+}
+
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	if got, want := succeeds(t, "--version"), "snowraft "+build().Version+"\n"; got != want {

@@ -169,9 +169,9 @@ func TestLostQuorumIsExplained(t *testing.T) {
 	if code != 3 || !strings.Contains(stderr, "no leader for ") || !strings.Contains(stderr, reason) || !strings.Contains(stderr, "[NO_LEADER]") {
 		t.Errorf("config set without a leader: exit code %d: %s", code, stderr)
 	}
-	_, stderr, _ = command(t, at(survivor), "leader", "show")
+	_, stderr, _ = command(t, at(survivor), "leader", "get")
 	if !strings.Contains(stderr, reason) {
-		t.Errorf("leader show without a leader: %s", stderr)
+		t.Errorf("leader get without a leader: %s", stderr)
 	}
 	until(t, "status names the voters that do not answer", func() bool {
 		status, _, _ := command(t, at(survivor), "status")

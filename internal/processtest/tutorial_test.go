@@ -106,7 +106,7 @@ func (p *pupil) untilLed(name string) {
 		return strings.Contains(p.run(settings+"snowraft member list"), "3 of 3 alive") && !strings.Contains(p.run(settings+"snowraft id"), "snowraft:")
 	})
 	until(p.t, "the member leads", func() bool {
-		return strings.Contains(p.run(settings+"snowraft leader transfer "+name+"; "+settings+"snowraft leader show"), `leader: "`+name+`"`)
+		return strings.Contains(p.run(settings+"snowraft leader transfer "+name+"; "+settings+"snowraft leader get"), `leader: "`+name+`"`)
 	})
 }
 

@@ -146,7 +146,7 @@ var reasons = []Reason{
 		"Try again at once if the method is repeatable. Otherwise, first check the sequence with `snowraft seq get`."},
 	{GenerationMismatch, codes.Aborted, RepeatNo, 0, "",
 		"The sequence, the token or the configuration does not have the `expected_generation`. Metadata: `generation`, which is the current generation.",
-		"Check the current state with `snowraft seq get`, `snowraft token show` or `snowraft config get`. If you still want the change, repeat it with the generation that the command shows."},
+		"Check the current state with `snowraft seq get`, `snowraft token get` or `snowraft config get`. If you still want the change, repeat it with the generation that the command shows."},
 	{WouldRepeat, codes.FailedPrecondition, RepeatNo, 0, "",
 		"Numbers that were already issued could be issued again.",
 		"[Choose a number beyond the granted ones](runbook.md#numbers-would-repeat), or use `--force` if repetitions do no harm."},

@@ -215,7 +215,7 @@ func adviceFor(e *snowraftv1.Event) (runbook, more string) {
 		if severe {
 			runbook = "no-leader"
 		}
-		return runbook, "snowraft leader show"
+		return runbook, "snowraft leader get"
 	case snowraftv1.EventKind_EVENT_KIND_MEMBERSHIP:
 		switch {
 		case severe:

@@ -34,7 +34,7 @@ throughput. At the end, bench releases the workers.`,
   snowraft bench embedded --lanes 4 --clients 8 --batch 100
   snowraft bench embedded --rate 100000 --duration 10m`,
 	}
-	cli.AddLayoutFlag(cmd, &layout)
+	a.AddLayoutFlag(cmd, &layout)
 	cli.AddFlag(cmd, "", "lanes", "", cli.IntValue(&lanes, 1, limits.Lanes), "number of workers to acquire")
 	return command(a, cmd, target{
 		noun: "IDs", port: cli.APIPort, setting: true,

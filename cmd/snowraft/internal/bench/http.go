@@ -32,7 +32,7 @@ numbers for duplicates: use --check=false for a sequence with a format.`,
   snowraft bench http orders --clients 100 --batch 10
   snowraft bench http --post --addr 10.0.0.1:7701,10.0.0.2:7701`,
 	}
-	cli.AddLayoutFlag(cmd, &layout)
+	a.AddLayoutFlag(cmd, &layout)
 	cmd.Flags().BoolVar(&post, "post", false, "take IDs with POST instead of GET")
 	return command(a, cmd, target{
 		noun: "numbers", port: cli.HTTPPort,

@@ -37,7 +37,7 @@ is full.`,
   snowraft bench ids --coalesce --clients 1,64,1000
   snowraft bench ids --rate 5000 --duration 1m --addr 10.0.0.1:7700,10.0.0.2:7700 -o json`,
 	}
-	cli.AddLayoutFlag(cmd, &layout)
+	a.AddLayoutFlag(cmd, &layout)
 	cmd.Flags().BoolVar(&packed, "packed", false, "request the IDs themselves instead of ranges")
 	addCoalesceFlag(cmd, &coalesce)
 	return command(a, cmd, target{

@@ -33,7 +33,7 @@ A sequence that restarts during the measurement repeats numbers as intended: use
   snowraft bench seq orders --coalesce --clients 1,64,1000
   snowraft bench seq invoices --clients 1000 --batch 10 --duration 30s`,
 		Args:              seq.Args,
-		ValidArgsFunction: seq.Complete(a),
+		ValidArgsFunction: a.CompleteFirst(seq.Names),
 	}
 	addCoalesceFlag(cmd, &coalesce)
 	return command(a, cmd, target{

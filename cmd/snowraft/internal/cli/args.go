@@ -15,7 +15,7 @@ func Args(cmd *cobra.Command, args []string) error {
 	if len(names) > 0 {
 		takes = Below(cmd) + " takes " + strings.Join(names, " ")
 	}
-	if repeated := len(names) > 0 && strings.HasSuffix(names[len(names)-1], "..."); repeated {
+	if repeated := len(names) > 0 && strings.HasSuffix(strings.TrimSuffix(names[len(names)-1], "]"), "..."); repeated {
 		for len(names) < len(args) {
 			names = append(names, names[len(names)-1])
 		}

@@ -9,17 +9,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Confirm adds the flag --yes to a command that cannot be undone. The function returned asks the person at the terminal, and
-// returns an error without consent. It does not ask with --yes, nor without a terminal, as in scripts.
+// Confirm adds the flag --yes to a command that cannot be undone. The function returned requests consent from the person at
+// the terminal, and returns an error without it. It requests nothing with --yes, and without a terminal, as in scripts.
 func (a *App) Confirm(cmd *cobra.Command) (ask func(format string, args ...any) error) {
 	var yes bool
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation on a terminal")
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "skip the confirmation on a terminal")
 	return func(format string, args ...any) error {
 		if yes || !a.Attended() {
 			return nil
 		}
 		fmt.Fprintf(a.Stderr, "%s [y/N] ", fmt.Sprintf(format, args...))
-		line, _ := bufio.NewReader(a.Stdin).ReadString('\n') // an error is no consent
+		line, _ := bufio.NewReader(a.Stdin).ReadString('\n') // a failed read means no consent
 		switch strings.ToLower(strings.TrimSpace(line)) {
 		case "y", "yes":
 			return nil

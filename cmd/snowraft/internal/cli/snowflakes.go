@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,12 +13,17 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// AddLayoutFlag adds the flag that names a layout. Shells offer the suggestions.
-func AddLayoutFlag(cmd *cobra.Command, layout *string, suggestions ...string) *pflag.Flag {
+// AddLayoutFlag adds the flag that names a layout. Shells offer the suggestions and the layouts of the cluster.
+func (a *App) AddLayoutFlag(cmd *cobra.Command, layout *string, suggestions ...string) *pflag.Flag {
 	*layout = snowflake.Default().Name()
-	v := WordsValue(layout, "NAME")
-	v.Among = suggestions
-	return AddFlag(cmd, "", "layout", "l", v, "name of the layout")
+	f := AddFlag(cmd, "", "layout", "l", WordsValue(layout, "NAME"), "name of the layout")
+	// The only possible error is that the flag was registered before. AddFlag has refused that.
+	_ = cmd.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, _ []string, begin string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		names := append(a.offered(cmd, begin, Layouts), suggestions...)
+		slices.Sort(names)
+		return slices.Compact(names), cobra.ShellCompDirectiveNoFileComp
+	})
+	return f
 }
 
 // Preset returns the preset with the given name. The error is a usage error that ends with hint, an

@@ -32,10 +32,11 @@ func NewDecode(a *cli.App) *cobra.Command {
 		ask      bool
 	)
 	cmd := &cobra.Command{
-		Use:   "decode ID...",
+		Use:   "decode [ID...]",
 		Short: "Decode IDs into their fields",
 		Long: `Decode IDs, or UUIDs of "snowraft id --uuid", into their times, datacenters, workers
-and sequences. The argument - reads IDs from standard input, one per line.
+and sequences. Without an ID, or for the ID -, it reads IDs from standard input, one per
+line.
 
 The command needs no cluster for the presets:
 ` + cli.Either(cli.PresetNames()) + `.
@@ -45,9 +46,9 @@ For other layouts of a cluster, use --server.`,
   snowraft decode Jos2sncHm1 --encoding base58 -o json
   snowraft decode 41771985 --layout orders --server
   snowraft decode 019b76da-a800-701c-8000-3f3a1d4c5b6e
-  snowraft decode - <ids.txt`,
+  snowraft decode <ids.txt`,
 	}
-	cli.AddLayoutFlag(cmd, &layout, cli.PresetNames()...)
+	a.AddLayoutFlag(cmd, &layout, cli.PresetNames()...)
 	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&encoding), "encoding of the IDs: "+cli.Either(cli.EncodingNames()))
 	cmd.Flags().BoolVar(&ask, "server", false, "take the layout from the cluster")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
@@ -76,7 +77,16 @@ For other layouts of a cluster, use --server.`,
 				"Sequence", d.Sequence,
 			))
 		}
-		return g.decodeAll(each(args, a.Stdin), out)
+		if len(args) > 0 {
+			_, err := g.decodeAll(each(args, a.Stdin), out)
+			return err
+		}
+		if !a.Attended() {
+			if n, err := g.decodeAll(each([]string{"-"}, a.Stdin), out); n > 0 || err != nil {
+				return err
+			}
+		}
+		return cli.Usagef("missing argument ID; decode takes ID..., or IDs on standard input")
 	})
 }
 
@@ -84,8 +94,8 @@ For other layouts of a cluster, use --server.`,
 const rowsAtOnce = 1000
 
 // decodeAll prints one line per ID: JSON immediately, and table rows in parts, so that the input may be long. It stops at the
-// first invalid ID, after it has printed the IDs before.
-func (g given) decodeAll(texts iter.Seq2[string, error], out *cli.Printer) (err error) {
+// first invalid ID, after it has printed the IDs before. It returns the number of IDs that it has read.
+func (g given) decodeAll(texts iter.Seq2[string, error], out *cli.Printer) (n int, err error) {
 	var rows []Decoded
 	printed := false
 	table := func() error {
@@ -105,7 +115,6 @@ func (g given) decodeAll(texts iter.Seq2[string, error], out *cli.Printer) (err 
 		rows = rows[:0]
 		return failed
 	}
-	n := 0
 	for text, failed := range texts {
 		var d Decoded
 		if err = failed; err == nil {
@@ -127,7 +136,7 @@ func (g given) decodeAll(texts iter.Seq2[string, error], out *cli.Printer) (err 
 			break
 		}
 	}
-	return errors.Join(table(), err)
+	return n, errors.Join(table(), err)
 }
 
 // decode decodes an ID as users write it.

@@ -56,7 +56,7 @@ The command needs no cluster. The layout is one of the presets:
 	flags.SortFlags = false
 	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&to), "output encoding: "+cli.Either(cli.EncodingNames()))
 	cli.AddFlag(cmd, "With an ID", "from", "", cli.EncodingValue(&from), "encoding of ID")
-	cli.AddLayoutFlag(cmd, &fields.layout, cli.PresetNames()...).Usage = "name of the layout of a UUID, or of the fields"
+	a.AddLayoutFlag(cmd, &fields.layout, cli.PresetNames()...).Usage = "name of the layout of a UUID, or of the fields"
 	field := func(name string, v *cli.Value, help string) { cli.AddFlag(cmd, "Without an ID", name, "", v, help) }
 	field("time", cli.TextValue(&fields.time, "TIME"), "time, as RFC 3339 or Unix milliseconds; rounded down to a tick")
 	field("tick", tickValue(&fields.parts.Tick), "number of ticks since the layout's epoch, instead of --time")

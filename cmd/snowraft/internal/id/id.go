@@ -46,7 +46,7 @@ then have at most 100,000 IDs.`,
   snowraft id -n 100000000 --addr 10.0.0.1:7700,10.0.0.2:7700 >ids.txt`,
 	}
 	cli.AddFlag(cmd, "", "count", "n", cli.UintValue(&count, 1), "number of IDs")
-	cli.AddLayoutFlag(cmd, &layout)
+	a.AddLayoutFlag(cmd, &layout)
 	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&encoding), "output encoding: "+cli.Either(cli.EncodingNames()))
 	cli.AddFlag(cmd, "", "after", "", cli.TextValue(&after, "ID"), "lower bound: issue only greater IDs; in the encoding of --encoding, or a UUID")
 	cmd.Flags().BoolVar(&uuid, "uuid", false, "print UUIDs of version 7")

@@ -135,6 +135,14 @@ func TestDecodeSeveral(t *testing.T) {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	clitest.Golden(t, "decode-several", stdout)
+	for _, args := range [][]string{{}, {"-"}} { // a pipe needs no argument
+		if piped, stderr, code := decode(text, args...); code != cli.ExitDone || !strings.HasPrefix(piped, "ID ") {
+			t.Errorf("decode %q of a pipe: exit code %d, %q, %q", args, code, piped, stderr)
+		}
+	}
+	if stdout, stderr, code := decode(""); code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, "missing argument ID") {
+		t.Errorf("decode of nothing: exit code %d, %q, %q", code, stdout, stderr)
+	}
 	stdout, _, _ = decode(text, "1", "-", "2", "-o", "json")
 	if got := strings.Count(stdout, "\n"); got != 5 || !strings.Contains(stdout, `{"uuid":"019b76da-a800-7806-8010-c885bc185cb8",`) {
 		t.Errorf("prints %s, want 5 documents", stdout)

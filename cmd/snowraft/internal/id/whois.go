@@ -30,7 +30,7 @@ again later.`,
   snowraft whois Jos2sncHm1 --encoding base58 -o json
   snowraft whois 019b76da-a800-701c-8000-3f3a1d4c5b6e`,
 	}
-	cli.AddLayoutFlag(cmd, &layout)
+	a.AddLayoutFlag(cmd, &layout)
 	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&encoding), "encoding of the ID: "+cli.Either(cli.EncodingNames()))
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		text := given{encoding: encoding, layout: inCluster(ctx, r, layout)}

@@ -48,6 +48,8 @@ func show(p *cli.Printer, resp interface{ GetLayout() *snowraftv1.Layout }) erro
 
 func newGet(a *cli.App) *cobra.Command {
 	return a.Client(&cobra.Command{
+		ValidArgsFunction: a.CompleteFirst(cli.Layouts),
+
 		Use:   "get NAME",
 		Short: "Show a layout",
 		Long:  `Show a layout of the cluster, and the instant at which its time field is exhausted.`,

@@ -22,9 +22,9 @@ func New(a *cli.App) *cobra.Command {
 		Long: `Show and transfer leadership. The leader orders the changes that the cluster agrees
 on. Members issue IDs without the leader, so a transfer does not interrupt IDs. Strict
 sequences pause until the new leader is ready.`,
-		Example: `  snowraft leader show
+		Example: `  snowraft leader get
   snowraft leader transfer b`,
-	}, newShow(a), newTransfer(a))
+	}, newGet(a), newTransfer(a))
 }
 
 // show prints a response. The text is words, followed by the leader in the response.
@@ -40,14 +40,14 @@ const (
 	pause    = 50 * time.Millisecond
 )
 
-func newShow(a *cli.App) *cobra.Command {
+func newGet(a *cli.App) *cobra.Command {
 	return a.Client(&cobra.Command{
-		Use:   "show",
+		Use:   "get",
 		Short: "Show the leader",
 		Long: `Show the leader, as the answering member knows it. During an election the command
 waits up to 2 s for a leader.`,
-		Example: `  snowraft leader show
-  snowraft leader show -o json`,
+		Example: `  snowraft leader get
+  snowraft leader get -o json`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		moment, end := context.WithTimeout(ctx, min(patience, r.Timeout))
 		defer end()
@@ -70,6 +70,8 @@ waits up to 2 s for a leader.`,
 
 func newTransfer(a *cli.App) *cobra.Command {
 	return a.Client(&cobra.Command{
+		ValidArgsFunction: a.CompleteFirst(cli.Members),
+
 		Use:   "transfer [NAME|ID]",
 		Short: "Transfer leadership to another voter",
 		Long: `Transfer leadership to the given voter, or to the most up-to-date one, and print the

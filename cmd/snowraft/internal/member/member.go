@@ -86,6 +86,8 @@ GOSSIP-ADDR.`,
 func newRemove(a *cli.App) *cobra.Command {
 	var force, ifExists bool
 	cmd := &cobra.Command{
+		ValidArgsFunction: a.CompleteFirst(cli.Members),
+
 		Use:   "remove NAME|ID",
 		Short: "Remove a member permanently",
 		Long: `Remove a member from the cluster permanently: it can only return as a new member,

@@ -53,7 +53,7 @@ smallest share is first, and sequences without an end are last.`,
 			}
 		}))
 	})
-	completeFlag(a, cmd, begin.Name)
+	a.CompleteFlag(cmd, begin.Name, Names)
 	return cmd
 }
 

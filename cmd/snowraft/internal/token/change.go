@@ -39,6 +39,7 @@ func (g *grants) add(cmd *cobra.Command) {
 			return err == nil
 		},
 	}, "scope of the token; repeat the flag for several")
+	_ = cmd.RegisterFlagCompletionFunc("scope", cobra.FixedCompletions(trust.Rights(), cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace)) // registered once
 	cli.AddFlag(cmd, "", "expires", "", cli.TextValue(&g.expires, "TIME"), "expiry, as RFC 3339 or Unix milliseconds, or as a duration from now, such as 720h; never for no expiry")
 	cli.AddFlag(cmd, "", "rate", "", cli.UintValue(&g.rate, 0), "IDs and numbers per second from each member; 0 for no limit")
 	cli.AddFlag(cmd, "", "burst", "", cli.UintValue(&g.burst, 0), "IDs and numbers at once (default: the number that --rate allows per second)")
@@ -103,6 +104,8 @@ Create the first token with --secret-file: the holder of the secret may do every
 func newUpdate(a *cli.App) *cobra.Command {
 	g := grants{}
 	cmd := &cobra.Command{
+		ValidArgsFunction: a.CompleteFirst(cli.Tokens),
+
 		Use:   "update NAME|ID",
 		Short: "Change what a token allows",
 		Long: `Change the given settings of a token, or of the record "anonymous"; the scopes that are

@@ -35,7 +35,7 @@ A scope is a right, and for some rights a name, which may end in *:
 		Example: `  snowraft token create billing --scope seq:next:orders --secret-file secret
   snowraft token list
   snowraft token delete billing`,
-	}, newCreate(a), newList(a), newShow(a), newUpdate(a), newDelete(a))
+	}, newCreate(a), newList(a), newGet(a), newUpdate(a), newDelete(a))
 }
 
 // record returns a block with all fields of a token.
@@ -71,13 +71,15 @@ func rate(t *snowraftv1.Token) string {
 // oldScopes describes the effect of a change on members that were not reached.
 const oldScopes = "until they learn of the change, they may use the previous scopes and rate"
 
-func newShow(a *cli.App) *cobra.Command {
+func newGet(a *cli.App) *cobra.Command {
 	return a.Client(&cobra.Command{
-		Use:   "show NAME|ID",
+		ValidArgsFunction: a.CompleteFirst(cli.Tokens),
+
+		Use:   "get NAME|ID",
 		Short: "Show a token",
 		Long:  `Show a token, or the record "anonymous". The text of a token is not kept.`,
-		Example: `  snowraft token show billing
-  snowraft token show anonymous -o json`,
+		Example: `  snowraft token get billing
+  snowraft token get anonymous -o json`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		resp, err := r.Tokens.GetToken(ctx, &snowraftv1.GetTokenRequest{Token: args[0]})
 		if err != nil {
@@ -111,6 +113,8 @@ func newList(a *cli.App) *cobra.Command {
 
 func newDelete(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
+		ValidArgsFunction: a.CompleteFirst(cli.Tokens),
+
 		Use:   "delete NAME|ID",
 		Short: "Revoke a token permanently",
 		Long: `Revoke a token permanently. Afterwards, the cluster issues nothing to the token. The

@@ -32,6 +32,7 @@ program before they can rejoin. The other voters must be enough for quorum.`,
 			return s != ""
 		},
 	}, "member not to wait for; repeat the flag for several")
+	a.CompleteFlag(cmd, "without", cli.Members)
 	ask := a.Confirm(cmd)
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		if err := ask("Finalize the upgrade, and rule out a downgrade?"); err != nil {

@@ -36,7 +36,7 @@ release; released, by its holder.`,
 		Example: `  snowraft worker list
   snowraft worker list --layout orders -o json`,
 	}
-	cli.AddLayoutFlag(cmd, &layout).Usage = "name of the layout"
+	a.AddLayoutFlag(cmd, &layout).Usage = "name of the layout"
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		list := &snowraftv1.ListWorkersResponse{}
 		var err error
