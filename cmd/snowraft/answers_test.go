@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 	"github.com/snowraft/snowraft/internal/apijson"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -16,7 +17,7 @@ import (
 // TestAnswers checks the text, the JSON and the requests of every client command.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
-	f := clitest.NewAPI(t)
+	f, terminals := clitest.NewAPI(t), clitest.NewAPI(t)
 	responses := documentedResponses(t)
 	var text, documents strings.Builder
 	for _, c := range []struct {
@@ -108,6 +109,12 @@ func TestAnswers(t *testing.T) {
 		args := append([]string{"--addr", f.Address}, strings.Fields(c.line)...)
 		f.Restart()
 		text.WriteString("$ snowraft " + c.line + "\n" + strings.ReplaceAll(succeeds(t, args...), f.Address, "ADDR") + "\n")
+		w := newTestApp()
+		w.Columns = 80
+		if code := run(t.Context(), w.Host, append([]string{"--addr", terminals.Address}, args[2:]...)); code != cli.ExitDone {
+			t.Errorf("%s on a terminal: exit code %d", c.line, code)
+		}
+		checkColumns(t, c.line, w.Out.String(), w.Columns)
 		asked := f.Requests()
 		if last := asked[len(asked)-1].(proto.Message); !proto.Equal(last, c.asks) {
 			t.Errorf("%s requests %v, want %v", c.line, last, c.asks)

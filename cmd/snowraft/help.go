@@ -35,23 +35,24 @@ func exitCodes() *cobra.Command {
 		Long: `The exit codes of snowraft:
 
   0  The command succeeded. For serve, gateway and dev: the process shut down
-     gracefully after SIGINT (Ctrl-C) or SIGTERM, or the member left its cluster.
-     A warning is a line on standard error that begins with "snowraft: warning:".
-     For example, it lists members that did not acknowledge a change in time.
+     gracefully after SIGINT (Ctrl-C) or SIGTERM, or the member left its
+     cluster. A warning is a line on standard error that begins with "snowraft:
+     warning:". For example, it lists members that did not acknowledge a change
+     in time.
   1  The command failed: a member refused the request, the outcome is unknown, a
      port is taken, a directory is not writable, a member halted, or a second
-     signal interrupted the shutdown. Standard error has the reason. An error of a
-     member ends with its reason in brackets, such as [UNKNOWN_SEQUENCE].
+     signal interrupted the shutdown. Standard error has the reason. An error of
+     a member ends with its reason in brackets, such as [UNKNOWN_SEQUENCE].
   2  The command line, the environment or the configuration file is wrong. One
-     line on standard error names the setting and the expected value. The command
-     did nothing.
-  3  The command failed for now. The same command may succeed later, and a second
-     run does no harm: no member could be reached, the cluster has no leader, a
-     member is overloaded or shutting down, or a clock is off. After an unknown
-     outcome, the exit code is 3 only if a second run does no harm.
- 10  For serve: the member was removed from its cluster. Do not restart the member
-     automatically, because every further start with this data directory fails in
-     the same way.
+     line on standard error names the setting and the expected value. The
+     command did nothing.
+  3  The command failed for now. The same command may succeed later, and a
+     second run does no harm: no member could be reached, the cluster has no
+     leader, a member is overloaded or shutting down, or a clock is off. After
+     an unknown outcome, the exit code is 3 only if a second run does no harm.
+ 10  For serve: the member was removed from its cluster. Do not restart the
+     member automatically, because every further start with this data directory
+     fails in the same way.
 
 Output before exit code 1 or 3 stays valid: "id" and "seq next" split a large count
 into several calls. With -o json, the error is one line on standard error: a

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -49,7 +50,7 @@ func TestEveryCommandIsExplained(t *testing.T) {
 		})
 		args := strings.Fields(path)[1:]
 		help := succeeds(t, append(append([]string{}, "help"), args...)...)
-		if !strings.Contains(help, cmd.Long) || !strings.Contains(help, "Examples:\n"+cmd.Example) && cmd.Name() != "exit-codes" {
+		if !strings.Contains(cli.OneLine(help), cli.OneLine(cmd.Long)) || !strings.Contains(help, "Examples:\n"+cmd.Example) && cmd.Name() != "exit-codes" {
 			t.Errorf("%s: the help is %s", path, help)
 		}
 		if cmd.Runnable() && succeeds(t, append(args, "--help")...) != help {
@@ -131,6 +132,26 @@ func TestGoldenFlags(t *testing.T) {
 		})
 	})
 	clitest.Golden(t, "flags", list.String())
+}
+
+// checkColumns checks that text fits a width, except for words that are longer.
+func checkColumns(t *testing.T, what, text string, width int) {
+	t.Helper()
+	for line := range strings.SplitSeq(text, "\n") {
+		if words := strings.Fields(line); utf8.RuneCountInString(line) > width && len(words) > 2 {
+			t.Errorf("%s has a line of %d columns: %q", what, utf8.RuneCountInString(line), line)
+		}
+	}
+}
+
+// The help of all commands fits a terminal of 80 columns.
+func TestHelpFits(t *testing.T) {
+	t.Parallel()
+	var paths []string
+	walk(newRoot(newTestApp().Host), func(cmd *cobra.Command) { paths = append(paths, cmd.CommandPath()) })
+	for _, path := range paths {
+		checkColumns(t, path, succeeds(t, append([]string{"help"}, strings.Fields(path)[1:]...)...), 80)
+	}
 }
 
 func TestGoldenHelp(t *testing.T) {

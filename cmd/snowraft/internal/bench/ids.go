@@ -35,7 +35,8 @@ is full.`,
 		Example: `  snowraft bench ids
   snowraft bench ids --batch 10000 --packed --layout orders
   snowraft bench ids --coalesce --clients 1,64,1000
-  snowraft bench ids --rate 5000 --duration 1m --addr 10.0.0.1:7700,10.0.0.2:7700 -o json`,
+  snowraft bench ids --rate 5000 --duration 1m \
+    --addr 10.0.0.1:7700,10.0.0.2:7700 -o json`,
 	}
 	a.AddLayoutFlag(cmd, &layout)
 	cmd.Flags().BoolVar(&packed, "packed", false, "request the IDs themselves instead of ranges")

@@ -38,7 +38,7 @@ func TestBenchReports(t *testing.T) {
 	full := clean
 	full.result = &load.Result{Latency: latency, Report: load.DuplicateReport{Checked: 9000, Skipped: 1000}}
 	var text strings.Builder
-	out := &cli.App{Stdout: &text}
+	out := &cli.App{Stdout: &text, Columns: func() int { return 0 }}
 	for _, r := range []report{clean, embedded, bad, unchecked, full} {
 		for _, output := range []string{cli.OutputText, cli.OutputJSON} {
 			if err := r.print(out.Printer(output)); err != nil {

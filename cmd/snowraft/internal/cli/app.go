@@ -23,6 +23,8 @@ type App struct {
 	Stdout, Stderr io.Writer
 	Env            func(name string) string // an empty value counts as not set
 	Now            func() time.Time
+	// Columns returns the width of the terminal at Stdout; 0 without a terminal.
+	Columns func() int
 	// Attended reports whether a person is at the terminal, who reads Stderr and writes Stdin.
 	Attended func() bool
 	// Signals starts to deliver SIGINT and SIGTERM. The signals terminate the process
@@ -42,6 +44,7 @@ func System(version string) *App {
 		Stderr:   os.Stderr,
 		Env:      os.Getenv,
 		Now:      time.Now,
+		Columns:  columns,
 		Attended: func() bool { return isTerminal(os.Stdin) && isTerminal(os.Stderr) },
 		Signals:  processSignals,
 		Hangups:  hangups,
@@ -56,9 +59,18 @@ func (a *App) Run(ctx context.Context, root *cobra.Command, args []string) int {
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	root.SetUsageFunc(usage)
+	each(root, func(cmd *cobra.Command) { cmd.Long = refold(cmd.Long) })
 	root.SetFlagErrorFunc(FlagError)
 	root.SetArgs(append([]string{}, args...)) // never nil: for nil, cobra uses the arguments of the process
 	return a.exit(root.ExecuteContext(ctx))
+}
+
+// each visits a command and all commands below it.
+func each(cmd *cobra.Command, visit func(*cobra.Command)) {
+	visit(cmd)
+	for _, sub := range cmd.Commands() {
+		each(sub, visit)
+	}
 }
 
 // Terminal reports whether w is a terminal, where progress may be shown. It returns the style of text there:
@@ -69,6 +81,14 @@ func (a *App) Terminal(w io.Writer) (terminal bool, s Style) {
 		return false, Style{}
 	}
 	return true, Style{Colours: a.Env("NO_COLOR") == "" && a.Env("TERM") != "dumb"}
+}
+
+func columns() int {
+	width, _, err := term.GetSize(int(os.Stdout.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
 }
 
 func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }

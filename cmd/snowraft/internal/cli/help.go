@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
-
-// helpColumns is the greatest width of the help of flags.
-const helpColumns = 100
 
 // FlagGroup is the annotation of a flag that names its group in the help.
 const FlagGroup = "snowraft_group"
@@ -91,10 +89,36 @@ func writeFlags(b *strings.Builder, flags *pflag.FlagSet) {
 		if title == own && lonely && len(titles) > 1 {
 			heading = "Other"
 		}
-		if text := groups[title].FlagUsagesWrapped(helpColumns); text != "" {
-			fmt.Fprintf(b, "\n%s:\n%s", heading, text)
+		if text := groups[title].FlagUsages(); text != "" {
+			fmt.Fprintf(b, "\n%s:\n%s", heading, foldFlags(text))
 		}
 	}
+}
+
+// mostFlagColumns is the width of the widest flag whose help begins on its line.
+const mostFlagColumns = 32
+
+// usageLines matches the lines of pflag: a flag with the kind of its value, spaces, and its help.
+var usageLines = regexp.MustCompile(`(?m)^( +\S+(?: \S+)*)  +(.*)\n`)
+
+// foldFlags folds the help of flags into a column of its own.
+func foldFlags(text string) string {
+	var b strings.Builder
+	lines, indent := usageLines.FindAllStringSubmatch(text, -1), 0
+	for _, line := range lines {
+		if n := len(line[1]); n <= mostFlagColumns {
+			indent = max(indent, n+3)
+		}
+	}
+	indent = max(indent, 10)
+	for _, line := range lines {
+		head := fmt.Sprintf("%-*s", indent, line[1])
+		if len(line[1]) > mostFlagColumns {
+			head = line[1] + "\n" + strings.Repeat(" ", indent)
+		}
+		fmt.Fprintf(&b, "%s%s\n", head, strings.Join(fold(line[2], foldedColumns-indent), "\n"+strings.Repeat(" ", indent)))
+	}
+	return b.String()
 }
 
 func newFlagSet(sorted bool) *pflag.FlagSet {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -46,6 +47,7 @@ type Printer struct {
 // Printer returns a printer to standard output, in the format that --output names.
 func (a *App) Printer(output string) *Printer {
 	_, style := a.Terminal(a.Stdout)
+	style.Columns = a.Columns()
 	return &Printer{w: a.Stdout, JSON: output == OutputJSON, Style: style}
 }
 
@@ -96,17 +98,34 @@ type Block func(io.Writer, Style)
 
 // Line returns a block with one line of text.
 func Line(format string, args ...any) Block {
-	return func(w io.Writer, _ Style) { fmt.Fprintf(w, format+"\n", args...) }
+	return func(w io.Writer, s Style) {
+		for line := range strings.SplitSeq(fmt.Sprintf(format, args...), "\n") {
+			fmt.Fprintln(w, strings.Join(fold(line, s.Columns), "\n"))
+		}
+	}
 }
 
 // Record returns a block of labels, each followed by its value. The arguments alternate. Record omits
 // values that are the empty string.
 func Record(labelsAndValues ...any) Block {
-	return func(w io.Writer, _ Style) {
-		t := newTable(w)
+	return func(w io.Writer, s Style) {
+		t, room := newTable(w), 0
+		if s.Columns > 0 {
+			longest := 0
+			for p := range slices.Chunk(labelsAndValues, 2) {
+				longest = max(longest, len(fmt.Sprint(p[0])))
+			}
+			room = max(s.Columns-longest-2, 1)
+		}
 		for p := range slices.Chunk(labelsAndValues, 2) {
-			if p[1] != "" {
-				fmt.Fprintf(t, "%s\t%v\n", p[0], p[1])
+			if p[1] == "" {
+				continue
+			}
+			for i, line := range fold(fmt.Sprint(p[1]), room) {
+				if i > 0 {
+					p[0] = ""
+				}
+				fmt.Fprintf(t, "%s\t%s\n", p[0], line)
 			}
 		}
 		_ = t.Flush()
@@ -114,7 +133,10 @@ func Record(labelsAndValues ...any) Block {
 }
 
 // Style decorates text for a terminal. The zero style leaves text unchanged.
-type Style struct{ Colours bool }
+type Style struct {
+	Colours bool
+	Columns int // width of the terminal; 0 means no limit
+}
 
 // Bold returns text in bold.
 func (s Style) Bold(text string) string { return s.wrap("\x1b[1m", text) }

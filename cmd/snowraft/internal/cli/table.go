@@ -9,19 +9,43 @@ import (
 	"text/tabwriter"
 )
 
-// Table returns a block with a heading and the cells of each row. An empty cell is a dash.
+// Table returns a block with a heading and the cells of each row. An empty cell is a dash. On a terminal that is narrower than a
+// line, each row is a [Record].
 func Table[R any](rows []R, heading []string, cells func(R) []any) Block {
 	return func(w io.Writer, s Style) {
 		titles, rest := aligned(rows, heading, cells)
+		if len(rows) > 0 && !(fits(titles, s.Columns) && fits(string(rest), s.Columns)) {
+			records(w, s, rows, heading, cells)
+			return
+		}
 		fmt.Fprintf(w, "%s\n%s", s.Bold(titles), rest)
 	}
 }
 
 // MoreRows returns a block that continues a [Table] with the same heading, which it does not print.
 func MoreRows[R any](rows []R, heading []string, cells func(R) []any) Block {
-	return func(w io.Writer, _ Style) {
+	return func(w io.Writer, s Style) {
 		_, rest := aligned(rows, heading, cells)
+		if !fits(string(rest), s.Columns) {
+			fmt.Fprintln(w)
+			records(w, s, rows, heading, cells)
+			return
+		}
 		_, _ = w.Write(rest)
+	}
+}
+
+// records writes each row as a record, with an empty line between two.
+func records[R any](w io.Writer, s Style, rows []R, heading []string, cells func(R) []any) {
+	for n, row := range rows {
+		if n > 0 {
+			fmt.Fprintln(w)
+		}
+		var pairs []any
+		for i, cell := range cells(row) {
+			pairs = append(pairs, heading[i], cell)
+		}
+		Record(pairs...)(w, s)
 	}
 }
 

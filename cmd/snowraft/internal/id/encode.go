@@ -50,7 +50,8 @@ The command needs no cluster. The layout is one of the presets:
   snowraft encode 1d5ec4b00007000 --from hex
   snowraft encode 019b76da-a800-701c-8000-3f3a1d4c5b6e
   snowraft encode --time 2026-01-01T00:00:00Z
-  snowraft encode --layout discord --time 1462015105796 --datacenter 1 --sequence 7`,
+  snowraft encode --layout discord --time 1462015105796 --datacenter 1 \
+    --sequence 7`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

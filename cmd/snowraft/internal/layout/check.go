@@ -51,9 +51,12 @@ Layouts with a datacenter field can keep the two apart: give the existing system
 The command fails if a layout can repeat an ID. It compares with the IDs that the
 cluster issues after the check, and assumes that the members' clocks are correct.`,
 		Example: `  snowraft layout check --preset twitter
-  snowraft layout check orders --fields time:41,worker:10,sequence:12 --epoch 2020-01-01T00:00:00Z
-  snowraft layout check --preset twitter --datacenter 1 --until 2027-06-30T00:00:00Z
-  psql -At -c 'SELECT id FROM orders' | snowraft layout check --preset twitter --sample -`,
+  snowraft layout check orders --fields time:41,worker:10,sequence:12 \
+    --epoch 2020-01-01T00:00:00Z
+  snowraft layout check --preset twitter --datacenter 1 \
+    --until 2027-06-30T00:00:00Z
+  psql -At -c 'SELECT id FROM orders' | snowraft layout check --preset twitter \
+    --sample -`,
 	}
 	e.cmd = cmd
 	e.addFlags()

@@ -33,7 +33,8 @@ different one under an existing name fails, because layouts never change.
 
 A name has 1 to 64 characters of a-z, 0-9, '.', '_' and '-'.`,
 		Example: `  snowraft layout create orders --fields time:41,worker:12,sequence:10
-  snowraft layout create slow --fields time:39,worker:16,sequence:8 --unit 10ms --epoch 2026-01-01T00:00:00Z
+  snowraft layout create slow --fields time:39,worker:16,sequence:8 \
+    --unit 10ms --epoch 2026-01-01T00:00:00Z
   snowraft layout create tweets --preset twitter --datacenter 3`,
 	}
 	flags := cmd.Flags()

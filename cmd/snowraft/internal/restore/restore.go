@@ -42,11 +42,13 @@ func New(a *cli.App) *cobra.Command {
 this member with "snowraft serve", and the other members with empty data directories and
 --join.
 
-The new cluster grants nothing that the old one may have granted after the backup:
-- It issues no ID before the last window that the old cluster may have granted has ended.
-  The command prints the time.
+The new cluster grants nothing that the old one may have granted after the
+backup:
+- It issues no ID before the last window that the old cluster may have granted
+  has ended. The command prints the time.
 - Every sequence is frozen until "snowraft seq resume".
-- No sequence of another name can be created until "snowraft restore acknowledge".
+- No sequence of another name can be created until
+  "snowraft restore acknowledge".
 
 Set --old-ended to the latest time that any clock of the old members showed after the
 backup, even if that clock was ahead and has been corrected since. If you do not know the
@@ -54,7 +56,8 @@ time, use a later one. Embedded generators of the old cluster may issue the
 IDs that they hold until the new cluster begins. If you restore a backup a second time,
 the same holds for the cluster that the first restore began, and --old-ended must not be
 before the one given then.`,
-		Example: `  snowraft restore snowraft.backup --data-dir /var/lib/snowraft --old-ended 2026-11-23T10:00:00Z --old-cluster-is-gone`,
+		Example: `  snowraft restore snowraft.backup --data-dir /var/lib/snowraft \
+    --old-ended 2026-11-23T10:00:00Z --old-cluster-is-gone`,
 	}
 	cli.AddFlag(cmd, "", dirFlag, "", cli.TextValue(&s.dir, "DIR"), "new or empty data directory of the first member")
 	cli.AddFlag(cmd, "", endedFlag, "", cli.TextValue(&s.ended, "TIME"), "end of the old cluster, as RFC 3339 or Unix milliseconds, or now")

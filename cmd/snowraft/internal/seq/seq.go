@@ -19,7 +19,8 @@ numbers in one order. In relaxed mode, which is faster, every member issues them
 blocks in its memory. Neither mode issues a number twice.`,
 		Example: `  snowraft seq create orders
   snowraft seq next orders -n 3
-  snowraft seq create invoices --reset yearly --time-zone Europe/Berlin --format 'INV-{date:yyyy}-{seq:06}'`,
+  snowraft seq create invoices --reset yearly --time-zone Europe/Berlin \
+    --format 'INV-{date:yyyy}-{seq:06}'`,
 	},
 		newCreate(a), newGet(a), newList(a), newUpdate(a),
 		newDelete(a), newNext(a), newSet(a), newLast(a), newResume(a))

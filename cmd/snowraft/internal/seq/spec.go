@@ -117,7 +117,8 @@ A name has 1 to 128 bytes of printable UTF-8 in Unicode normalization form C (NF
 without spaces. Case matters. Names that begin with $ are reserved.`,
 		Example: `  snowraft seq create orders
   snowraft seq create parcels --mode relaxed
-  snowraft seq create invoices --reset yearly --time-zone Europe/Berlin --format 'INV-{date:yyyy}-{seq:06}'
+  snowraft seq create invoices --reset yearly --time-zone Europe/Berlin \
+    --format 'INV-{date:yyyy}-{seq:06}'
   snowraft seq create shop/east --start 1 --increment 2
   snowraft seq create countdown --start 10 --increment -1 --min 0`,
 		Args: newArgs,

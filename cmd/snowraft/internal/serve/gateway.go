@@ -42,7 +42,8 @@ Every flag has an environment variable and a key in the --config file (see
 "snowraft help serve"). A gateway does not read SNOWRAFT_ADDR, which is for client
 commands.`,
 		Example: `  snowraft gateway --members a.example.net:7700,b.example.net:7700
-  snowraft gateway --members 10.0.0.1:7700 --api-addr :7700 --http-addr :7701 --insecure
+  snowraft gateway --members 10.0.0.1:7700 --api-addr :7700 --http-addr :7701 \
+    --insecure
   SNOWRAFT_MEMBERS=10.0.0.1:7700 snowraft gateway --redis-addr 127.0.0.1:6379`,
 		Args: cli.Args,
 	}

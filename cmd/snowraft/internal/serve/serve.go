@@ -46,8 +46,10 @@ releases its workers and transfers leadership, within 10 s. A second signal stop
 at once. A stopped member stays in its cluster; to take it out, use "snowraft member
 leave".`,
 		Example: `  snowraft serve
-  snowraft serve --name a --data-dir /var/lib/snowraft --advertise-host a.example.net \
-    --secret-file /etc/snowraft/cluster.secret --bootstrap-expect 3 --join b.example.net:7703,c.example.net:7703
+  snowraft serve --name a --data-dir /var/lib/snowraft \
+    --advertise-host a.example.net \
+    --secret-file /etc/snowraft/cluster.secret --bootstrap-expect 3 \
+    --join b.example.net:7703,c.example.net:7703
   SNOWRAFT_LOG_FORMAT=json snowraft serve --config /etc/snowraft/snowraft.yaml`,
 		Args: cli.Args,
 	}

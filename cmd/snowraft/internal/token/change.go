@@ -79,8 +79,10 @@ logs it. In a cluster with a secret the text ends with a pin, by which clients o
 Snowraft verify the cluster.
 
 Create the first token with --secret-file: the holder of the secret may do everything.`,
-		Example: `  snowraft token create billing --scope seq:next:orders --scope seq:read:orders --secret-file secret
-  snowraft token create ids --scope ids:issue:default --expires 720h --rate 10000`,
+		Example: `  snowraft token create billing --scope seq:next:orders \
+    --scope seq:read:orders --secret-file secret
+  snowraft token create ids --scope ids:issue:default --expires 720h \
+    --rate 10000`,
 	}
 	g.add(cmd)
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {

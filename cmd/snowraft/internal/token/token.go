@@ -23,13 +23,14 @@ what the scopes of its token allow. The record "anonymous" is for callers withou
 A scope is a right, and for some rights a name, which may end in *:
   ids:issue:LAYOUT     issue IDs and UUIDs
   seq:next:SEQUENCE    issue numbers
-  seq:read:SEQUENCE    show a sequence and its last number; seq:read:* also lists all
+  seq:read:SEQUENCE    show a sequence and its last number; seq:read:* also
+                       lists all
   seq:admin:SEQUENCE   create, change and delete sequences
   worker:lease:LAYOUT  lease workers, for embedded generators
   metrics:read         read /metrics
   cluster:read         show the status, the configuration and workers
-  cluster:admin        change members, the leader, the configuration and layouts;
-                       write backups and debug archives
+  cluster:admin        change members, the leader, the configuration and
+                       layouts; write backups and debug archives
   tokens:verify        verify the tokens of others, for gateways
   tokens:admin         manage tokens, and thereby do everything`,
 		Example: `  snowraft token create billing --scope seq:next:orders --secret-file secret

@@ -102,18 +102,6 @@ func newScreen(a *cli.App) *screen {
 	return s
 }
 
-// width returns the number of columns of the terminal; 0 if unknown.
-func (s *screen) width() int {
-	if s == nil {
-		return 0
-	}
-	width, _, err := term.GetSize(int(s.out.Fd()))
-	if err != nil {
-		return 0
-	}
-	return width
-}
-
 // open takes over the terminal. The context ends when the user presses q or Ctrl-C.
 func (s *screen) open(ctx context.Context) (context.Context, error) {
 	ctx, stop := context.WithCancel(ctx)

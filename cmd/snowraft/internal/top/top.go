@@ -47,7 +47,7 @@ Times are in UTC.`,
 		case out.JSON:
 			d = &lines{out: out, errors: a.Stderr}
 		case s == nil || count == 1:
-			d = &blocks{out: out, width: s.width()}
+			d = &blocks{out: out, width: a.Columns()}
 		default:
 			ctx, err = s.open(ctx)
 			defer s.close()

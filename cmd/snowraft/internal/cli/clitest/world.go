@@ -16,6 +16,7 @@ type World struct {
 	In       bytes.Buffer      // standard input
 	Out, Err Buffer            // standard output and standard error
 	Environ  map[string]string // environment variables
+	Columns  int               // width of the terminal at standard output; 0 without a terminal
 	Attended bool              // a person is at the terminal
 	Sent     chan os.Signal    // delivers SIGINT and SIGTERM
 	HungUp   chan os.Signal    // delivers SIGHUP
@@ -34,6 +35,7 @@ func (w *World) App(version string) *cli.App {
 		Stderr:   &w.Err,
 		Env:      func(name string) string { return w.Environ[name] },
 		Now:      func() time.Time { return time.Unix(0, 0) },
+		Columns:  func() int { return w.Columns },
 		Attended: func() bool { return w.Attended },
 		Signals:  func() (<-chan os.Signal, func()) { return w.Sent, func() {} },
 		Hangups:  func() (<-chan os.Signal, func()) { return w.HungUp, func() {} },
