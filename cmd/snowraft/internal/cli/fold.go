@@ -8,8 +8,8 @@ import (
 // foldedColumns is the width of help.
 const foldedColumns = 80
 
-// fold splits text at spaces into lines of at most width columns. A longer word has a line of its own. With a width of 0, there
-// is one line.
+// fold splits text at spaces into lines of at most width columns. A longer word has a line of its own. A width of 0 does
+// not split.
 func fold(text string, width int) []string {
 	if width <= 0 || utf8.RuneCountInString(text) <= width {
 		return []string{text}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,7 +61,7 @@ before the one given then.`,
     --old-ended 2026-11-23T10:00:00Z --old-cluster-is-gone`,
 	}
 	cli.AddFlag(cmd, "", dirFlag, "", cli.TextValue(&s.dir, "DIR"), "new or empty data directory of the first member")
-	cli.AddFlag(cmd, "", endedFlag, "", cli.TextValue(&s.ended, "TIME"), "end of the old cluster, as RFC 3339 or Unix milliseconds, or now")
+	cli.AddFlag(cmd, "", endedFlag, "", cli.TextValue(&s.ended, "TIME"), "end of the old cluster, as RFC 3339 or Unix milliseconds, or now; a second means its end")
 	cmd.Flags().BoolVar(&s.gone, goneFlag, false, "confirm that every member of the old cluster is stopped and never starts again")
 	cli.AddFlag(cmd, "", windowFlag, "", cli.DurationValue(&s.window, limits.MinWindow, limits.MaxWindow),
 		"largest max-window of the old cluster after the backup, if it was larger than in the backup").DefValue = ""
@@ -135,6 +136,9 @@ func (s *settings) endedAt(b *backup.Backup, now time.Time) (time.Time, error) {
 			return ended, cli.Usagef("--%s %q: expected a time as RFC 3339 or Unix milliseconds, or now", endedFlag, s.ended)
 		}
 		ended = time.UnixMilli(millis)
+		if strings.Contains(s.ended, ":") && !strings.ContainsAny(s.ended, ".,") { // the last member stopped within that second
+			ended = ended.Add(time.Second - time.Millisecond)
+		}
 	}
 	observed := time.UnixMilli(b.State.Observed())
 	bound := now.Add(latest)

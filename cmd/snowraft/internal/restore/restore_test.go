@@ -121,7 +121,7 @@ func TestRestoreSaysWhenIDsAreIssued(t *testing.T) {
 	file, dir := writeBackup(t, closedAddress(t)), filepath.Join(t.TempDir(), "new")
 	ended := restoredAt.Add(time.Minute)
 	var doc Document
-	out, stderr, code := commandAt(t, "restore", file, "--data-dir", dir, "--old-ended", ended.UTC().Format(time.RFC3339Nano), "--old-cluster-is-gone", "--old-max-window", "20m", "--old-max-clock-offset", "5s", "-o", "json")
+	out, stderr, code := commandAt(t, "restore", file, "--data-dir", dir, "--old-ended", ended.UTC().Format("2006-01-02T15:04:05.000Z"), "--old-cluster-is-gone", "--old-max-window", "20m", "--old-max-clock-offset", "5s", "-o", "json")
 	if code != cli.ExitDone {
 		t.Fatal(stderr)
 	}
@@ -134,6 +134,33 @@ func TestRestoreSaysWhenIDsAreIssued(t *testing.T) {
 	text := clitest.Commands{inspecting.New}.Succeeds(t, "backup", "inspect", dir)
 	if !strings.Contains(text, doc.ClusterID) || !strings.Contains(text, "directory") {
 		t.Errorf("inspect: %s", text)
+	}
+}
+
+// Whole seconds mean their end: the clock in a backup has milliseconds.
+func TestSecondsOfOldEndedMeanTheirEnd(t *testing.T) {
+	t.Parallel()
+	file := writeBackup(t, closedAddress(t))
+	floor := func(ended string) int64 {
+		var doc Document
+		out, stderr, code := commandAt(t, "restore", file, "--data-dir", filepath.Join(t.TempDir(), "new"), "--old-ended", ended, "--old-cluster-is-gone", "-o", "json")
+		if code != cli.ExitDone {
+			t.Fatal(stderr)
+		}
+		if err := json.Unmarshal([]byte(out), &doc); err != nil {
+			t.Fatal(err)
+		}
+		return doc.FloorAtMS
+	}
+	end := restoredAt.UTC().Truncate(time.Second).Add(999 * time.Millisecond)
+	want := floor(end.Format(time.RFC3339Nano))
+	for _, text := range []string{end.Format(time.RFC3339), end.In(time.FixedZone("", 3600)).Format(time.RFC3339)} {
+		if got := floor(text); got != want {
+			t.Errorf("--old-ended %s: floor at %d, want %d", text, got, want)
+		}
+	}
+	if got := floor(end.Truncate(time.Second).Format("2006-01-02T15:04:05.0Z")); got != want-999 {
+		t.Errorf("with a fraction: floor at %d, want %d", got, want-999)
 	}
 }
 
