@@ -101,6 +101,10 @@ func nowOf(o *snowraftv1.Overview, what string) now {
 	return n
 }
 
+// InStep reports whether the observed clock is unknown or not ahead of the majority's clocks by more than their offset may be.
+// It lags behind them, because it moves only when a leader records it.
+func (n now) InStep() bool { return n.Observed == 0 || n.ObservedAhead <= n.MaxOffset }
+
 func memberOf(o *snowraftv1.Overview, m *snowraftv1.MemberView) memberRow {
 	row := memberRow{
 		MemberView: m, Name: cmp.Or(m.GetMember().GetName(), m.GetMember().GetId()), Role: "Voter",

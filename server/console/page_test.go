@@ -45,6 +45,18 @@ func TestNowShowsFindings(t *testing.T) {
 	r.wants(page, "<h1>", `<span role="status">`, "!<h1 role") // a role replaces that of the heading
 }
 
+// The observed clock moves about once per second, and so lags a little. Its tile appears only when an operator may act on it.
+func TestObservedClockInStepIsHidden(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for ahead, want := range map[int64]string{-988: "!Observed clock", -60_000: "!Observed clock", 500: "!Observed clock", 501: "snowraft clock reset"} {
+		o := healthy()
+		o.ObservedClockAtMs = o.GetComposedAtMs() + ahead
+		r.cluster.set(o, nil)
+		r.wants(r.ask("GET", "/", "").Body.String(), want, "IDs per second")
+	}
+}
+
 // The action is right below the sentence, so the sentence shows it only to screen readers.
 func TestNowShowsTheActionOnce(t *testing.T) {
 	t.Parallel()
