@@ -83,7 +83,7 @@ func (s *streamLayer) greet(ctx context.Context, id, addr string, what purpose) 
 		}
 	}()
 	if s.keys != nil {
-		secured, err := s.keys.ConnectMember(ctx, raw, s.self().ID, id)
+		secured, err := s.keys.ConnectMember(ctx, raw, s.self().ID, id, memberProtocol)
 		if err != nil {
 			s.foreign(raw.RemoteAddr(), err)
 			return nil, meta{}, err

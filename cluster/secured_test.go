@@ -111,6 +111,36 @@ func TestSecretsOnTheRaftPort(t *testing.T) {
 	}
 }
 
+// A client of TLS that reaches the Raft port, such as a browser with a wrong port, is not a peer: nothing is said of it.
+func TestClientsOfTLSAreNoPeers(t *testing.T) {
+	t.Parallel()
+	for name, keys := range map[string][]int{"open": nil, "secured": {0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := layer(t, keyed(t, keys...))
+			for protocols, verifies := range map[string]bool{"": false, "h2": false, "http/1.1": true} { // one that verifies refuses the certificate
+				client := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: !verifies, MinVersion: tls.VersionTLS12, NextProtos: strings.Fields(protocols)}}
+				conn, err := client.DialContext(t.Context(), "tcp", l.listener.Addr().String())
+				if err == nil { // TLS 1.3: the refusal arrives with the first read
+					_, err = conn.Read(make([]byte, 1))
+					_ = conn.Close()
+				}
+				if err == nil {
+					t.Errorf("%q: accepted", protocols)
+				}
+			}
+			if err := l.Close(); err != nil { // waits for the handshakes
+				t.Error(err)
+			}
+			select {
+			case err := <-l.foreign:
+				t.Errorf("a peer is reported: %v", err)
+			default:
+			}
+		})
+	}
+}
+
 // countedListener counts the times that its connections are closed.
 type countedListener struct {
 	net.Listener

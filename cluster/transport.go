@@ -1,8 +1,11 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"sync"
@@ -168,17 +171,23 @@ func (s *streamLayer) shake(raw net.Conn) (net.Conn, hello, error) {
 	conn, verified := raw, ""
 	from := raw.RemoteAddr()
 	if s.keys != nil {
-		secured := tls.Server(raw, s.keys.MemberServer(s.self().ID))
+		config, member := announced(s.keys.MemberServer(s.self().ID))
+		secured := tls.Server(raw, config)
 		if err := secured.Handshake(); err != nil {
-			s.foreign(from, err)
+			if _, plain := errors.AsType[tls.RecordHeaderError](err); plain || *member {
+				s.foreign(from, err)
+			}
 			return nil, hello{}, err
 		}
 		verified = s.keys.PeerOf(secured.ConnectionState()).ID
 		conn = secured
 	}
-	said, err := receive(conn, func(h hello) handshakeReply { return s.receptive(h, verified) })
+	var head bytes.Buffer
+	said, err := receive(heardBefore{conn, io.TeeReader(conn, &head)}, func(h hello) handshakeReply { return s.receptive(h, verified) })
 	if err != nil {
-		s.foreign(from, err)
+		if !errors.Is(err, errSecuredPeer) || announces(conn, head.Bytes()) {
+			s.foreign(from, err)
+		}
 		return nil, hello{}, err
 	}
 	return conn, said, conn.SetDeadline(time.Time{})
