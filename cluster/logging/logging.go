@@ -48,6 +48,9 @@ func (s *slogSink) Accept(name string, level hclog.Level, msg string, args ...an
 		to = slog.LevelInfo
 	}
 	ctx := context.Background()
+	if expected.MatchString(msg) {
+		to = slog.LevelDebug
+	}
 	if !s.logger.Enabled(ctx, to) || (to > slog.LevelDebug && s.repeated(name+msg)) {
 		return
 	}
@@ -60,6 +63,10 @@ func (s *slogSink) Accept(name string, level hclog.Level, msg string, args ...an
 	}
 	s.logger.Log(ctx, to, s.named(msg), about...)
 }
+
+// expected matches messages that report what each healthy start and stop brings: a new member has no peers and no log yet, and
+// memberlist sends until it learns that its port is closed.
+var expected = regexp.MustCompile(`^no known peers, aborting election|^failed to get previous log|use of closed network connection`)
 
 var (
 	memberID = regexp.MustCompile(`[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)

@@ -63,6 +63,22 @@ func TestRoutineIsNotLoggedAtInfo(t *testing.T) {
 	}
 }
 
+// Lines that each healthy start and stop brings alarm operators.
+func TestStartsAndStopsAreQuiet(t *testing.T) {
+	t.Parallel()
+	for _, msg := range []string{
+		"no known peers, aborting election", "failed to get previous log",
+		"memberlist: Failed to send gossip to 127.0.0.1:7713: write udp 127.0.0.1:7703->127.0.0.1:7713: use of closed network connection",
+	} {
+		if got := line(t, func(l hclog.Logger) { l.Error(msg) }); got != "" {
+			t.Errorf("log = %s, want none", got)
+		}
+	}
+	if got := line(t, func(l hclog.Logger) { l.Error("memberlist: Failed to send gossip to 127.0.0.1:7713: network is unreachable") }); !strings.Contains(got, "unreachable") {
+		t.Errorf("log = %q, want a line about a network that fails", got)
+	}
+}
+
 // TestStrangersFillNoLog logs memberlist's messages about datagrams from any number of addresses.
 func TestStrangersFillNoLog(t *testing.T) {
 	t.Parallel()

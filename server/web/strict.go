@@ -20,8 +20,8 @@ import (
 )
 
 // strict is a connection that rejects calls with query parameters that match no field of the request. The gateway would drop
-// them: a misspelled count, or a count in the query of a POST, would then mean 1. It also sets the defaults that JSON has instead
-// of gRPC's.
+// them: a misspelled count, or a count in the query of a POST, would then mean 1. It also sets the defaults of
+// JSON, which differ from those of gRPC.
 type strict struct{ grpc.ClientConnInterface }
 
 // Invoke implements grpc.ClientConnInterface.

@@ -42,7 +42,7 @@ underscores (SNOWRAFT_DATA_DIR), and a key of the same name in the YAML file of
 configuration file, default. An empty variable counts as unset.
 
 The first signal shuts the member down gracefully: it finishes requests in flight,
-releases its workers and transfers leadership, within 10 s. A second signal stops it
+releases its workers and transfers leadership, within 10 s. A further signal stops it
 at once. A stopped member stays in its cluster; to take it out, use "snowraft member
 leave".`,
 		Example: `  snowraft serve
