@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/internal/load"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -40,7 +39,7 @@ func batches() section {
 			callers, err := overOne(member.api, clients, &started, func(conn *grpc.ClientConn) load.Caller {
 				return &load.IDs{
 					Client:  snowraftv1.NewIdServiceClient(conn),
-					Request: &snowraftv1.GenerateIdsRequest{Layout: wideLayout, Count: batch, Packed: proto.Bool(name == packed)}, Timeout: callTimeout,
+					Request: &snowraftv1.GenerateIdsRequest{Layout: wideLayout, Count: batch, Packed: new(name == packed)}, Timeout: callTimeout,
 				}
 			})
 			if err != nil {

@@ -4,8 +4,6 @@ import (
 	"sync"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -31,7 +29,7 @@ func BenchmarkBatches(b *testing.B) {
 		packed bool
 	}{{"ranges", false}, {"packed", true}} {
 		b.Run(form.name, func(b *testing.B) {
-			req := &snowraftv1.GenerateIdsRequest{Layout: "wide", Count: batch, Packed: proto.Bool(form.packed)}
+			req := &snowraftv1.GenerateIdsRequest{Layout: "wide", Count: batch, Packed: new(form.packed)}
 			once := func() bool {
 				resp, err := n.ids.GenerateIds(b.Context(), req)
 				if err != nil {

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -84,7 +82,7 @@ func TestUnreadStreamStopsOnlyItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	sending.Go(func() {
-		for large.Send(&snowraftv1.StreamIdsRequest{Id: 1, Request: &snowraftv1.GenerateIdsRequest{Count: 10_000, Packed: proto.Bool(true)}}) == nil {
+		for large.Send(&snowraftv1.StreamIdsRequest{Id: 1, Request: &snowraftv1.GenerateIdsRequest{Count: 10_000, Packed: new(true)}}) == nil {
 		} // the loop ends when the member reads no more
 	})
 	n.prompt(patience)

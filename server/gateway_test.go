@@ -36,7 +36,7 @@ func TestGatewayGRPC(t *testing.T) {
 			}
 			all.add(t, "g", ids...)
 		}
-		packed, err := g.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{Count: 10, Packed: proto.Bool(true)})
+		packed, err := g.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{Count: 10, Packed: new(true)})
 		if err != nil || len(packed.GetIds()) != 10 || len(packed.GetRanges()) != 0 {
 			t.Errorf("packed: %v, %v", packed, err)
 		}
@@ -204,7 +204,7 @@ func TestGatewayPassesErrorsOn(t *testing.T) {
 				return err
 			},
 			"packed": func(ids snowraftv1.IdServiceClient, _ snowraftv1.SequenceServiceClient) error {
-				_, err := ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: 500_001, Packed: proto.Bool(true)})
+				_, err := ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: 500_001, Packed: new(true)})
 				return err
 			},
 			"sequence": func(_ snowraftv1.IdServiceClient, s snowraftv1.SequenceServiceClient) error {

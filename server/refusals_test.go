@@ -26,12 +26,12 @@ func TestRefusals(t *testing.T) {
 			reason string
 		}{
 			{"too many", call(&snowraftv1.GenerateIdsRequest{Count: 1_000_001}), codes.InvalidArgument, rpc.InvalidArgument},
-			{"too many packed", call(&snowraftv1.GenerateIdsRequest{Count: 500_001, Packed: proto.Bool(true)}), codes.InvalidArgument, rpc.InvalidArgument},
+			{"too many packed", call(&snowraftv1.GenerateIdsRequest{Count: 500_001, Packed: new(true)}), codes.InvalidArgument, rpc.InvalidArgument},
 			{"unknown layout", call(&snowraftv1.GenerateIdsRequest{Layout: "nope"}), codes.NotFound, rpc.UnknownLayout},
 			{"after far in the future", call(&snowraftv1.GenerateIdsRequest{After: 1 << 62}), codes.InvalidArgument, rpc.InvalidArgument},
 			{"after all", call(&snowraftv1.GenerateIdsRequest{After: 1<<63 - 1}), codes.InvalidArgument, rpc.InvalidArgument},
 			{"after a negative ID", call(&snowraftv1.GenerateIdsRequest{After: -1}), codes.InvalidArgument, rpc.InvalidArgument},
-			{"after the lowest number", call(&snowraftv1.GenerateIdsRequest{After: math.MinInt64, Packed: proto.Bool(true)}), codes.InvalidArgument, rpc.InvalidArgument},
+			{"after the lowest number", call(&snowraftv1.GenerateIdsRequest{After: math.MinInt64, Packed: new(true)}), codes.InvalidArgument, rpc.InvalidArgument},
 			{"a negative ID to decode", second(n.ids.DecodeId(ctx, &snowraftv1.DecodeIdRequest{Id: -12345})), codes.InvalidArgument, rpc.InvalidArgument},
 			{"whois of a negative ID", second(n.ids.WhoIs(ctx, &snowraftv1.WhoIsRequest{Id: -12345})), codes.InvalidArgument, rpc.InvalidArgument},
 			{"bad nonce", second(n.workers.AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{Holder: "x", Nonce: []byte("short"), ClockAtMs: time.Now().UnixMilli(), WindowMs: 1000})),

@@ -135,7 +135,7 @@ func TestPackedAndStreamedIDs(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		n := startCluster(t, 1)[0]
 		all := make(seen)
-		resp, err := n.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{Count: 100_000, Packed: proto.Bool(true)})
+		resp, err := n.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{Count: 100_000, Packed: new(true)})
 		if err != nil || len(resp.GetIds()) != 100_000 {
 			t.Fatalf("%d IDs, %v", len(resp.GetIds()), err)
 		}

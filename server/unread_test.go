@@ -11,7 +11,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/internal/limits"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -68,7 +67,7 @@ func TestUnreadAnswers(t *testing.T) {
 
 func unreadAnswers(t *testing.T, patience time.Duration) {
 	n := startCluster(t, 1)[0]
-	large := &snowraftv1.GenerateIdsRequest{Count: limits.Packed, Packed: proto.Bool(true)}
+	large := &snowraftv1.GenerateIdsRequest{Count: limits.Packed, Packed: new(true)}
 	ctx, cancel := context.WithCancel(t.Context())
 	var calls sync.WaitGroup
 	defer calls.Wait()

@@ -74,7 +74,9 @@ func TestStartsAndStopsAreQuiet(t *testing.T) {
 			t.Errorf("log = %s, want none", got)
 		}
 	}
-	if got := line(t, func(l hclog.Logger) { l.Error("memberlist: Failed to send gossip to 127.0.0.1:7713: network is unreachable") }); !strings.Contains(got, "unreachable") {
+	if got := line(t, func(l hclog.Logger) {
+		l.Error("memberlist: Failed to send gossip to 127.0.0.1:7713: network is unreachable")
+	}); !strings.Contains(got, "unreachable") {
 		t.Errorf("log = %q, want a line about a network that fails", got)
 	}
 }

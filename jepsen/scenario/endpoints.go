@@ -10,7 +10,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/jepsen/lab"
 
@@ -102,7 +101,7 @@ func (s *stage) foreign(e endpoint, count uint32) (first int64, ids []int64, err
 		if err != nil {
 			return false
 		}
-		got, err := snowraftv1.NewIdServiceClient(e.conn).GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: 100, Packed: proto.Bool(true)})
+		got, err := snowraftv1.NewIdServiceClient(e.conn).GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: 100, Packed: new(true)})
 		first, ids = numbers.GetFirst(), got.GetIds()
 		return err == nil
 	})

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/peer"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -108,7 +107,7 @@ func TestLargeAnswersAreReserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newBudget(limits.Packed*packedBytes, limits.Packed*packedBytes).account(nil)
 		ctx := peer.NewContext(t.Context(), &peer.Peer{Addr: &apiAddr{account: a}})
-		l, err := reserve(ctx, &snowraftv1.GenerateIdsRequest{Count: limits.Packed, Packed: proto.Bool(true)})
+		l, err := reserve(ctx, &snowraftv1.GenerateIdsRequest{Count: limits.Packed, Packed: new(true)})
 		if l == nil || err != nil {
 			t.Fatalf("a large answer: %v, %v", l, err)
 		}

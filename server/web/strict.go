@@ -32,7 +32,7 @@ func (s strict) Invoke(ctx context.Context, method string, args, reply any, opts
 		}
 	}
 	if req, ok := args.(*snowraftv1.GenerateIdsRequest); ok && req.Packed == nil {
-		req.Packed = proto.Bool(true) // the IDs of a range are sums beyond the precision of JavaScript's numbers
+		req.Packed = new(true) // the IDs of a range are sums beyond the precision of JavaScript's numbers
 	}
 	return s.ClientConnInterface.Invoke(ctx, method, args, reply, opts...)
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/client"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
@@ -67,7 +66,7 @@ is full.`,
 					return &load.Coalesced{IDs: c.IDs(layout), Count: cfg.batch}
 				})
 			}
-			req := &snowraftv1.GenerateIdsRequest{Layout: layout, Count: batchOf(cfg), Packed: proto.Bool(packed)}
+			req := &snowraftv1.GenerateIdsRequest{Layout: layout, Count: batchOf(cfg), Packed: new(packed)}
 			return clients, clients.dial(cfg, func(conn *grpc.ClientConn) load.Caller {
 				return &load.IDs{Client: snowraftv1.NewIdServiceClient(conn), Request: req, Timeout: cfg.timeout}
 			})

@@ -8,10 +8,10 @@ import (
 func TestTablesFitTheTerminal(t *testing.T) {
 	t.Parallel()
 	type row struct{ name, text string }
-	rows := []row{{"a", strings.Repeat("word ", 12) + "end"}, {"b", ""}}
+	rows := []row{{"a", strings.Repeat("word item ", 6) + "end"}, {"b", ""}}
 	table := Table(rows, []string{"NAME", "TEXT"}, func(r row) []any { return []any{r.name, r.text} })
-	const wide = "NAME  TEXT\na     word word word word word word word word word word word word end\nb     -\n"
-	const narrow = "NAME  a\nTEXT  word word word word word word word\n      word word word word word end\n\nNAME  b\n"
+	const wide = "NAME  TEXT\na     word item word item word item word item word item word item end\nb     -\n"
+	const narrow = "NAME  a\nTEXT  word item word item word item word\n      item word item word item end\n\nNAME  b\n"
 	for columns, want := range map[int]string{0: wide, 80: wide, 69: wide, 44: narrow, 40: narrow} {
 		var got strings.Builder
 		table(&got, Style{Columns: columns})

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/internal/limits"
@@ -71,7 +70,7 @@ then have at most 100,000 IDs.`,
 		}
 		limit := uint64(limits.Count)
 		if out.JSON { // the JSON lists each ID
-			req.Packed, limit = proto.Bool(true), limits.Packed
+			req.Packed, limit = new(true), limits.Packed
 		}
 		return cli.InCalls(count, limit, func(n uint32) error {
 			req.Count = n

@@ -6,8 +6,6 @@ import (
 	"net"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/id"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -107,7 +105,7 @@ func someIDs(ctx context.Context, m devMember, access cli.Access, n uint32) ([]d
 		return nil, err
 	}
 	defer r.Close()
-	resp, err := r.IDs.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: n, Packed: proto.Bool(true)})
+	resp, err := r.IDs.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: n, Packed: new(true)})
 	if err != nil {
 		return nil, err
 	}
