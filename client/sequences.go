@@ -14,7 +14,9 @@ func (c *Client) CreateSequence(ctx context.Context, spec SequenceSpec, opts ...
 	if o.generation != nil {
 		return SequenceInfo{}, invalid("a new sequence has no generation; remove WithSequenceGeneration")
 	}
-	return changedSequence(c.sequences.CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: spec.message(), Force: o.force}))
+	return changedSequence(c.sequences.CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{
+		Sequence: spec.message(), Force: o.force, ForceFormat: o.forceFormat,
+	}))
 }
 
 // GetSequence returns the sequence of that name, or ErrUnknownSequence. Its state is the leader's at some moment
@@ -42,7 +44,7 @@ func (c *Client) UpdateSequence(ctx context.Context, name string, update Sequenc
 	o := newSequenceOptions(opts)
 	m, mask := update.message(name)
 	return changedSequence(c.sequences.UpdateSequence(ctx, &snowraftv1.UpdateSequenceRequest{
-		Sequence: m, UpdateMask: mask, Force: o.force, ExpectedGeneration: o.generation,
+		Sequence: m, UpdateMask: mask, Force: o.force, ForceFormat: o.forceFormat, ExpectedGeneration: o.generation,
 	}))
 }
 
@@ -51,8 +53,8 @@ func (c *Client) UpdateSequence(ctx context.Context, name string, update Sequenc
 // time. Until these members acknowledge it, they may issue numbers of blocks that they hold.
 func (c *Client) DeleteSequence(ctx context.Context, name string, opts ...SequenceOption) (unreachedMembers []string, err error) {
 	o := newSequenceOptions(opts)
-	if o.force {
-		return nil, invalid("deleting a sequence repeats no number; remove WithSequenceForce")
+	if o.force || o.forceFormat {
+		return nil, invalid("deleting a sequence repeats no number; remove WithSequenceForce and WithSequenceForceFormat")
 	}
 	resp, err := c.sequences.DeleteSequence(ctx, &snowraftv1.DeleteSequenceRequest{Name: name, ExpectedGeneration: o.generation})
 	return resp.GetUnreachedMembers(), err
@@ -61,6 +63,9 @@ func (c *Client) DeleteSequence(ctx context.Context, name string, opts ...Sequen
 // SetNext sets the number that the sequence issues next, in [Min, Max].
 func (s *Sequence) SetNext(ctx context.Context, next int64, opts ...SequenceOption) (SequenceInfo, error) {
 	o := newSequenceOptions(opts)
+	if o.forceFormat {
+		return SequenceInfo{}, invalid("setting the next number changes no format; remove WithSequenceForceFormat")
+	}
 	return changedSequence(s.client.sequences.SetNext(ctx, &snowraftv1.SetNextRequest{
 		Sequence: s.name, Next: next, Force: o.force, ExpectedGeneration: o.generation,
 	}))

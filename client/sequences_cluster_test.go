@@ -77,6 +77,16 @@ func TestSequencesAreManaged(t *testing.T) {
 		if _, err := cl.DeleteSequence(t.Context(), "x", client.WithSequenceForce()); !errors.Is(err, client.ErrInvalidArgument) {
 			t.Errorf("a deletion by force: %v", err)
 		}
+		if _, err := cl.Sequence("x").SetNext(t.Context(), 1, client.WithSequenceForceFormat()); !errors.Is(err, client.ErrInvalidArgument) {
+			t.Errorf("a next number with a forced format: %v", err)
+		}
+		monthly := client.SequenceSpec{Name: "alike", Reset: sequence.ResetMonthly, Format: "{seq}"}
+		if _, err := cl.CreateSequence(t.Context(), monthly, client.WithSequenceForce()); !errors.Is(err, client.ErrInvalidArgument) {
+			t.Errorf("a format that repeats texts: %v", err)
+		}
+		if _, err := cl.CreateSequence(t.Context(), monthly, client.WithSequenceForceFormat()); err != nil {
+			t.Errorf("a forced format: %v", err)
+		}
 	})
 	t.Run("update", func(t *testing.T) {
 		before := create(t, client.SequenceSpec{Name: "changing"})

@@ -70,6 +70,6 @@ func CheckFormat(f *Format, r Reset) error {
 	if missing.Has(DateYear) && f.dates.Has(DateShortYear) {
 		hint = "; yy repeats after a century, so write yyyy"
 	}
-	return fmt.Errorf("%w: %q has no %v, so texts would repeat with the reset %v; add %v, for example %s%s, or force the format",
+	return fmt.Errorf("%w: %q has no %v, so texts would repeat with the reset %v; add %v, for example %s%s, or set force_format",
 		ErrInvalidFormat, f.text, missing, r, need.parts, need.example, hint)
 }

@@ -65,8 +65,8 @@ func TestAnswers(t *testing.T) {
 		{"token delete billing --if-generation 40", &snowraftv1.DeleteTokenRequest{Token: "billing", ExpectedGeneration: proto.Uint64(40)}},
 		{"clock reset", &snowraftv1.ResetObservedClockRequest{}},
 		{"seq create orders", &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "orders"}}},
-		{"seq create invoices --start -5 --increment 2 --min -9 --max 9000000000000000000 --mode strict --block-duration 1m --min-block 1 --max-block 2 --reset daily --time-zone Asia/Tokyo --format {seq:base62} --description text --force",
-			&snowraftv1.CreateSequenceRequest{Force: true, Sequence: &snowraftv1.Sequence{
+		{"seq create invoices --start -5 --increment 2 --min -9 --max 9000000000000000000 --mode strict --block-duration 1m --min-block 1 --max-block 2 --reset daily --time-zone Asia/Tokyo --format {seq:base62} --description text --force --force-format",
+			&snowraftv1.CreateSequenceRequest{Force: true, ForceFormat: true, Sequence: &snowraftv1.Sequence{
 				Name: "invoices", Start: proto.Int64(-5), Increment: proto.Int64(2), Min: proto.Int64(-9), Max: proto.Int64(9e18),
 				Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, BlockDurationMs: 60000, MinBlock: 1, MaxBlock: 2,
 				Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY, TimeZone: "Asia/Tokyo", Format: "{seq:base62}", Description: "text",
@@ -79,11 +79,12 @@ func TestAnswers(t *testing.T) {
 		{"seq list --prefix x", &snowraftv1.ListSequencesRequest{PageSize: 1000, Prefix: "x"}},
 		{"seq list --sort remaining", &snowraftv1.ListSequenceViewsRequest{PageSize: 1000, OrderBy: "remaining", PageToken: "invoices"}},
 		{"seq list --contains VOICE --sort name", &snowraftv1.ListSequenceViewsRequest{PageSize: 1000, OrderBy: "name", NameContains: "VOICE", PageToken: "invoices"}},
-		{"seq update orders --mode relaxed --max default --format= --force", &snowraftv1.UpdateSequenceRequest{
-			Sequence: &snowraftv1.Sequence{Name: "orders", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED}, Force: true,
+		{"seq update orders --mode relaxed --max default --format= --force-format", &snowraftv1.UpdateSequenceRequest{
+			Sequence: &snowraftv1.Sequence{Name: "orders", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED}, ForceFormat: true,
 			UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"mode", "max", "format"}},
 		}},
-		{"seq update countdown --block-duration 1s --min 0 --if-generation 17", &snowraftv1.UpdateSequenceRequest{
+		{"seq update countdown --block-duration 1s --min 0 --if-generation 17 --force", &snowraftv1.UpdateSequenceRequest{
+			Force:              true,
 			ExpectedGeneration: proto.Uint64(17),
 			Sequence:           &snowraftv1.Sequence{Name: "countdown", BlockDurationMs: 1000, Min: proto.Int64(0)},
 			UpdateMask:         &fieldmaskpb.FieldMask{Paths: []string{"min", "block_duration_ms"}},

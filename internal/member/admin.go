@@ -21,10 +21,16 @@ type Changed struct {
 	Index    uint64 // log index of the change
 }
 
-// CreateSequence adds a sequence; only the leader can. With force, it may repeat numbers of a
+// Force permits changes of a sequence that would otherwise be refused. Each danger has its own permission.
+type Force struct {
+	Numbers bool // numbers may repeat
+	Format  bool // texts may repeat
+}
+
+// CreateSequence adds a sequence; only the leader can. With force.Numbers, it may repeat numbers of a
 // deleted sequence of that name, but not of a sequence that is deleted during the call.
-func (m *Member) CreateSequence(ctx context.Context, spec *commandv1.SequenceSpec, force bool) (Changed, error) {
-	return m.create(ctx, &commandv1.CreateSequence{Spec: spec, Force: force})
+func (m *Member) CreateSequence(ctx context.Context, spec *commandv1.SequenceSpec, force Force) (Changed, error) {
+	return m.create(ctx, &commandv1.CreateSequence{Spec: spec, Force: force.Numbers}, force.Format)
 }
 
 // CreateOnDemand adds a sequence only if the configuration lets an INCR create sequences, and in the mode that the
@@ -40,15 +46,15 @@ func (m *Member) CreateOnDemand(ctx context.Context, spec *commandv1.SequenceSpe
 	if refused != nil {
 		return Changed{}, refused
 	}
-	return m.create(ctx, &commandv1.CreateSequence{Spec: spec, OnDemand: true})
+	return m.create(ctx, &commandv1.CreateSequence{Spec: spec, OnDemand: true}, false)
 }
 
-func (m *Member) create(ctx context.Context, c *commandv1.CreateSequence) (Changed, error) {
+func (m *Member) create(ctx context.Context, c *commandv1.CreateSequence, forceFormat bool) (Changed, error) {
 	now, err := m.comparedNow()
 	if err != nil {
 		return Changed{}, err
 	}
-	cmd, err := m.creation(c, now)
+	cmd, err := m.creation(c, forceFormat, now)
 	if err != nil {
 		return Changed{}, err
 	}
@@ -58,11 +64,11 @@ func (m *Member) create(ctx context.Context, c *commandv1.CreateSequence) (Chang
 
 // creation completes a command to create a sequence with the period of now, Unix milliseconds, and with the deleted
 // sequence that a forced creation replaces. It refuses a specification that the leader does not accept.
-func (m *Member) creation(c *commandv1.CreateSequence, now int64) (*commandv1.Command, error) {
+func (m *Member) creation(c *commandv1.CreateSequence, forceFormat bool, now int64) (*commandv1.Command, error) {
 	if err := nfc.Check("sequence name", c.GetSpec().GetName()); err != nil {
 		return nil, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_INVALID_ARGUMENT, Detail: err.Error()}
 	}
-	d, err := accept(c.GetSpec(), c.GetForce())
+	d, err := accept(c.GetSpec(), forceFormat)
 	if err != nil {
 		return nil, err
 	}
@@ -77,8 +83,8 @@ func (m *Member) creation(c *commandv1.CreateSequence, now int64) (*commandv1.Co
 type Update struct {
 	Edit     func(*commandv1.SequenceSpec) error // edits a copy of the present specification; nil: no edit
 	Next     *int64                              // next number; nil: not set
-	Force    bool                                // permit repeated numbers and texts
-	Expected *uint64                             // generation that the caller decided for; nil: any
+	Force    Force
+	Expected *uint64 // generation that the caller decided for; nil: any
 }
 
 // UpdateSequence changes a sequence; only the leader can. It reads the sequence again if another change came
@@ -95,11 +101,11 @@ func (m *Member) UpdateSequence(ctx context.Context, name string, u Update) (Cha
 				return Changed{}, err
 			}
 		}
-		if err := acceptChange(s.Spec, spec, u.Force); err != nil {
+		if err := acceptChange(s.Spec, spec, u.Force.Format); err != nil {
 			return Changed{}, err
 		}
 		result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_UpdateSequence{
-			UpdateSequence: &commandv1.UpdateSequence{Spec: spec, Generation: s.Generation, Next: u.Next, Force: u.Force},
+			UpdateSequence: &commandv1.UpdateSequence{Spec: spec, Generation: s.Generation, Next: u.Next, Force: u.Force.Numbers},
 		}})
 		if lookAgain(err, look) {
 			continue
@@ -120,7 +126,7 @@ func acceptChange(before, spec *commandv1.SequenceSpec, force bool) error {
 		return nil
 	}
 	return &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_WOULD_REPEAT, Detail: fmt.Sprintf(
-		"sequence %q may repeat texts: the formats %q and %q can write two numbers alike; choose another format, use another sequence, or set force if repetitions do no harm",
+		"sequence %q may repeat texts: the formats %q and %q can write two numbers alike; choose another format, use another sequence, or set force_format if repeated texts do no harm",
 		spec.GetName(), before.GetFormat(), spec.GetFormat())}
 }
 

@@ -29,7 +29,7 @@ func TestAdministratorsDoNotUndoOneAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	creation, err := m.creation(&commandv1.CreateSequence{Spec: s.Spec, Force: true}, m.clock.Now().Wall)
+	creation, err := m.creation(&commandv1.CreateSequence{Spec: s.Spec, Force: true}, false, m.clock.Now().Wall)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestAdministratorsDoNotUndoOneAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused("created by force over what was deleted meanwhile", creation)
-	if _, err := m.CreateSequence(t.Context(), s.Spec, true); err != nil {
+	if _, err := m.CreateSequence(t.Context(), s.Spec, Force{Numbers: true}); err != nil {
 		t.Error(err)
 	}
 }
@@ -60,7 +60,7 @@ func TestNewSequenceNeedsANormalizedName(t *testing.T) {
 	for _, name := range []string{"cafe\u0301", "\ue000", "$cafe", "a\u200b"} {
 		spec := proto.CloneOf(s.Spec)
 		spec.Name = name
-		if _, err := m.CreateSequence(t.Context(), spec, true); !refusedFor(err, commandv1.Refusal_REFUSAL_INVALID_ARGUMENT) {
+		if _, err := m.CreateSequence(t.Context(), spec, Force{Numbers: true}); !refusedFor(err, commandv1.Refusal_REFUSAL_INVALID_ARGUMENT) {
 			t.Errorf("CreateSequence(%+q) = %v, want REFUSAL_INVALID_ARGUMENT", name, err)
 		}
 	}
@@ -74,21 +74,22 @@ func TestNewSequenceNeedsANormalizedName(t *testing.T) {
 func TestFormatThatRepeatsTextsIsRefused(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "s")
-	update := func(format string, force bool) error {
+	update := func(format string, force Force) error {
 		_, err := m.UpdateSequence(t.Context(), "s", Update{Edit: func(s *commandv1.SequenceSpec) error { s.Format = format; return nil }, Force: force})
 		return err
 	}
 	for _, step := range []struct {
 		format  string
-		force   bool
+		force   Force
 		refused bool
 	}{
-		{"{seq:base62}", false, true}, // 10 was the tenth number, and would be the 62nd
-		{"1{seq}", false, true},
-		{"{seq:06}", false, false},
-		{"A{seq}", false, false},
-		{"A1{seq}", false, true},
-		{"A1{seq}", true, false},
+		{"{seq:base62}", Force{}, true}, // 10 was the tenth number, and would be the 62nd
+		{"1{seq}", Force{}, true},
+		{"{seq:06}", Force{}, false},
+		{"A{seq}", Force{}, false},
+		{"A1{seq}", Force{}, true},
+		{"A1{seq}", Force{Numbers: true}, true},
+		{"A1{seq}", Force{Format: true}, false},
 	} {
 		if err := update(step.format, step.force); refusedFor(err, commandv1.Refusal_REFUSAL_WOULD_REPEAT) != step.refused || !step.refused && err != nil {
 			t.Errorf("%+v: %v", step, err)

@@ -36,14 +36,14 @@ func TestLastingTimesNeedAComparedClock(t *testing.T) {
 	}
 	daily, plain := spec("daily", commandv1.SequenceReset_SEQUENCE_RESET_DAILY), spec("plain", commandv1.SequenceReset_SEQUENCE_RESET_NONE)
 	for _, s := range []*commandv1.SequenceSpec{daily, plain} {
-		if _, err := m.CreateSequence(t.Context(), s, false); err != nil {
+		if _, err := m.CreateSequence(t.Context(), s, Force{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	lasting := map[string]func(m *Member) error{
 		"observe": func(m *Member) error { _, err := m.ObserveClock(t.Context(), false); return err },
 		"reset":   func(m *Member) error { _, err := m.ObserveClock(t.Context(), true); return err },
-		"create":  func(m *Member) error { _, err := m.CreateSequence(t.Context(), daily, false); return err },
+		"create":  func(m *Member) error { _, err := m.CreateSequence(t.Context(), daily, Force{}); return err },
 		"period": func(m *Member) error {
 			_, err := m.AllocateBlock(t.Context(), "daily", 1, allocator.ReturnKey{})
 			return err

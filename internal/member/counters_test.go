@@ -14,6 +14,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/sequence"
 )
 
 // A caller that finds the counter that another first caller is just adding finds it complete.
@@ -107,7 +108,7 @@ func TestLastAfterARepetition(t *testing.T) {
 	if _, err := m.NextAtLeader(anyone(t), "s", 1000, "id"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.UpdateSequence(t.Context(), "s", Update{Next: new(int64(1)), Force: true}); err != nil {
+	if _, err := m.UpdateSequence(t.Context(), "s", Update{Next: new(int64(1)), Force: Force{Numbers: true}}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -164,7 +165,7 @@ func TestBlocksAreBounded(t *testing.T) {
 	for name, most := range map[string]uint64{"small": 100, "large": 2_000_000} {
 		spec := &commandv1.SequenceSpec{Name: name, Start: 1, Increment: 1, Min: 1, Max: math.MaxInt64, BlockDurationMs: 1000, MinBlock: 10, MaxBlock: most,
 			Mode: commandv1.SequenceMode_SEQUENCE_MODE_RELAXED, Reset_: commandv1.SequenceReset_SEQUENCE_RESET_NONE}
-		if _, err := m.CreateSequence(t.Context(), spec, false); err != nil {
+		if _, err := m.CreateSequence(t.Context(), spec, Force{}); err != nil {
 			t.Fatal(err)
 		}
 		want := max(most, limits.Count)
@@ -192,10 +193,12 @@ func TestForcedFormats(t *testing.T) {
 		Name: "s", Start: 1, Increment: 1, Min: 1, Max: math.MaxInt64, BlockDurationMs: 1000, MinBlock: 10, MaxBlock: 100, Format: "{seq:06}",
 		Mode: commandv1.SequenceMode_SEQUENCE_MODE_STRICT, Reset_: commandv1.SequenceReset_SEQUENCE_RESET_DAILY,
 	}
-	if _, err := m.CreateSequence(t.Context(), spec, false); err == nil {
-		t.Error("CreateSequence() = nil, although numbers of different days look the same")
+	for _, force := range []Force{{}, {Numbers: true}} {
+		if _, err := m.CreateSequence(t.Context(), spec, force); !errors.Is(err, sequence.ErrInvalidFormat) {
+			t.Errorf("CreateSequence(%+v) = %v, although numbers of different days look the same", force, err)
+		}
 	}
-	if _, err := m.CreateSequence(t.Context(), spec, true); err != nil {
+	if _, err := m.CreateSequence(t.Context(), spec, Force{Format: true}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := m.UpdateSequence(t.Context(), "s", Update{Next: new(int64(5000))}); err != nil {
@@ -204,6 +207,18 @@ func TestForcedFormats(t *testing.T) {
 	_, err := m.UpdateSequence(t.Context(), "s", Update{Edit: func(s *commandv1.SequenceSpec) error { s.Format = "{seq:07}"; return nil }})
 	if err == nil {
 		t.Error("UpdateSequence() with another such format = nil, want an error")
+	}
+	if _, err := m.NextAtLeader(t.Context(), "s", 3, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.DeleteSequence(t.Context(), "s", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.CreateSequence(t.Context(), spec, Force{Format: true}); !refusedFor(err, commandv1.Refusal_REFUSAL_WOULD_REPEAT) {
+		t.Errorf("created again on the same day, with the format forced: %v", err)
+	}
+	if _, err := m.CreateSequence(t.Context(), spec, Force{Numbers: true, Format: true}); err != nil {
+		t.Errorf("created again, with both forced: %v", err)
 	}
 }
 
@@ -266,7 +281,7 @@ func TestTryNext(t *testing.T) {
 	if _, err := m.CreateSequence(t.Context(), &commandv1.SequenceSpec{
 		Name: "s", Start: 1, Increment: 1, Min: 1, Max: 1000, BlockDurationMs: 1000, MinBlock: 10, MaxBlock: 100, Format: "S{seq}",
 		Mode: commandv1.SequenceMode_SEQUENCE_MODE_RELAXED, Reset_: commandv1.SequenceReset_SEQUENCE_RESET_NONE,
-	}, false); err != nil {
+	}, Force{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"strict", "s", "unknown"} {

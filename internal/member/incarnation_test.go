@@ -25,7 +25,7 @@ func recreate(t *testing.T, m *Member, spec *commandv1.SequenceSpec) {
 	if _, err := m.Counter(t.Context(), spec.GetName()); !errors.As(err, new(*UnknownSequenceError)) {
 		t.Fatalf("Counter() of a deleted sequence = %v", err)
 	}
-	if _, err := m.CreateSequence(t.Context(), spec, false); err != nil {
+	if _, err := m.CreateSequence(t.Context(), spec, Force{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -77,7 +77,7 @@ func TestRelaxedNumbersOfOneIncarnation(t *testing.T) {
 		Name: "s", Start: 1, Increment: 1, Min: 1, Max: math.MaxInt64, BlockDurationMs: 1000, MinBlock: 10, MaxBlock: 100,
 		Mode: commandv1.SequenceMode_SEQUENCE_MODE_RELAXED, Reset_: commandv1.SequenceReset_SEQUENCE_RESET_NONE,
 	}
-	if _, err := m.CreateSequence(t.Context(), spec, false); err != nil {
+	if _, err := m.CreateSequence(t.Context(), spec, Force{}); err != nil {
 		t.Fatal(err)
 	}
 	held, err := m.Counter(t.Context(), "s")

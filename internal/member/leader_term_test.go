@@ -48,7 +48,7 @@ func create(t *testing.T, m *Member, name string, mode commandv1.SequenceMode) {
 	if _, err := m.CreateSequence(t.Context(), &commandv1.SequenceSpec{
 		Name: name, Start: 1, Increment: 1, Min: 1, Max: math.MaxInt64, BlockDurationMs: 1000, MinBlock: 10, MaxBlock: 100,
 		Mode: mode, Reset_: commandv1.SequenceReset_SEQUENCE_RESET_NONE,
-	}, false); err != nil {
+	}, Force{}); err != nil {
 		t.Fatal(err)
 	}
 }

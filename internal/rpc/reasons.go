@@ -149,7 +149,7 @@ var reasons = []Reason{
 		"Check the current state with `snowraft seq get`, `snowraft token get` or `snowraft config get`. If you still want the change, repeat it with the generation that the command shows."},
 	{WouldRepeat, codes.FailedPrecondition, RepeatNo, 0, "",
 		"Numbers that were already issued could be issued again.",
-		"[Choose a number beyond the granted ones](runbook.md#numbers-would-repeat), or use `--force` if repetitions do no harm."},
+		"[Choose a number beyond the granted ones](runbook.md#numbers-would-repeat), or use `--force` if repetitions do no harm. `--force-format` is for repeated texts."},
 	{RedisCreateOff, codes.FailedPrecondition, RepeatNo, 0, "",
 		"`CreateSequence` with `on_demand`: no sequence has this name, and `redis_create` of the configuration is `off`.",
 		"Create the sequence with `snowraft seq create`, or [let `INCR` create sequences](redis.md#keys-without-a-sequence)."},

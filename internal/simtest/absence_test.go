@@ -75,7 +75,7 @@ func (w *world) create(name string) {
 	w.until(recovery, name+" is created", func() bool {
 		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 		defer cancel()
-		_, err := w.leader().proc().member.CreateSequence(ctx, plain(name, strict), false)
+		_, err := w.leader().proc().member.CreateSequence(ctx, plain(name, strict), member.Force{})
 		if err != nil {
 			return false
 		}

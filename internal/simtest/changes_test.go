@@ -88,7 +88,7 @@ func (p *process) change(s *series, rng *rand.Rand) {
 	}
 	if kind != recreates {
 		changed, err = atLeader(ctx, p, func(ctx context.Context, m *member.Member) (member.Changed, error) {
-			return m.UpdateSequence(ctx, name, member.Update{Next: next, Force: s.forced, Expected: expected, Edit: func(spec *commandv1.SequenceSpec) error {
+			return m.UpdateSequence(ctx, name, member.Update{Next: next, Force: member.Force{Numbers: s.forced, Format: s.forced}, Expected: expected, Edit: func(spec *commandv1.SequenceSpec) error {
 				edit(spec)
 				s.define(spec)
 				return nil
@@ -107,7 +107,7 @@ func (p *process) change(s *series, rng *rand.Rand) {
 		})
 		s.define(again)
 		changed, err = atLeader(ctx, p, func(ctx context.Context, m *member.Member) (member.Changed, error) {
-			return m.CreateSequence(ctx, again, s.forced)
+			return m.CreateSequence(ctx, again, member.Force{Numbers: s.forced, Format: s.forced})
 		})
 	}
 	switch refused, is := errors.AsType[*fsm.Refused](err); {

@@ -42,7 +42,7 @@ func TestClockThatWasNotComparedBeginsNoPeriod(t *testing.T) {
 				}
 			}
 			fresh := like(plain("fresh", strict), func(s *commandv1.SequenceSpec) { s.Reset_ = daily })
-			if _, err := leads.member.CreateSequence(w.Context(), fresh, false); !errors.Is(err, member.ErrNoLeader) {
+			if _, err := leads.member.CreateSequence(w.Context(), fresh, member.Force{}); !errors.Is(err, member.ErrNoLeader) {
 				w.Fatalf("CreateSequence() = %v, want an ErrNoLeader", err)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/member"
 )
 
 // warm is long enough for slow start to reach the longest window.
@@ -94,7 +95,7 @@ func TestSoleVoterServesBesideDeadNonvoter(t *testing.T) {
 			t.Errorf("%d voters and %d nonvoters, want 1 and 1", voters, nonvoters)
 		}
 		m := voter.proc().member
-		if _, err := m.CreateSequence(w.Context(), plain("orders", relaxed), false); err != nil {
+		if _, err := m.CreateSequence(w.Context(), plain("orders", relaxed), member.Force{}); err != nil {
 			t.Error(err)
 		}
 		if _, err := m.ObserveClock(w.Context(), true); err != nil {

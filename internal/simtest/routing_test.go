@@ -19,7 +19,7 @@ func TestLateReplicaRoutesStrictSequenceToLeader(t *testing.T) {
 	simulate(t, options{idle: true}, func(w *world) {
 		ctx := w.Context()
 		leads, late := w.leader().proc(), w.follower()
-		if _, err := leads.member.CreateSequence(ctx, plain("s", relaxed), false); err != nil {
+		if _, err := leads.member.CreateSequence(ctx, plain("s", relaxed), member.Force{}); err != nil {
 			w.Fatal(err)
 		}
 		w.until(recovery, "all know the sequence", func() bool { _, ok := late.proc().member.State().Sequence("s"); return ok })
@@ -58,7 +58,7 @@ func TestLeaderLooksAgainWhenSequenceBecomesStrict(t *testing.T) {
 	simulate(t, options{idle: true}, func(w *world) {
 		ctx := w.Context()
 		p := w.leader().proc()
-		if _, err := p.member.CreateSequence(ctx, plain("s", relaxed), false); err != nil {
+		if _, err := p.member.CreateSequence(ctx, plain("s", relaxed), member.Force{}); err != nil {
 			w.Fatal(err)
 		}
 		for range 100 {
@@ -89,7 +89,7 @@ func TestCallsWaitForNextLeader(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{idle: true}, func(w *world) {
 		ctx := w.Context()
-		if _, err := w.leader().proc().member.CreateSequence(ctx, plain("s", strict), false); err != nil {
+		if _, err := w.leader().proc().member.CreateSequence(ctx, plain("s", strict), member.Force{}); err != nil {
 			w.Fatal(err)
 		}
 		asks := w.follower().proc()

@@ -65,7 +65,7 @@ func (w *world) createSequences() {
 		w.until(recovery, "a sequence is created", func() bool {
 			ctx, cancel := context.WithTimeout(w.Context(), 3*time.Second)
 			defer cancel()
-			c, err := w.leader().proc().member.CreateSequence(ctx, r.spec, false)
+			c, err := w.leader().proc().member.CreateSequence(ctx, r.spec, member.Force{})
 			if err == nil {
 				w.numbers.of(r.spec.GetName()).defined(c.Sequence.Generation, c.Sequence.Spec)
 			}

@@ -39,7 +39,7 @@ func (q sequences) CreateSequence(ctx context.Context, req *snowraftv1.CreateSeq
 func (q sequences) create(ctx context.Context, req *snowraftv1.CreateSequenceRequest, spec *commandv1.SequenceSpec) (member.Changed, error) {
 	switch {
 	case !req.GetOnDemand():
-		return q.Member.CreateSequence(ctx, spec, req.GetForce())
+		return q.Member.CreateSequence(ctx, spec, member.Force{Numbers: req.GetForce(), Format: req.GetForceFormat()})
 	case !proto.Equal(req, OnDemand(spec.GetName())):
 		return member.Changed{}, wire.Invalid("on_demand: cannot be combined with force or with fields of the sequence other than name")
 	default:
@@ -97,8 +97,9 @@ func (q sequences) UpdateSequence(ctx context.Context, req *snowraftv1.UpdateSeq
 		return nil, err
 	}
 	updated, err := q.Member.UpdateSequence(ctx, req.GetSequence().GetName(), member.Update{
-		Edit:  func(spec *commandv1.SequenceSpec) error { return updateSpec(spec, req.GetSequence(), fields) },
-		Force: req.GetForce(), Expected: req.ExpectedGeneration,
+		Edit:     func(spec *commandv1.SequenceSpec) error { return updateSpec(spec, req.GetSequence(), fields) },
+		Force:    member.Force{Numbers: req.GetForce(), Format: req.GetForceFormat()},
+		Expected: req.ExpectedGeneration,
 	})
 	if err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func (q sequences) DeleteSequence(ctx context.Context, req *snowraftv1.DeleteSeq
 
 func (q sequences) SetNext(ctx context.Context, req *snowraftv1.SetNextRequest) (*snowraftv1.SetNextResponse, error) {
 	set, err := q.Member.UpdateSequence(ctx, req.GetSequence(), member.Update{
-		Next: new(req.GetNext()), Force: req.GetForce(), Expected: req.ExpectedGeneration,
+		Next: new(req.GetNext()), Force: member.Force{Numbers: req.GetForce()}, Expected: req.ExpectedGeneration,
 	})
 	if err != nil {
 		return nil, err

@@ -363,7 +363,10 @@ type CreateSequenceRequest struct {
 	// Create the sequence as an INCR of a Redis client does: in the mode that redis_create of the configuration names. If it
 	// names none, the call fails with REDIS_CREATE_OFF. The order of changes in the log decides which configuration counts. A
 	// sequence that exists is returned as it is. Cannot be combined with force, nor with any field of the sequence except name.
-	OnDemand      bool `protobuf:"varint,3,opt,name=on_demand,json=onDemand,proto3" json:"on_demand,omitempty"`
+	OnDemand bool `protobuf:"varint,3,opt,name=on_demand,json=onDemand,proto3" json:"on_demand,omitempty"`
+	// Create the sequence even if its format does not distinguish its periods, so that texts repeat. Numbers of a deleted
+	// sequence need force.
+	ForceFormat   bool `protobuf:"varint,4,opt,name=force_format,json=forceFormat,proto3" json:"force_format,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -415,6 +418,13 @@ func (x *CreateSequenceRequest) GetForce() bool {
 func (x *CreateSequenceRequest) GetOnDemand() bool {
 	if x != nil {
 		return x.OnDemand
+	}
+	return false
+}
+
+func (x *CreateSequenceRequest) GetForceFormat() bool {
+	if x != nil {
+		return x.ForceFormat
 	}
 	return false
 }
@@ -700,8 +710,10 @@ type UpdateSequenceRequest struct {
 	Force bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
 	// The generation that the sequence must have; otherwise the call fails with GENERATION_MISMATCH. Absent: any.
 	ExpectedGeneration *uint64 `protobuf:"varint,4,opt,name=expected_generation,json=expectedGeneration,proto3,oneof" json:"expected_generation,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// Change the sequence even if the format may repeat texts. Repeated numbers need force.
+	ForceFormat   bool `protobuf:"varint,5,opt,name=force_format,json=forceFormat,proto3" json:"force_format,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateSequenceRequest) Reset() {
@@ -760,6 +772,13 @@ func (x *UpdateSequenceRequest) GetExpectedGeneration() uint64 {
 		return *x.ExpectedGeneration
 	}
 	return 0
+}
+
+func (x *UpdateSequenceRequest) GetForceFormat() bool {
+	if x != nil {
+		return x.ForceFormat
+	}
+	return false
 }
 
 type UpdateSequenceResponse struct {
@@ -2058,11 +2077,12 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"_incrementB\x06\n" +
 	"\x04_minB\x06\n" +
 	"\x04_maxB\a\n" +
-	"\x05_next\"}\n" +
+	"\x05_next\"\xa0\x01\n" +
 	"\x15CreateSequenceRequest\x121\n" +
 	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12\x14\n" +
 	"\x05force\x18\x02 \x01(\bR\x05force\x12\x1b\n" +
-	"\ton_demand\x18\x03 \x01(\bR\bonDemand\"x\n" +
+	"\ton_demand\x18\x03 \x01(\bR\bonDemand\x12!\n" +
+	"\fforce_format\x18\x04 \x01(\bR\vforceFormat\"x\n" +
 	"\x16CreateSequenceResponse\x121\n" +
 	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12+\n" +
 	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\">\n" +
@@ -2078,13 +2098,14 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x06prefix\x18\x03 \x01(\tR\x06prefix\"t\n" +
 	"\x15ListSequencesResponse\x123\n" +
 	"\tsequences\x18\x01 \x03(\v2\x15.snowraft.v1.SequenceR\tsequences\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xeb\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x8e\x02\n" +
 	"\x15UpdateSequenceRequest\x121\n" +
 	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12;\n" +
 	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
 	"updateMask\x12\x14\n" +
 	"\x05force\x18\x03 \x01(\bR\x05force\x124\n" +
-	"\x13expected_generation\x18\x04 \x01(\x04H\x00R\x12expectedGeneration\x88\x01\x01B\x16\n" +
+	"\x13expected_generation\x18\x04 \x01(\x04H\x00R\x12expectedGeneration\x88\x01\x01\x12!\n" +
+	"\fforce_format\x18\x05 \x01(\bR\vforceFormatB\x16\n" +
 	"\x14_expected_generation\"x\n" +
 	"\x16UpdateSequenceResponse\x121\n" +
 	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12+\n" +

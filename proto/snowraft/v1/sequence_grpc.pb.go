@@ -42,7 +42,7 @@ const (
 type SequenceServiceClient interface {
 	// CreateSequence adds a sequence. Creating the same sequence again returns it; another sequence of the same name fails
 	// with SEQUENCE_EXISTS. Without force, a sequence that could repeat numbers of a deleted one of that name fails with
-	// WOULD_REPEAT.
+	// WOULD_REPEAT. Without force_format, a format that could repeat texts fails with INVALID_ARGUMENT.
 	CreateSequence(ctx context.Context, in *CreateSequenceRequest, opts ...grpc.CallOption) (*CreateSequenceResponse, error)
 	// GetSequence returns the sequence of that name, as the leader has it at some moment after the call. With local, the
 	// replica of the answering member is enough, which may be behind.
@@ -50,7 +50,7 @@ type SequenceServiceClient interface {
 	// ListSequences returns the sequences of the answering member's replica page by page, in ascending order of their names.
 	ListSequences(ctx context.Context, in *ListSequencesRequest, opts ...grpc.CallOption) (*ListSequencesResponse, error)
 	// UpdateSequence changes the fields of a sequence that the mask names. Without force, a change after which numbers could
-	// repeat fails with WOULD_REPEAT.
+	// repeat fails with WOULD_REPEAT. So does, without force_format, a format that could repeat texts of the old one.
 	UpdateSequence(ctx context.Context, in *UpdateSequenceRequest, opts ...grpc.CallOption) (*UpdateSequenceResponse, error)
 	// DeleteSequence deletes a sequence. The cluster remembers which numbers it granted, so that a later sequence of that name
 	// does not repeat them.
@@ -229,7 +229,7 @@ func (c *sequenceServiceClient) ReturnBlock(ctx context.Context, in *ReturnBlock
 type SequenceServiceServer interface {
 	// CreateSequence adds a sequence. Creating the same sequence again returns it; another sequence of the same name fails
 	// with SEQUENCE_EXISTS. Without force, a sequence that could repeat numbers of a deleted one of that name fails with
-	// WOULD_REPEAT.
+	// WOULD_REPEAT. Without force_format, a format that could repeat texts fails with INVALID_ARGUMENT.
 	CreateSequence(context.Context, *CreateSequenceRequest) (*CreateSequenceResponse, error)
 	// GetSequence returns the sequence of that name, as the leader has it at some moment after the call. With local, the
 	// replica of the answering member is enough, which may be behind.
@@ -237,7 +237,7 @@ type SequenceServiceServer interface {
 	// ListSequences returns the sequences of the answering member's replica page by page, in ascending order of their names.
 	ListSequences(context.Context, *ListSequencesRequest) (*ListSequencesResponse, error)
 	// UpdateSequence changes the fields of a sequence that the mask names. Without force, a change after which numbers could
-	// repeat fails with WOULD_REPEAT.
+	// repeat fails with WOULD_REPEAT. So does, without force_format, a format that could repeat texts of the old one.
 	UpdateSequence(context.Context, *UpdateSequenceRequest) (*UpdateSequenceResponse, error)
 	// DeleteSequence deletes a sequence. The cluster remembers which numbers it granted, so that a later sequence of that name
 	// does not repeat them.

@@ -97,7 +97,7 @@ func (f *specFlags) sequence(name string, flags *pflag.FlagSet) (s *snowraftv1.S
 }
 
 func newCreate(a *cli.App) *cobra.Command {
-	var force bool
+	var force, forceFormat bool
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create a sequence",
@@ -113,6 +113,9 @@ The cluster remembers which numbers a deleted sequence issued. Creating a sequen
 would repeat them under the same name fails, unless --force is given. Instead, choose a
 --start beyond them.
 
+With a --reset, a --format must name the period by a date. --force-format accepts another
+format, whose texts then repeat in each period. It permits no repeated number.
+
 A name has 1 to 128 bytes of printable UTF-8 in Unicode normalization form C (NFC),
 without spaces. Case matters. Names that begin with $ are reserved.`,
 		Example: `  snowraft seq create orders
@@ -125,9 +128,10 @@ without spaces. Case matters. Names that begin with $ are reserved.`,
 	}
 	f := addSpecFlags(cmd, false)
 	cmd.Flags().BoolVar(&force, "force", false, "create the sequence even if it repeats numbers of a deleted sequence")
+	cmd.Flags().BoolVar(&forceFormat, "force-format", false, "create the sequence even if its texts repeat in each period")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		spec, _ := f.sequence(args[0], cmd.Flags())
-		resp, err := r.Sequences.CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: spec, Force: force})
+		resp, err := r.Sequences.CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: spec, Force: force, ForceFormat: forceFormat})
 		if err != nil {
 			return err
 		}
@@ -136,7 +140,7 @@ without spaces. Case matters. Names that begin with $ are reserved.`,
 }
 
 func newUpdate(a *cli.App) *cobra.Command {
-	var force bool
+	var force, forceFormat bool
 	cmd := &cobra.Command{
 		Use:   "update NAME",
 		Short: "Change a sequence",
@@ -147,7 +151,8 @@ func newUpdate(a *cli.App) *cobra.Command {
 The command waits until all live members know the change and have dropped the blocks
 that they hold, which leaves gaps. A change after which numbers may repeat fails,
 unless --force is given: for example, an increment of the opposite sign, or a new
---reset after numbers were granted.
+--reset after numbers were granted. A format after which texts may repeat needs
+--force-format.
 
 Lowering --max, or raising --min of a descending sequence, can leave no number: the
 next number comes after the dropped blocks, and may lie beyond the new bound. "snowraft
@@ -158,6 +163,7 @@ seq get" shows the next number.`,
 	}
 	f := addSpecFlags(cmd, true)
 	cmd.Flags().BoolVar(&force, "force", false, "change the sequence even if numbers repeat")
+	cmd.Flags().BoolVar(&forceFormat, "force-format", false, "change the format even if texts repeat")
 	generation := cli.AddGenerationFlag(cmd, "sequence")
 	return client(a, cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		spec, mask := f.sequence(args[0], cmd.Flags())
@@ -165,7 +171,7 @@ seq get" shows the next number.`,
 			return cli.Usagef("seq update: missing setting; set at least one flag such as --format or --max")
 		}
 		resp, err := r.Sequences.UpdateSequence(ctx, &snowraftv1.UpdateSequenceRequest{
-			Sequence: spec, UpdateMask: &fieldmaskpb.FieldMask{Paths: mask}, Force: force, ExpectedGeneration: generation(),
+			Sequence: spec, UpdateMask: &fieldmaskpb.FieldMask{Paths: mask}, Force: force, ForceFormat: forceFormat, ExpectedGeneration: generation(),
 		})
 		if err != nil {
 			return err
