@@ -136,6 +136,23 @@ func (s *Sequence) Last() (number int64, ok bool) {
 	return l.last, l.any && !l.gone && l.lastOf == l.known
 }
 
+// Left returns how many numbers of its blocks this Sequence can still issue, and the first of them.
+func (s *Sequence) Left() (count uint64, first int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refresh()
+	now := s.cfg.Clock()
+	if b := s.next; b != nil && !s.over(b, now) {
+		count, first = b.Count, b.First
+	}
+	if b := s.current.Load(); b != nil && !s.over(b, now) {
+		if taken := b.taken(); taken < b.Count {
+			count, first = count+b.Count-taken, b.Number(taken)
+		}
+	}
+	return count, first
+}
+
 // DropBefore drops the blocks that were granted before a token, including those that are still on their way. The
 // numbers of the token's grant were issued by other means, and numbers of earlier blocks must not come after
 // them.

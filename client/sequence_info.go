@@ -16,9 +16,15 @@ type SequenceInfo struct {
 
 	// Period is the current period; 0 if the sequence has no reset.
 	Period sequence.Period
-	// Next is the first number that was not granted in this period; nil if no number is left.
+	// Last is the last number that was issued in this period. Only the leader knows it, and only of a strict sequence. nil
+	// before the first number, and if LastAtMost is set.
+	Last *int64
+	// LastAtMost is the last number that can have been issued: the end of the last block. nil if Last is exact.
+	LastAtMost *int64
+	// Next is the next number of this period; nil if no number is left. If Last is not exact, it begins the next block.
 	Next *int64
-	// Remaining is the number of numbers that are left in this period.
+	// Remaining is the number of numbers that can still be issued in this period. If Last is not exact, the numbers that members hold
+	// in blocks do not count.
 	Remaining uint64
 
 	// UnreachedMembers is the names of members that did not acknowledge a change in time. Until these members
@@ -41,7 +47,7 @@ func sequenceInfo(m *snowraftv1.Sequence) (SequenceInfo, error) {
 			MinBlock:      int(m.GetMinBlock()), MaxBlock: int(m.GetMaxBlock()),
 		},
 		CreatedAt: time.UnixMilli(m.GetCreatedAtMs()), Generation: m.GetGeneration(),
-		Period: period, Next: m.Next, Remaining: m.GetRemaining(),
+		Period: period, Last: m.Last, LastAtMost: m.LastAtMost, Next: m.Next, Remaining: m.GetRemaining(),
 	}
 	switch m.GetMode() {
 	case snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT:

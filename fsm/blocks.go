@@ -67,7 +67,7 @@ func (s *State) allocateBlock(e entry) Result {
 	}
 	count := min(c.GetCount(), q.remaining())
 	if count == 0 || c.GetWhole() && count < c.GetCount() {
-		return Result{Err: q.exhausted()}
+		return Result{Err: q.view().Exhausted(q.remaining())}
 	}
 	first, _ := q.next()
 	if requested {
@@ -98,20 +98,24 @@ func (s *State) allocateBlock(e entry) Result {
 	return Result{Block: grant}
 }
 
-// exhausted refuses a request for more numbers than are left.
-func (q *sequence) exhausted() *Refused {
-	end, raise := fmt.Sprintf("maximum %d", q.spec.max), "raise the maximum"
-	if q.spec.increment < 0 {
-		end, raise = fmt.Sprintf("minimum %d", q.spec.min), "lower the minimum"
+// Exhausted refuses a request for more numbers than are left.
+func (s Sequence) Exhausted(left uint64) *Refused {
+	end, raise := fmt.Sprintf("maximum %d", s.Spec.GetMax()), "raise the maximum"
+	if s.Spec.GetIncrement() < 0 {
+		end, raise = fmt.Sprintf("minimum %d", s.Spec.GetMin()), "lower the minimum"
 	}
-	if q.spent {
+	if s.spent {
 		raise = "set its next number"
 	}
-	if q.spec.resets() {
+	if compact(s.Spec).resets() {
 		raise += ", wait for the next period"
 	}
-	return refuse(commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED, "sequence %q: %d numbers are left to grant before its %s; %s, or use another sequence",
-		q.name, q.remaining(), end, raise)
+	are := "numbers are"
+	if left == 1 {
+		are = "number is"
+	}
+	return refuse(commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED, "sequence %q: %d %s left before its %s; %s, or use another sequence",
+		s.Spec.GetName(), left, are, end, raise)
 }
 
 func checkAllocate(c *commandv1.AllocateBlock) *Refused {

@@ -27,6 +27,8 @@ type Sequence struct {
 
 	Frozen  bool // grants nothing until it is resumed after a restore
 	Deleted bool // set in the results of Frozen and ResumeSequence only
+
+	spent bool // see sequence
 }
 
 // sequence is one sequence, or the record of a deleted one. It is never changed, only
@@ -153,7 +155,7 @@ func (q *sequence) giveBack(unused uint64) {
 func (q *sequence) view() Sequence {
 	v := Sequence{
 		Spec: q.spec.message(q.name), CreatedMillis: q.created, Incarnation: q.incarnation,
-		Generation: q.generation, Period: q.period, Remaining: q.remaining(), Frozen: q.frozen,
+		Generation: q.generation, Period: q.period, Remaining: q.remaining(), Frozen: q.frozen, spent: q.spent,
 	}
 	v.Last, v.HasLast = q.last()
 	if v.Remaining > 0 {

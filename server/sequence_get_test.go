@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -10,7 +11,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// A block that the leader has taken for itself is known at once through any member.
+// Each member answers with the last number of a strict sequence, and with what is left beyond it, although the leader holds a block.
 func TestGetSequenceIsTheLeadersState(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
@@ -27,10 +28,26 @@ func TestGetSequenceIsTheLeadersState(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := resp.GetSequence().GetNext(); got == 1 {
-					t.Errorf("round %d: next number at %s = 1, which is issued", round, n.cfg.Name)
+				list, err := n.sequences.ListSequences(t.Context(), &snowraftv1.ListSequencesRequest{Prefix: name})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for how, got := range map[string]*snowraftv1.Sequence{"get": resp.GetSequence(), "list": list.GetSequences()[0]} {
+					if got.Last == nil || got.GetLast() != 1 || got.GetNext() != 2 || got.GetRemaining() != math.MaxInt64-1 {
+						t.Errorf("round %d, %s at %s: %v", round, how, n.cfg.Name, got)
+					}
 				}
 			}
+		}
+		for _, n := range nodes {
+			until(t, "the list of views, up to 1 s old, has the last sequence", func() bool {
+				views, err := n.views().ListSequenceViews(t.Context(), &snowraftv1.ListSequenceViewsRequest{NameContains: "orders-19"})
+				if err != nil {
+					t.Fatal(err)
+				}
+				all := views.GetSequences()
+				return len(all) == 1 && all[0].GetSequence().GetLast() == 1
+			})
 		}
 	})
 }

@@ -71,6 +71,7 @@ func TestAnswers(t *testing.T) {
 				Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, BlockDurationMs: 60000, MinBlock: 1, MaxBlock: 2,
 				Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY, TimeZone: "Asia/Tokyo", Format: "{seq:base62}", Description: "text",
 			}}},
+		{"seq create countdown", &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "countdown"}}},
 		{"seq get countdown", &snowraftv1.GetSequenceRequest{Name: "countdown"}},
 		{"seq get invoices", &snowraftv1.GetSequenceRequest{Name: "invoices"}},
 		{"seq get orders", &snowraftv1.GetSequenceRequest{Name: "orders"}},

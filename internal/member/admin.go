@@ -21,6 +21,9 @@ type Changed struct {
 	Index    uint64 // log index of the change
 }
 
+// Existed reports whether the result of a creation is a sequence that existed before, unchanged.
+func (c Changed) Existed() bool { return c.Sequence.Incarnation != c.Index }
+
 // Force permits changes of a sequence that would otherwise be refused. Each danger has its own permission.
 type Force struct {
 	Numbers bool // numbers may repeat

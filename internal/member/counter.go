@@ -111,7 +111,7 @@ func (c Counter) Next(ctx context.Context, count uint64) (Numbering, error) {
 	}
 	n, err := c.own.numbers.Next(ctx, count)
 	if err != nil {
-		return Numbering{}, err
+		return Numbering{}, c.m.short(c.name, c.own.numbers, err)
 	}
 	return c.written(ctx, n)
 }

@@ -49,6 +49,13 @@ func (lt *leaderTerm) sequence(name string, incarnation uint64) *strictSequence 
 	return s
 }
 
+// opened returns the strict sequence of an incarnation; nil before its first call in this term.
+func (lt *leaderTerm) opened(incarnation uint64) *strictSequence {
+	lt.mu.Lock()
+	defer lt.mu.Unlock()
+	return lt.byIncarnation[incarnation]
+}
+
 // sweep forgets sequences that were deleted, if there are many sequences. A caller that still holds one gets no more blocks.
 func (lt *leaderTerm) sweep(live int) {
 	lt.mu.Lock()

@@ -61,7 +61,7 @@ func last(n allocator.Numbers) position {
 func (s *strictSequence) next(ctx context.Context, count uint64) (allocator.Numbers, error) {
 	n, err := s.numbers.Next(ctx, count)
 	if err != nil {
-		return n, err
+		return n, s.lt.m.short(s.name, s.numbers, err)
 	}
 	if err := s.lt.confirm(ctx); err != nil {
 		return n, err // the numbers are lost

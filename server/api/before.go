@@ -64,13 +64,11 @@ func (s *Services) tokenBefore(token string) (m proto.Message) {
 	return m
 }
 
-func (s *Services) sequenceBefore(name string) (m proto.Message) {
-	s.Member.State().View(func(state *fsm.State) {
-		if found, ok := state.Sequence(name); ok {
-			m = sequenceMessage(found)
-		}
-	})
-	return m
+func (s *Services) sequenceBefore(name string) proto.Message {
+	if found, ok := s.Member.State().Sequence(name); ok {
+		return s.sequence(found)
+	}
+	return nil
 }
 
 func (s *Services) memberBefore(name string) proto.Message {

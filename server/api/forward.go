@@ -132,6 +132,23 @@ func (s *Services) forwarded(ctx context.Context) bool {
 	return len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0
 }
 
+// patience is the time that a member waits for the leader's answer to a call that it can answer itself, with less knowledge.
+const patience = time.Second
+
+// askLeader returns the leader's answer to a call that changes nothing. If ok is false, this member answers: it leads, the call was
+// forwarded, or no leader answers in time.
+func askLeader[R proto.Message](ctx context.Context, s *Services, method string, req proto.Message) (reply R, ok bool) {
+	node := s.Member.Node()
+	leader, known := node.Leader()
+	if s.forwarded(ctx) || node.IsLeader() || !known || leader.ID == node.ID() {
+		return reply, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	reply = rpc.RuleOf(method).Reply().(R)
+	return reply, s.Invoker.Invoke(ctx, leader, method, req, reply) == nil
+}
+
 // atLeader serves a call with handler while this member leads, and otherwise forwards the call to the leader, under the rule of
 // its method.
 func (s *Services) atLeader(ctx context.Context, method string, req proto.Message, handler grpc.UnaryHandler) (reply any, err error) {

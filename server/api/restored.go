@@ -40,7 +40,7 @@ func (q sequences) ResumeSequence(ctx context.Context, req *snowraftv1.ResumeSeq
 		return nil, err
 	}
 	return &snowraftv1.ResumeSequenceResponse{
-		Sequence: sequenceMessage(resumed.Sequence), UnreachedMembers: q.spread(ctx, resumed.Index),
+		Sequence: q.sequence(resumed.Sequence), UnreachedMembers: q.spread(ctx, resumed.Index),
 	}, nil
 }
 
@@ -57,7 +57,7 @@ func (q sequences) ListFrozenSequences(ctx context.Context, req *snowraftv1.List
 	found, next := page(found, size, sequenceName)
 	resp := &snowraftv1.ListFrozenSequencesResponse{NextPageToken: next}
 	for _, f := range found {
-		resp.Sequences = append(resp.Sequences, sequenceMessage(f))
+		resp.Sequences = append(resp.Sequences, q.sequence(f))
 	}
 	return resp, nil
 }

@@ -53,7 +53,8 @@ type sequenceList struct {
 type listRow struct {
 	name string
 	// left is the part of the period's numbers that is not granted yet, 0 to 1; unbounded if the sequence has no end.
-	left float64
+	left  float64
+	total uint64 // count of a period's numbers; 0 without an end
 	// over reports whether the period has ended. The next number then begins another period.
 	over bool
 }
@@ -127,14 +128,19 @@ func nearestOf(rows []listRow, most int) []listRow {
 }
 
 func rowOf(b fsm.Brief, periods *periods) listRow {
-	row := listRow{name: b.Name, left: unbounded, over: b.Period != 0 && b.Period < periods.of(b.Reset, b.TimeZone)}
-	switch {
-	case b.Bounded && (row.over || b.Total == 0):
-		row.left = 1
-	case b.Bounded:
-		row.left = min(float64(b.Remaining)/float64(b.Total), 1)
+	row := listRow{name: b.Name, total: b.Total, left: unbounded, over: b.Period != 0 && b.Period < periods.of(b.Reset, b.TimeZone)}
+	if b.Bounded {
+		row.left = row.ratio(b.Remaining)
 	}
 	return row
+}
+
+// ratio returns the part of a period's numbers that is left, 0 to 1, if that many numbers are.
+func (r listRow) ratio(remaining uint64) float64 {
+	if r.over || r.total == 0 {
+		return 1
+	}
+	return min(float64(remaining)/float64(r.total), 1)
 }
 
 // compare orders rows by the remaining part, smallest first, and then by name.

@@ -11,8 +11,11 @@ import (
 	"github.com/snowraft/snowraft/server/wire"
 )
 
-// ListSequenceViews implements snowraftv1.ViewServiceServer, from this member's replica.
-func (v views) ListSequenceViews(_ context.Context, req *snowraftv1.ListSequenceViewsRequest) (*snowraftv1.ListSequenceViewsResponse, error) {
+// ListSequenceViews implements snowraftv1.ViewServiceServer.
+func (v views) ListSequenceViews(ctx context.Context, req *snowraftv1.ListSequenceViewsRequest) (*snowraftv1.ListSequenceViewsResponse, error) {
+	if resp, ok := askLeader[*snowraftv1.ListSequenceViewsResponse](ctx, v.Services, snowraftv1.ViewService_ListSequenceViews_FullMethodName, req); ok {
+		return resp, nil
+	}
 	size, err := pageSize(req.GetPageSize())
 	if err != nil {
 		return nil, err
@@ -41,9 +44,9 @@ func (v views) ListSequenceViews(_ context.Context, req *snowraftv1.ListSequence
 
 func (v views) sequenceView(page sequenceList, row listRow) *snowraftv1.SequenceView {
 	s, _ := page.listing.Sequence(row.name) // rows are of the listing
-	view := &snowraftv1.SequenceView{Sequence: sequenceMessage(s), PeriodOver: row.over}
+	view := &snowraftv1.SequenceView{Sequence: v.sequence(s), PeriodOver: row.over}
 	if row.left < unbounded {
-		view.RemainingRatio = new(row.left)
+		view.RemainingRatio = new(row.ratio(view.GetSequence().GetRemaining()))
 	}
 	if s.Period != 0 {
 		view.PeriodEndsAtMs = member.PeriodEnd(s.Spec.GetReset_(), s.Spec.GetTimeZone(), s.Period)

@@ -32,7 +32,7 @@ func (q sequences) CreateSequence(ctx context.Context, req *snowraftv1.CreateSeq
 		return nil, err
 	}
 	return &snowraftv1.CreateSequenceResponse{
-		Sequence: sequenceMessage(created.Sequence), UnreachedMembers: q.spread(ctx, created.Index),
+		Sequence: q.sequence(created.Sequence), UnreachedMembers: q.spread(ctx, created.Index), Existed: created.Existed(),
 	}, nil
 }
 
@@ -51,12 +51,12 @@ func (q sequences) create(ctx context.Context, req *snowraftv1.CreateSequenceReq
 func (q sequences) GetSequence(ctx context.Context, req *snowraftv1.GetSequenceRequest) (*snowraftv1.GetSequenceResponse, error) {
 	switch {
 	case q.forwarded(ctx):
-		return sequenceFound(ctx, req, q.Member.SequenceAtLeader)
+		return q.found(ctx, req, q.Member.SequenceAtLeader)
 	case req.GetLocal():
-		return sequenceFound(ctx, req, q.Member.Sequence)
+		return q.found(ctx, req, q.Member.Sequence)
 	}
 	reply, err := q.atLeader(ctx, snowraftv1.SequenceService_GetSequence_FullMethodName, req, func(ctx context.Context, _ any) (any, error) {
-		return sequenceFound(ctx, req, q.Member.SequenceAtLeader)
+		return q.found(ctx, req, q.Member.SequenceAtLeader)
 	})
 	if err != nil {
 		return nil, err
@@ -64,17 +64,25 @@ func (q sequences) GetSequence(ctx context.Context, req *snowraftv1.GetSequenceR
 	return reply.(*snowraftv1.GetSequenceResponse), nil
 }
 
-func sequenceFound(
+// sequence returns a sequence with what this member knows of its numbers.
+func (s *Services) sequence(found fsm.Sequence) *snowraftv1.Sequence {
+	return sequenceMessage(s.Member.Standing(found))
+}
+
+func (q sequences) found(
 	ctx context.Context, req *snowraftv1.GetSequenceRequest, find func(ctx context.Context, name string) (fsm.Sequence, error),
 ) (*snowraftv1.GetSequenceResponse, error) {
 	found, err := find(ctx, req.GetName())
 	if err != nil {
 		return nil, err
 	}
-	return &snowraftv1.GetSequenceResponse{Sequence: sequenceMessage(found)}, nil
+	return &snowraftv1.GetSequenceResponse{Sequence: q.sequence(found)}, nil
 }
 
-func (q sequences) ListSequences(_ context.Context, req *snowraftv1.ListSequencesRequest) (*snowraftv1.ListSequencesResponse, error) {
+func (q sequences) ListSequences(ctx context.Context, req *snowraftv1.ListSequencesRequest) (*snowraftv1.ListSequencesResponse, error) {
+	if resp, ok := askLeader[*snowraftv1.ListSequencesResponse](ctx, q.Services, snowraftv1.SequenceService_ListSequences_FullMethodName, req); ok {
+		return resp, nil
+	}
 	size, err := pageSize(req.GetPageSize())
 	if err != nil {
 		return nil, err
@@ -84,7 +92,7 @@ func (q sequences) ListSequences(_ context.Context, req *snowraftv1.ListSequence
 	found, next := page(found, size, sequenceName)
 	resp := &snowraftv1.ListSequencesResponse{NextPageToken: next}
 	for _, f := range found {
-		resp.Sequences = append(resp.Sequences, sequenceMessage(f))
+		resp.Sequences = append(resp.Sequences, q.sequence(f))
 	}
 	return resp, nil
 }
@@ -105,7 +113,7 @@ func (q sequences) UpdateSequence(ctx context.Context, req *snowraftv1.UpdateSeq
 		return nil, err
 	}
 	return &snowraftv1.UpdateSequenceResponse{
-		Sequence: sequenceMessage(updated.Sequence), UnreachedMembers: q.spread(ctx, updated.Index),
+		Sequence: q.sequence(updated.Sequence), UnreachedMembers: q.spread(ctx, updated.Index),
 	}, nil
 }
 
@@ -125,7 +133,7 @@ func (q sequences) SetNext(ctx context.Context, req *snowraftv1.SetNextRequest) 
 		return nil, err
 	}
 	return &snowraftv1.SetNextResponse{
-		Sequence: sequenceMessage(set.Sequence), UnreachedMembers: q.spread(ctx, set.Index),
+		Sequence: q.sequence(set.Sequence), UnreachedMembers: q.spread(ctx, set.Index),
 	}, nil
 }
 

@@ -9,8 +9,8 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/member"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/sequence"
@@ -131,7 +131,7 @@ func updateSpec(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence, fields []s
 	return nil
 }
 
-func sequenceMessage(s fsm.Sequence) *snowraftv1.Sequence {
+func sequenceMessage(s member.Standing) *snowraftv1.Sequence {
 	spec := s.Spec
 	m := &snowraftv1.Sequence{
 		Name:  spec.GetName(),
@@ -141,11 +141,18 @@ func sequenceMessage(s fsm.Sequence) *snowraftv1.Sequence {
 		MinBlock: spec.GetMinBlock(), MaxBlock: spec.GetMaxBlock(),
 		Reset_: snowraftv1.SequenceReset(spec.GetReset_()), TimeZone: spec.GetTimeZone(),
 		Format: spec.GetFormat(), Description: spec.GetDescription(),
-		CreatedAtMs: s.CreatedMillis, Generation: s.Generation, Period: sequence.Period(s.Period).String(), Remaining: s.Remaining,
+		CreatedAtMs: s.CreatedMillis, Generation: s.Generation, Period: sequence.Period(s.Period).String(), Remaining: s.Left,
 		Frozen: s.Frozen, Deleted: s.Deleted,
 	}
-	if s.Remaining > 0 {
-		m.Next = new(s.Next)
+	if s.Left > 0 {
+		m.Next = new(s.Following)
+	}
+	switch {
+	case !s.HasIssued:
+	case s.Exact:
+		m.Last = new(s.Issued)
+	default:
+		m.LastAtMost = new(s.Issued)
 	}
 	return m
 }

@@ -47,7 +47,8 @@ type sequenceRow struct {
 	*snowraftv1.SequenceView
 	Name     string
 	State    level
-	Next     string // empty if no number is left
+	Last     string // last issued number; empty if there is none
+	AtMost   bool   // Last is the last number that can have been issued
 	Left     string
 	Width    float64 // width of the bar for the remaining numbers, 0 to 100
 	Bounded  bool
@@ -111,8 +112,8 @@ func sequenceOf(v *snowraftv1.SequenceView) sequenceRow {
 	if word := strings.TrimPrefix(s.GetReset_().String(), "SEQUENCE_RESET_"); s.GetReset_() > snowraftv1.SequenceReset_SEQUENCE_RESET_NONE {
 		row.Reset, row.ResetAt = word[:1]+strings.ToLower(word[1:]), v.GetPeriodEndsAtMs()
 	}
-	if s.Next != nil {
-		row.Next = strconv.FormatInt(s.GetNext(), 10)
+	if last := cmp.Or(s.Last, s.LastAtMost); last != nil {
+		row.Last, row.AtMost = strconv.FormatInt(*last, 10), s.Last == nil
 	}
 	if row.Bounded {
 		row.Left = percent(v.GetRemainingRatio())
@@ -145,7 +146,10 @@ func (r *sequenceRow) judge(s *snowraftv1.Sequence) {
 	case r.GetPeriodOver():
 		r.State = level{"good", "New period begins with the next number"}
 	case s.GetRemaining() == 0:
-		r.State = level{"bad", "All numbers granted"}
+		r.State = level{"bad", "No numbers left"}
+		if r.AtMost {
+			r.State.Word = "All numbers are in blocks"
+		}
 	case r.Bounded && r.GetRemainingRatio() < nearlyUsed:
 		r.State = level{"warn", "Few numbers left"}
 	default:

@@ -172,14 +172,21 @@ type Sequence struct {
 	Generation uint64 `protobuf:"varint,15,opt,name=generation,proto3" json:"generation,omitempty"`
 	// The first day of the current period, in the form 2026-11-22; empty without a reset.
 	Period string `protobuf:"bytes,16,opt,name=period,proto3" json:"period,omitempty"`
-	// The next number that was not granted in this period; absent if none is left.
+	// The next number of this period; absent if none is left. Exact if last is exact. Otherwise, it begins the next block, and
+	// members issue the numbers of earlier blocks first.
 	Next *int64 `protobuf:"varint,17,opt,name=next,proto3,oneof" json:"next,omitempty"`
-	// Number of numbers left in this period, at most 2^64-1.
+	// Number of numbers that can still be issued in this period, at most 2^64-1. Exact if last is exact. Otherwise, the numbers
+	// that members hold in blocks do not count.
 	Remaining uint64 `protobuf:"varint,18,opt,name=remaining,proto3" json:"remaining,omitempty"`
 	// The sequence grants nothing until it is resumed after a restore.
 	Frozen bool `protobuf:"varint,19,opt,name=frozen,proto3" json:"frozen,omitempty"`
 	// The sequence was deleted and is remembered; only in the answers of ListFrozenSequences and ResumeSequence.
-	Deleted       bool `protobuf:"varint,20,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	Deleted bool `protobuf:"varint,20,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	// The last number that was issued in this period; absent before the first one. Only the leader knows it, and only of a
+	// strict sequence: members issue relaxed numbers from blocks in their memory.
+	Last *int64 `protobuf:"varint,21,opt,name=last,proto3,oneof" json:"last,omitempty"`
+	// Otherwise, the last number that can have been issued in this period: the end of the last block.
+	LastAtMost    *int64 `protobuf:"varint,22,opt,name=last_at_most,json=lastAtMost,proto3,oneof" json:"last_at_most,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -354,6 +361,20 @@ func (x *Sequence) GetDeleted() bool {
 	return false
 }
 
+func (x *Sequence) GetLast() int64 {
+	if x != nil && x.Last != nil {
+		return *x.Last
+	}
+	return 0
+}
+
+func (x *Sequence) GetLastAtMost() int64 {
+	if x != nil && x.LastAtMost != nil {
+		return *x.LastAtMost
+	}
+	return 0
+}
+
 type CreateSequenceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The new sequence. Fields that are not set get their defaults; output-only fields are ignored.
@@ -435,8 +456,10 @@ type CreateSequenceResponse struct {
 	Sequence *Sequence `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// Members that did not acknowledge the change within 2 s, by name: until they learn of it, they may not know the sequence.
 	UnreachedMembers []string `protobuf:"bytes,2,rep,name=unreached_members,json=unreachedMembers,proto3" json:"unreached_members,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// An equal sequence existed, and the call changed nothing.
+	Existed       bool `protobuf:"varint,3,opt,name=existed,proto3" json:"existed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CreateSequenceResponse) Reset() {
@@ -481,6 +504,13 @@ func (x *CreateSequenceResponse) GetUnreachedMembers() []string {
 		return x.UnreachedMembers
 	}
 	return nil
+}
+
+func (x *CreateSequenceResponse) GetExisted() bool {
+	if x != nil {
+		return x.Existed
+	}
+	return false
 }
 
 type GetSequenceRequest struct {
@@ -2047,7 +2077,7 @@ var File_snowraft_v1_sequence_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\n" +
-	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x17google/rpc/status.proto\x1a\x16snowraft/v1/rule.proto\"\xbe\x05\n" +
+	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x17google/rpc/status.proto\x1a\x16snowraft/v1/rule.proto\"\xa0\x06\n" +
 	"\bSequence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n" +
 	"\x05start\x18\x02 \x01(\x03B\x020\x01H\x00R\x05start\x88\x01\x01\x12%\n" +
@@ -2071,21 +2101,27 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x04next\x18\x11 \x01(\x03B\x020\x01H\x04R\x04next\x88\x01\x01\x12 \n" +
 	"\tremaining\x18\x12 \x01(\x04B\x020\x01R\tremaining\x12\x16\n" +
 	"\x06frozen\x18\x13 \x01(\bR\x06frozen\x12\x18\n" +
-	"\adeleted\x18\x14 \x01(\bR\adeletedB\b\n" +
+	"\adeleted\x18\x14 \x01(\bR\adeleted\x12\x1b\n" +
+	"\x04last\x18\x15 \x01(\x03B\x020\x01H\x05R\x04last\x88\x01\x01\x12)\n" +
+	"\flast_at_most\x18\x16 \x01(\x03B\x020\x01H\x06R\n" +
+	"lastAtMost\x88\x01\x01B\b\n" +
 	"\x06_startB\f\n" +
 	"\n" +
 	"_incrementB\x06\n" +
 	"\x04_minB\x06\n" +
 	"\x04_maxB\a\n" +
-	"\x05_next\"\xa0\x01\n" +
+	"\x05_nextB\a\n" +
+	"\x05_lastB\x0f\n" +
+	"\r_last_at_most\"\xa0\x01\n" +
 	"\x15CreateSequenceRequest\x121\n" +
 	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12\x14\n" +
 	"\x05force\x18\x02 \x01(\bR\x05force\x12\x1b\n" +
 	"\ton_demand\x18\x03 \x01(\bR\bonDemand\x12!\n" +
-	"\fforce_format\x18\x04 \x01(\bR\vforceFormat\"x\n" +
+	"\fforce_format\x18\x04 \x01(\bR\vforceFormat\"\x92\x01\n" +
 	"\x16CreateSequenceResponse\x121\n" +
 	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12+\n" +
-	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\">\n" +
+	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\x12\x18\n" +
+	"\aexisted\x18\x03 \x01(\bR\aexisted\">\n" +
 	"\x12GetSequenceRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05local\x18\x02 \x01(\bR\x05local\"H\n" +

@@ -47,7 +47,8 @@ type SequenceServiceClient interface {
 	// GetSequence returns the sequence of that name, as the leader has it at some moment after the call. With local, the
 	// replica of the answering member is enough, which may be behind.
 	GetSequence(ctx context.Context, in *GetSequenceRequest, opts ...grpc.CallOption) (*GetSequenceResponse, error)
-	// ListSequences returns the sequences of the answering member's replica page by page, in ascending order of their names.
+	// ListSequences returns the sequences page by page, in ascending order of their names. A member queries the leader, which knows
+	// the last numbers. If that fails within 1 s, the member answers from its replica.
 	ListSequences(ctx context.Context, in *ListSequencesRequest, opts ...grpc.CallOption) (*ListSequencesResponse, error)
 	// UpdateSequence changes the fields of a sequence that the mask names. Without force, a change after which numbers could
 	// repeat fails with WOULD_REPEAT. So does, without force_format, a format that could repeat texts of the old one.
@@ -234,7 +235,8 @@ type SequenceServiceServer interface {
 	// GetSequence returns the sequence of that name, as the leader has it at some moment after the call. With local, the
 	// replica of the answering member is enough, which may be behind.
 	GetSequence(context.Context, *GetSequenceRequest) (*GetSequenceResponse, error)
-	// ListSequences returns the sequences of the answering member's replica page by page, in ascending order of their names.
+	// ListSequences returns the sequences page by page, in ascending order of their names. A member queries the leader, which knows
+	// the last numbers. If that fails within 1 s, the member answers from its replica.
 	ListSequences(context.Context, *ListSequencesRequest) (*ListSequencesResponse, error)
 	// UpdateSequence changes the fields of a sequence that the mask names. Without force, a change after which numbers could
 	// repeat fails with WOULD_REPEAT. So does, without force_format, a format that could repeat texts of the old one.

@@ -1544,11 +1544,9 @@ func (x *ListSequenceViewsResponse) GetTotalSize() uint64 {
 // SequenceView is a sequence with its rate and its distance from the end, from the replica of the member that answers, at
 // most 1 s old.
 type SequenceView struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its next is the first number that was not granted. Members and clients issue granted numbers from memory, so the next
-	// number that a caller gets may be less.
-	Sequence *Sequence `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// The part of the numbers of a period that was not granted, 0 to 1; absent if the sequence ends only with the 64-bit numbers.
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Sequence *Sequence              `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// The part of the numbers of a period that is left, 0 to 1; absent if the sequence ends only with the 64-bit numbers.
 	RemainingRatio *float64 `protobuf:"fixed64,2,opt,name=remaining_ratio,json=remainingRatio,proto3,oneof" json:"remaining_ratio,omitempty"`
 	// End of the period, in Unix milliseconds; 0 without a reset, and before the first number.
 	PeriodEndsAtMs int64 `protobuf:"varint,3,opt,name=period_ends_at_ms,json=periodEndsAtMs,proto3" json:"period_ends_at_ms,omitempty"`

@@ -23,11 +23,18 @@ type changed interface {
 func printChanged(a *cli.App, p *cli.Printer, done string, resp changed, meaning string) error {
 	a.WarnUnreached(resp.GetUnreachedMembers(), meaning)
 	s := resp.GetSequence()
-	left := "no number left"
-	if n := next(s); n != "" {
-		left = "next number: " + n
+	return p.Answer(resp, cli.Line("%s sequence %q (%s)%s", done, s.GetName(), cli.Word(s.GetMode()), following(s, done)))
+}
+
+// following returns a clause about the next number after a change. It is empty if members may hold lower numbers.
+func following(s *snowraftv1.Sequence, done string) string {
+	switch {
+	case done == "changed" && s.GetMode() == snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED:
+		return ""
+	case s.Next == nil:
+		return "; no number left"
 	}
-	return p.Answer(resp, cli.Line("%s sequence %q (%s); %s", done, s.GetName(), cli.Word(s.GetMode()), left))
+	return "; next number: " + number(s.Next)
 }
 
 // oldBlocks is the consequence of a change for members that were not reached.

@@ -17,12 +17,14 @@ func newList(a *cli.App) *cobra.Command {
 		Use:   "list",
 		Short: "List the sequences",
 		Long: `List the sequences of the cluster by name: all, or those whose names begin with --prefix.
-NEXT GRANT is the first number that is not granted. REMAINING counts the numbers left in this
-period.
+LAST is the last number that was issued in this period, and LEFT counts those that can
+still be issued. Members issue the numbers of a relaxed sequence from blocks in their
+memory: LAST is then at most the end of the last block, as in "up to 300", and LEFT counts
+the numbers in no block.
 
-With --sort or --contains, the list also has LEFT, the share of the period's numbers that
+With --sort or --contains, the list also has PART, the part of the period's numbers that
 is left, and ENDS, the end of the period. With --sort remaining, the sequence with the
-smallest share is first, and sequences without an end are last.`,
+smallest part is first, and sequences without an end are last.`,
 		Example: `  snowraft seq list
   snowraft seq list --prefix shop/ -o json
   snowraft seq list --sort remaining
@@ -30,7 +32,7 @@ smallest share is first, and sequences without an end are last.`,
 	}
 	begin := cli.AddFlag(cmd, "", "prefix", "", cli.WordsValue(&prefix, "TEXT"), "prefix of the names to list")
 	cli.AddFlag(cmd, "", "contains", "", cli.WordsValue(&contains, "TEXT"), "text that the names to list contain, ignoring the case of A to Z")
-	cli.AddFlag(cmd, "", "sort", "", cli.ChoiceValue(&order, "name", "remaining"), "sort key of the list: the name, or the share of numbers left")
+	cli.AddFlag(cmd, "", "sort", "", cli.ChoiceValue(&order, "name", "remaining"), "sort key of the list: the name, or the part of the numbers that is left")
 	cmd = a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		if order != "" || contains != "" {
 			if prefix != "" {
@@ -45,10 +47,10 @@ smallest share is first, and sequences without an end are last.`,
 		if err != nil {
 			return err
 		}
-		heading := []string{"NAME", "MODE", "NEXT GRANT", "INCREMENT", "REMAINING", "RESET", "PERIOD", "FORMAT", "DESCRIPTION"}
+		heading := []string{"NAME", "MODE", "LAST", "LEFT", "INCREMENT", "RESET", "PERIOD", "FORMAT", "DESCRIPTION"}
 		return out.Answer(&snowraftv1.ListSequencesResponse{Sequences: sequences}, cli.Table(sequences, heading, func(s *snowraftv1.Sequence) []any {
 			return []any{
-				s.GetName(), cli.Word(s.GetMode()), next(s), s.GetIncrement(), s.GetRemaining(),
+				s.GetName(), cli.Word(s.GetMode()), last(s), s.GetRemaining(), s.GetIncrement(),
 				cli.Word(s.GetReset_()), s.GetPeriod(), s.GetFormat(), s.GetDescription(),
 			}
 		}))
@@ -70,17 +72,17 @@ func listViews(ctx context.Context, r *cli.Remote, out *cli.Printer, req *snowra
 		return err
 	}
 	all.Sequences = views
-	heading := []string{"NAME", "MODE", "NEXT GRANT", "REMAINING", "LEFT", "RESET", "ENDS", "DESCRIPTION"}
+	heading := []string{"NAME", "MODE", "LAST", "LEFT", "PART", "RESET", "ENDS", "DESCRIPTION"}
 	return out.Answer(all, cli.Table(views, heading, func(v *snowraftv1.SequenceView) []any {
 		s := v.GetSequence()
 		return []any{
-			s.GetName(), cli.Word(s.GetMode()), next(s), s.GetRemaining(), left(v), cli.Word(s.GetReset_()), cli.StampKnown(v.GetPeriodEndsAtMs()), s.GetDescription(),
+			s.GetName(), cli.Word(s.GetMode()), last(s), s.GetRemaining(), part(v), cli.Word(s.GetReset_()), cli.StampKnown(v.GetPeriodEndsAtMs()), s.GetDescription(),
 		}
 	}))
 }
 
-// left returns the remaining percentage of the numbers of a period, rounded down; empty for a sequence without an end.
-func left(v *snowraftv1.SequenceView) string {
+// part returns the remaining percentage of the numbers of a period, rounded down; empty for a sequence without an end.
+func part(v *snowraftv1.SequenceView) string {
 	if v.RemainingRatio == nil {
 		return ""
 	}

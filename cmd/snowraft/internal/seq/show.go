@@ -12,12 +12,20 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// next returns the first number that was not granted; empty if no number is left.
-func next(s *snowraftv1.Sequence) string {
-	if s.Next == nil {
+// number returns a number; empty if there is none.
+func number(n *int64) string {
+	if n == nil {
 		return ""
 	}
-	return strconv.FormatInt(s.GetNext(), 10)
+	return strconv.FormatInt(*n, 10)
+}
+
+// last returns the last issued number, or the last number that can have been issued; empty if there is none.
+func last(s *snowraftv1.Sequence) string {
+	if s.LastAtMost != nil {
+		return "up to " + number(s.LastAtMost)
+	}
+	return number(s.Last)
 }
 
 // frozen returns advice about a frozen sequence; empty for other sequences.
@@ -30,19 +38,21 @@ func frozen(s *snowraftv1.Sequence) string {
 
 // record returns a block with all fields of a sequence.
 func record(s *snowraftv1.Sequence) cli.Block {
-	period, blocks := "", ""
+	period, blocks, next := "", "", "Next"
 	if s.GetPeriod() != "" {
 		period = "since " + s.GetPeriod()
 	}
 	if s.GetMode() == snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED {
+		next = "Next block"
 		blocks = fmt.Sprintf("of %s, %d to %d numbers", cli.Milliseconds(s.GetBlockDurationMs()), s.GetMinBlock(), s.GetMaxBlock())
 	}
 	return cli.Record(
 		"Name", s.GetName(),
 		"Description", s.GetDescription(),
 		"Mode", cli.Word(s.GetMode()),
-		"Next grant", cmp.Or(next(s), "none is left"),
-		"Remaining", s.GetRemaining(),
+		"Last issued", cmp.Or(last(s), "none"),
+		next, cmp.Or(number(s.Next), "none is left"),
+		"Left", s.GetRemaining(),
 		"Start", s.GetStart(),
 		"Increment", s.GetIncrement(),
 		"Range", fmt.Sprintf("%d to %d", s.GetMin(), s.GetMax()),
@@ -65,9 +75,10 @@ func newGet(a *cli.App) *cobra.Command {
 		Long: `Show a sequence, as the leader knows it. Without a leader, --local shows what the
 answering member knows, which may be behind.
 
-The next grant begins at the first number that is not granted. Members are granted blocks
-of numbers, so callers usually get lower numbers first (see "snowraft seq last").
-Remaining counts the numbers left in this period. The generation grows with each change.`,
+The leader knows the last number of a strict sequence, and how many are left in this
+period. Members issue the numbers of a relaxed sequence from blocks in their memory: the
+last number is then at most the end of the last block, as in "up to 300", and the numbers
+left are those in no block. The generation grows with each change.`,
 		Example: `  snowraft seq get orders
   snowraft seq get orders -o json
   snowraft seq get orders --local`,

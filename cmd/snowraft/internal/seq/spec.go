@@ -101,8 +101,8 @@ func newCreate(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create a sequence",
-		Long: `Create a sequence. Creating an identical sequence again succeeds. Creating a different
-one under an existing name fails.
+		Long: `Create a sequence. Creating an identical sequence again succeeds and changes nothing.
+Creating a different one under an existing name fails.
 
 A sequence is strict by default: each number is greater than all numbers that any member
 returned before. If unique numbers are enough, --mode relaxed is faster and works without
@@ -134,6 +134,9 @@ without spaces. Case matters. Names that begin with $ are reserved.`,
 		resp, err := r.Sequences.CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: spec, Force: force, ForceFormat: forceFormat})
 		if err != nil {
 			return err
+		}
+		if resp.GetExisted() {
+			return out.Answer(resp, cli.Line("sequence %q exists, unchanged", args[0]))
 		}
 		return printChanged(a, out, "created", resp, "they may not know the sequence yet")
 	})

@@ -19,18 +19,20 @@ var sequences = []*snowraftv1.Sequence{
 		Name: "countdown", Start: proto.Int64(10), Increment: proto.Int64(-1), Min: proto.Int64(0), Max: proto.Int64(10),
 		Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_NONE,
 		BlockDurationMs: 10000, MinBlock: 100, MaxBlock: 10000000, CreatedAtMs: 1792418538000, Generation: 9,
+		Last: proto.Int64(0),
 	},
 	{
 		Name: "invoices", Start: proto.Int64(1), Increment: proto.Int64(1), Min: proto.Int64(1), Max: proto.Int64(999999),
 		Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_MONTHLY, TimeZone: "Europe/Berlin",
 		BlockDurationMs: 10000, MinBlock: 100, MaxBlock: 10000000,
 		Format: "INV-{date:yyyyMM}-{seq:06}", Description: "outgoing <invoices>", CreatedAtMs: 1792418538000, Generation: 1 << 60,
-		Period: "2026-11-01", Next: proto.Int64(101), Remaining: 999899,
+		Period: "2026-11-01", Last: proto.Int64(100), Next: proto.Int64(101), Remaining: 999899,
 	},
 	{
 		Name: "orders", Start: proto.Int64(1), Increment: proto.Int64(1), Min: proto.Int64(1), Max: proto.Int64(math.MaxInt64),
 		Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_NONE,
-		BlockDurationMs: 10000, MinBlock: 100, MaxBlock: 10000000, CreatedAtMs: 1792418538000, Generation: 7, Next: proto.Int64(1), Remaining: 9223372036854775807,
+		BlockDurationMs: 10000, MinBlock: 100, MaxBlock: 10000000, CreatedAtMs: 1792418538000, Generation: 7,
+		LastAtMost: proto.Int64(300), Next: proto.Int64(301), Remaining: 9223372036854775507,
 	},
 }
 
@@ -44,7 +46,8 @@ func (f *API) sequence(name string) *snowraftv1.Sequence {
 }
 
 func (f *API) CreateSequence(_ context.Context, r *snowraftv1.CreateSequenceRequest) (*snowraftv1.CreateSequenceResponse, error) {
-	return &snowraftv1.CreateSequenceResponse{Sequence: f.sequence(r.GetSequence().GetName()), UnreachedMembers: f.Unreached}, nil
+	made := f.sequence(r.GetSequence().GetName())
+	return &snowraftv1.CreateSequenceResponse{Sequence: made, UnreachedMembers: f.Unreached, Existed: made.GetName() == "countdown"}, nil
 }
 
 func (f *API) GetSequence(_ context.Context, r *snowraftv1.GetSequenceRequest) (*snowraftv1.GetSequenceResponse, error) {
