@@ -21,7 +21,7 @@ const (
 	DateMinute
 	// DateSecond is a second, 00 to 59.
 	DateSecond
-	// DateShortYear is a year of two digits, which repeats after a century.
+	// DateShortYear is a year of two digits. It distinguishes the years of a century.
 	DateShortYear
 )
 
@@ -55,21 +55,21 @@ var periodDates = [...]struct {
 }
 
 // CheckFormat returns an [ErrInvalidFormat] if texts of f would repeat in another period of r. It returns nil
-// if the date parts in the text name each period in full. Without a reset it accepts every format. It always
-// accepts nil, the absence of a format: the reader then has to distinguish the periods.
+// if the date parts in the text name each period. A year of two digits is enough: texts then repeat after a
+// century. Without a reset it accepts every format. It always accepts nil, the absence of a format: the reader
+// then has to distinguish the periods.
 func CheckFormat(f *Format, r Reset) error {
 	if f == nil || r == ResetNone || int(r) >= len(periodDates) {
 		return nil
 	}
 	need := periodDates[r]
 	missing := need.parts &^ f.dates
+	if f.dates.Has(DateShortYear) {
+		missing &^= DateYear
+	}
 	if missing == 0 {
 		return nil
 	}
-	hint := ""
-	if missing.Has(DateYear) && f.dates.Has(DateShortYear) {
-		hint = "; yy repeats after a century, so write yyyy"
-	}
-	return fmt.Errorf("%w: %q has no %v, so texts would repeat with the reset %v; add %v, for example %s%s, or set force_format",
-		ErrInvalidFormat, f.text, missing, r, need.parts, need.example, hint)
+	return fmt.Errorf("%w: %q has no %v, so texts would repeat with the reset %v; add %v, for example %s, or set force_format",
+		ErrInvalidFormat, f.text, missing, r, need.parts, need.example)
 }

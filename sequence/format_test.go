@@ -162,7 +162,10 @@ func TestCheckFormat(t *testing.T) {
 		{"{seq}", sequence.ResetDaily, "has no year, month, day, so"},
 		{"{date:yyyyMM}{seq}", sequence.ResetDaily, "has no day, so"},
 		{"{date:yyyydd}{seq}", sequence.ResetMonthly, "has no month, so"},
-		{"{date:yyMMdd}{seq}", sequence.ResetDaily, "has no year, so texts would repeat with the reset daily; add year, month, day, for example {date:yyyyMMdd}; yy repeats after a century, so write yyyy, or set force_format"},
+		{"{date:yyMMdd}{seq}", sequence.ResetDaily, ""},
+		{"E{date:yy}-{seq:04}", sequence.ResetYearly, ""},
+		{"{date:yydd}{seq}", sequence.ResetMonthly, "has no month, so"},
+		{"{date:yyMM}{seq}", sequence.ResetDaily, "has no day, so texts would repeat with the reset daily; add year, month, day, for example {date:yyyyMMdd}, or set force_format"},
 		{"{date:MMdd}{seq}", sequence.ResetYearly, "has no year, so"},
 	} {
 		f, err := sequence.ParseFormat(c.format)
