@@ -284,7 +284,7 @@ func TestContextsAreHonoured(t *testing.T) {
 		for _, id := range ids {
 			r.audit(id)
 		}
-		if len(ids) < 9*4096 || len(ids) > 10*4096 {
+		if len(ids) < 9*4096 || len(ids) > 11*4096 { // the first tick did not start at sequence 0, so one was left in part
 			r.Fatalf("%d IDs in 10 ms", len(ids))
 		}
 

@@ -37,12 +37,11 @@ type lease struct {
 	from   int64  // the grant's first tick
 	first  uint64 // the first cell to issue, at or above from
 
-	bits   uint8  // width of a cell's sequence
-	ticks  uint64 // capacity of the time field
-	ahead  uint64 // most ticks that a cell may be ahead of the clock
-	reach  uint64 // cells from the start of the clock's tick to the first that is too far ahead
-	spread uint64 // a fresh tick starts below this sequence
-	limit  atomic.Uint64
+	bits  uint8  // width of a cell's sequence
+	ticks uint64 // capacity of the time field
+	ahead uint64 // most ticks that a cell may be ahead of the clock
+	reach uint64 // cells from the start of the clock's tick to the first that is too far ahead
+	limit atomic.Uint64
 
 	last uint64 // position when closed; 0 before. Guarded by the lane's mutex.
 
@@ -62,7 +61,6 @@ func newLease(layout *snowflake.Layout, g Grant, first int64, maxAhead time.Dura
 		bits:   layout.SequenceBits(),
 		ticks:  layout.Ticks(),
 		ahead:  uint64(maxAhead.Milliseconds() / spec.UnitMillis),
-		spread: max(1, spec.Spread),
 	}
 	l.reach = (l.ahead + 1) << l.bits
 	l.first = l.cell(max(g.From, first))
@@ -105,7 +103,7 @@ func (l *lease) take(tick int64, n, after uint64) (start, end uint64, v takeResu
 	// Under load there usually is no floor, and the position is within the present tick or
 	// a little ahead, with room. The rest of this path is place, reduced to that case.
 	fresh := uint64(tick) << (l.bits & 63)
-	if end = position + n; after == 0 && position >= fresh+l.spread && end <= fresh+l.reach &&
+	if end = position + n; after == 0 && position > fresh && end <= fresh+l.reach &&
 		end <= l.limit.Load() && uint64(tick) < l.ticks && l.position.CompareAndSwap(position, end) {
 		return position, end, taken, false
 	}
@@ -133,7 +131,7 @@ func (l *lease) place(position uint64, tick int64, n, after uint64) (start, end 
 	bits := l.bits & 63
 	bound := min(uint64(tick)+l.ahead+1, l.ticks) << bits
 	start = position
-	if fresh := uint64(tick) << bits; position < fresh+l.spread {
+	if fresh := uint64(tick) << bits; position < fresh || position == l.first {
 		start = max(position, fresh+l.layout.StartSequence(tick))
 	}
 	v = early

@@ -21,7 +21,7 @@ type reference struct {
 	tick, sequence int64 // the next cell
 	until          int64
 	ahead          int64
-	closed         bool
+	closed, issued bool
 }
 
 func (m *reference) id(tick, sequence int64) uint64 {
@@ -50,8 +50,11 @@ func (m *reference) take(now int64, n int, after uint64) (ids []uint64, v takeRe
 		return nil, exhausted
 	}
 	tick, sequence := m.tick, m.sequence
-	if start := int64(m.layout.StartSequence(now)); tick < now || tick == now && sequence < start {
+	switch start := int64(m.layout.StartSequence(now)); {
+	case tick < now:
 		tick, sequence = now, start
+	case tick == now && !m.issued:
+		sequence = max(sequence, start)
 	}
 	v = early
 	if tick <= now+m.ahead && tick < ticks {
@@ -74,7 +77,7 @@ func (m *reference) take(now int64, n int, after uint64) (ids []uint64, v takeRe
 		ids = append(ids, m.id(tick, sequence))
 		tick, sequence = m.step(tick, sequence)
 	}
-	m.tick, m.sequence = tick, sequence
+	m.tick, m.sequence, m.issued = tick, sequence, true
 	return ids, taken
 }
 
@@ -282,6 +285,44 @@ func TestBackoff(t *testing.T) {
 			if d := backoff(n, most); d < minBackoff || d > most || n >= 10 && d < most/2 {
 				t.Fatalf("pause %v after %d failures, at most %v", d, n, most)
 			}
+		}
+	}
+}
+
+// Callers that take an ID now and then, in whatever rhythm, reach each shard that they choose by the remainder of the ID. In
+// layouts with the worker below the sequence, they choose by the bits above it.
+func TestSingleIDsReachEachShard(t *testing.T) {
+	const shards, ids = 64, 600
+	for _, layout := range snowflake.Presets() {
+		if layout.Bits() > 63 {
+			continue // decodes only
+		}
+		for _, every := range []int64{1, 7, 10, 64, 100, 1000} {
+			from := int64(layout.Ticks() / 2)
+			l := newLease(layout, Grant{Worker: 0, Token: 1, From: from, Until: from + ids*every}, from, 0)
+			var reached [shards]bool
+			for i := range int64(ids) {
+				start, _, v, _ := l.take(from+i*every, 1, 0)
+				if v != taken {
+					t.Fatal(v)
+				}
+				reached[l.id(start)/layout.Step()%shards] = true
+			}
+			if missing := slices.Index(reached[:], false); missing >= 0 {
+				t.Errorf("%s, an ID every %d ticks: no ID for shard %d of %d", layout.Name(), every, missing, shards)
+			}
+		}
+	}
+}
+
+// The spread costs no sequence once a tick is full.
+func TestFullTicksHaveNoGaps(t *testing.T) {
+	layout, _ := snowflake.Preset("sonyflake")
+	l := newLease(layout, Grant{Worker: 0, Token: 1, From: 5, Until: 100}, 5, 0)
+	l.take(5, 1000, 0)
+	for tick := int64(6); tick < 100; tick++ {
+		if start, end, v, _ := l.take(tick, 1000, 0); v != taken || end-start != layout.Sequences() {
+			t.Fatalf("tick %d: %d IDs, %v, want %d", tick, end-start, v, layout.Sequences())
 		}
 	}
 }

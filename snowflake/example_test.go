@@ -63,9 +63,9 @@ func ExampleLayout_Compose() {
 		fmt.Println(first + i*layout.Step())
 	}
 	// Output:
-	// 132271570944028672
-	// 132271570944028673
-	// 132271570944028674
+	// 132271570944029411
+	// 132271570944029412
+	// 132271570944029413
 }
 
 func ExampleLayout_Pack() {

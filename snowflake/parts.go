@@ -1,6 +1,9 @@
 package snowflake
 
-import "fmt"
+import (
+	"fmt"
+	"math/bits"
+)
 
 // Parts holds the values of an ID's fields, all at least 0. A field that is not in the layout is 0.
 type Parts struct {
@@ -32,9 +35,15 @@ func (l *Layout) Step() uint64 {
 	return 1 << l.at[FieldSequence].shift
 }
 
-// StartSequence returns the sequence at which a fresh tick starts: tick mod Spread, in
-// [0, max(1, Spread)). The tick must not be negative.
-func (l *Layout) StartSequence(tick int64) uint64 { return uint64(tick) % l.spread }
+// StartSequence returns the sequence at which a fresh tick starts, in [0, max(1, Spread)). It is a hash of the
+// tick, so that ticks reach all of these sequences in whatever rhythm they are used. The tick must not be
+// negative.
+func (l *Layout) StartSequence(tick int64) uint64 {
+	h := uint64(tick) * 0x9e3779b97f4a7c15
+	h = (h ^ h>>32) * 0xd6e8feb86659fd93
+	start, _ := bits.Mul64(h, l.spread)
+	return start
+}
 
 // Pack returns the ID of p. Every value must fit its field, and must be 0 where the layout has no such field.
 // Otherwise the error is an [ErrOutOfRange] that names field, value and range. The datacenter is that of p,

@@ -125,9 +125,9 @@ func TestPresets(t *testing.T) {
 		if got, ok := snowflake.Preset(l.Name()); !ok || got != l {
 			t.Errorf("Preset(%q) = %v, %v", l.Name(), got, ok)
 		}
-		spread := uint64(0)
-		if l == snowflake.Default() {
-			spread = 16
+		spread := map[string]uint64{"baidu": 2048, "instagram": 256, "jssafe": 128, "mastodon": 16_384, "sonyflake": 64}[l.Name()]
+		if spread == 0 {
+			spread = 1024
 		}
 		if s := l.Spec(); s.Spread != spread || s.Datacenter != 0 {
 			t.Errorf("%s: spread %d, datacenter %d, want %d, 0", l.Name(), s.Spread, s.Datacenter, spread)

@@ -27,10 +27,23 @@ type Spec struct {
 	// must be 0 if there is no such field.
 	Datacenter uint64
 
-	// Spread defines the first sequence of a fresh tick: tick mod Spread. Under little traffic, IDs taken modulo
-	// a shard count then reach every shard. With 0 and 1, every tick starts at 0. A greater Spread must not
-	// exceed the capacity of the sequence field.
+	// Spread is the number of sequences at which a fresh tick can start: 0 to Spread-1, by a hash of the tick.
+	// Under little traffic, IDs taken modulo a shard count up to Spread then reach every shard. With 0 and 1, every
+	// tick starts at 0. A greater Spread must not exceed the capacity of the sequence field. [DefaultSpread]
+	// returns a suitable one.
 	Spread uint64
+}
+
+// DefaultSpread returns the Spread of presets and new layouts: a quarter of the sequence field and at least 64, or all of
+// the field if it is smaller. The rest is left for bursts; 0 without a sequence field.
+func DefaultSpread(fields []FieldBits) uint64 {
+	for _, f := range fields {
+		if f.Field == FieldSequence && f.Bits > 0 {
+			all := capacity(f.Bits)
+			return min(all, max(64, all/4))
+		}
+	}
+	return 0
 }
 
 func (s Spec) validate() error {

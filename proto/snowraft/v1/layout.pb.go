@@ -149,7 +149,7 @@ type Layout struct {
 	EpochAtMs int64 `protobuf:"varint,4,opt,name=epoch_at_ms,json=epochAtMs,proto3" json:"epoch_at_ms,omitempty"`
 	// The value of the datacenter field in every ID of this cluster; 0 without the field.
 	Datacenter uint64 `protobuf:"varint,5,opt,name=datacenter,proto3" json:"datacenter,omitempty"`
-	// The sequence of a fresh tick starts at tick mod spread; 0 and 1 mean that it starts at 0.
+	// The number of sequences at which a fresh tick can start, by a hash of the tick; 0 and 1 mean that it starts at 0.
 	Spread uint64 `protobuf:"varint,6,opt,name=spread,proto3" json:"spread,omitempty"`
 	// Output only. When the time field is full, in Unix milliseconds.
 	ExhaustsAtMs  int64 `protobuf:"varint,7,opt,name=exhausts_at_ms,json=exhaustsAtMs,proto3" json:"exhausts_at_ms,omitempty"`

@@ -44,7 +44,7 @@ A name has 1 to 64 characters of a-z, 0-9, '.', '_' and '-'.`,
 	cli.AddFlag(cmd, "", "epoch", "", cli.TextValue(&f.epoch, "TIME"), "instant of tick 0, as RFC 3339 or Unix milliseconds (default: 2025-01-01T00:00:00Z)")
 	cli.AddFlag(cmd, "", "preset", "", cli.ChoiceValue(&f.preset, cli.PresetNames()...), "well-known layout to take fields, unit, epoch and spread from").Value.(*cli.Value).Kind = "NAME"
 	cli.AddFlag(cmd, "", "datacenter", "", cli.UintValue(&f.datacenter, 0), "value of the datacenter field in every ID of this cluster")
-	cli.AddFlag(cmd, "", "spread", "", cli.UintValue(&f.spread, 0), "modulus that maps a tick to its first sequence; 0 starts every tick at 0 (default: 16, or the preset's)")
+	cli.AddFlag(cmd, "", "spread", "", cli.UintValue(&f.spread, 0), "number of sequences at which a tick can start; 0 starts every tick at 0 (default: a quarter of the sequence field, at least 64)")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		spec, err := f.spec(args[0], flags)
 		if err != nil {
@@ -107,10 +107,6 @@ func (f *specFlags) base(flags *pflag.FlagSet) (snowflake.Spec, error) {
 			return spec, cli.Usagef("--epoch %q: %v", f.epoch, err)
 		}
 	}
-	for _, field := range spec.Fields {
-		if field.Field == snowflake.FieldSequence { // the spread of the default layout, if the field has room for it
-			spec.Spread = min(snowflake.Default().Spec().Spread, 1<<field.Bits)
-		}
-	}
+	spec.Spread = snowflake.DefaultSpread(spec.Fields)
 	return spec, nil
 }

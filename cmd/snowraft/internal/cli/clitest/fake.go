@@ -193,7 +193,7 @@ var Layout = &snowraftv1.Layout{
 		{Kind: snowraftv1.FieldKind_FIELD_KIND_TIME, Bits: 39}, {Kind: snowraftv1.FieldKind_FIELD_KIND_DATACENTER, Bits: 2},
 		{Kind: snowraftv1.FieldKind_FIELD_KIND_WORKER, Bits: 10}, {Kind: snowraftv1.FieldKind_FIELD_KIND_SEQUENCE, Bits: 12},
 	},
-	UnitMs: 10, EpochAtMs: 1735689600000, Datacenter: 3, Spread: 16, ExhaustsAtMs: 7233247738880,
+	UnitMs: 10, EpochAtMs: 1735689600000, Datacenter: 3, Spread: 1024, ExhaustsAtMs: 7233247738880,
 }
 
 func (f *API) CreateLayout(context.Context, *snowraftv1.CreateLayoutRequest) (*snowraftv1.CreateLayoutResponse, error) {
