@@ -16,6 +16,7 @@ type auditSequence struct {
 	buried     uint64 // index of the last deletion
 	spec       *commandv1.SequenceSpec
 	generation uint64
+	numbering  uint64
 	period     int32
 	next       *int64 // nil: there is none, or a change has to say which
 	forced     bool   // ever
@@ -34,14 +35,6 @@ type auditBlock struct {
 	token   uint64
 	keyHash []byte
 	numbers []auditNumber
-}
-
-func newAuditSequences() map[string]*auditSequence {
-	all := map[string]*auditSequence{}
-	for _, name := range modelNames {
-		all[name] = &auditSequence{granted: map[auditNumber]bool{}}
-	}
-	return all
 }
 
 // checkSequences is check for the commands of sequences.
@@ -149,6 +142,9 @@ func (q *auditSequence) update(index uint64, c *commandv1.UpdateSequence, r Resu
 		q.force()
 	}
 	q.adopt(index, r.Sequence)
+	if c.Next == nil && onlyDescribes(before.spec, c.GetSpec()) {
+		q.numbering, q.last = before.numbering, before.last
+	}
 	switch {
 	case q.period != before.period:
 		return violated("period", "an update went from %d to %d", before.period, q.period)
@@ -167,7 +163,7 @@ func (q *auditSequence) force() { q.forced, q.granted = true, map[auditNumber]bo
 
 // adopt applies an accepted change.
 func (q *auditSequence) adopt(index uint64, now Sequence) {
-	q.spec, q.generation, q.period, q.last, q.next = now.Spec, index, now.Period, auditBlock{}, nil
+	q.spec, q.generation, q.numbering, q.period, q.last, q.next = now.Spec, index, index, now.Period, auditBlock{}, nil
 	if now.Remaining > 0 {
 		q.next = &now.Next
 	}
@@ -206,7 +202,7 @@ func (q *auditSequence) allocate(index, owner uint64, c *commandv1.AllocateBlock
 	if done, err := q.repeat(index, owner, c, observed, r); done {
 		return err
 	}
-	if c.GetGeneration() != q.generation {
+	if c.GetGeneration() < q.numbering || c.GetGeneration() > q.generation {
 		if reason != mismatchedGen {
 			return violated("rules", "an outdated allocation returned %v, %+v", reason, b)
 		}
@@ -228,7 +224,7 @@ func (q *auditSequence) allocate(index, owner uint64, c *commandv1.AllocateBlock
 	}
 	want := BlockGrant{
 		Token: index, First: *p.next, Count: count.Uint64(), Increment: p.spec.GetIncrement(),
-		Generation: q.generation, Period: p.period, AtMillis: max(observed, now),
+		Generation: q.numbering, Period: p.period, AtMillis: max(observed, now),
 	}
 	if reason == 0 && b.Period < q.period {
 		return violated("period", "%+v, after %d", b, q.period)
@@ -335,7 +331,7 @@ func (a *audit) compareSequences(s *State) error {
 		missing := q.left()
 		missing.Sub(missing, new(big.Int).SetUint64(got.Remaining))
 		all := missing.Cmp(big.NewInt(1)) == 0 && q.left().BitLen() > 63
-		if got.Generation != q.generation || got.Period != q.period || missing.Sign() != 0 && !all ||
+		if got.Generation != q.generation || got.Numbering != q.numbering || got.Period != q.period || missing.Sign() != 0 && !all ||
 			got.Remaining > 0 && got.Next != *q.next {
 			return violated("sequence", "%+v, want %+v", got, q)
 		}

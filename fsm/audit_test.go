@@ -265,3 +265,11 @@ func reasonOf(r Result) commandv1.Refusal {
 	}
 	return r.Err.Reason
 }
+
+func newAuditSequences() map[string]*auditSequence {
+	all := map[string]*auditSequence{}
+	for _, name := range modelNames {
+		all[name] = &auditSequence{granted: map[auditNumber]bool{}}
+	}
+	return all
+}

@@ -20,7 +20,7 @@ type BlockGrant struct {
 	First      int64
 	Count      uint64 // at least 1
 	Increment  int64
-	Generation uint64 // generation of the sequence when the block was granted
+	Generation uint64 // numbering of the sequence when the block was granted; see Sequence
 	Period     int32  // see Sequence; never earlier than the period of an earlier block
 	AtMillis   int64  // time of the grant: the later of the proposer's clock and the observed clock; Unix ms
 	Repeated   bool   // the block of an earlier request with the same ID
@@ -52,8 +52,8 @@ func (s *State) allocateBlock(e entry) Result {
 	if refused := old.thawed(); refused != nil {
 		return Result{Err: refused}
 	}
-	if refused := old.checkGeneration(c.GetGeneration()); refused != nil {
-		return Result{Err: refused}
+	if g := c.GetGeneration(); g < old.numbering || g > old.generation {
+		return Result{Err: old.checkGeneration(g)}
 	}
 	if err := old.spec.checkPeriod(c.GetPeriod()); err != nil {
 		return Result{Err: invalid("%v", err)}
@@ -85,7 +85,7 @@ func (s *State) allocateBlock(e entry) Result {
 	// age by that whole time at once.
 	at := max(s.observed, e.now)
 	grant := BlockGrant{
-		First: first, Count: count, Increment: q.spec.increment, Generation: q.generation, Period: q.period, AtMillis: at,
+		First: first, Count: count, Increment: q.spec.increment, Generation: q.numbering, Period: q.period, AtMillis: at,
 	}
 	if requested {
 		s.answers.add(answer{key, q.name, grant}, s.observed)

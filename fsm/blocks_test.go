@@ -128,6 +128,7 @@ func TestReturnBlock(t *testing.T) {
 			l.gives("s", 1, 0, 16*increment, 1)
 			q = l.seq("s")
 			last := l.take("s", 5, 0)
+			q.Spec.MinBlock = 7
 			l.must(change(q.Spec, q.Generation)) // makes it unreturnable
 			l.refused(notLast, giveBack("s", last.Token, 1))
 			l.survives()

@@ -11,6 +11,9 @@ func (im image) walkSequences(visit func(*commandv1.SnapshotRecord)) {
 	for q, deleted := range im.sequences.all() {
 		message.Spec, message.CreatedAtMs, message.Deleted = q.spec.message(q.name), q.created, deleted
 		message.Incarnation, message.Generation, message.Period = q.incarnation, q.generation, q.period
+		if message.Numbering = 0; q.numbering != q.generation {
+			message.Numbering = q.numbering
+		}
 		message.Base, message.Granted, message.LastFrom, message.LastToken = q.base, q.granted, q.lastFrom, q.lastToken
 		message.Low, message.High, message.LastKeyHash, message.Spent = nil, nil, nil, q.spent
 		if q.lastToken != 0 {

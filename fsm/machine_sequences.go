@@ -11,16 +11,16 @@ func (m *Machine) Sequence(name string) (Sequence, bool) {
 	return m.state.Sequence(name)
 }
 
-// SequenceStamp returns the generation and the period of a sequence; a block with
+// SequenceStamp returns the numbering and the period of a sequence; a block with
 // earlier ones is outdated. It takes the lock for reading and allocates no memory.
-func (m *Machine) SequenceStamp(name string) (generation uint64, period int32, ok bool) {
+func (m *Machine) SequenceStamp(name string) (numbering uint64, period int32, ok bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	q, ok := m.state.sequences.live.Get(name)
 	if !ok {
 		return 0, 0, false
 	}
-	return q.generation, q.period, true
+	return q.numbering, q.period, true
 }
 
 // SequenceRevision returns a number that grows when some sequence was created,

@@ -202,6 +202,9 @@ func (w *world) administer(p *process) {
 		if w.choose("keep", 2) == 0 { // change little
 			c.Spec = q.Spec
 			c.Spec.Reset_ = spec.GetReset_()
+			if w.choose("describe", 2) == 0 {
+				c.Spec.Description += "."
+			}
 		}
 		if w.choose("set", 3) == 0 {
 			c.Next = new(q.Next + int64(w.choose("next", 9)) - 3)

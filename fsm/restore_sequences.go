@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/snowraft/snowraft/internal/limits"
@@ -18,7 +19,7 @@ func (r *restore) addSequence(m *commandv1.SnapshotSequence) error {
 	r.sequence = name
 	q := &sequence{
 		name: name, spec: s.sequences.shared(name, compact(m.GetSpec())), created: m.GetCreatedAtMs(),
-		incarnation: m.GetIncarnation(), generation: m.GetGeneration(), period: m.GetPeriod(),
+		incarnation: m.GetIncarnation(), generation: m.GetGeneration(), numbering: cmp.Or(m.GetNumbering(), m.GetGeneration()), period: m.GetPeriod(),
 		base: m.GetBase(), granted: m.GetGranted(), lastFrom: m.GetLastFrom(), lastToken: m.GetLastToken(),
 		spent: m.GetSpent(), frozen: m.GetGeneration() < s.restored.GetIndex(),
 	}
@@ -56,11 +57,11 @@ func (r *restore) addSequence(m *commandv1.SnapshotSequence) error {
 func (q *sequence) check() error {
 	last, some := q.last()
 	switch {
-	case q.incarnation == 0 || q.generation < q.incarnation || q.lastToken != 0 && q.lastToken <= q.generation:
-		return corrupt("sequence %q of index %d was changed at %d and granted at %d", q.name, q.incarnation, q.generation, q.lastToken)
+	case q.incarnation == 0 || q.numbering < q.incarnation || q.generation < q.numbering || q.lastToken != 0 && q.lastToken <= q.numbering:
+		return corrupt("sequence %q of index %d was changed at %d and %d, and granted at %d", q.name, q.incarnation, q.numbering, q.generation, q.lastToken)
 	case q.period != 0 && checkDate(q.period) != nil:
 		return corrupt("sequence %q has %w", q.name, checkDate(q.period))
-	case q.spec.resets() && q.period == 0 && q.incarnation == q.generation:
+	case q.spec.resets() && q.period == 0 && q.incarnation == q.numbering:
 		return corrupt("sequence %q has no period", q.name)
 	case q.granted > capacity(q.base, q.spec.increment, math.MinInt64, math.MaxInt64):
 		return corrupt("sequence %q granted %d numbers from %d on, which are not there", q.name, q.granted, q.base)
@@ -89,7 +90,7 @@ func (q *sequence) alone() bool {
 
 // buried reports whether a sequence is as deleteSequence leaves it.
 func (q *sequence) buried() bool {
-	return q.used.some && q.generation > q.incarnation && q.base == q.spec.start && q.granted == 0 &&
+	return q.used.some && q.numbering == q.generation && q.generation > q.incarnation && q.base == q.spec.start && q.granted == 0 &&
 		q.lastFrom == 0 && q.lastToken == 0 && q.spec.timeZone+q.spec.format+q.spec.description == "" &&
 		(q.frozen || !q.spent)
 }

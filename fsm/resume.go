@@ -28,7 +28,7 @@ func (s *State) resumeSequence(e entry) Result {
 		return halted(err)
 	}
 	q := *old
-	q.generation, q.frozen = e.index, false
+	q.generation, q.numbering, q.frozen = e.index, e.index, false
 	if refused := q.resume(c.After, c.GetMargin()); refused != nil {
 		return Result{Err: refused}
 	}

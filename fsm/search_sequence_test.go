@@ -147,6 +147,7 @@ func (n *seqNode) account(cmd *commandv1.Command, r Result) error {
 		return n.take(r.Block)
 	case cmd.GetReturnBlock() != nil:
 		return n.giveBack(cmd.GetReturnBlock())
+	case cmd.GetUpdateSequence() != nil && r.Sequence.Numbering != r.Index:
 	case cmd.GetCreateSequence() == nil || r.Sequence.Incarnation == r.Index:
 		n.blocks[0].last = false
 	}

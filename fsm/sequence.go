@@ -12,6 +12,7 @@ type Sequence struct {
 	CreatedMillis int64  // Unix ms on the creator's clock
 	Incarnation   uint64 // log index of the command that created the sequence
 	Generation    uint64 // log index of the last change; grants and returns of blocks do not count
+	Numbering     uint64 // log index of the last change of anything but the description; blocks from before it are outdated
 
 	// Period is the first day of the period, as the decimal number yyyymmdd; 0 before
 	// the first one.
@@ -54,6 +55,7 @@ type sequence struct {
 	created     int64         // Unix ms
 	incarnation uint64
 	generation  uint64
+	numbering   uint64
 
 	base    int64
 	granted uint64
@@ -155,7 +157,7 @@ func (q *sequence) giveBack(unused uint64) {
 func (q *sequence) view() Sequence {
 	v := Sequence{
 		Spec: q.spec.message(q.name), CreatedMillis: q.created, Incarnation: q.incarnation,
-		Generation: q.generation, Period: q.period, Remaining: q.remaining(), Frozen: q.frozen, spent: q.spent,
+		Generation: q.generation, Numbering: q.numbering, Period: q.period, Remaining: q.remaining(), Frozen: q.frozen, spent: q.spent,
 	}
 	v.Last, v.HasLast = q.last()
 	if v.Remaining > 0 {

@@ -41,7 +41,7 @@ func (s *State) createSequence(e entry) Result {
 	}
 	q := &sequence{
 		name: name, spec: s.sequences.shared(name, spec), created: e.now,
-		incarnation: e.index, generation: e.index, base: spec.start, period: c.GetPeriod(),
+		incarnation: e.index, generation: e.index, numbering: e.index, base: spec.start, period: c.GetPeriod(),
 	}
 	old, ok := s.sequences.deleted.Get(name)
 	if c.Replaces != nil && c.GetReplaces() != s.DeletedGeneration(name) {
@@ -152,8 +152,7 @@ func (s *State) updateSequence(e entry) Result {
 	if err := old.grows(e.index); err != nil {
 		return halted(err)
 	}
-	q := old.updated(s.sequences.shared(old.name, spec), c.Next)
-	q.generation = e.index
+	q := old.updated(e.index, s.sequences.shared(old.name, spec), c.Next)
 	if !c.GetForce() {
 		if refused := old.checkRepeat(q, c.Next != nil); refused != nil {
 			return Result{Err: refused}
@@ -167,10 +166,16 @@ func (s *State) updateSequence(e entry) Result {
 // updated returns the sequence with another specification. Its next number is next, if
 // given. Otherwise the next number stays, even if it is outside the new bounds. If none
 // was left, the next number is the one after the last granted number. A sequence that
-// never granted anything begins at the new start.
-func (q *sequence) updated(spec *sequenceSpec, next *int64) *sequence {
+// never granted anything begins at the new start. A change of nothing but the description
+// leaves the blocks of members as they are.
+func (q *sequence) updated(index uint64, spec *sequenceSpec, next *int64) *sequence {
 	u := *q
-	u.spec = spec
+	u.spec, u.generation = spec, index
+	described := *q.spec
+	if described.description = spec.description; described == *spec && next == nil {
+		return &u
+	}
+	u.numbering = index
 	u.keep()
 	following, ok := q.next()
 	switch {
@@ -233,7 +238,7 @@ func (s *State) deleteSequence(e entry) Result {
 	}
 	tomb, spec := *q, *q.spec
 	spec.timeZone, spec.format, spec.description = "", "", ""
-	tomb.spec, tomb.generation = &spec, e.index
+	tomb.spec, tomb.generation, tomb.numbering = &spec, e.index, e.index
 	tomb.moveTo(spec.start)
 	s.sequences.bury(&tomb)
 	s.sequenceRevision++

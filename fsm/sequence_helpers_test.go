@@ -4,6 +4,8 @@ import (
 	"math"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
@@ -176,4 +178,11 @@ func (l *log) survives() {
 		l.t.Fatalf("restored: %v", err)
 	}
 	l.State = back
+}
+
+// onlyDescribes reports whether two specifications differ in nothing but the description.
+func onlyDescribes(before, after *commandv1.SequenceSpec) bool {
+	described := proto.CloneOf(after)
+	described.Description = before.GetDescription()
+	return proto.Equal(described, before)
 }

@@ -156,3 +156,34 @@ func TestUpdateOfResets(t *testing.T) {
 	}
 	l.survives()
 }
+
+// A change of the description costs no number: processes keep their blocks, requests for blocks that were decided before it count, and
+// the last block can still be returned. It still is a change of the sequence: another change that was decided before it is refused.
+func TestDescriptionCostsNoNumber(t *testing.T) {
+	spec := plain("s")
+	l := newSequenceLog(t, spec)
+	before := l.seq("s")
+	block := l.take("s", 10, 0)
+	described := proto.CloneOf(spec)
+	described.Description = "what we sold"
+	l.must(change(described, before.Generation))
+	after := l.seq("s")
+	if after.Generation != l.index || after.Numbering != before.Numbering || after.Next != 11 {
+		t.Errorf("described: %+v after %+v", after, before)
+	}
+	l.survives()
+	if next := l.must(allocate("s", before.Generation, 5, 0)).Block; next.First != 11 || next.Generation != block.Generation {
+		t.Errorf("the next block: %+v after %+v", next, block)
+	} else {
+		l.must(change(spec, after.Generation))
+		l.must(giveBack("s", next.Token, 5))
+	}
+	l.refused(mismatchedGen, change(described, after.Generation))
+	l.refused(mismatchedGen, allocate("s", l.index+1, 5, 0))
+	spec.Format = "S{seq}"
+	l.must(change(spec, l.seq("s").Generation))
+	if now := l.seq("s"); now.Numbering != l.index {
+		t.Errorf("another format: %+v", now)
+	}
+	l.refused(mismatchedGen, allocate("s", after.Generation, 5, 0))
+}

@@ -18,7 +18,7 @@ func TestCreateSequence(t *testing.T) {
 	spec := plain("orders", func(s *commandv1.SequenceSpec) { s.Format, s.Description = "ORD{seq}", "what we sold" })
 	r := l.must(at(epoch, create(spec, 0)))
 	want := Sequence{
-		Spec: spec, CreatedMillis: epoch, Incarnation: l.index, Generation: l.index, Next: 1, Remaining: math.MaxInt64,
+		Spec: spec, CreatedMillis: epoch, Incarnation: l.index, Generation: l.index, Numbering: l.index, Next: 1, Remaining: math.MaxInt64,
 	}
 	for name, got := range map[string]Sequence{"result": r.Sequence, "state": l.seq("orders")} {
 		if !proto.Equal(got.Spec, spec) {

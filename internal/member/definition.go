@@ -31,7 +31,7 @@ type definition struct {
 func define(s fsm.Sequence) (*definition, error) {
 	spec := s.Spec
 	d := &definition{
-		incarnation: s.Incarnation, generation: s.Generation,
+		incarnation: s.Incarnation, generation: s.Numbering,
 		strict: spec.GetMode() == commandv1.SequenceMode_SEQUENCE_MODE_STRICT,
 		reset:  resets[spec.GetReset_()],
 	}

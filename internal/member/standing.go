@@ -58,7 +58,7 @@ func (s *strictSequence) stands(st *Standing) (ok bool) {
 	s.mu.Lock()
 	gave := s.gave
 	s.mu.Unlock()
-	if gave.generation != st.Generation {
+	if gave.generation != st.Numbering {
 		return false
 	}
 	st.Issued, st.HasIssued = gave.number, gave.known && gave.period == st.Period

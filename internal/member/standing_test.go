@@ -84,3 +84,21 @@ func TestWhatIsLeftOfARelaxedSequence(t *testing.T) {
 		t.Errorf("three more: %v", err)
 	}
 }
+
+// A new description leaves no gap: the leader and the other members keep their blocks.
+func TestDescriptionLeavesNoGap(t *testing.T) {
+	for _, mode := range []commandv1.SequenceMode{commandv1.SequenceMode_SEQUENCE_MODE_STRICT, commandv1.SequenceMode_SEQUENCE_MODE_RELAXED} {
+		m := openOne(t)
+		if _, err := m.CreateSequence(t.Context(), five("s", mode), Force{}); err != nil {
+			t.Fatal(err)
+		}
+		for want := range int64(3) {
+			if n, err := m.NextAtLeader(t.Context(), "s", 1, ""); err != nil || n.First != 1+want {
+				t.Errorf("%v: the next number = %d, %v, want %d", mode, n.First, err, 1+want)
+			}
+			if _, err := m.UpdateSequence(t.Context(), "s", Update{Edit: func(s *commandv1.SequenceSpec) error { s.Description += "."; return nil }}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

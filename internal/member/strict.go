@@ -121,8 +121,8 @@ func (s *strictSequence) look(*definition) error {
 	if now.Incarnation != s.incarnation {
 		return outdated(s.name)
 	}
-	if s.gave.generation < now.Generation {
-		s.gave = position{known: now.HasLast, generation: now.Generation, period: now.Period, number: now.Last, increment: now.Spec.GetIncrement()}
+	if s.gave.generation < now.Numbering {
+		s.gave = position{known: now.HasLast, generation: now.Numbering, period: now.Period, number: now.Last, increment: now.Spec.GetIncrement()}
 	}
 	return nil
 }

@@ -113,6 +113,7 @@ func (p *process) change(s *series, rng *rand.Rand) {
 	switch refused, is := errors.AsType[*fsm.Refused](err); {
 	case err == nil:
 		s.follows(expected, changed.Sequence.Generation)
+		s.defined(changed.Sequence.Numbering, changed.Sequence.Spec)
 		s.defined(changed.Sequence.Generation, changed.Sequence.Spec)
 		s.make(kind)
 		s.spread(p, changed)
@@ -186,7 +187,7 @@ func (s *series) spread(p *process, c member.Changed) {
 	if p.dead.Load() || c.Index == 0 {
 		return
 	}
-	generation := c.Sequence.Generation
+	generation := c.Sequence.Numbering
 	if generation == 0 {
 		generation = c.Index // deleted
 	}

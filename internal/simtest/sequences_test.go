@@ -67,7 +67,7 @@ func (w *world) createSequences() {
 			defer cancel()
 			c, err := w.leader().proc().member.CreateSequence(ctx, r.spec, member.Force{})
 			if err == nil {
-				w.numbers.of(r.spec.GetName()).defined(c.Sequence.Generation, c.Sequence.Spec)
+				w.numbers.of(r.spec.GetName()).defined(c.Sequence.Numbering, c.Sequence.Spec)
 			}
 			return err == nil
 		})

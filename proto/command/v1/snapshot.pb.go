@@ -869,7 +869,9 @@ type SnapshotSequence struct {
 	LastKeyHash []byte `protobuf:"bytes,13,opt,name=last_key_hash,json=lastKeyHash,proto3" json:"last_key_hash,omitempty"`
 	// Nothing is left to grant in the period, whatever base and granted are: a restore began the period without knowing which
 	// numbers an earlier cluster granted in it, or no numbers come after those.
-	Spent         bool `protobuf:"varint,14,opt,name=spent,proto3" json:"spent,omitempty"`
+	Spent bool `protobuf:"varint,14,opt,name=spent,proto3" json:"spent,omitempty"`
+	// The index of the command that changed more than its description last; 0 means the generation.
+	Numbering     uint64 `protobuf:"varint,15,opt,name=numbering,proto3" json:"numbering,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1000,6 +1002,13 @@ func (x *SnapshotSequence) GetSpent() bool {
 		return x.Spent
 	}
 	return false
+}
+
+func (x *SnapshotSequence) GetNumbering() uint64 {
+	if x != nil {
+		return x.Numbering
+	}
+	return 0
 }
 
 // SnapshotAnswer is the answer to a request with an ID, oldest first.
@@ -1252,7 +1261,7 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x04rate\x18\t \x01(\x04R\x04rate\x12\x14\n" +
 	"\x05burst\x18\n" +
 	" \x01(\x04R\x05burst\x12\x1a\n" +
-	"\bdisabled\x18\v \x01(\bR\bdisabled\"\xbd\x03\n" +
+	"\bdisabled\x18\v \x01(\bR\bdisabled\"\xdb\x03\n" +
 	"\x10SnapshotSequence\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\"\n" +
 	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\x12 \n" +
@@ -1271,7 +1280,8 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x03low\x18\v \x01(\x03H\x00R\x03low\x88\x01\x01\x12\x17\n" +
 	"\x04high\x18\f \x01(\x03H\x01R\x04high\x88\x01\x01\x12\"\n" +
 	"\rlast_key_hash\x18\r \x01(\fR\vlastKeyHash\x12\x14\n" +
-	"\x05spent\x18\x0e \x01(\bR\x05spentB\x06\n" +
+	"\x05spent\x18\x0e \x01(\bR\x05spent\x12\x1c\n" +
+	"\tnumbering\x18\x0f \x01(\x04R\tnumberingB\x06\n" +
 	"\x04_lowB\a\n" +
 	"\x05_high\"\xa7\x02\n" +
 	"\x0eSnapshotAnswer\x12\x1a\n" +

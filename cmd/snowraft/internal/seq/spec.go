@@ -152,7 +152,7 @@ func newUpdate(a *cli.App) *cobra.Command {
 --start, --increment, --min and --max.
 
 The command waits until all live members know the change and have dropped the blocks
-that they hold, which leaves gaps. A change after which numbers may repeat fails,
+that they hold, which leaves gaps. A new --description alone drops no block. A change after which numbers may repeat fails,
 unless --force is given: for example, an increment of the opposite sign, or a new
 --reset after numbers were granted. A format after which texts may repeat needs
 --force-format.
