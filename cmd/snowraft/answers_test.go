@@ -28,7 +28,7 @@ func TestAnswers(t *testing.T) {
 		{"id -n 2", &snowraftv1.GenerateIdsRequest{Layout: "default", Count: 2}},
 		{"id -n 2 --uuid", &snowraftv1.GenerateUuidsRequest{Layout: "default", Count: 2}},
 		{"decode 0199fc8d-7c4a-7ffc-a41b-ac2bb3a1d3f4 --layout orders --server", &snowraftv1.GetLayoutRequest{Name: "orders"}},
-		{"decode 56729 --layout orders --server", &snowraftv1.GetLayoutRequest{Name: "orders"}},
+		{"decode 100663296056729 --layout orders --server", &snowraftv1.GetLayoutRequest{Name: "orders"}},
 		{"whois 56729", &snowraftv1.WhoIsRequest{Id: 56729, Layout: "default"}},
 		{"layout create orders --fields time:39,datacenter:2,worker:10,sequence:12 --unit 10ms --epoch 2025-01-01T00:00:00Z --datacenter 3", &snowraftv1.CreateLayoutRequest{Layout: withoutEnd(clitest.Layout)}},
 		{"layout get orders", &snowraftv1.GetLayoutRequest{Name: "orders"}},

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -62,10 +63,74 @@ func ParseTime(s string) (int64, error) {
 		return ms, nil
 	}
 	t, err := time.Parse(time.RFC3339, s)
+	if leap := leapSecond.FindStringSubmatch(s); err != nil && leap != nil {
+		t, err = time.Parse(time.RFC3339, leap[1]+":59"+leap[2])
+		t = t.Add(time.Second)
+	}
 	if err != nil {
 		return 0, errors.New("expected RFC 3339 such as 2026-01-01T00:00:00Z, or Unix milliseconds")
 	}
 	return t.UnixMilli(), nil
+}
+
+// leapSecond matches an instant in a leap second, whose end is the next minute's start: Unix time has no leap seconds.
+var leapSecond = regexp.MustCompile(`^(.*T\d\d:\d\d):60(?:\.\d+)?(Z|[+-]\d\d:\d\d)$`)
+
+// OwnLayout describes a layout by its fields, without a cluster.
+type OwnLayout struct {
+	Fields, Epoch string
+	Unit          time.Duration
+}
+
+// AddFlags adds the flags of the description below a heading.
+func (o *OwnLayout) AddFlags(cmd *cobra.Command, heading string) {
+	o.Unit = time.Millisecond
+	AddFlag(cmd, heading, "fields", "", TextValue(&o.Fields, "FIELDS"), "fields of a layout of your own, from the highest bits to the lowest, with their widths")
+	AddFlag(cmd, heading, "epoch", "", TextValue(&o.Epoch, "TIME"), "instant of its tick 0, as RFC 3339 or Unix milliseconds; required with --fields")
+	AddFlag(cmd, heading, "unit", "", DurationValue(&o.Unit, time.Millisecond, time.Hour), "length of its tick")
+}
+
+// Layout returns the layout that the flags describe; nil without --fields.
+func (o *OwnLayout) Layout(flags *pflag.FlagSet) (*snowflake.Layout, error) {
+	if o.Fields == "" {
+		for _, name := range []string{"epoch", "unit"} {
+			if flags.Changed(name) {
+				return nil, Usagef("--%s requires --fields", name)
+			}
+		}
+		return nil, nil
+	}
+	if flags.Changed("layout") {
+		return nil, Usagef("--fields cannot be combined with --layout")
+	}
+	if o.Epoch == "" {
+		return nil, Usagef("--fields: missing --epoch; give the instant of tick 0")
+	}
+	spec, err := o.Spec()
+	if err != nil {
+		return nil, err
+	}
+	spec.Name = "own"
+	layout, err := snowflake.New(spec)
+	if err != nil {
+		return nil, Usagef("%s", Plain(err))
+	}
+	return layout, nil
+}
+
+// Spec returns the described layout without a name. The default epoch is that of the default layout.
+func (o *OwnLayout) Spec() (spec snowflake.Spec, err error) {
+	spec = snowflake.Spec{UnitMillis: o.Unit.Milliseconds(), EpochMillis: snowflake.Default().Spec().EpochMillis}
+	if spec.Fields, err = snowflake.ParseFields(o.Fields); err != nil {
+		return spec, Usagef("--fields %q: %s", o.Fields, Plain(err))
+	}
+	if o.Epoch != "" {
+		if spec.EpochMillis, err = ParseTime(o.Epoch); err != nil {
+			return spec, Usagef("--epoch %q: %v", o.Epoch, err)
+		}
+	}
+	spec.Spread = snowflake.DefaultSpread(spec.Fields)
+	return spec, nil
 }
 
 // Plain returns the text of an error without the name of package snowflake.

@@ -22,12 +22,15 @@ type Decoded struct {
 	Datacenter uint64 `json:"datacenter,string"`
 	Worker     uint64 `json:"worker,string"`
 	Sequence   uint64 `json:"sequence,string"`
+
+	sinceEpoch int64 // ms
 }
 
 // NewDecode returns the command decode.
 func NewDecode(a *cli.App) *cobra.Command {
 	var (
 		layout   string
+		own      cli.OwnLayout
 		encoding snowflake.Encoding
 		ask      bool
 	)
@@ -39,24 +42,36 @@ and sequences. Without an ID, or for the ID -, it reads IDs from standard input,
 line.
 
 The command needs no cluster for the presets:
-` + cli.Either(cli.PresetNames()) + `.
-For other layouts of a cluster, use --server.`,
+` + cli.Either(cli.PresetNames()) + `;
+nor if --fields and --epoch describe the layout. Otherwise, use --server.`,
 		Example: `  snowraft decode 132271570944028672
   snowraft decode 175928847299117063 --layout discord
   snowraft decode Jos2sncHm1 --encoding base58 -o json
   snowraft decode 41771985 --layout orders --server
+  snowraft decode 7205759403792793601 --epoch 2015-01-01T00:00:00Z \
+    --fields time:41,datacenter:5,worker:5,sequence:12
   snowraft decode 019b76da-a800-701c-8000-3f3a1d4c5b6e
   snowraft decode <ids.txt`,
 	}
 	a.AddLayoutFlag(cmd, &layout, cli.PresetNames()...)
 	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&encoding), "encoding of the IDs: "+cli.Either(cli.EncodingNames()))
 	cmd.Flags().BoolVar(&ask, "server", false, "take the layout from the cluster")
+	own.AddFlags(cmd, "A layout of your own")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		known := func() (*snowflake.Layout, error) {
-			return cli.Preset(layout, "use --server for a layout of the cluster")
+			return cli.Preset(layout, "use --server for a layout of the cluster, or describe the layout with --fields and --epoch")
 		}
 		if ask {
 			known = inCluster(ctx, r, layout)
+		}
+		described, err := own.Layout(cmd.Flags())
+		switch {
+		case err != nil:
+			return err
+		case described != nil && ask:
+			return cli.Usagef("--fields cannot be combined with --server")
+		case described != nil:
+			known = func() (*snowflake.Layout, error) { return described, nil }
 		}
 		g := given{encoding: encoding, layout: known}
 		if cmd.Flags().Changed("encoding") {
@@ -66,6 +81,9 @@ For other layouts of a cluster, use --server.`,
 			d, err := g.decode(args[0])
 			if err != nil {
 				return err
+			}
+			if early(d) {
+				a.Warn("ID %d %s", d.ID, predates)
 			}
 			return out.Answer(d, cli.Record(
 				"UUID", d.UUID,
@@ -77,25 +95,41 @@ For other layouts of a cluster, use --server.`,
 				"Sequence", d.Sequence,
 			))
 		}
-		if len(args) > 0 {
-			_, err := g.decodeAll(each(args, a.Stdin), out)
-			return err
+		if len(args) == 0 && a.Attended() {
+			return cli.Usagef("missing argument ID; decode takes ID..., or IDs on standard input")
 		}
-		if !a.Attended() {
-			if n, err := g.decodeAll(each([]string{"-"}, a.Stdin), out); n > 0 || err != nil {
-				return err
-			}
+		texts := args
+		if len(args) == 0 {
+			texts = []string{"-"}
 		}
-		return cli.Usagef("missing argument ID; decode takes ID..., or IDs on standard input")
+		n, soon, err := g.decodeAll(each(texts, a.Stdin), out)
+		if soon > 0 {
+			a.Warn("%d of the IDs date to the first minute of the layout, so each %s", soon, predates)
+		}
+		if n == 0 && err == nil && len(args) == 0 {
+			return cli.Usagef("missing argument ID; decode takes ID..., or IDs on standard input")
+		}
+		return err
 	})
+}
+
+// predates is the warning about an ID that is early.
+const predates = "is probably older than the layout: its time is not the time at which it was issued"
+
+// early reports whether an ID dates to the first minute of its layout. Such an ID usually is a plain number that the system
+// issued before it had the layout.
+func early(d Decoded) bool {
+	const minute = 60_000
+	return d.sinceEpoch < minute
 }
 
 // rowsAtOnce is the number of rows after which decodeAll prints a part of its table.
 const rowsAtOnce = 1000
 
 // decodeAll prints one line per ID: JSON immediately, and table rows in parts, so that the input may be long. It stops at the
-// first invalid ID, after it has printed the IDs before. It returns the number of IDs that it has read.
-func (g given) decodeAll(texts iter.Seq2[string, error], out *cli.Printer) (n int, err error) {
+// first invalid ID, after it has printed the IDs before. It returns the number of IDs that it has read, and of those that are
+// early.
+func (g given) decodeAll(texts iter.Seq2[string, error], out *cli.Printer) (n, soon int, err error) {
 	var rows []Decoded
 	printed := false
 	table := func() error {
@@ -121,6 +155,8 @@ func (g given) decodeAll(texts iter.Seq2[string, error], out *cli.Printer) (n in
 			n++
 			if d, err = g.decode(text); err != nil {
 				err = fmt.Errorf("ID %d: %w", n, err)
+			} else if early(d) {
+				soon++
 			}
 		}
 		switch {
@@ -136,7 +172,7 @@ func (g given) decodeAll(texts iter.Seq2[string, error], out *cli.Printer) (n in
 			break
 		}
 	}
-	return n, errors.Join(table(), err)
+	return n, soon, errors.Join(table(), err)
 }
 
 // decode decodes an ID as users write it.
@@ -163,5 +199,6 @@ func DecodeIn(layout *snowflake.Layout, id uint64) (Decoded, error) {
 	return Decoded{
 		ID: id, Layout: layout.Name(), TickAtMS: layout.MillisAt(parts.Tick), Tick: parts.Tick,
 		Datacenter: parts.Datacenter, Worker: parts.Worker, Sequence: parts.Sequence,
+		sinceEpoch: layout.MillisAt(parts.Tick) - layout.MillisAt(0),
 	}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/snowflake"
@@ -21,6 +22,7 @@ type encoded struct {
 
 // partFlags are the flags with the fields of an ID to encode.
 type partFlags struct {
+	own          cli.OwnLayout
 	layout, time string
 	parts        snowflake.Parts
 }
@@ -41,17 +43,20 @@ that of the output. ID may be a UUID of "snowraft id --uuid"; --layout is its la
 
 Without ID, build one from --time or --tick, and from --worker, --datacenter and
 --sequence, which default to 0. Use such IDs as the bounds of a time range in a
-database: the first ID of a day has worker 0 and sequence 0. Never use one as a new
-ID, because the cluster may issue it to another client.
+database: with --time alone, no ID of that time or later is lower. Never use one as a
+new ID, because the cluster may issue it to another client.
 
 The command needs no cluster. The layout is one of the presets:
-` + cli.Either(cli.PresetNames()) + `.`,
+` + cli.Either(cli.PresetNames()) + `;
+or --fields and --epoch describe it.`,
 		Example: `  snowraft encode 132271570944028672 --encoding base58
   snowraft encode 1d5ec4b00007000 --from hex
   snowraft encode 019b76da-a800-701c-8000-3f3a1d4c5b6e
   snowraft encode --time 2026-01-01T00:00:00Z
   snowraft encode --layout discord --time 1462015105796 --datacenter 1 \
-    --sequence 7`,
+    --sequence 7
+  snowraft encode --time 2026-01-01T00:00:00Z --epoch 2020-01-01T00:00:00Z \
+    --fields time:41,worker:12,sequence:10`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -64,6 +69,7 @@ The command needs no cluster. The layout is one of the presets:
 	field("datacenter", cli.UintValue(&fields.parts.Datacenter, 0), "value of the datacenter field")
 	field("worker", cli.UintValue(&fields.parts.Worker, 0), "value of the worker field")
 	field("sequence", cli.UintValue(&fields.parts.Sequence, 0), "value of the sequence field")
+	fields.own.AddFlags(cmd, "A layout of your own")
 	return a.Command(cmd, func(_ context.Context, out *cli.Printer, args []string) error {
 		var id uint64
 		var err error
@@ -73,9 +79,7 @@ The command needs no cluster. The layout is one of the presets:
 					return cli.Usagef("--%s cannot be combined with ID", name)
 				}
 			}
-			g := given{encoding: from, layout: func() (*snowflake.Layout, error) {
-				return cli.Preset(fields.layout, `only a cluster knows its other layouts; decode a UUID of another layout with "snowraft decode --server"`)
-			}}
+			g := given{encoding: from, layout: func() (*snowflake.Layout, error) { return fields.known(flags) }}
 			if flags.Changed("from") {
 				g.explicit = "from"
 			}
@@ -83,14 +87,16 @@ The command needs no cluster. The layout is one of the presets:
 			if id, uuid, err = g.id(args[0]); err != nil {
 				return err
 			}
-			if uuid == "" && flags.Changed("layout") {
-				return cli.Usagef("--layout cannot be combined with an ID that is not a UUID")
+			for _, name := range []string{"layout", "fields", "epoch", "unit"} {
+				if uuid == "" && flags.Changed(name) {
+					return cli.Usagef("--%s cannot be combined with an ID that is not a UUID", name)
+				}
 			}
 		} else {
 			if flags.Changed("from") {
 				return cli.Usagef("--from requires ID; add ID or remove --from")
 			}
-			if id, err = fields.pack(flags.Changed("tick")); err != nil {
+			if id, err = fields.pack(flags); err != nil {
 				return err
 			}
 		}
@@ -99,9 +105,17 @@ The command needs no cluster. The layout is one of the presets:
 	})
 }
 
+func (f *partFlags) known(flags *pflag.FlagSet) (*snowflake.Layout, error) {
+	if own, err := f.own.Layout(flags); own != nil || err != nil {
+		return own, err
+	}
+	return cli.Preset(f.layout, "describe another layout with --fields and --epoch")
+}
+
 // pack returns the ID with the fields of the flags.
-func (f *partFlags) pack(tickGiven bool) (uint64, error) {
-	layout, err := cli.Preset(f.layout, "encode builds IDs of presets only")
+func (f *partFlags) pack(flags *pflag.FlagSet) (uint64, error) {
+	tickGiven := flags.Changed("tick")
+	layout, err := f.known(flags)
 	if err != nil {
 		return 0, err
 	}

@@ -44,6 +44,16 @@ func vectors(t *testing.T) []vector {
 	return known
 }
 
+// decode decodes a text of a vector's ID. The vector of Sonyflake is of a program that had just chosen its own epoch.
+func (v vector) decode(t *testing.T, text string) string {
+	t.Helper()
+	stdout, stderr, code := program.Run(t, "decode", text, "--layout", v.Layout, "-o", "json")
+	if code != cli.ExitDone || (stderr != "") != (v.ID == "1677787138") {
+		t.Errorf("decode %s: exit code %d, %s", text, code, stderr)
+	}
+	return stdout
+}
+
 func TestDecodeVectors(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors(t) {
@@ -51,7 +61,7 @@ func TestDecodeVectors(t *testing.T) {
 		want := `{"id":"` + v.ID + `","layout":"` + v.Layout +
 			`","tickAtMs":"` + strconv.FormatInt(v.TickAtMillis, 10) + `","tick":"` + strconv.FormatInt(layout.TickAt(v.TickAtMillis), 10) + `","datacenter":"` + cli.Decimal(v.Datacenter) +
 			`","worker":"` + cli.Decimal(v.Worker) + `","sequence":"` + cli.Decimal(v.Sequence) + "\"}\n"
-		if got := program.Succeeds(t, "decode", v.ID, "--layout", v.Layout, "-o", "json"); got != want {
+		if got := v.decode(t, v.ID); got != want {
 			t.Errorf("decode %s prints %s, want %s", v.ID, got, want)
 		}
 	}
@@ -70,10 +80,10 @@ func TestDecodeUUIDs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plain := program.Succeeds(t, "decode", v.ID, "--layout", v.Layout, "-o", "json")
+		plain := v.decode(t, v.ID)
 		want := `{"uuid":"` + u.String() + `",` + strings.TrimPrefix(plain, "{")
 		for _, text := range []string{u.String(), strings.ToUpper(u.String())} {
-			if got := program.Succeeds(t, "decode", text, "--layout", v.Layout, "-o", "json"); got != want {
+			if got := v.decode(t, text); got != want {
 				t.Errorf("decode %s prints %s, want %s", text, got, want)
 			}
 		}
@@ -131,7 +141,7 @@ func TestDecodeSeveral(t *testing.T) {
 	}
 	const text = "132271570944028672\n\n 132271570944028673 \n019b76da-a800-7806-8010-c885bc185cb8\n"
 	stdout, stderr, code := decode(text, "1", "-", "2")
-	if code != cli.ExitDone || stderr != "" {
+	if code != cli.ExitDone || !strings.Contains(stderr, "2 of the IDs date to the first minute") {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	clitest.Golden(t, "decode-several", stdout)
@@ -161,5 +171,39 @@ func TestDecodeSeveral(t *testing.T) {
 	}
 	if stdout, stderr, code = decode(strings.Repeat("1", 70_000), "-"); code != cli.ExitUsage || !strings.Contains(stderr, "longer than") {
 		t.Errorf("a line of 70,000 bytes: exit code %d, prints %.40s, %s", code, stdout, stderr)
+	}
+}
+
+// A layout that its fields describe is read and written without a cluster. The ID of a time is the lower bound of a range: no ID of
+// that time or later is lower, and each earlier ID is.
+func TestOwnLayout(t *testing.T) {
+	t.Parallel()
+	own := []string{"--fields", "time:41,datacenter:5,worker:5,sequence:12", "--epoch", "2015-01-01T00:00:00Z", "--unit", "10ms"}
+	on := func(args ...string) string { return program.Succeeds(t, append(args, own...)...) }
+	layout := snowflake.MustNew(snowflake.Spec{Name: "own", UnitMillis: 10, EpochMillis: 1_420_070_400_000, Fields: snowflake.Default().Spec().Fields})
+	bound := strings.TrimSpace(on("encode", "--time", "2026-01-01T00:00:00Z"))
+	if want := strconv.FormatUint(uint64(layout.TickAt(1_767_225_600_000))<<22, 10); bound != want {
+		t.Errorf("encode --time prints %s, want %s", bound, want)
+	}
+	if got := on("decode", bound, "-o", "json"); !strings.Contains(got, `"layout":"own","tickAtMs":"1767225600000"`) {
+		t.Errorf("decode prints %s", got)
+	}
+	if got := on("decode", strings.TrimSpace(on("encode", "--time", "2026-01-01T00:00:00.010Z", "--datacenter", "3", "--worker", "4", "--sequence", "5")), "-o", "json"); !strings.Contains(got, `"tickAtMs":"1767225600010"`) || !strings.Contains(got, `"datacenter":"3","worker":"4","sequence":"5"`) {
+		t.Errorf("decode prints %s", got)
+	}
+}
+
+// An ID that is older than its layout gets a warning, and no plain time.
+func TestIDsOlderThanTheirLayout(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"decode 20 -l twitter":                                 "ID 20 is probably older than the layout",
+		"decode 20 29700859247 1541815603606036480 -l twitter": "2 of the IDs date to the first minute",
+		"decode 1541815603606036480 -l twitter":                "",
+	} {
+		stdout, stderr, code := program.Run(t, strings.Fields(line)...)
+		if code != cli.ExitDone || stdout == "" || (want == "") != (stderr == "") || !strings.Contains(stderr, want) {
+			t.Errorf("%s: exit code %d, %q, %q, want %q", line, code, stdout, stderr, want)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"pgregory.net/rapid"
 
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/internal/seed"
 	"github.com/snowraft/snowraft/snowflake"
 )
@@ -29,7 +30,7 @@ func described(t *testing.T, line, stdin string) (existingSystem, error) {
 
 func describedAt(t *testing.T, line, stdin string, now int64) (existingSystem, error) {
 	t.Helper()
-	e := &existing{form: specFlags{unit: time.Millisecond}}
+	e := &existing{form: specFlags{OwnLayout: cli.OwnLayout{Unit: time.Millisecond}}}
 	e.cmd = &cobra.Command{}
 	e.addFlags()
 	if err := e.cmd.ParseFlags(strings.Fields(line)); err != nil {

@@ -15,13 +15,14 @@ import (
 
 // specFlags describe the layout to create.
 type specFlags struct {
-	preset, fields, epoch string
-	unit                  time.Duration
-	datacenter, spread    uint64
+	cli.OwnLayout
+
+	preset             string
+	datacenter, spread uint64
 }
 
 func newCreate(a *cli.App) *cobra.Command {
-	f := specFlags{unit: time.Millisecond}
+	f := specFlags{OwnLayout: cli.OwnLayout{Unit: time.Millisecond}}
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create a layout",
@@ -39,9 +40,9 @@ A name has 1 to 64 characters of a-z, 0-9, '.', '_' and '-'.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	cli.AddFlag(cmd, "", "fields", "", cli.TextValue(&f.fields, "FIELDS"), "fields from the highest bits to the lowest, with their widths: time, datacenter, worker and sequence; at most 63 bits in total")
-	cli.AddFlag(cmd, "", "unit", "", cli.DurationValue(&f.unit, time.Millisecond, time.Hour), "length of a tick")
-	cli.AddFlag(cmd, "", "epoch", "", cli.TextValue(&f.epoch, "TIME"), "instant of tick 0, as RFC 3339 or Unix milliseconds (default: 2025-01-01T00:00:00Z)")
+	cli.AddFlag(cmd, "", "fields", "", cli.TextValue(&f.Fields, "FIELDS"), "fields from the highest bits to the lowest, with their widths: time, datacenter, worker and sequence; at most 63 bits in total")
+	cli.AddFlag(cmd, "", "unit", "", cli.DurationValue(&f.Unit, time.Millisecond, time.Hour), "length of a tick")
+	cli.AddFlag(cmd, "", "epoch", "", cli.TextValue(&f.Epoch, "TIME"), "instant of tick 0, as RFC 3339 or Unix milliseconds (default: 2025-01-01T00:00:00Z)")
 	cli.AddFlag(cmd, "", "preset", "", cli.ChoiceValue(&f.preset, cli.PresetNames()...), "well-known layout to take fields, unit, epoch and spread from").Value.(*cli.Value).Kind = "NAME"
 	cli.AddFlag(cmd, "", "datacenter", "", cli.UintValue(&f.datacenter, 0), "value of the datacenter field in every ID of this cluster")
 	cli.AddFlag(cmd, "", "spread", "", cli.UintValue(&f.spread, 0), "number of sequences at which a tick can start; 0 starts every tick at 0 (default: a quarter of the sequence field, at least 64)")
@@ -94,19 +95,8 @@ func (f *specFlags) base(flags *pflag.FlagSet) (snowflake.Spec, error) {
 		layout, err := cli.Preset(f.preset, "")
 		return layout.Spec(), err
 	}
-	if f.fields == "" {
+	if f.Fields == "" {
 		return snowflake.Spec{}, cli.Usagef("layout create: missing --fields or --preset; set one of them")
 	}
-	spec := snowflake.Spec{UnitMillis: f.unit.Milliseconds(), EpochMillis: snowflake.Default().Spec().EpochMillis}
-	var err error
-	if spec.Fields, err = snowflake.ParseFields(f.fields); err != nil {
-		return spec, cli.Usagef("--fields %q: %s", f.fields, cli.Plain(err))
-	}
-	if f.epoch != "" {
-		if spec.EpochMillis, err = cli.ParseTime(f.epoch); err != nil {
-			return spec, cli.Usagef("--epoch %q: %v", f.epoch, err)
-		}
-	}
-	spec.Spread = snowflake.DefaultSpread(spec.Fields)
-	return spec, nil
+	return f.Spec()
 }

@@ -38,9 +38,9 @@ func (e *existing) addFlags() {
 	flags := e.cmd.Flags()
 	flags.SortFlags = false
 	cli.AddFlag(e.cmd, "", "preset", "", cli.ChoiceValue(&e.form.preset, cli.PresetNames()...), "layout of the existing system").Value.(*cli.Value).Kind = "NAME"
-	cli.AddFlag(e.cmd, "", "fields", "", cli.TextValue(&e.form.fields, "FIELDS"), "fields of the existing system, from the highest bits to the lowest, with their widths")
-	cli.AddFlag(e.cmd, "", "unit", "", cli.DurationValue(&e.form.unit, time.Millisecond, time.Hour), "length of a tick of the existing system")
-	cli.AddFlag(e.cmd, "", "epoch", "", cli.TextValue(&e.form.epoch, "TIME"), "instant of the existing system's tick 0, as RFC 3339 or Unix milliseconds; required with --fields")
+	cli.AddFlag(e.cmd, "", "fields", "", cli.TextValue(&e.form.Fields, "FIELDS"), "fields of the existing system, from the highest bits to the lowest, with their widths")
+	cli.AddFlag(e.cmd, "", "unit", "", cli.DurationValue(&e.form.Unit, time.Millisecond, time.Hour), "length of a tick of the existing system")
+	cli.AddFlag(e.cmd, "", "epoch", "", cli.TextValue(&e.form.Epoch, "TIME"), "instant of the existing system's tick 0, as RFC 3339 or Unix milliseconds; required with --fields")
 	cli.AddFlag(e.cmd, "", "datacenter", "", cli.UintValue(&e.form.datacenter, 0), "datacenter in all IDs of the existing system (default: any)").DefValue = ""
 	cli.AddFlag(e.cmd, "", "since", "", cli.TextValue(&e.since, "TIME"), "time of the existing system's first ID (default: the epoch)")
 	cli.AddFlag(e.cmd, "", "until", "", cli.TextValue(&e.until, "TIME"), "time of the existing system's last ID (default: now)")
@@ -52,7 +52,7 @@ func (e *existing) describe(stdin io.Reader, now int64) (existingSystem, error) 
 	flags := e.cmd.Flags()
 	given := flags.Changed
 	s := existingSystem{until: now}
-	if e.form.preset != "" || e.form.fields != "" {
+	if e.form.preset != "" || e.form.Fields != "" {
 		if e.form.preset == "" && !given("epoch") {
 			// The epoch of "layout create" would only be right for a copy of Snowraft's own layout.
 			return s, cli.Usagef("layout check: missing --epoch; give the instant of the existing system's tick 0")
