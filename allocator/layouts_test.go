@@ -34,7 +34,7 @@ func TestLayouts(t *testing.T) {
 		{snowflake.Default(), 1, 204_800, 50 * time.Millisecond},
 		{snowflake.Default(), 4, 163_840, 10 * time.Millisecond},
 		{must("sonyflake"), 1, 2560, 100 * time.Millisecond},
-		{must("jssafe"), 1, 51_200, 100 * time.Millisecond},
+		{must("jssafe"), 1, 6400, 100 * time.Millisecond},
 		{shape("seconds", 1000, "time:31,worker:10,sequence:8", someDay.Add(-time.Hour)), 1, 2560, 10 * time.Second},
 		{shape("half-hours", 1_800_000, "time:31,worker:10,sequence:4", someDay.Add(-24*time.Hour)), 1, 64, 2 * time.Hour},
 		{wide(), 1, 100_000, 0},

@@ -3,6 +3,8 @@ package fsm
 import (
 	"fmt"
 	"testing"
+
+	"github.com/snowraft/snowraft/snowflake"
 )
 
 // A process that crashes repeatedly, and is started under the same name each time, does not use
@@ -66,5 +68,21 @@ func TestHoldersOfOneName(t *testing.T) {
 		if g := l.must(at(epoch+1000, acquireWide("twin/0", 1000))).Grant; g.Worker != tc.want {
 			t.Errorf("with %d others it got worker %d, want %d", tc.live, g.Worker, tc.want)
 		}
+	}
+}
+
+// The smallest preset that issues has workers for three members and eight crashes within two minutes, although each crash leaves a
+// worker behind whose window still lasts for minutes.
+func TestCrashesInASmallLayout(t *testing.T) {
+	preset, _ := snowflake.Preset("jssafe")
+	l := newLog(t, preset.Spec())
+	held := map[uint64]bool{}
+	for i := range int64(3 + 8) {
+		cmd := acquire(fmt.Sprint("member-", i%3, "/0"), 600_000)
+		cmd.GetAcquireWorker().Layout = preset.Name()
+		held[l.must(at(epoch+10_000*i, cmd)).Grant.Worker] = true
+	}
+	if len(held) != 3+8 {
+		t.Errorf("%d workers, want one for each start", len(held))
 	}
 }

@@ -26,8 +26,9 @@ var presets = []*Layout{
 	preset("instagram", "time:41,worker:13,sequence:10", 1, time.UnixMilli(1_314_220_021_721)),
 
 	// 53 bits, so that every ID is exact in a JavaScript number (ECMAScript's Number.MAX_SAFE_INTEGER). The
-	// default layout's epoch.
-	preset("jssafe", "time:41,worker:3,sequence:9", 1, time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)),
+	// workers are enough for members that crash again and again while earlier windows last. The default layout's
+	// epoch.
+	preset("jssafe", "time:41,worker:6,sequence:6", 1, time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)),
 
 	// github.com/mastodon/mastodon, lib/mastodon/snowflake.rb: Unix time, then 16
 	// bits from a hash and a counter. There is no worker.

@@ -125,7 +125,7 @@ func TestPresets(t *testing.T) {
 		if got, ok := snowflake.Preset(l.Name()); !ok || got != l {
 			t.Errorf("Preset(%q) = %v, %v", l.Name(), got, ok)
 		}
-		spread := map[string]uint64{"baidu": 2048, "instagram": 256, "jssafe": 128, "mastodon": 16_384, "sonyflake": 64}[l.Name()]
+		spread := map[string]uint64{"baidu": 2048, "instagram": 256, "jssafe": 64, "mastodon": 16_384, "sonyflake": 64}[l.Name()]
 		if spread == 0 {
 			spread = 1024
 		}
