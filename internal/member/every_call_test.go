@@ -168,7 +168,7 @@ func (p *everyPlay) create(ctx context.Context) error {
 	_, err := p.m.CreateSequence(ctx, &commandv1.SequenceSpec{
 		Name: p.name, Start: 1 + 10_000*p.created, Increment: 1, Min: 1, Max: math.MaxInt64, BlockDurationMs: 1000, MinBlock: 100, MaxBlock: 100,
 		Mode: commandv1.SequenceMode_SEQUENCE_MODE_STRICT, Reset_: commandv1.SequenceReset_SEQUENCE_RESET_NONE,
-	}, false)
+	}, Force{})
 	if err == nil {
 		p.created++
 	}
