@@ -339,7 +339,7 @@ func TestLateReadingsAreNotBehind(t *testing.T) {
 			}()
 			r.pass(stall - 200*time.Millisecond)
 			r.next(0)
-			r.clock.stall.Store(int64(stall)) // of the second reading, after the first found no ID
+			r.clock.stall.Store(int64(stall)) // second reading: the first found no ID
 			r.pass(stall)
 			r.next(0)
 			if err := <-failed; err != nil {

@@ -118,7 +118,7 @@ func (w *world) ask(p *process, l *lane, cmd *commandv1.Command) {
 	}
 }
 
-// commitAsked commits a request. What a state refutes, no later state grants.
+// commitAsked commits a request. No later state grants a claim that a state has refuted.
 func (w *world) commitAsked(p *proposal) (Result, error) {
 	result, err := w.commit(p.data, p.cmd)
 	if err == nil && p.refuted != nil && result.Err == nil {

@@ -89,7 +89,7 @@ type lane struct {
 type proposal struct {
 	data    []byte
 	cmd     *commandv1.Command
-	refuted *Refused // by the state at the time of the request
+	refuted *Refused // refusal that the state gave at the time of the request
 	process *process
 	starts  uint64
 	lane    *lane

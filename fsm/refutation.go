@@ -20,10 +20,9 @@ func (s *State) Refutation(cmd *commandv1.Command) *Refused {
 }
 
 func (s *State) refuteWindow(name string, c claim) *Refused {
-	l, refused := s.layoutNamed(name)
-	if refused != nil || c.GetToken() > s.index {
-		return nil
+	if l, unknown := s.layoutNamed(name); unknown == nil && c.GetToken() <= s.index {
+		_, refused := l.held(c)
+		return refused
 	}
-	_, refused = l.held(c)
-	return refused
+	return nil
 }

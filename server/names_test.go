@@ -8,7 +8,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Neither an error nor an event tells a token the name of a sequence that its scopes do not cover.
+// Neither an error nor an event shows a token the name of a sequence that its scopes do not cover.
 func TestNamesStayWithinScopes(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {

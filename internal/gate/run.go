@@ -40,7 +40,7 @@ type verdict struct {
 	checks   int
 	unit     string
 	failed   bool
-	reasons  []string // of failures
+	reasons  []string // lines that explain failures
 	warnings []string
 }
 
