@@ -112,6 +112,11 @@ func (a *account) look(n *node, ids []int64) {
 	layouts, err := n.layouts.ListLayouts(t.Context(), &snowraftv1.ListLayoutsRequest{})
 	a.Layouts = bytesOf(t, layouts, err)
 	sequences, err := n.sequences.ListSequences(t.Context(), &snowraftv1.ListSequencesRequest{})
+	for _, q := range sequences.GetSequences() {
+		if q.GetMode() == snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT {
+			q.Next, q.Last, q.LastAtMost, q.Remaining = nil, nil, nil, 0 // the crash made the leader forget the rest of its block
+		}
+	}
 	a.Sequences = bytesOf(t, sequences, err)
 	for _, id := range ids {
 		grant, err := n.ids.WhoIs(t.Context(), &snowraftv1.WhoIsRequest{Id: id})
