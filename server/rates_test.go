@@ -96,7 +96,7 @@ func TestRefusedClaimsCountAgainstRates(t *testing.T) {
 				return err
 			},
 		} {
-			time.Sleep(time.Minute) // bubble's time; fills the bucket
+			<-time.After(time.Minute) // bubble's time; fills the bucket
 			before, refused := n.server.Member().State().Applied(), 0
 			for range 50 {
 				if err := call(); rpc.FromError(err).Reason != rpc.RateLimited {

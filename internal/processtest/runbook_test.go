@@ -212,7 +212,7 @@ func (d *drill) lastPrints(m *member, code int) {
 }
 
 // looking matches the commands that a reader repeats until their output is as on the page.
-var looking = regexp.MustCompile(`^(snowraft (health|member list|status|worker list|leader get|seq get|seq list|config get|id|token list|secret list|backup inspect)|curl|redis-cli|env -u [A-Z_]+ [A-Z_]+=[^ ]+ [^ ]+ snowraft id)\b`)
+var looking = regexp.MustCompile(`^(snowraft (health|member list|status|worker list|leader get|id|seq get|seq list|config get|token list|secret list|backup inspect)|curl|redis-cli|env -u [A-Z_]+ [A-Z_]+=[^ ]+ [^ ]+ snowraft id)\b`)
 
 // run runs the commands of the next block and compares their output.
 func (d *drill) run() {
