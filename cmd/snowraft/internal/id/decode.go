@@ -95,19 +95,19 @@ nor if --fields and --epoch describe the layout. Otherwise, use --server.`,
 				"Sequence", d.Sequence,
 			))
 		}
-		if len(args) == 0 && a.Attended() {
-			return cli.Usagef("missing argument ID; decode takes ID..., or IDs on standard input")
-		}
-		texts := args
+		texts, missing := args, error(nil)
 		if len(args) == 0 {
-			texts = []string{"-"}
+			texts, missing = []string{"-"}, cli.Usagef("missing argument ID; decode takes ID..., or IDs on standard input")
+		}
+		if missing != nil && a.Attended() {
+			return missing
 		}
 		n, soon, err := g.decodeAll(each(texts, a.Stdin), out)
 		if soon > 0 {
 			a.Warn("%d of the IDs date to the first minute of the layout, so each %s", soon, predates)
 		}
-		if n == 0 && err == nil && len(args) == 0 {
-			return cli.Usagef("missing argument ID; decode takes ID..., or IDs on standard input")
+		if n == 0 && err == nil {
+			return missing
 		}
 		return err
 	})
