@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -82,6 +83,7 @@ func TestHTTPCaller(t *testing.T) {
 	t.Parallel()
 	requests := make(chan string, 20)
 	conns := make(chan struct{}, 20)
+	var slow atomic.Bool
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		requests <- r.Method + " " + r.URL.String()
 		switch r.URL.Path {
@@ -92,7 +94,10 @@ func TestHTTPCaller(t *testing.T) {
 		case "/refused":
 			http.Error(w, "CLOCK_BEHIND: by 5 s", http.StatusServiceUnavailable)
 		case "/slow":
-			<-r.Context().Done()
+			if slow.Swap(true) {
+				<-r.Context().Done()
+			}
+			fmt.Fprint(w, "5\n")
 		default:
 			http.Error(w, "no: such page", http.StatusNotFound)
 		}
@@ -120,7 +125,10 @@ func TestHTTPCaller(t *testing.T) {
 	expect(t, "a format", open(http.MethodGet, "/formatted", 1, time.Minute), "0 [] NO_NUMBER")
 	expect(t, "a refusal", open(http.MethodGet, "/refused", 1, time.Minute), "0 [] CLOCK_BEHIND")
 	expect(t, "another page", open(http.MethodGet, "/nope", 1, time.Minute), "0 [] HTTP_404")
-	expect(t, "no answer", open(http.MethodGet, "/slow", 1, time.Millisecond), "0 [] TIMEOUT")
+	c = open(http.MethodGet, "/slow", 1, time.Minute)
+	expect(t, "an answer", c, "1 [{5 5}]")
+	c.timeout = time.Millisecond // the connection exists: a new one may take longer
+	expect(t, "no answer", c, "0 [] TIMEOUT")
 	counted := &Receipt{}
 	if err := open(http.MethodGet, "/formatted", 1, time.Minute).Call(t.Context(), counted); err != nil || counted.numbers != 1 {
 		t.Errorf("without a check %d numbers, %v, want one", counted.numbers, err)
