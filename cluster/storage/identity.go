@@ -55,7 +55,7 @@ func NewIdentity(node, cluster string, starts uint64) *Identity {
 // OpenIdentity locks a data directory until Close, creates it if necessary, reads or generates the identity, and counts a
 // start. An empty dir means an identity in memory.
 //
-// Errors: *CorruptError if the identity is damaged; an error while another process holds the lock; errors of the operating
+// Errors: *CorruptError if the identity is damaged; ErrInterrupted; an error while another process holds the lock; errors of the operating
 // system.
 func OpenIdentity(dir string) (_ *Identity, err error) {
 	if dir == "" {
@@ -63,6 +63,9 @@ func OpenIdentity(dir string) (_ *Identity, err error) {
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, &unusableError{dir, err}
+	}
+	if err := interrupted(dir); err != nil {
+		return nil, err
 	}
 	lock, err := lockDir(dir)
 	if err != nil {
@@ -281,7 +284,12 @@ func (id *Identity) save() error {
 	if err := os.Rename(tmp, id.path()); err != nil {
 		return err
 	}
-	dir, err := os.Open(id.dir)
+	return syncDir(id.dir)
+}
+
+// syncDir makes the entries of a directory durable.
+func syncDir(path string) error {
+	dir, err := os.Open(path)
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,27 @@ type Seed struct {
 // ErrNotEmpty reports that a directory is not empty although it must be.
 var ErrNotEmpty = errors.New("the directory is not empty")
 
+// seedingFile marks a directory that Create has not completed. A kill leaves the file there.
+const seedingFile = "restore.incomplete"
+
+// ErrInterrupted reports a directory that an interrupted restore left.
+var ErrInterrupted = errors.New("the restore into this directory was interrupted")
+
+// interrupted returns the error of a directory that Create has not completed, and nil for other directories.
+func interrupted(dir string) error {
+	switch _, err := os.Stat(filepath.Join(dir, seedingFile)); {
+	case errors.Is(err, os.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	lock, err := lockDir(dir)
+	if err != nil {
+		return err // the restore still runs
+	}
+	return errors.Join(fmt.Errorf("data directory %s: %w; delete it, and restore again from the backup", dir, ErrInterrupted), lock.Close())
+}
+
 // lostAndFound is the directory that a new ext4 file system contains. The data directory of a restored member may be the root
 // of a file system.
 const lostAndFound = "lost+found"
@@ -38,9 +59,12 @@ const lostAndFound = "lost+found"
 // Create makes the data directory of a new member, which must be absent or empty, except for lost+found, and returns the
 // member's ID. After an error the directory is as it was before. If root calls it, the owner of the directory owns its content.
 //
-// Create writes the identity file last: without it, no member starts with the other files. It holds the lock of the directory
-// from before the first file until its end, so that it removes no file of another process.
+// Create marks the directory as incomplete before the first file and until the end. No member starts with such a directory.
+// Create holds the lock of the directory meanwhile, so that it removes no file of another process.
 func (s Seed) Create(dir string, logger *slog.Logger) (node string, err error) {
+	if err := interrupted(dir); err != nil {
+		return "", err
+	}
 	made, err := emptyDir(dir)
 	if err != nil {
 		return "", err
@@ -58,17 +82,32 @@ func (s Seed) Create(dir string, logger *slog.Logger) (node string, err error) {
 			err = errors.Join(err, empty(dir, made))
 		}
 	}()
-	if err := s.write(dir, id, logger); err != nil {
+	if err := mark(dir); err != nil {
 		return "", err
 	}
-	if err := shareOwner(dir); err != nil { // before the identity makes the directory complete
+	if err := s.write(dir, id, logger); err != nil {
 		return "", err
 	}
 	id.dir = dir
 	if err := id.save(); err != nil {
 		return "", err
 	}
-	return id.Node(), shareOwner(dir)
+	if err := shareOwner(dir); err != nil {
+		return "", err
+	}
+	if err := os.Remove(filepath.Join(dir, seedingFile)); err != nil {
+		return "", err
+	}
+	return id.Node(), syncDir(dir)
+}
+
+// mark writes seedingFile durably.
+func mark(dir string) error {
+	f, err := os.OpenFile(filepath.Join(dir, seedingFile), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), syncDir(dir))
 }
 
 // shareOwner gives the content of a directory to the owner of the directory: root creates files in the directory of a service,

@@ -34,7 +34,7 @@ type Stopped struct {
 // OpenStopped opens the data directory of a stopped member. It fails while a member runs with it, and if it was never
 // part of a cluster.
 //
-// Errors: [*CorruptError]; [ErrNeverJoined]; errors of the operating system.
+// Errors: [*CorruptError]; [ErrNeverJoined]; [ErrInterrupted]; errors of the operating system.
 func OpenStopped(dir string, logger *slog.Logger) (_ *Stopped, err error) {
 	s := &Stopped{dir: dir}
 	defer func() {
@@ -42,6 +42,9 @@ func OpenStopped(dir string, logger *slog.Logger) (_ *Stopped, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
+	if err := interrupted(dir); err != nil {
+		return nil, err
+	}
 	path := filepath.Join(dir, identityFile)
 	raw, err := os.ReadFile(path)
 	if err != nil {

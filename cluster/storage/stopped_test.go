@@ -257,6 +257,31 @@ func TestSeedsOfOneDirectory(t *testing.T) {
 	}
 }
 
+// copying is a state that copies the directory while Create writes it: a kill at that time leaves such a directory.
+type copying struct{ from, to string }
+
+func (c copying) WriteTo(io.Writer) (int64, error) { return 0, os.CopyFS(c.to, os.DirFS(c.from)) }
+
+func TestInterruptedSeedIsNamed(t *testing.T) {
+	t.Parallel()
+	dir, left := filepath.Join(t.TempDir(), "new"), filepath.Join(t.TempDir(), "left")
+	if _, err := seed(copying{dir, left}).Create(dir, slog.New(slog.DiscardHandler)); err != nil {
+		t.Fatal(err)
+	}
+	if id, err := OpenIdentity(dir); err != nil || id.Close() != nil {
+		t.Errorf("the whole directory: %v", err)
+	}
+	for use, open := range map[string]func() error{
+		"start":   func() error { _, err := OpenIdentity(left); return err },
+		"backup":  func() error { _, err := OpenStopped(left, slog.New(slog.DiscardHandler)); return err },
+		"restore": func() error { _, err := seed(text("state")).Create(left, slog.New(slog.DiscardHandler)); return err },
+	} {
+		if err := open(); !errors.Is(err, ErrInterrupted) {
+			t.Errorf("%s: %v", use, err)
+		}
+	}
+}
+
 func TestFailedSeedRestoresDirectory(t *testing.T) {
 	t.Parallel()
 	full := t.TempDir()
