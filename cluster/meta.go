@@ -38,14 +38,16 @@ type meta struct {
 	Hears bool `json:"h,omitempty"`
 	// Halted reports whether the node has halted. Its process exits, and the other members can show the reason.
 	Halted bool `json:"z,omitempty"`
+	// Stalled reports whether the node is a voter that does not replicate, see Node.stalls.
+	Stalled bool `json:"l,omitempty"`
 }
 
 const (
 	// maxMeta is memberlist's limit.
 	maxMeta = 512
-	// roomForMeta is the number of bytes by which a node's metadata may grow after its start: by a cluster, by a quorum, and
-	// by more secrets.
-	roomForMeta = 130
+	// roomForMeta is the number of bytes by which a node's metadata may grow after its start: by a cluster, by a quorum, by
+	// more secrets, and by what is wrong with it.
+	roomForMeta = 140
 	// maxProcess is the greatest length of Process, in bytes.
 	maxProcess = 16
 	// maxKeys is the greatest number of secrets in Keys.

@@ -60,8 +60,10 @@ type Node struct {
 	sameSince    time.Duration             // start of the wait next to a node with its name; see sameNames
 	leader       broadcast                 // sent when the known leader changes
 	quorum       atomic.Pointer[string]    // meta.Quorum
+	stalled      atomic.Bool               // meta.Stalled
 	upkeep       atomic.Int64              // start of the last round of watch, on the monotonic clock
 	leaderless   atomic.Int64              // start of the time without a known leader, on the monotonic clock; 0 if one is known
+	ledFrom      atomic.Int64              // start of the time with a known leader, on the monotonic clock; 0 if none is known
 	seedContacts contacts                  // keyed by address
 	peerContacts contacts                  // keyed by node ID; during the present time without a leader
 	links        links
@@ -246,7 +248,7 @@ func (n *Node) meta() meta {
 	if n.gossip != nil {
 		m.Hears = n.gossip.hears()
 	}
-	m.Halted = n.Failure() != nil
+	m.Halted, m.Stalled = n.Failure() != nil, n.stalled.Load()
 	if q := n.quorum.Load(); q != nil {
 		m.Quorum = *q
 	}

@@ -106,16 +106,15 @@ func enumerate(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// noteLeader records the time since which no leader is known. At the beginning and at the end of that time, noteLeader forgets
-// the outcomes of attempts to reach members: an attempt may fail after a leader is known.
+// noteLeader records the time since which a leader is known, or none is. At each change it forgets the outcomes of attempts to
+// reach members: an attempt may fail after a leader is known.
 func (n *Node) noteLeader(known bool) {
-	var changed bool
+	begun, ended := &n.leaderless, &n.ledFrom
 	if known {
-		changed = n.leaderless.Swap(0) != 0
-	} else {
-		changed = n.leaderless.CompareAndSwap(0, int64(max(n.gossip.mono(), 1)))
+		begun, ended = ended, begun
 	}
-	if changed {
+	if begun.CompareAndSwap(0, int64(max(n.gossip.mono(), 1))) {
+		ended.Store(0)
 		n.peerContacts.reset()
 	}
 }

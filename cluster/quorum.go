@@ -3,7 +3,7 @@ package cluster
 // Quorum is the state of the voters as one node sees it.
 type Quorum struct {
 	Voters int // voters of the Raft configuration
-	Alive  int // voters that gossip reaches, and the node itself if it is one
+	Alive  int // voters that serve, see [Member.Serves]
 }
 
 // Quorum returns the state of the voters; zero before this node knows a Raft configuration.
@@ -16,12 +16,15 @@ func QuorumOf(members []Member) (q Quorum) {
 			continue
 		}
 		q.Voters++
-		if m.Alive {
+		if m.Serves() {
 			q.Alive++
 		}
 	}
 	return q
 }
+
+// Serves reports whether the member can take its part in a quorum: gossip reaches it, it has not halted, and it replicates.
+func (m Member) Serves() bool { return m.Alive && !m.Halted && !m.Stalled }
 
 // Needed returns the number of voters that make a majority.
 func (q Quorum) Needed() int { return q.Voters/2 + 1 }

@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// watch checks the clock, the disk and this node's own membership, and forgets nodes that are gone.
+// watch checks the clock, the disk, this node's own membership and its replication, and forgets nodes that are gone.
 func (n *Node) watch() {
 	tick := time.NewTicker(min(time.Second, n.cfg.Timing.GossipProbe))
 	defer tick.Stop()
@@ -33,6 +33,7 @@ func (n *Node) watch() {
 		if member, _ := n.IsMember(); !member && n.cfg.Removed.IsRemoved(n.ID()) {
 			n.Fail(ErrRemoved)
 		}
+		n.announceStall()
 		n.gossip.forget()
 		n.gossip.probes.keep(func(id string) bool { member, _ := n.gossip.standing(id); return member })
 		hears = n.shareAncestors(hears)

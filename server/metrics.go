@@ -27,7 +27,7 @@ var (
 	descApplied   = frontend.Desc("raft_applied_index", "Index up to which this member has applied the log.")
 	descFSM       = frontend.Desc("fsm_version", "The replicated version of the log's commands; NaN before the member joined a cluster.")
 	descKnown     = frontend.Desc("fsm_version_supported", "The newest version of the log's commands that this member knows.")
-	descMembers   = frontend.Desc("members", "Members of the cluster, by role and by whether this member hears from them; NaN before this member joined a cluster.", "role", "alive")
+	descMembers   = frontend.Desc("members", "Members of the cluster, by role and by whether this member hears from them and they replicate; NaN before this member joined a cluster.", "role", "alive")
 	descObserved  = frontend.Desc("observed_clock_timestamp_seconds", "The replicated observed clock, Unix time; NaN before there is one.")
 	descOffset    = frontend.Desc("clock_offset_seconds", "Seconds that this clock is ahead of the majority's; negative if it is behind. NaN until it was compared.")
 	descUntil     = frontend.Desc("lane_serve_until_timestamp_seconds", "Unix time until which the lane can issue without quorum; NaN if it holds no window.", "layout", "lane")
@@ -74,7 +74,7 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	count := make(map[kind]int)
 	members := node.Members()
 	for _, p := range members {
-		count[kind{p.Voter, p.Alive}]++
+		count[kind{p.Voter, p.Serves()}]++
 	}
 	// ofCluster returns what this member knows of its cluster; NaN before it has joined one.
 	ofCluster := func(v int) float64 {

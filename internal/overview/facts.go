@@ -24,6 +24,7 @@ type facts struct {
 	issuing []*snowraftv1.MemberView // answer and issue IDs
 	refuse  []*snowraftv1.MemberView // answer and issue no IDs
 	silent  []*snowraftv1.MemberView // do not answer
+	stalled []*snowraftv1.MemberView // answer, vote, and do not replicate
 	voters  int
 	needed  int                    // number of voters for a quorum
 	leads   *snowraftv1.MemberView // nil if no answering leader is known
@@ -40,7 +41,11 @@ func (f *facts) sort() {
 	for _, m := range f.GetMembers() {
 		if m.GetMember().GetRole() == snowraftv1.MemberRole_MEMBER_ROLE_VOTER {
 			f.voters++
-			if m.GetAnswers() && m.GetMember().GetAlive() {
+			switch {
+			case !m.GetAnswers() || !m.GetMember().GetAlive():
+			case m.GetMember().GetStalled():
+				f.stalled = append(f.stalled, m)
+			default:
 				alive++
 			}
 		}

@@ -24,6 +24,10 @@ func (f *facts) findings() (all []finding) {
 	for _, m := range f.silent {
 		all = append(all, f.silence(m))
 	}
+	for _, m := range f.stalled {
+		name := m.GetMember().GetName()
+		all = append(all, of(warning, name+" takes no entries of the log from the leader, and counts as failed", "read the log of "+name, runbookFollower).about(name))
+	}
 	all = append(all, f.tolerance()...)
 	all = append(all, f.clocks()...)
 	all = append(all, f.layouts()...)

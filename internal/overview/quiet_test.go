@@ -37,6 +37,11 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 			"c halted, because it was unsafe to continue; a and b are issuing IDs; b leads; the cluster tolerates no further failure; without quorum each continues until 12:14 UTC; read the log of c, and start it again when the cause is gone.",
 			[]string{"a-member-does-not-start"},
 		},
+		"one does not replicate": {
+			func() *scene { s := newScene("a", "b", "c"); s.view("c").Member.Stalled = true; return s }, warning,
+			"c takes no entries of the log from the leader, and counts as failed; 3 of 3 members are issuing IDs; b leads; the cluster tolerates no further failure; without quorum each continues until 12:14 UTC; read the log of c.",
+			[]string{"follower-behind"},
+		},
 		"one silent for long, in gossip": {
 			func() *scene { s := newScene("a", "b", "c"); s.quiet(quiet{since: 2}, true, "c"); return s }, warning,
 			"c does not answer a at c:7700, although gossip reaches it; a and b are issuing IDs; b leads; the cluster tolerates no further failure; without quorum each continues until 12:14 UTC; check the process of c, and the network from a to it.",

@@ -9,6 +9,7 @@ const (
 	runbookObserved     = "observed-clock-in-the-future"
 	runbookWaits        = "member-waits-for-others"
 	runbookDoesNotStart = "a-member-does-not-start"
+	runbookFollower     = "follower-behind"
 	runbookForeign      = "members-that-cannot-understand-each-other"
 	runbookWorkers      = "workers-exhausted"
 	runbookRestored     = "restored-and-frozen"

@@ -94,10 +94,10 @@ func (f *facts) issuers() string {
 	}
 }
 
-// tolerates returns a clause with the number of tolerated failures. Voters that do not answer count as failed.
+// tolerates returns a clause with the number of tolerated failures. Voters that do not answer or replicate count as failed.
 func (f *facts) tolerates() string {
 	more := ""
-	if len(f.silent) > 0 {
+	if len(f.silent)+len(f.stalled) > 0 {
 		more = "further "
 	}
 	switch n := f.GetQuorum().GetMayFail(); n {

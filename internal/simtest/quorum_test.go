@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -100,6 +101,38 @@ func TestSoleVoterServesBesideDeadNonvoter(t *testing.T) {
 		}
 		if _, err := m.ObserveClock(w.Context(), true); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// A voter whose Raft messages fail is no tolerance, although gossip reaches it and it answers.
+func TestVoterThatDoesNotReplicateCountsAsFailed(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{}, func(w *world) {
+		w.pass(warm)
+		cut := w.follower()
+		others := w.others(cut)
+		alive := func(want int) func() bool {
+			return func() bool {
+				return !slices.ContainsFunc(others, func(n *node) bool { return n.proc().member.Node().Quorum().Alive != want })
+			}
+		}
+		w.net.part([]*node{cut}, others, raftPlane)
+		w.until(10*time.Second, "the others count it as failed", alive(2))
+		w.net.heal()
+		w.until(10*time.Second, "the others count it again", alive(3))
+		for range 3 { // elections
+			leader := w.leader()
+			leader.crash()
+			leader.start()
+			for range 100 {
+				w.pass(50 * time.Millisecond)
+				for _, n := range w.live() {
+					if q := n.proc().member.Node().Quorum(); n != leader && q.Alive < 2 {
+						t.Fatalf("%s counts %+v after an election", n.name, q)
+					}
+				}
+			}
 		}
 	})
 }

@@ -179,7 +179,7 @@ func memberMessage(m cluster.Member) *snowraftv1.Member {
 		Id: m.ID, Name: m.Name, RaftAddress: m.Address, GossipAddress: m.Gossip, ApiAddress: m.API, Role: role(m.Voter),
 		Leader: m.Leader, Alive: m.Alive, ClockOffsetMs: m.ClockOffset.Milliseconds(), Version: m.Version,
 		SecretFingerprints: m.Secrets, NotAliveSinceAtMs: m.NotAliveSince, FsmVersionSupported: m.Commands,
-		Halted: m.Halted,
+		Halted: m.Halted, Stalled: m.Stalled,
 	}
 }
 

@@ -856,7 +856,10 @@ type Member struct {
 	FsmVersionSupported uint32 `protobuf:"varint,13,opt,name=fsm_version_supported,json=fsmVersionSupported,proto3" json:"fsm_version_supported,omitempty"`
 	// Whether the member halted because it was unsafe to continue, and announced it before its process exited; false once it
 	// runs again.
-	Halted        bool `protobuf:"varint,14,opt,name=halted,proto3" json:"halted,omitempty"`
+	Halted bool `protobuf:"varint,14,opt,name=halted,proto3" json:"halted,omitempty"`
+	// Whether the member is a voter that is alive and does not replicate, although the member that answers knows a leader. Such a
+	// voter cannot replace one that fails.
+	Stalled       bool `protobuf:"varint,15,opt,name=stalled,proto3" json:"stalled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -985,6 +988,13 @@ func (x *Member) GetFsmVersionSupported() uint32 {
 func (x *Member) GetHalted() bool {
 	if x != nil {
 		return x.Halted
+	}
+	return false
+}
+
+func (x *Member) GetStalled() bool {
+	if x != nil {
+		return x.Stalled
 	}
 	return false
 }
@@ -1878,7 +1888,7 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\vForeignPeer\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x18\n" +
 	"\aproblem\x18\x02 \x01(\tR\aproblem\x12\x1e\n" +
-	"\vheard_at_ms\x18\x03 \x01(\x03R\theardAtMs\"\xe3\x03\n" +
+	"\vheard_at_ms\x18\x03 \x01(\x03R\theardAtMs\"\xfd\x03\n" +
 	"\x06Member\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12!\n" +
@@ -1895,7 +1905,8 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x13secret_fingerprints\x18\v \x03(\tR\x12secretFingerprints\x120\n" +
 	"\x15not_alive_since_at_ms\x18\f \x01(\x03R\x11notAliveSinceAtMs\x122\n" +
 	"\x15fsm_version_supported\x18\r \x01(\rR\x13fsmVersionSupported\x12\x16\n" +
-	"\x06halted\x18\x0e \x01(\bR\x06halted\"\x14\n" +
+	"\x06halted\x18\x0e \x01(\bR\x06halted\x12\x18\n" +
+	"\astalled\x18\x0f \x01(\bR\astalled\"\x14\n" +
 	"\x12ListMembersRequest\"q\n" +
 	"\x13ListMembersResponse\x12-\n" +
 	"\amembers\x18\x01 \x03(\v2\x13.snowraft.v1.MemberR\amembers\x12+\n" +

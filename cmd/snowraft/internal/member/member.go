@@ -39,7 +39,7 @@ func newList(a *cli.App) *cobra.Command {
 		Short: "List the members",
 		Long: `List the members of the cluster, and show how many failures of voters the cluster
 tolerates. ALIVE shows whether gossip of the answering member reaches each member, or since
-when it does not. CLOCK is their offset from the answering member's clock.`,
+when it does not. A voter that does not replicate counts as failed. CLOCK is their offset from the answering member's clock.`,
 		Example: `  snowraft member list
   snowraft member list -o json`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
@@ -50,7 +50,10 @@ when it does not. CLOCK is their offset from the answering member's clock.`,
 		heading := []string{"NAME", "ROLE", "ALIVE", "API", "RAFT", "CLOCK", "VERSION", "ID"}
 		members := cli.Table(resp.GetMembers(), heading, func(m *snowraftv1.Member) []any {
 			alive := "no, since " + cli.StampKnown(m.GetNotAliveSinceAtMs())
-			if m.GetAlive() {
+			switch {
+			case m.GetStalled():
+				alive = "yes, but does not replicate"
+			case m.GetAlive():
 				alive = "yes"
 			}
 			return []any{m.GetName(), cli.Role(m), alive, m.GetApiAddress(), m.GetRaftAddress(), cli.Offset(m.GetClockOffsetMs()), m.GetVersion(), m.GetId()}
