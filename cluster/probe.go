@@ -26,24 +26,14 @@ const (
 // Probe reports whether a node runs at a Raft address. It changes nothing at the node, needs no secret, and returns within
 // timeout.
 func Probe(ctx context.Context, address, node string, timeout time.Duration) Presence {
-	presence, err := probe(ctx, address, timeout/2, func(conn net.Conn) (Presence, error) { return probeOpen(conn, node) })
-	if err == nil {
-		return presence
-	}
-	presence, err = probe(ctx, address, timeout/2, func(conn net.Conn) (Presence, error) {
-		switch id, err := trust.Claimed(ctx, conn); {
-		case err != nil, id == "":
-			return Unclear, err
-		case id == node:
-			return Present, nil
-		default:
-			return Absent, nil
+	// TLS comes first: to a secured node, a greeting without TLS is a peer that lost its secret.
+	for _, ask := range []func(context.Context, net.Conn, string) (Presence, error){probeSecured, probeOpen} {
+		presence, err := probe(ctx, address, timeout/2, func(conn net.Conn) (Presence, error) { return ask(ctx, conn, node) })
+		if err == nil {
+			return presence
 		}
-	})
-	if err != nil {
-		return Unclear
 	}
-	return presence
+	return Unclear
 }
 
 func probe(ctx context.Context, address string, timeout time.Duration, ask func(net.Conn) (Presence, error)) (Presence, error) {
@@ -62,9 +52,23 @@ func probe(ctx context.Context, address string, timeout time.Duration, ask func(
 	return ask(conn)
 }
 
+// probeSecured reads the ID in the certificate of a node.
+func probeSecured(ctx context.Context, conn net.Conn, node string) (Presence, error) {
+	switch id, err := trust.Claimed(ctx, conn); {
+	case err != nil:
+		return Unclear, err
+	case id == "":
+		return Unclear, errors.New("not the certificate of a member")
+	case id == node:
+		return Present, nil
+	default:
+		return Absent, nil
+	}
+}
+
 // probeOpen greets a node without a secret. It acts as a caller without a cluster, which changes nothing at the node.
 // The wanted node refuses it because it has no cluster; any other node refuses it because it wants another node.
-func probeOpen(conn net.Conn, node string) (Presence, error) {
+func probeOpen(_ context.Context, conn net.Conn, node string) (Presence, error) {
 	err := writeFrame(conn, hello{From: meta{ID: uuid.NewString(), Name: "probe", Process: newProcess(), Raft: "0.0.0.0:0"}, To: node})
 	if err != nil {
 		return Unclear, err

@@ -84,11 +84,16 @@ func (k *Keys) answer(config *tls.Config, a *Authority, conn net.Conn, self Peer
 func (k *Keys) MemberClient(self, peer string) *tls.Config {
 	set := k.set.Load()
 	return set.client(Peer{Role: RoleMember, ID: self}, func(server Peer) error {
-		if server.Role != RoleMember || peer != "" && server.ID != peer {
-			return fmt.Errorf("certificate of another member: expected that of %q", peer)
-		}
-		return nil
+		return isMember(server, peer)
 	})
+}
+
+// isMember returns an error unless a server is the member with the ID peer, or any member if peer is empty.
+func isMember(server Peer, peer string) error {
+	if server.Role != RoleMember || peer != "" && server.ID != peer {
+		return fmt.Errorf("certificate of another member: expected that of %q", peer)
+	}
+	return nil
 }
 
 // client returns the configuration of a connection to a server with a common secret. The client sends a
@@ -119,13 +124,18 @@ func (s *keySet) client(self Peer, check func(server Peer) error) *tls.Config {
 }
 
 // ConnectMember makes a TLS connection of conn, which was dialed to the member with the ID peer, and ties it to
-// the secret that verified it. With an error, conn is closed. protocols are those of ALPN.
+// the secret that verified it. With an error, conn is closed. protocols are those of ALPN. The handshake succeeds with any member
+// of the cluster: a refusal during it would tell another member that its secret is wrong.
 func (k *Keys) ConnectMember(ctx context.Context, conn net.Conn, self, peer string, protocols ...string) (*tls.Conn, error) {
 	tracked := k.Track(conn)
-	config := k.MemberClient(self, peer)
+	config := k.MemberClient(self, "")
 	config.NextProtos = protocols
 	secured := tls.Client(tracked, config)
-	if err := secured.HandshakeContext(ctx); err != nil {
+	err := secured.HandshakeContext(ctx)
+	if err == nil {
+		err = isMember(named(secured.ConnectionState().PeerCertificates[0]), peer)
+	}
+	if err != nil {
 		_ = tracked.Close()
 		return nil, err
 	}
