@@ -23,9 +23,15 @@ type BehindError struct {
 	Behind time.Duration
 	// Limit is the wait threshold.
 	Limit time.Duration
+	// InStep reports whether the clock agrees with the majority's: then the observed clock is in the future.
+	InStep bool
 }
 
 func (e *BehindError) Error() string {
+	if e.InStep {
+		return fmt.Sprintf("the observed clock is %v ahead of this clock and of the majority's, limit %v; wait until they have caught up, "+
+			"or, if they are correct, set it back with \"snowraft clock reset\"", e.Behind, e.Limit)
+	}
 	return fmt.Sprintf("this clock is %v behind, limit %v; correct the clock, or wait until it has caught up", e.Behind, e.Limit)
 }
 

@@ -115,7 +115,7 @@ func (w *Watch) refusal(r Reading) error {
 	}
 	observed := w.observed.Load()
 	if behind := Between(w.Advance(r).Wall, observed); behind > l.WaitThreshold && !l.Swap {
-		return &BehindError{Behind: behind, Limit: l.WaitThreshold}
+		return &BehindError{Behind: behind, Limit: l.WaitThreshold, InStep: w.Trusted()}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package clock
 
 import (
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -68,9 +69,24 @@ func TestBehindObservedClock(t *testing.T) {
 	if err := w.Check(w.Now()); !errors.As(err, &behind) || behind.Behind != 1001*time.Millisecond || behind.RetryAfter() != time.Millisecond {
 		t.Fatalf("behind by more: %v", err)
 	}
+	if behind.InStep {
+		t.Error("a clock that jumped backwards is called correct")
+	}
 	w.SetLimits(Limits{WaitThreshold: time.Second, MaxOffset: 500 * time.Millisecond, Swap: true})
 	if err := w.Check(w.Now()); err != nil {
 		t.Fatalf("under swap: %v", err)
+	}
+}
+
+// After all clocks were ahead and corrected, only the observed clock is wrong.
+func TestObservedClockAheadOfCorrectClocks(t *testing.T) {
+	w, h, observed := newWatch()
+	w.ObservePeer("b", h.wall, 0)
+	w.ObservePeer("c", h.wall, 0)
+	observed.Store(h.wall + time.Hour.Milliseconds())
+	var behind *BehindError
+	if err := w.Check(w.Now()); !errors.As(err, &behind) || !behind.InStep || !strings.Contains(err.Error(), "snowraft clock reset") {
+		t.Fatalf("behind the observed clock and in step: %v", err)
 	}
 }
 
