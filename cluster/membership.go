@@ -80,18 +80,21 @@ func (n *Node) CheckRemoval(id string, force bool) error {
 	if _, ok := n.server(id); !ok {
 		return fmt.Errorf("%w: %s", ErrUnknownMember, id)
 	}
-	if live, voters := without(n.Members(), id); !force && live <= voters/2 {
+	switch live, voters := without(n.Members(), id); {
+	case voters == 0:
+		return fmt.Errorf("%w: it is the last voter; add a voter first, or stop all members and delete their data directories", ErrQuorum)
+	case !force && live <= voters/2:
 		return fmt.Errorf("%w: %d of %d; restart the other voters first, or set force", ErrQuorum, live, voters)
 	}
 	return nil
 }
 
-// without returns the number of voters other than one member, and how many of them are alive.
+// without returns the number of voters other than one member, and how many of them serve.
 func without(members []Member, id string) (live, voters int) {
 	for _, m := range members {
 		if m.Voter && m.ID != id {
 			voters++
-			if m.Alive {
+			if m.Serves() {
 				live++
 			}
 		}

@@ -133,7 +133,7 @@ func (c *clusterService) RemoveMember(ctx context.Context, req *snowraftv1.Remov
 		return nil, err
 	}
 	c.noteChange(ctx, "member removed", "peer", gone.Name, "peer_id", gone.ID, "force", req.GetForce())
-	return &snowraftv1.RemoveMemberResponse{Member: memberMessage(gone)}, nil
+	return &snowraftv1.RemoveMemberResponse{Member: memberMessage(gone), Quorum: quorumMessage(node.Quorum())}, nil
 }
 
 func (c *clusterService) TransferLeadership(ctx context.Context, req *snowraftv1.TransferLeadershipRequest) (*snowraftv1.TransferLeadershipResponse, error) {
@@ -154,7 +154,7 @@ func (c *clusterService) Leave(ctx context.Context, _ *snowraftv1.LeaveRequest) 
 	if !c.leaving.CompareAndSwap(false, true) {
 		return nil, rpc.NewError(rpc.AlreadyLeaving, "this member is leaving already")
 	}
-	_, err := c.atLeader(ctx, snowraftv1.ClusterService_RemoveMember_FullMethodName, &snowraftv1.RemoveMemberRequest{Member: node.ID()},
+	removed, err := c.atLeader(ctx, snowraftv1.ClusterService_RemoveMember_FullMethodName, &snowraftv1.RemoveMemberRequest{Member: node.ID()},
 		func(ctx context.Context, req any) (any, error) {
 			return c.RemoveMember(ctx, req.(*snowraftv1.RemoveMemberRequest))
 		})
@@ -163,7 +163,7 @@ func (c *clusterService) Leave(ctx context.Context, _ *snowraftv1.LeaveRequest) 
 		return nil, err
 	}
 	c.Left()
-	return &snowraftv1.LeaveResponse{}, nil
+	return &snowraftv1.LeaveResponse{Quorum: removed.(*snowraftv1.RemoveMemberResponse).GetQuorum()}, nil
 }
 
 func (c *clusterService) ResetObservedClock(ctx context.Context, _ *snowraftv1.ResetObservedClockRequest) (*snowraftv1.ResetObservedClockResponse, error) {

@@ -1234,7 +1234,9 @@ func (x *RemoveMemberRequest) GetForce() bool {
 type RemoveMemberResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The removed member; only id is set if the request names the ID of a member that was removed before.
-	Member        *Member `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
+	Member *Member `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
+	// The voters after the removal, as the leader sees them; absent if the member was removed before.
+	Quorum        *Quorum `protobuf:"bytes,2,opt,name=quorum,proto3" json:"quorum,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1272,6 +1274,13 @@ func (*RemoveMemberResponse) Descriptor() ([]byte, []int) {
 func (x *RemoveMemberResponse) GetMember() *Member {
 	if x != nil {
 		return x.Member
+	}
+	return nil
+}
+
+func (x *RemoveMemberResponse) GetQuorum() *Quorum {
+	if x != nil {
+		return x.Quorum
 	}
 	return nil
 }
@@ -1410,7 +1419,9 @@ func (*LeaveRequest) Descriptor() ([]byte, []int) {
 }
 
 type LeaveResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The voters that stay, as the leader sees them.
+	Quorum        *Quorum `protobuf:"bytes,1,opt,name=quorum,proto3" json:"quorum,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1443,6 +1454,13 @@ func (x *LeaveResponse) ProtoReflect() protoreflect.Message {
 // Deprecated: Use LeaveResponse.ProtoReflect.Descriptor instead.
 func (*LeaveResponse) Descriptor() ([]byte, []int) {
 	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *LeaveResponse) GetQuorum() *Quorum {
+	if x != nil {
+		return x.Quorum
+	}
+	return nil
 }
 
 // Config is the configuration that all members share. In responses, all fields are set.
@@ -1917,17 +1935,19 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x06member\x18\x01 \x01(\v2\x13.snowraft.v1.MemberR\x06member\"C\n" +
 	"\x13RemoveMemberRequest\x12\x16\n" +
 	"\x06member\x18\x01 \x01(\tR\x06member\x12\x14\n" +
-	"\x05force\x18\x02 \x01(\bR\x05force\"C\n" +
+	"\x05force\x18\x02 \x01(\bR\x05force\"p\n" +
 	"\x14RemoveMemberResponse\x12+\n" +
-	"\x06member\x18\x01 \x01(\v2\x13.snowraft.v1.MemberR\x06member\"3\n" +
+	"\x06member\x18\x01 \x01(\v2\x13.snowraft.v1.MemberR\x06member\x12+\n" +
+	"\x06quorum\x18\x02 \x01(\v2\x13.snowraft.v1.QuorumR\x06quorum\"3\n" +
 	"\x19TransferLeadershipRequest\x12\x16\n" +
 	"\x06member\x18\x01 \x01(\tR\x06member\"Z\n" +
 	"\x1aTransferLeadershipResponse\x12\x1b\n" +
 	"\tleader_id\x18\x01 \x01(\tR\bleaderId\x12\x1f\n" +
 	"\vleader_name\x18\x02 \x01(\tR\n" +
 	"leaderName\"\x0e\n" +
-	"\fLeaveRequest\"\x0f\n" +
-	"\rLeaveResponse\"\xd8\x03\n" +
+	"\fLeaveRequest\"<\n" +
+	"\rLeaveResponse\x12+\n" +
+	"\x06quorum\x18\x01 \x01(\v2\x13.snowraft.v1.QuorumR\x06quorum\"\xd8\x03\n" +
 	"\x06Config\x12'\n" +
 	"\rmax_window_ms\x18\x01 \x01(\x03H\x00R\vmaxWindowMs\x88\x01\x01\x12/\n" +
 	"\x11wait_threshold_ms\x18\x02 \x01(\x03H\x01R\x0fwaitThresholdMs\x88\x01\x01\x122\n" +
@@ -2049,36 +2069,38 @@ var file_snowraft_v1_cluster_proto_depIdxs = []int32{
 	7,  // 10: snowraft.v1.ListMembersResponse.quorum:type_name -> snowraft.v1.Quorum
 	9,  // 11: snowraft.v1.AddMemberResponse.member:type_name -> snowraft.v1.Member
 	9,  // 12: snowraft.v1.RemoveMemberResponse.member:type_name -> snowraft.v1.Member
-	1,  // 13: snowraft.v1.Config.rollback:type_name -> snowraft.v1.RollbackPolicy
-	2,  // 14: snowraft.v1.Config.redis_create:type_name -> snowraft.v1.AutoCreate
-	29, // 15: snowraft.v1.Config.upgrades:type_name -> snowraft.v1.Upgrades
-	20, // 16: snowraft.v1.GetConfigResponse.config:type_name -> snowraft.v1.Config
-	20, // 17: snowraft.v1.UpdateConfigRequest.config:type_name -> snowraft.v1.Config
-	30, // 18: snowraft.v1.UpdateConfigRequest.update_mask:type_name -> google.protobuf.FieldMask
-	20, // 19: snowraft.v1.UpdateConfigResponse.config:type_name -> snowraft.v1.Config
-	3,  // 20: snowraft.v1.ClusterService.GetStatus:input_type -> snowraft.v1.GetStatusRequest
-	10, // 21: snowraft.v1.ClusterService.ListMembers:input_type -> snowraft.v1.ListMembersRequest
-	12, // 22: snowraft.v1.ClusterService.AddMember:input_type -> snowraft.v1.AddMemberRequest
-	14, // 23: snowraft.v1.ClusterService.RemoveMember:input_type -> snowraft.v1.RemoveMemberRequest
-	16, // 24: snowraft.v1.ClusterService.TransferLeadership:input_type -> snowraft.v1.TransferLeadershipRequest
-	18, // 25: snowraft.v1.ClusterService.Leave:input_type -> snowraft.v1.LeaveRequest
-	21, // 26: snowraft.v1.ClusterService.GetConfig:input_type -> snowraft.v1.GetConfigRequest
-	23, // 27: snowraft.v1.ClusterService.UpdateConfig:input_type -> snowraft.v1.UpdateConfigRequest
-	25, // 28: snowraft.v1.ClusterService.ResetObservedClock:input_type -> snowraft.v1.ResetObservedClockRequest
-	5,  // 29: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
-	11, // 30: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
-	13, // 31: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
-	15, // 32: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
-	17, // 33: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
-	19, // 34: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
-	22, // 35: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
-	24, // 36: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
-	26, // 37: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
-	29, // [29:38] is the sub-list for method output_type
-	20, // [20:29] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	7,  // 13: snowraft.v1.RemoveMemberResponse.quorum:type_name -> snowraft.v1.Quorum
+	7,  // 14: snowraft.v1.LeaveResponse.quorum:type_name -> snowraft.v1.Quorum
+	1,  // 15: snowraft.v1.Config.rollback:type_name -> snowraft.v1.RollbackPolicy
+	2,  // 16: snowraft.v1.Config.redis_create:type_name -> snowraft.v1.AutoCreate
+	29, // 17: snowraft.v1.Config.upgrades:type_name -> snowraft.v1.Upgrades
+	20, // 18: snowraft.v1.GetConfigResponse.config:type_name -> snowraft.v1.Config
+	20, // 19: snowraft.v1.UpdateConfigRequest.config:type_name -> snowraft.v1.Config
+	30, // 20: snowraft.v1.UpdateConfigRequest.update_mask:type_name -> google.protobuf.FieldMask
+	20, // 21: snowraft.v1.UpdateConfigResponse.config:type_name -> snowraft.v1.Config
+	3,  // 22: snowraft.v1.ClusterService.GetStatus:input_type -> snowraft.v1.GetStatusRequest
+	10, // 23: snowraft.v1.ClusterService.ListMembers:input_type -> snowraft.v1.ListMembersRequest
+	12, // 24: snowraft.v1.ClusterService.AddMember:input_type -> snowraft.v1.AddMemberRequest
+	14, // 25: snowraft.v1.ClusterService.RemoveMember:input_type -> snowraft.v1.RemoveMemberRequest
+	16, // 26: snowraft.v1.ClusterService.TransferLeadership:input_type -> snowraft.v1.TransferLeadershipRequest
+	18, // 27: snowraft.v1.ClusterService.Leave:input_type -> snowraft.v1.LeaveRequest
+	21, // 28: snowraft.v1.ClusterService.GetConfig:input_type -> snowraft.v1.GetConfigRequest
+	23, // 29: snowraft.v1.ClusterService.UpdateConfig:input_type -> snowraft.v1.UpdateConfigRequest
+	25, // 30: snowraft.v1.ClusterService.ResetObservedClock:input_type -> snowraft.v1.ResetObservedClockRequest
+	5,  // 31: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
+	11, // 32: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
+	13, // 33: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
+	15, // 34: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
+	17, // 35: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
+	19, // 36: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
+	22, // 37: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
+	24, // 38: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
+	26, // 39: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
+	31, // [31:40] is the sub-list for method output_type
+	22, // [22:31] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_cluster_proto_init() }

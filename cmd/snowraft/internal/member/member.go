@@ -30,7 +30,19 @@ func printChange(p *cli.Printer, done string, resp interface{ GetMember() *snowr
 	if m.GetName() == "" { // removed before
 		return p.Answer(resp, cli.Line("%s member %q", done, m.GetId()))
 	}
-	return p.Answer(resp, cli.Line("%s member %q (%s); ID: %s", done, m.GetName(), cli.Word(m.GetRole()), m.GetId()))
+	blocks := []cli.Block{cli.Line("%s member %q (%s); ID: %s", done, m.GetName(), cli.Word(m.GetRole()), m.GetId())}
+	if left, ok := resp.(interface{ GetQuorum() *snowraftv1.Quorum }); ok {
+		blocks = append(blocks, voters(left.GetQuorum())...)
+	}
+	return p.Answer(resp, blocks...)
+}
+
+// voters returns the line about the voters, or nothing if they are not known.
+func voters(q *snowraftv1.Quorum) []cli.Block {
+	if text := cli.Voters(q); text != "" {
+		return []cli.Block{cli.Line("Voters: %s", text)}
+	}
+	return nil
 }
 
 func newList(a *cli.App) *cobra.Command {
@@ -39,7 +51,8 @@ func newList(a *cli.App) *cobra.Command {
 		Short: "List the members",
 		Long: `List the members of the cluster, and show how many failures of voters the cluster
 tolerates. ALIVE shows whether gossip of the answering member reaches each member, or since
-when it does not. A voter that does not replicate counts as failed. CLOCK is their offset from the answering member's clock.`,
+when it does not. A voter that does not replicate counts as failed. CLOCK is their offset
+from the answering member's clock.`,
 		Example: `  snowraft member list
   snowraft member list -o json`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
@@ -58,11 +71,7 @@ when it does not. A voter that does not replicate counts as failed. CLOCK is the
 			}
 			return []any{m.GetName(), cli.Role(m), alive, m.GetApiAddress(), m.GetRaftAddress(), cli.Offset(m.GetClockOffsetMs()), m.GetVersion(), m.GetId()}
 		})
-		blocks := []cli.Block{members}
-		if voters := cli.Voters(resp.GetQuorum()); voters != "" {
-			blocks = append(blocks, cli.Line("Voters: %s", voters))
-		}
-		return out.Answer(resp, blocks...)
+		return out.Answer(resp, append([]cli.Block{members}, voters(resp.GetQuorum())...)...)
 	})
 }
 
@@ -146,6 +155,6 @@ member stays in the cluster.`,
 		if err != nil {
 			return err
 		}
-		return out.Answer(resp, cli.Line("removed member at %s from the cluster; it is shutting down", r.Addresses[0]))
+		return out.Answer(resp, append([]cli.Block{cli.Line("removed member at %s from the cluster; it is shutting down", r.Addresses[0])}, voters(resp.GetQuorum())...)...)
 	})
 }
