@@ -140,6 +140,55 @@ func TestRestoredClusterGrantsNothingWhileTheOldOneRuns(t *testing.T) {
 	})
 }
 
+// The restored cluster holds windows and blocks when the old one returns. It issues nothing from them, in any way.
+func TestRestoredClusterStopsWhenTheOldOneReturns(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		old := startCluster(t, 1, short)[0]
+		n, _ := restoredMember(t, old, old.server.GossipAddr())
+		old.stop()
+		n.start()
+		until(t, "the restored member issues", func() bool { _, err := n.generate(1, 0); return err == nil })
+		if _, err := snowraftv1.NewOperationsServiceClient(n.conn).AcknowledgeRestore(t.Context(), &snowraftv1.AcknowledgeRestoreRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		next := func(name string) error {
+			_, err := n.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: name, Count: 1})
+			return err
+		}
+		for name, mode := range map[string]snowraftv1.SequenceMode{"relaxed": snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, "strict": snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT} {
+			if _, err := n.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: name, Mode: mode}}); err != nil {
+				t.Fatal(err)
+			}
+			if err := next(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		old.cfg.Join, old.cfg.BootstrapExpect = []string{n.server.GossipAddr()}, 0
+		old.start()
+		stopped := func() bool {
+			_, err := n.generate(1, 0)
+			return reason(err) == rpc.OldClusterAlive && reason(next("relaxed")) == rpc.OldClusterAlive && reason(next("strict")) == rpc.OldClusterAlive
+		}
+		until(t, "the restored cluster stops", func() bool { _, err := n.generate(1, 0); return reason(err) == rpc.OldClusterAlive })
+		for range 100 {
+			if !stopped() {
+				t.Fatal("issues beside the old cluster")
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		old.stop()
+		time.Sleep(25 * time.Second)
+		if !stopped() {
+			t.Error("issues 25 s after the last sign of the old cluster")
+		}
+		until(t, "the restored cluster continues", func() bool {
+			_, err := n.generate(1, 0)
+			return err == nil && next("relaxed") == nil && next("strict") == nil
+		})
+	})
+}
+
 // A restored cluster may have lost a layout "twitter" with another datacenter. It creates none, and Thrift clients get the reason.
 func TestRestoredClusterCreatesNoLayoutForThrift(t *testing.T) {
 	t.Parallel()

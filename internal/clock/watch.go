@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -46,6 +47,9 @@ type Watch struct {
 	threshold atomic.Int64 // ms
 	maxOffset atomic.Int64 // ms
 	swap      atomic.Bool
+	// mostAhead is maxOffset, or less than any difference while the watch is stopped: Check compares once for both.
+	mostAhead atomic.Int64
+	stopped   atomic.Pointer[error] // nil: not stopped
 
 	disputed atomic.Bool
 	settled  atomic.Bool
@@ -82,6 +86,7 @@ func NewWatch(read Source, observed *atomic.Int64, limits Limits) *Watch {
 func (w *Watch) SetLimits(l Limits) {
 	w.threshold.Store(l.WaitThreshold.Milliseconds())
 	w.maxOffset.Store(l.MaxOffset.Milliseconds())
+	w.limitAhead()
 	w.swap.Store(l.Swap)
 }
 
@@ -97,10 +102,41 @@ func (w *Watch) Limits() Limits {
 // Now reads the clock.
 func (w *Watch) Now() Reading { return w.read() }
 
-// Check returns nil if an ID may be issued at this reading, otherwise a [*SkewError] or a [*BehindError]. With Limits.Swap, a
-// clock that is behind is not an error.
+// Stop makes each Check fail with reason, whatever the clock shows, until Resume. Both come from one goroutine.
+func (w *Watch) Stop(reason error) {
+	w.stopped.Store(&reason)
+	w.limitAhead()
+}
+
+// Resume ends the effect of Stop.
+func (w *Watch) Resume() {
+	w.stopped.Store(nil)
+	w.limitAhead()
+}
+
+// Stopped returns the reason of Stop; nil while the watch is not stopped.
+func (w *Watch) Stopped() error {
+	if reason := w.stopped.Load(); reason != nil {
+		return *reason
+	}
+	return nil
+}
+
+// limitAhead sets mostAhead after a change of maxOffset or stopped.
+func (w *Watch) limitAhead() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped.Load() != nil {
+		w.mostAhead.Store(math.MinInt64)
+	} else {
+		w.mostAhead.Store(w.maxOffset.Load())
+	}
+}
+
+// Check returns nil if an ID may be issued at this reading, otherwise a [*SkewError], a [*BehindError] or the reason of Stop.
+// With Limits.Swap, a clock that is behind is not an error.
 func (w *Watch) Check(r Reading) error {
-	if r.Wall-r.Mono-w.reference.Load() > w.maxOffset.Load() ||
+	if r.Wall-r.Mono-w.reference.Load() > w.mostAhead.Load() ||
 		w.observed.Load()-r.Wall > w.threshold.Load() {
 		return w.refusal(r)
 	}
@@ -109,6 +145,9 @@ func (w *Watch) Check(r Reading) error {
 
 // refusal is the slow half of Check.
 func (w *Watch) refusal(r Reading) error {
+	if err := w.Stopped(); err != nil {
+		return err
+	}
 	l := w.Limits()
 	if ahead := time.Duration(r.Wall-r.Mono-w.reference.Load()) * time.Millisecond; ahead > l.MaxOffset {
 		return &SkewError{Ahead: ahead, Limit: l.MaxOffset}

@@ -109,6 +109,9 @@ func (c Counter) Next(ctx context.Context, count uint64) (Numbering, error) {
 	if c.Strict() {
 		return Numbering{}, ErrStrict
 	}
+	if err := c.m.clock.Stopped(); err != nil {
+		return Numbering{}, err
+	}
 	n, err := c.own.numbers.Next(ctx, count)
 	if err != nil {
 		return Numbering{}, c.m.short(c.name, c.own.numbers, err)
@@ -147,7 +150,7 @@ func outdated(name string) error {
 // TryNext issues the next count numbers of a relaxed sequence if this member's blocks have them now; it
 // does not wait. If ok is false, it issued no numbers, and [Counter.Next] returns the reason.
 func (m *Member) TryNext(name string, count uint64) (n Numbering, ok bool) {
-	if m.counters.get(name) == nil {
+	if m.counters.get(name) == nil || m.clock.Stopped() != nil {
 		return Numbering{}, false // not used yet, or unknown; the error of an unknown sequence is expensive
 	}
 	c, err := m.counterHere(name)
@@ -194,6 +197,9 @@ func (m *Member) nextAtLeader(ctx context.Context, name string, count uint64, re
 	lt := m.leaderTerm.Load()
 	if lt == nil {
 		return Numbering{}, cluster.ErrNotLeader
+	}
+	if err := m.clock.Stopped(); err != nil {
+		return Numbering{}, err
 	}
 	c, err := m.Counter(ctx, name)
 	switch {

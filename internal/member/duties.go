@@ -38,8 +38,7 @@ func (m *Member) lead(ctx context.Context) {
 	defer observe.Stop()
 	checkpoint := time.NewTicker(firstCheckpoint)
 	defer checkpoint.Stop()
-	for established, heard := false, false; ; {
-		heard = m.reportOldCluster(heard)
+	for established := false; ; {
 		m.duty(ctx, "finalize the upgrade", lt.finalizeIfDue)
 		if !established {
 			established = m.duty(ctx, "set up the cluster", m.establish)

@@ -125,6 +125,7 @@ func Open(cfg Config) (*Member, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop = stop
 	m.wg.Go(func() { m.follow(ctx) })
+	m.wg.Go(func() { m.heedOldCluster(ctx) })
 	return m, nil
 }
 

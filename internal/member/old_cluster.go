@@ -1,8 +1,10 @@
 package member
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/internal/events"
@@ -32,18 +34,34 @@ func (m *Member) OldCluster() string {
 	return m.node.AncestorHeard()
 }
 
-// reportOldCluster logs once that a member of an older cluster is heard, and once that no such member is heard any
-// longer. heard is the result of the previous call.
-func (m *Member) reportOldCluster(heard bool) bool {
-	switch old := m.OldCluster(); {
-	case old != "" && !heard:
-		m.logger.Error("member of the old cluster still runs; granting nothing until it stops", "peer", old)
-		m.events.Note(events.Process, slog.LevelError, "a member of the old cluster still runs; granting nothing until it stops: "+old)
-		return true
-	case old == "" && heard:
-		m.logger.Info("member of the old cluster no longer detected; granting again")
-		m.events.Note(events.Process, slog.LevelInfo, "no member of the old cluster is detected; granting again")
-		return false
+// oldClusterEvery is the interval at which a member of a restored cluster checks whether an older cluster is heard.
+const oldClusterEvery = 200 * time.Millisecond
+
+// heedOldCluster stops this member while a member of an older cluster is heard: it then issues nothing, not even from windows
+// and blocks that it holds, because the older cluster may issue the same.
+func (m *Member) heedOldCluster(ctx context.Context) {
+	for {
+		changed := m.fsm.Changed() // a cluster that was not restored has nothing to hear
+		var again <-chan time.Time
+		if len(m.ancestors()) > 0 {
+			again = time.After(oldClusterEvery)
+		}
+		old, stopped := m.OldCluster(), m.clock.Stopped() != nil
+		switch {
+		case old != "" && !stopped:
+			m.clock.Stop(fmt.Errorf("%w: %s", allocator.ErrOldClusterAlive, old))
+			m.logger.Error("member of the old cluster still runs; issuing nothing until it stops", "peer", old)
+			m.events.Note(events.Process, slog.LevelError, "a member of the old cluster still runs; issuing nothing until it stops: "+old)
+		case old == "" && stopped:
+			m.clock.Resume()
+			m.logger.Info("member of the old cluster no longer detected; issuing again")
+			m.events.Note(events.Process, slog.LevelInfo, "no member of the old cluster is detected; issuing again")
+		}
+		select {
+		case <-changed:
+		case <-again:
+		case <-ctx.Done():
+			return
+		}
 	}
-	return heard
 }
