@@ -26,7 +26,8 @@ const (
 // The nodes that wait for each other agree without a coordinator. Each node takes the BootstrapExpect lowest IDs among the
 // waiting nodes that it sees, itself included, and announces a digest of that set. Once all nodes of the set announce the
 // same digest, the node with the lowest ID starts the cluster, with the whole set as voters. A node that sees a cluster
-// waits until it is added.
+// waits until it is added. A node whose earlier data directory lies beside the present one takes no part: a new cluster would
+// issue the IDs and numbers of the earlier one again.
 func (n *Node) bootstrap() {
 	if n.id.Cluster() == "" && n.raft.LastIndex() > 0 {
 		n.startCluster(func() error { return nil }) // the process exited half-way through
@@ -38,7 +39,7 @@ func (n *Node) bootstrap() {
 	tick := time.NewTicker(bootstrapInterval)
 	defer tick.Stop()
 	for pass := 1; n.id.Cluster() == ""; pass++ {
-		if n.cfg.BootstrapExpect > 0 {
+		if n.cfg.BootstrapExpect > 0 && n.aside.Dir == "" {
 			if set := n.agreedSet(); set != nil {
 				n.bootstrapWith(set)
 				return

@@ -32,6 +32,7 @@ type Node struct {
 	cfg       Config
 	logger    *slog.Logger
 	id        *storage.Identity
+	aside     storage.Aside // keeps a node that has joined no cluster from founding one
 	process   string // see meta.Process
 	store     *storage.Store
 	stream    *streamLayer           // nil in simulations
@@ -106,6 +107,9 @@ func Open(cfg Config) (_ *Node, err error) {
 	}
 	if n.id, err = storage.OpenIdentity(cfg.DataDir); err != nil {
 		return nil, err
+	}
+	if n.id.Cluster() == "" {
+		n.aside = storage.FindAside(cfg.DataDir)
 	}
 	if err := n.checkSecured(); err != nil {
 		return nil, err

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/snowraft/snowraft/cluster/storage"
 )
 
 // seeking is the search of a node for a cluster.
@@ -15,12 +17,13 @@ type seeking struct {
 	failed  []string // seeds that were not reached, with the reasons
 	seeds   int
 	address string // gossip address of this node
+	aside   storage.Aside
 }
 
 // seeking returns the state of the search. Call it only while the node has not joined a cluster.
 func (n *Node) seeking() seeking {
 	own := n.meta()
-	s := seeking{expect: own.Expect, seeds: len(n.cfg.Join), address: own.Gossip}
+	s := seeking{expect: own.Expect, seeds: len(n.cfg.Join), address: own.Gossip, aside: n.aside}
 	if own.Expect > 0 {
 		s.seen = append(s.seen, own.Name)
 	}
@@ -50,6 +53,9 @@ func (s seeking) String() string {
 	switch missing := s.expect - len(s.seen); {
 	case s.through != "":
 		parts = append(parts, s.through+" reached; waiting until the leader adds this member")
+	case s.expect > 0 && s.aside.Dir != "":
+		parts = append(parts, fmt.Sprintf("%s holds a member of cluster %s, and a new cluster would repeat its IDs and numbers: "+
+			"move that directory back, or restore from it; to found another cluster, move it elsewhere", s.aside.Dir, s.aside.Cluster))
 	case s.expect > 0 && missing > 0:
 		parts = append(parts, fmt.Sprintf("%d of %d members seen: %s; waiting for %d more", len(s.seen), s.expect, enumerate(s.seen), missing))
 	case s.expect > 0 && same != "":

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -52,6 +53,34 @@ func TestWipedMemberComesBackAtItsAddress(t *testing.T) {
 		}
 		untilVoters(t, other, 3)
 		n.mustGenerate(10)
+	})
+}
+
+// The data directory of the only member was moved aside, and the permanent flags start a member with an empty one.
+func TestNoClusterIsFoundedBesideAnEarlierOne(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		n := startCluster(t, 1)[0]
+		n.mustGenerate(1)
+		cluster, aside := n.status().GetClusterId(), n.cfg.DataDir+".old"
+		n.stop()
+		if err := os.Rename(n.cfg.DataDir, aside); err != nil {
+			t.Fatal(err)
+		}
+		n.start()
+		time.Sleep(time.Minute)
+		s := n.status()
+		if s.GetClusterId() != "" || !strings.Contains(s.GetNoLeader(), aside) || !strings.Contains(s.GetNoLeader(), cluster) {
+			t.Errorf("founded cluster %q; reason %q", s.GetClusterId(), s.GetNoLeader())
+		}
+		n.stop()
+		if err := errors.Join(os.RemoveAll(n.cfg.DataDir), os.Rename(aside, n.cfg.DataDir)); err != nil {
+			t.Fatal(err)
+		}
+		n.start().untilReady()
+		if got := n.status().GetClusterId(); got != cluster {
+			t.Errorf("cluster %s, want %s", got, cluster)
+		}
 	})
 }
 
