@@ -72,7 +72,7 @@ func (e *env) restoreLarge(ctx context.Context, file string, started *closers) (
 		}
 		elapsed := stopwatch()
 		ended := backupEnded().UTC().Format(time.RFC3339)
-		if err := e.run(ctx, "restore", file, "--data-dir", dir, "--old-ended", ended, "--old-cluster-is-gone"); err != nil {
+		if err := e.run(ctx, "restore", file, "--data-dir", dir, "--old-ended", ended, "--old-cluster-is-gone", "--clock-checked"); err != nil {
 			return nil, nil, err
 		}
 		took = append(took, elapsed())

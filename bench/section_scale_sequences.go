@@ -34,7 +34,7 @@ func (e *env) measureSequences(ctx context.Context, g *growth, sequences int) (e
 	}
 	elapsed := stopwatch()
 	ended := backupEnded().UTC().Format(time.RFC3339)
-	if err := e.run(ctx, "restore", file, "--data-dir", m.dataDir(), "--old-ended", ended, "--old-cluster-is-gone"); err != nil {
+	if err := e.run(ctx, "restore", file, "--data-dir", m.dataDir(), "--old-ended", ended, "--old-cluster-is-gone", "--clock-checked"); err != nil {
 		return err
 	}
 	g.add("`snowraft restore` of a backup", float64(elapsed()), nanoseconds)

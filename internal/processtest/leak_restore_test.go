@@ -21,7 +21,7 @@ func (s *secretive) restore(t *testing.T, file string, flags []string) {
 		s.add(where, []byte(stdout+stderr))
 	}
 	run("backup inspect", 0, nil, "backup", "inspect", file)
-	run("restore", 0, nil, "restore", file, "--data-dir", dir, "--old-ended", "now", "--old-cluster-is-gone", "--keep-tokens")
+	run("restore", 0, nil, "restore", file, "--data-dir", dir, "--old-ended", "now", "--old-cluster-is-gone", "--clock-checked", "--keep-tokens")
 	m.dir = dir
 	m.start()
 	m.untilIssues()

@@ -215,7 +215,7 @@ func (x *mixed) refusesBackup() {
 	want := fmt.Sprintf("%v (fsm_version %d, known: %d)", backup.ErrFuture, nextFSMVersion, fsm.Version)
 	for _, args := range [][]string{
 		{"backup", "inspect", file},
-		{"restore", file, "--data-dir", filepath.Join(dir, "restored"), "--old-ended", time.Now().UTC().Format(time.RFC3339), "--old-cluster-is-gone"},
+		{"restore", file, "--data-dir", filepath.Join(dir, "restored"), "--old-ended", time.Now().UTC().Format(time.RFC3339), "--old-cluster-is-gone", "--clock-checked"},
 	} {
 		_, stderr, code := x.run(program, args...)
 		if code != 1 || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, want) {

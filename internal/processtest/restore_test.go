@@ -105,7 +105,7 @@ func restoreFrom(t *testing.T, destroy func(l *lives, addrs string) (file string
 		IssuesAtMS string `json:"issuesAtMs"`
 		ClusterID  string `json:"clusterId"`
 	}
-	text := mustRun(t, "restore", file, "--data-dir", dir, "--old-ended", ended.Format(time.RFC3339Nano), "--old-cluster-is-gone", "-o", "json")
+	text := mustRun(t, "restore", file, "--data-dir", dir, "--old-ended", ended.Format(time.RFC3339Nano), "--old-cluster-is-gone", "--clock-checked", "-o", "json")
 	if err := json.Unmarshal([]byte(text), &said); err != nil {
 		t.Fatal(err)
 	}

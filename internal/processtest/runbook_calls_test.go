@@ -19,7 +19,7 @@ func drillRestored(d *drill) {
 	old.stop()
 	fresh := d.on("b", newMember(d.t, "b"))
 	mustRun(d.t, "restore", filepath.Join(d.dir, "today.backup"), "--data-dir", fresh.dir,
-		"--old-ended", time.Now().UTC().Format(time.RFC3339Nano), "--old-cluster-is-gone")
+		"--old-ended", time.Now().UTC().Format(time.RFC3339Nano), "--old-cluster-is-gone", "--clock-checked")
 	old.start().untilIssues()
 	fresh.flags = []string{"--join", old.gossip}
 	d.prints(fresh.start())

@@ -135,7 +135,7 @@ func (w *World) Restore(ctx context.Context, b Backup, first *lab.Member, kept .
 		return life, err
 	}
 	args := []string{
-		"restore", b.File, "--data-dir", first.DataDir(), "--old-ended", ended.Format(time.RFC3339Nano), "--old-cluster-is-gone",
+		"restore", b.File, "--data-dir", first.DataDir(), "--old-ended", ended.Format(time.RFC3339Nano), "--old-cluster-is-gone", "--clock-checked",
 		"--old-max-window", w.Lab.MaxWindow().String(), "-o", "json",
 	}
 	if w.Lab.Secured() {

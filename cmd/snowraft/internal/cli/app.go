@@ -14,7 +14,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
 	"golang.org/x/term"
+
+	"github.com/snowraft/snowraft/internal/clock"
 )
 
 // App is the environment of the commands: input, output, time and signals.
@@ -23,6 +26,8 @@ type App struct {
 	Stdout, Stderr io.Writer
 	Env            func(name string) string // an empty value counts as not set
 	Now            func() time.Time
+	// Unsynchronised reports whether the kernel says that no service keeps its clock.
+	Unsynchronised func() bool
 	// Columns returns the width of the terminal at Stdout; 0 without a terminal.
 	Columns func() int
 	// Attended reports whether a person is at the terminal, who reads Stderr and writes Stdin.
@@ -39,11 +44,14 @@ type App struct {
 // System returns the app of the real process, a program of the given version.
 func System(version string) *App {
 	return &App{
-		Stdin:    os.Stdin,
-		Stdout:   os.Stdout,
-		Stderr:   os.Stderr,
-		Env:      os.Getenv,
-		Now:      time.Now,
+		Stdin:  os.Stdin,
+		Stdout: os.Stdout,
+		Stderr: os.Stderr,
+		Env:    os.Getenv,
+		Now:    time.Now,
+
+		Unsynchronised: clock.Unsynchronised,
+
 		Columns:  columns,
 		Attended: func() bool { return isTerminal(os.Stdin) && isTerminal(os.Stderr) },
 		Signals:  processSignals,

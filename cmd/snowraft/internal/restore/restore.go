@@ -22,6 +22,7 @@ const (
 	dirFlag    = "data-dir"
 	endedFlag  = "old-ended"
 	goneFlag   = "old-cluster-is-gone"
+	clockFlag  = "clock-checked"
 	windowFlag = "old-max-window"
 	offsetFlag = "old-max-clock-offset"
 )
@@ -31,6 +32,7 @@ type settings struct {
 	dir, ended          string
 	window, offset      time.Duration
 	gone, tokens, zones bool
+	clock               bool // the operator has compared this host's clock
 }
 
 // New returns the command restore.
@@ -69,6 +71,7 @@ before the one given then.`,
 		"largest max-clock-offset of the old cluster after the backup, if it was larger than in the backup").DefValue = ""
 	cmd.Flags().BoolVar(&s.zones, "zones-kept", false, "confirm that the time zone of no sequence changed after the backup, so that fewer periods are skipped")
 	cmd.Flags().BoolVar(&s.tokens, "keep-tokens", false, "keep API tokens valid; tokens that were deleted after the backup are valid again")
+	cmd.Flags().BoolVar(&s.clock, clockFlag, false, "confirm that this host's clock was compared with a correct one, if NTP does not keep it")
 	cmd.AddCommand(newAcknowledge(a))
 	return a.Command(cmd, func(ctx context.Context, out *cli.Printer, args []string) error {
 		if !cmd.Flags().Changed(windowFlag) {
@@ -99,6 +102,9 @@ func (s *settings) restore(ctx context.Context, a *cli.App, out *cli.Printer, fi
 	}
 	if !s.gone {
 		return cli.Usagef("missing --%s; stop every member of cluster %s permanently, then set the flag", goneFlag, b.Header.GetClusterId())
+	}
+	if err := s.checkClock(a, ended, now, b); err != nil {
+		return err
 	}
 	if err := probe(ctx, a, b.Header); err != nil {
 		return err
@@ -154,6 +160,22 @@ func (s *settings) endedAt(b *backup.Backup, now time.Time) (time.Time, error) {
 			endedFlag, s.ended, cli.Stamp(bound.UnixMilli()))
 	}
 	return ended, nil
+}
+
+// checkClock refuses a clock of this host that may be wrong, unless the operator has checked it: with a clock that is behind, the
+// new cluster would begin at times that the old one used.
+func (s *settings) checkClock(a *cli.App, ended, now time.Time, b *backup.Backup) error {
+	offset := max(s.offset, time.Duration(b.Header.GetMaxClockOffsetMs())*time.Millisecond)
+	const check = "compare it with a correct clock, for example of another host, and correct it; then set --" + clockFlag
+	switch {
+	case s.clock:
+		return nil
+	case ended.After(now.Add(offset + time.Second)): // --old-ended may be rounded up to a whole second
+		return cli.Usagef("--%s %q: is %v ahead of this host's clock, which may be behind; %s", endedFlag, s.ended, ended.Sub(now).Round(time.Second), check)
+	case a.Unsynchronised():
+		return cli.Usagef("this host's kernel says that its clock is not synchronized; %s", check)
+	}
+	return nil
 }
 
 // Document is the JSON document of a restored directory.

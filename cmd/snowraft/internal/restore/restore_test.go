@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -50,6 +51,9 @@ func writeBackup(t *testing.T, raftAddress string) (path string) {
 	return path
 }
 
+// unsynchronised is an argument of commandAt for a host whose clock NTP does not keep.
+const unsynchronised = "(unsynchronised)"
+
 // restoredAt is the clock of the host in these tests, one hour after the clock of the backup.
 var restoredAt = time.UnixMilli(1_795_403_000_000).Add(time.Hour)
 
@@ -59,6 +63,11 @@ func commandAt(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	w := clitest.New()
 	a := w.App("test")
 	a.Now = func() time.Time { return restoredAt }
+	off := slices.Index(args, unsynchronised)
+	if off >= 0 {
+		args = slices.Delete(slices.Clone(args), off, off+1)
+	}
+	a.Unsynchronised = func() bool { return off >= 0 }
 	code = clitest.Commands{New}.In(t.Context(), a, args...)
 	return w.Out.String(), w.Err.String(), code
 }
@@ -96,6 +105,8 @@ func TestRestoreRefusals(t *testing.T) {
 		{[]string{file, "--data-dir", "DIR", "--old-ended", "yesterday", gone}, cli.ExitUsage, "expected a time as RFC 3339"},
 		{[]string{file, "--data-dir", "DIR", "--old-ended", "2026-11-23T02:00:00Z", gone}, cli.ExitUsage, "must not be before 2026-11-23T03:03:20.000Z"},
 		{[]string{file, "--data-dir", "DIR", "--old-ended", "2126-11-23T02:00:00Z", gone}, cli.ExitUsage, "must not be after"},
+		{[]string{file, "--data-dir", "DIR", "--old-ended", "now", gone, unsynchronised}, cli.ExitUsage, "clock is not synchronized; compare it with a correct clock"},
+		{[]string{file, "--data-dir", "DIR", "--old-ended", restoredAt.Add(2 * time.Minute).Format(time.RFC3339), gone}, cli.ExitUsage, "ahead of this host's clock, which may be behind; compare it"},
 		{[]string{file, "--data-dir", full, "--old-ended", "now", gone}, cli.ExitUsage, "must be empty"},
 		{[]string{file, "--data-dir", filepath.Join(bad, "x"), "--old-ended", "now", gone}, cli.ExitUsage, "cannot be written (not a directory); choose another directory"},
 		{[]string{bad, "--data-dir", "DIR", "--old-ended", "now", gone}, cli.ExitFailed, "damaged backup"},
@@ -121,7 +132,7 @@ func TestRestoreSaysWhenIDsAreIssued(t *testing.T) {
 	file, dir := writeBackup(t, closedAddress(t)), filepath.Join(t.TempDir(), "new")
 	ended := restoredAt.Add(time.Minute)
 	var doc Document
-	out, stderr, code := commandAt(t, "restore", file, "--data-dir", dir, "--old-ended", ended.UTC().Format("2006-01-02T15:04:05.000Z"), "--old-cluster-is-gone", "--old-max-window", "20m", "--old-max-clock-offset", "5s", "-o", "json")
+	out, stderr, code := commandAt(t, "restore", file, "--data-dir", dir, "--old-ended", ended.UTC().Format("2006-01-02T15:04:05.000Z"), "--old-cluster-is-gone", "--clock-checked", unsynchronised, "--old-max-window", "20m", "--old-max-clock-offset", "5s", "-o", "json")
 	if code != cli.ExitDone {
 		t.Fatal(stderr)
 	}

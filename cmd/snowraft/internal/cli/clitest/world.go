@@ -30,16 +30,17 @@ func New() *World {
 // App returns an app of a version in this world.
 func (w *World) App(version string) *cli.App {
 	return &cli.App{
-		Stdin:    &w.In,
-		Stdout:   &w.Out,
-		Stderr:   &w.Err,
-		Env:      func(name string) string { return w.Environ[name] },
-		Now:      func() time.Time { return time.Unix(0, 0) },
-		Columns:  func() int { return w.Columns },
-		Attended: func() bool { return w.Attended },
-		Signals:  func() (<-chan os.Signal, func()) { return w.Sent, func() {} },
-		Hangups:  func() (<-chan os.Signal, func()) { return w.HungUp, func() {} },
-		Version:  version,
+		Stdin:          &w.In,
+		Stdout:         &w.Out,
+		Stderr:         &w.Err,
+		Env:            func(name string) string { return w.Environ[name] },
+		Unsynchronised: func() bool { return false },
+		Now:            func() time.Time { return time.Unix(0, 0) },
+		Columns:        func() int { return w.Columns },
+		Attended:       func() bool { return w.Attended },
+		Signals:        func() (<-chan os.Signal, func()) { return w.Sent, func() {} },
+		Hangups:        func() (<-chan os.Signal, func()) { return w.HungUp, func() {} },
+		Version:        version,
 	}
 }
 
