@@ -44,12 +44,11 @@ type App struct {
 // System returns the app of the real process, a program of the given version.
 func System(version string) *App {
 	return &App{
-		Stdin:  os.Stdin,
-		Stdout: os.Stdout,
-		Stderr: os.Stderr,
-		Env:    os.Getenv,
-		Now:    time.Now,
-
+		Stdin:          os.Stdin,
+		Stdout:         os.Stdout,
+		Stderr:         os.Stderr,
+		Env:            os.Getenv,
+		Now:            time.Now,
 		Unsynchronised: clock.Unsynchronised,
 
 		Columns:  columns,
