@@ -116,8 +116,14 @@ func TestRestoredClusterIssuesFromReportedTime(t *testing.T) {
 		if _, err := snowraftv1.NewOperationsServiceClient(other.conn).AcknowledgeRestore(t.Context(), &snowraftv1.AcknowledgeRestoreRequest{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := other.sequences.CreateSequence(t.Context(), create); err != nil {
-			t.Error(err)
+		if _, err := other.sequences.CreateSequence(t.Context(), create); reason(err) != rpc.InvalidArgument {
+			t.Errorf("CreateSequence() without a start = %v", err)
+		}
+		create.Sequence.Start = new(int64(1))
+		for range 2 { // a repetition finds the sequence
+			if _, err := other.sequences.CreateSequence(t.Context(), create); err != nil {
+				t.Error(err)
+			}
 		}
 		if got := n.status().GetRestoration(); got.GetNamesClosed() || got.GetFrozenSequences() != 0 {
 			t.Errorf("status: %v", got)
@@ -157,7 +163,7 @@ func TestRestoredClusterStopsWhenTheOldOneReturns(t *testing.T) {
 			return err
 		}
 		for name, mode := range map[string]snowraftv1.SequenceMode{"relaxed": snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, "strict": snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT} {
-			if _, err := n.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: name, Mode: mode}}); err != nil {
+			if _, err := n.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: name, Mode: mode, Start: new(int64(1))}}); err != nil {
 				t.Fatal(err)
 			}
 			if err := next(name); err != nil {

@@ -39,12 +39,28 @@ func (q sequences) CreateSequence(ctx context.Context, req *snowraftv1.CreateSeq
 func (q sequences) create(ctx context.Context, req *snowraftv1.CreateSequenceRequest, spec *commandv1.SequenceSpec) (member.Changed, error) {
 	switch {
 	case !req.GetOnDemand():
+		if err := q.needsStart(req.GetSequence()); err != nil {
+			return member.Changed{}, err
+		}
 		return q.Member.CreateSequence(ctx, spec, member.Force{Numbers: req.GetForce(), Format: req.GetForceFormat()})
 	case !proto.Equal(req, OnDemand(spec.GetName())):
 		return member.Changed{}, wire.Invalid("on_demand: cannot be combined with force or with fields of the sequence other than name")
 	default:
 		return q.Member.CreateOnDemand(ctx, spec)
 	}
+}
+
+// needsStart refuses a new sequence without an explicit start in a restored cluster. The old cluster may have created a sequence
+// of that name after the backup, and only the operator knows its last number.
+func (q sequences) needsStart(s *snowraftv1.Sequence) error {
+	if restored := q.Member.State().Restored(); s.Start != nil || restored == nil || restored.GetNamesClosed() {
+		return nil
+	}
+	if _, exists := q.Member.State().Sequence(s.GetName()); exists {
+		return nil
+	}
+	return wire.Invalid(fmt.Sprintf("start: must be given in a restored cluster, because the old one may have created sequence %q after the backup; "+
+		"set it beyond the last number, or to 1 if there was no such sequence", s.GetName()))
 }
 
 // GetSequence answers as the leader, or for a local request from the replica. A forwarded request always comes to the leader.

@@ -30,6 +30,7 @@ and run "snowraft config set --redis-create off". After it, create those sequenc
 			return err
 		}
 		a.WarnUnreached(resp.GetUnreachedMembers(), "until they learn of the change, they may refuse to create sequences")
-		return out.Answer(resp, cli.Line("acknowledged restore; frozen sequences: %d", resp.GetRestoration().GetFrozenSequences()))
+		return out.Answer(resp, cli.Line("acknowledged restore; frozen sequences: %d", resp.GetRestoration().GetFrozenSequences()),
+			cli.Line("Create each sequence that the backup lacks with --start beyond its last number."))
 	})
 }
