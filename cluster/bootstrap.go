@@ -26,7 +26,7 @@ const (
 // The nodes that wait for each other agree without a coordinator. Each node takes the BootstrapExpect lowest IDs among the
 // waiting nodes that it sees, itself included, and announces a digest of that set. Once all nodes of the set announce the
 // same digest, the node with the lowest ID starts the cluster, with the whole set as voters. A node that sees a cluster
-// waits until it is added. A node whose earlier data directory lies beside the present one takes no part: a new cluster would
+// waits until it is added. A node whose earlier data directory lies next to the present one takes no part: a new cluster would
 // issue the IDs and numbers of the earlier one again.
 func (n *Node) bootstrap() {
 	if n.id.Cluster() == "" && n.raft.LastIndex() > 0 {

@@ -33,7 +33,7 @@ type Node struct {
 	logger    *slog.Logger
 	id        *storage.Identity
 	aside     storage.Aside // keeps a node that has joined no cluster from founding one
-	process   string // see meta.Process
+	process   string        // see meta.Process
 	store     *storage.Store
 	stream    *streamLayer           // nil in simulations
 	network   *raft.NetworkTransport // nil in simulations

@@ -21,7 +21,7 @@ func (n *Node) stalls() bool {
 	return voter && n.raft.State() != raft.Leader && time.Since(n.raft.LastContact()) > stalledFor
 }
 
-// announceStall tells the other members when this voter stalls, and when it replicates again.
+// announceStall announces when this voter stalls, and when it replicates again.
 func (n *Node) announceStall() {
 	if now := n.stalls(); n.stalled.Swap(now) != now {
 		n.gossip.announce()

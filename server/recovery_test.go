@@ -68,7 +68,7 @@ func TestNoClusterIsFoundedBesideAnEarlierOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		n.start()
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		s := n.status()
 		if s.GetClusterId() != "" || !strings.Contains(s.GetNoLeader(), aside) || !strings.Contains(s.GetNoLeader(), cluster) {
 			t.Errorf("founded cluster %q; reason %q", s.GetClusterId(), s.GetNoLeader())

@@ -179,12 +179,12 @@ func TestRestoredClusterStopsWhenTheOldOneReturns(t *testing.T) {
 		until(t, "the restored cluster stops", func() bool { _, err := n.generate(1, 0); return reason(err) == rpc.OldClusterAlive })
 		for range 100 {
 			if !stopped() {
-				t.Fatal("issues beside the old cluster")
+				t.Fatal("issues while the old cluster runs")
 			}
-			time.Sleep(100 * time.Millisecond)
+			<-time.After(100 * time.Millisecond)
 		}
 		old.stop()
-		time.Sleep(25 * time.Second)
+		<-time.After(25 * time.Second)
 		if !stopped() {
 			t.Error("issues 25 s after the last sign of the old cluster")
 		}

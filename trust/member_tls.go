@@ -125,7 +125,7 @@ func (s *keySet) client(self Peer, check func(server Peer) error) *tls.Config {
 
 // ConnectMember makes a TLS connection of conn, which was dialed to the member with the ID peer, and ties it to
 // the secret that verified it. With an error, conn is closed. protocols are those of ALPN. The handshake succeeds with any member
-// of the cluster: a refusal during it would tell another member that its secret is wrong.
+// of the cluster: a refusal during it would show another member that its secret is wrong.
 func (k *Keys) ConnectMember(ctx context.Context, conn net.Conn, self, peer string, protocols ...string) (*tls.Conn, error) {
 	tracked := k.Track(conn)
 	config := k.MemberClient(self, "")

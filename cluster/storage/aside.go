@@ -13,8 +13,8 @@ type Aside struct {
 	Cluster string // ID of its cluster
 }
 
-// FindAside looks beside a data directory for an earlier one that was moved aside: a directory of a member of a cluster whose
-// name continues the name of the data directory, as in "snowraft.old". What cannot be read counts as no such directory.
+// FindAside looks next to a data directory for an earlier one that was moved aside: a directory of a member of a cluster whose
+// name continues the name of the data directory, as in "snowraft.old". A directory that cannot be read does not count.
 func FindAside(dir string) Aside {
 	if dir == "" {
 		return Aside{}

@@ -19,7 +19,7 @@ func TestFindAside(t *testing.T) {
 	}
 	dir := filepath.Join(parent, "data")
 	if got := FindAside(dir); got != (Aside{}) {
-		t.Errorf("FindAside() = %+v beside other directories", got)
+		t.Errorf("FindAside() = %+v next to other directories", got)
 	}
 	old := filepath.Join(parent, "data.old")
 	if err := os.Rename(dir, old); err != nil {

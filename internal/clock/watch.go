@@ -1,7 +1,6 @@
 package clock
 
 import (
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -101,37 +100,6 @@ func (w *Watch) Limits() Limits {
 
 // Now reads the clock.
 func (w *Watch) Now() Reading { return w.read() }
-
-// Stop makes each Check fail with reason, whatever the clock shows, until Resume. Both come from one goroutine.
-func (w *Watch) Stop(reason error) {
-	w.stopped.Store(&reason)
-	w.limitAhead()
-}
-
-// Resume ends the effect of Stop.
-func (w *Watch) Resume() {
-	w.stopped.Store(nil)
-	w.limitAhead()
-}
-
-// Stopped returns the reason of Stop; nil while the watch is not stopped.
-func (w *Watch) Stopped() error {
-	if reason := w.stopped.Load(); reason != nil {
-		return *reason
-	}
-	return nil
-}
-
-// limitAhead sets mostAhead after a change of maxOffset or stopped.
-func (w *Watch) limitAhead() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.stopped.Load() != nil {
-		w.mostAhead.Store(math.MinInt64)
-	} else {
-		w.mostAhead.Store(w.maxOffset.Load())
-	}
-}
 
 // Check returns nil if an ID may be issued at this reading, otherwise a [*SkewError], a [*BehindError] or the reason of Stop.
 // With Limits.Swap, a clock that is behind is not an error.

@@ -105,7 +105,7 @@ func TestSoleVoterServesBesideDeadNonvoter(t *testing.T) {
 	})
 }
 
-// A voter whose Raft messages fail is no tolerance, although gossip reaches it and it answers.
+// A voter whose Raft messages fail counts as failed, although gossip reaches it and it answers.
 func TestVoterThatDoesNotReplicateCountsAsFailed(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{}, func(w *world) {

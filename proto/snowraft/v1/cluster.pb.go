@@ -1235,7 +1235,7 @@ type RemoveMemberResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The removed member; only id is set if the request names the ID of a member that was removed before.
 	Member *Member `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
-	// The voters after the removal, as the leader sees them; absent if the member was removed before.
+	// The voters after the removal in the view of the leader; absent if the member was removed before.
 	Quorum        *Quorum `protobuf:"bytes,2,opt,name=quorum,proto3" json:"quorum,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1420,7 +1420,7 @@ func (*LeaveRequest) Descriptor() ([]byte, []int) {
 
 type LeaveResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The voters that stay, as the leader sees them.
+	// The voters that stay, in the view of the leader.
 	Quorum        *Quorum `protobuf:"bytes,1,opt,name=quorum,proto3" json:"quorum,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
