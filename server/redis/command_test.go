@@ -6,7 +6,6 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/snowraft/snowraft/server/redis"
 )
@@ -24,9 +23,6 @@ func dial(tb testing.TB, addr string) *client {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { _ = nc.Close() })
-	if err := nc.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
-		tb.Fatal(err)
-	}
 	return &client{tb: tb, Conn: nc}
 }
 

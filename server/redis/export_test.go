@@ -18,6 +18,13 @@ func (s *Server) Unread() int {
 // Queued returns the number of bytes that transactions hold.
 func (s *Server) Queued() int64 { return s.queued.Load() }
 
+// FillQueued counts bytes as those of transactions until a number of bytes is left, and returns how many it counted.
+func (s *Server) FillQueued(left int64) (counted int64) {
+	counted = maxQueuedAll - left - s.queued.Load()
+	s.queued.Add(counted)
+	return counted
+}
+
 // SetRoom sets the bound for the unread answers of all clients together, in bytes.
 func (s *Server) SetRoom(limit int) {
 	s.room.mu.Lock()

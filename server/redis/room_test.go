@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/snowraft/snowraft/server/redis"
 )
@@ -207,9 +206,7 @@ func TestIDsAreTakenTogetherWithRoom(t *testing.T) {
 			if string(got) != want {
 				t.Errorf("got %d bytes that end with %q, want %d", len(got), got[max(len(got)-20, 0):], len(want))
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			defer cancel()
-			if err := s.Close(ctx); err != nil {
+			if err := s.Close(t.Context()); err != nil {
 				t.Error(err)
 			}
 			if calls != tc.calls {

@@ -9,7 +9,6 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/server/redis"
@@ -37,9 +36,7 @@ func startOn(tb testing.TB, cfg redis.Config, l net.Listener) *redis.Server {
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	tb.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if err := s.Close(ctx); err != nil {
+		if err := s.Close(context.Background()); err != nil {
 			tb.Errorf("Close: %v", err)
 		}
 		if err := <-served; err != nil {
