@@ -21,6 +21,7 @@ import (
 	"github.com/snowraft/snowraft/internal/testlog"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
+	"github.com/snowraft/snowraft/server/frontend"
 )
 
 // quick has short times for what a member waits for, but a heartbeat and a leader's lease that outlast pauses of a busy
@@ -58,7 +59,7 @@ func startHosts(t testing.TB, size int, change ...func(*server.Config)) []*host 
 			APIAddr: "127.0.0.1:0", HTTPAddr: "127.0.0.1:0", RaftAddr: "127.0.0.1:0", GossipAddr: "127.0.0.1:0",
 			BootstrapExpect: size, Version: "test",
 			Logger: slog.New(slog.NewTextHandler(testlog.Of(t), &slog.HandlerOptions{Level: slog.LevelWarn})),
-			Timing: quick,
+			Timing: quick, Network: networkOf(t),
 		}}
 		for _, c := range change {
 			c(&h.cfg)
@@ -108,7 +109,8 @@ func apis(hosts ...*host) (addrs []string) {
 // connect returns a connection for calls that the client does not offer.
 func (h *host) connect() *grpc.ClientConn {
 	h.t.Helper()
-	conn, err := grpc.NewClient("passthrough:///"+h.cfg.APIAddr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient("passthrough:///"+h.cfg.APIAddr,
+		append(frontend.DialOptions(networkOf(h.t)), grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -152,7 +154,9 @@ func (h *host) granted(layout string) (all []*snowraftv1.WorkerGrant) {
 // newApplication returns a client as another process would create it. Its timeout only bounds a hang.
 func newApplication(t testing.TB, addrs []string, opts ...client.Option) *client.Client {
 	t.Helper()
-	c, err := client.New(addrs, append([]client.Option{client.WithTimeout(client.Patience)}, opts...)...)
+	c, err := client.New(addrs, append([]client.Option{
+		client.WithTimeout(client.Patience), client.WithDialOptions(frontend.DialOptions(networkOf(t))...),
+	}, opts...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

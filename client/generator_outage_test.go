@@ -1,12 +1,10 @@
 package client_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -176,63 +174,43 @@ func TestGeneratorsCrashInLoop(t *testing.T) {
 // In containers, the address, the name and the process ID are often equal. Generators that derive their worker from
 // these collide. Snowraft's generators acquire different workers.
 func TestGeneratorsOfEqualContainers(t *testing.T) {
-	const containers = 500
-	hosts := startHosts(t, 1)
-	var all issued
-	generators := make([]*client.Generator, containers)
-	held := make([]client.LaneStatus, containers) // lanes after the first IDs
-	start := make(chan struct{})
-	var wg sync.WaitGroup
-	for i := range containers {
-		c := newApplication(t, apis(hosts...))
-		wg.Go(func() {
-			<-start
-			g, err := client.NewGenerator(c, client.WithGeneratorHolder("container"))
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			generators[i] = g
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // long for the race detector on a busy machine
-			defer cancel()
-			for n := range 10 {
-				id, err := g.Next(ctx)
-				if err != nil {
-					t.Errorf("container %d: %v", i, err)
-					return
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		const containers = 100
+		hosts := startHosts(t, 1)
+		var all issued
+		var mu sync.Mutex
+		held := make(map[uint64]int) // containers by the worker of their first ID
+		start := make(chan struct{})
+		var wg sync.WaitGroup
+		for i := range containers {
+			c := newApplication(t, apis(hosts...))
+			wg.Go(func() {
+				<-start
+				g := embed(t, c, client.WithGeneratorHolder("container"))
+				for n := range 10 {
+					id, err := g.Next(t.Context())
+					if err != nil {
+						t.Errorf("container %d: %v", i, err)
+						return
+					}
+					all.add(t, fmt.Sprintf("container %d", i), id)
+					if n > 0 {
+						continue
+					}
+					mu.Lock()
+					worker := g.Lanes()[0].Worker
+					if other, taken := held[worker]; taken {
+						t.Errorf("containers %d and %d hold worker %d", other, i, worker)
+					}
+					held[worker] = i
+					mu.Unlock()
 				}
-				if n == 0 {
-					held[i] = g.Lanes()[0]
-				}
-				all.add(t, fmt.Sprintf("container %d", i), id)
-			}
-		})
-	}
-	close(start)
-	wg.Wait()
-	// On a busy machine, a first window may end before it is extended. The next generator may then acquire the worker, from
-	// that tick on.
-	slices.SortFunc(held, func(a, b client.LaneStatus) int {
-		return cmp.Or(cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.FromTick, b.FromTick))
-	})
-	workers := 1
-	for n, lane := range held[1:] {
-		switch before := held[n]; {
-		case lane.Worker != before.Worker:
-			workers++
-		case lane.FromTick < before.UntilTick:
-			t.Errorf("two lanes hold worker %d: %+v and %+v", lane.Worker, before, lane)
+			})
 		}
-	}
-	t.Logf("the generators held %d workers", workers)
-	for _, g := range generators {
-		wg.Go(func() {
-			if g != nil {
-				_ = g.Close(context.Background())
-			}
-		})
-	}
-	wg.Wait()
+		close(start)
+		wg.Wait()
+	})
 }
 
 // If all workers are held, the error names the time at which a worker becomes free, and the generator acquires it then.
