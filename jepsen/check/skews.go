@@ -171,7 +171,7 @@ func (r *Run) bites(v *Verdict, fault int) {
 			continue
 		}
 		seen = seen || shows(f, s)
-		if s.Call >= f.From+clockMoves && !r.overlaps(fault, s.Member) && (f.OffsetNanos == 0 || distinct(f.OffsetNanos, s)) {
+		if s.Call >= f.From+clockMoves && !r.overlaps(fault, s.Member) && (f.OffsetNanos == 0 || s.Distinguishes(f.OffsetNanos)) {
 			able++
 		}
 	}
@@ -183,20 +183,15 @@ func (r *Run) bites(v *Verdict, fault int) {
 	}
 }
 
-// distinct reports whether a status was fast enough to distinguish a clock that is off by offset from a correct clock.
-func distinct(offset int64, s history.Status) bool {
-	return time.Duration(offset).Abs() > time.Duration(2*(s.Return-s.Call))
-}
-
 // shows reports whether a status shows that a fault set its clock off. For a strobing clock, the reported time must be
 // nearer to the set offset than to none. For other clocks, the offset recorded with the status counts, which SkewBites
 // compares with the reported time.
 func shows(f FaultSpan, s history.Status) bool {
 	if strobes(f) {
 		off := clockOff(s)
-		return distinct(f.OffsetNanos, s) && time.Duration(off-f.OffsetNanos).Abs() < time.Duration(off).Abs()
+		return s.Distinguishes(f.OffsetNanos) && time.Duration(off-f.OffsetNanos).Abs() < time.Duration(off).Abs()
 	}
-	return distinct(s.SkewCallNanos, s) && distinct(s.SkewReturnNanos, s)
+	return s.Distinguishes(s.SkewCallNanos) && s.Distinguishes(s.SkewReturnNanos)
 }
 
 // reportsClock reports whether a host reports its clock. Generators do not.

@@ -1,5 +1,7 @@
 package history
 
+import "time"
+
 // Line is one line of the journal. Exactly one field is set.
 type Line struct {
 	Run      *Run      `json:"run,omitempty"`
@@ -191,6 +193,12 @@ type Status struct {
 	Problem         string `json:"problem,omitempty"`
 	Lanes           []Lane `json:"lanes,omitempty"`
 	Voter           bool   `json:"voter,omitempty"`
+}
+
+// Distinguishes reports whether the status took a short enough time to distinguish a clock with an offset, in
+// nanoseconds, from a correct clock.
+func (s *Status) Distinguishes(offset int64) bool {
+	return time.Duration(offset).Abs() > time.Duration(2*(s.Return-s.Call))
 }
 
 // Lane is a lane of a status, or a window granted to a client. The ticks [From, Until) belong to the window.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc"
@@ -92,9 +93,31 @@ func set(members []*lab.Member, offset time.Duration) error {
 	return nil
 }
 
-// right returns a function that corrects the clocks.
-func right(members []*lab.Member) func(context.Context) error {
-	return func(context.Context) error { return set(members, 0) }
+// seenWithin bounds the wait for a status that shows a fault. Statuses are requested every 500 ms.
+const seenWithin = 10 * time.Second
+
+// right returns a function that corrects the clocks. Before that, it waits for a status that shows a wrong clock, because
+// a busy machine may answer no request during the fault.
+func (w *World) right(members []*lab.Member) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, seenWithin)
+		defer cancel()
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for ctx.Err() == nil && !slices.ContainsFunc(members, w.showsOffset) {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+			}
+		}
+		return set(members, 0)
+	}
+}
+
+// showsOffset reports whether the last status of a member shows that its clock is wrong.
+func (w *World) showsOffset(m *lab.Member) bool {
+	s, ok := w.Lab.Status(m)
+	return ok && s.Distinguishes(s.SkewCallNanos) && s.Distinguishes(s.SkewReturnNanos)
 }
 
 func bump(_ context.Context, w *World, e schedule.Event) (Made, error) {
@@ -102,7 +125,7 @@ func bump(_ context.Context, w *World, e schedule.Event) (Made, error) {
 	if err != nil {
 		return Made{}, err
 	}
-	return Made{Hosts: names(hit), Offset: amount, Detail: e.Amount, Undo: right(hit)}, set(hit, amount)
+	return Made{Hosts: names(hit), Offset: amount, Detail: e.Amount, Undo: w.right(hit)}, set(hit, amount)
 }
 
 func strobe(ctx context.Context, w *World, e schedule.Event) (Made, error) {
@@ -113,7 +136,7 @@ func strobe(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	undo := repeat(ctx, 20*time.Millisecond, func(_ context.Context, n int) error {
 		return set(hit, amount*time.Duration(n%2))
 	})
-	return Made{Hosts: names(hit), Offset: amount, Detail: e.Amount, Undo: then(undo, right(hit))}, nil
+	return Made{Hosts: names(hit), Offset: amount, Detail: e.Amount, Undo: then(undo, func(context.Context) error { return set(hit, 0) })}, nil
 }
 
 // drift moves clocks by the amount per second, in small steps.
@@ -126,7 +149,7 @@ func drift(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	undo := repeat(ctx, time.Second/steps, func(_ context.Context, n int) error {
 		return set(hit, amount*time.Duration(n)/steps)
 	})
-	return Made{Hosts: names(hit), Detail: e.Amount + " per second", Undo: then(undo, right(hit))}, nil
+	return Made{Hosts: names(hit), Detail: e.Amount + " per second", Undo: then(undo, w.right(hit))}, nil
 }
 
 func rollback(ctx context.Context, w *World, e schedule.Event) (Made, error) {
@@ -140,7 +163,7 @@ func rollback(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	if err := set(hit, amount); err != nil {
 		return Made{}, err
 	}
-	return Made{Hosts: names(hit), Offset: amount, Detail: e.Amount, Undo: right(hit)}, starts(hit)(ctx)
+	return Made{Hosts: names(hit), Offset: amount, Detail: e.Amount, Undo: w.right(hit)}, starts(hit)(ctx)
 }
 
 // bumpAll changes all clocks by the amount, and Undo corrects them. Clocks that were ahead have raised the observed
@@ -151,7 +174,7 @@ func bumpAll(_ context.Context, w *World, e schedule.Event) (Made, error) {
 	if err != nil {
 		return Made{}, err
 	}
-	undo := right(hit)
+	undo := w.right(hit)
 	if amount > 0 {
 		undo = then(undo, w.resetClock, func(ctx context.Context) error {
 			for _, m := range hit {
