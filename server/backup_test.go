@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"testing"
-	"time"
 
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/backup"
@@ -18,7 +17,7 @@ import (
 // backup returns the backup that a member sends.
 func (n *node) backup(stale bool) (*backup.Backup, error) {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(n.t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(n.t.Context(), patience)
 	defer cancel()
 	stream, err := snowraftv1.NewOperationsServiceClient(n.conn).Backup(ctx, &snowraftv1.BackupRequest{Stale: stale})
 	if err != nil {

@@ -22,7 +22,7 @@ var debugSalt = []byte("0123456789abcdef")
 // debug returns the files that a member sends for a debug archive.
 func (n *node) debug(req *snowraftv1.DebugRequest) (map[string][]byte, error) {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(n.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(n.t.Context(), patience)
 	defer cancel()
 	stream, err := snowraftv1.NewOperationsServiceClient(n.conn).Debug(ctx, req)
 	if err != nil {
@@ -139,7 +139,7 @@ func TestMemberMakesOneDebugArchiveAtATime(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, "a")
 	n.start()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	first, err := snowraftv1.NewOperationsServiceClient(n.conn).Debug(ctx, &snowraftv1.DebugRequest{Seconds: 60, Salt: debugSalt})
 	if err != nil {

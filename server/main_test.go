@@ -4,7 +4,6 @@ import (
 	"flag"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/snowraft/snowraft/internal/race"
 )
@@ -14,9 +13,6 @@ func TestMain(m *testing.M) {
 	// Tests of whole clusters usually wait, so more tests than processors may run at the same time.
 	if !race.Enabled && flag.Set("test.parallel", "6") != nil {
 		os.Exit(2)
-	}
-	if race.Enabled {
-		patience = time.Minute
 	}
 	os.Exit(m.Run())
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
@@ -85,7 +84,7 @@ func requestOf(t *testing.T, rule *rpc.Rule, resource string) proto.Message {
 
 // invoke makes a call, or the first request of a stream.
 func (c caller) invoke(ctx context.Context, rule *rpc.Rule, req proto.Message) error {
-	ctx, cancel := context.WithTimeout(as(ctx, c.text), 20*time.Second)
+	ctx, cancel := context.WithTimeout(as(ctx, c.text), patience)
 	defer cancel()
 	switch rule.Method {
 	case snowraftv1.IdService_StreamIds_FullMethodName, snowraftv1.SequenceService_StreamNumbers_FullMethodName,

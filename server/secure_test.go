@@ -97,9 +97,6 @@ func ask(t testing.TB, client *http.Client, method, url, token string) (status i
 // redis sends lines and returns the answers.
 func redisSays(t *testing.T, c net.Conn, lines ...string) []string {
 	t.Helper()
-	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
-		t.Fatal(err)
-	}
 	if _, err := io.WriteString(c, strings.Join(lines, "\r\n")+"\r\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +254,7 @@ func TestReloadEndsConnections(t *testing.T) {
 	if changed, err := keys.Reload(); err != nil || !changed {
 		t.Fatal(changed, err)
 	}
-	if err := errors.Join(ending.SetReadDeadline(time.Now().Add(10*time.Second)), lasting.SetReadDeadline(time.Now().Add(300*time.Millisecond))); err != nil {
+	if err := errors.Join(ending.SetReadDeadline(time.Now().Add(patience)), lasting.SetReadDeadline(time.Now().Add(300*time.Millisecond))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.Copy(io.Discard, ending); errors.Is(err, os.ErrDeadlineExceeded) {

@@ -136,7 +136,7 @@ func (*result) Write(context.Context, apache.TProtocol) error { return errors.Ne
 // client returns a function that calls methods in the given form.
 func client(t *testing.T, address string, framed, strict bool) func(method, agent string) (int64, error) {
 	t.Helper()
-	conf := &apache.TConfiguration{TBinaryStrictRead: &strict, TBinaryStrictWrite: &strict, ConnectTimeout: time.Second, SocketTimeout: 5 * time.Second}
+	conf := &apache.TConfiguration{TBinaryStrictRead: &strict, TBinaryStrictWrite: &strict}
 	var transport apache.TTransport = apache.NewTSocketConf(address, conf)
 	if framed {
 		transport = apache.NewTFramedTransportConf(transport, conf)
@@ -164,7 +164,7 @@ func tlsClient(keys *trust.Keys) func(t *testing.T, address string, framed, stri
 		if err != nil {
 			t.Fatal(err)
 		}
-		conf := &apache.TConfiguration{TLSConfig: config, ConnectTimeout: time.Second, SocketTimeout: 5 * time.Second}
+		conf := &apache.TConfiguration{TLSConfig: config}
 		return caller(t, apache.NewTFramedTransportConf(apache.NewTSSLSocketConf(address, conf), conf), conf)
 	}
 }
@@ -212,7 +212,6 @@ func dial(t *testing.T, address string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = nc.Close() })
-	_ = nc.SetDeadline(time.Now().Add(10 * time.Second))
 	return nc
 }
 
