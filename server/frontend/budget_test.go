@@ -3,6 +3,7 @@ package frontend
 import (
 	"context"
 	"errors"
+	"net"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,6 +58,32 @@ func TestBudgetOfAll(t *testing.T) {
 		if len(b.holding) != 2 {
 			t.Errorf("%d accounts hold memory, want 2", len(b.holding))
 		}
+	})
+}
+
+// When a call was refused, the connections that hold memory and have sent little since it began to wait are closed.
+func TestStalledConnectionsAreClosed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget(100, 60)
+		hold := func(size int64) *apiConn {
+			ours, _ := net.Pipe()
+			c := &apiConn{Conn: ours, silence: new(silence)}
+			c.resumed.L = &c.mu
+			c.account = b.account(c)
+			taken(t, c.account, size)
+			return c
+		}
+		stalled, reads := hold(60), hold(40)
+		time.AfterFunc(budgetWait/2, func() {
+			stalled.sent.Add(freeBytes - 1)
+			reads.sent.Add(freeBytes)
+		})
+		refusedTake(t, b.account(nil), 1)
+		if !stalled.gone.Load() || reads.gone.Load() {
+			t.Errorf("the stalled connection was closed: %v; the other one: %v", stalled.gone.Load(), reads.gone.Load())
+		}
+		taken(t, b.account(nil), 60)
 	})
 }
 
