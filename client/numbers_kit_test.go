@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -14,6 +15,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
+	"github.com/snowraft/snowraft/server/frontend"
 )
 
 // numberCluster is a cluster in this process, for tests of sequences and buffers.
@@ -34,14 +36,14 @@ func startNumberCluster(t testing.TB, size int) *numberCluster {
 		cfg := server.Config{
 			Name: fmt.Sprintf("m%d", i+1), DataDir: filepath.Join(t.TempDir(), "data"), Version: "test", Logger: slog.New(slog.DiscardHandler), BootstrapExpect: size, Join: seeds,
 			APIAddr: "127.0.0.1:0", HTTPAddr: "127.0.0.1:0", RaftAddr: "127.0.0.1:0", GossipAddr: "127.0.0.1:0",
-			Timing: quick,
+			Timing: quick, Network: networkOf(t),
 		}
 		s := c.open(cfg)
 		cfg.APIAddr = s.APIAddr() // the address that clients know
 		c.configs, c.members, c.addrs, seeds = append(c.configs, cfg), append(c.members, s), append(c.addrs, s.APIAddr()), append(seeds, s.GossipAddr())
 	}
-	conn, err := grpc.NewClient("passthrough:///"+c.addrs[0], grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
+	conn, err := grpc.NewClient("passthrough:///"+c.addrs[0], append(frontend.DialOptions(networkOf(t)),
+		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,10 +61,14 @@ func (c *numberCluster) open(cfg server.Config) *server.Server {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.t.Cleanup(func() { // a clean stop of the last members would wait for a quorum
-		crashed, cancel := context.WithCancel(context.Background())
-		cancel()
-		_ = s.Close(crashed)
+	within := time.Duration(0) // a clean stop of the last members would wait for a quorum
+	if networkOf(c.t) != nil {
+		within = 5 * time.Second // a proposal that a crash loses would keep its goroutine in the bubble
+	}
+	c.t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), within)
+		defer cancel()
+		_ = s.Close(ctx)
 	})
 	return s
 }
@@ -109,7 +115,9 @@ func (c *numberCluster) create(spec *snowraftv1.Sequence) {
 
 func (c *numberCluster) client(opts ...client.Option) *client.Client {
 	c.t.Helper()
-	cl, err := client.New(c.addrs, append([]client.Option{client.WithTimeout(client.Patience)}, opts...)...)
+	cl, err := client.New(c.addrs, append([]client.Option{
+		client.WithTimeout(client.Patience), client.WithDialOptions(frontend.DialOptions(networkOf(c.t))...),
+	}, opts...)...)
 	if err != nil {
 		c.t.Fatal(err)
 	}
