@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"google.golang.org/grpc"
 
 	"github.com/snowraft/snowraft/internal/bubble"
@@ -89,11 +88,6 @@ func browser(t testing.TB) *http.Client {
 			return in.DialContext(ctx, network, address)
 		},
 	}}
-}
-
-// redisClient returns a client of a Redis port in the network of a test. It repeats no command.
-func redisClient(t testing.TB, address string) *redis.Client {
-	return redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, Dialer: placeOf(t).DialContext})
 }
 
 // breathe lets a little time pass between the requests of a client that sends them without end. Synthetic time stands still

@@ -1,3 +1,5 @@
+//go:build redisclients
+
 package redis_test
 
 import (
