@@ -11,11 +11,12 @@ import (
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/depth"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
 var (
-	herdHolders = flag.Int("herd.holders", 1000, "how many holders begin at the same time")
+	herdHolders = flag.Int("herd.holders", depth.Raced(200, 1000), "how many holders begin at the same time")
 	herdRate    = flag.Int("herd.rate", 5000, "commands that their cluster commits per second")
 )
 

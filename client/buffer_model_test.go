@@ -11,13 +11,16 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/snowraft/snowraft/internal/depth"
 )
 
 // Callers, the filler's answers and the sweeps come in any order: no ID is returned twice or lost without being
 // counted, and no ID is older than the age.
 func TestBufferModel(t *testing.T) {
 	var all BufferStats
-	for i := range 8 {
+	walks := depth.Raced(4, 8)
+	for i := range walks {
 		callers, pause, most := 20, 10*time.Millisecond, 50
 		if i%2 > 0 { // few callers leave the IDs until they are old
 			callers, pause, most = 2, 15*time.Millisecond, 3
@@ -31,7 +34,7 @@ func TestBufferModel(t *testing.T) {
 		all.Waited += stats.Waited
 		all.Failures += stats.Failures
 	}
-	if all.Taken < 4000 || all.Dropped == 0 || all.Waited == 0 || all.Failures == 0 {
+	if all.Taken < uint64(500*walks) || all.Dropped == 0 || all.Waited == 0 || all.Failures == 0 {
 		t.Errorf("too few events for a test: %+v", all)
 	}
 }

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"flag"
 	"testing"
+
+	"github.com/snowraft/snowraft/internal/depth"
 )
 
 var (
-	walks       = flag.Uint64("fsm.walks", 200, "how many walks each weaker adversary takes")
-	weakerDepth = flag.Int("fsm.weaker", 5, "how many steps the exhaustive search with a weaker adversary goes")
+	walks       = flag.Uint64("fsm.walks", uint64(depth.Raced(20, 200)), "how many walks each weaker adversary takes")
+	weakerDepth = flag.Int("fsm.weaker", depth.Raced(3, 5), "how many steps the exhaustive search with a weaker adversary goes")
 )
 
 // weaker lists adversaries that do less to the log than the adversary of the other tests, or look at less. They

@@ -15,10 +15,11 @@ import (
 // scattered are packages whose tests with the race detector take minutes. Each of their tests is in a slice of its own.
 var scattered = []string{"./cmd/snowraft", "./fsm", "./internal/simtest", "./server"}
 
-// raceOfSlice lists the races of the gate: the raced packages, one simulation, and the slice of all other tests.
+// raceOfSlice lists the races of the gate: the raced packages, one simulation, and the slice of all other tests. Of the raced
+// packages, the slice repeats as much as without the race detector.
 func raceOfSlice(w *work) ([]command, error) {
 	race := func(args ...string) command {
-		c := tests(append([]string{"go", "test", "-json", "-race", "-timeout=30m"}, args...)...)
+		c := tests(append([]string{"go", "test", "-json", "-race", "-vet=off", "-timeout=30m"}, args...)...) // lint vets
 		c.env = []string{"CGO_ENABLED=1", "GOGC=400"}
 		return c
 	}
@@ -26,11 +27,14 @@ func raceOfSlice(w *work) ([]command, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := slices.Clone(raced)
+	var all, repeated []string
 	commands := []command{}
 	for _, p := range packages {
 		switch {
+		case slices.Contains(raced, p.path) && w.inSlice("race "+p.path):
+			repeated = append(repeated, p.path)
 		case slices.Contains(raced, p.path):
+			all = append(all, p.path)
 		case !slices.Contains(scattered, p.path):
 			if w.inSlice("race " + p.path) {
 				all = append(all, p.path)
@@ -44,6 +48,9 @@ func raceOfSlice(w *work) ([]command, error) {
 				commands = append(commands, race(only(chosen), p.path))
 			}
 		}
+	}
+	if len(repeated) > 0 {
+		commands = append([]command{ordinary(race(repeated...))}, commands...)
 	}
 	return append([]command{race(all...)}, commands...), nil
 }
@@ -63,6 +70,12 @@ func depthOfSlice(w *work) (commands []command, err error) {
 		}
 	}
 	return commands, nil
+}
+
+// ordinary gives tests with the race detector the depth that they have without it.
+func ordinary(c command) command {
+	c.env = append(c.env, "SNOWRAFT_DEPTH=ordinary")
+	return c
 }
 
 // whole gives tests their whole depth.

@@ -44,7 +44,7 @@ var table = []part{
 	{
 		name: "race", always: true,
 		gate: raceOfSlice,
-		full: each(tests("make", "race", "TESTFLAGS=-json -count=1")),
+		full: each(ordinary(tests("make", "race", "TESTFLAGS=-json -count=1"))),
 	},
 	{
 		name: "mutants", always: true,

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/snowraft/snowraft/internal/depth"
 )
 
 // Of returns the seed of the commit, which is not 0, and logs it.
@@ -30,13 +32,17 @@ func Of(t testing.TB) uint64 {
 
 var setOnce sync.Once
 
-// Check is [rapid.Check] with the seed of the commit, unless -rapid.seed or RAPID_SEED sets another one.
+// Check is [rapid.Check] with the seed of the commit, unless -rapid.seed or RAPID_SEED sets another one. It draws less often with
+// the race detector, unless -rapid.checks sets a number.
 func Check(t testing.TB, prop func(*rapid.T)) {
 	t.Helper()
 	seed := Of(t)
 	setOnce.Do(func() {
 		if rapidSeed := flag.Lookup("rapid.seed").Value; rapidSeed.String() == "0" {
 			_ = rapidSeed.Set(strconv.FormatUint(seed, 10)) // cannot fail
+		}
+		if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
+			_ = checks.Value.Set(strconv.Itoa(depth.Raced(10, 100))) // cannot fail
 		}
 	})
 	rapid.Check(t, prop)
