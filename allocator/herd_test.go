@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	herdHolders = flag.Int("herd.holders", depth.Raced(200, 1000), "how many holders begin at the same time")
+	herdHolders = flag.Int("herd.holders", depth.Little(200, 1000), "how many holders begin at the same time")
 	herdRate    = flag.Int("herd.rate", 5000, "commands that their cluster commits per second")
 )
 

@@ -12,7 +12,7 @@ import (
 // No call waits for a block once the load is steady, nor when the load grows tenfold from one millisecond to
 // the next.
 func TestTenfoldJumpCausesNoWait(t *testing.T) {
-	for _, delay := range []time.Duration{5 * time.Millisecond, 50 * time.Millisecond}[:depth.Raced(1, 2)] {
+	for _, delay := range []time.Duration{5 * time.Millisecond, 50 * time.Millisecond}[:depth.Little(1, 2)] {
 		for _, c := range []struct {
 			before, after int
 			settle        time.Duration // time from the start of a block to the jump
@@ -149,7 +149,7 @@ func TestALoadFromNothing(t *testing.T) {
 // The same holds for a hundredfold jump. This is the only promise for such a jump.
 func TestHundredfoldJump(t *testing.T) {
 	for delay, limit := range map[time.Duration]uint64{5 * time.Millisecond: 0, 50 * time.Millisecond: 3} {
-		for _, settle := range []time.Duration{60 * time.Second, 63 * time.Second, 66 * time.Second, 69 * time.Second}[:depth.Raced(1, 4)] {
+		for _, settle := range []time.Duration{60 * time.Second, 63 * time.Second, 66 * time.Second, 69 * time.Second}[:depth.Little(1, 4)] {
 			runSequence(t, func(r *sequenceRig) { r.blocks.delay = delay }, func(r *sequenceRig) {
 				r.next(1)
 				r.load(1000, settle)

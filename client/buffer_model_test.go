@@ -19,7 +19,7 @@ import (
 // counted, and no ID is older than the age.
 func TestBufferModel(t *testing.T) {
 	var all BufferStats
-	walks := depth.Raced(4, 8)
+	walks := depth.Little(4, 8)
 	for i := range walks {
 		callers, pause, most := 20, 10*time.Millisecond, 50
 		if i%2 > 0 { // few callers leave the IDs until they are old

@@ -247,7 +247,7 @@ func TestEveryLife(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			steps := depth.Of(depth.Raced(w.ordinary/2, w.ordinary), w.whole)
+			steps := depth.Of(depth.Little(w.ordinary/2, w.ordinary), w.whole)
 			if *everyDepth > 0 {
 				steps = *everyDepth
 			}

@@ -1,8 +1,9 @@
 // Package depth says how much a long search or simulation tries. Ordinary runs try little, so that all tests together take
 // minutes. Runs with SNOWRAFT_DEPTH=whole try everything: an eighth of them in each gate, and all of them at night.
 //
-// With the race detector, runs repeat less still: it finds a race in the first rounds or, where goroutines share no memory,
-// never. Runs with SNOWRAFT_DEPTH=ordinary are the exception: an eighth of the packages in each gate, and all of them at night.
+// Runs with SNOWRAFT_DEPTH=little repeat less still. So do runs with the race detector, which finds a race in the first
+// rounds or, where goroutines share no memory, never. With SNOWRAFT_DEPTH=ordinary they repeat as usual: an eighth of the
+// packages in each gate, and all of them at night.
 package depth
 
 import (
@@ -19,9 +20,11 @@ func Of(ordinary, whole int) int {
 	return ordinary
 }
 
-// Raced returns few if the race detector is on and the environment has no SNOWRAFT_DEPTH, otherwise all.
-func Raced(few, all int) int {
-	if race.Enabled && os.Getenv("SNOWRAFT_DEPTH") == "" {
+// Little returns few if the environment has SNOWRAFT_DEPTH=little, or no depth and the race detector is on. Otherwise it
+// returns all.
+func Little(few, all int) int {
+	depth := os.Getenv("SNOWRAFT_DEPTH")
+	if depth == "little" || depth == "" && race.Enabled {
 		return few
 	}
 	return all

@@ -7,7 +7,7 @@ import (
 )
 
 func TestOf(t *testing.T) {
-	for value, want := range map[string]int{"": 1, "ordinary": 1, "whole": 2} {
+	for value, want := range map[string]int{"": 1, "little": 1, "ordinary": 1, "whole": 2} {
 		t.Setenv("SNOWRAFT_DEPTH", value)
 		if got := Of(1, 2); got != want {
 			t.Errorf("Of(1, 2) = %d with SNOWRAFT_DEPTH=%q, want %d", got, value, want)
@@ -15,11 +15,11 @@ func TestOf(t *testing.T) {
 	}
 }
 
-func TestRaced(t *testing.T) {
-	for value, few := range map[string]bool{"": race.Enabled, "ordinary": false, "whole": false} {
+func TestLittle(t *testing.T) {
+	for value, few := range map[string]bool{"": race.Enabled, "little": true, "ordinary": false, "whole": false} {
 		t.Setenv("SNOWRAFT_DEPTH", value)
-		if got := Raced(1, 2); (got == 1) != few {
-			t.Errorf("Raced(1, 2) = %d with SNOWRAFT_DEPTH=%q", got, value)
+		if got := Little(1, 2); (got == 1) != few {
+			t.Errorf("Little(1, 2) = %d with SNOWRAFT_DEPTH=%q", got, value)
 		}
 	}
 }

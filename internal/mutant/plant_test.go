@@ -73,6 +73,8 @@ func withoutBugs(t *testing.T, w *workshop) {
 				o := w.control(t, pkg).execute(t, pkg, strings.Join(patterns, "|"), strings.Fields(flags), "")
 				if fault := o.fault(false); fault != "" {
 					t.Errorf("%s %s\n%s", flags, fault, o.text)
+				} else {
+					t.Logf("%q: %v of a processor", flags, o.took.Round(100*time.Millisecond))
 				}
 			}
 		})

@@ -42,7 +42,7 @@ func Check(t testing.TB, prop func(*rapid.T)) {
 			_ = rapidSeed.Set(strconv.FormatUint(seed, 10)) // cannot fail
 		}
 		if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
-			_ = checks.Value.Set(strconv.Itoa(depth.Raced(10, 100))) // cannot fail
+			_ = checks.Value.Set(strconv.Itoa(depth.Little(10, 100))) // cannot fail
 		}
 	})
 	rapid.Check(t, prop)
