@@ -56,7 +56,7 @@ func New(cfg Config) (*Console, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	c := &Console{
-		cfg: cfg, api: newAPI(cfg.Conn), pages: make(map[string]*page), templates: make(map[*page]*template.Template),
+		cfg: cfg, api: newAPI(cfg.Conn), pages: make(map[string]*page),
 		sessions: newSessions(), viewers: newViewers(),
 	}
 	c.watches, c.shares.now = newWatches(c.api.View), c.sessions.now
@@ -64,11 +64,11 @@ func New(cfg Config) (*Console, error) {
 	if c.assets, err = loadAssets(); err != nil {
 		return nil, err
 	}
+	if c.templates, err = parsed(); err != nil {
+		return nil, err
+	}
 	for _, p := range pages {
 		c.pages[p.path] = p
-		if c.templates[p], err = c.parse(p); err != nil {
-			return nil, fmt.Errorf("console: page %s: %w", p.name, err)
-		}
 	}
 	return c, nil
 }

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"embed"
+	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -48,9 +50,17 @@ type sheet struct {
 	still bool // a stream would show the viewer nothing
 }
 
-func (c *Console) parse(p *page) (*template.Template, error) {
-	return template.New("layout.html").Funcs(functions).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/"+p.name+".html")
-}
+// parsed returns the templates of the pages, which all consoles of a process share.
+var parsed = sync.OnceValues(func() (map[*page]*template.Template, error) {
+	all := make(map[*page]*template.Template)
+	for _, p := range pages {
+		var err error
+		if all[p], err = template.New("layout.html").Funcs(functions).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/"+p.name+".html"); err != nil {
+			return nil, fmt.Errorf("console: page %s: %w", p.name, err)
+		}
+	}
+	return all, nil
+})
 
 // Methods for the templates.
 func (p *page) Name() string  { return p.name }
