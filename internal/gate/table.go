@@ -12,7 +12,7 @@ var raced = []string{
 	"./internal/share", "./server/frontend", "./server/redis", "./trust",
 }
 
-// table holds all parts, in the order in which they run.
+// table holds all parts, in the order in which they run: of a lane the longest first, so that no processor is idle at the end.
 var table = []part{
 	{
 		name: "test", lane: alone, always: true,
@@ -22,24 +22,6 @@ var table = []part{
 	{
 		name: "tools", lane: alone, always: true, // several parts use them at the same time
 		full: each(makes("bin/golangci-lint", "bin/govulncheck")),
-	},
-	{
-		name: "depth", always: true,
-		gate: depthOfSlice,
-		full: each(), // part of its test
-	},
-	{
-		name: "lint", always: true,
-		full: each(makes("lint"), makes("tidy-check"), makes("rules")),
-	},
-	{
-		name: "protos", turn: 8, paths: []string{"proto/", "internal/tools/"},
-		full: each(makes("proto-lint"), makes("proto-breaking"), makes("generate-check")),
-	},
-	{
-		name: "vulncheck", always: true,
-		gate: each(makes("bin/govulncheck"), warning(program("internal/tools/vulncheck.sh"))),
-		full: each(makes("bin/govulncheck"), program("internal/tools/vulncheck.sh")),
 	},
 	{
 		name: "race", always: true,
@@ -54,8 +36,47 @@ var table = []part{
 		full: each(tests("make", "mutants", "TESTFLAGS=-json")),
 	},
 	{
+		name: "release", turn: 4,
+		paths: []string{
+			"deploy/docker/", "deploy/linux/", "docs/install.md", "internal/image/", "internal/installtest/", "internal/sbom/",
+			"internal/tools/chart.sh", "internal/tools/image.sh", "internal/tools/release", "internal/tools/static.sh", "internal/tools/version.sh",
+		},
+		gate: each(makes("release-check", "ONCE=yes"), tests("make", "install-check", "TESTFLAGS=-json")),
+		full: each(makes("release-check"), tests("make", "install-check", "TESTFLAGS=-json")),
+	},
+	{
+		name: "lint", always: true,
+		full: each(makes("lint"), makes("tidy-check"), makes("rules")),
+	},
+	{
 		name: "fuzz", // ordinary tests replay the corpora; a search may find something in any commit
 		full: each(tests("make", "fuzz", "FUZZTIME=60s")),
+	},
+	{
+		name: "chart", turn: 2, paths: []string{"deploy/helm/", "cmd/snowraft/internal/serve/"},
+		full: each(tests("make", "chart-check", "TESTFLAGS=-json")),
+	},
+	{
+		name: "depth", always: true,
+		gate: depthOfSlice,
+		full: each(), // part of its test
+	},
+	{
+		name: "bench", turn: 5, paths: []string{"bench/", "internal/load/"},
+		full: each(makes("bench-check")),
+	},
+	{
+		name: "vulncheck", always: true,
+		gate: each(makes("bin/govulncheck"), warning(program("internal/tools/vulncheck.sh"))),
+		full: each(makes("bin/govulncheck"), program("internal/tools/vulncheck.sh")),
+	},
+	{
+		name: "protos", turn: 8, paths: []string{"proto/", "internal/tools/"},
+		full: each(makes("proto-lint"), makes("proto-breaking"), makes("generate-check")),
+	},
+	{
+		name: "cross", turn: 7, paths: []string{"go.mod", "go.sum"},
+		full: each(makes("cross")),
 	},
 	{
 		name: "process", lane: waits, always: true,
@@ -118,10 +139,6 @@ var table = []part{
 		full: each(tests("make", "redis-clients", "TESTFLAGS=-json")),
 	},
 	{
-		name: "chart", turn: 2, paths: []string{"deploy/helm/", "cmd/snowraft/internal/serve/"},
-		full: each(tests("make", "chart-check", "TESTFLAGS=-json")),
-	},
-	{
 		name: "packages", lane: waits, turn: 2, paths: []string{"deploy/linux/"},
 		full: each(tests("make", "packages-test", "TESTFLAGS=-json")),
 	},
@@ -129,23 +146,6 @@ var table = []part{
 		name: "root", lane: waits, turn: 3,
 		paths: []string{"internal/image/", "jepsen/disk/", "jepsen/network/", "jepsen/sandbox/", "jepsen/skew/"},
 		full:  each(tests("make", "root", "TESTFLAGS=-json")),
-	},
-	{
-		name: "release", turn: 4,
-		paths: []string{
-			"deploy/docker/", "deploy/linux/", "docs/install.md", "internal/image/", "internal/installtest/", "internal/sbom/",
-			"internal/tools/chart.sh", "internal/tools/image.sh", "internal/tools/release", "internal/tools/static.sh", "internal/tools/version.sh",
-		},
-		gate: each(makes("release-check", "ONCE=yes"), tests("make", "install-check", "TESTFLAGS=-json")),
-		full: each(makes("release-check"), tests("make", "install-check", "TESTFLAGS=-json")),
-	},
-	{
-		name: "bench", turn: 5, paths: []string{"bench/", "internal/load/"},
-		full: each(makes("bench-check")),
-	},
-	{
-		name: "cross", turn: 7, paths: []string{"go.mod", "go.sum"},
-		full: each(makes("cross")),
 	},
 }
 
