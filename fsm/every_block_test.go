@@ -111,6 +111,7 @@ func (p *everyPlay) issue(g *everyProcess) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
 	n, err := g.numbers.Next(ctx, 1)
+	synctest.Wait() // the process may request its next block
 	if err != nil {
 		return
 	}
