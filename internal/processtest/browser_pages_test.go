@@ -29,7 +29,7 @@ const (
 func (b *tab) paths(m *member) []string {
 	b.t.Helper()
 	b.open(m.consoleOf())
-	all := eval[[]string](b, `[...document.querySelectorAll("nav a")].map((a) => a.getAttribute("href"))`)
+	all := eval[[]string](b, `[...document.querySelectorAll("nav a")].map((a) => a.pathname)`)
 	if len(all) == 0 || all[0] != "/" {
 		b.t.Fatalf("the navigation has %v", all)
 	}

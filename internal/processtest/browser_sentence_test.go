@@ -44,7 +44,7 @@ func TestSentenceFollowsTheLeader(t *testing.T) {
 		m.kill()
 	}
 	t.Logf("a lost quorum shows after %v", b.saysWithin(current, sentence, "Quorum is lost: "))
-	if !eval[bool](b, `document.querySelector("#verdict").classList.contains("bad") && !!document.querySelector('#verdict a[href^="/console/runbook#"]')`) {
+	if !eval[bool](b, `document.querySelector("#verdict").classList.contains("bad") && !!document.querySelector('#verdict a[href^="./console/runbook#"]')`) {
 		t.Error("the page does not link to the runbook")
 	}
 }
@@ -62,7 +62,7 @@ func TestSentenceFollowsAClock(t *testing.T) {
 	}
 	t.Logf("a clock that was set back shows after %v", b.saysWithin(current, sentence, "2 of 3 members are issuing"))
 	b.saysWithin(current, "#member-"+c.name, "Issues no IDs")
-	if !eval[bool](b, `!!document.querySelector('#verdict a[href^="/console/runbook#clock-"]')`) {
+	if !eval[bool](b, `!!document.querySelector('#verdict a[href^="./console/runbook#clock-"]')`) {
 		t.Errorf("the page does not link to the runbook: %s", eval[string](b, "document.getElementById('verdict').outerHTML"))
 	}
 	if err := clock.Set(0); err != nil {

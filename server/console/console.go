@@ -37,7 +37,7 @@ type Console struct {
 	cfg       Config
 	api       *API
 	pages     map[string]*page // keyed by path
-	templates map[*page]*template.Template
+	templates map[place]*template.Template
 	assets    *assets
 	sessions  *sessions
 	viewers   *viewers
@@ -90,7 +90,7 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request) (method string, 
 	secureHeaders(w.Header())
 	switch {
 	case path == root:
-		return c.method(w, r, root, func() error { http.Redirect(w, r, "/", http.StatusSeeOther); return nil })
+		return c.method(w, r, root, func() error { redirect(w, r, "/"); return nil })
 	case path == sessionPath:
 		return c.session(w, r)
 	case path == streamPath:

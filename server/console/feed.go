@@ -202,7 +202,7 @@ func (f *feed) shared(ctx context.Context, now time.Time) error {
 		texts := make(map[string][]byte)
 		for _, id := range f.page.live {
 			var text bytes.Buffer
-			if err := f.console.templates[f.page].ExecuteTemplate(&text, id, data); err != nil {
+			if err := f.console.templates[place{f.page, f.page.path}].ExecuteTemplate(&text, id, data); err != nil {
 				return nil, err
 			}
 			texts[id] = text.Bytes()
@@ -225,7 +225,7 @@ func (f *feed) element(id string, load func() (any, error)) error {
 		if err != nil {
 			return err
 		}
-		return f.console.templates[f.page].ExecuteTemplate(text, id, data)
+		return f.console.templates[place{f.page, f.page.path}].ExecuteTemplate(text, id, data)
 	})
 	if err == nil {
 		f.send(id, text)

@@ -51,10 +51,10 @@ func TestSequencesShowStateAndCommands(t *testing.T) {
 	r.wants(page, "o&#39;r&lt;b&gt;ders", ">remaining<", "999\u202f000", "&lt; 0.1 %", "1 min 40 s at this rate", "Few numbers left",
 		"no end", "up to −5", "Frozen by a restore", "snowraft seq resume -- -frozen --after N --holders-stopped", "New period begins with the next number",
 		"period ended 2027-01-15 08:00:00 UTC", "snowraft seq update daily --min N", "No numbers left", "All numbers are in blocks", "6 of 100\u202f000 sequences",
-		`snowraft seq update &#39;o&#39;\&#39;&#39;r&lt;b&gt;ders&#39; --max N`, `href="/console/sequences?after=a~b%26c"`, `href="/console/sequences?sort=name"`, "!First page")
+		`snowraft seq update &#39;o&#39;\&#39;&#39;r&lt;b&gt;ders&#39; --max N`, `href="../console/sequences?after=a~b%26c"`, `href="../console/sequences?sort=name"`, "!First page")
 	page = r.ask("GET", "/console/sequences?q=<b>&sort=name&after=x", "").Body.String()
-	r.wants(page, ">name<", `value="&lt;b&gt;"`, "First page", "!Next page", `href="/console/sequences?q=%3Cb%3E"`, `name="sort" value="name"`,
-		`data-stream="/console/stream?after=x&amp;page=sequences&amp;q=%3Cb%3E&amp;sort=name"`)
+	r.wants(page, ">name<", `value="&lt;b&gt;"`, "First page", "!Next page", `href="../console/sequences?q=%3Cb%3E"`, `name="sort" value="name"`,
+		`data-stream="../console/stream?after=x&amp;page=sequences&amp;q=%3Cb%3E&amp;sort=name"`)
 	r.wants(r.ask("GET", "/console/sequences?q=nothing", "").Body.String(), "No sequence has a name that contains “nothing”", "There are 100\u202f000 sequences")
 }
 
@@ -117,16 +117,16 @@ func TestEventsShowReportsOfMembers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	page := r.ask("GET", "/console/events", "").Body.String()
-	r.wants(page, "The list lacks the events of members that do not answer: c", "1\u202f200 times since 07:59:55", `href="/console/runbook#clock-behind"`,
+	r.wants(page, "The list lacks the events of members that do not answer: c", "1\u202f200 times since 07:59:55", `href="../console/runbook#clock-behind"`,
 		"by an unknown caller, because the cluster is open, at 10.0.0.7:4711", "snowraft events -f", "<span>a, b</span>",
-		"asked for [] of &#34;&#34; after &#34;&#34;", `href="/console/events?after=1~2~3"`, "!Newest events")
+		"asked for [] of &#34;&#34; after &#34;&#34;", `href="../console/events?after=1~2~3"`, "!Newest events")
 	r.wants(page, "!Metadata:")
 	if rows := strings.Count(page, `<tr role="row" id="event-`); rows != 5 {
 		t.Errorf("%d rows, want 5: reports of one event by two members are one row", rows)
 	}
 	page = r.ask("GET", "/console/events?kind=denial&member=%3Cx%3E&after=z", "").Body.String()
 	r.wants(page, "asked for [denial] of &#34;&lt;x&gt;&#34; after &#34;z&#34;", `<option value="denial" selected>Denial</option>`,
-		`<option value="&lt;x&gt;" selected>`, "snowraft events -f --kind denial --member &#39;&lt;x&gt;&#39;", `href="/console/events?kind=denial&amp;member=%3Cx%3E"`, "Newest events")
+		`<option value="&lt;x&gt;" selected>`, "snowraft events -f --kind denial --member &#39;&lt;x&gt;&#39;", `href="../console/events?kind=denial&amp;member=%3Cx%3E"`, "Newest events")
 }
 
 // Every heading of the runbook that events link to exists.

@@ -19,7 +19,7 @@ func TestNowShowsSentenceMembersAndLanes(t *testing.T) {
 	page := r.ask("GET", "/", "").Body.String()
 	r.wants(page, "3 of 3 members are issuing IDs", `class="verdict good"`, `id="member-a"`, "leads</span>", "this member",
 		"Voter", ">encrypted<", "snowraft leader transfer", "snowraft member remove c", `data-left="1800000500000"`,
-		`data-stream="/console/stream?page=now"`, "<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>", "!Sign in", "!data-copy=\"\"")
+		`data-stream="./console/stream?page=now"`, "<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>", "!Sign in", "!data-copy=\"\"")
 	if strings.Count(page, "<h1") != 1 {
 		t.Error("the page has no heading, or several")
 	}
@@ -40,7 +40,7 @@ func TestNowShowsFindings(t *testing.T) {
 	r.cluster.set(o, nil)
 	page := r.ask("GET", "/", "").Body.String()
 	r.wants(page, `class="verdict bad"`, "No &lt;b&gt;leader&lt;/b&gt;.", "Start b.", "systemctl start &#39;snowraft&#39;",
-		`href="/console/runbook#no-leader"`, "Does not answer", "Connection refused", `class="clock over"`, "2 s",
+		`href="./console/runbook#no-leader"`, "Does not answer", "Connection refused", `class="clock over"`, "2 s",
 		"!777") // the last status of a member that does not answer is outdated
 	r.wants(page, "<h1>", `<span role="status">`, "!<h1 role") // a role replaces that of the heading
 }
@@ -122,7 +122,6 @@ func TestPagesKeepTheirPolicy(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	forbidden := regexp.MustCompile(`<script>|<style|\sstyle=|\son[a-z]+=|javascript:|(?:src|action)="https?:`)
-	reference := regexp.MustCompile(`(?:src|href)="(/[^"#]*)"`)
 	for _, path := range []string{"/", "/console/sequences", "/console/events", "/console/runbook"} {
 		w := r.ask("GET", path, "")
 		page, h := w.Body.String(), w.Header()
@@ -140,15 +139,6 @@ func TestPagesKeepTheirPolicy(t *testing.T) {
 		r.wants(policy, "default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "!unsafe", "!*", "!http", "!data:")
 		if found := forbidden.FindString(page); found != "" {
 			t.Errorf("%s has %q", path, found)
-		}
-		for _, m := range reference.FindAllStringSubmatch(page, -1) {
-			switch path := m[1]; path {
-			case "/healthz", "/readyz", "/metrics", "/docs", "/openapi.json", "/v1/status": // outside the console
-			default:
-				if w := r.ask("GET", path, ""); w.Code != http.StatusOK {
-					t.Errorf("link to %s: %d", path, w.Code)
-				}
-			}
 		}
 	}
 }
@@ -176,7 +166,7 @@ func TestPathsKeepTheirMethods(t *testing.T) {
 			t.Errorf("%s takes %s, want %s", path, got, want)
 		}
 	}
-	if w := r.ask("GET", "/console", ""); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/" {
+	if w := r.ask("GET", "/console", ""); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "./" {
 		t.Errorf("/console: %d %v", w.Code, w.Header())
 	}
 	for _, path := range []string{"/console/", "/console/none", "/console/assets/", "/console/assets/x/console.cs", "/console/assets/x/y/console.css"} {

@@ -51,16 +51,31 @@ type sheet struct {
 }
 
 // parsed returns the templates of the pages, which all consoles of a process share.
-var parsed = sync.OnceValues(func() (map[*page]*template.Template, error) {
-	all := make(map[*page]*template.Template)
+var parsed = sync.OnceValues(func() (map[place]*template.Template, error) {
+	all := make(map[place]*template.Template)
 	for _, p := range pages {
-		var err error
-		if all[p], err = template.New("layout.html").Funcs(functions).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/"+p.name+".html"); err != nil {
-			return nil, fmt.Errorf("console: page %s: %w", p.name, err)
+		for _, at := range []place{{p, p.path}, {p, sessionPath}} {
+			var err error
+			if all[at], err = at.parse(); err != nil {
+				return nil, fmt.Errorf("console: page %s: %w", p.name, err)
+			}
 		}
 	}
 	return all, nil
 })
+
+// place is a page with the path at which a browser gets it. A form that is refused is answered with a page, too.
+type place struct {
+	*page
+
+	at string
+}
+
+func (p place) parse() (*template.Template, error) {
+	to := func(path string) string { return relative(p.at, path) }
+	return template.New("layout.html").Funcs(functions).Funcs(template.FuncMap{"to": to}).
+		ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/"+p.name+".html")
+}
 
 // Methods for the templates.
 func (p *page) Name() string  { return p.name }
@@ -91,10 +106,10 @@ func (c *Console) show(w http.ResponseWriter, r *http.Request, p *page, refused 
 		s.Problem = message(err)
 	}
 	if refused == "" && s.Denied == "" && !p.bare && !s.still {
-		s.Stream = streamPath + "?" + streamQuery(p, query)
+		s.Stream = relative(p.path, streamPath) + "?" + streamQuery(p, query)
 	}
 	var body bytes.Buffer
-	if err := c.templates[p].Execute(&body, s); err != nil {
+	if err := c.templates[place{p, r.URL.Path}].Execute(&body, s); err != nil {
 		c.cfg.Logger.Error("page not rendered; please report it", "path", p.path, "error", err)
 		err = rpc.NewError(rpc.Internal, "the page could not be written; see the log of this "+c.cfg.What)
 		refuse(w, http.StatusInternalServerError, err)

@@ -27,7 +27,7 @@ func TestStrangersSeeTheFormOnly(t *testing.T) {
 	r, _, _, _ := secured(t)
 	page := r.ask("GET", "/", "").Body.String()
 	r.wants(page, "Sign in to see this page", "<code>cluster:read</code>", "snowraft token create console --scope cluster:read",
-		`method="post" action="/console/session"`, `name="token" type="password"`, "!are issuing", "!data-stream", "!id=\"member-a\"", "!http-equiv")
+		`method="post" action="./console/session"`, `name="token" type="password"`, "!are issuing", "!data-stream", "!id=\"member-a\"", "!http-equiv")
 	if w := r.ask("GET", "/console/stream?page=now", ""); strings.Contains(w.Body.String(), "are issuing") {
 		t.Errorf("stream: %d %s", w.Code, w.Body)
 	}
@@ -108,7 +108,7 @@ func TestSignInReturnsToPagesOnly(t *testing.T) {
 	t.Parallel()
 	r, _, reader, _ := secured(t)
 	for to, want := range map[string]string{
-		"/console/runbook": "/console/runbook", "https://evil.example/": "/", "//evil.example": "/", "/metrics": "/", "": "/",
+		"/console/runbook": "../console/runbook", "https://evil.example/": "../", "//evil.example": "../", "/metrics": "../", "": "../",
 	} {
 		if w := r.ask("POST", "/console/session", form("token", reader, "to", to)); w.Header().Get("Location") != want {
 			t.Errorf("to %q: %v", to, w.Header())

@@ -35,18 +35,18 @@ func (c *Console) session(w http.ResponseWriter, r *http.Request) (method string
 	if c.cfg.Authenticate == nil || r.PostForm.Has("out") {
 		c.sessions.end(r)
 		http.SetCookie(w, cookie(r, ""))
-		http.Redirect(w, r, to.path, http.StatusSeeOther)
+		redirect(w, r, to.path)
 		return method, nil
 	}
 	id, err := c.signIn(r, strings.TrimSpace(r.PostForm.Get("token")))
 	if err != nil {
 		shown := r.Clone(r.Context())
-		shown.Method, shown.URL.Path, shown.URL.RawQuery = http.MethodGet, to.path, ""
+		shown.Method, shown.URL.RawQuery = http.MethodGet, ""
 		_ = c.show(w, shown, to, message(err))
 		return method, err
 	}
 	http.SetCookie(w, cookie(r, id))
-	http.Redirect(w, r, to.path, http.StatusSeeOther)
+	redirect(w, r, to.path)
 	return method, nil
 }
 

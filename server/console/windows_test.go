@@ -41,7 +41,7 @@ func TestWindowsShowsPictureAndTable(t *testing.T) {
 	r.cluster.set(granted(), nil)
 	page := r.ask("GET", "/console/windows", "").Body.String()
 	r.wants(page, "Each row is a <b>worker</b>", "Layout default: 4 of its 1,024 workers are held now.", `id="worker-3"`,
-		`href="?layout=default&amp;span=10m"`, `data-stream="/console/stream?page=windows"`, "clocks of a, b, c", "observed clock",
+		`href="?layout=default&amp;span=10m"`, `data-stream="../console/stream?page=windows"`, "clocks of a, b, c", "observed clock",
 		"&lt;i&gt;shop&lt;/i&gt;", "!<i>shop", "snowraft worker list", `<b>2</b> <span>member c, lane 1</span>`, "!style=", "!ZgotmplZ")
 	if got := r.cluster.layout(); got != "default" {
 		t.Errorf("the page read the windows of layout %q, want default", got)

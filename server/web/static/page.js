@@ -33,8 +33,8 @@ function example(doc, schema) {
   return (named && named.example) || {};
 }
 
-// address is this server in a command of curl.
-const address = (location.protocol === 'https:' ? 'https:' + '//' : '') + location.host;
+// address is this server in a command of curl, with the prefix that a proxy may have added.
+const address = (location.protocol === 'https:' ? 'https:' + '//' : '') + location.host + location.pathname.replace(/\/docs$/, '');
 
 const quote = (s) => "'" + s.replaceAll("'", "'\\''") + "'";
 
@@ -69,7 +69,7 @@ function form(doc, path, method, parameters) {
     try {
       const headers = body ? { 'Content-Type': 'application/json' } : {};
       if (token()) headers.Authorization = 'Bearer ' + token();
-      const response = await fetch(request(), { method, body: body ? body.value : undefined, headers });
+      const response = await fetch('.' + request(), { method, body: body ? body.value : undefined, headers });
       const raw = await response.text();
       let pretty = raw;
       try { pretty = JSON.stringify(JSON.parse(raw), null, 2); } catch { /* no JSON: as it is */ }
@@ -136,7 +136,7 @@ function open() {
 
 async function main() {
   for (const e of document.querySelectorAll('.address')) e.textContent = address;
-  const response = await fetch('/openapi.json');
+  const response = await fetch('openapi.json');
   render(await response.json());
   const find = document.getElementById('find');
   find.addEventListener('input', () => {
