@@ -89,7 +89,7 @@ func (l *lane) open(g Grant, limits clock.Limits) pause {
 	l.mu.Unlock()
 	l.issuer.changed.fire()
 	l.log.Info("worker acquired", "worker", g.Worker, "fencing_token", g.Token, "from", g.From, "until", g.Until)
-	l.note(slog.LevelInfo, "worker %d acquired with token %d", g.Worker, g.Token)
+	l.note(slog.LevelInfo, "worker %d acquired with fencing token %d", g.Worker, g.Token)
 
 	l.releaseSoon(l.swapped)
 	l.swapped = nil

@@ -60,7 +60,7 @@ func TestEventsOfAllMembers(t *testing.T) {
 			{lead.cfg.Name, "was elected leader in term", snowraftv1.EventKind_EVENT_KIND_ELECTION},
 			{asked.cfg.Name, "create sequence \"orders\"", snowraftv1.EventKind_EVENT_KIND_ADMINISTRATION},
 			{other.cfg.Name, "requests failed: UNKNOWN_SEQUENCE", snowraftv1.EventKind_EVENT_KIND_REFUSAL},
-			{other.cfg.Name, "acquired with token", snowraftv1.EventKind_EVENT_KIND_WINDOW},
+			{other.cfg.Name, "acquired with fencing token", snowraftv1.EventKind_EVENT_KIND_WINDOW},
 			{lead.cfg.Name, "started, version test", snowraftv1.EventKind_EVENT_KIND_PROCESS},
 		} {
 			if !has(all, want.member, want.kind, want.text) {
