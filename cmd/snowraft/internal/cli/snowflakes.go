@@ -82,11 +82,15 @@ type OwnLayout struct {
 	Unit          time.Duration
 }
 
-// AddFlags adds the flags of the description below a heading.
-func (o *OwnLayout) AddFlags(cmd *cobra.Command, heading string) {
+// AddFlags adds the flags of the description below a heading. whose names the layout in help. Epoch is the default of its flag.
+func (o *OwnLayout) AddFlags(cmd *cobra.Command, heading, whose string) {
 	o.Unit = time.Millisecond
-	AddFlag(cmd, heading, "fields", "", TextValue(&o.Fields, "FIELDS"), "fields of a layout of your own, from the highest bits to the lowest, with their widths")
-	AddFlag(cmd, heading, "epoch", "", TextValue(&o.Epoch, "TIME"), "instant of its tick 0, as RFC 3339 or Unix milliseconds; required with --fields")
+	epoch := "instant of its tick 0, as RFC 3339 or Unix milliseconds"
+	if o.Epoch == "" {
+		epoch += "; required with --fields"
+	}
+	AddFlag(cmd, heading, "fields", "", TextValue(&o.Fields, "FIELDS"), "fields of "+whose+", from the highest bits to the lowest, with their widths: time, datacenter, worker and sequence")
+	AddFlag(cmd, heading, "epoch", "", TextValue(&o.Epoch, "TIME"), epoch)
 	AddFlag(cmd, heading, "unit", "", DurationValue(&o.Unit, time.Millisecond, time.Hour), "length of its tick")
 }
 
@@ -118,16 +122,14 @@ func (o *OwnLayout) Layout(flags *pflag.FlagSet) (*snowflake.Layout, error) {
 	return layout, nil
 }
 
-// Spec returns the described layout without a name. The default epoch is that of the default layout.
+// Spec returns the described layout without a name.
 func (o *OwnLayout) Spec() (spec snowflake.Spec, err error) {
-	spec = snowflake.Spec{UnitMillis: o.Unit.Milliseconds(), EpochMillis: snowflake.Default().Spec().EpochMillis}
+	spec = snowflake.Spec{UnitMillis: o.Unit.Milliseconds()}
 	if spec.Fields, err = snowflake.ParseFields(o.Fields); err != nil {
 		return spec, Usagef("--fields %q: %s", o.Fields, Plain(err))
 	}
-	if o.Epoch != "" {
-		if spec.EpochMillis, err = ParseTime(o.Epoch); err != nil {
-			return spec, Usagef("--epoch %q: %v", o.Epoch, err)
-		}
+	if spec.EpochMillis, err = ParseTime(o.Epoch); err != nil {
+		return spec, Usagef("--epoch %q: %v", o.Epoch, err)
 	}
 	spec.Spread = snowflake.DefaultSpread(spec.Fields)
 	return spec, nil

@@ -56,7 +56,7 @@ nor if --fields and --epoch describe the layout. Otherwise, use --server.`,
 	a.AddLayoutFlag(cmd, &layout, cli.PresetNames()...)
 	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&encoding), "encoding of the IDs: "+cli.Either(cli.EncodingNames()))
 	cmd.Flags().BoolVar(&ask, "server", false, "take the layout from the cluster")
-	own.AddFlags(cmd, "A layout of your own")
+	own.AddFlags(cmd, "A layout of your own", "a layout of your own")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		known := func() (*snowflake.Layout, error) {
 			return cli.Preset(layout, "use --server for a layout of the cluster, or describe the layout with --fields and --epoch")

@@ -69,7 +69,7 @@ or --fields and --epoch describe it.`,
 	field("datacenter", cli.UintValue(&fields.parts.Datacenter, 0), "value of the datacenter field")
 	field("worker", cli.UintValue(&fields.parts.Worker, 0), "value of the worker field")
 	field("sequence", cli.UintValue(&fields.parts.Sequence, 0), "value of the sequence field")
-	fields.own.AddFlags(cmd, "A layout of your own")
+	fields.own.AddFlags(cmd, "A layout of your own", "a layout of your own")
 	return a.Command(cmd, func(_ context.Context, out *cli.Printer, args []string) error {
 		var id uint64
 		var err error

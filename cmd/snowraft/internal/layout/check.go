@@ -29,7 +29,7 @@ type meeting struct {
 }
 
 func newCheck(a *cli.App) *cobra.Command {
-	e := &existing{form: specFlags{OwnLayout: cli.OwnLayout{Unit: time.Millisecond}}}
+	e := &existing{}
 	cmd := &cobra.Command{
 		Use:   "check [NAME]",
 		Short: "Check that layouts cannot repeat IDs of another system",

@@ -22,11 +22,11 @@ type specFlags struct {
 }
 
 func newCreate(a *cli.App) *cobra.Command {
-	f := specFlags{OwnLayout: cli.OwnLayout{Unit: time.Millisecond}}
+	f := specFlags{OwnLayout: cli.OwnLayout{Epoch: time.UnixMilli(snowflake.Default().Spec().EpochMillis).UTC().Format(time.RFC3339)}}
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create a layout",
-		Long: `Create a layout from --fields, or from a --preset:
+		Long: `Create a layout from --fields, which have at most 63 bits, or from a --preset:
 ` + cli.Either(cli.PresetNames()) + `.
 A preset of 64 bits, without a worker or with an exhausted time field can only decode
 IDs, and cannot be created. Creating an identical layout again succeeds. Creating a
@@ -40,9 +40,7 @@ A name has 1 to 64 characters of a-z, 0-9, '.', '_' and '-'.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	cli.AddFlag(cmd, "", "fields", "", cli.TextValue(&f.Fields, "FIELDS"), "fields from the highest bits to the lowest, with their widths: time, datacenter, worker and sequence; at most 63 bits in total")
-	cli.AddFlag(cmd, "", "unit", "", cli.DurationValue(&f.Unit, time.Millisecond, time.Hour), "length of a tick")
-	cli.AddFlag(cmd, "", "epoch", "", cli.TextValue(&f.Epoch, "TIME"), "instant of tick 0, as RFC 3339 or Unix milliseconds (default: 2025-01-01T00:00:00Z)")
+	f.AddFlags(cmd, "", "the layout")
 	cli.AddFlag(cmd, "", "preset", "", cli.ChoiceValue(&f.preset, cli.PresetNames()...), "well-known layout to take fields, unit, epoch and spread from").Value.(*cli.Value).Kind = "NAME"
 	cli.AddFlag(cmd, "", "datacenter", "", cli.UintValue(&f.datacenter, 0), "value of the datacenter field in every ID of this cluster")
 	cli.AddFlag(cmd, "", "spread", "", cli.UintValue(&f.spread, 0), "number of sequences at which a tick can start; 0 starts every tick at 0 (default: a quarter of the sequence field, at least 64)")

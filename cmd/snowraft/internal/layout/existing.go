@@ -9,7 +9,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -38,9 +37,7 @@ func (e *existing) addFlags() {
 	flags := e.cmd.Flags()
 	flags.SortFlags = false
 	cli.AddFlag(e.cmd, "", "preset", "", cli.ChoiceValue(&e.form.preset, cli.PresetNames()...), "layout of the existing system").Value.(*cli.Value).Kind = "NAME"
-	cli.AddFlag(e.cmd, "", "fields", "", cli.TextValue(&e.form.Fields, "FIELDS"), "fields of the existing system, from the highest bits to the lowest, with their widths")
-	cli.AddFlag(e.cmd, "", "unit", "", cli.DurationValue(&e.form.Unit, time.Millisecond, time.Hour), "length of a tick of the existing system")
-	cli.AddFlag(e.cmd, "", "epoch", "", cli.TextValue(&e.form.Epoch, "TIME"), "instant of the existing system's tick 0, as RFC 3339 or Unix milliseconds; required with --fields")
+	e.form.AddFlags(e.cmd, "", "the existing system")
 	cli.AddFlag(e.cmd, "", "datacenter", "", cli.UintValue(&e.form.datacenter, 0), "datacenter in all IDs of the existing system (default: any)").DefValue = ""
 	cli.AddFlag(e.cmd, "", "since", "", cli.TextValue(&e.since, "TIME"), "time of the existing system's first ID (default: the epoch)")
 	cli.AddFlag(e.cmd, "", "until", "", cli.TextValue(&e.until, "TIME"), "time of the existing system's last ID (default: now)")
