@@ -48,7 +48,7 @@ func (s *slogSink) Accept(name string, level hclog.Level, msg string, args ...an
 		to = slog.LevelInfo
 	}
 	ctx := context.Background()
-	if expected.MatchString(msg) {
+	if expected.MatchString(fmt.Sprintln(append([]any{msg}, args...)...)) {
 		to = slog.LevelDebug
 	}
 	if !s.logger.Enabled(ctx, to) || (to > slog.LevelDebug && s.repeated(name+msg)) {
@@ -64,9 +64,11 @@ func (s *slogSink) Accept(name string, level hclog.Level, msg string, args ...an
 	s.logger.Log(ctx, to, s.named(msg), about...)
 }
 
-// expected matches messages that report what each healthy start and stop brings: a new member has no peers and no log yet, and
-// memberlist sends until it learns that its port is closed.
-var expected = regexp.MustCompile(`^no known peers, aborting election|^failed to get previous log|use of closed network connection`)
+// expected matches records of what each healthy start and stop brings. A new member has no peers and no log yet, so the leader
+// sends older entries. Raft and memberlist send until they learn that a connection is closed. The heartbeats to a member that stops
+// report that, too.
+var expected = regexp.MustCompile(`^no known peers, aborting election|^failed to get previous log|^appendEntries rejected, sending older logs` +
+	`|^failed to appendEntries to .*(connection refused|connection reset by peer|broken pipe|EOF)|use of closed network connection|transport shutdown`)
 
 var (
 	memberID = regexp.MustCompile(`[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)

@@ -3,7 +3,9 @@ package logging
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -67,12 +69,22 @@ func TestRoutineIsNotLoggedAtInfo(t *testing.T) {
 func TestStartsAndStopsAreQuiet(t *testing.T) {
 	t.Parallel()
 	for _, msg := range []string{
-		"no known peers, aborting election", "failed to get previous log",
+		"no known peers, aborting election", "failed to get previous log", "appendEntries rejected, sending older logs",
 		"memberlist: Failed to send gossip to 127.0.0.1:7713: write udp 127.0.0.1:7703->127.0.0.1:7713: use of closed network connection",
 	} {
 		if got := line(t, func(l hclog.Logger) { l.Error(msg) }); got != "" {
 			t.Errorf("log = %s, want none", got)
 		}
+	}
+	for _, err := range []error{raft.ErrTransportShutdown, net.ErrClosed, fmt.Errorf("member b: %w", net.ErrClosed), errors.New("member b: dial tcp 127.0.0.1:7702: connect: connection refused")} {
+		if got := line(t, func(l hclog.Logger) {
+			l.Error("failed to appendEntries to", "peer", raft.Server{ID: known}, "error", err)
+		}); got != "" {
+			t.Errorf("log = %s, want none", got)
+		}
+	}
+	if got := line(t, func(l hclog.Logger) { l.Error("failed to heartbeat to", "error", errors.New("connection refused")) }); got == "" {
+		t.Error("a member that is down is not logged")
 	}
 	if got := line(t, func(l hclog.Logger) {
 		l.Error("memberlist: Failed to send gossip to 127.0.0.1:7713: network is unreachable")
