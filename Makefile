@@ -83,7 +83,7 @@ monitoring: ## Run the queries of dashboards in a Prometheus that scrapes real m
 	@internal/tools/tagged-tests.sh prometheus $(TESTFLAGS)
 
 .PHONY: redis-clients
-redis-clients: ## Use real members with Redis libraries of Go, npm and PyPI, which it installs (node, npm, python3)
+redis-clients: ## Use real members with Redis libraries of Go, npm, PyPI and Maven, which it installs, and of Debian
 	go -C internal/redisclients vet ./...
 	@internal/tools/tagged-tests.sh redisclients $(TESTFLAGS)
 

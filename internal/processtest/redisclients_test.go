@@ -20,8 +20,9 @@ import (
 // redisProgram is a program that uses one library.
 type redisProgram struct {
 	redisLibrary
-	args []string
-	env  []string
+	args  []string
+	env   []string
+	noTLS bool
 }
 
 // TestRedisLibraries runs programs that use real client libraries, each with its default settings, at real members.
@@ -30,7 +31,9 @@ func TestRedisLibraries(t *testing.T) {
 	open, addresses := redisCluster(t, 3, nil)
 	secret := trust.NewSecret()
 	secured, tlsAddresses := redisCluster(t, 1, &secret)
-	token := secured[0].firstToken("app", "ids:issue:default", "seq:next:*", "seq:read:*", "seq:admin:*")
+	plain, plainAddresses := redisCluster(t, 1, &secret, "--client-tls=false")
+	scopes := []string{"ids:issue:default", "seq:next:*", "seq:read:*", "seq:admin:*"}
+	token, plainToken := secured[0].firstToken("app", scopes...), plain[0].firstToken("app", scopes...)
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	pem, _, code := command(t, nil, "secret", "ca", "--secret-file", *secured[0].secret.Load())
 	if err := os.WriteFile(ca, []byte(pem), 0o600); err != nil || code != 0 {
@@ -41,6 +44,10 @@ func TestRedisLibraries(t *testing.T) {
 			t.Run(p.name+" "+p.version, func(t *testing.T) {
 				t.Parallel()
 				p.uses(t, "open", addresses[1])
+				if p.noTLS {
+					p.uses(t, "secured", plainAddresses[0], plainToken)
+					return
+				}
 				p.env = append(p.env, "CA="+ca)
 				p.uses(t, "secured", tlsAddresses[0], token)
 			})
@@ -50,7 +57,7 @@ func TestRedisLibraries(t *testing.T) {
 }
 
 // redisCluster starts members whose Redis ports differ in the address only, as on three hosts.
-func redisCluster(t *testing.T, size int, secret *trust.Secret) (members []*member, addresses []string) {
+func redisCluster(t *testing.T, size int, secret *trust.Secret, flags ...string) (members []*member, addresses []string) {
 	t.Helper()
 	members = newCluster(t, size)
 	_, port, err := net.SplitHostPort(freeAddress(t))
@@ -59,7 +66,7 @@ func redisCluster(t *testing.T, size int, secret *trust.Secret) (members []*memb
 	}
 	for i, m := range members {
 		addresses = append(addresses, net.JoinHostPort("127.0.0."+string(rune('1'+i)), port))
-		m.flags = append(m.flags, "--redis-addr", addresses[i], "--initial-redis-create", "strict")
+		m.flags = append(append(m.flags, "--redis-addr", addresses[i], "--initial-redis-create", "strict"), flags...)
 		if secret != nil {
 			m.secured(*secret)
 		}
@@ -127,6 +134,13 @@ func surviveKill(t *testing.T, programs []redisProgram, members []*member, addre
 		inputs = append(inputs, w)
 		running = append(running, p.start(t, r, append([]string{"several"}, addresses...)...))
 	}
+	t.Cleanup(func() {
+		for i, p := range running {
+			if t.Failed() {
+				t.Logf("%s %s wrote %q and\n%s", programs[i].name, programs[i].version, p.stdout.String(), p.stderr.tail(12))
+			}
+		}
+	})
 	rounds := func(n int) {
 		for i, p := range running {
 			until(t, programs[i].name+" "+programs[i].version+" takes numbers", func() bool {
@@ -147,7 +161,7 @@ func surviveKill(t *testing.T, programs []redisProgram, members []*member, addre
 	rounds(2)
 }
 
-// buildRedisPrograms installs the libraries at their pinned versions.
+// buildRedisPrograms installs the libraries at their pinned versions, but checks the version of Debian's packages.
 func buildRedisPrograms(t *testing.T) (programs []redisProgram) {
 	t.Helper()
 	from, err := filepath.Abs("../redisclients")
@@ -155,28 +169,49 @@ func buildRedisPrograms(t *testing.T) (programs []redisProgram) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	install := func(path string, args ...string) {
+	run := func(path string, args ...string) string {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), path, args...)
 		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
+		out, err := cmd.CombinedOutput()
+		if err != nil {
 			t.Fatalf("%s %q: %v\n%s", path, args, err, out)
 		}
+		return string(out)
 	}
-	install("go", "build", "-C", from, "-o", filepath.Join(dir, "client"), ".")
-	install("cp", filepath.Join(from, "node", "package.json"), dir)
-	install("npm", "install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts")
+	run("go", "build", "-C", from, "-o", filepath.Join(dir, "client"), ".")
+	run("cp", filepath.Join(from, "node", "package.json"), dir)
+	run("npm", "install", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts")
 	for _, l := range redisLibraries(t) {
 		p := redisProgram{redisLibrary: l}
+		target := filepath.Join(dir, l.language, l.key+"-"+l.version)
 		switch l.language {
 		case "Go":
 			p.args = []string{filepath.Join(dir, "client"), l.key}
 		case "JavaScript":
 			p.args, p.env = []string{"node", filepath.Join(from, "node", "client.mjs"), l.key}, []string{"MODULES=" + dir}
 		case "Python":
-			target := filepath.Join(dir, "python", l.version)
-			install("python3", "-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", target, l.key+"=="+l.version)
+			run("python3", "-m", "pip", "install", "-q", "--disable-pip-version-check", "--target", target, l.key+"=="+l.version)
 			p.args, p.env = []string{"python3", filepath.Join(from, "python", "client.py"), "redis-py-" + l.version}, []string{"PYTHONPATH=" + target}
+		case "Java":
+			run("mvn", "-q", "-B", "-f", filepath.Join(from, "java", "pom.xml"), "dependency:copy-dependencies",
+				"-D"+l.key+"="+l.version, "-DoutputDirectory="+target)
+			classes := target + ":" + filepath.Join(target, "*")
+			run("javac", "-d", target, "-cp", classes, filepath.Join(from, "java", "Client.java"))
+			p.args = []string{"java", "-cp", classes, "Client", l.key + "-" + l.version}
+		case "PHP":
+			p.args = []string{"php", filepath.Join(from, "php", "client.php"), l.key}
+		case "Ruby":
+			p.args = []string{"ruby", filepath.Join(from, "ruby", "client.rb"), l.key}
+		case "C":
+			run("cc", "-Wall", "-Werror", "-o", "hiredis", filepath.Join(from, "c", "client.c"), "-lhiredis")
+			p.args, p.noTLS = []string{filepath.Join(dir, "hiredis"), l.key}, true
+		}
+		switch l.language {
+		case "PHP", "Ruby", "C":
+			if installed := run("dpkg-query", "-W", "-f", "${Version}", l.key); !strings.HasPrefix(installed, l.version) {
+				t.Errorf("%s of Debian has version %s, and debian.txt says %s", l.key, installed, l.version)
+			}
 		}
 		programs = append(programs, p)
 	}

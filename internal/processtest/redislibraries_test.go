@@ -22,6 +22,10 @@ var pins = []struct{ language, file, line string }{
 	{"Go", "go.mod", `(?m)^\t(?:github\.com/)(\S+) v(\S+)$`},
 	{"JavaScript", "node/package.json", `(?m)^    "([^"]+)": "(?:npm:[a-z]+@)?([0-9.]+)"`},
 	{"Python", "python/requirements.txt", `(?m)^(redis)==(\S+)$`},
+	{"Java", "java/pom.xml", `(?m)^    <(jedis|lettuce)(?:\.\w+)?>(\S+)</`},
+	{"PHP", "debian.txt", `(?m)^(php-\S+) (\S+)$`},
+	{"Ruby", "debian.txt", `(?m)^(ruby-\S+) (\S+)$`},
+	{"C", "debian.txt", `(?m)^(lib\S+) (\S+)$`},
 }
 
 // libraryNames are the names by which people know the pinned packages.
@@ -31,6 +35,8 @@ var libraryNames = map[string]string{
 	"@valkey/valkey-glide": "valkey-glide", "ioredis": "ioredis", "ioredis5": "ioredis", "iovalkey": "iovalkey",
 	"redis3": "node-redis", "redis4": "node-redis", "redis5": "node-redis", "redis6": "node-redis",
 	"redis": "redis-py",
+	"jedis": "Jedis", "lettuce": "Lettuce",
+	"php-redis": "phpredis", "php-nrk-predis": "Predis", "ruby-redis": "redis-rb", "libhiredis-dev": "hiredis",
 }
 
 // redisLibraries returns the pinned versions in the order of the files.

@@ -5,12 +5,15 @@ import { createInterface } from 'node:readline';
 
 const require = createRequire(process.env.MODULES + '/');
 
+// note shows the errors that a client survives.
+const note = (error) => console.error(new Date().toISOString(), String(error));
+
 // ioredis, iovalkey and node-redis take the same names of options for TLS.
 const redisOf = {
   ioredis: (name) => (s) => {
     const { Redis } = require(name);
     const c = new Redis({ host: s.host, port: s.port, family: s.family, password: s.password, tls: s.tls });
-    c.on('error', () => {});
+    c.on('error', note);
     return {
       incr: (key) => c.incr(key),
       incrBy: (key, n) => c.incrby(key, n),
@@ -23,7 +26,7 @@ const redisOf = {
     const promise = (f) => new Promise((done, failed) => f((error, answer) => (error ? failed(error) : done(answer))));
     return rotating(s.addresses, ([host, port]) => {
       const c = require(name).createClient({ host, port, password: s.password, tls: s.tls, retry_strategy: ({ error }) => error });
-      c.on('error', () => {});
+      c.on('error', note);
       return {
         incr: (key) => promise((f) => c.incr(key, f)),
         incrBy: (key, n) => promise((f) => c.incrby(key, n, f)),
@@ -36,7 +39,7 @@ const redisOf = {
   },
   node: (name) => async (s) => {
     const c = require(name).createClient({ password: s.password, socket: { host: s.host, port: s.port, ...(s.tls && { tls: true, ...s.tls }) } });
-    c.on('error', () => {});
+    c.on('error', note);
     await c.connect();
     return {
       incr: (key) => c.incr(key),
