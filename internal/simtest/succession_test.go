@@ -1,6 +1,7 @@
 package simtest
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -53,10 +54,19 @@ func (w *world) replaced(old *node) time.Duration {
 	}
 }
 
+// loseNonvoter adds a member and loses it before it is a voter, so that no majority may count it.
+func (w *world) loseNonvoter() {
+	w.Helper()
+	n := w.addNode(0).start()
+	w.until(recovery, "the new member is a nonvoter", func() bool { _, nonvoters := w.voters(); return nonvoters == 1 })
+	n.crash()
+}
+
 func TestKilledLeaderIsReplacedWithoutTimeout(t *testing.T) {
 	t.Parallel()
 	for _, members := range []int{3, 5} {
 		simulate(t, options{members: members, idle: true}, func(w *world) {
+			w.loseNonvoter()
 			for range 20 {
 				leader, before := w.follow(), w.called()
 				term := leader.proc().member.Node().Term()
@@ -120,10 +130,10 @@ func TestLivingLeaderIsKept(t *testing.T) {
 			w.net.wall(w.others(leader), []*node{leader})
 			leader.proc().raft.hangUp()
 		},
-		"resets, new connections between the leader and one follower are refused": func(w *world, leader *node) {
-			one := w.others(leader)[:1]
-			w.net.wall(one, []*node{leader})
-			w.net.wall([]*node{leader}, one)
+		"resets, new connections between the leader and a minority are refused": func(w *world, leader *node) {
+			some := w.others(leader)[:(w.members-1)/2]
+			w.net.wall(some, []*node{leader})
+			w.net.wall([]*node{leader}, some)
 			leader.proc().raft.hangUp()
 		},
 		"resets of all connections": func(w *world, leader *node) {
@@ -132,28 +142,31 @@ func TestLivingLeaderIsKept(t *testing.T) {
 			}
 		},
 		"a follower restarts": func(w *world, leader *node) {
-			f := w.others(leader)[w.rng.IntN(2)]
+			f := w.others(leader)[w.rng.IntN(w.members-1)]
 			f.crash()
 			w.pass(w.between(0, 300*time.Millisecond))
 			f.start()
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			simulate(t, options{idle: true}, func(w *world) {
-				leader := w.follow()
-				term := leader.proc().member.Node().Term()
-				for range 50 {
-					disturb(w, leader)
-					w.pass(w.between(0, 2*time.Second))
-					w.net.heal()
-					w.pass(time.Second)
-				}
-				if now := w.leader(); w.called() > 0 || now != leader || now.proc().member.Node().Term() != term {
-					w.Errorf("%d elections were called, %s leads in term %d, want %s in term %d", w.called(), now.name, now.proc().member.Node().Term(), leader.name, term)
-				}
+		for _, members := range []int{3, 5} {
+			t.Run(fmt.Sprintf("%s, %d voters", name, members), func(t *testing.T) {
+				t.Parallel()
+				simulate(t, options{members: members, idle: true}, func(w *world) {
+					w.loseNonvoter()
+					leader := w.follow()
+					term := leader.proc().member.Node().Term()
+					for range 50 {
+						disturb(w, leader)
+						w.pass(w.between(0, 2*time.Second))
+						w.net.heal()
+						w.pass(time.Second)
+					}
+					if now := w.leader(); w.called() > 0 || now != leader || now.proc().member.Node().Term() != term {
+						w.Errorf("%d elections were called, %s leads in term %d, want %s in term %d", w.called(), now.name, now.proc().member.Node().Term(), leader.name, term)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 
