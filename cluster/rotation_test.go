@@ -39,6 +39,8 @@ func TestChoiceOfTheSecret(t *testing.T) {
 		"one has not reported, another has not it": {"new old", "new", []string{"old"}, false, "old"},
 		"nothing in common":                        {"new", "new", []string{"old"}, true, "new"},
 		"present one gone":                         {"new", "old", []string{"old"}, true, "new"},
+		"added below by all":                       {"old new", "old", []string{"old new", "old new"}, true, "old"},
+		"moved to the top here first":              {"new old", "old", []string{"old new", "old new"}, true, "new"},
 		"alone":                                    {"new old", "old", nil, false, "old"},
 		"way back":                                 {"old new", "new", []string{"old new", "old new"}, true, "old"},
 		"old one taken away elsewhere":             {"old new", "old", []string{"new", "old new"}, true, "new"},
@@ -234,7 +236,8 @@ func TestRotationLosesNoContact(t *testing.T) {
 		files  []int
 		signs  int
 	}{
-		{[3]int{2, 0, 1}, []int{1, 0}, 1},
+		{[3]int{2, 0, 1}, []int{0, 1}, 0}, // added below: known to all, and not in use
+		{[3]int{1, 0, 2}, []int{1, 0}, 1},
 		{[3]int{1, 2, 0}, []int{1}, 1},
 		{[3]int{0, 2, 1}, []int{1, 0}, 1},
 		{[3]int{2, 1, 0}, []int{0, 1}, 0},

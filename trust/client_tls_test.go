@@ -44,9 +44,15 @@ func TestForeignClientsVerifyHosts(t *testing.T) {
 	if _, err := s.talk(ordinary(k.Authorities()[1].PEM(), "localhost", now)); err == nil {
 		t.Error("a secret other than the signing one answers")
 	}
+	both := slices.Concat(k.Authorities()[0].PEM(), k.Authorities()[1].PEM())
+	if _, err := s.talk(ordinary(both, "localhost", now)); err != nil {
+		t.Errorf("with both CAs, before the change: %v", err)
+	}
 	k.Sign(fixed(2).Fingerprint())
-	if _, err := s.talk(ordinary(k.Authorities()[1].PEM(), "localhost", now)); err != nil {
-		t.Errorf("the new signing secret does not answer: %v", err)
+	for name, ca := range map[string][]byte{"both CAs": both, "the new CA": k.Authorities()[1].PEM()} {
+		if _, err := s.talk(ordinary(ca, "localhost", now)); err != nil {
+			t.Errorf("the new signing secret does not answer a client with %s: %v", name, err)
+		}
 	}
 	old := ordinary(nil, "localhost", now)
 	old.InsecureSkipVerify, old.MinVersion, old.MaxVersion = true, tls.VersionTLS10, tls.VersionTLS11

@@ -62,26 +62,30 @@ func httpCaller(t *testing.T, m *member, config *tls.Config, token string) func(
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: config.Clone()}
 	t.Cleanup(transport.CloseIdleConnections)
-	return func() error {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+m.http+"/v1/ids:generate", strings.NewReader("{}"))
-		if err != nil {
-			return err
-		}
-		req.Header.Set("Authorization", "Bearer "+token)
-		resp, err := transport.RoundTrip(req)
-		if err != nil {
-			return err
-		}
-		text, err := io.ReadAll(resp.Body)
-		_ = resp.Body.Close()
-		switch {
-		case resp.StatusCode == http.StatusUnauthorized:
-			return fmt.Errorf("%w: %s", errRevoked, text)
-		case resp.StatusCode != http.StatusOK:
-			return fmt.Errorf("%s: %s", resp.Status, text)
-		}
+	return func() error { return httpCall(t, m, transport, token) }
+}
+
+// httpCall requests an ID over HTTPS.
+func httpCall(t *testing.T, m *member, transport *http.Transport, token string) error {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+m.http+"/v1/ids:generate", strings.NewReader("{}"))
+	if err != nil {
 		return err
 	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(resp.Body)
+	_ = resp.Body.Close()
+	switch {
+	case resp.StatusCode == http.StatusUnauthorized:
+		return fmt.Errorf("%w: %s", errRevoked, text)
+	case resp.StatusCode != http.StatusOK:
+		return fmt.Errorf("%s: %s", resp.Status, text)
+	}
+	return err
 }
 
 // redisCaller requests IDs over one connection that it authenticates once.

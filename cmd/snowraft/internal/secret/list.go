@@ -30,8 +30,9 @@ func newList(a *cli.App) *cobra.Command {
 which members know each secret, and secrets that only members know. Members sign and
 encrypt with the first secret of their file that all members know.
 
-Fingerprints contain nothing secret. A secret that every member knows may replace an
-older one; remove the older line from the files then.`,
+Fingerprints contain nothing secret. To replace a secret, add the new line below the old
+one on every host, give clients the CAs of both ("snowraft secret ca"), and then move it
+to the top.`,
 		Example: `  snowraft secret list --secret-file secret
   snowraft secret list --secret-file secret --addr 10.0.0.1:7700,10.0.0.2:7700`,
 	}
