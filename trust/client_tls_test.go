@@ -134,12 +134,18 @@ func ordinaryVerify(a *Authority, leaf *tls.Certificate, now time.Time) error {
 // files writes an operator's custom certificate for a host, and returns its CA.
 func files(t *testing.T, dir string, secret Secret, host string) []byte {
 	t.Helper()
+	return filesAt(t, dir, secret, host, time.Now())
+}
+
+// filesAt is files for a certificate that is issued at a time.
+func filesAt(t *testing.T, dir string, secret Secret, host string, issued time.Time) []byte {
+	t.Helper()
 	a := secret.Authority()
 	own := &Authority{key: a.key}
 	template := *a.cert
 	template.RawSubject, template.Subject = nil, pkix.Name{CommonName: "Operator"}
 	own.cert = own.sign(&template, &template, a.key.Public(), nil)
-	leaf := own.hostLeaf([]string{host}, time.Now())
+	leaf := own.hostLeaf([]string{host}, issued)
 	key, err := x509.MarshalPKCS8PrivateKey(leaf.PrivateKey)
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +164,7 @@ func TestClientTrustSources(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	operator := files(t, dir, fixed(9), "id.example.com")
-	own, err := LoadOwnCertificate(filepath.Join(dir, "cert"), filepath.Join(dir, "key"))
+	own, err := LoadOwnCertificate(filepath.Join(dir, "cert"), filepath.Join(dir, "key"), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,11 +274,11 @@ func TestOwnCertificateReload(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert"), filepath.Join(dir, "key")
-	if _, err := LoadOwnCertificate(cert, key); err == nil {
+	if _, err := LoadOwnCertificate(cert, key, time.Now); err == nil {
 		t.Fatal("no error without files")
 	}
 	first := files(t, dir, fixed(8), "id.example.com")
-	own, err := LoadOwnCertificate(cert, key)
+	own, err := LoadOwnCertificate(cert, key, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,5 +318,35 @@ func TestOwnCertificateReload(t *testing.T) {
 	expect("both", second)
 	if left := time.Until(own.NotAfter()); left < 80*24*time.Hour || left > 90*24*time.Hour {
 		t.Errorf("NotAfter() is in %v", left)
+	}
+}
+
+// A certificate that has expired, or is not valid yet, replaces none that is valid. At the start there is no other one.
+func TestValidOwnCertificateStays(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	now := time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
+	past, future := now.AddDate(-1, 0, 0), now.AddDate(1, 0, 0)
+	filesAt(t, dir, fixed(8), "id.example.com", past)
+	own, err := LoadOwnCertificate(filepath.Join(dir, "cert"), filepath.Join(dir, "key"), func() time.Time { return now })
+	if err != nil || own.Problem() != "" {
+		t.Fatalf("the only certificate has expired: %v, problem %q", err, own.Problem())
+	}
+	for _, step := range []struct {
+		issued time.Time
+		stays  bool
+	}{
+		{past.AddDate(0, 0, 1), false}, // both have expired
+		{now, false},
+		{past, true},
+		{future, true},
+		{now.AddDate(0, 0, 1).Add(-time.Hour), false},
+	} {
+		before := own.NotAfter()
+		filesAt(t, dir, fixed(9), "id.example.com", step.issued)
+		changed, err := own.Reload()
+		if stays := own.NotAfter().Equal(before); stays != step.stays || changed == step.stays || (err != nil) != step.stays || (own.Problem() != "") != step.stays {
+			t.Errorf("issued at %v: Reload() = %t, %v; the earlier one stays: %t, want %t; problem %q", step.issued, changed, err, stays, step.stays, own.Problem())
+		}
 	}
 }

@@ -13,6 +13,9 @@ import (
 // exhaustsSoon is the remaining time of a layout's time field from which the layout is a finding.
 const exhaustsSoon = 365 * 24 * time.Hour
 
+// expiresSoon is the remaining validity of a certificate below which it is a finding.
+const expiresSoon = 14 * 24 * time.Hour
+
 // restored reports whether a restore now prevents the cluster from granting windows.
 func (f *facts) restored() bool {
 	r := f.own.GetRestoration()
@@ -117,6 +120,30 @@ func (f *facts) secrets() []finding {
 		text += fmt.Sprintf(", because %s has not reported it", list(lack))
 	}
 	return []finding{of(warning, text, "give every member the same secret file", runbookSecret).by("snowraft secret list")}
+}
+
+// certificates returns findings about operators' certificates that end soon, and about files that members do not use.
+func (f *facts) certificates() (all []finding) {
+	for _, id := range keys(f.statuses) {
+		s := f.statuses[id]
+		c := s.GetCustomCertificate()
+		if c == nil {
+			continue
+		}
+		ends := time.UnixMilli(c.GetExpiresAtMs()).UTC().Format(time.DateOnly)
+		switch left := c.GetExpiresAtMs() - f.GetComposedAtMs(); {
+		case c.GetProblem() != "":
+			all = append(all, of(warning, fmt.Sprintf("%s keeps its certificate until %s, because its files have a problem: %s", s.GetName(), ends, c.GetProblem()),
+				"replace the files", runbookCertificate).about(s.GetName()).by("snowraft status"))
+		case left <= 0:
+			all = append(all, of(warning, fmt.Sprintf("the certificate of %s expired on %s", s.GetName(), ends),
+				"replace its files", runbookCertificate).about(s.GetName()))
+		case left < expiresSoon.Milliseconds():
+			all = append(all, of(warning, fmt.Sprintf("the certificate of %s expires on %s", s.GetName(), ends),
+				"replace its files", runbookCertificate).about(s.GetName()))
+		}
+	}
+	return all
 }
 
 // upgrade returns findings about members of different versions, and about an upgrade that is not finalized.

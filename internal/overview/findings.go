@@ -33,6 +33,7 @@ func (f *facts) findings() (all []finding) {
 	all = append(all, f.layouts()...)
 	all = append(all, f.foreign()...)
 	all = append(all, f.secrets()...)
+	all = append(all, f.certificates()...)
 	all = append(all, f.upgrade()...)
 	return all
 }

@@ -16,6 +16,7 @@ const (
 	runbookLayoutEnds   = "layout-near-its-end"
 	runbookTooFew       = "too-few-voters"
 	runbookSecret       = "secret-not-in-use"
+	runbookCertificate  = "custom-certificate"
 	runbookUpgrade      = "upgrade-not-finalized"
 	runbookSymptoms     = "runbook" // the page begins with a table of all symptoms
 )

@@ -213,6 +213,26 @@ func TestVerdict(t *testing.T) {
 			"The new secret new is not in use yet, because c has not reported it; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; give every member the same secret file.",
 			[]string{"secret-not-in-use"},
 		},
+		"certificate files hold an expired one": {
+			func() *scene {
+				s := newScene("a", "b", "c")
+				s.statuses["b"].CustomCertificate = &snowraftv1.CustomCertificate{ExpiresAtMs: noon + 40*24*3600_000, Problem: "valid only until yesterday"}
+				s.statuses["c"].CustomCertificate = &snowraftv1.CustomCertificate{ExpiresAtMs: noon + 15*24*3600_000}
+				return s
+			}, warning,
+			"b keeps its certificate until 2027-01-03, because its files have a problem: valid only until yesterday; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; replace the files.",
+			[]string{"custom-certificate"},
+		},
+		"certificates near their end": {
+			func() *scene {
+				s := newScene("a", "b", "c")
+				s.statuses["a"].CustomCertificate = &snowraftv1.CustomCertificate{ExpiresAtMs: noon + 13*24*3600_000}
+				s.statuses["c"].CustomCertificate = &snowraftv1.CustomCertificate{ExpiresAtMs: noon - 24*3600_000}
+				return s
+			}, warning,
+			"The certificate of a expires on 2026-12-07; 1 more problem; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; replace its files.",
+			[]string{"custom-certificate", "custom-certificate"},
+		},
 		"mixed versions": {
 			func() *scene { s := newScene("a", "b", "c"); s.view("c").Member.Version = "v2"; return s }, good,
 			"3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC.", []string{"upgrade-not-finalized"},

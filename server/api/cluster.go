@@ -46,6 +46,9 @@ func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest
 	if c.Keys != nil {
 		resp.SecretFingerprints, resp.SigningFingerprint = c.Keys.Fingerprints(), c.Keys.Signing().Fingerprint()
 	}
+	if own := c.OwnCertificate; own != nil {
+		resp.CustomCertificate = &snowraftv1.CustomCertificate{ExpiresAtMs: own.NotAfter().UnixMilli(), Problem: own.Problem()}
+	}
 	for _, p := range node.ForeignPeers() {
 		resp.ForeignPeers = append(resp.ForeignPeers, &snowraftv1.ForeignPeer{Address: p.Address, Problem: p.Problem, HeardAtMs: p.At.UnixMilli()})
 	}

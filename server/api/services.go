@@ -40,6 +40,8 @@ type Config struct {
 	// Keys are nil in an open cluster. Otherwise calls have principals, and a call is forwarded only if a member's certificate
 	// says so.
 	Keys *trust.Keys
+	// OwnCertificate is the operator's; nil without one.
+	OwnCertificate *trust.OwnCertificate
 	// Dial connects to addresses of other members.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	Left func() // called after the member has left its cluster on request

@@ -408,9 +408,11 @@ type GetStatusResponse struct {
 	Upgrade  *Upgrade `protobuf:"bytes,25,opt,name=upgrade,proto3" json:"upgrade,omitempty"`
 	Issued   *Issued  `protobuf:"bytes,26,opt,name=issued,proto3" json:"issued,omitempty"`
 	// The reason of problem, as errors have it, such as "CLOCK_BEHIND"; empty without one.
-	Reason        string `protobuf:"bytes,27,opt,name=reason,proto3" json:"reason,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Reason string `protobuf:"bytes,27,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Absent unless the operator gave the member a certificate for clients.
+	CustomCertificate *CustomCertificate `protobuf:"bytes,28,opt,name=custom_certificate,json=customCertificate,proto3" json:"custom_certificate,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *GetStatusResponse) Reset() {
@@ -632,6 +634,68 @@ func (x *GetStatusResponse) GetReason() string {
 	return ""
 }
 
+func (x *GetStatusResponse) GetCustomCertificate() *CustomCertificate {
+	if x != nil {
+		return x.CustomCertificate
+	}
+	return nil
+}
+
+// CustomCertificate is the operator's certificate that the member shows to clients.
+type CustomCertificate struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unix milliseconds.
+	ExpiresAtMs int64 `protobuf:"varint,1,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
+	// Reason that the member does not use what its files hold now; empty without a problem.
+	Problem       string `protobuf:"bytes,2,opt,name=problem,proto3" json:"problem,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CustomCertificate) Reset() {
+	*x = CustomCertificate{}
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CustomCertificate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CustomCertificate) ProtoMessage() {}
+
+func (x *CustomCertificate) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CustomCertificate.ProtoReflect.Descriptor instead.
+func (*CustomCertificate) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *CustomCertificate) GetExpiresAtMs() int64 {
+	if x != nil {
+		return x.ExpiresAtMs
+	}
+	return 0
+}
+
+func (x *CustomCertificate) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
+}
+
 // Issued counts the IDs and numbers that the member has issued since it started.
 type Issued struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -646,7 +710,7 @@ type Issued struct {
 
 func (x *Issued) Reset() {
 	*x = Issued{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[3]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -658,7 +722,7 @@ func (x *Issued) String() string {
 func (*Issued) ProtoMessage() {}
 
 func (x *Issued) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[3]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -671,7 +735,7 @@ func (x *Issued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Issued.ProtoReflect.Descriptor instead.
 func (*Issued) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{3}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Issued) GetIds() uint64 {
@@ -711,7 +775,7 @@ type Quorum struct {
 
 func (x *Quorum) Reset() {
 	*x = Quorum{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[4]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -723,7 +787,7 @@ func (x *Quorum) String() string {
 func (*Quorum) ProtoMessage() {}
 
 func (x *Quorum) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[4]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -736,7 +800,7 @@ func (x *Quorum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quorum.ProtoReflect.Descriptor instead.
 func (*Quorum) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{4}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Quorum) GetVoters() uint32 {
@@ -775,7 +839,7 @@ type ForeignPeer struct {
 
 func (x *ForeignPeer) Reset() {
 	*x = ForeignPeer{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[5]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -787,7 +851,7 @@ func (x *ForeignPeer) String() string {
 func (*ForeignPeer) ProtoMessage() {}
 
 func (x *ForeignPeer) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[5]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -800,7 +864,7 @@ func (x *ForeignPeer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForeignPeer.ProtoReflect.Descriptor instead.
 func (*ForeignPeer) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{5}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ForeignPeer) GetAddress() string {
@@ -866,7 +930,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[6]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -878,7 +942,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[6]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -891,7 +955,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{6}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Member) GetId() string {
@@ -1007,7 +1071,7 @@ type ListMembersRequest struct {
 
 func (x *ListMembersRequest) Reset() {
 	*x = ListMembersRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[7]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1019,7 +1083,7 @@ func (x *ListMembersRequest) String() string {
 func (*ListMembersRequest) ProtoMessage() {}
 
 func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[7]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1032,7 +1096,7 @@ func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersRequest.ProtoReflect.Descriptor instead.
 func (*ListMembersRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{7}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{8}
 }
 
 type ListMembersResponse struct {
@@ -1045,7 +1109,7 @@ type ListMembersResponse struct {
 
 func (x *ListMembersResponse) Reset() {
 	*x = ListMembersResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[8]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1057,7 +1121,7 @@ func (x *ListMembersResponse) String() string {
 func (*ListMembersResponse) ProtoMessage() {}
 
 func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[8]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1070,7 +1134,7 @@ func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersResponse.ProtoReflect.Descriptor instead.
 func (*ListMembersResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{8}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListMembersResponse) GetMembers() []*Member {
@@ -1097,7 +1161,7 @@ type AddMemberRequest struct {
 
 func (x *AddMemberRequest) Reset() {
 	*x = AddMemberRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[9]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1109,7 +1173,7 @@ func (x *AddMemberRequest) String() string {
 func (*AddMemberRequest) ProtoMessage() {}
 
 func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[9]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1122,7 +1186,7 @@ func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberRequest.ProtoReflect.Descriptor instead.
 func (*AddMemberRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{9}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *AddMemberRequest) GetGossipAddress() string {
@@ -1142,7 +1206,7 @@ type AddMemberResponse struct {
 
 func (x *AddMemberResponse) Reset() {
 	*x = AddMemberResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[10]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1154,7 +1218,7 @@ func (x *AddMemberResponse) String() string {
 func (*AddMemberResponse) ProtoMessage() {}
 
 func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[10]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1167,7 +1231,7 @@ func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberResponse.ProtoReflect.Descriptor instead.
 func (*AddMemberResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{10}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *AddMemberResponse) GetMember() *Member {
@@ -1189,7 +1253,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[11]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1201,7 +1265,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[11]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1214,7 +1278,7 @@ func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMemberRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{11}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RemoveMemberRequest) GetMember() string {
@@ -1243,7 +1307,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[12]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1255,7 +1319,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[12]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1268,7 +1332,7 @@ func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMemberResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{12}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RemoveMemberResponse) GetMember() *Member {
@@ -1295,7 +1359,7 @@ type TransferLeadershipRequest struct {
 
 func (x *TransferLeadershipRequest) Reset() {
 	*x = TransferLeadershipRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[13]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1307,7 +1371,7 @@ func (x *TransferLeadershipRequest) String() string {
 func (*TransferLeadershipRequest) ProtoMessage() {}
 
 func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[13]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1320,7 +1384,7 @@ func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{13}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *TransferLeadershipRequest) GetMember() string {
@@ -1340,7 +1404,7 @@ type TransferLeadershipResponse struct {
 
 func (x *TransferLeadershipResponse) Reset() {
 	*x = TransferLeadershipResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[14]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1352,7 +1416,7 @@ func (x *TransferLeadershipResponse) String() string {
 func (*TransferLeadershipResponse) ProtoMessage() {}
 
 func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[14]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1365,7 +1429,7 @@ func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{14}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *TransferLeadershipResponse) GetLeaderId() string {
@@ -1390,7 +1454,7 @@ type LeaveRequest struct {
 
 func (x *LeaveRequest) Reset() {
 	*x = LeaveRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[15]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1402,7 +1466,7 @@ func (x *LeaveRequest) String() string {
 func (*LeaveRequest) ProtoMessage() {}
 
 func (x *LeaveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[15]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1415,7 +1479,7 @@ func (x *LeaveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveRequest.ProtoReflect.Descriptor instead.
 func (*LeaveRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{15}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{16}
 }
 
 type LeaveResponse struct {
@@ -1428,7 +1492,7 @@ type LeaveResponse struct {
 
 func (x *LeaveResponse) Reset() {
 	*x = LeaveResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[16]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1440,7 +1504,7 @@ func (x *LeaveResponse) String() string {
 func (*LeaveResponse) ProtoMessage() {}
 
 func (x *LeaveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[16]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1453,7 +1517,7 @@ func (x *LeaveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveResponse.ProtoReflect.Descriptor instead.
 func (*LeaveResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{16}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *LeaveResponse) GetQuorum() *Quorum {
@@ -1486,7 +1550,7 @@ type Config struct {
 
 func (x *Config) Reset() {
 	*x = Config{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[17]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1498,7 +1562,7 @@ func (x *Config) String() string {
 func (*Config) ProtoMessage() {}
 
 func (x *Config) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[17]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1511,7 +1575,7 @@ func (x *Config) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Config.ProtoReflect.Descriptor instead.
 func (*Config) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{17}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Config) GetMaxWindowMs() int64 {
@@ -1571,7 +1635,7 @@ type GetConfigRequest struct {
 
 func (x *GetConfigRequest) Reset() {
 	*x = GetConfigRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[18]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1583,7 +1647,7 @@ func (x *GetConfigRequest) String() string {
 func (*GetConfigRequest) ProtoMessage() {}
 
 func (x *GetConfigRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[18]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1596,7 +1660,7 @@ func (x *GetConfigRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConfigRequest.ProtoReflect.Descriptor instead.
 func (*GetConfigRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{18}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{19}
 }
 
 type GetConfigResponse struct {
@@ -1608,7 +1672,7 @@ type GetConfigResponse struct {
 
 func (x *GetConfigResponse) Reset() {
 	*x = GetConfigResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[19]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1620,7 +1684,7 @@ func (x *GetConfigResponse) String() string {
 func (*GetConfigResponse) ProtoMessage() {}
 
 func (x *GetConfigResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[19]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1633,7 +1697,7 @@ func (x *GetConfigResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConfigResponse.ProtoReflect.Descriptor instead.
 func (*GetConfigResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{19}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetConfigResponse) GetConfig() *Config {
@@ -1658,7 +1722,7 @@ type UpdateConfigRequest struct {
 
 func (x *UpdateConfigRequest) Reset() {
 	*x = UpdateConfigRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[20]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1670,7 +1734,7 @@ func (x *UpdateConfigRequest) String() string {
 func (*UpdateConfigRequest) ProtoMessage() {}
 
 func (x *UpdateConfigRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[20]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1683,7 +1747,7 @@ func (x *UpdateConfigRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConfigRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConfigRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{20}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *UpdateConfigRequest) GetConfig() *Config {
@@ -1719,7 +1783,7 @@ type UpdateConfigResponse struct {
 
 func (x *UpdateConfigResponse) Reset() {
 	*x = UpdateConfigResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[21]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1731,7 +1795,7 @@ func (x *UpdateConfigResponse) String() string {
 func (*UpdateConfigResponse) ProtoMessage() {}
 
 func (x *UpdateConfigResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[21]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1744,7 +1808,7 @@ func (x *UpdateConfigResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConfigResponse.ProtoReflect.Descriptor instead.
 func (*UpdateConfigResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{21}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *UpdateConfigResponse) GetConfig() *Config {
@@ -1769,7 +1833,7 @@ type ResetObservedClockRequest struct {
 
 func (x *ResetObservedClockRequest) Reset() {
 	*x = ResetObservedClockRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[22]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1781,7 +1845,7 @@ func (x *ResetObservedClockRequest) String() string {
 func (*ResetObservedClockRequest) ProtoMessage() {}
 
 func (x *ResetObservedClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[22]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1794,7 +1858,7 @@ func (x *ResetObservedClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetObservedClockRequest.ProtoReflect.Descriptor instead.
 func (*ResetObservedClockRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{22}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{23}
 }
 
 type ResetObservedClockResponse struct {
@@ -1807,7 +1871,7 @@ type ResetObservedClockResponse struct {
 
 func (x *ResetObservedClockResponse) Reset() {
 	*x = ResetObservedClockResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[23]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1819,7 +1883,7 @@ func (x *ResetObservedClockResponse) String() string {
 func (*ResetObservedClockResponse) ProtoMessage() {}
 
 func (x *ResetObservedClockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[23]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1832,7 +1896,7 @@ func (x *ResetObservedClockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetObservedClockResponse.ProtoReflect.Descriptor instead.
 func (*ResetObservedClockResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{23}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ResetObservedClockResponse) GetObservedClockAtMs() int64 {
@@ -1862,7 +1926,7 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x04idle\x18\n" +
 	" \x01(\bR\x04idle\x12$\n" +
 	"\x0eposition_at_ms\x18\v \x01(\x03R\fpositionAtMs\x12\x16\n" +
-	"\x06reason\x18\f \x01(\tR\x06reason\"\x9e\b\n" +
+	"\x06reason\x18\f \x01(\tR\x06reason\"\xed\b\n" +
 	"\x11GetStatusResponse\x12\x1d\n" +
 	"\n" +
 	"cluster_id\x18\x01 \x01(\tR\tclusterId\x12\x1b\n" +
@@ -1894,7 +1958,11 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\tno_leader\x18\x17 \x01(\tR\bnoLeader\x12.\n" +
 	"\aupgrade\x18\x19 \x01(\v2\x14.snowraft.v1.UpgradeR\aupgrade\x12+\n" +
 	"\x06issued\x18\x1a \x01(\v2\x13.snowraft.v1.IssuedR\x06issued\x12\x16\n" +
-	"\x06reason\x18\x1b \x01(\tR\x06reason\"P\n" +
+	"\x06reason\x18\x1b \x01(\tR\x06reason\x12M\n" +
+	"\x12custom_certificate\x18\x1c \x01(\v2\x1e.snowraft.v1.CustomCertificateR\x11customCertificate\"Q\n" +
+	"\x11CustomCertificate\x12\"\n" +
+	"\rexpires_at_ms\x18\x01 \x01(\x03R\vexpiresAtMs\x12\x18\n" +
+	"\aproblem\x18\x02 \x01(\tR\aproblem\"P\n" +
 	"\x06Issued\x12\x10\n" +
 	"\x03ids\x18\x01 \x01(\x04R\x03ids\x12\x18\n" +
 	"\anumbers\x18\x02 \x01(\x04R\anumbers\x12\x1a\n" +
@@ -2021,7 +2089,7 @@ func file_snowraft_v1_cluster_proto_rawDescGZIP() []byte {
 }
 
 var file_snowraft_v1_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_snowraft_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
+var file_snowraft_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_snowraft_v1_cluster_proto_goTypes = []any{
 	(MemberRole)(0),                    // 0: snowraft.v1.MemberRole
 	(RollbackPolicy)(0),                // 1: snowraft.v1.RollbackPolicy
@@ -2029,78 +2097,80 @@ var file_snowraft_v1_cluster_proto_goTypes = []any{
 	(*GetStatusRequest)(nil),           // 3: snowraft.v1.GetStatusRequest
 	(*Lane)(nil),                       // 4: snowraft.v1.Lane
 	(*GetStatusResponse)(nil),          // 5: snowraft.v1.GetStatusResponse
-	(*Issued)(nil),                     // 6: snowraft.v1.Issued
-	(*Quorum)(nil),                     // 7: snowraft.v1.Quorum
-	(*ForeignPeer)(nil),                // 8: snowraft.v1.ForeignPeer
-	(*Member)(nil),                     // 9: snowraft.v1.Member
-	(*ListMembersRequest)(nil),         // 10: snowraft.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),        // 11: snowraft.v1.ListMembersResponse
-	(*AddMemberRequest)(nil),           // 12: snowraft.v1.AddMemberRequest
-	(*AddMemberResponse)(nil),          // 13: snowraft.v1.AddMemberResponse
-	(*RemoveMemberRequest)(nil),        // 14: snowraft.v1.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),       // 15: snowraft.v1.RemoveMemberResponse
-	(*TransferLeadershipRequest)(nil),  // 16: snowraft.v1.TransferLeadershipRequest
-	(*TransferLeadershipResponse)(nil), // 17: snowraft.v1.TransferLeadershipResponse
-	(*LeaveRequest)(nil),               // 18: snowraft.v1.LeaveRequest
-	(*LeaveResponse)(nil),              // 19: snowraft.v1.LeaveResponse
-	(*Config)(nil),                     // 20: snowraft.v1.Config
-	(*GetConfigRequest)(nil),           // 21: snowraft.v1.GetConfigRequest
-	(*GetConfigResponse)(nil),          // 22: snowraft.v1.GetConfigResponse
-	(*UpdateConfigRequest)(nil),        // 23: snowraft.v1.UpdateConfigRequest
-	(*UpdateConfigResponse)(nil),       // 24: snowraft.v1.UpdateConfigResponse
-	(*ResetObservedClockRequest)(nil),  // 25: snowraft.v1.ResetObservedClockRequest
-	(*ResetObservedClockResponse)(nil), // 26: snowraft.v1.ResetObservedClockResponse
-	(*Restoration)(nil),                // 27: snowraft.v1.Restoration
-	(*Upgrade)(nil),                    // 28: snowraft.v1.Upgrade
-	(Upgrades)(0),                      // 29: snowraft.v1.Upgrades
-	(*fieldmaskpb.FieldMask)(nil),      // 30: google.protobuf.FieldMask
+	(*CustomCertificate)(nil),          // 6: snowraft.v1.CustomCertificate
+	(*Issued)(nil),                     // 7: snowraft.v1.Issued
+	(*Quorum)(nil),                     // 8: snowraft.v1.Quorum
+	(*ForeignPeer)(nil),                // 9: snowraft.v1.ForeignPeer
+	(*Member)(nil),                     // 10: snowraft.v1.Member
+	(*ListMembersRequest)(nil),         // 11: snowraft.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),        // 12: snowraft.v1.ListMembersResponse
+	(*AddMemberRequest)(nil),           // 13: snowraft.v1.AddMemberRequest
+	(*AddMemberResponse)(nil),          // 14: snowraft.v1.AddMemberResponse
+	(*RemoveMemberRequest)(nil),        // 15: snowraft.v1.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 16: snowraft.v1.RemoveMemberResponse
+	(*TransferLeadershipRequest)(nil),  // 17: snowraft.v1.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 18: snowraft.v1.TransferLeadershipResponse
+	(*LeaveRequest)(nil),               // 19: snowraft.v1.LeaveRequest
+	(*LeaveResponse)(nil),              // 20: snowraft.v1.LeaveResponse
+	(*Config)(nil),                     // 21: snowraft.v1.Config
+	(*GetConfigRequest)(nil),           // 22: snowraft.v1.GetConfigRequest
+	(*GetConfigResponse)(nil),          // 23: snowraft.v1.GetConfigResponse
+	(*UpdateConfigRequest)(nil),        // 24: snowraft.v1.UpdateConfigRequest
+	(*UpdateConfigResponse)(nil),       // 25: snowraft.v1.UpdateConfigResponse
+	(*ResetObservedClockRequest)(nil),  // 26: snowraft.v1.ResetObservedClockRequest
+	(*ResetObservedClockResponse)(nil), // 27: snowraft.v1.ResetObservedClockResponse
+	(*Restoration)(nil),                // 28: snowraft.v1.Restoration
+	(*Upgrade)(nil),                    // 29: snowraft.v1.Upgrade
+	(Upgrades)(0),                      // 30: snowraft.v1.Upgrades
+	(*fieldmaskpb.FieldMask)(nil),      // 31: google.protobuf.FieldMask
 }
 var file_snowraft_v1_cluster_proto_depIdxs = []int32{
 	4,  // 0: snowraft.v1.GetStatusResponse.lanes:type_name -> snowraft.v1.Lane
 	0,  // 1: snowraft.v1.GetStatusResponse.role:type_name -> snowraft.v1.MemberRole
-	20, // 2: snowraft.v1.GetStatusResponse.config:type_name -> snowraft.v1.Config
-	8,  // 3: snowraft.v1.GetStatusResponse.foreign_peers:type_name -> snowraft.v1.ForeignPeer
-	27, // 4: snowraft.v1.GetStatusResponse.restoration:type_name -> snowraft.v1.Restoration
-	7,  // 5: snowraft.v1.GetStatusResponse.quorum:type_name -> snowraft.v1.Quorum
-	28, // 6: snowraft.v1.GetStatusResponse.upgrade:type_name -> snowraft.v1.Upgrade
-	6,  // 7: snowraft.v1.GetStatusResponse.issued:type_name -> snowraft.v1.Issued
-	0,  // 8: snowraft.v1.Member.role:type_name -> snowraft.v1.MemberRole
-	9,  // 9: snowraft.v1.ListMembersResponse.members:type_name -> snowraft.v1.Member
-	7,  // 10: snowraft.v1.ListMembersResponse.quorum:type_name -> snowraft.v1.Quorum
-	9,  // 11: snowraft.v1.AddMemberResponse.member:type_name -> snowraft.v1.Member
-	9,  // 12: snowraft.v1.RemoveMemberResponse.member:type_name -> snowraft.v1.Member
-	7,  // 13: snowraft.v1.RemoveMemberResponse.quorum:type_name -> snowraft.v1.Quorum
-	7,  // 14: snowraft.v1.LeaveResponse.quorum:type_name -> snowraft.v1.Quorum
-	1,  // 15: snowraft.v1.Config.rollback:type_name -> snowraft.v1.RollbackPolicy
-	2,  // 16: snowraft.v1.Config.redis_create:type_name -> snowraft.v1.AutoCreate
-	29, // 17: snowraft.v1.Config.upgrades:type_name -> snowraft.v1.Upgrades
-	20, // 18: snowraft.v1.GetConfigResponse.config:type_name -> snowraft.v1.Config
-	20, // 19: snowraft.v1.UpdateConfigRequest.config:type_name -> snowraft.v1.Config
-	30, // 20: snowraft.v1.UpdateConfigRequest.update_mask:type_name -> google.protobuf.FieldMask
-	20, // 21: snowraft.v1.UpdateConfigResponse.config:type_name -> snowraft.v1.Config
-	3,  // 22: snowraft.v1.ClusterService.GetStatus:input_type -> snowraft.v1.GetStatusRequest
-	10, // 23: snowraft.v1.ClusterService.ListMembers:input_type -> snowraft.v1.ListMembersRequest
-	12, // 24: snowraft.v1.ClusterService.AddMember:input_type -> snowraft.v1.AddMemberRequest
-	14, // 25: snowraft.v1.ClusterService.RemoveMember:input_type -> snowraft.v1.RemoveMemberRequest
-	16, // 26: snowraft.v1.ClusterService.TransferLeadership:input_type -> snowraft.v1.TransferLeadershipRequest
-	18, // 27: snowraft.v1.ClusterService.Leave:input_type -> snowraft.v1.LeaveRequest
-	21, // 28: snowraft.v1.ClusterService.GetConfig:input_type -> snowraft.v1.GetConfigRequest
-	23, // 29: snowraft.v1.ClusterService.UpdateConfig:input_type -> snowraft.v1.UpdateConfigRequest
-	25, // 30: snowraft.v1.ClusterService.ResetObservedClock:input_type -> snowraft.v1.ResetObservedClockRequest
-	5,  // 31: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
-	11, // 32: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
-	13, // 33: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
-	15, // 34: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
-	17, // 35: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
-	19, // 36: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
-	22, // 37: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
-	24, // 38: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
-	26, // 39: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
-	31, // [31:40] is the sub-list for method output_type
-	22, // [22:31] is the sub-list for method input_type
-	22, // [22:22] is the sub-list for extension type_name
-	22, // [22:22] is the sub-list for extension extendee
-	0,  // [0:22] is the sub-list for field type_name
+	21, // 2: snowraft.v1.GetStatusResponse.config:type_name -> snowraft.v1.Config
+	9,  // 3: snowraft.v1.GetStatusResponse.foreign_peers:type_name -> snowraft.v1.ForeignPeer
+	28, // 4: snowraft.v1.GetStatusResponse.restoration:type_name -> snowraft.v1.Restoration
+	8,  // 5: snowraft.v1.GetStatusResponse.quorum:type_name -> snowraft.v1.Quorum
+	29, // 6: snowraft.v1.GetStatusResponse.upgrade:type_name -> snowraft.v1.Upgrade
+	7,  // 7: snowraft.v1.GetStatusResponse.issued:type_name -> snowraft.v1.Issued
+	6,  // 8: snowraft.v1.GetStatusResponse.custom_certificate:type_name -> snowraft.v1.CustomCertificate
+	0,  // 9: snowraft.v1.Member.role:type_name -> snowraft.v1.MemberRole
+	10, // 10: snowraft.v1.ListMembersResponse.members:type_name -> snowraft.v1.Member
+	8,  // 11: snowraft.v1.ListMembersResponse.quorum:type_name -> snowraft.v1.Quorum
+	10, // 12: snowraft.v1.AddMemberResponse.member:type_name -> snowraft.v1.Member
+	10, // 13: snowraft.v1.RemoveMemberResponse.member:type_name -> snowraft.v1.Member
+	8,  // 14: snowraft.v1.RemoveMemberResponse.quorum:type_name -> snowraft.v1.Quorum
+	8,  // 15: snowraft.v1.LeaveResponse.quorum:type_name -> snowraft.v1.Quorum
+	1,  // 16: snowraft.v1.Config.rollback:type_name -> snowraft.v1.RollbackPolicy
+	2,  // 17: snowraft.v1.Config.redis_create:type_name -> snowraft.v1.AutoCreate
+	30, // 18: snowraft.v1.Config.upgrades:type_name -> snowraft.v1.Upgrades
+	21, // 19: snowraft.v1.GetConfigResponse.config:type_name -> snowraft.v1.Config
+	21, // 20: snowraft.v1.UpdateConfigRequest.config:type_name -> snowraft.v1.Config
+	31, // 21: snowraft.v1.UpdateConfigRequest.update_mask:type_name -> google.protobuf.FieldMask
+	21, // 22: snowraft.v1.UpdateConfigResponse.config:type_name -> snowraft.v1.Config
+	3,  // 23: snowraft.v1.ClusterService.GetStatus:input_type -> snowraft.v1.GetStatusRequest
+	11, // 24: snowraft.v1.ClusterService.ListMembers:input_type -> snowraft.v1.ListMembersRequest
+	13, // 25: snowraft.v1.ClusterService.AddMember:input_type -> snowraft.v1.AddMemberRequest
+	15, // 26: snowraft.v1.ClusterService.RemoveMember:input_type -> snowraft.v1.RemoveMemberRequest
+	17, // 27: snowraft.v1.ClusterService.TransferLeadership:input_type -> snowraft.v1.TransferLeadershipRequest
+	19, // 28: snowraft.v1.ClusterService.Leave:input_type -> snowraft.v1.LeaveRequest
+	22, // 29: snowraft.v1.ClusterService.GetConfig:input_type -> snowraft.v1.GetConfigRequest
+	24, // 30: snowraft.v1.ClusterService.UpdateConfig:input_type -> snowraft.v1.UpdateConfigRequest
+	26, // 31: snowraft.v1.ClusterService.ResetObservedClock:input_type -> snowraft.v1.ResetObservedClockRequest
+	5,  // 32: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
+	12, // 33: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
+	14, // 34: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
+	16, // 35: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
+	18, // 36: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
+	20, // 37: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
+	23, // 38: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
+	25, // 39: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
+	27, // 40: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
+	32, // [32:41] is the sub-list for method output_type
+	23, // [23:32] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_cluster_proto_init() }
@@ -2111,15 +2181,15 @@ func file_snowraft_v1_cluster_proto_init() {
 	file_snowraft_v1_restoration_proto_init()
 	file_snowraft_v1_rule_proto_init()
 	file_snowraft_v1_upgrade_proto_init()
-	file_snowraft_v1_cluster_proto_msgTypes[17].OneofWrappers = []any{}
-	file_snowraft_v1_cluster_proto_msgTypes[20].OneofWrappers = []any{}
+	file_snowraft_v1_cluster_proto_msgTypes[18].OneofWrappers = []any{}
+	file_snowraft_v1_cluster_proto_msgTypes[21].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowraft_v1_cluster_proto_rawDesc), len(file_snowraft_v1_cluster_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   24,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

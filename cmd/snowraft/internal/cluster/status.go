@@ -71,11 +71,24 @@ func statusRecord(s *snowraftv1.GetStatusResponse) cli.Block {
 		"Version", s.GetVersion(),
 		"Commands", cli.Commands(s),
 		"Secrets", secrets,
+		"Certificate", certificate(s.GetCustomCertificate()),
 		"Restored", restored(s.GetRestoration()),
 		"Fenced", fenced(s),
 		"Frozen sequences", frozen(s.GetRestoration()),
 		"New sequences", newNames(s.GetRestoration()),
 	)
+}
+
+// certificate returns the state of the operator's certificate; empty without one.
+func certificate(c *snowraftv1.CustomCertificate) string {
+	if c == nil {
+		return ""
+	}
+	text := "custom, until " + cli.StampKnown(c.GetExpiresAtMs())
+	if c.GetProblem() != "" {
+		text += "; its files are not in use: " + c.GetProblem()
+	}
+	return text
 }
 
 func laneTable(lanes []*snowraftv1.Lane) cli.Block {

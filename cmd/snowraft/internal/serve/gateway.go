@@ -106,7 +106,7 @@ func (h *Host) gateway(ctx context.Context, cfg gatewayConfig) error {
 	if err != nil {
 		return err
 	}
-	if cfg.OwnCertificate, err = cfg.certificate(); err != nil {
+	if cfg.OwnCertificate, err = cfg.certificate(h.Now); err != nil {
 		return err
 	}
 	if err := cfg.openAudit(); err != nil {

@@ -3,6 +3,7 @@ package serve
 import (
 	"log/slog"
 	"net"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -91,7 +92,7 @@ func (c *config) checkGuard() error {
 }
 
 // openGuard opens the files of the guard.
-func (c *config) openGuard() (err error) {
+func (c *config) openGuard(now func() time.Time) (err error) {
 	if err := c.checkGuard(); err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func (c *config) openGuard() (err error) {
 	if err = c.openAudit(); err != nil {
 		return err
 	}
-	c.OwnCertificate, err = c.certificate()
+	c.OwnCertificate, err = c.certificate(now)
 	return err
 }
 
@@ -124,11 +125,11 @@ func (g *guard) auditTo(logger *slog.Logger) *trust.AuditLog {
 }
 
 // certificate reads the operator's custom certificate, if one is set.
-func (g *guard) certificate() (*trust.OwnCertificate, error) {
+func (g *guard) certificate(now func() time.Time) (*trust.OwnCertificate, error) {
 	if g.certFile == "" {
 		return nil, nil
 	}
-	own, err := trust.LoadOwnCertificate(g.certFile, g.keyFile)
+	own, err := trust.LoadOwnCertificate(g.certFile, g.keyFile, now)
 	if err != nil {
 		return nil, cli.Usagef("--%s: %v", certFlag, err)
 	}

@@ -99,7 +99,7 @@ func (h *Host) load(flags *pflag.FlagSet, configPath *string, unknown unknownKey
 
 // serve runs a member until a signal arrives or the member stops on its own.
 func (h *Host) serve(ctx context.Context, cfg config) error {
-	if err := cfg.openGuard(); err != nil {
+	if err := cfg.openGuard(h.Now); err != nil {
 		return err
 	}
 	warn, err := cfg.admit()

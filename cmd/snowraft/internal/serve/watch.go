@@ -32,7 +32,7 @@ func (h *Host) watch(ctx context.Context, c *config) {
 		go e.watch(ctx)
 		h.follow(ctx, own, func(err error) {
 			if err != nil {
-				log.Error("custom certificate not reloaded; keeping the last one", "error", err)
+				log.Error("custom certificate not reloaded; keeping the present one", "error", err)
 				return
 			}
 			e.loaded()
