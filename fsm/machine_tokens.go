@@ -26,3 +26,14 @@ func (m *Machine) TokenNames(most int) (names []string) {
 	}
 	return names
 }
+
+// TokensExpiring returns the tokens that expire after from and until to at the latest, both in Unix ms, in ascending order of
+// their IDs, without those that a restore disabled. It takes no lock.
+func (m *Machine) TokensExpiring(from, to int64) (found []*TokenRecord) {
+	for _, r := range m.tokens.Load().byID {
+		if !r.Disabled && r.ExpiresAtMillis > from && r.ExpiresAtMillis <= to {
+			found = append(found, r)
+		}
+	}
+	return found
+}

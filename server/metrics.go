@@ -11,7 +11,10 @@ import (
 )
 
 // stateCollector is a prometheus.Collector that reads the member's state at each scrape.
-type stateCollector struct{ s *Server }
+type stateCollector struct {
+	s      *Server
+	tokens *tokenTable // nil in an open cluster
+}
 
 var (
 	descLeader    = frontend.Desc("leader", "1 while this member leads, otherwise 0.")
@@ -36,6 +39,7 @@ var (
 	descCapacity  = frontend.Desc("layout_workers", "Workers of the layout.", "layout")
 	descExhausts  = frontend.Desc("layout_exhausts_timestamp_seconds", "Unix time at which the layout's time field is full.", "layout")
 	descBackup    = frontend.Desc("last_backup_timestamp_seconds", "Unix time of the last complete backup that this member served; NaN if it served none since its start.")
+	descExpiry    = frontend.Desc("token_next_expiry_timestamp_seconds", "Unix time at which the next API token expires, of those with a life of more than seven days; NaN if none does.")
 	descSequences = frontend.Desc("sequences", "Sequences of the cluster, without deleted ones; NaN before the member joined a cluster.")
 	descDeleted   = frontend.Desc("sequences_deleted", "Deleted sequences that the cluster remembers; NaN before the member joined a cluster.")
 	descBlocks    = frontend.Desc("blocks_granted_total", "Blocks of relaxed sequences that were granted to this member.")
@@ -64,6 +68,7 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(descObserved, unixOrNaN(m.State().Observed().Load()))
 	gauge(descOffset, offset)
 	gauge(descPending, float64(node.ProposalsPending()))
+	gauge(descExpiry, c.tokens.nextExpiry())
 	gauge(descBackup, unixOrNaN(c.s.api.LastBackup()))
 	ends := c.s.rooms.list()
 	gauge(descLeast, ends.least())

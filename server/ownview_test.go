@@ -43,7 +43,7 @@ func TestMetricsOfWaitingMemberAreUnknown(t *testing.T) {
 		for sample, want := range map[string]float64{
 			"snowraft_has_leader": 0, "snowraft_leader": 0, "snowraft_ready": 0, "snowraft_leader_changes_total": 0,
 			"snowraft_observed_clock_timestamp_seconds": math.NaN(), "snowraft_clock_offset_seconds": math.NaN(),
-			"snowraft_last_backup_timestamp_seconds": math.NaN(), "snowraft_certificate_expiry_timestamp_seconds": math.NaN(),
+			"snowraft_last_backup_timestamp_seconds": math.NaN(), "snowraft_certificate_expiry_timestamp_seconds": math.NaN(), "snowraft_token_next_expiry_timestamp_seconds": math.NaN(),
 			"snowraft_sequences": math.NaN(), "snowraft_sequences_deleted": math.NaN(), "snowraft_sequences_exhausted": math.NaN(),
 			"snowraft_fsm_version": math.NaN(), `snowraft_members{alive="true",role="voter"}`: math.NaN(), `snowraft_members{alive="false",role="voter"}`: math.NaN(),
 			"snowraft_sequences_remaining_ratio_min": math.NaN(), `snowraft_last_halt_timestamp_seconds{reason="disk"}`: math.NaN(),

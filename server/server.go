@@ -60,7 +60,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	s.peers = newPeers(s.identify, cfg.Keys, cfg.Tracer, frontend.DialOptions(cfg.Network)...)
 	auth, tokens := s.auth()
 	s.endpoints = frontend.New(frontend.Config{
-		What: "member", Version: cfg.Version, Logger: logger, Ports: p.Ports, State: stateCollector{s}, Named: s.rooms,
+		What: "member", Version: cfg.Version, Logger: logger, Ports: p.Ports, State: stateCollector{s, tokens}, Named: s.rooms,
 		Ready: func() error { return s.member.Ready() }, Auth: auth, Audit: s.auditLog(), Certificate: cfg.OwnCertificate,
 		Tracer: cfg.Tracer,
 	})
@@ -110,6 +110,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if tokens != nil {
 		go tokens.clock.follow(s.Done())
 		go tokens.review(s.Done())
+		go tokens.warn(s.Done())
 	}
 	go s.usage.run(s.Done())
 	while, done := context.WithCancel(context.Background())

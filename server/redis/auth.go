@@ -50,7 +50,7 @@ func (c *conn) login(token string) (ok bool) {
 	var denied *trust.Denied
 	switch {
 	case errors.As(err, &denied):
-		c.say(wrongPassword)
+		c.say(wrongPassword + reasonIfProved(denied))
 		refused := rpc.NewError(rpc.Unauthenticated, "")
 		refused.Cause = denied
 		c.why = refused
@@ -71,6 +71,14 @@ func (c *conn) login(token string) (ok bool) {
 	}
 	c.caller = p
 	return true
+}
+
+// reasonIfProved returns the reason for the refusal of a token, for a caller that has its whole text; empty for other callers.
+func reasonIfProved(denied *trust.Denied) string {
+	if denied.Fault != trust.FaultExpired && denied.Fault != trust.FaultDisabled {
+		return ""
+	}
+	return " The " + denied.Detail + "."
 }
 
 // logout makes the caller anonymous.

@@ -330,6 +330,22 @@ func TestTokenInOpenCluster(t *testing.T) {
 	}
 }
 
+// A caller with the whole text of a token learns why the token is refused.
+func TestAuthSaysExpired(t *testing.T) {
+	t.Parallel()
+	ts := newTokens("seq:next:*", "seq:read:*")
+	ts.change(func() { ts.records[1].ExpiresAtMillis, ts.records[2].Disabled = 1, true })
+	addr := startJudging(t, ts)
+	for scope, want := range map[trust.Scope]string{
+		"seq:next:*": "-" + wrongPass + " The token 1 has expired; extend it with \"snowraft token update\", or send another token.\r\n",
+		"seq:read:*": "-" + wrongPass + " The token 2 was disabled by a restore of the cluster; enable it with \"snowraft token update --enable\", or send another token.\r\n",
+	} {
+		if got := all(t, addr, "AUTH "+ts.texts[scope]+"\r\n"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 const wrongPass = "WRONGPASS invalid username-password pair or user is disabled."
 
 // Only callers that may see the status see the cluster's ID.

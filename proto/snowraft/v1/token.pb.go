@@ -390,8 +390,10 @@ type ListTokensResponse struct {
 	Tokens []*Token `protobuf:"bytes,1,rep,name=tokens,proto3" json:"tokens,omitempty"`
 	// Empty after the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// The observed clock of the answering member, by which tokens expire, in Unix milliseconds.
+	ObservedClockAtMs int64 `protobuf:"varint,3,opt,name=observed_clock_at_ms,json=observedClockAtMs,proto3" json:"observed_clock_at_ms,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *ListTokensResponse) Reset() {
@@ -436,6 +438,13 @@ func (x *ListTokensResponse) GetNextPageToken() string {
 		return x.NextPageToken
 	}
 	return ""
+}
+
+func (x *ListTokensResponse) GetObservedClockAtMs() int64 {
+	if x != nil {
+		return x.ObservedClockAtMs
+	}
+	return 0
 }
 
 type UpdateTokenRequest struct {
@@ -782,10 +791,11 @@ const file_snowraft_v1_token_proto_rawDesc = "" +
 	"\x11ListTokensRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\"h\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\"\x99\x01\n" +
 	"\x12ListTokensResponse\x12*\n" +
 	"\x06tokens\x18\x01 \x03(\v2\x12.snowraft.v1.TokenR\x06tokens\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xe3\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12/\n" +
+	"\x14observed_clock_at_ms\x18\x03 \x01(\x03R\x11observedClockAtMs\"\xe3\x01\n" +
 	"\x12UpdateTokenRequest\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\tR\x05token\x12,\n" +
 	"\achanges\x18\x02 \x01(\v2\x12.snowraft.v1.TokenR\achanges\x12;\n" +

@@ -69,6 +69,24 @@ func rate(t *snowraftv1.Token) string {
 	return fmt.Sprintf("%d per second, %d at once, per member", t.GetRate(), t.GetBurst())
 }
 
+// expiry returns when a token expires, and how near that is at a time in Unix ms; empty for a token that does not expire.
+func expiry(t *snowraftv1.Token, now int64) string {
+	at := cli.StampKnown(t.GetExpiresAtMs())
+	const day = 24 * 60 * 60 * 1000
+	switch days := (t.GetExpiresAtMs() - now) / day; {
+	case at == "" || days >= 7:
+		return at
+	case t.GetExpiresAtMs() <= now:
+		return at + " (expired)"
+	case days == 0:
+		return at + " (within a day)"
+	case days == 1:
+		return at + " (in 1 day)"
+	default:
+		return fmt.Sprintf("%s (in %d days)", at, days)
+	}
+}
+
 // oldScopes describes the effect of a change on members that were not reached.
 const oldScopes = "until they learn of the change, they may use the previous scopes and rate"
 
@@ -94,20 +112,24 @@ func newList(a *cli.App) *cobra.Command {
 	return a.Client(&cobra.Command{
 		Use:   "list",
 		Short: "List the tokens",
-		Long:  `List the tokens by ID, after the record "anonymous", as the answering member knows them.`,
+		Long: `List the tokens by ID, after the record "anonymous", as the answering member knows them.
+Tokens that have expired, or expire within seven days, are marked.`,
 		Example: `  snowraft token list
   snowraft token list -o json`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
+		now := int64(0)
 		tokens, err := cli.List(func(page string) ([]*snowraftv1.Token, string, error) {
 			resp, err := r.Tokens.ListTokens(ctx, &snowraftv1.ListTokensRequest{PageSize: cli.PageSize, PageToken: page})
+			now = resp.GetObservedClockAtMs()
 			return resp.GetTokens(), resp.GetNextPageToken(), err
 		})
 		if err != nil {
 			return err
 		}
 		heading := []string{"ID", "NAME", "SCOPES", "EXPIRES AT", "RATE"}
-		return out.Answer(&snowraftv1.ListTokensResponse{Tokens: tokens}, cli.Table(tokens, heading, func(t *snowraftv1.Token) []any {
-			return []any{t.GetId(), t.GetName(), strings.Join(t.GetScopes(), " "), cli.StampKnown(t.GetExpiresAtMs()), rate(t)}
+		doc := &snowraftv1.ListTokensResponse{Tokens: tokens, ObservedClockAtMs: now}
+		return out.Answer(doc, cli.Table(tokens, heading, func(t *snowraftv1.Token) []any {
+			return []any{t.GetId(), t.GetName(), strings.Join(t.GetScopes(), " "), expiry(t, now), rate(t)}
 		}))
 	})
 }

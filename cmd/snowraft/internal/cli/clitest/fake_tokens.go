@@ -25,7 +25,7 @@ func (*API) GetToken(context.Context, *snowraftv1.GetTokenRequest) (*snowraftv1.
 }
 
 func (*API) ListTokens(context.Context, *snowraftv1.ListTokensRequest) (*snowraftv1.ListTokensResponse, error) {
-	return &snowraftv1.ListTokensResponse{Tokens: tokens}, nil
+	return &snowraftv1.ListTokensResponse{Tokens: tokens, ObservedClockAtMs: 1794751338000}, nil
 }
 
 func (f *API) UpdateToken(context.Context, *snowraftv1.UpdateTokenRequest) (*snowraftv1.UpdateTokenResponse, error) {
