@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,10 +26,14 @@ func TestOpenClusterRefusesToChangeTokens(t *testing.T) {
 		service, ctx := snowraftv1.NewTokenServiceClient(n.conn), t.Context()
 		scopes := &snowraftv1.Token{Name: "evil", Scopes: []string{trust.RightAdminTokens}}
 		for what, err := range map[string]error{
-			"create": second(service.CreateToken(ctx, &snowraftv1.CreateTokenRequest{Token: scopes})),
-			"update": second(service.UpdateToken(ctx, &snowraftv1.UpdateTokenRequest{Token: fsm.AnonymousToken, Changes: scopes})),
-			"delete": second(service.DeleteToken(ctx, &snowraftv1.DeleteTokenRequest{Token: "evil"})),
-			"verify": second(service.VerifyToken(ctx, &snowraftv1.VerifyTokenRequest{})),
+			"create":                     second(service.CreateToken(ctx, &snowraftv1.CreateTokenRequest{Token: scopes})),
+			"update":                     second(service.UpdateToken(ctx, &snowraftv1.UpdateTokenRequest{Token: fsm.AnonymousToken, Changes: scopes})),
+			"prepare more than to issue": second(service.UpdateToken(ctx, &snowraftv1.UpdateTokenRequest{Token: fsm.AnonymousToken, Changes: &snowraftv1.Token{Scopes: []string{"ids:issue:*", trust.RightReadCluster}}})),
+			"prepare a name alone":       second(service.UpdateToken(ctx, &snowraftv1.UpdateTokenRequest{Token: fsm.AnonymousToken, Changes: &snowraftv1.Token{Scopes: []string{"seq:admin:*"}}})),
+			"prepare a rate":             second(service.UpdateToken(ctx, &snowraftv1.UpdateTokenRequest{Token: fsm.AnonymousToken, Changes: &snowraftv1.Token{Scopes: []string{"ids:issue:*"}, Rate: 5}})),
+			"prepare a token":            second(service.UpdateToken(ctx, &snowraftv1.UpdateTokenRequest{Token: "evil", Changes: &snowraftv1.Token{Scopes: []string{"ids:issue:*"}}})),
+			"delete":                     second(service.DeleteToken(ctx, &snowraftv1.DeleteTokenRequest{Token: "evil"})),
+			"verify":                     second(service.VerifyToken(ctx, &snowraftv1.VerifyTokenRequest{})),
 		} {
 			if e := rpc.FromError(err); e.Reason != rpc.ClusterOpen || e.Code != codes.FailedPrecondition {
 				t.Errorf("%s: %v", what, err)
@@ -66,6 +71,23 @@ func TestOpenClusterRefusesToChangeTokens(t *testing.T) {
 		until(t, "a warning about anonymous callers", func() bool {
 			return strings.Contains(log.String(), `level=WARN msg="cluster secured, but callers without a token may do more`)
 		})
+	})
+}
+
+// Before a cluster is secured, callers without a token can get the scopes with which they issue. Then they continue when it is.
+func TestOpenClusterPreparesAnonymous(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		n := startCluster(t, 1)[0]
+		scopes := []string{"ids:issue:*", "seq:next:*", "seq:read:*", "worker:lease:*", trust.RightReadMetrics}
+		if _, err := snowraftv1.NewTokenServiceClient(n.conn).UpdateToken(t.Context(), &snowraftv1.UpdateTokenRequest{
+			Token: fsm.AnonymousToken, Changes: &snowraftv1.Token{Scopes: scopes},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if got := n.server.Member().State().Anonymous().Scopes; !slices.Equal(got, scopes) {
+			t.Errorf("anonymous has %q, want %q", got, scopes)
+		}
 	})
 }
 

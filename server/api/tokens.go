@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
@@ -52,9 +53,21 @@ func (t tokens) CreateToken(ctx context.Context, req *snowraftv1.CreateTokenRequ
 // would remain valid after the cluster is secured.
 func (t tokens) judged() error {
 	if t.Keys == nil {
-		return rpc.NewError(rpc.ClusterOpen, "the cluster is open: its members do not check tokens; start them with --secret-file")
+		return rpc.NewError(rpc.ClusterOpen, "the cluster is open: its members do not check tokens; start them with --secret-file. Before that, only \"snowraft token update anonymous\" with scopes for issuing is allowed")
 	}
 	return nil
+}
+
+// prepared lists the rights that callers without a token can get while the cluster is open.
+var prepared = []string{trust.RightIssueIDs, trust.RightNextNumbers, trust.RightReadSequence, trust.RightLeaseWorker, trust.RightReadMetrics}
+
+// prepares reports whether a change only gives callers without a token rights that issue IDs and numbers. An open cluster allows
+// it, so that such callers continue when the cluster is secured.
+func prepares(req *snowraftv1.UpdateTokenRequest, fields []string) bool {
+	return req.GetToken() == fsm.AnonymousToken && slices.Equal(fields, []string{"scopes"}) &&
+		!slices.ContainsFunc(req.GetChanges().GetScopes(), func(scope string) bool {
+			return !slices.ContainsFunc(prepared, func(right string) bool { return scope == right || strings.HasPrefix(scope, right+":") })
+		})
 }
 
 func (t tokens) GetToken(ctx context.Context, req *snowraftv1.GetTokenRequest) (*snowraftv1.GetTokenResponse, error) {
@@ -100,11 +113,11 @@ func (t tokens) ListTokens(_ context.Context, req *snowraftv1.ListTokensRequest)
 }
 
 func (t tokens) UpdateToken(ctx context.Context, req *snowraftv1.UpdateTokenRequest) (*snowraftv1.UpdateTokenResponse, error) {
-	if err := t.judged(); err != nil {
-		return nil, err
-	}
 	fields, err := changedTokenFields(req)
 	if err != nil {
+		return nil, err
+	}
+	if err := t.judged(); err != nil && !prepares(req, fields) {
 		return nil, err
 	}
 	found, err := t.find(ctx, req.GetToken())
