@@ -18,7 +18,7 @@ func (s *Server) auth() (*frontend.Auth, *tokenTable) {
 	tokens := &tokenTable{server: s}
 	authorizer := trust.NewAuthorizer(tokens)
 	authorizer.Address = frontend.Address
-	return &frontend.Auth{Tokens: authorizer, Keys: s.cfg.Keys}, tokens
+	return &frontend.Auth{Tokens: authorizer, Keys: s.cfg.Keys, Uses: new(trust.Uses)}, tokens
 }
 
 // auditLog returns the log of administrative calls. An open cluster has one too: the log then shows the calls, but not their
@@ -61,4 +61,12 @@ func verify(auth *frontend.Auth) func(context.Context, string) (*trust.Principal
 		return nil
 	}
 	return auth.Tokens.Authenticate
+}
+
+// uses returns the uses of tokens and secrets; nil in an open cluster.
+func uses(auth *frontend.Auth) *trust.Uses {
+	if auth == nil {
+		return nil
+	}
+	return auth.Uses
 }

@@ -17,7 +17,7 @@ type clusterService struct {
 	*Services
 }
 
-func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*snowraftv1.GetStatusResponse, error) {
+func (c *clusterService) GetStatus(_ context.Context, req *snowraftv1.GetStatusRequest) (*snowraftv1.GetStatusResponse, error) {
 	m, node := c.Member, c.Member.Node()
 	now := m.Clock().Now()
 	resp := &snowraftv1.GetStatusResponse{
@@ -46,6 +46,9 @@ func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest
 	if c.Keys != nil {
 		resp.SecretFingerprints, resp.SigningFingerprint = c.Keys.Fingerprints(), c.Keys.Signing().Fingerprint()
 	}
+	if req.GetUses() && c.Uses != nil {
+		resp.Uses = c.uses()
+	}
 	if own := c.OwnCertificate; own != nil {
 		resp.CustomCertificate = &snowraftv1.CustomCertificate{ExpiresAtMs: own.NotAfter().UnixMilli(), Problem: own.Problem()}
 	}
@@ -66,6 +69,21 @@ func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest
 		}
 	}
 	return resp, nil
+}
+
+// uses returns the uses of tokens at this member.
+func (c *clusterService) uses() (all []*snowraftv1.TokenUse) {
+	for _, u := range c.Uses.List() {
+		use := &snowraftv1.TokenUse{
+			Host: u.Host, TokenId: u.Token, SecretFingerprint: u.Secret, Fault: string(u.Fault), Count: u.Count,
+			Open: uint32(u.Open), LastAtMs: u.Last.UnixMilli(), //nolint:gosec // at most the connections of a port
+		}
+		if r, ok := c.Member.State().Token(u.Token); ok {
+			use.TokenName = r.Name
+		}
+		all = append(all, use)
+	}
+	return all
 }
 
 // reasonOf returns the reason of an error in the API; empty if err is nil.

@@ -40,6 +40,8 @@ type Config struct {
 	// Keys are nil in an open cluster. Otherwise calls have principals, and a call is forwarded only if a member's certificate
 	// says so.
 	Keys *trust.Keys
+	// Uses are those of tokens and secrets at this member; nil in an open cluster.
+	Uses *trust.Uses
 	// OwnCertificate is the operator's; nil without one.
 	OwnCertificate *trust.OwnCertificate
 	// Dial connects to addresses of other members.

@@ -150,6 +150,7 @@ var fields = map[protoreflect.FullName]map[protoreflect.Name]class{
 	"snowraft.v1.UpgradeBlocker":    {"member_id": plain, "member_name": plain, "problem": text},
 	"snowraft.v1.ForeignPeer":       {"address": plain, "problem": text},
 	"snowraft.v1.CustomCertificate": {"problem": text},
+	"snowraft.v1.TokenUse":          {"host": plain, "token_name": name, "secret_fingerprint": plain, "fault": plain},
 	"snowraft.v1.Restoration":       {"ancestors": plain, "old_cluster_alive": plain},
 	"snowraft.v1.Member": {
 		"id": plain, "name": plain, "raft_address": plain, "gossip_address": plain, "api_address": plain, "version": plain,

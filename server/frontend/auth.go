@@ -1,7 +1,6 @@
 package frontend
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"net/http"
@@ -19,6 +18,7 @@ import (
 type Auth struct {
 	Tokens Tokens
 	Keys   *trust.Keys // nil in a gateway, which accepts no certificates of members or administrators
+	Uses   *trust.Uses // nil: those of this process only
 }
 
 // Tokens authenticates tokens. [trust.Authorizer] and [trust.Remote] implement it. Its methods may be called from any
@@ -128,7 +128,7 @@ func (s *Server) admit(ctx context.Context, rule *rpc.Rule, method string, req a
 	}
 	ctx, err := s.authenticate(ctx)
 	if err == nil && !trust.PrincipalOf(ctx).IsAnonymous() {
-		err = speak(ctx)
+		err = s.speak(ctx)
 	}
 	switch {
 	case err != nil:
@@ -150,12 +150,6 @@ func (s *Server) judge(ctx context.Context, rule *rpc.Rule, req any) error {
 		s.auditRefusal(ctx, rule, req, err)
 	}
 	return err
-}
-
-// speak keeps the place of a call's connection. The place belongs to the member or administrator at the other
-// end, if the connection has one, because a member forwards the calls of many callers.
-func speak(ctx context.Context) error {
-	return connOf(ctx).speak(cmp.Or(connectionOf(ctx).principal, trust.PrincipalOf(ctx)))
 }
 
 // authorize returns an error unless the caller has the right of a method.

@@ -4,6 +4,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/snowraft/snowraft/trust"
 )
@@ -50,6 +51,7 @@ type apiConn struct {
 	free     atomic.Int64 // share of this connection in silence.free
 	silences atomic.Int64 // calls that ended without a message
 	gone     atomic.Bool
+	used     atomic.Pointer[func(time.Time)] // ends the use of the caller's token; nil before its first call
 
 	ahead, seen int64 // bytes read since sent changed, and the last seen value of sent; used only by the reader
 
@@ -144,6 +146,7 @@ func (c *apiConn) resume(closed bool) {
 func (c *apiConn) Close() error {
 	err := c.Conn.Close()
 	c.gone.Store(true)
+	c.unuse(nil)
 	c.silence.closed(c)
 	c.resume(true)
 	c.account.end()

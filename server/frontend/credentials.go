@@ -23,6 +23,8 @@ type connection struct {
 	inner bool
 	// principal is the owner of the certificate; nil without a certificate of a member or an administrator.
 	principal *trust.Principal
+	// asked is the fingerprint of the secret that the client needs; empty for a client without a pin, or with several.
+	asked string
 }
 
 // AuthType implements credentials.AuthInfo.
@@ -76,6 +78,9 @@ func (h *handshaker) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthIn
 	state := conn.ConnectionState()
 	info.SecurityLevel = credentials.PrivacyAndIntegrity
 	info.principal = principalOf(h.auth.peer(&state))
+	if h.auth != nil && h.auth.Keys != nil {
+		info.asked = h.auth.Keys.AskedFor(state.ServerName)
+	}
 	return conn, info, nil
 }
 

@@ -96,6 +96,7 @@ func (state) Describe(ch chan<- *prometheus.Desc) {
 	ch <- descBuild
 	ch <- descCertificate
 	ch <- descViewers
+	ch <- descAsking
 }
 
 // Collect implements prometheus.Collector.
@@ -112,6 +113,7 @@ func (s state) Collect(ch chan<- prometheus.Metric) {
 		expires = float64(own.NotAfter().Unix())
 	}
 	ch <- prometheus.MustNewConstMetric(descCertificate, prometheus.GaugeValue, expires)
+	s.server.auth.secretClients(ch)
 }
 
 // Flag returns 1 for true and 0 for false.

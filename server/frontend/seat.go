@@ -19,6 +19,7 @@ type seat struct {
 	began    time.Time
 	requests atomic.Int64 // requests in progress
 	last     atomic.Int64 // end of the last request, in ns since began
+	noted    atomic.Bool  // the caller of an HTTP connection is in the uses
 }
 
 // sit returns the seat of a newly accepted connection.

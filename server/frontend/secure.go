@@ -36,7 +36,7 @@ func (s *Server) byToken() func(ctx context.Context, token string) (*trust.Princ
 	if s.auth == nil {
 		return nil
 	}
-	return s.auth.Tokens.Authenticate
+	return s.loggedIn
 }
 
 // byRequest returns the function that authenticates HTTP requests; nil in an open cluster.
@@ -57,6 +57,7 @@ func (s *Server) byRequest() func(r *http.Request, token string) (*trust.Princip
 		at.once()
 		if !p.IsAnonymous() {
 			err = at.keep(p)
+			s.connected(at, p, r)
 		}
 		return p, wire.Status(err)
 	}

@@ -98,7 +98,7 @@ type Server struct {
 func New(cfg Config) *Server {
 	s := &Server{
 		what: cfg.What, version: cfg.Version, logger: cfg.Logger, ports: cfg.Ports, ready: cfg.Ready,
-		auth: cfg.Auth, auditLog: cfg.Audit, certificate: cfg.Certificate, tracer: cfg.Tracer,
+		auth: cfg.Auth.noting(cfg.Logger), auditLog: cfg.Audit, certificate: cfg.Certificate, tracer: cfg.Tracer,
 		budget: newBudget(maxAnswers, maxAnswersOfOne), done: make(chan struct{}),
 	}
 	s.inner = newInProcess(s.budget, s.judge)

@@ -3,6 +3,7 @@ package frontend
 import (
 	"context"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"testing"
@@ -51,7 +52,7 @@ func (statusOnly) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*sno
 // small returns a server and a port with two places.
 func small(t *testing.T, auth *Auth) (*Server, net.Listener) {
 	t.Helper()
-	s := New(Config{State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"}), Auth: auth})
+	s := New(Config{State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"}), Auth: auth, Logger: slog.New(slog.DiscardHandler)})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -91,7 +91,7 @@ func (s *Server) watch(ctx context.Context) (end func(), err error) {
 		greeted, cancel := context.WithTimeout(ctx, greeting)
 		defer cancel()
 		if met, err := s.authenticate(greeted); err == nil && !trust.PrincipalOf(met).IsAnonymous() {
-			_ = speak(met) // otherwise the caller watches as a stranger
+			_ = s.speak(met) // otherwise the caller watches as a stranger
 		}
 	}
 	if err := s.watches.begin(c, s.auth != nil); err != nil {

@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"testing"
 	"time"
@@ -47,7 +48,7 @@ func serveEcho(t *testing.T, auth *Auth) (s *Server, connect func() *grpc.Client
 
 func serveEchoOn(t *testing.T, auth *Auth, l net.Listener, options ...grpc.DialOption) (s *Server, connect func() *grpc.ClientConn) {
 	t.Helper()
-	s = New(Config{What: "member", State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"}), Auth: auth, Ready: func() error { return nil }})
+	s = New(Config{What: "member", State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"}), Auth: auth, Logger: slog.New(slog.DiscardHandler), Ready: func() error { return nil }})
 	options = append(options, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	g := s.newGRPC(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 		return handler(ctx, req)

@@ -182,7 +182,9 @@ func (AutoCreate) EnumDescriptor() ([]byte, []int) {
 }
 
 type GetStatusRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whether the response has uses.
+	Uses          bool `protobuf:"varint,1,opt,name=uses,proto3" json:"uses,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -215,6 +217,13 @@ func (x *GetStatusRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use GetStatusRequest.ProtoReflect.Descriptor instead.
 func (*GetStatusRequest) Descriptor() ([]byte, []int) {
 	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *GetStatusRequest) GetUses() bool {
+	if x != nil {
+		return x.Uses
+	}
+	return false
 }
 
 // Lane is one issuer of the answering member.
@@ -411,8 +420,10 @@ type GetStatusResponse struct {
 	Reason string `protobuf:"bytes,27,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Absent unless the operator gave the member a certificate for clients.
 	CustomCertificate *CustomCertificate `protobuf:"bytes,28,opt,name=custom_certificate,json=customCertificate,proto3" json:"custom_certificate,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// The uses of tokens at the member since its start, the latest first; at most about 1000, without older ones. Only if requested.
+	Uses          []*TokenUse `protobuf:"bytes,29,rep,name=uses,proto3" json:"uses,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetStatusResponse) Reset() {
@@ -641,6 +652,122 @@ func (x *GetStatusResponse) GetCustomCertificate() *CustomCertificate {
 	return nil
 }
 
+func (x *GetStatusResponse) GetUses() []*TokenUse {
+	if x != nil {
+		return x.Uses
+	}
+	return nil
+}
+
+// TokenUse is the use of a token by one host, or its refusal.
+type TokenUse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Without a port.
+	Host string `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
+	// ID in the text of the token; 0 if the text is not that of a token.
+	TokenId uint64 `protobuf:"varint,2,opt,name=token_id,json=tokenId,proto3" json:"token_id,omitempty"`
+	// Empty if the cluster has no such token.
+	TokenName string `protobuf:"bytes,3,opt,name=token_name,json=tokenName,proto3" json:"token_name,omitempty"`
+	// Fingerprint of the cluster secret whose pin the host needs to verify the member; empty for other hosts.
+	SecretFingerprint string `protobuf:"bytes,4,opt,name=secret_fingerprint,json=secretFingerprint,proto3" json:"secret_fingerprint,omitempty"`
+	// Why the token was refused: "malformed", "unknown", "expired" or "disabled"; empty if it was accepted.
+	Fault string `protobuf:"bytes,5,opt,name=fault,proto3" json:"fault,omitempty"`
+	// Connections, or refused requests.
+	Count uint64 `protobuf:"varint,6,opt,name=count,proto3" json:"count,omitempty"`
+	// Connections of gRPC that are open.
+	Open uint32 `protobuf:"varint,7,opt,name=open,proto3" json:"open,omitempty"`
+	// Time of the last connection or its end, or of the last refused request, in Unix milliseconds by the member's clock.
+	LastAtMs      int64 `protobuf:"varint,8,opt,name=last_at_ms,json=lastAtMs,proto3" json:"last_at_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TokenUse) Reset() {
+	*x = TokenUse{}
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TokenUse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TokenUse) ProtoMessage() {}
+
+func (x *TokenUse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TokenUse.ProtoReflect.Descriptor instead.
+func (*TokenUse) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *TokenUse) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *TokenUse) GetTokenId() uint64 {
+	if x != nil {
+		return x.TokenId
+	}
+	return 0
+}
+
+func (x *TokenUse) GetTokenName() string {
+	if x != nil {
+		return x.TokenName
+	}
+	return ""
+}
+
+func (x *TokenUse) GetSecretFingerprint() string {
+	if x != nil {
+		return x.SecretFingerprint
+	}
+	return ""
+}
+
+func (x *TokenUse) GetFault() string {
+	if x != nil {
+		return x.Fault
+	}
+	return ""
+}
+
+func (x *TokenUse) GetCount() uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *TokenUse) GetOpen() uint32 {
+	if x != nil {
+		return x.Open
+	}
+	return 0
+}
+
+func (x *TokenUse) GetLastAtMs() int64 {
+	if x != nil {
+		return x.LastAtMs
+	}
+	return 0
+}
+
 // CustomCertificate is the operator's certificate that the member shows to clients.
 type CustomCertificate struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -654,7 +781,7 @@ type CustomCertificate struct {
 
 func (x *CustomCertificate) Reset() {
 	*x = CustomCertificate{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[3]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -666,7 +793,7 @@ func (x *CustomCertificate) String() string {
 func (*CustomCertificate) ProtoMessage() {}
 
 func (x *CustomCertificate) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[3]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -679,7 +806,7 @@ func (x *CustomCertificate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CustomCertificate.ProtoReflect.Descriptor instead.
 func (*CustomCertificate) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{3}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CustomCertificate) GetExpiresAtMs() int64 {
@@ -710,7 +837,7 @@ type Issued struct {
 
 func (x *Issued) Reset() {
 	*x = Issued{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[4]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -722,7 +849,7 @@ func (x *Issued) String() string {
 func (*Issued) ProtoMessage() {}
 
 func (x *Issued) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[4]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -735,7 +862,7 @@ func (x *Issued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Issued.ProtoReflect.Descriptor instead.
 func (*Issued) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{4}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Issued) GetIds() uint64 {
@@ -775,7 +902,7 @@ type Quorum struct {
 
 func (x *Quorum) Reset() {
 	*x = Quorum{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[5]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -787,7 +914,7 @@ func (x *Quorum) String() string {
 func (*Quorum) ProtoMessage() {}
 
 func (x *Quorum) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[5]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -800,7 +927,7 @@ func (x *Quorum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quorum.ProtoReflect.Descriptor instead.
 func (*Quorum) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{5}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Quorum) GetVoters() uint32 {
@@ -839,7 +966,7 @@ type ForeignPeer struct {
 
 func (x *ForeignPeer) Reset() {
 	*x = ForeignPeer{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[6]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -851,7 +978,7 @@ func (x *ForeignPeer) String() string {
 func (*ForeignPeer) ProtoMessage() {}
 
 func (x *ForeignPeer) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[6]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -864,7 +991,7 @@ func (x *ForeignPeer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForeignPeer.ProtoReflect.Descriptor instead.
 func (*ForeignPeer) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{6}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ForeignPeer) GetAddress() string {
@@ -930,7 +1057,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[7]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -942,7 +1069,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[7]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -955,7 +1082,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{7}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Member) GetId() string {
@@ -1071,7 +1198,7 @@ type ListMembersRequest struct {
 
 func (x *ListMembersRequest) Reset() {
 	*x = ListMembersRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[8]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1083,7 +1210,7 @@ func (x *ListMembersRequest) String() string {
 func (*ListMembersRequest) ProtoMessage() {}
 
 func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[8]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1096,7 +1223,7 @@ func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersRequest.ProtoReflect.Descriptor instead.
 func (*ListMembersRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{8}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{9}
 }
 
 type ListMembersResponse struct {
@@ -1109,7 +1236,7 @@ type ListMembersResponse struct {
 
 func (x *ListMembersResponse) Reset() {
 	*x = ListMembersResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[9]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1121,7 +1248,7 @@ func (x *ListMembersResponse) String() string {
 func (*ListMembersResponse) ProtoMessage() {}
 
 func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[9]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1134,7 +1261,7 @@ func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersResponse.ProtoReflect.Descriptor instead.
 func (*ListMembersResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{9}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListMembersResponse) GetMembers() []*Member {
@@ -1161,7 +1288,7 @@ type AddMemberRequest struct {
 
 func (x *AddMemberRequest) Reset() {
 	*x = AddMemberRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[10]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1173,7 +1300,7 @@ func (x *AddMemberRequest) String() string {
 func (*AddMemberRequest) ProtoMessage() {}
 
 func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[10]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1186,7 +1313,7 @@ func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberRequest.ProtoReflect.Descriptor instead.
 func (*AddMemberRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{10}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *AddMemberRequest) GetGossipAddress() string {
@@ -1206,7 +1333,7 @@ type AddMemberResponse struct {
 
 func (x *AddMemberResponse) Reset() {
 	*x = AddMemberResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[11]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1218,7 +1345,7 @@ func (x *AddMemberResponse) String() string {
 func (*AddMemberResponse) ProtoMessage() {}
 
 func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[11]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1231,7 +1358,7 @@ func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberResponse.ProtoReflect.Descriptor instead.
 func (*AddMemberResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{11}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *AddMemberResponse) GetMember() *Member {
@@ -1253,7 +1380,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[12]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1265,7 +1392,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[12]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1278,7 +1405,7 @@ func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMemberRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{12}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RemoveMemberRequest) GetMember() string {
@@ -1307,7 +1434,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[13]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1319,7 +1446,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[13]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1332,7 +1459,7 @@ func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMemberResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{13}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RemoveMemberResponse) GetMember() *Member {
@@ -1359,7 +1486,7 @@ type TransferLeadershipRequest struct {
 
 func (x *TransferLeadershipRequest) Reset() {
 	*x = TransferLeadershipRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[14]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1371,7 +1498,7 @@ func (x *TransferLeadershipRequest) String() string {
 func (*TransferLeadershipRequest) ProtoMessage() {}
 
 func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[14]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1384,7 +1511,7 @@ func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{14}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *TransferLeadershipRequest) GetMember() string {
@@ -1404,7 +1531,7 @@ type TransferLeadershipResponse struct {
 
 func (x *TransferLeadershipResponse) Reset() {
 	*x = TransferLeadershipResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[15]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1416,7 +1543,7 @@ func (x *TransferLeadershipResponse) String() string {
 func (*TransferLeadershipResponse) ProtoMessage() {}
 
 func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[15]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1429,7 +1556,7 @@ func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{15}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *TransferLeadershipResponse) GetLeaderId() string {
@@ -1454,7 +1581,7 @@ type LeaveRequest struct {
 
 func (x *LeaveRequest) Reset() {
 	*x = LeaveRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[16]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1466,7 +1593,7 @@ func (x *LeaveRequest) String() string {
 func (*LeaveRequest) ProtoMessage() {}
 
 func (x *LeaveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[16]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1479,7 +1606,7 @@ func (x *LeaveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveRequest.ProtoReflect.Descriptor instead.
 func (*LeaveRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{16}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{17}
 }
 
 type LeaveResponse struct {
@@ -1492,7 +1619,7 @@ type LeaveResponse struct {
 
 func (x *LeaveResponse) Reset() {
 	*x = LeaveResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[17]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1504,7 +1631,7 @@ func (x *LeaveResponse) String() string {
 func (*LeaveResponse) ProtoMessage() {}
 
 func (x *LeaveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[17]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1517,7 +1644,7 @@ func (x *LeaveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveResponse.ProtoReflect.Descriptor instead.
 func (*LeaveResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{17}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *LeaveResponse) GetQuorum() *Quorum {
@@ -1550,7 +1677,7 @@ type Config struct {
 
 func (x *Config) Reset() {
 	*x = Config{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[18]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1562,7 +1689,7 @@ func (x *Config) String() string {
 func (*Config) ProtoMessage() {}
 
 func (x *Config) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[18]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1575,7 +1702,7 @@ func (x *Config) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Config.ProtoReflect.Descriptor instead.
 func (*Config) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{18}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Config) GetMaxWindowMs() int64 {
@@ -1635,7 +1762,7 @@ type GetConfigRequest struct {
 
 func (x *GetConfigRequest) Reset() {
 	*x = GetConfigRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[19]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1647,7 +1774,7 @@ func (x *GetConfigRequest) String() string {
 func (*GetConfigRequest) ProtoMessage() {}
 
 func (x *GetConfigRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[19]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1660,7 +1787,7 @@ func (x *GetConfigRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConfigRequest.ProtoReflect.Descriptor instead.
 func (*GetConfigRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{19}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{20}
 }
 
 type GetConfigResponse struct {
@@ -1672,7 +1799,7 @@ type GetConfigResponse struct {
 
 func (x *GetConfigResponse) Reset() {
 	*x = GetConfigResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[20]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1684,7 +1811,7 @@ func (x *GetConfigResponse) String() string {
 func (*GetConfigResponse) ProtoMessage() {}
 
 func (x *GetConfigResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[20]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1697,7 +1824,7 @@ func (x *GetConfigResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConfigResponse.ProtoReflect.Descriptor instead.
 func (*GetConfigResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{20}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetConfigResponse) GetConfig() *Config {
@@ -1722,7 +1849,7 @@ type UpdateConfigRequest struct {
 
 func (x *UpdateConfigRequest) Reset() {
 	*x = UpdateConfigRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[21]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1734,7 +1861,7 @@ func (x *UpdateConfigRequest) String() string {
 func (*UpdateConfigRequest) ProtoMessage() {}
 
 func (x *UpdateConfigRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[21]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1747,7 +1874,7 @@ func (x *UpdateConfigRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConfigRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConfigRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{21}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *UpdateConfigRequest) GetConfig() *Config {
@@ -1783,7 +1910,7 @@ type UpdateConfigResponse struct {
 
 func (x *UpdateConfigResponse) Reset() {
 	*x = UpdateConfigResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[22]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1795,7 +1922,7 @@ func (x *UpdateConfigResponse) String() string {
 func (*UpdateConfigResponse) ProtoMessage() {}
 
 func (x *UpdateConfigResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[22]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1808,7 +1935,7 @@ func (x *UpdateConfigResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConfigResponse.ProtoReflect.Descriptor instead.
 func (*UpdateConfigResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{22}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *UpdateConfigResponse) GetConfig() *Config {
@@ -1833,7 +1960,7 @@ type ResetObservedClockRequest struct {
 
 func (x *ResetObservedClockRequest) Reset() {
 	*x = ResetObservedClockRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[23]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1845,7 +1972,7 @@ func (x *ResetObservedClockRequest) String() string {
 func (*ResetObservedClockRequest) ProtoMessage() {}
 
 func (x *ResetObservedClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[23]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1858,7 +1985,7 @@ func (x *ResetObservedClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetObservedClockRequest.ProtoReflect.Descriptor instead.
 func (*ResetObservedClockRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{23}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{24}
 }
 
 type ResetObservedClockResponse struct {
@@ -1871,7 +1998,7 @@ type ResetObservedClockResponse struct {
 
 func (x *ResetObservedClockResponse) Reset() {
 	*x = ResetObservedClockResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[24]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1883,7 +2010,7 @@ func (x *ResetObservedClockResponse) String() string {
 func (*ResetObservedClockResponse) ProtoMessage() {}
 
 func (x *ResetObservedClockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[24]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1896,7 +2023,7 @@ func (x *ResetObservedClockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetObservedClockResponse.ProtoReflect.Descriptor instead.
 func (*ResetObservedClockResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{24}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ResetObservedClockResponse) GetObservedClockAtMs() int64 {
@@ -1910,8 +2037,9 @@ var File_snowraft_v1_cluster_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\n" +
-	"\x19snowraft/v1/cluster.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1dsnowraft/v1/restoration.proto\x1a\x16snowraft/v1/rule.proto\x1a\x19snowraft/v1/upgrade.proto\"\x12\n" +
-	"\x10GetStatusRequest\"\xd9\x02\n" +
+	"\x19snowraft/v1/cluster.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1dsnowraft/v1/restoration.proto\x1a\x16snowraft/v1/rule.proto\x1a\x19snowraft/v1/upgrade.proto\"&\n" +
+	"\x10GetStatusRequest\x12\x12\n" +
+	"\x04uses\x18\x01 \x01(\bR\x04uses\"\xd9\x02\n" +
 	"\x04Lane\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x12\n" +
 	"\x04lane\x18\x02 \x01(\rR\x04lane\x12\x16\n" +
@@ -1926,7 +2054,7 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x04idle\x18\n" +
 	" \x01(\bR\x04idle\x12$\n" +
 	"\x0eposition_at_ms\x18\v \x01(\x03R\fpositionAtMs\x12\x16\n" +
-	"\x06reason\x18\f \x01(\tR\x06reason\"\xed\b\n" +
+	"\x06reason\x18\f \x01(\tR\x06reason\"\x98\t\n" +
 	"\x11GetStatusResponse\x12\x1d\n" +
 	"\n" +
 	"cluster_id\x18\x01 \x01(\tR\tclusterId\x12\x1b\n" +
@@ -1959,7 +2087,19 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\aupgrade\x18\x19 \x01(\v2\x14.snowraft.v1.UpgradeR\aupgrade\x12+\n" +
 	"\x06issued\x18\x1a \x01(\v2\x13.snowraft.v1.IssuedR\x06issued\x12\x16\n" +
 	"\x06reason\x18\x1b \x01(\tR\x06reason\x12M\n" +
-	"\x12custom_certificate\x18\x1c \x01(\v2\x1e.snowraft.v1.CustomCertificateR\x11customCertificate\"Q\n" +
+	"\x12custom_certificate\x18\x1c \x01(\v2\x1e.snowraft.v1.CustomCertificateR\x11customCertificate\x12)\n" +
+	"\x04uses\x18\x1d \x03(\v2\x15.snowraft.v1.TokenUseR\x04uses\"\xe5\x01\n" +
+	"\bTokenUse\x12\x12\n" +
+	"\x04host\x18\x01 \x01(\tR\x04host\x12\x19\n" +
+	"\btoken_id\x18\x02 \x01(\x04R\atokenId\x12\x1d\n" +
+	"\n" +
+	"token_name\x18\x03 \x01(\tR\ttokenName\x12-\n" +
+	"\x12secret_fingerprint\x18\x04 \x01(\tR\x11secretFingerprint\x12\x14\n" +
+	"\x05fault\x18\x05 \x01(\tR\x05fault\x12\x14\n" +
+	"\x05count\x18\x06 \x01(\x04R\x05count\x12\x12\n" +
+	"\x04open\x18\a \x01(\rR\x04open\x12\x1c\n" +
+	"\n" +
+	"last_at_ms\x18\b \x01(\x03R\blastAtMs\"Q\n" +
 	"\x11CustomCertificate\x12\"\n" +
 	"\rexpires_at_ms\x18\x01 \x01(\x03R\vexpiresAtMs\x12\x18\n" +
 	"\aproblem\x18\x02 \x01(\tR\aproblem\"P\n" +
@@ -2089,7 +2229,7 @@ func file_snowraft_v1_cluster_proto_rawDescGZIP() []byte {
 }
 
 var file_snowraft_v1_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_snowraft_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_snowraft_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_snowraft_v1_cluster_proto_goTypes = []any{
 	(MemberRole)(0),                    // 0: snowraft.v1.MemberRole
 	(RollbackPolicy)(0),                // 1: snowraft.v1.RollbackPolicy
@@ -2097,80 +2237,82 @@ var file_snowraft_v1_cluster_proto_goTypes = []any{
 	(*GetStatusRequest)(nil),           // 3: snowraft.v1.GetStatusRequest
 	(*Lane)(nil),                       // 4: snowraft.v1.Lane
 	(*GetStatusResponse)(nil),          // 5: snowraft.v1.GetStatusResponse
-	(*CustomCertificate)(nil),          // 6: snowraft.v1.CustomCertificate
-	(*Issued)(nil),                     // 7: snowraft.v1.Issued
-	(*Quorum)(nil),                     // 8: snowraft.v1.Quorum
-	(*ForeignPeer)(nil),                // 9: snowraft.v1.ForeignPeer
-	(*Member)(nil),                     // 10: snowraft.v1.Member
-	(*ListMembersRequest)(nil),         // 11: snowraft.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),        // 12: snowraft.v1.ListMembersResponse
-	(*AddMemberRequest)(nil),           // 13: snowraft.v1.AddMemberRequest
-	(*AddMemberResponse)(nil),          // 14: snowraft.v1.AddMemberResponse
-	(*RemoveMemberRequest)(nil),        // 15: snowraft.v1.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),       // 16: snowraft.v1.RemoveMemberResponse
-	(*TransferLeadershipRequest)(nil),  // 17: snowraft.v1.TransferLeadershipRequest
-	(*TransferLeadershipResponse)(nil), // 18: snowraft.v1.TransferLeadershipResponse
-	(*LeaveRequest)(nil),               // 19: snowraft.v1.LeaveRequest
-	(*LeaveResponse)(nil),              // 20: snowraft.v1.LeaveResponse
-	(*Config)(nil),                     // 21: snowraft.v1.Config
-	(*GetConfigRequest)(nil),           // 22: snowraft.v1.GetConfigRequest
-	(*GetConfigResponse)(nil),          // 23: snowraft.v1.GetConfigResponse
-	(*UpdateConfigRequest)(nil),        // 24: snowraft.v1.UpdateConfigRequest
-	(*UpdateConfigResponse)(nil),       // 25: snowraft.v1.UpdateConfigResponse
-	(*ResetObservedClockRequest)(nil),  // 26: snowraft.v1.ResetObservedClockRequest
-	(*ResetObservedClockResponse)(nil), // 27: snowraft.v1.ResetObservedClockResponse
-	(*Restoration)(nil),                // 28: snowraft.v1.Restoration
-	(*Upgrade)(nil),                    // 29: snowraft.v1.Upgrade
-	(Upgrades)(0),                      // 30: snowraft.v1.Upgrades
-	(*fieldmaskpb.FieldMask)(nil),      // 31: google.protobuf.FieldMask
+	(*TokenUse)(nil),                   // 6: snowraft.v1.TokenUse
+	(*CustomCertificate)(nil),          // 7: snowraft.v1.CustomCertificate
+	(*Issued)(nil),                     // 8: snowraft.v1.Issued
+	(*Quorum)(nil),                     // 9: snowraft.v1.Quorum
+	(*ForeignPeer)(nil),                // 10: snowraft.v1.ForeignPeer
+	(*Member)(nil),                     // 11: snowraft.v1.Member
+	(*ListMembersRequest)(nil),         // 12: snowraft.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),        // 13: snowraft.v1.ListMembersResponse
+	(*AddMemberRequest)(nil),           // 14: snowraft.v1.AddMemberRequest
+	(*AddMemberResponse)(nil),          // 15: snowraft.v1.AddMemberResponse
+	(*RemoveMemberRequest)(nil),        // 16: snowraft.v1.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 17: snowraft.v1.RemoveMemberResponse
+	(*TransferLeadershipRequest)(nil),  // 18: snowraft.v1.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 19: snowraft.v1.TransferLeadershipResponse
+	(*LeaveRequest)(nil),               // 20: snowraft.v1.LeaveRequest
+	(*LeaveResponse)(nil),              // 21: snowraft.v1.LeaveResponse
+	(*Config)(nil),                     // 22: snowraft.v1.Config
+	(*GetConfigRequest)(nil),           // 23: snowraft.v1.GetConfigRequest
+	(*GetConfigResponse)(nil),          // 24: snowraft.v1.GetConfigResponse
+	(*UpdateConfigRequest)(nil),        // 25: snowraft.v1.UpdateConfigRequest
+	(*UpdateConfigResponse)(nil),       // 26: snowraft.v1.UpdateConfigResponse
+	(*ResetObservedClockRequest)(nil),  // 27: snowraft.v1.ResetObservedClockRequest
+	(*ResetObservedClockResponse)(nil), // 28: snowraft.v1.ResetObservedClockResponse
+	(*Restoration)(nil),                // 29: snowraft.v1.Restoration
+	(*Upgrade)(nil),                    // 30: snowraft.v1.Upgrade
+	(Upgrades)(0),                      // 31: snowraft.v1.Upgrades
+	(*fieldmaskpb.FieldMask)(nil),      // 32: google.protobuf.FieldMask
 }
 var file_snowraft_v1_cluster_proto_depIdxs = []int32{
 	4,  // 0: snowraft.v1.GetStatusResponse.lanes:type_name -> snowraft.v1.Lane
 	0,  // 1: snowraft.v1.GetStatusResponse.role:type_name -> snowraft.v1.MemberRole
-	21, // 2: snowraft.v1.GetStatusResponse.config:type_name -> snowraft.v1.Config
-	9,  // 3: snowraft.v1.GetStatusResponse.foreign_peers:type_name -> snowraft.v1.ForeignPeer
-	28, // 4: snowraft.v1.GetStatusResponse.restoration:type_name -> snowraft.v1.Restoration
-	8,  // 5: snowraft.v1.GetStatusResponse.quorum:type_name -> snowraft.v1.Quorum
-	29, // 6: snowraft.v1.GetStatusResponse.upgrade:type_name -> snowraft.v1.Upgrade
-	7,  // 7: snowraft.v1.GetStatusResponse.issued:type_name -> snowraft.v1.Issued
-	6,  // 8: snowraft.v1.GetStatusResponse.custom_certificate:type_name -> snowraft.v1.CustomCertificate
-	0,  // 9: snowraft.v1.Member.role:type_name -> snowraft.v1.MemberRole
-	10, // 10: snowraft.v1.ListMembersResponse.members:type_name -> snowraft.v1.Member
-	8,  // 11: snowraft.v1.ListMembersResponse.quorum:type_name -> snowraft.v1.Quorum
-	10, // 12: snowraft.v1.AddMemberResponse.member:type_name -> snowraft.v1.Member
-	10, // 13: snowraft.v1.RemoveMemberResponse.member:type_name -> snowraft.v1.Member
-	8,  // 14: snowraft.v1.RemoveMemberResponse.quorum:type_name -> snowraft.v1.Quorum
-	8,  // 15: snowraft.v1.LeaveResponse.quorum:type_name -> snowraft.v1.Quorum
-	1,  // 16: snowraft.v1.Config.rollback:type_name -> snowraft.v1.RollbackPolicy
-	2,  // 17: snowraft.v1.Config.redis_create:type_name -> snowraft.v1.AutoCreate
-	30, // 18: snowraft.v1.Config.upgrades:type_name -> snowraft.v1.Upgrades
-	21, // 19: snowraft.v1.GetConfigResponse.config:type_name -> snowraft.v1.Config
-	21, // 20: snowraft.v1.UpdateConfigRequest.config:type_name -> snowraft.v1.Config
-	31, // 21: snowraft.v1.UpdateConfigRequest.update_mask:type_name -> google.protobuf.FieldMask
-	21, // 22: snowraft.v1.UpdateConfigResponse.config:type_name -> snowraft.v1.Config
-	3,  // 23: snowraft.v1.ClusterService.GetStatus:input_type -> snowraft.v1.GetStatusRequest
-	11, // 24: snowraft.v1.ClusterService.ListMembers:input_type -> snowraft.v1.ListMembersRequest
-	13, // 25: snowraft.v1.ClusterService.AddMember:input_type -> snowraft.v1.AddMemberRequest
-	15, // 26: snowraft.v1.ClusterService.RemoveMember:input_type -> snowraft.v1.RemoveMemberRequest
-	17, // 27: snowraft.v1.ClusterService.TransferLeadership:input_type -> snowraft.v1.TransferLeadershipRequest
-	19, // 28: snowraft.v1.ClusterService.Leave:input_type -> snowraft.v1.LeaveRequest
-	22, // 29: snowraft.v1.ClusterService.GetConfig:input_type -> snowraft.v1.GetConfigRequest
-	24, // 30: snowraft.v1.ClusterService.UpdateConfig:input_type -> snowraft.v1.UpdateConfigRequest
-	26, // 31: snowraft.v1.ClusterService.ResetObservedClock:input_type -> snowraft.v1.ResetObservedClockRequest
-	5,  // 32: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
-	12, // 33: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
-	14, // 34: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
-	16, // 35: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
-	18, // 36: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
-	20, // 37: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
-	23, // 38: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
-	25, // 39: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
-	27, // 40: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
-	32, // [32:41] is the sub-list for method output_type
-	23, // [23:32] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	22, // 2: snowraft.v1.GetStatusResponse.config:type_name -> snowraft.v1.Config
+	10, // 3: snowraft.v1.GetStatusResponse.foreign_peers:type_name -> snowraft.v1.ForeignPeer
+	29, // 4: snowraft.v1.GetStatusResponse.restoration:type_name -> snowraft.v1.Restoration
+	9,  // 5: snowraft.v1.GetStatusResponse.quorum:type_name -> snowraft.v1.Quorum
+	30, // 6: snowraft.v1.GetStatusResponse.upgrade:type_name -> snowraft.v1.Upgrade
+	8,  // 7: snowraft.v1.GetStatusResponse.issued:type_name -> snowraft.v1.Issued
+	7,  // 8: snowraft.v1.GetStatusResponse.custom_certificate:type_name -> snowraft.v1.CustomCertificate
+	6,  // 9: snowraft.v1.GetStatusResponse.uses:type_name -> snowraft.v1.TokenUse
+	0,  // 10: snowraft.v1.Member.role:type_name -> snowraft.v1.MemberRole
+	11, // 11: snowraft.v1.ListMembersResponse.members:type_name -> snowraft.v1.Member
+	9,  // 12: snowraft.v1.ListMembersResponse.quorum:type_name -> snowraft.v1.Quorum
+	11, // 13: snowraft.v1.AddMemberResponse.member:type_name -> snowraft.v1.Member
+	11, // 14: snowraft.v1.RemoveMemberResponse.member:type_name -> snowraft.v1.Member
+	9,  // 15: snowraft.v1.RemoveMemberResponse.quorum:type_name -> snowraft.v1.Quorum
+	9,  // 16: snowraft.v1.LeaveResponse.quorum:type_name -> snowraft.v1.Quorum
+	1,  // 17: snowraft.v1.Config.rollback:type_name -> snowraft.v1.RollbackPolicy
+	2,  // 18: snowraft.v1.Config.redis_create:type_name -> snowraft.v1.AutoCreate
+	31, // 19: snowraft.v1.Config.upgrades:type_name -> snowraft.v1.Upgrades
+	22, // 20: snowraft.v1.GetConfigResponse.config:type_name -> snowraft.v1.Config
+	22, // 21: snowraft.v1.UpdateConfigRequest.config:type_name -> snowraft.v1.Config
+	32, // 22: snowraft.v1.UpdateConfigRequest.update_mask:type_name -> google.protobuf.FieldMask
+	22, // 23: snowraft.v1.UpdateConfigResponse.config:type_name -> snowraft.v1.Config
+	3,  // 24: snowraft.v1.ClusterService.GetStatus:input_type -> snowraft.v1.GetStatusRequest
+	12, // 25: snowraft.v1.ClusterService.ListMembers:input_type -> snowraft.v1.ListMembersRequest
+	14, // 26: snowraft.v1.ClusterService.AddMember:input_type -> snowraft.v1.AddMemberRequest
+	16, // 27: snowraft.v1.ClusterService.RemoveMember:input_type -> snowraft.v1.RemoveMemberRequest
+	18, // 28: snowraft.v1.ClusterService.TransferLeadership:input_type -> snowraft.v1.TransferLeadershipRequest
+	20, // 29: snowraft.v1.ClusterService.Leave:input_type -> snowraft.v1.LeaveRequest
+	23, // 30: snowraft.v1.ClusterService.GetConfig:input_type -> snowraft.v1.GetConfigRequest
+	25, // 31: snowraft.v1.ClusterService.UpdateConfig:input_type -> snowraft.v1.UpdateConfigRequest
+	27, // 32: snowraft.v1.ClusterService.ResetObservedClock:input_type -> snowraft.v1.ResetObservedClockRequest
+	5,  // 33: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
+	13, // 34: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
+	15, // 35: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
+	17, // 36: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
+	19, // 37: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
+	21, // 38: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
+	24, // 39: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
+	26, // 40: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
+	28, // 41: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
+	33, // [33:42] is the sub-list for method output_type
+	24, // [24:33] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_cluster_proto_init() }
@@ -2181,15 +2323,15 @@ func file_snowraft_v1_cluster_proto_init() {
 	file_snowraft_v1_restoration_proto_init()
 	file_snowraft_v1_rule_proto_init()
 	file_snowraft_v1_upgrade_proto_init()
-	file_snowraft_v1_cluster_proto_msgTypes[18].OneofWrappers = []any{}
-	file_snowraft_v1_cluster_proto_msgTypes[21].OneofWrappers = []any{}
+	file_snowraft_v1_cluster_proto_msgTypes[19].OneofWrappers = []any{}
+	file_snowraft_v1_cluster_proto_msgTypes[22].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowraft_v1_cluster_proto_rawDesc), len(file_snowraft_v1_cluster_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   25,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -100,19 +100,50 @@ func TestGoldenSecret(t *testing.T) {
 	clitest.Golden(t, "secret", text)
 }
 
-// The list names the members that know each secret, and the members that do not, also for secrets that the file lacks.
+// The list names the members that know each secret, and the members that do not, also for secrets that the file lacks. It says
+// which clients need a secret that no member signs with. A member that does not answer is named.
 func TestSecretListAsksMembers(t *testing.T) {
 	t.Parallel()
 	f := clitest.NewAPI(t)
-	if got, want := program.Succeeds(t, "secret", "list", "--addr", f.Address), `FINGERPRINT       IN FILE  KNOWN BY  NOT KNOWN BY
-fc8921786d643a5a  no       a         b
-0123456789abcdef  no       a, b      -
-`; got != want {
+	got, warning, code := program.Run(t, "secret", "list", "--addr", f.Address)
+	if want := `FINGERPRINT       IN FILE  KNOWN BY  NOT KNOWN BY  SIGNED BY
+fc8921786d643a5a  no       a         b             -
+0123456789abcdef  no       a, b      -             a
+
+fc8921786d643a5a is needed by no open connection; the last ones were of 10.0.9.7 with token 18 (2026-11-14T14:02:18.000Z)
+0123456789abcdef is in use: members sign with it
+`; got != want || code != 0 {
 		t.Errorf("secret list prints\n%swant\n%s", got, want)
 	}
-	if got, want := program.Succeeds(t, "secret", "list", "--addr", f.Address, "-o", "json"),
-		`{"secrets":[{"fingerprint":"fc8921786d643a5a","pin":"","inFile":false,"knownBy":["a"],"notKnownBy":["b"]},`+
-			`{"fingerprint":"0123456789abcdef","pin":"","inFile":false,"knownBy":["a","b"]}]}`+"\n"; got != want {
+	if want := "snowraft: warning: uses at these members are unknown, because they do not answer: b\n"; warning != want {
+		t.Errorf("secret list warns %q, want %q", warning, want)
+	}
+	got, _, _ = program.Run(t, "secret", "list", "--addr", f.Address, "-o", "json")
+	if want := `{"secrets":[{"fingerprint":"fc8921786d643a5a","pin":"","inFile":false,"knownBy":["a"],"notKnownBy":["b"],"neededBy":[` +
+		`{"host":"10.0.9.7","token":"18","name":"ids","secretFingerprint":"fc8921786d643a5a","refused":"","count":"1","open":0,"lastAtMs":"1794664938000"}]},` +
+		`{"fingerprint":"0123456789abcdef","pin":"","inFile":false,"knownBy":["a","b"],"signedBy":["a"],"neededBy":[` +
+		`{"host":"10.0.9.5","token":"17","name":"billing","secretFingerprint":"0123456789abcdef","refused":"","count":"3","open":2,"lastAtMs":"1794751338000"}]}]}` + "\n"; got != want {
 		t.Errorf("secret list prints %s, want %s", got, want)
+	}
+}
+
+// A secret can be removed when no member signs with it and no client needs it, as far as all members say.
+func TestAdviceToRemoveASecret(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		known    Known
+		complete bool
+		want     string
+	}{
+		{Known{SignedBy: []string{"a"}}, true, "f is in use: members sign with it"},
+		{Known{NeededBy: []cli.Use{{Host: "10.0.0.9", Token: 7, Open: 1}}}, true, "f is needed by 10.0.0.9 with token 7 (now)"},
+		{Known{NeededBy: make([]cli.Use, 7)}, true, ", 2 more"},
+		{Known{}, false, "f may be needed: not all members answered"},
+		{Known{}, true, "it can be removed"},
+	} {
+		c.known.Fingerprint = "f"
+		if got := c.known.advice(c.complete); !strings.HasSuffix(got, c.want) {
+			t.Errorf("advice for %+v is %q, want %q", c.known, got, c.want)
+		}
 	}
 }

@@ -109,14 +109,26 @@ func newGet(a *cli.App) *cobra.Command {
 }
 
 func newList(a *cli.App) *cobra.Command {
-	return a.Client(&cobra.Command{
+	use := false
+	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the tokens",
+		Short: "List the tokens, or who uses them",
 		Long: `List the tokens by ID, after the record "anonymous", as the answering member knows them.
-Tokens that have expired, or expire within seven days, are marked.`,
+Tokens that have expired, or expire within seven days, are marked.
+
+With --use, ask all members from which hosts tokens were used since the members started,
+the latest first. A refused token is listed too, such as a deleted one that an application
+still sends. The ID of an unknown token is what its text says. Connections behind a proxy
+or gateway have its address.`,
 		Example: `  snowraft token list
+  snowraft token list --use
   snowraft token list -o json`,
-	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
+	}
+	cli.AddFlag(cmd, "", "use", "", cli.SwitchValue(&use), "list the hosts that used tokens, and refused tokens").NoOptDefVal = "true"
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
+		if use {
+			return listUses(ctx, a, r, out)
+		}
 		now := int64(0)
 		tokens, err := cli.List(func(page string) ([]*snowraftv1.Token, string, error) {
 			resp, err := r.Tokens.ListTokens(ctx, &snowraftv1.ListTokensRequest{PageSize: cli.PageSize, PageToken: page})
@@ -132,6 +144,23 @@ Tokens that have expired, or expire within seven days, are marked.`,
 			return []any{t.GetId(), t.GetName(), strings.Join(t.GetScopes(), " "), expiry(t, now), rate(t)}
 		}))
 	})
+}
+
+func listUses(ctx context.Context, a *cli.App, r *cli.Remote, out *cli.Printer) error {
+	resp, err := r.Cluster.ListMembers(ctx, &snowraftv1.ListMembersRequest{})
+	if err != nil {
+		return err
+	}
+	uses, _, err := a.Uses(ctx, r, resp.GetMembers())
+	if err != nil {
+		return err
+	}
+	doc := struct {
+		Uses []cli.Use `json:"uses"`
+	}{uses}
+	return out.Answer(doc, cli.Table(uses, []string{"TOKEN", "NAME", "HOST", "REFUSED", "COUNT", "LAST"}, func(u cli.Use) []any {
+		return []any{u.Token, u.Name, u.Host, u.Refused, u.Count, u.Last()}
+	}))
 }
 
 func newDelete(a *cli.App) *cobra.Command {

@@ -214,17 +214,21 @@ var config = &snowraftv1.Config{
 	Upgrades: snowraftv1.Upgrades_UPGRADES_AUTO.Enum(),
 }
 
-func (f *API) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*snowraftv1.GetStatusResponse, error) {
+func (f *API) GetStatus(_ context.Context, req *snowraftv1.GetStatusRequest) (*snowraftv1.GetStatusResponse, error) {
 	if f.Leaderless {
 		return &snowraftv1.GetStatusResponse{NoLeader: "no leader for 12s: b does not answer (timed out); quorum needs 2 of 2 voters"}, nil
 	}
+	var uses []*snowraftv1.TokenUse
+	if req.GetUses() {
+		uses = tokenUses
+	}
 	return &snowraftv1.GetStatusResponse{
-		ClusterId: "c-1", MemberId: "n-1", Name: "a", LeaderId: "n-2", LeaderName: "b", Term: 7, CommitIndex: 1 << 60, AppliedIndex: 99,
+		Uses: uses, ClusterId: "c-1", MemberId: "n-1", Name: "a", LeaderId: "n-2", LeaderName: "b", Term: 7, CommitIndex: 1 << 60, AppliedIndex: 99,
 		ObservedClockAtMs: 1792419138000, ClockAtMs: 1792419138123, ClockOffsetMs: -12, Version: "v1.2.3", FsmVersion: 1, FsmVersionSupported: 2, Upgrade: upgrade,
 		Role: snowraftv1.MemberRole_MEMBER_ROLE_VOTER, Config: config, Quorum: quorum,
 		SecretFingerprints: []string{"fc8921786d643a5a", "0123456789abcdef"}, SigningFingerprint: "0123456789abcdef",
 		CustomCertificate: &snowraftv1.CustomCertificate{ExpiresAtMs: 1799107200000, Problem: `certificate "tls/cert.pem": valid only from 2025-12-01T00:00:00Z to 2026-03-01T00:00:00Z`},
-		ForeignPeers: []*snowraftv1.ForeignPeer{{Address: "10.0.0.9", Problem: "the peer does not encrypt", HeardAtMs: 1767225600123}},
+		ForeignPeers:      []*snowraftv1.ForeignPeer{{Address: "10.0.0.9", Problem: "the peer does not encrypt", HeardAtMs: 1767225600123}},
 		Lanes: []*snowraftv1.Lane{
 			{Layout: "default", Worker: 5, Token: 42, FromTick: 56729538000, UntilTick: 56729540000, ServeUntilAtMs: 1792419540000, ExhaustsAtMs: 3934712855552},
 			{Layout: "orders", Lane: 1, Problem: "all workers are held"},

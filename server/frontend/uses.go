@@ -1,0 +1,112 @@
+package frontend
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/snowraft/snowraft/internal/lines"
+	"github.com/snowraft/snowraft/trust"
+)
+
+var descAsking = Desc("secret_clients_open", "Open gRPC connections whose clients verify this member only by the pin of the secret with a fingerprint.", "fingerprint")
+
+// noting is a Tokens that notes refused tokens in uses and in the log.
+type noting struct {
+	Tokens
+	uses *trust.Uses
+	log  *slog.Logger
+	few  lines.Limit
+}
+
+// noting returns a copy of a that notes refused tokens.
+func (a *Auth) noting(log *slog.Logger) *Auth {
+	if a == nil {
+		return nil
+	}
+	uses := cmp.Or(a.Uses, new(trust.Uses))
+	return &Auth{Tokens: &noting{Tokens: a.Tokens, uses: uses, log: log}, Keys: a.Keys, Uses: uses}
+}
+
+// Authenticate implements Tokens.
+func (n *noting) Authenticate(ctx context.Context, text string) (*trust.Principal, error) {
+	p, err := n.Tokens.Authenticate(ctx, text)
+	if denied, ok := errors.AsType[*trust.Denied](err); ok {
+		use, fresh := n.uses.Refused(Address(ctx), trust.TokenID(text), denied.Fault, time.Now())
+		if fresh && n.few.Allow() {
+			n.log.Warn("token refused; see \"snowraft token list --use\"", "token", use.Token, "fault", use.Fault, "address", use.Host, "requests", use.Count)
+		}
+	}
+	return p, err
+}
+
+// speak keeps the place of a call's connection, and notes its caller. The place belongs to the member or administrator at
+// the other end, if the connection has one, because a member forwards the calls of many callers.
+func (s *Server) speak(ctx context.Context) error {
+	c := connOf(ctx)
+	if c == nil || c.isKnown() {
+		return nil
+	}
+	conn := connectionOf(ctx)
+	p := cmp.Or(conn.principal, trust.PrincipalOf(ctx))
+	if err := c.speak(p); err != nil {
+		return err
+	}
+	if id := p.TokenID(); id != 0 {
+		c.use(s.auth.Uses.Connected(Address(ctx), id, conn.asked, time.Now()))
+	}
+	return nil
+}
+
+// use replaces the use of a connection, and ends it if the connection was closed meanwhile.
+func (c *apiConn) use(closed func(time.Time)) {
+	c.unuse(&closed)
+	if c.gone.Load() {
+		c.unuse(nil)
+	}
+}
+
+// unuse ends the last use of a connection, which next replaces.
+func (c *apiConn) unuse(next *func(time.Time)) {
+	if last := c.used.Swap(next); last != nil {
+		(*last)(time.Now())
+	}
+}
+
+// connected notes the caller of an HTTP connection at its first request.
+func (s *Server) connected(at *seat, p *trust.Principal, r *http.Request) {
+	if at == nil || p.TokenID() == 0 || at.noted.Swap(true) {
+		return
+	}
+	now := time.Now()
+	s.auth.Uses.Connected(r.RemoteAddr, p.TokenID(), "", now)(now)
+}
+
+// loggedIn notes the caller of a Redis connection.
+func (s *Server) loggedIn(ctx context.Context, text string) (*trust.Principal, error) {
+	p, err := s.auth.Tokens.Authenticate(ctx, text)
+	if err == nil && p.TokenID() != 0 {
+		now := time.Now()
+		s.auth.Uses.Connected(Address(ctx), p.TokenID(), "", now)(now)
+	}
+	return p, err
+}
+
+// secretClients sends the metric of clients by the secret that they need.
+func (a *Auth) secretClients(ch chan<- prometheus.Metric) {
+	if a == nil || a.Keys == nil {
+		return
+	}
+	open := make(map[string]int)
+	for _, use := range a.Uses.List() {
+		open[use.Secret] += use.Open
+	}
+	for _, fingerprint := range a.Keys.Fingerprints() {
+		ch <- prometheus.MustNewConstMetric(descAsking, prometheus.GaugeValue, float64(open[fingerprint]), fingerprint)
+	}
+}
