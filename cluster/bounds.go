@@ -15,6 +15,7 @@ type bounds struct {
 	wall                     int64 // Unix milliseconds
 	term, applied, committed uint64
 	termAt                   func(index uint64) (term uint64, ok bool) // returns the term of an entry of the log
+	admit                    func(*raft.Log) error                     // see Config.Admit; nil admits every command
 }
 
 const (
@@ -31,7 +32,7 @@ const (
 var errImplausible = errors.New("implausible raft message")
 
 func implausible(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", errImplausible, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %w", errImplausible, fmt.Errorf(format, args...))
 }
 
 func (b bounds) checkTerm(term uint64) error {
@@ -85,7 +86,7 @@ func (b bounds) entries(r *raft.AppendEntriesRequest) error {
 			return implausible("entry %d of term %d behind one of term %d, in term %d", e.Index, e.Term, term, r.Term)
 		}
 		term = e.Term
-		if err := plausibleEntry(e); err != nil {
+		if err := b.checkEntry(e); err != nil {
 			return err
 		}
 		if e.Index <= b.committed {
@@ -97,9 +98,17 @@ func (b bounds) entries(r *raft.AppendEntriesRequest) error {
 	return nil
 }
 
-func plausibleEntry(e *raft.Log) error {
+func (b bounds) checkEntry(e *raft.Log) error {
 	switch e.Type {
-	case raft.LogCommand, raft.LogNoop, raft.LogBarrier:
+	case raft.LogCommand:
+		if b.admit == nil {
+			return nil
+		}
+		if err := b.admit(e); err != nil {
+			return implausible("entry %d: %w", e.Index, err)
+		}
+		return nil
+	case raft.LogNoop, raft.LogBarrier:
 		return nil
 	case raft.LogConfiguration:
 		return plausibleConfiguration(e.Data)

@@ -53,6 +53,9 @@ type Config struct {
 
 	// FSM is the replicated state machine.
 	FSM raft.FSM
+	// Admit returns an error for a command that the FSM cannot apply; nil admits every command. The node calls it for commands
+	// of a leader before they enter the log.
+	Admit func(*raft.Log) error
 	// Commands is the newest version of the FSM's commands that this node supports.
 	Commands uint32
 	// Used returns the version of the commands that the cluster uses; nil counts as version 0. It may be called from any

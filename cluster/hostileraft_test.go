@@ -27,6 +27,12 @@ func listening(t *testing.T) *Node {
 	mem := raft.NewInmemStore()
 	n := openAlone(t, mem, mem, func(c *Config) {
 		c.Transport, c.RaftListener, c.RaftAddress = nil, listener, listener.Addr().String()
+		c.Admit = func(l *raft.Log) error {
+			if string(l.Data) == "undecodable" {
+				return io.ErrUnexpectedEOF
+			}
+			return nil
+		}
 	})
 	t.Cleanup(func() { _ = n.Close(t.Context()) })
 	untilLeader(t, n)
@@ -114,6 +120,7 @@ func TestRaftPortRefusesImplausible(t *testing.T) {
 		"entry of a later term":                {askAppend, appending(term+1, entry(last+1, term+2, raft.LogCommand, nil))},
 		"entry instead of a committed one":     {askAppend, &raft.AppendEntriesRequest{RPCHeader: head(), Term: term + 5, Entries: entry(1, term+5, raft.LogCommand, nil)}},
 		"entry of peers":                       {askAppend, appending(term+1, entry(last+1, term+1, raft.LogAddPeerDeprecated, []byte("x")))},
+		"entry that cannot be decoded":         {askAppend, appending(term+1, entry(last+1, term+1, raft.LogCommand, []byte("undecodable")))},
 		"entry of an unknown type":             {askAppend, appending(term+1, entry(last+1, term+1, 77, nil))},
 		"broken configuration":                 {askAppend, appending(term+1, entry(last+1, term+1, raft.LogConfiguration, []byte("x")))},
 		"empty configuration":                  {askAppend, appending(term+1, entry(last+1, term+1, raft.LogConfiguration, []byte{0x80}))},

@@ -220,6 +220,7 @@ func (n *Node) bounds() bounds {
 			err := n.store.Logs.GetLog(index, &entry)
 			return entry.Term, err == nil
 		},
+		admit: n.cfg.Admit,
 	}
 }
 

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"errors"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -20,7 +21,7 @@ type Options struct {
 	// Halt, if set, is called once, when the machine meets something that it must not
 	// skip: an entry that is damaged or unknown, a newer version, a state that differs
 	// from the leader's. The error wraps [ErrHalted] and names the operator's action.
-	// Apply and Restore call Halt with no lock held, Apply on raft's goroutine.
+	// Admit, Apply and Restore call Halt with no lock held, Apply on raft's goroutine.
 	Halt func(error)
 }
 
@@ -116,6 +117,27 @@ func (m *Machine) Apply(log *raft.Log) any {
 	return result
 }
 
+// Admit returns an error for a command that the machine cannot apply, before the command enters the log. The machine halts
+// over an intact command that this build does not know, because a newer leader sent it. A damaged command halts nothing.
+func (m *Machine) Admit(log *raft.Log) error {
+	_, err := decodeFor(log, m.options.Supported)
+	if errors.Is(err, ErrUnknownCommand) && m.haltOnce(haltOver(log, err)) {
+		m.options.Halt(haltOver(log, err))
+	}
+	return err
+}
+
+// haltOnce halts the machine. It returns false if the machine had halted before.
+func (m *Machine) haltOnce(err error) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.halted != nil {
+		return false
+	}
+	m.halt(err)
+	return true
+}
+
 // apply applies a command under the lock. halting reports whether this command halted
 // the machine.
 func (m *Machine) apply(log *raft.Log) (result Result, halting bool) {
@@ -126,7 +148,7 @@ func (m *Machine) apply(log *raft.Log) (result Result, halting bool) {
 	}
 	cmd, err := decodeFor(log, m.options.Supported)
 	if err != nil {
-		result = halted(err)
+		result = halted(haltOver(log, err))
 	} else {
 		result = m.state.Apply(log.Index, log.Term, cmd)
 	}
@@ -143,16 +165,24 @@ func (m *Machine) apply(log *raft.Log) (result Result, halting bool) {
 }
 
 // decodeFor returns the command of a log entry if a build that supports the given
-// fsm_version can apply it. The error is a reason to halt.
+// fsm_version can apply it.
 func decodeFor(log *raft.Log, supported uint32) (*commandv1.Command, error) {
 	cmd, err := Decode(log.Data)
 	if err != nil {
-		return nil, haltAt(log.Index, adviceFor(err), err)
+		return nil, err
 	}
 	if need := max(cmd.GetVersion(), MinVersion(cmd), cmd.GetRaiseVersion().GetVersion()); need > supported {
 		return nil, &NewerError{Used: need, Known: supported}
 	}
 	return cmd, nil
+}
+
+// haltOver returns the reason to halt over a log entry that decodeFor refused.
+func haltOver(log *raft.Log, err error) error {
+	if newer, ok := errors.AsType[*NewerError](err); ok {
+		return newer
+	}
+	return haltAt(log.Index, adviceFor(err), err)
 }
 
 // publish makes the state visible to lock-free readers.

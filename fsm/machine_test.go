@@ -152,6 +152,41 @@ func TestMachineHalts(t *testing.T) {
 	}
 }
 
+// A command that the machine cannot apply does not enter the log. Only an intact one halts, with the reason that Apply gives.
+func TestMachineAdmits(t *testing.T) {
+	damaged := entryAt(t, 2, at(epoch, observe(false)))
+	damaged.Data[7] ^= 1
+	unknown := at(epoch, observe(false))
+	unknown.Version = Version + 1
+	for name, c := range map[string]struct {
+		log   *raft.Log
+		is    error
+		halts int
+	}{
+		"a command":       {entryAt(t, 2, at(epoch, observe(false))), nil, 0},
+		"a flipped bit":   {damaged, ErrCorrupt, 0},
+		"nothing":         {&raft.Log{Index: 2, Type: raft.LogCommand}, ErrCorrupt, 0},
+		"a newer version": {entryAt(t, 2, unknown), ErrUnknownCommand, 1},
+		"a newer cluster": {entryAt(t, 2, raise(Version+1)), ErrUnknownCommand, 1},
+	} {
+		var halts []error
+		m := New(Options{Halt: func(err error) { halts = append(halts, err) }})
+		mustApply(t, m, 1, checkpoint(0, nil))
+		for range 2 { // raft repeats a refused request
+			if err := m.Admit(c.log); !errors.Is(err, c.is) {
+				t.Errorf("%s: Admit() = %v, want %v", name, err, c.is)
+			}
+		}
+		if len(halts) != c.halts || c.halts > 0 && !errors.Is(halts[0], ErrHalted) {
+			t.Errorf("%s: halted %d times: %v", name, len(halts), halts)
+		}
+		r := m.Apply(entryAt(t, 2, at(epoch, observe(false)))).(Result)
+		if (r.Halted != nil) != (c.halts > 0) {
+			t.Errorf("%s: then %+v", name, r)
+		}
+	}
+}
+
 func TestMachineOfANewerBuild(t *testing.T) {
 	m := New(Options{Supported: Version + 1})
 	c := m.Changed()

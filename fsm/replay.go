@@ -61,7 +61,7 @@ func (r *Replay) Apply(log *raft.Log) error {
 	}
 	cmd, err := decodeFor(log, r.supported)
 	if err != nil {
-		return err
+		return haltOver(log, err)
 	}
 	name := sequenceOf(cmd)
 	r.follow(name)

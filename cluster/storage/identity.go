@@ -126,20 +126,6 @@ func (e *unusableError) Error() string {
 // Unwrap returns the error of the operating system.
 func (e *unusableError) Unwrap() error { return e.err }
 
-// Used reports whether a member has ever started with the directory. It only reads the identity, and locks nothing.
-func Used(dir string) (bool, error) {
-	raw, err := os.ReadFile(filepath.Join(dir, identityFile))
-	if errors.Is(err, os.ErrNotExist) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	var data identityData
-	readable := json.Unmarshal(raw, &data) == nil // OpenIdentity reports the damage
-	return !readable || data.Starts > 0, nil      // a restore writes the file with 0
-}
-
 func (id *Identity) path() string { return filepath.Join(id.dir, identityFile) }
 
 // Node returns the node's ID, a UUID.

@@ -109,7 +109,7 @@ func Open(cfg Config) (*Member, error) {
 
 	cc := cfg.Cluster
 	cc.Events = m.events
-	cc.FSM, cc.Commands, cc.Watch, cc.Logger = m.replica(), cfg.Supported, m.clock, cfg.Logger
+	cc.FSM, cc.Admit, cc.Commands, cc.Watch, cc.Logger = m.replica(), m.fsm.Admit, cfg.Supported, m.clock, cfg.Logger
 	cc.Used, cc.Ancestors = m.fsmVersion, m.ancestors
 	cc.Lead, cc.Removed = m.lead, removedMembers{m}
 	node, err := cluster.Open(cc)

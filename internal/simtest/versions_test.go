@@ -1,6 +1,7 @@
 package simtest
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -153,6 +154,28 @@ func TestOldMemberHalts(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A command that cannot be decoded, such as one of a damaged leader, never reaches the logs of other members.
+func TestUndecodableCommandStaysWithItsLeader(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{}, func(w *world) {
+		bad := w.leader()
+		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+		defer cancel()
+		if _, err := bad.proc().member.Node().Propose(ctx, []byte("no command")); err == nil {
+			t.Error("the command was committed")
+		}
+		bad.crash()
+		bad.start()
+		w.pass(10 * time.Second) // the command blocked the log for so long that windows end
+		undisturbed(w.live(), time.Minute)
+		for _, n := range w.nodes {
+			if err := n.failed(); err != nil {
+				t.Errorf("%s failed: %v", n.name, err)
+			}
+		}
+	})
 }
 
 // A member that was away during an upgrade of the others gets a snapshot that it cannot read.

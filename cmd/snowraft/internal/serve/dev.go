@@ -42,7 +42,8 @@ func NewDev(h *Host) *cobra.Command {
 		Long: `Run a three-member cluster in this process until Ctrl-C: three data directories,
 with Raft and gossip over TCP on 127.0.0.1. The first member uses the default ports,
 so that other commands work in a second terminal without flags. The ports of each
-further member are 10 higher.
+further member are 10 higher. Any process of this machine can act as a member, so dev
+promises unique IDs only where all processes are trusted.
 
 The cluster of dev lets INCR of the Redis protocol create sequences, which a cluster
 of "snowraft serve" rejects by default (see "snowraft config set --help").

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/server"
 	"github.com/snowraft/snowraft/trust"
@@ -153,16 +152,11 @@ func isLoopback(address string) bool {
 	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
-// admit returns an error for a new member that every process on the network could command. For a member that has run before,
-// it returns warning instead, so that an upgrade does not stop the member.
-func (c *config) admit() (warning bool, err error) {
+// admit returns an error for a member that every process on the network could command.
+func (c *config) admit() error {
 	flag, address := exposed(&c.Config)
 	if c.Keys != nil || c.Insecure || flag == "" {
-		return false, nil
+		return nil
 	}
-	used, err := storage.Used(c.DataDir)
-	if err != nil || used {
-		return used, err
-	}
-	return false, cli.Usagef("--%s %q: every process on the network could command this member; set --%s, or --%s to allow that", flag, address, secretFlag, insecureFlag)
+	return cli.Usagef("--%s %q: every process on the network could command this member; set --%s, or --%s to allow that", flag, address, secretFlag, insecureFlag)
 }

@@ -33,8 +33,9 @@ keeps its data in ./snowraft-data. For a cluster of three, start three members w
 --bootstrap-expect 3 that --join each other, in any order. A member whose data
 directory has data of a cluster rejoins that cluster.
 
-A new member that listens on other addresses than loopback needs a --secret-file, the
-same on all members, or --insecure.
+A member that listens on other addresses than loopback needs a --secret-file, the same
+on all members, or --insecure. With --insecure, any process that reaches the Raft and
+gossip ports can act as a member, and can make the cluster issue IDs twice.
 
 Every flag has an environment variable, SNOWRAFT_ and its name in capitals with
 underscores (SNOWRAFT_DATA_DIR), and a key of the same name in the YAML file of
@@ -102,11 +103,10 @@ func (h *Host) serve(ctx context.Context, cfg config) error {
 	if err := cfg.openGuard(h.Now); err != nil {
 		return err
 	}
-	warn, err := cfg.admit()
-	if err != nil {
+	if err := cfg.admit(); err != nil {
 		return err
 	}
-	err = h.run(ctx, "member", &cfg, func(ctx context.Context) (started, error) {
+	err := h.run(ctx, "member", &cfg, func(ctx context.Context) (started, error) {
 		cfg.LogRing = logring.New()
 		cfg.Logger = slog.New(cfg.LogRing.Handler(cfg.Logger.Handler()))
 		h.watch(ctx, &cfg)
@@ -124,8 +124,6 @@ func (h *Host) serve(ctx context.Context, cfg config) error {
 			return started{}, cli.Usagef("%v", err)
 		case err != nil:
 			return started{}, err
-		case warn:
-			cfg.Logger.Warn("member open to every process on the network; set --secret-file, or --insecure to allow that")
 		}
 		about := []any{"name", cfg.Name, "member_id", m.MemberID(), "version", cfg.Version, "data_dir", cfg.DataDir,
 			"api", m.APIAddr(), "http", m.HTTPAddr(), "raft", m.RaftAddr(), "gossip", m.GossipAddr()}
