@@ -12,7 +12,7 @@ import (
 // waiting returns a node of a set whose nodes wait for each other, without network.
 func waiting(id string, expect int) *Node {
 	n := &Node{id: storage.NewIdentity(id, "", 1), process: newProcess(), cfg: Config{
-		BootstrapExpect: expect, RaftAddress: id + ":1",
+		Name: id, BootstrapExpect: expect, RaftAddress: id + ":1",
 		Watch: clock.NewWatch(clock.System(), nil, clock.Limits{}), Logger: slog.New(slog.DiscardHandler),
 	}}
 	n.gossip = newGossip(&n.cfg, n.meta, func(string) (bool, bool) { return true, true }, newForeign(slog.New(slog.DiscardHandler)))

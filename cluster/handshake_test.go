@@ -100,6 +100,30 @@ func FuzzDecodeMeta(f *testing.F) {
 	})
 }
 
+// Texts that a terminal could obey, and names that no member can have, are refused on arrival.
+func TestMetaIsVisible(t *testing.T) {
+	const escape = "x\x1b[2J"
+	for name, plant := range map[string]func(*meta){
+		"name":             func(m *meta) { m.Name = escape },
+		"name with spaces": func(m *meta) { m.Name = "a\nb" },
+		"no name":          func(m *meta) { m.Name = "" },
+		"reserved name":    func(m *meta) { m.Name = "$system" },
+		"process":          func(m *meta) { m.Process = escape },
+		"Raft address":     func(m *meta) { m.Raft = escape },
+		"API address":      func(m *meta) { m.API = escape },
+		"gossip address":   func(m *meta) { m.Gossip = "\u202e" + m.Gossip },
+		"version":          func(m *meta) { m.Version = escape },
+		"fingerprints":     func(m *meta) { m.Keys = escape },
+		"quorum":           func(m *meta) { m.Quorum = "\u009b2J" },
+	} {
+		m := someMeta()
+		plant(&m)
+		if _, err := decodeMeta(m.encode()); err == nil {
+			t.Errorf("%s: %+v was taken", name, m)
+		}
+	}
+}
+
 func TestMetaRoundTrip(t *testing.T) {
 	m := someMeta()
 	got, err := decodeMeta(m.encode())

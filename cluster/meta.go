@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"github.com/snowraft/snowraft/internal/names"
 )
 
 // meta is the information that a node sends about itself, in gossip and in the
@@ -83,7 +85,20 @@ func decodeMeta(raw []byte) (meta, error) {
 	if m.Raft == "" || !utf8.Valid(raw) {
 		return m, fmt.Errorf("metadata: no Raft address")
 	}
-	return m, nil
+	return m, m.checkTexts()
+}
+
+// checkTexts returns an error unless all texts are safe to print, and the name is one that a member may have.
+func (m meta) checkTexts() error {
+	for noun, text := range map[string]string{
+		"process": m.Process, "Raft address": m.Raft, "API address": m.API, "gossip address": m.Gossip, "version": m.Version,
+		"fingerprints": m.Keys, "quorum": m.Quorum,
+	} {
+		if err := names.CheckText("metadata: "+noun, text); err != nil {
+			return err
+		}
+	}
+	return names.Check("metadata: name", m.Name)
 }
 
 // gossipName returns the node's name in gossip. It differs between processes, so that a node that returns at another address

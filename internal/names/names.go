@@ -43,15 +43,15 @@ func CheckText(noun, text string) error {
 		return fmt.Errorf("%s %q: expected UTF-8", noun, text)
 	}
 	for i, r := range text {
-		if control(r) {
+		if Control(r) {
 			return fmt.Errorf("%s %+q: %U at byte %d is a control character; remove it", noun, text, r, i)
 		}
 	}
 	return nil
 }
 
-// control reports whether r is a control, ends a line, or changes the direction of other characters.
-func control(r rune) bool {
+// Control reports whether r is a control, ends a line, or changes the direction of other characters.
+func Control(r rune) bool {
 	switch {
 	case r < 0x20, r >= 0x7f && r < 0xa0, r == 0x061c:
 	case r >= 0x200e && r <= 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2066 && r <= 0x2069:

@@ -67,8 +67,8 @@ func TestCheckText(t *testing.T) {
 func TestControlHasWhatUnicodeLists(t *testing.T) {
 	t.Parallel()
 	for r := range rune(unicode.MaxRune + 1) {
-		if want := unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control); control(r) != want {
-			t.Errorf("control(%U) = %t, want %t", r, !want, want)
+		if want := unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control); Control(r) != want {
+			t.Errorf("Control(%U) = %t, want %t", r, !want, want)
 		}
 	}
 }

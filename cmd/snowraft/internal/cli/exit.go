@@ -50,7 +50,7 @@ func Removed(err error) error { return removed{err} }
 // Warn prints a warning: a fact for the user that does not make the command fail.
 func (a *App) Warn(format string, args ...any) {
 	_, style := a.Terminal(a.Stderr)
-	fmt.Fprintf(a.Stderr, "%s %s\n", style.Red("snowraft: warning:"), fmt.Sprintf(format, args...))
+	fmt.Fprintf(a.Stderr, "%s %s\n", style.Red("snowraft: warning:"), Visible(fmt.Sprintf(format, args...)))
 }
 
 // WarnUnreached warns of members that did not acknowledge a change in time, and of the consequence.
@@ -69,7 +69,7 @@ func (a *App) printError(err error) {
 		}
 	}
 	_, style := a.Terminal(a.Stderr)
-	fmt.Fprintf(a.Stderr, "%s %s\n", style.Red("snowraft:"), hide(strings.TrimRight(err.Error(), "\n")))
+	fmt.Fprintf(a.Stderr, "%s %s\n", style.Red("snowraft:"), Visible(hide(strings.TrimRight(err.Error(), "\n"))))
 }
 
 // exit prints err, if any, to standard error and returns the exit code. It does not print secrets in err.

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/internal/apijson"
+	"github.com/snowraft/snowraft/internal/names"
 )
 
 // The choices of --output.
@@ -57,14 +58,15 @@ func (p *Printer) Answer(doc any, blocks ...Block) error {
 	if p.JSON {
 		return p.json(doc)
 	}
-	w := bufio.NewWriter(p.w)
+	var text strings.Builder
 	for i, b := range blocks {
 		if i > 0 {
-			fmt.Fprintln(w)
+			text.WriteByte('\n')
 		}
-		b(w, p.Style)
+		b(&text, p.Style)
 	}
-	return w.Flush()
+	_, err := io.WriteString(p.w, Visible(text.String()))
+	return err
 }
 
 func (p *Printer) json(doc any) error {
@@ -92,8 +94,7 @@ func (p *Printer) Lines(texts iter.Seq[[]byte]) error {
 	return w.Flush()
 }
 
-// Block writes a part of an answer as text. It ignores errors of writing, which the printer's buffer
-// remembers.
+// Block writes a part of an answer as text. It ignores errors of writing, because it writes to memory.
 type Block func(io.Writer, Style)
 
 // Line returns a block with one line of text.
@@ -121,7 +122,7 @@ func Record(labelsAndValues ...any) Block {
 			if p[1] == "" {
 				continue
 			}
-			for i, line := range fold(fmt.Sprint(p[1]), room) {
+			for i, line := range fold(escape(fmt.Sprint(p[1]), names.Control), room) {
 				if i > 0 {
 					p[0] = ""
 				}
@@ -138,21 +139,30 @@ type Style struct {
 	Columns int // width of the terminal; 0 means no limit
 }
 
+// The looks of a style, and the end of each.
+const (
+	bold  = "\x1b[1m"
+	faint = "\x1b[2m"
+	red   = "\x1b[31m"
+	green = "\x1b[32m"
+	plain = "\x1b[0m"
+)
+
 // Bold returns text in bold.
-func (s Style) Bold(text string) string { return s.wrap("\x1b[1m", text) }
+func (s Style) Bold(text string) string { return s.wrap(bold, text) }
 
 // Faint returns dimmed text.
-func (s Style) Faint(text string) string { return s.wrap("\x1b[2m", text) }
+func (s Style) Faint(text string) string { return s.wrap(faint, text) }
 
 // Red returns red text.
-func (s Style) Red(text string) string { return s.wrap("\x1b[31m", text) }
+func (s Style) Red(text string) string { return s.wrap(red, text) }
 
 // Green returns green text.
-func (s Style) Green(text string) string { return s.wrap("\x1b[32m", text) }
+func (s Style) Green(text string) string { return s.wrap(green, text) }
 
 func (s Style) wrap(start, text string) string {
 	if !s.Colours || text == "" {
 		return text
 	}
-	return start + text + "\x1b[0m"
+	return start + text + plain
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/snowraft/snowraft/internal/names"
 )
 
 // Table returns a block with a heading and the cells of each row. An empty cell is a dash. On a terminal that is narrower than a
@@ -59,7 +61,7 @@ func aligned[R any](rows []R, heading []string, cells func(R) []any) (titles str
 			if i > 0 {
 				fmt.Fprint(t, "\t")
 			}
-			fmt.Fprint(t, cmp.Or(fmt.Sprint(cell), "-"))
+			fmt.Fprint(t, cmp.Or(escape(fmt.Sprint(cell), names.Control), "-"))
 		}
 		fmt.Fprintln(t)
 	}

@@ -59,11 +59,11 @@ func (b *blocks) print(all []line) error {
 func text(all []line, end string) string {
 	var b strings.Builder
 	for _, l := range all {
-		if l.look != nil && l.text != "" {
-			b.WriteString(l.look(l.text))
-		} else {
-			b.WriteString(l.text)
+		shown := cli.Visible(l.text)
+		if l.look != nil && shown != "" {
+			shown = l.look(shown)
 		}
+		b.WriteString(shown)
 		b.WriteString(end)
 	}
 	return b.String()
