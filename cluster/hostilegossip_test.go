@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"compress/lzw"
+	"encoding/binary"
 	"errors"
 	"io"
 	"log/slog"
@@ -18,6 +19,7 @@ import (
 	"github.com/hashicorp/memberlist"
 
 	"github.com/snowraft/snowraft/cluster/logging"
+	"github.com/snowraft/snowraft/cluster/screen"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -311,4 +313,58 @@ func TestGossipKeepsBoundedNames(t *testing.T) {
 	if err := b.NotifyAlive(&memberlist.Node{Name: "another", Meta: m.encode()}); err == nil {
 		t.Error("NotifyAlive() took a node under another's name")
 	}
+}
+
+// A datagram gets at most one answer, and only its sender gets it, whatever address it claims.
+func TestGossipAnswersTheSourceOnce(t *testing.T) {
+	t.Parallel()
+	b := besiege(t)
+	dial := func() *net.UDPConn {
+		conn, err := net.Dial("udp", b.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		return conn.(*net.UDPConn)
+	}
+	stranger, victim := dial(), dial()
+	at := victim.LocalAddr().(*net.UDPAddr)
+	ping := func(number int) []byte {
+		return append([]byte{0}, packed(map[string]any{"SeqNo": number, "SourceAddr": []byte(at.IP.To4()), "SourcePort": at.Port})...)
+	}
+	many := []byte{7, 48}
+	for range 48 {
+		many = binary.BigEndian.AppendUint16(many, uint16(len(ping(1))))
+	}
+	many = append(many, bytes.Repeat(ping(1), 48)...)
+	heard := func(at *net.UDPConn, want int) {
+		t.Helper()
+		buf := make([]byte, 2048)
+		n, err := at.Read(buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := bytes.TrimPrefix(buf[:n], screen.LabelHead(gossipLabel))
+		if said[0] == 12 { // a checksum
+			said = said[5:]
+		}
+		if said[0] == 7 { // a compound with news of memberlist
+			said = said[2+2*int(said[1]):]
+		}
+		var ack struct{ SeqNo int }
+		if err := codec.NewDecoder(bytes.NewReader(said[1:]), &codec.MsgpackHandle{}).Decode(&ack); err != nil || said[0] != 2 || ack.SeqNo != want {
+			t.Errorf("%s heard %q, want the answer to %d", at.LocalAddr(), said, want)
+		}
+	}
+	for _, raw := range [][]byte{many, ping(2)} {
+		if _, err := stranger.Write(labeled(raw)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	heard(stranger, 2)
+	if _, err := victim.Write(labeled(ping(3))); err != nil {
+		t.Fatal(err)
+	}
+	heard(victim, 3)
 }

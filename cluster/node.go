@@ -111,6 +111,7 @@ func Open(cfg Config) (_ *Node, err error) {
 	if n.id.Cluster() == "" {
 		n.aside = storage.FindAside(cfg.DataDir)
 	}
+	n.restrict()
 	if err := n.checkSecured(); err != nil {
 		return nil, err
 	}
@@ -190,6 +191,19 @@ func (n *Node) openRaft() error {
 	n.raft = r
 	close(n.opened)
 	return nil
+}
+
+// restrict takes the access of other users of the host from the data directory.
+func (n *Node) restrict() {
+	if n.cfg.DataDir == "" {
+		return
+	}
+	switch others, err := storage.Restrict(n.cfg.DataDir); {
+	case err != nil:
+		n.logger.Warn("data directory accessible to other users of this host; take their access (chmod o-rwx)", "data_dir", n.cfg.DataDir, "error", err)
+	case others:
+		n.logger.Warn("data directory was accessible to other users of this host; their access was taken", "data_dir", n.cfg.DataDir)
+	}
 }
 
 // newRaft starts raft from its own goroutine, because a failure of the store ends that goroutine half-way.

@@ -101,6 +101,19 @@ func OpenIdentity(dir string) (_ *Identity, err error) {
 	return id, nil
 }
 
+// Restrict takes the access of other users of the host from a data directory. It reports whether they had access; false if the
+// directory does not exist. The directory keeps the access of its group, which backups or a container may need.
+func Restrict(dir string) (others bool, err error) {
+	info, err := os.Stat(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil || info.Mode().Perm()&0o007 == 0 {
+		return false, err
+	}
+	return true, os.Chmod(dir, info.Mode().Perm()&^0o007)
+}
+
 // unusableError reports that the operating system does not let this process use a data directory. Its text omits the
 // operation.
 type unusableError struct {

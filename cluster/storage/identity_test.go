@@ -177,3 +177,25 @@ func TestUnusableFileError(t *testing.T) {
 		t.Errorf("OpenIdentity(%q) = %v, want the name of the file", dir, err)
 	}
 }
+
+// Other users of the host lose their access to a data directory; its group keeps it.
+func TestRestrict(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	if others, err := Restrict(dir); others || err != nil {
+		t.Errorf("without a directory: %t, %v", others, err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for before, after := range map[os.FileMode]os.FileMode{0o700: 0o700, 0o750: 0o750, 0o755: 0o750, 0o777: 0o770, 0o701: 0o700} {
+		if err := os.Chmod(dir, before); err != nil {
+			t.Fatal(err)
+		}
+		others, err := Restrict(dir)
+		info, statErr := os.Stat(dir)
+		if err != nil || statErr != nil || others != (before != after) || info.Mode().Perm() != after {
+			t.Errorf("%o: Restrict() = %t, %v; the mode is %o, want %o", before, others, err, info.Mode().Perm(), after)
+		}
+	}
+}
