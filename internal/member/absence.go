@@ -127,7 +127,7 @@ func (m *Member) inTurn(ctx context.Context, ask func(context.Context, Leader) e
 func (m *Member) awaitLeader(ctx context.Context) (Leader, error) {
 	for {
 		changed := m.node.LeaderChanged()
-		l, err := m.leader()
+		l, _, err := m.leader()
 		if err == nil {
 			return l, nil
 		}

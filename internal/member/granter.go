@@ -10,15 +10,34 @@ import (
 )
 
 // leader returns the leader as the granter of this member's workers and blocks: the member itself while it leads.
-func (m *Member) leader() (Leader, error) {
+func (m *Member) leader() (l Leader, id string, err error) {
 	if m.node.IsLeader() {
-		return m, nil
+		return m, m.node.ID(), nil
 	}
 	leader, ok := m.node.Leader()
 	if !ok || leader.ID == m.node.ID() {
-		return nil, m.NoLeader()
+		return nil, "", m.NoLeader()
 	}
-	return m.cfg.Leader(leader)
+	l, err = m.cfg.Leader(leader)
+	return l, leader.ID, err
+}
+
+// askLeader calls the leader. The call ends with [ErrReplaced] when another member leads, because the host of the former leader
+// may have vanished.
+func (m *Member) askLeader(ctx context.Context, call func(context.Context, Leader) error) error {
+	l, id, err := m.leader()
+	if err != nil {
+		return err
+	}
+	if l == Leader(m) {
+		return call(ctx, l)
+	}
+	ctx, cancel := WhileLeading(ctx, m.node, id)
+	defer cancel()
+	if err = call(ctx, l); err != nil && errors.Is(context.Cause(ctx), ErrReplaced) {
+		return ErrReplaced
+	}
+	return err
 }
 
 // leaderGranter requests the workers and blocks of a member's own lanes and sequences from the
@@ -28,32 +47,28 @@ type leaderGranter struct{ m *Member }
 func (g leaderGranter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) (grant allocator.Grant, err error) {
 	ctx, work := g.m.granting(ctx, "acquire_worker")
 	defer func() { work.End(failure(err)) }()
-	l, err := g.m.leader()
-	if err != nil {
-		return allocator.Grant{}, err
-	}
-	if l == Leader(g.m) && !g.m.clock.Settled() {
-		return allocator.Grant{}, notComparedError{} // the leader compares the two clocks for other members
-	}
-	return l.AcquireWorker(ctx, r)
+	err = g.m.askLeader(ctx, func(ctx context.Context, l Leader) (err error) {
+		if l == Leader(g.m) && !g.m.clock.Settled() {
+			return notComparedError{} // the leader compares the two clocks for other members
+		}
+		grant, err = l.AcquireWorker(ctx, r)
+		return err
+	})
+	return grant, err
 }
 
 func (g leaderGranter) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (grant allocator.Grant, err error) {
 	ctx, work := g.m.granting(ctx, "extend_window")
 	defer func() { work.End(failure(err)) }()
-	l, err := g.m.leader()
-	if err != nil {
-		return allocator.Grant{}, err
-	}
-	return l.ExtendWindow(ctx, r)
+	err = g.m.askLeader(ctx, func(ctx context.Context, l Leader) (err error) {
+		grant, err = l.ExtendWindow(ctx, r)
+		return err
+	})
+	return grant, err
 }
 
 func (g leaderGranter) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest) error {
-	l, err := g.m.leader()
-	if err != nil {
-		return err
-	}
-	return l.ReleaseWorker(ctx, r)
+	return g.m.askLeader(ctx, func(ctx context.Context, l Leader) error { return l.ReleaseWorker(ctx, r) })
 }
 
 // ErrNoLeader reports that no member is known to lead.
@@ -73,17 +88,13 @@ func (noLeaderError) Is(target error) bool { return target == ErrNoLeader }
 func (g leaderGranter) AllocateBlock(ctx context.Context, name string, count uint64, key allocator.ReturnKey) (block allocator.Block, err error) {
 	ctx, work := g.m.granting(ctx, "allocate_block")
 	defer func() { work.End(failure(err)) }()
-	l, err := g.m.leader()
-	if err != nil {
-		return allocator.Block{}, err
-	}
-	return l.AllocateBlock(ctx, name, count, key)
+	err = g.m.askLeader(ctx, func(ctx context.Context, l Leader) (err error) {
+		block, err = l.AllocateBlock(ctx, name, count, key)
+		return err
+	})
+	return block, err
 }
 
 func (g leaderGranter) ReturnBlock(ctx context.Context, name string, token, unused uint64, key allocator.ReturnKey) error {
-	l, err := g.m.leader()
-	if err != nil {
-		return err
-	}
-	return l.ReturnBlock(ctx, name, token, unused, key)
+	return g.m.askLeader(ctx, func(ctx context.Context, l Leader) error { return l.ReturnBlock(ctx, name, token, unused, key) })
 }

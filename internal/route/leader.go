@@ -3,11 +3,11 @@ package route
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"time"
 
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/member"
 )
 
 // A leader that was just elected refuses calls for some milliseconds, until it is ready. So the first pauses after a change of
@@ -42,12 +42,12 @@ func (r *Router) try(ctx context.Context, harmless bool, here func(context.Conte
 	}
 	if harmless {
 		var cancel context.CancelFunc
-		ctx, cancel = whileLeading(ctx, node, leader.ID)
+		ctx, cancel = member.WhileLeading(ctx, node, leader.ID)
 		defer cancel()
 	}
 	err := there(ctx, leader)
-	if err != nil && errors.Is(context.Cause(ctx), errReplaced) {
-		return errReplaced
+	if err != nil && errors.Is(context.Cause(ctx), member.ErrReplaced) {
+		return member.ErrReplaced
 	}
 	return err
 }
@@ -59,7 +59,7 @@ func (r *Router) hold(ctx context.Context, try func() error, fixes func(error) b
 	for {
 		changed := r.member.Node().LeaderChanged()
 		err := try()
-		if errors.Is(err, errReplaced) {
+		if errors.Is(err, member.ErrReplaced) {
 			until = endOfWait(ctx) // the time up to now was not spent without a leader
 		}
 		if err == nil || !fixes(err) || time.Now().After(until) {
@@ -91,34 +91,4 @@ func endOfWait(ctx context.Context) time.Time {
 		wait = min(wait, left-min(left/4, 250*time.Millisecond))
 	}
 	return now.Add(wait)
-}
-
-// leadership is the part of a [cluster.Node] that knows the leader.
-type leadership interface {
-	Leader() (cluster.Member, bool)
-	LeaderChanged() <-chan struct{}
-}
-
-// errReplaced reports that another member replaced the leader before that leader answered the call.
-var errReplaced = fmt.Errorf("the leader was replaced before it answered: %w", cluster.ErrUnknownOutcome)
-
-// whileLeading returns a copy of ctx that is canceled, with the cause errReplaced, once a member other
-// than leaderID is known to lead. So a call waits for a leader that hangs, or whose answers are lost,
-// only until the other members have replaced that leader.
-func whileLeading(ctx context.Context, of leadership, leaderID string) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		for ctx.Err() == nil {
-			changed := of.LeaderChanged()
-			if now, ok := of.Leader(); ok && now.ID != leaderID {
-				cancel(errReplaced)
-				return
-			}
-			select {
-			case <-changed:
-			case <-ctx.Done():
-			}
-		}
-	}()
-	return ctx, func() { cancel(nil) }
 }

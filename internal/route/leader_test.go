@@ -14,64 +14,6 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// throne reports the leader; "" if no member leads.
-type throne struct {
-	leader  string
-	changed chan struct{}
-}
-
-func (t *throne) Leader() (cluster.Member, bool) {
-	return cluster.Member{ID: t.leader}, t.leader != ""
-}
-func (t *throne) LeaderChanged() <-chan struct{} { return t.changed }
-
-func (t *throne) becomes(leader string) {
-	changed := t.changed
-	t.leader, t.changed = leader, make(chan struct{})
-	close(changed)
-	synctest.Wait()
-}
-
-// TestCallsEndWhenTheLeaderIsReplaced has a leader that never answers.
-func TestCallsEndWhenTheLeaderIsReplaced(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		of := &throne{leader: "a", changed: make(chan struct{})}
-		ctx, cancel := whileLeading(t.Context(), of, "a")
-		defer cancel()
-		synctest.Wait()
-		// An unknown leader is not a reason to give up, because there is no other member to call.
-		for _, leader := range []string{"", "a"} {
-			of.becomes(leader)
-			if err := ctx.Err(); err != nil {
-				t.Fatalf("the call was ended while %q led: %v", leader, err)
-			}
-		}
-		of.becomes("b")
-		if cause := context.Cause(ctx); !errors.Is(cause, errReplaced) {
-			t.Errorf("with another leader: cause = %v, want %v", cause, errReplaced)
-		}
-
-		// The leader was replaced between the lookup and the call.
-		ctx, cancel = whileLeading(t.Context(), of, "a")
-		defer cancel()
-		<-ctx.Done()
-		if cause := context.Cause(ctx); !errors.Is(cause, errReplaced) {
-			t.Error(cause)
-		}
-
-		// The caller's own deadline stays in force.
-		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		ctx, cancel = whileLeading(ctx, of, "b")
-		defer cancel()
-		<-ctx.Done()
-		if cause := context.Cause(ctx); !errors.Is(cause, context.DeadlineExceeded) {
-			t.Error(cause)
-		}
-	})
-}
-
 func TestForwardingRepeatsUnknownOutcomesOnlyIfHarmless(t *testing.T) {
 	t.Parallel()
 	unknown := fmt.Errorf("%w: leadership was lost", cluster.ErrUnknownOutcome)
@@ -82,7 +24,7 @@ func TestForwardingRepeatsUnknownOutcomesOnlyIfHarmless(t *testing.T) {
 		{member.ErrNoLeader, true, true},
 		{cluster.ErrNotLeader, true, true},
 		{unknown, false, true},
-		{errReplaced, false, true},
+		{member.ErrReplaced, false, true},
 		{fmt.Errorf("%w: %w", cluster.ErrUnknownOutcome, cluster.ErrNotLeader), false, true},
 		{cluster.ErrClosed, false, false},
 	} {
@@ -104,7 +46,7 @@ func TestALostLeaderUndoesNothing(t *testing.T) {
 	}{
 		{"never a leader", []error{member.ErrNoLeader, cluster.ErrNotLeader}, cluster.ErrNotLeader},
 		{"an unknown outcome, then no leader", []error{unknown, member.ErrNoLeader}, unknown},
-		{"another leader took over", []error{errReplaced, cluster.ErrNotLeader, member.ErrNoLeader}, errReplaced},
+		{"another leader took over", []error{member.ErrReplaced, cluster.ErrNotLeader, member.ErrNoLeader}, member.ErrReplaced},
 		{"the next leader ends", []error{unknown, cluster.ErrClosed}, unknown},
 		{"the next leader is too busy", []error{unknown, busy}, unknown},
 		{"a busy leader", []error{busy}, busy},

@@ -106,3 +106,42 @@ func TestCallsWaitForNextLeader(t *testing.T) {
 		}
 	})
 }
+
+// The host of the leader vanishes: no connection closes, and no answer comes. Members issue again within the time of an election:
+// numbers of strict sequences, numbers of relaxed ones after those in memory, and IDs. A second election doubles that time.
+func TestVanishedLeaderDelaysAllAlike(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"strict", "relaxed", "ids"} {
+		t.Run(kind, func(t *testing.T) {
+			simulate(t, options{idle: true}, func(w *world) {
+				ctx := member.WithActor(w.Context(), anyone)
+				for name, mode := range map[string]commandv1.SequenceMode{"strict": strict, "relaxed": relaxed} {
+					if _, err := w.leader().proc().member.CreateSequence(w.Context(), plain(name, mode), member.Force{}); err != nil {
+						w.Fatal(err)
+					}
+				}
+				leader, asks := w.leader(), w.follower().proc()
+				issue := map[string]func() error{
+					"strict":  func() error { _, err := asks.router.Next(ctx, "strict", 1, ""); return err },
+					"relaxed": func() error { _, err := asks.router.Next(ctx, "relaxed", 1000, ""); return err },
+					"ids":     func() error { return asks.issue(1, 0) },
+				}[kind]
+				w.until(recovery, "the member issues", func() bool { return issue() == nil })
+				w.net.part([]*node{leader}, w.nodes, allPlanes...)
+				longest := time.Duration(0)
+				for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+					began := time.Now()
+					err := issue()
+					longest = max(longest, time.Since(began))
+					if err != nil {
+						w.Errorf("%s after %v: %v", kind, time.Since(began), err)
+					}
+				}
+				w.Logf("%s: the longest call took %v", kind, longest)
+				if most := 2500 * time.Millisecond; longest > most {
+					w.Errorf("%s: a call took %v, want at most %v", kind, longest, most)
+				}
+			})
+		})
+	}
+}
