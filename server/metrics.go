@@ -36,6 +36,8 @@ var (
 	descUntil     = frontend.Desc("lane_serve_until_timestamp_seconds", "Unix time until which the lane can issue without quorum; NaN if it holds no window.", "layout", "lane")
 	descFailing   = frontend.Desc("lane_window_failing", "1 while the lane requests a window and gets none, otherwise 0. The lane issues from its present window meanwhile.", "layout", "lane")
 	descUsed      = frontend.Desc("layout_workers_used", "Workers of the layout that were ever granted.", "layout")
+	descHeld      = frontend.Desc("layout_workers_held", "Workers of the layout with a window that has not ended.", "layout")
+	descFree      = frontend.Desc("layout_workers_free", "Workers of the layout that can be granted now. The last 16 of a secured cluster are for members only.", "layout")
 	descCapacity  = frontend.Desc("layout_workers", "Workers of the layout.", "layout")
 	descExhausts  = frontend.Desc("layout_exhausts_timestamp_seconds", "Unix time at which the layout's time field is full.", "layout")
 	descBackup    = frontend.Desc("last_backup_timestamp_seconds", "Unix time of the last complete backup that this member served; NaN if it served none since its start.")
@@ -122,17 +124,23 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 			gauge(descFailing, frontend.Flag(lane.Failing), l.Layout, strconv.Itoa(lane.Lane))
 		}
 	}
+	var layouts []fsm.LayoutInfo
 	m.State().View(func(s *fsm.State) {
+		layouts = s.Layouts()
 		gauge(descFSM, ofCluster(int(s.FSMVersion())))
 		gauge(descSequences, ofCluster(s.SequenceCount()))
 		gauge(descSpent, ofCluster(ends.exhausted))
 		gauge(descDeleted, ofCluster(s.DeletedSequenceCount()))
-		for _, l := range s.Layouts() {
-			gauge(descUsed, float64(l.Used), l.Layout.Name())
-			gauge(descCapacity, float64(l.Layout.Workers()), l.Layout.Name())
-			gauge(descExhausts, float64(l.Layout.ExhaustsAt())/1000, l.Layout.Name())
-		}
 	})
+	now := m.Clock().Now().Wall
+	for _, l := range layouts {
+		name, workers, held := l.Layout.Name(), float64(l.Layout.Workers()), float64(heldWorkers(m.State(), l, now))
+		gauge(descUsed, float64(l.Used), name)
+		gauge(descHeld, held, name)
+		gauge(descFree, workers-held, name)
+		gauge(descCapacity, workers, name)
+		gauge(descExhausts, float64(l.Layout.ExhaustsAt())/1000, name)
+	}
 }
 
 // unixOrNaN converts a time from Unix ms to Unix seconds; NaN if millis is 0, which means unknown.
