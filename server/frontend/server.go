@@ -29,13 +29,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-const (
-	// drainTimeout bounds the wait for requests in flight.
-	drainTimeout = 3 * time.Second
-	// maxConns bounds the connections of a port, and maxConnsFrom the connections from one address.
-	maxConns     = 10_000
-	maxConnsFrom = maxConns / 2
-)
+// drainTimeout bounds the wait for requests in flight.
+const drainTimeout = 3 * time.Second
 
 // Config describes a Server.
 type Config struct {
@@ -60,6 +55,7 @@ type Server struct {
 	version  string
 	ready    func() error
 	logger   *slog.Logger
+	maxConns int // connections of each port
 	ports    *Ports
 	grpc     *grpc.Server
 	inner    *inProcess
@@ -143,6 +139,7 @@ func (s *Server) Issuer(source issue.Source) *issue.Issuer {
 func (s *Server) Open(b Behind) (err error) {
 	s.before, s.tls, s.plain = b.Before, b.TLS, b.Plain
 	s.events, s.metrics.requests.events = b.Events, b.Events
+	s.setConnections(openFiles())
 	s.grpc = s.newGRPC(b.Serve)
 	grpc_health_v1.RegisterHealthServer(s.grpc, newHealthService(s))
 	registerReflection(s.grpc)
@@ -159,7 +156,8 @@ func (s *Server) Open(b Behind) (err error) {
 	if s.ports.Redis != nil {
 		s.redis = redis.New(redis.Config{
 			Backend: redisBackend{b.Issuer, b.Process, s}, Logger: s.logger, Authenticate: s.byToken(),
-			Meter: func(command string) redis.Meter { return s.metrics.requests.of(protocolRedis, command) },
+			MaxClients: s.maxConns,
+			Meter:      func(command string) redis.Meter { return s.metrics.requests.of(protocolRedis, command) },
 		})
 		s.open(func() error { return s.redis.Serve(s.secured(s.ports.Redis)) })
 	}
@@ -181,7 +179,7 @@ func (s *Server) Open(b Behind) (err error) {
 func (s *Server) bounded(l net.Listener, protocol string) net.Listener {
 	full := rpc.NewError(rpc.Overloaded, "too many connections")
 	method := s.metrics.requests.of(protocol, "other")
-	return places.Listen(l, places.New(maxConns, maxConnsFrom), func(net.Addr) { method.Failed(full) })
+	return places.Listen(l, places.New(s.maxConns, s.maxConns/2), func(net.Addr) { method.Failed(full) })
 }
 
 // open serves a port. If that fails, the process must shut down.
