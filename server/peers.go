@@ -68,7 +68,9 @@ func (p *peers) conn(m cluster.Member) (grpc.ClientConnInterface, error) {
 		grpc.WithStaticStreamWindowSize(limits.AnswerWindow),
 		grpc.WithStaticConnWindowSize(limits.AnswersWindow),
 		grpc.WithStatsHandler(sending{}),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second}),
+		// Idle connections too: a member that moved leaves connections to its former address. The timeout is also that of TCP
+		// for data without an acknowledgment.
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 2 * time.Second, PermitWithoutStream: true}),
 		// A member that was down is usually back soon, so the connection retries often.
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: time.Second},

@@ -33,6 +33,7 @@ type Server struct {
 	api    *api.Services
 	meter  *meter
 	usage  *usage
+	moved  *moved
 	rooms  *rooms
 	halts  *halts
 	opened chan struct{} // closed once member is set
@@ -57,6 +58,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, logger: logger, ports: p, opened: make(chan struct{}), meter: newMeter(), usage: &usage{dir: cfg.DataDir, read: cfg.Clock},
 		halts: openHalts(cfg.DataDir)}
 	s.rooms = &rooms{member: s.Member}
+	s.moved = &moved{host: p.Host, ip: net.ParseIP(p.gossipIP), lookup: net.DefaultResolver.LookupIPAddr, logger: logger}
 	s.peers = newPeers(s.identify, cfg.Keys, cfg.Tracer, frontend.DialOptions(cfg.Network)...)
 	auth, tokens := s.auth()
 	s.endpoints = frontend.New(frontend.Config{
@@ -113,6 +115,8 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		go tokens.warn(s.Done())
 	}
 	go s.usage.run(s.Done())
+	s.moved.events = s.member.Events()
+	go s.moved.run(s.Done())
 	while, done := context.WithCancel(context.Background())
 	go s.warnInitial(while)
 	if cfg.ThriftAddr != "" {

@@ -1,0 +1,77 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/events"
+	"github.com/snowraft/snowraft/server/frontend"
+)
+
+const (
+	// movedInterval is the time between two lookups of the advertised host.
+	movedInterval = 30 * time.Second
+	// movedLogged is the time between two log lines about one move.
+	movedLogged = 10 * time.Minute
+)
+
+var descMoved = frontend.Desc("address_outdated", "1 while the advertised host has other addresses than the one that other members gossip with, otherwise 0. Restart the member.")
+
+// moved compares the addresses of the advertised host with the one that other members gossip with. That address stays until the
+// process ends, so a member whose host moved must be restarted.
+type moved struct {
+	host   string
+	ip     net.IP
+	lookup func(ctx context.Context, host string) ([]net.IPAddr, error)
+	logger *slog.Logger
+	events interface {
+		Note(events.Kind, slog.Level, string)
+	}
+
+	away   atomic.Bool
+	logged time.Time
+}
+
+// run looks at intervals until done is closed. The address of a host that is an IP address cannot change.
+func (m *moved) run(done <-chan struct{}) {
+	if net.ParseIP(m.host) != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	tick := time.NewTicker(movedInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			m.look(ctx)
+		case <-done:
+			return
+		}
+	}
+}
+
+// look compares the addresses once. A host that cannot be resolved, or resolves to this machine only, has not moved.
+func (m *moved) look(ctx context.Context) {
+	found, err := m.lookup(ctx, m.host)
+	if err != nil || len(found) == 0 || found[0].IP.IsLoopback() {
+		return
+	}
+	away := !slices.ContainsFunc(found, func(a net.IPAddr) bool { return a.IP.Equal(m.ip) })
+	if before := m.away.Swap(away); !away || before && time.Since(m.logged) < movedLogged {
+		return
+	}
+	var now []string
+	for _, a := range found {
+		now = append(now, a.String())
+	}
+	m.logged = time.Now()
+	m.logger.Warn("address of this member changed, and other members gossip with the former one; restart this member",
+		"host", m.host, "former", m.ip, "address", strings.Join(now, ","))
+	m.events.Note(events.Process, slog.LevelWarn, m.host+" has another address; restart this member")
+}
