@@ -104,7 +104,8 @@ func newRemove(a *cli.App) *cobra.Command {
 		Short: "Remove a member permanently",
 		Long: `Remove a member from the cluster permanently: it can only return as a new member,
 with an empty data directory. Use this for a member that is lost. Use "snowraft
-member leave" for a running member.
+member leave" for a running member: only that releases its workers, returns its
+numbers and passes leadership on without a pause.
 
 The leader rejects a removal after which fewer than a majority of the voters would
 be alive, unless --force is given. With --if-exists, the command can be repeated.`,
@@ -118,6 +119,7 @@ be alive, unless --force is given. With --if-exists, the command can be repeated
 		if args[0] == "" { // unset variable of a script
 			return cli.Usagef("member name: must not be empty; name the member to remove")
 		}
+		suggestLeave(ctx, a, r, args[0])
 		if err := ask("Remove the member %q permanently?", args[0]); err != nil {
 			return err
 		}
@@ -130,6 +132,21 @@ be alive, unless --force is given. With --if-exists, the command can be repeated
 		}
 		return printChange(out, "removed", resp)
 	})
+}
+
+// suggestLeave warns if the member to remove is alive, because a removed member stops without releasing anything.
+func suggestLeave(ctx context.Context, a *cli.App, r *cli.Remote, nameOrID string) {
+	resp, err := r.Cluster.ListMembers(ctx, &snowraftv1.ListMembersRequest{})
+	if err != nil {
+		return // the removal reports it, or needs no list
+	}
+	for _, m := range resp.GetMembers() {
+		if m.GetAlive() && (m.GetName() == nameOrID || m.GetId() == nameOrID) {
+			a.Warn("%s is alive; to release its workers and return its numbers, use \"snowraft member leave --addr %s\" instead",
+				m.GetName(), m.GetApiAddress())
+			return
+		}
+	}
 }
 
 func newLeave(a *cli.App) *cobra.Command {

@@ -30,8 +30,23 @@ func TestRemoveRequestsNoForce(t *testing.T) {
 	f := clitest.NewAPI(t)
 	program.Succeeds(t, "member", "remove", "c", "--addr", f.Address)
 	want := &snowraftv1.RemoveMemberRequest{Member: "c"}
-	if asked := f.Requests(); len(asked) != 1 || !proto.Equal(asked[0].(proto.Message), want) {
-		t.Errorf("requests %v, want %v", asked, want)
+	if asked := f.Requests(); len(asked) != 2 || !proto.Equal(asked[1].(proto.Message), want) {
+		t.Errorf("requests %v, want %v after the list of members", asked, want)
+	}
+}
+
+// A removed member stops without releasing anything, so the removal of a live one suggests that it leaves.
+func TestRemoveSuggestsThatALiveMemberLeaves(t *testing.T) {
+	t.Parallel()
+	f := clitest.NewAPI(t)
+	for name, want := range map[string]string{
+		"a":   "snowraft: warning: a is alive; to release its workers and return its numbers, use \"snowraft member leave --addr 10.0.0.1:7700\" instead\n",
+		"n-1": "snowraft: warning: a is alive; to release its workers and return its numbers, use \"snowraft member leave --addr 10.0.0.1:7700\" instead\n",
+		"b":   "", // does not answer
+	} {
+		if _, stderr, code := program.Run(t, "member", "remove", name, "--addr", f.Address); code != cli.ExitDone || stderr != want {
+			t.Errorf("remove %s: exit code %d, %q, want %q", name, code, stderr, want)
+		}
 	}
 }
 
