@@ -109,6 +109,7 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	c.peers(ch)
 	c.s.usage.collect(ch)
+	gauge(descEnded, frontend.Flag(c.s.ended.ordered))
 	gauge(descMoved, frontend.Flag(c.s.moved.away.Load()))
 	c.s.halts.collect(ch)
 	stats := m.SequenceStats()

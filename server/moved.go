@@ -23,7 +23,7 @@ const (
 var descMoved = frontend.Desc("address_outdated", "1 while the advertised host has other addresses than the one that other members gossip with, otherwise 0. Restart the member.")
 
 // moved compares the addresses of the advertised host with the one that other members gossip with. That address stays until the
-// process ends, so a member whose host moved must be restarted.
+// process exits, so a member whose host moved must be restarted.
 type moved struct {
 	host   string
 	ip     net.IP

@@ -36,6 +36,7 @@ type Server struct {
 	moved  *moved
 	rooms  *rooms
 	halts  *halts
+	ended  *ended
 	opened chan struct{} // closed once member is set
 
 	closeOnce sync.Once
@@ -83,6 +84,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	close(s.opened)
+	s.ended = openEnded(cfg.DataDir) // this process has locked the directory
 	if tokens != nil {
 		tokens.clock = &tokenClock{cluster: s.member.State().Observed(), read: s.member.Clock().Now}
 	}
@@ -143,6 +145,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 // abandon undoes Open before anything is served.
 func (s *Server) abandon(ctx context.Context) error {
 	err := s.member.Close(ctx)
+	s.ended.end()
 	s.peers.close()
 	s.ports.close()
 	return err
@@ -162,7 +165,10 @@ func (s *Server) Close(ctx context.Context) error {
 		s.member.Events().Note(events.Process, slog.LevelInfo, s.cfg.Name+" is shutting down")
 		s.api.CloseViews()
 		s.Drain(ctx)
-		s.closeErr = s.member.Close(ctx)
+		failed := s.Failure() != nil
+		if s.closeErr = s.member.Close(ctx); !failed && s.closeErr == nil {
+			s.ended.end()
+		}
 		s.peers.close()
 		s.End()
 	})
