@@ -81,7 +81,7 @@ func (c *chronicle) membership(members []Member) {
 	}
 	for id, before := range c.members {
 		if _, stays := now[id]; !stays {
-			c.events.Note(events.Membership, slog.LevelInfo, before.label()+" left the cluster or was removed")
+			c.events.Note(events.Membership, slog.LevelInfo, before.withID()+" left the cluster or was removed")
 		}
 	}
 	if len(now) > 0 { // no configuration is known until the first leader is heard
@@ -89,12 +89,18 @@ func (c *chronicle) membership(members []Member) {
 	}
 }
 
+// withID names a member for an event after which another member may have its name.
+func (m Member) withID() string { return m.label() + " (" + m.ID + ")" }
+
 func (c *chronicle) member(before, m Member, known bool) {
+	if known && before.Name != "" && m.Name != before.Name {
+		c.events.Note(events.Membership, slog.LevelInfo, before.withID()+" was renamed to "+m.label())
+	}
 	switch {
 	case !known && m.Voter:
-		c.events.Note(events.Membership, slog.LevelInfo, m.label()+" joined as a voter")
+		c.events.Note(events.Membership, slog.LevelInfo, m.withID()+" joined as a voter")
 	case !known:
-		c.events.Note(events.Membership, slog.LevelInfo, m.label()+" joined as a nonvoter")
+		c.events.Note(events.Membership, slog.LevelInfo, m.withID()+" joined as a nonvoter")
 	case m.Voter && !before.Voter:
 		c.events.Note(events.Membership, slog.LevelInfo, m.label()+" was promoted to voter")
 	case !m.Voter && before.Voter:

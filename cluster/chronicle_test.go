@@ -32,6 +32,8 @@ func TestChronicleNotesDifferences(t *testing.T) {
 	again := func(m Member) Member { m.Starts++; return m }
 	nonvoter := func(m Member) Member { m.Voter = false; return m }
 	nameless := func(m Member) Member { m.Name, m.Alive, m.Starts = "", false, 0; return m }
+	unnamed := func(m Member) Member { m.Name = ""; return m }
+	renamed := func(m Member) Member { m.Name = "d"; return m }
 	led := func(m Member, term uint64) sighting { return sighting{leader: m, term: term} }
 	var got noted
 	ch := chronicle{events: &got, self: "2"}
@@ -43,14 +45,16 @@ func TestChronicleNotesDifferences(t *testing.T) {
 		{sighting{}, nil, nil},
 		{led(a, 1), []Member{a, b}, []string{"election: a leads in term 1"}},
 		{led(a, 1), []Member{a, b}, nil},
-		{led(a, 1), []Member{a, b, nonvoter(c)}, []string{"membership: c joined as a nonvoter"}},
+		{led(a, 1), []Member{a, b, nonvoter(c)}, []string{"membership: c (3) joined as a nonvoter"}},
 		{led(a, 1), []Member{a, b, c}, []string{"membership: c was promoted to voter"}},
 		{sighting{term: 1}, []Member{dead(a), b, c}, []string{"election: no leader known; a led in term 1", "membership: a is unreachable"}},
 		{sighting{term: 1}, []Member{dead(a), b, dead(c)}, []string{"membership: c is unreachable", "membership: quorum lost: 1 of 3 voters reachable, 2 needed"}},
 		{led(b, 3), []Member{dead(a), b, again(c)}, []string{"membership: c is reachable", "membership: quorum regained: 2 of 3 voters reachable"}},
 		{led(b, 3), []Member{nameless(a), b, again(c)}, nil},
 		{led(c, 4), []Member{dead(a), b, again(again(c))}, []string{"election: c leads in term 4", "membership: c was restarted"}},
-		{led(c, 4), []Member{b, again(again(c))}, []string{"membership: a left the cluster or was removed"}},
+		{led(c, 4), []Member{b, again(again(c))}, []string{"membership: a (1) left the cluster or was removed"}},
+		{led(c, 4), []Member{renamed(b), again(again(c))}, []string{"membership: b (2) was renamed to d"}},
+		{led(c, 4), []Member{unnamed(b), again(again(c))}, nil},
 	} {
 		step.sighting.quorum = QuorumOf(step.members)
 		ch.look(step.sighting, step.members)

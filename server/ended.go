@@ -9,7 +9,7 @@ import (
 	"github.com/snowraft/snowraft/server/frontend"
 )
 
-// runningFile is the file in the data directory that exists while a process runs, and after a process that did not end in order.
+// runningFile is the file in the data directory that exists while a process runs, and after a process that did not shut down in order.
 const runningFile = "running"
 
 var descEnded = frontend.Desc("after_ordered_end", "1 if the last process of this member shut down in order, or there was none; 0 if it was killed, crashed or halted.")
@@ -17,10 +17,10 @@ var descEnded = frontend.Desc("after_ordered_end", "1 if the last process of thi
 // ended records whether the last process shut down in order, as in a planned restart.
 type ended struct {
 	path    string // empty: in memory only
-	ordered bool   // the last process ended in order
+	ordered bool   // the last process shut down in order
 }
 
-// openEnded looks how the last process ended, and notes that this one runs. Without a usable directory, the end counts as ordered.
+// openEnded looks how the last process stopped, and notes that this one runs. Without a usable directory, the end counts as ordered.
 func openEnded(dir string) *ended {
 	if dir == "" {
 		return &ended{ordered: true}
@@ -33,7 +33,7 @@ func openEnded(dir string) *ended {
 	return e
 }
 
-// end notes that this process ends in order.
+// end notes that this process shuts down in order.
 func (e *ended) end() {
 	if e.path != "" {
 		_ = os.Remove(e.path) // a file that stays makes a planned restart look like a crash

@@ -2,7 +2,7 @@ package server
 
 import "testing"
 
-// Only a process that said that it ends in order did so.
+// Only a process that said that it shuts down in order did so.
 func TestOrderedEndsAreTold(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -16,7 +16,7 @@ func TestOrderedEndsAreTold(t *testing.T) {
 	} {
 		e := openEnded(dir)
 		if e.ordered != step.ordered {
-			t.Errorf("start %d: the last process ended in order: %t, want %t", i, e.ordered, step.ordered)
+			t.Errorf("start %d: the last process shut down in order: %t, want %t", i, e.ordered, step.ordered)
 		}
 		if step.ends {
 			e.end()

@@ -24,7 +24,7 @@ func Voters(q *snowraftv1.Quorum) string {
 		text += fmt.Sprintf("tolerates %d failures", n)
 	}
 	if voters%2 == 0 {
-		text += fmt.Sprintf("; add or remove a voter: %d tolerate no more failures than %d", voters, voters-1)
+		text += fmt.Sprintf("; add or remove a voter, unless a nonvoter is about to be promoted: %d tolerate no more failures than %d", voters, voters-1)
 	}
 	return text
 }
