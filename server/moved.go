@@ -16,8 +16,8 @@ import (
 const (
 	// movedInterval is the time between two lookups of the advertised host.
 	movedInterval = 30 * time.Second
-	// movedLogged is the time between two log lines about one move.
-	movedLogged = 10 * time.Minute
+	// movedLogged is the number of lookups from one log line about a move to the next.
+	movedLogged = 20
 )
 
 var descMoved = frontend.Desc("address_outdated", "1 while the advertised host has other addresses than the one that other members gossip with, otherwise 0. Restart the member.")
@@ -33,8 +33,8 @@ type moved struct {
 		Note(events.Kind, slog.Level, string)
 	}
 
-	away   atomic.Bool
-	logged time.Time
+	away  atomic.Bool
+	looks int // since the last log line
 }
 
 // run looks at intervals until done is closed. The address of a host that is an IP address cannot change.
@@ -63,14 +63,15 @@ func (m *moved) look(ctx context.Context) {
 		return
 	}
 	away := !slices.ContainsFunc(found, func(a net.IPAddr) bool { return a.IP.Equal(m.ip) })
-	if before := m.away.Swap(away); !away || before && time.Since(m.logged) < movedLogged {
+	m.looks++
+	if before := m.away.Swap(away); !away || before && m.looks < movedLogged {
 		return
 	}
 	var now []string
 	for _, a := range found {
 		now = append(now, a.String())
 	}
-	m.logged = time.Now()
+	m.looks = 0
 	m.logger.Warn("address of this member changed, and other members gossip with the former one; restart this member",
 		"host", m.host, "former", m.ip, "address", strings.Join(now, ","))
 	m.events.Note(events.Process, slog.LevelWarn, m.host+" has another address; restart this member")

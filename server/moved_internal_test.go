@@ -54,7 +54,7 @@ func TestMovedMemberAsksForItsRestart(t *testing.T) {
 			for _, a := range step.at {
 				addresses = append(addresses, net.IPAddr{IP: net.ParseIP(a)})
 			}
-			time.Sleep(step.lasts)
+			<-time.After(step.lasts)
 			synctest.Wait()
 			if lines := strings.Count(log.String(), "restart this member"); m.away.Load() != step.away || lines != step.lines || len(notes) != lines {
 				t.Errorf("at %v, %v: away %t, want %t; %d lines, want %d; events %v\n%s", step.at, step.failure, m.away.Load(), step.away, lines, step.lines, notes, log.String())
