@@ -76,7 +76,7 @@ func TestUsesOfTokensAndSecrets(t *testing.T) {
 	want("127.0.0.1", id, "app", "", "", 2, 0) // HTTP and Redis
 	asking := func(secret trust.Secret) float64 {
 		_, metrics := ask(t, web, http.MethodGet, "https://"+n.server.HTTPAddr()+"/metrics", text)
-		return parseMetrics(metrics).value(t, `snowraft_secret_clients_open{fingerprint="`+secret.Fingerprint()+`"}`)
+		return parseMetrics(metrics).value(t, secretClients+`{fingerprint="`+secret.Fingerprint()+`"}`)
 	}
 	if o, y := asking(older), asking(newer); o != 1 || y != 0 {
 		t.Errorf("%v connections need the older secret, and %v the newer one, want 1 and 0", o, y)
