@@ -57,15 +57,18 @@ func TestTransactionsAreBounded(t *testing.T) {
 		open = append(open, c)
 	}
 	full := 0
-	for _, c := range open {
-		c.send("EXEC\r\n")
-		r := c.reader()
+	readers := make([]*reader, len(open))
+	for i, c := range open { // all transactions are open before the first of them ends
+		readers[i] = c.reader()
 		for range 6 {
-			if line := r.line(); strings.HasPrefix(line, "-LOADING too many commands are queued in transactions") {
+			if line := readers[i].line(); strings.HasPrefix(line, "-LOADING too many commands are queued in transactions") {
 				full++
 			}
 		}
-		if line := r.line(); line != "*5" && !strings.HasPrefix(line, "-EXECABORT") {
+	}
+	for i, c := range open {
+		c.send("EXEC\r\n")
+		if line := readers[i].line(); line != "*5" && !strings.HasPrefix(line, "-EXECABORT") {
 			t.Fatalf("got %q", line)
 		}
 	}
