@@ -46,7 +46,7 @@ func TestUsesOfTokensAndSecrets(t *testing.T) {
 	insecure := &tls.Config{InsecureSkipVerify: true}
 	web := &http.Client{Transport: &http.Transport{TLSClientConfig: insecure}}
 	defer web.CloseIdleConnections()
-	for range 3 { // one connection
+	for range 3 {
 		ask(t, web, http.MethodPost, "https://"+n.server.HTTPAddr()+"/id", text)
 	}
 	redis, err := tls.Dial("tcp", n.server.RedisAddr(), insecure)

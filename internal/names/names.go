@@ -50,7 +50,7 @@ func CheckText(noun, text string) error {
 	return nil
 }
 
-// Control reports whether r is a control, ends a line, or changes the direction of other characters.
+// Control reports whether r is a control, a line separator, or changes the direction of other characters.
 func Control(r rune) bool {
 	switch {
 	case r < 0x20, r >= 0x7f && r < 0xa0, r == 0x061c:

@@ -63,7 +63,7 @@ func (s *Server) speak(ctx context.Context) error {
 	return nil
 }
 
-// use replaces the use of a connection, and ends it if the connection was closed meanwhile.
+// use replaces the use of the connection, and ends it if the connection was closed meanwhile.
 func (c *apiConn) use(closed func(time.Time)) {
 	c.unuse(&closed)
 	if c.gone.Load() {
@@ -71,7 +71,7 @@ func (c *apiConn) use(closed func(time.Time)) {
 	}
 }
 
-// unuse ends the last use of a connection, which next replaces.
+// unuse ends the last use of the connection, which next replaces.
 func (c *apiConn) unuse(next *func(time.Time)) {
 	if last := c.used.Swap(next); last != nil {
 		(*last)(time.Now())

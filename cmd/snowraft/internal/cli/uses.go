@@ -13,7 +13,7 @@ import (
 type Use struct {
 	Host     string `json:"host"`
 	Token    uint64 `json:"token,string"` // ID in the text of the token; 0 for a text without one
-	Name     string `json:"name"`         // of the token
+	Name     string `json:"name"`         // name of the token
 	Secret   string `json:"secretFingerprint"`
 	Refused  string `json:"refused"` // empty if the token was accepted
 	Count    uint64 `json:"count,string"`

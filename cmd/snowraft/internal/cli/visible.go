@@ -40,7 +40,7 @@ func lookOf(text string) string {
 	return ""
 }
 
-// obeyed reports whether a terminal could obey a character other than the end of a line.
+// obeyed reports whether a terminal could obey a character other than a newline.
 func obeyed(r rune) bool { return r != '\n' && names.Control(r) }
 
 // escape returns text in which the characters of a class are written as in Go.
