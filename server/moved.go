@@ -37,20 +37,18 @@ type moved struct {
 	looks int // since the last log line
 }
 
-// run looks at intervals until done is closed. The address of a host that is an IP address cannot change.
-func (m *moved) run(done <-chan struct{}) {
+// run looks at intervals until ctx ends. The address of a host that is an IP address cannot change.
+func (m *moved) run(ctx context.Context) {
 	if net.ParseIP(m.host) != nil {
 		return
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
 	tick := time.NewTicker(movedInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
 			m.look(ctx)
-		case <-done:
+		case <-ctx.Done():
 			return
 		}
 	}

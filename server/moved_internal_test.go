@@ -30,9 +30,7 @@ func TestMovedMemberAsksForItsRestart(t *testing.T) {
 			host: "a.example.net", ip: net.IPv4(192, 0, 2, 1), logger: slog.New(slog.NewTextHandler(&log, nil)), events: &notes,
 			lookup: func(context.Context, string) ([]net.IPAddr, error) { return addresses, failure },
 		}
-		done := make(chan struct{})
-		defer close(done)
-		go m.run(done)
+		go m.run(t.Context())
 		for _, step := range []struct {
 			at      []string
 			failure error

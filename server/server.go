@@ -118,9 +118,9 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	go s.usage.run(s.Done())
 	s.moved.events = s.member.Events()
-	go s.moved.run(s.Done())
 	while, done := context.WithCancel(context.Background())
 	go s.warnInitial(while)
+	go s.moved.run(while)
 	if cfg.ThriftAddr != "" {
 		go s.createTwitter(while, twitter)
 	}
