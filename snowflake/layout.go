@@ -9,8 +9,9 @@ import (
 // predefined one; the zero Layout is not usable.
 type Layout struct {
 	spec   Spec
-	epoch  int64 // Unix ms of tick 0
-	unit   int64 // ms per tick
+	epoch  int64  // Unix ms of tick 0
+	unit   int64  // ms per tick; 0 if a tick is shorter
+	per    uint64 // ticks per ms if a tick is shorter
 	bits   uint8
 	at     [len(fieldNames)]span // indexed by Field; zero for a field that the layout does not have
 	fixed  uint64                // bits of the datacenter, equal in every ID
@@ -35,6 +36,9 @@ func New(spec Spec) (*Layout, error) {
 		epoch:  spec.EpochMillis,
 		unit:   spec.UnitMillis,
 		spread: max(1, spec.Spread),
+	}
+	if spec.TicksPerMilli > 1 {
+		l.unit, l.per = 0, uint64(spec.TicksPerMilli)
 	}
 	for _, f := range slices.Backward(spec.Fields) {
 		l.at[f.Field] = span{shift: l.bits, bits: f.Bits}
@@ -87,6 +91,7 @@ func (l *Layout) Ticks() uint64 { return capacity(l.at[FieldTime].bits) }
 //   - It is wider than 63 bits: IDs would be negative in languages without unsigned numbers.
 //   - It has no worker or no sequence field: two issuers, or two IDs in one tick, would collide.
 //   - It has another field above time: IDs would not sort by time.
+//   - Its tick is shorter than a millisecond.
 //   - Its epoch is in the future.
 //
 // The error is an [ErrExhausted] if the time field is full.
@@ -100,6 +105,8 @@ func (l *Layout) CanIssue(nowMillis int64) error {
 		return fmt.Errorf("%w: %q has no sequence field; add one to issue IDs", ErrInvalidLayout, l.Name())
 	case l.spec.Fields[0].Field != FieldTime:
 		return fmt.Errorf("%w: %q has %v as its highest field; put time first, so that IDs sort by time", ErrInvalidLayout, l.Name(), l.spec.Fields[0].Field)
+	case l.unit == 0:
+		return fmt.Errorf("%w: %q has %d ticks per ms; a layout that issues IDs has ticks of whole milliseconds", ErrInvalidLayout, l.Name(), l.per)
 	case nowMillis < l.epoch:
 		return fmt.Errorf("%w: %q has its epoch at %s, which is in the future; choose an epoch before now (%s)", ErrInvalidLayout, l.Name(), stamp(l.epoch), stamp(nowMillis))
 	case uint64(l.TickAt(nowMillis)) >= l.Ticks(): // at most 2^61 here: a saturated tick is beyond them too

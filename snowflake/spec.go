@@ -3,8 +3,9 @@ package snowflake
 import "fmt"
 
 const (
-	maxNameBytes  = 64
-	maxUnitMillis = 3_600_000
+	maxNameBytes     = 64
+	maxUnitMillis    = 3_600_000
+	maxTicksPerMilli = 1_000_000
 )
 
 // Spec describes a layout. It is plain data; [New] checks it.
@@ -19,6 +20,10 @@ type Spec struct {
 
 	// UnitMillis is the length of one tick in milliseconds, 1 to 3,600,000.
 	UnitMillis int64
+
+	// TicksPerMilli is the number of ticks in a millisecond, 2 to 1,000,000, for a tick that is shorter; 0 for others.
+	// UnitMillis is 1 then. Such a layout only decodes.
+	TicksPerMilli int64
 
 	// EpochMillis is the start of tick 0 in Unix milliseconds. It may be negative.
 	EpochMillis int64
@@ -55,6 +60,9 @@ func (s Spec) validate() error {
 	}
 	if s.UnitMillis < 1 || s.UnitMillis > maxUnitMillis {
 		return fmt.Errorf("%w: tick of %d ms, expected 1 to %d ms", ErrInvalidLayout, s.UnitMillis, maxUnitMillis)
+	}
+	if s.TicksPerMilli != 0 && (s.UnitMillis != 1 || s.TicksPerMilli < 2 || s.TicksPerMilli > maxTicksPerMilli) {
+		return fmt.Errorf("%w: %d ticks per %d ms, expected 2 to %d ticks per ms", ErrInvalidLayout, s.TicksPerMilli, s.UnitMillis, maxTicksPerMilli)
 	}
 	switch width := bitsOf(s.Fields, FieldDatacenter); {
 	case width == 0 && s.Datacenter != 0:

@@ -22,14 +22,29 @@ func (l *Layout) TickAt(unixMillis int64) int64 {
 func (l *Layout) divideTick(unixMillis int64) int64 {
 	if unixMillis >= l.epoch {
 		since := uint64(unixMillis) - uint64(l.epoch)
+		if l.unit == 0 {
+			return l.shortTicks(since)
+		}
 		return int64(min(since/uint64(l.unit), math.MaxInt64))
+	}
+	if l.unit == 0 {
+		return -l.shortTicks(uint64(l.epoch) - uint64(unixMillis))
 	}
 	// -1-x rounds down: the millisecond before the epoch is in tick -1.
 	before := uint64(l.epoch) - uint64(unixMillis) - 1
 	return -1 - int64(min(before/uint64(l.unit), math.MaxInt64))
 }
 
-// MillisAt returns the start of a tick in Unix milliseconds. The tick may be negative or beyond the time field.
+// shortTicks returns the number of ticks in that many milliseconds, saturating.
+func (l *Layout) shortTicks(millis uint64) int64 {
+	over, ticks := bits.Mul64(millis, l.per)
+	if over != 0 {
+		return math.MaxInt64
+	}
+	return int64(min(ticks, math.MaxInt64))
+}
+
+// MillisAt returns the start of a tick in Unix milliseconds, rounded down. The tick may be negative or beyond the time field.
 // The result saturates at the ends of an int64.
 func (l *Layout) MillisAt(tick int64) int64 {
 	if tick >= 0 {
@@ -37,6 +52,9 @@ func (l *Layout) MillisAt(tick int64) int64 {
 	}
 	// -uint64(tick) is the magnitude, even of the smallest int64, which has no positive counterpart.
 	over, before := bits.Mul64(-uint64(tick), uint64(l.unit))
+	if l.unit == 0 {
+		before = (-uint64(tick) + l.per - 1) / l.per
+	}
 	room := uint64(l.epoch) + 1<<63 // distance to the smallest int64
 	if over != 0 || before > room {
 		return math.MinInt64
@@ -48,6 +66,9 @@ func (l *Layout) MillisAt(tick int64) int64 {
 // epoch, saturating.
 func (l *Layout) after(ticks uint64) int64 {
 	over, since := bits.Mul64(ticks, uint64(l.unit))
+	if l.unit == 0 {
+		since = ticks / l.per
+	}
 	room := math.MaxInt64 - uint64(l.epoch) // up to the greatest int64; wraps correctly for a negative epoch
 	if over != 0 || since > room {
 		return math.MaxInt64

@@ -1,8 +1,10 @@
 package snowflake_test
 
 import (
+	"errors"
 	"math"
 	"math/big"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,6 +108,47 @@ func TestTimeOf(t *testing.T) {
 	}
 	if got := clockOf(t, 0, 3_600_000).TimeOf(1<<63 - 1); got.UnixMilli() != math.MaxInt64 {
 		t.Errorf("TimeOf the end of time = %v (%d ms), want saturation", got, got.UnixMilli())
+	}
+}
+
+// Layouts of other systems may have several ticks in a millisecond. The tick of an instant is the first one of its millisecond.
+func TestTicksWithinMilliseconds(t *testing.T) {
+	seed.Check(t, func(t *rapid.T) {
+		per := rapid.Int64Range(2, 1_000_000).Draw(t, "per")
+		epoch := rapid.Int64Range(-1<<42, 1<<42).Draw(t, "epoch")
+		at := rapid.Int64Range(-1<<42, 1<<42).Draw(t, "at")
+		l, err := snowflake.New(snowflake.Spec{
+			Name: "test", UnitMillis: 1, TicksPerMilli: per, EpochMillis: epoch,
+			Fields: []snowflake.FieldBits{{Field: snowflake.FieldTime, Bits: 63}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tick := l.TickAt(at)
+		if want := (at - epoch) * per; tick != want {
+			t.Fatalf("TickAt(%d) = %d, want %d", at, tick, want)
+		}
+		for tick, want := range map[int64]int64{tick: at, tick + per - 1: at, tick + per: at + 1, tick - 1: at - 1} {
+			if got := l.MillisAt(tick); got != want {
+				t.Fatalf("MillisAt(%d) = %d, want %d", tick, got, want)
+			}
+		}
+	})
+	short := layoutWith(t, "time:41,worker:10,sequence:12", func(s *snowflake.Spec) { s.TicksPerMilli = 100 })
+	if err := short.CanIssue(short.Spec().EpochMillis); err == nil || !strings.Contains(err.Error(), "100 ticks per ms") {
+		t.Errorf("CanIssue() = %v", err)
+	}
+	if _, err := short.UUID(1<<30, snowflake.UUIDTag{}); !errors.Is(err, snowflake.ErrOutOfRange) {
+		t.Errorf("UUID() = %v", err)
+	}
+	if _, err := short.FromUUID(snowflake.UUID{6: 0x70, 8: 0x80}); !errors.Is(err, snowflake.ErrOutOfRange) || !strings.Contains(err.Error(), "shorter than 1 ms") {
+		t.Errorf("FromUUID() = %v", err)
+	}
+	for _, wrong := range []snowflake.Spec{{UnitMillis: 1, TicksPerMilli: 1}, {UnitMillis: 2, TicksPerMilli: 2}, {UnitMillis: 1, TicksPerMilli: -1}, {UnitMillis: 1, TicksPerMilli: 1_000_001}} {
+		wrong.Name, wrong.Fields = "test", short.Spec().Fields
+		if _, err := snowflake.New(wrong); !errors.Is(err, snowflake.ErrInvalidLayout) {
+			t.Errorf("New(%+v) = %v", wrong, err)
+		}
 	}
 }
 

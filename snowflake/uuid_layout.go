@@ -54,6 +54,9 @@ func (l *Layout) UUID(id uint64, tag UUIDTag) (UUID, error) {
 	if err != nil {
 		return UUID{}, err
 	}
+	if l.unit == 0 {
+		return UUID{}, l.noUUIDs()
+	}
 	ms := l.MillisAt(p.Tick)
 	if ms < 0 || ms>>uuidMillisBits != 0 {
 		return UUID{}, fmt.Errorf("%w: ID %d of layout %q is from %s, which is not in a UUID of version 7, expected %s to before %s",
@@ -75,6 +78,11 @@ func (l *Layout) UUID(id uint64, tag UUIDTag) (UUID, error) {
 	return u, nil
 }
 
+// noUUIDs returns the error of a layout whose ticks begin within milliseconds.
+func (l *Layout) noUUIDs() error {
+	return fmt.Errorf("%w: the ticks of layout %q are shorter than 1 ms, which a UUID of version 7 does not show", ErrOutOfRange, l.Name())
+}
+
 // FromUUID returns the ID from which [Layout.UUID] made u. It does not check the tag: a caller that knows the
 // tag makes the UUID again and compares.
 //
@@ -83,6 +91,9 @@ func (l *Layout) UUID(id uint64, tag UUIDTag) (UUID, error) {
 func (l *Layout) FromUUID(u UUID) (uint64, error) {
 	if u.Version() != uuidVersion || u[8]>>6 != uuidVariant {
 		return 0, fmt.Errorf("%w: UUID %v has version %d and variant %d, expected version %d and variant %d", ErrOutOfRange, u, u.Version(), u[8]>>6, uuidVersion, uuidVariant)
+	}
+	if l.unit == 0 {
+		return 0, l.noUUIDs()
 	}
 	upper, lower := binary.BigEndian.Uint64(u[:]), binary.BigEndian.Uint64(u[8:])
 	ms := int64(upper >> 16)

@@ -28,7 +28,7 @@ type part struct {
 // If the time field is exhausted before until, a system either stops, or begins again at tick 0, or lets the time run over into
 // the bits above the field. The set then holds the IDs of all three kinds.
 func All(l *snowflake.Layout, from, until int64) Set {
-	first, last := max(0, l.TickAt(from)), l.TickAt(until)
+	first, last := max(0, l.TickAt(from)), max(l.TickAt(until), l.TickAt(until+1)-1) // until may have several ticks
 	if last < first {
 		return Set{empty: true}
 	}

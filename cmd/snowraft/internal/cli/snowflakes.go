@@ -76,6 +76,16 @@ func ParseTime(s string) (int64, error) {
 // leapSecond matches an instant in a leap second, whose end is the next minute's start: Unix time has no leap seconds.
 var leapSecond = regexp.MustCompile(`^(.*T\d\d:\d\d):60(?:\.\d+)?(Z|[+-]\d\d:\d\d)$`)
 
+// TickValue returns a value that accepts the length of a tick. A tick of less than 1 ms is a whole part of it.
+func TickValue(p *time.Duration) *Value {
+	expects := "a duration from 1us to 1h in whole milliseconds, or a whole part of 1ms, such as 10us"
+	return &Value{Kind: "DURATION", Expects: expects, Text: func() string { return human(*p) }, Parse: func(s string) bool {
+		d, err := time.ParseDuration(s)
+		*p = d
+		return err == nil && d >= time.Microsecond && d <= time.Hour && (d%time.Millisecond == 0 || time.Millisecond%d == 0)
+	}}
+}
+
 // OwnLayout describes a layout by its fields, without a cluster.
 type OwnLayout struct {
 	Fields, Epoch string
@@ -91,7 +101,7 @@ func (o *OwnLayout) AddFlags(cmd *cobra.Command, heading, whose string) {
 	}
 	AddFlag(cmd, heading, "fields", "", TextValue(&o.Fields, "FIELDS"), "fields of "+whose+", from the highest bits to the lowest, with their widths: time, datacenter, worker and sequence")
 	AddFlag(cmd, heading, "epoch", "", TextValue(&o.Epoch, "TIME"), epoch)
-	AddFlag(cmd, heading, "unit", "", DurationValue(&o.Unit, time.Millisecond, time.Hour), "length of its tick")
+	AddFlag(cmd, heading, "unit", "", TickValue(&o.Unit), "length of its tick")
 }
 
 // Layout returns the layout that the flags describe; nil without --fields.
@@ -125,6 +135,9 @@ func (o *OwnLayout) Layout(flags *pflag.FlagSet) (*snowflake.Layout, error) {
 // Spec returns the described layout without a name.
 func (o *OwnLayout) Spec() (spec snowflake.Spec, err error) {
 	spec = snowflake.Spec{UnitMillis: o.Unit.Milliseconds()}
+	if o.Unit < time.Millisecond {
+		spec.UnitMillis, spec.TicksPerMilli = 1, int64(time.Millisecond/o.Unit)
+	}
 	if spec.Fields, err = snowflake.ParseFields(o.Fields); err != nil {
 		return spec, Usagef("--fields %q: %s", o.Fields, Plain(err))
 	}

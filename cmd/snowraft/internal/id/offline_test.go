@@ -193,6 +193,24 @@ func TestOwnLayout(t *testing.T) {
 	}
 }
 
+// Systems of others may have ticks that are shorter than a millisecond. A cluster does not issue such IDs.
+func TestShortTicks(t *testing.T) {
+	t.Parallel()
+	own := []string{"--fields", "time:45,worker:8,sequence:10", "--epoch", "2020-01-01T00:00:00Z", "--unit", "10us"}
+	on := func(args ...string) string { return program.Succeeds(t, append(args, own...)...) }
+	bound := strings.TrimSpace(on("encode", "--time", "2026-01-01T00:00:00Z"))
+	if want := strconv.FormatInt((1_767_225_600_000-1_577_836_800_000)*100<<18, 10); bound != want {
+		t.Errorf("encode --time prints %s, want %s", bound, want)
+	}
+	if got := on("decode", bound, "-o", "json"); !strings.Contains(got, `"tickAtMs":"1767225600000"`) {
+		t.Errorf("decode prints %s", got)
+	}
+	own[5] = "3us"
+	if _, stderr, code := program.Run(t, append([]string{"decode", "1"}, own...)...); code != cli.ExitUsage || !strings.Contains(stderr, "a whole part of 1ms, such as 10us") {
+		t.Errorf("a tick of 3us: exit code %d, %s", code, stderr)
+	}
+}
+
 // An ID that is older than its layout gets a warning, and no plain time.
 func TestIDsOlderThanTheirLayout(t *testing.T) {
 	t.Parallel()

@@ -84,6 +84,7 @@ func TestSuggest(t *testing.T) {
 		"--preset twitter --datacenter 0 --until 2080-01-01T00:00:00Z": "snowraft layout create NAME --preset twitter --datacenter 1",
 		"--preset discord": "snowraft layout create NAME --fields time:41,worker:10,sequence:12 --epoch 2014-12-31T00:00:00Z",
 		"--fields time:40,sequence:4,worker:12 --unit 10ms --epoch 2020-01-01T00:00:00Z": "snowraft layout create NAME --fields time:40,sequence:4,worker:12 --unit 10ms --epoch 2020-01-01T00:00:00Z",
+		"--fields time:45,worker:8,sequence:10 --unit 10us --epoch 2020-01-01T00:00:00Z": "snowraft layout create NAME --fields time:41,worker:10,sequence:12 --epoch 1983-10-19T00:00:00Z",
 		"--preset baidu": "", // the time field is exhausted, so any number can be an ID
 		"--preset twitter --until 2080-01-01T00:00:00Z": "", // both systems in the same datacenter
 	} {
