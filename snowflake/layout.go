@@ -91,7 +91,7 @@ func (l *Layout) Ticks() uint64 { return capacity(l.at[FieldTime].bits) }
 //   - It is wider than 63 bits: IDs would be negative in languages without unsigned numbers.
 //   - It has no worker or no sequence field: two issuers, or two IDs in one tick, would collide.
 //   - It has another field above time: IDs would not sort by time.
-//   - Its tick is shorter than a millisecond.
+//   - Its tick is shorter than 1 ms.
 //   - Its epoch is in the future.
 //
 // The error is an [ErrExhausted] if the time field is full.

@@ -111,7 +111,7 @@ func TestTimeOf(t *testing.T) {
 	}
 }
 
-// Layouts of other systems may have several ticks in a millisecond. The tick of an instant is the first one of its millisecond.
+// Layouts of other systems may have several ticks in 1 ms. The tick of an instant is the first one of its millisecond.
 func TestTicksWithinMilliseconds(t *testing.T) {
 	seed.Check(t, func(t *rapid.T) {
 		per := rapid.Int64Range(2, 1_000_000).Draw(t, "per")

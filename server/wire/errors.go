@@ -42,7 +42,6 @@ var rows = []struct {
 	{cluster.ErrNotAlive, rpc.MemberNotAlive},
 	{cluster.ErrNoSuccessor, rpc.NoSuccessor},
 	{cluster.ErrUnknownOutcome, rpc.CommitUnknown},
-	{member.ErrReplaced, rpc.CommitUnknown},
 	{refused(commandv1.Refusal_REFUSAL_INVALID_ARGUMENT), rpc.InvalidArgument},
 	{refused(commandv1.Refusal_REFUSAL_UNKNOWN_LAYOUT), rpc.UnknownLayout},
 	{refused(commandv1.Refusal_REFUSAL_LAYOUT_EXISTS), rpc.LayoutExists},

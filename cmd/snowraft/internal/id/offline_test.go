@@ -193,7 +193,7 @@ func TestOwnLayout(t *testing.T) {
 	}
 }
 
-// Systems of others may have ticks that are shorter than a millisecond. A cluster does not issue such IDs.
+// Systems of others may have ticks that are shorter than 1 ms. A cluster does not issue such IDs.
 func TestShortTicks(t *testing.T) {
 	t.Parallel()
 	own := []string{"--fields", "time:45,worker:8,sequence:10", "--epoch", "2020-01-01T00:00:00Z", "--unit", "10us"}
