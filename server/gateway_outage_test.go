@@ -14,6 +14,7 @@ import (
 	"github.com/snowraft/snowraft/internal/route"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
 )
 
 // pastElection repeats a call that failed because an election took longer than members wait for a leader. Elections take
@@ -25,6 +26,29 @@ func pastElection(call func() error) error {
 			return err
 		}
 	}
+}
+
+// A gateway issues no ID that is older than a second, however long its buffer was not used.
+func TestGatewayIssuesNoOldID(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		g := inFront(t, startCluster(t, 1))
+		layout := snowflake.Default()
+		for i := range 200 {
+			ids, err := g.generate(1, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts, err := layout.Unpack(uint64(ids[0]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if age := time.Since(time.UnixMilli(layout.MillisAt(parts.Tick))); age > time.Second {
+				t.Fatalf("ID %d, request %d: %v old", ids[0], i, age)
+			}
+			<-time.After(time.Duration(i*137%2500) * time.Millisecond)
+		}
+	})
 }
 
 // Clients of a gateway do not notice that a member crashes.
