@@ -28,7 +28,7 @@ func pastElection(call func() error) error {
 	}
 }
 
-// A gateway issues no ID that is older than a second, however long its buffer was not used.
+// A gateway issues no ID that is older than 1 s, however long its buffer was not used.
 func TestGatewayIssuesNoOldID(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
