@@ -49,6 +49,18 @@ func Encode(cmd *commandv1.Command) ([]byte, error) {
 // framing or the checksum is wrong. It is [ErrUnknownCommand] if the command has no
 // body, or if this build does not know the body or a field or enum value at any depth.
 func Decode(data []byte) (*commandv1.Command, error) {
+	cmd, err := decode(data)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkCommand(cmd); err != nil {
+		return nil, err
+	}
+	return cmd, nil
+}
+
+// decode is Decode for a command that may have fields which this build does not know.
+func decode(data []byte) (*commandv1.Command, error) {
 	if len(data) < entryHeader {
 		return nil, corrupt("a log entry of %d bytes, expected at least %d", len(data), entryHeader)
 	}
@@ -62,9 +74,6 @@ func Decode(data []byte) (*commandv1.Command, error) {
 	cmd := &commandv1.Command{}
 	if err := proto.Unmarshal(data[entryHeader:], cmd); err != nil {
 		return nil, corrupt("a log entry that is no protobuf: %w", err)
-	}
-	if err := checkCommand(cmd); err != nil {
-		return nil, err
 	}
 	return cmd, nil
 }

@@ -165,13 +165,20 @@ func (m *Machine) apply(log *raft.Log) (result Result, halting bool) {
 }
 
 // decodeFor returns the command of a log entry if a build that supports the given
-// fsm_version can apply it.
+// fsm_version can apply it. The version comes first, because it explains unknown fields.
 func decodeFor(log *raft.Log, supported uint32) (*commandv1.Command, error) {
-	cmd, err := Decode(log.Data)
+	cmd, err := decode(log.Data)
 	if err != nil {
 		return nil, err
 	}
-	if need := max(cmd.GetVersion(), MinVersion(cmd), cmd.GetRaiseVersion().GetVersion()); need > supported {
+	need := max(cmd.GetVersion(), cmd.GetRaiseVersion().GetVersion())
+	if need <= supported {
+		if err := checkCommand(cmd); err != nil {
+			return nil, err
+		}
+		need = max(need, MinVersion(cmd))
+	}
+	if need > supported {
 		return nil, &NewerError{Used: need, Known: supported}
 	}
 	return cmd, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/raft"
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
@@ -184,6 +185,24 @@ func TestMachineAdmits(t *testing.T) {
 		if (r.Halted != nil) != (c.halts > 0) {
 			t.Errorf("%s: then %+v", name, r)
 		}
+	}
+}
+
+// A command of a newer version may have fields that this build does not know. The version is the reason that helps.
+func TestVersionExplainsUnknownFields(t *testing.T) {
+	t.Parallel()
+	newer := at(epoch, observe(false))
+	newer.Version = Version + 1
+	newer.ProtoReflect().SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, 1000, protowire.VarintType), 1))
+	raw, err := proto.Marshal(newer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decodeFor(&raft.Log{Index: 2, Data: framed(raw)}, Version); !errors.As(err, new(*NewerError)) {
+		t.Errorf("decodeFor() = %v, want a NewerError", err)
+	}
+	if cmd, err := Decode(framed(raw)); !errors.Is(err, ErrUnknownCommand) {
+		t.Errorf("Decode() = %v, %v", cmd, err)
 	}
 }
 
