@@ -52,6 +52,8 @@ type gossip struct {
 	// refusals handle a leader's message that it does not add this node, by the kind of message.
 	refusals map[byte]func(said []byte)
 
+	announcing sync.Mutex // memberlist's UpdateNode must not run twice at a time
+
 	mu         sync.Mutex
 	peers      map[string]peerInfo // keyed by node ID; without this node
 	introduced map[string]bool     // names for which first was called
@@ -162,9 +164,12 @@ func (g *gossip) contact(addr string) error {
 
 // announce sends the changed metadata to the other nodes. The next exchange of states makes up for a failure.
 func (g *gossip) announce() {
-	if g.list != nil {
-		_ = g.list.UpdateNode(time.Second)
+	if g.list == nil {
+		return
 	}
+	g.announcing.Lock()
+	defer g.announcing.Unlock()
+	_ = g.list.UpdateNode(time.Second)
 }
 
 func (g *gossip) signal() { notify(g.changed) }

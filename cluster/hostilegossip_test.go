@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -216,4 +217,19 @@ func TestGossipAnswersTheSourceOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	heard(victim, 3)
+}
+
+// Several goroutines of a node announce its metadata, and memberlist writes it without a lock. The race detector judges.
+func TestAnnouncementsTakeTurns(t *testing.T) {
+	t.Parallel()
+	b := besiege(t)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 50 {
+				b.announce()
+			}
+		})
+	}
+	wg.Wait()
 }
