@@ -4,6 +4,8 @@ package top
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +15,35 @@ import (
 
 // maxCount is the greatest number of overviews that --count may request.
 const maxCount = 1 << 30
+
+const (
+	// retryRates is the time after which a view without rates is requested again, and mostRetries bounds the repetitions. A rate needs
+	// two answers of a member, which a member that composes views requests every second.
+	retryRates  = 700 * time.Millisecond
+	mostRetries = 4
+)
+
+// rated reports whether an overview has the rates of all members that answer.
+func rated(o *snowraftv1.Overview) bool {
+	return !slices.ContainsFunc(o.GetMembers(), func(m *snowraftv1.MemberView) bool { return m.GetAnswers() && m.IdsPerSecond == nil })
+}
+
+// withRates requests an overview until it has rates, or for about three seconds.
+func withRates(ctx context.Context, r *cli.Remote) (*snowraftv1.GetOverviewResponse, error) {
+	tick := time.NewTicker(retryRates)
+	defer tick.Stop()
+	for tried := 0; ; tried++ {
+		resp, err := r.Views.GetOverview(ctx, &snowraftv1.GetOverviewRequest{})
+		if err != nil || tried == mostRetries || rated(resp.GetOverview()) {
+			return resp, err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
 
 // New returns the command top.
 func New(a *cli.App) *cobra.Command {
@@ -35,7 +66,13 @@ Times are in UTC.`,
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		ctx, _, stop := a.Interruptible(ctx)
 		defer stop()
-		first, err := r.Views.GetOverview(ctx, &snowraftv1.GetOverviewRequest{})
+		request := func(ctx context.Context, r *cli.Remote) (*snowraftv1.GetOverviewResponse, error) {
+			return r.Views.GetOverview(ctx, &snowraftv1.GetOverviewRequest{})
+		}
+		if count == 1 {
+			request = withRates // no later view shows them
+		}
+		first, err := request(ctx, r)
 		switch {
 		case ctx.Err() != nil:
 			return nil
