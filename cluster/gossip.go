@@ -52,7 +52,7 @@ type gossip struct {
 	// refusals handle a leader's message that it does not add this node, by the kind of message.
 	refusals map[byte]func(said []byte)
 
-	announcing sync.Mutex // memberlist's UpdateNode must not run twice at a time
+	announcing chan struct{} // capacity 1; memberlist's UpdateNode must not run twice at a time, and may take a second
 
 	mu         sync.Mutex
 	peers      map[string]peerInfo // keyed by node ID; without this node
@@ -73,7 +73,7 @@ func newGossip(cfg *Config, self func() meta, standing func(string) (member, vot
 	after := nameKept + 2*maxPeers*cfg.Timing.GossipProbe
 	return &gossip{
 		began: cfg.Watch.Now().Wall, interval: min(time.Second, cfg.Timing.GossipProbe), roundTrip: cfg.Meter.RoundTrip,
-		watch: cfg.Watch, logger: cfg.Logger, keys: cfg.Keys, foreign: foreign, ancestry: newAncestry(cfg.Ancestors), self: self, standing: standing,
+		watch: cfg.Watch, logger: cfg.Logger, keys: cfg.Keys, foreign: foreign, ancestry: newAncestry(cfg.Ancestors), announcing: make(chan struct{}, 1), self: self, standing: standing,
 		peers: make(map[string]peerInfo), introduced: make(map[string]bool),
 		changed: make(chan struct{}, 1), claims: make(chan struct{}, 1),
 		members: newRoster(maxPeers, after), strangers: newRoster(maxPeers, after),
@@ -167,8 +167,8 @@ func (g *gossip) announce() {
 	if g.list == nil {
 		return
 	}
-	g.announcing.Lock()
-	defer g.announcing.Unlock()
+	g.announcing <- struct{}{}
+	defer func() { <-g.announcing }()
 	_ = g.list.UpdateNode(time.Second)
 }
 

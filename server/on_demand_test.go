@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"context"
 	"sync"
 	"testing"
 
@@ -82,9 +83,11 @@ func TestIncrementObeysTheLog(t *testing.T) {
 	}
 	for key, want := range map[string]bool{"after": false, "before": true} {
 		// A call that waited for an entry would never return: the stalled replica gets none.
-		if created, err := behind.server.Create(t.Context(), key); err != nil || created != want {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		if created, err := behind.server.Create(ctx, key); err != nil || created != want {
 			t.Errorf("Create(%s) = %v, %v, want %v", key, created, err, want)
 		}
+		cancel()
 	}
 	if _, ok := leads.server.Member().State().Sequence("after"); ok {
 		t.Error("the sequence was created")
