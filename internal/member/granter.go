@@ -32,12 +32,7 @@ func (m *Member) askLeader(ctx context.Context, call func(context.Context, Leade
 	if l == Leader(m) {
 		return call(ctx, l)
 	}
-	ctx, cancel := WhileLeading(ctx, m.node, id)
-	defer cancel()
-	if err = call(ctx, l); err != nil && errors.Is(context.Cause(ctx), ErrReplaced) {
-		return ErrReplaced
-	}
-	return err
+	return AskWhileLeading(ctx, m.node, id, func(ctx context.Context) error { return call(ctx, l) })
 }
 
 // leaderGranter requests the workers and blocks of a member's own lanes and sequences from the

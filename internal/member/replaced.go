@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/snowraft/snowraft/cluster"
@@ -16,10 +17,22 @@ type leadership interface {
 // ErrReplaced reports that another member replaced the leader before that leader answered the call.
 var ErrReplaced = fmt.Errorf("the leader was replaced before it answered: %w", cluster.ErrUnknownOutcome)
 
-// WhileLeading returns a copy of ctx that is canceled, with the cause ErrReplaced, once a member other
+// AskWhileLeading calls a leader. It returns [ErrReplaced] if another member replaced that leader during the call, unless the call
+// succeeded.
+func AskWhileLeading(ctx context.Context, of leadership, leaderID string, call func(context.Context) error) error {
+	ctx, cancel := whileLeading(ctx, of, leaderID)
+	defer cancel()
+	err := call(ctx)
+	if err != nil && errors.Is(context.Cause(ctx), ErrReplaced) {
+		return ErrReplaced
+	}
+	return err
+}
+
+// whileLeading returns a copy of ctx that is canceled, with the cause ErrReplaced, once a member other
 // than leaderID is known to lead. So a call waits for a leader that hangs, or whose answers are lost,
 // only until the other members have replaced that leader.
-func WhileLeading(ctx context.Context, of leadership, leaderID string) (context.Context, context.CancelFunc) {
+func whileLeading(ctx context.Context, of leadership, leaderID string) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
 		for ctx.Err() == nil {

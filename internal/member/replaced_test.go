@@ -33,7 +33,7 @@ func TestCallsEndWhenTheLeaderIsReplaced(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		of := &throne{leader: "a", changed: make(chan struct{})}
-		ctx, cancel := WhileLeading(t.Context(), of, "a")
+		ctx, cancel := whileLeading(t.Context(), of, "a")
 		defer cancel()
 		synctest.Wait()
 		// An unknown leader is not a reason to give up, because there is no other member to call.
@@ -49,7 +49,7 @@ func TestCallsEndWhenTheLeaderIsReplaced(t *testing.T) {
 		}
 
 		// The leader was replaced between the lookup and the call.
-		ctx, cancel = WhileLeading(t.Context(), of, "a")
+		ctx, cancel = whileLeading(t.Context(), of, "a")
 		defer cancel()
 		<-ctx.Done()
 		if cause := context.Cause(ctx); !errors.Is(cause, ErrReplaced) {
@@ -59,7 +59,7 @@ func TestCallsEndWhenTheLeaderIsReplaced(t *testing.T) {
 		// The caller's own deadline stays in force.
 		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		ctx, cancel = WhileLeading(ctx, of, "b")
+		ctx, cancel = whileLeading(ctx, of, "b")
 		defer cancel()
 		<-ctx.Done()
 		if cause := context.Cause(ctx); !errors.Is(cause, context.DeadlineExceeded) {

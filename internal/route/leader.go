@@ -40,16 +40,10 @@ func (r *Router) try(ctx context.Context, harmless bool, here func(context.Conte
 	if !ok || leader.ID == node.ID() {
 		return r.member.NoLeader()
 	}
-	if harmless {
-		var cancel context.CancelFunc
-		ctx, cancel = member.WhileLeading(ctx, node, leader.ID)
-		defer cancel()
+	if !harmless {
+		return there(ctx, leader)
 	}
-	err := there(ctx, leader)
-	if err != nil && errors.Is(context.Cause(ctx), member.ErrReplaced) {
-		return member.ErrReplaced
-	}
-	return err
+	return member.AskWhileLeading(ctx, node, leader.ID, func(ctx context.Context) error { return there(ctx, leader) })
 }
 
 // hold repeats try, for as long as calls wait for a leader, until try succeeds or fails with an error
