@@ -145,7 +145,7 @@ func TestEveryMethodJudgesEveryCaller(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := startSecured(t, 1)
 		n := s.nodes[0]
-		peer := s.keys.MemberClient("11111111-1111-1111-1111-111111111111", n.server.MemberID())
+		peer := s.keys.MemberClient("11111111-1111-1111-1111-111111111111")
 		peer.NextProtos = []string{"h2"}
 		memberConn := connect(t, n.server.APIAddr(), grpc.WithTransportCredentials(credentials.NewTLS(peer)))
 		defer func() { _ = memberConn.Close() }()

@@ -260,7 +260,7 @@ func TestProtocolsAreNegotiated(t *testing.T) {
 	t.Parallel()
 	k := keysOf(t, fixed(1))
 	s := serve(t, ServerTLS{Keys: k, MemberID: "a", Now: time.Now, Protocols: []string{"h2", "http/1.1"}}.Config(), nil)
-	member := k.MemberClient("b", "a")
+	member := k.MemberClient("b")
 	foreign := ordinary(k.Authorities()[0].PEM(), "localhost", time.Now())
 	for _, config := range []*tls.Config{member, foreign} {
 		config.NextProtos = []string{"http/1.1", "h2"}

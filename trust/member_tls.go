@@ -48,12 +48,7 @@ func (k *Keys) MemberServer(self string) *tls.Config {
 		}
 		answer := base(tls.VersionTLS13)
 		answer.ClientAuth = tls.RequireAnyClientCert
-		k.answer(answer, a, hello.Conn, Peer{Role: RoleMember, ID: self}, func(client Peer) error {
-			if client.Role != RoleMember {
-				return errNotMember
-			}
-			return nil
-		})
+		k.answer(answer, a, hello.Conn, Peer{Role: RoleMember, ID: self}, onlyMember)
 		return answer, nil
 	}
 	return config
@@ -79,19 +74,16 @@ func (k *Keys) answer(config *tls.Config, a *Authority, conn net.Conn, self Peer
 	}
 }
 
-// MemberClient returns the configuration for one connection to the Raft or API port of the member with the ID
-// peer, with the secrets that this process has now. An empty peer accepts any member.
-func (k *Keys) MemberClient(self, peer string) *tls.Config {
-	set := k.set.Load()
-	return set.client(Peer{Role: RoleMember, ID: self}, func(server Peer) error {
-		return isMember(server, peer)
-	})
+// MemberClient returns the configuration for one connection to the Raft or API port of any member, with the secrets that this
+// process has now. [Keys.ConnectMember] also checks which member it is.
+func (k *Keys) MemberClient(self string) *tls.Config {
+	return k.set.Load().client(Peer{Role: RoleMember, ID: self}, onlyMember)
 }
 
-// isMember returns an error unless a server is the member with the ID peer, or any member if peer is empty.
-func isMember(server Peer, peer string) error {
-	if server.Role != RoleMember || peer != "" && server.ID != peer {
-		return fmt.Errorf("certificate of another member: expected that of %q", peer)
+// onlyMember returns an error unless the other side is a member.
+func onlyMember(p Peer) error {
+	if p.Role != RoleMember {
+		return errNotMember
 	}
 	return nil
 }
@@ -128,12 +120,14 @@ func (s *keySet) client(self Peer, check func(server Peer) error) *tls.Config {
 // of the cluster: a refusal during it would show another member that its secret is wrong.
 func (k *Keys) ConnectMember(ctx context.Context, conn net.Conn, self, peer string, protocols ...string) (*tls.Conn, error) {
 	tracked := k.Track(conn)
-	config := k.MemberClient(self, "")
+	config := k.MemberClient(self)
 	config.NextProtos = protocols
 	secured := tls.Client(tracked, config)
 	err := secured.HandshakeContext(ctx)
 	if err == nil {
-		err = isMember(named(secured.ConnectionState().PeerCertificates[0]), peer)
+		if server := named(secured.ConnectionState().PeerCertificates[0]); server.ID != peer {
+			err = fmt.Errorf("certificate of another member: expected that of %q", peer)
+		}
 	}
 	if err != nil {
 		_ = tracked.Close()

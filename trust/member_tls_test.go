@@ -44,7 +44,7 @@ func TestMembersShareOneSecret(t *testing.T) {
 // expect dials member a as member b.
 func expect(t *testing.T, s *server, server, client *Keys, shared bool) {
 	t.Helper()
-	_, err := s.talk(client.MemberClient("b", "a"))
+	_, err := s.talk(client.MemberClient("b"))
 	seen := <-s.answers
 	if !shared {
 		var stranger *StrangerError
@@ -73,7 +73,7 @@ func TestClientPrefersItsSigningSecret(t *testing.T) {
 	for _, want := range []Secret{older, newer} {
 		client := keysOf(t, newer, older)
 		client.Sign(want.Fingerprint())
-		if _, err := s.talk(client.MemberClient("b", "a")); err != nil {
+		if _, err := s.talk(client.MemberClient("b")); err != nil {
 			t.Fatal(err)
 		}
 		if got := server.PeerOf((<-s.answers).state).Fingerprint; got != want.Fingerprint() {
@@ -87,16 +87,30 @@ func TestMemberClientChecksMember(t *testing.T) {
 	k := keysOf(t, fixed(1))
 	raft := serve(t, k.MemberServer("a"), nil)
 	gateway := serve(t, ServerTLS{Keys: k, Now: time.Now}.Config(), nil)
-	if _, err := raft.talk(k.MemberClient("b", "")); err != nil {
+	if _, err := raft.talk(k.MemberClient("b")); err != nil {
 		t.Errorf("any member: %v", err)
 	}
-	if _, err := raft.talk(k.MemberClient("b", "c")); err == nil || !strings.Contains(err.Error(), `expected that of "c"`) {
+	connect := func(s *server, peer string) error {
+		t.Helper()
+		conn, err := (&net.Dialer{Timeout: patience}).Dial("tcp", s.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		_, err = k.ConnectMember(t.Context(), conn, "b", peer)
+		return err
+	}
+	if err := connect(raft, "a"); err != nil {
+		t.Errorf("the member: %v", err)
+	}
+	if err := connect(raft, "c"); err == nil || !strings.Contains(err.Error(), `expected that of "c"`) {
 		t.Errorf("wrong member: %v", err)
 	}
-	for _, peer := range []string{"", "a"} {
-		if _, err := gateway.talk(k.MemberClient("b", peer)); err == nil {
-			t.Errorf("a process that is not a member passes for %q", peer)
-		}
+	if _, err := gateway.talk(k.MemberClient("b")); err == nil {
+		t.Error("a process that is not a member passes for any member")
+	}
+	if err := connect(gateway, "a"); err == nil {
+		t.Error("a process that is not a member passes for \"a\"")
 	}
 }
 
@@ -196,7 +210,7 @@ func TestMemberPortsTakeTLS13Only(t *testing.T) {
 	t.Parallel()
 	k := keysOf(t, fixed(1))
 	s := serve(t, k.MemberServer("a"), nil)
-	config := k.MemberClient("b", "a")
+	config := k.MemberClient("b")
 	config.MinVersion, config.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
 	if _, err := s.talk(config); err == nil {
 		t.Error("TLS 1.2 is accepted")
@@ -211,7 +225,7 @@ func TestSessionsAreNotResumed(t *testing.T) {
 		"Raft": serve(t, k.MemberServer("a"), nil),
 		"API":  serve(t, ServerTLS{Keys: k, MemberID: "a", Now: time.Now}.Config(), nil),
 	} {
-		config := k.MemberClient("b", "a")
+		config := k.MemberClient("b")
 		config.ClientSessionCache = tls.NewLRUClientSessionCache(1)
 		for range 3 {
 			if state, err := s.talk(config); err != nil || state.DidResume {
@@ -240,8 +254,8 @@ func TestMembersNeverJudgeTime(t *testing.T) {
 				t.Fatal(err)
 			}
 			for name, pair := range map[string][2]*tls.Config{
-				"member at the Raft port": {k.MemberServer("a"), k.MemberClient("b", "a")},
-				"member at the API port":  {api, k.MemberClient("b", "a")},
+				"member at the Raft port": {k.MemberServer("a"), k.MemberClient("b")},
+				"member at the API port":  {api, k.MemberClient("b")},
 				"client with a token":     {api, pinned},
 				"administrator":           {api, admin},
 			} {
@@ -265,7 +279,7 @@ func BenchmarkHandshake(b *testing.B) {
 	k := keysOf(b, fixed(1))
 	s := serve(b, k.MemberServer("a"), nil)
 	for b.Loop() {
-		if _, err := s.talk(k.MemberClient("b", "a")); err != nil {
+		if _, err := s.talk(k.MemberClient("b")); err != nil {
 			b.Fatal(err)
 		}
 	}

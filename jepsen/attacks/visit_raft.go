@@ -58,7 +58,7 @@ func ofAnotherSecret(id string) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := keys.MemberClient(id, "")
+	config := keys.MemberClient(id)
 	config.VerifyConnection = nil
 	own, certificate := secret.Authority().Certificate().RawSubject, config.GetClientCertificate
 	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
