@@ -52,7 +52,7 @@ type gossip struct {
 	// refusals handle a leader's message that it does not add this node, by the kind of message.
 	refusals map[byte]func(said []byte)
 
-	announcing chan struct{} // capacity 1; memberlist's UpdateNode must not run twice at a time, and may take a second
+	announcing chan struct{} // capacity 1; memberlist's UpdateNode must not run twice at a time, and may take 1 s
 
 	mu         sync.Mutex
 	peers      map[string]peerInfo // keyed by node ID; without this node

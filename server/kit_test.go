@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
@@ -108,6 +109,19 @@ func (n *node) stop() {
 
 // crash stops the member without a return of blocks, a release of workers or a transfer of leadership.
 func (n *node) crash() {
+	settle(n.t)
+	n.abandon()
+}
+
+// settle waits in synthetic time until all goroutines wait. Raft leaves a future without an answer if it shuts down between a commit
+// and the state machine; its caller would outlive the bubble, which is an error.
+func settle(t testing.TB) {
+	if networkOf(t) != nil {
+		synctest.Wait()
+	}
+}
+
+func (n *node) abandon() {
 	if n.server == nil {
 		return
 	}
@@ -141,9 +155,10 @@ func (c *crews) crash(t testing.TB) {
 	nodes := c.of[t]
 	delete(c.of, t)
 	c.mu.Unlock()
+	settle(t)
 	var wg sync.WaitGroup
 	for _, n := range nodes {
-		wg.Go(n.crash)
+		wg.Go(n.abandon)
 	}
 	wg.Wait()
 }
