@@ -44,6 +44,40 @@ func TestFirstCallersOfASequence(t *testing.T) {
 	}
 }
 
+// proposing calls meanwhile once, when a call with this context is about to become a proposal, which reads its actor.
+type proposing struct {
+	context.Context
+	meanwhile func()
+}
+
+func (p *proposing) Value(key any) any {
+	if _, ok := key.(actorKey); ok && p.meanwhile != nil {
+		call := p.meanwhile
+		p.meanwhile = nil
+		call()
+	}
+	return p.Context.Value(key)
+}
+
+// A block that was granted just before the numbers of a request with an ID issues none after them.
+func TestBlockBeforeARequestWithAnID(t *testing.T) {
+	m := openOne(t)
+	createStrict(t, m, "s")
+	var plain Numbering
+	n, err := m.NextAtLeader(&proposing{anyone(t), func() {
+		var err error
+		if plain, err = m.NextAtLeader(anyone(t), "s", 1, ""); err != nil {
+			t.Error(err)
+		}
+	}}, "s", 1, "r")
+	if err != nil || plain.First == 0 || n.First <= plain.First {
+		t.Fatalf("%d after %d, %v", n.First, plain.First, err)
+	}
+	if later, err := m.NextAtLeader(anyone(t), "s", 1, ""); err != nil || later.First <= n.First {
+		t.Errorf("%d after %d, %v", later.First, n.First, err)
+	}
+}
+
 // Requests with an ID leave other callers of the sequence their turn, and do not skip
 // numbers by the million. All numbers of both are greater than those that were returned before.
 func TestNextBesideRequestsWithIDs(t *testing.T) {

@@ -76,7 +76,15 @@ func TestTransactionsAreBounded(t *testing.T) {
 		t.Error("all transactions were queued")
 	}
 	for _, c := range open {
+		_ = c.Close()
+	}
+	for range 4 {
+		c := dial(t, addr)
 		c.send("MULTI\r\n" + long)
+		r := c.reader()
+		if ok, line := r.line(), r.line(); ok != "+OK" || line != "+QUEUED" { // queued before the connection ends
+			t.Fatalf("got %q, %q", ok, line)
+		}
 		_ = c.Close()
 	}
 	if err := s.Close(t.Context()); err != nil {
