@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"context"
 	"sync"
 	"testing"
 	"time"
@@ -77,18 +76,19 @@ func TestIncrementObeysTheLog(t *testing.T) {
 	if created, err := behind.server.Create(t.Context(), "before"); err != nil || !created {
 		t.Fatalf("Create() = %v, %v", created, err)
 	}
-	stall(t, behind)
+	release := stall(t, behind)
 	configureWithout(t, leads, behind, snowraftv1.AutoCreate_AUTO_CREATE_OFF)
 	if got := behind.server.Member().State().ConfigValue().GetRedisCreate(); got != commandv1.AutoCreate_AUTO_CREATE_STRICT {
 		t.Fatalf("redis_create of the stalled replica is %v", got)
 	}
 	for key, want := range map[string]bool{"after": false, "before": true} {
-		// A call that waited for an entry would never return: the stalled replica gets none.
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		if created, err := behind.server.Create(ctx, key); err != nil || created != want {
+		waited := time.AfterFunc(30*time.Second, release) // a call that waits for an entry returns then
+		if created, err := behind.server.Create(t.Context(), key); err != nil || created != want {
 			t.Errorf("Create(%s) = %v, %v, want %v", key, created, err, want)
 		}
-		cancel()
+		if !waited.Stop() {
+			t.Errorf("Create(%s) waits for an entry", key)
+		}
 	}
 	if _, ok := leads.server.Member().State().Sequence("after"); ok {
 		t.Error("the sequence was created")
