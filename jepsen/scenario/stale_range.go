@@ -90,19 +90,17 @@ func (s *stage) thereAndBack(key, way string, first *lab.Member, term uint64, lo
 	return again, nil
 }
 
-// inMemory waits until the leader has a range of granted numbers left after an answer.
-func (s *stage) inMemory(m *lab.Member, key string, answer history.Op) error {
-	conn, err := s.conn(m)
+// inMemory waits until the leader has a range of granted numbers left after an answer. The replica of a
+// follower knows where the next range begins, not what the leader has issued.
+func (s *stage) inMemory(leader *lab.Member, key string, answer history.Op) error {
+	conn, err := s.conn(s.others(leader)[0])
 	if err != nil {
 		return err
 	}
-	var next int64
-	err = s.until(fmt.Sprintf("a range of %s in the memory of %s", key, m.Name), func(ctx context.Context) bool {
-		resp, err := snowraftv1.NewSequenceServiceClient(conn).GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: key})
-		next = resp.GetSequence().GetNext()
-		return err == nil && next > highest(answer)+1
+	return s.until(fmt.Sprintf("a range of %s in the memory of %s", key, leader.Name), func(ctx context.Context) bool {
+		resp, err := snowraftv1.NewSequenceServiceClient(conn).GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: key, Local: true})
+		return err == nil && resp.GetSequence().GetNext() > highest(answer)+1
 	})
-	return err
 }
 
 func handOver(s *stage, m *lab.Member, term uint64) (back func() error, err error) {
