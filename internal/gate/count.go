@@ -16,7 +16,8 @@ type counter struct {
 	out    io.Writer
 	passed int      // tests, subtests, and lines "ok NAME" of other tools
 	none   bool     // the command said that the slice has none of its checks
-	failed []string // reasons of failed tests
+	failed []string // reasons of failed tests and runs
+	within bool     // the lines that follow explain a failed run
 	rest   []byte
 	held   map[[2]string][]string // output of tests without a result yet, by package and test
 }
@@ -34,11 +35,13 @@ type event struct {
 var (
 	selectedNone = regexp.MustCompile(`\b0 of [0-9]+ .*selected`)
 	okLine       = regexp.MustCompile(`^ok\s+\S`)
+	failedRun    = regexp.MustCompile(`^\S+ +(FAIL|INVALID)\s`)
 	reasonLine   = regexp.MustCompile(`^\s*\w+\.go:[0-9]+: .*[^:]\n|^panic: |^fatal error: |^WARNING: DATA RACE`)
 )
 
 const (
 	maxReasons = 3   // lines that explain one failed test
+	maxRuns    = 12  // lines that explain failed runs
 	maxReason  = 300 // bytes of a line
 )
 
@@ -89,7 +92,16 @@ func (c *counter) plain(line string) {
 	if okLine.MatchString(line) {
 		c.passed++
 	}
+	c.within = failedRun.MatchString(line) || c.within && strings.HasPrefix(line, " ")
+	if c.within && len(c.failed) < maxRuns {
+		c.reason(line)
+	}
 	fmt.Fprint(c.out, line)
+}
+
+func (c *counter) reason(line string) {
+	line = strings.TrimSpace(line)
+	c.failed = append(c.failed, line[:min(len(line), maxReason)])
 }
 
 // show prints the output of a failed test, or of a package outside of its tests.
@@ -98,8 +110,7 @@ func (c *counter) show(key [2]string) {
 	reasons := 0
 	for _, line := range c.held[key] {
 		if reasons < maxReasons && reasonLine.MatchString(line) {
-			line = strings.TrimSpace(line)
-			c.failed = append(c.failed, fmt.Sprintf("%s %s: %s", path.Base(key[0]), key[1], line[:min(len(line), maxReason)]))
+			c.reason(fmt.Sprintf("%s %s: %s", path.Base(key[0]), key[1], strings.TrimSpace(line)))
 			reasons++
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -175,6 +176,15 @@ func TestCounter(t *testing.T) {
 		if out.String() != c.out || n.passed != c.passed || n.none != c.none {
 			t.Errorf("%s: %q, %d passed, none %v; want %q, %d, %v", c.name, out.String(), n.passed, n.none, c.out, c.passed, c.none)
 		}
+	}
+}
+
+// A scenario that fails is named with the lines that explain it.
+func TestCounterExplainsRuns(t *testing.T) {
+	n := newCounter(io.Discard)
+	_, _ = io.WriteString(n, "pd-1  PASS  well\n  and good\npd-2  INVALID  bad\n    not reached\n    not compared\nreports: here\n  there\n")
+	if want := []string{"pd-2  INVALID  bad", "not reached", "not compared"}; !slices.Equal(n.failed, want) {
+		t.Errorf("%q, want %q", n.failed, want)
 	}
 }
 
