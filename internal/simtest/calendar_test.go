@@ -115,7 +115,7 @@ func (w *world) midnights() {
 	w.Helper()
 	w.numbers.calendar.lag.Store(int64(2 * time.Second))
 	begun, exact := 0, 0
-	for i, moment := range moments(w.T, depth.Of(3, 8)) {
+	for i, moment := range moments(w.T, depth.Of(2, 8)) {
 		w.skipTo(moment.Add(-4 * time.Second))
 		kind := i % 12 // every kind, at every zone's midnight
 		w.midnight(kind, moment)

@@ -302,7 +302,7 @@ func TestClockForwardAcrossACrash(t *testing.T) {
 
 func TestOneClockForwardAcrossACrashOfAll(t *testing.T) {
 	t.Parallel()
-	for i := range depth.Of(3, 9) {
+	for i := range depth.Of(2, 9) {
 		simulate(t, options{}, func(w *world) {
 			w.pass(2 * time.Minute)
 			n := w.nodes[i%3]
