@@ -32,6 +32,10 @@ var (
 	// grant the same windows and blocks.
 	ErrOldClusterAlive = errors.New("a member of the old cluster that this one was restored from still runs; stop that member")
 
+	// ErrSetBack reports that members of the cluster were set back to an earlier state, so that it may have granted the
+	// same twice. It grants nothing more.
+	ErrSetBack = errors.New("the cluster was set back in time and is sealed; restore it")
+
 	// ErrClosed reports that the issuer or the sequence was closed.
 	ErrClosed = errors.New("this process is shutting down; try another member")
 
@@ -116,7 +120,7 @@ func interrupted(ctx context.Context, what string) error {
 // specific reports whether a lane's problem explains more than the end of the window.
 func specific(err error) bool {
 	_, waits := retryAt(err)
-	return ofClock(err) || waits || errors.Is(err, ErrTimeExhausted) || errors.Is(err, ErrOldClusterAlive) || isRefused(err)
+	return ofClock(err) || waits || errors.Is(err, ErrTimeExhausted) || errors.Is(err, ErrOldClusterAlive) || errors.Is(err, ErrSetBack) || isRefused(err)
 }
 
 func isRefused(err error) bool {

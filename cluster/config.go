@@ -80,6 +80,9 @@ type Config struct {
 	// Lead runs while this node leads. The node calls it after all entries of earlier terms were applied, and cancels its
 	// context when leadership ends.
 	Lead func(ctx context.Context)
+	// First returns the command that begins a leadership, before the node serves as the leader; nil if there is none, or if
+	// First is nil.
+	First func() ([]byte, error)
 	// Removed remembers removed members, so that they are not added again.
 	Removed RemovedMembers
 

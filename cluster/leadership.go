@@ -74,7 +74,7 @@ func (n *Node) lead(ctx context.Context) {
 	began := time.Now()
 	for {
 		term = n.raft.CurrentTerm()
-		err := n.barrier(ctx)
+		err := n.begin(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -120,13 +120,36 @@ func (n *Node) lead(ctx context.Context) {
 	n.reconcileLoop(ctx)
 }
 
-// barrier waits until this node has applied all entries that earlier leaders committed. It returns at once when ctx ends: raft
-// may take no barrier before follow takes its next notification, and follow waits for lead.
-func (n *Node) barrier(ctx context.Context) error {
-	applied := make(chan error, 1)
-	go func() { applied <- n.raft.Barrier(barrierTimeout).Error() }()
+// begin commits the first command of a leadership. When it returns, this node has applied all entries that earlier leaders
+// committed.
+func (n *Node) begin(ctx context.Context) error {
+	first, err := n.first()
+	if first == nil && err == nil {
+		if err = n.applied(ctx, func() raft.Future { return n.raft.Barrier(barrierTimeout) }); err != nil {
+			return err
+		}
+		first, err = n.first() // the entries of earlier leaders may have changed it
+	}
+	if first == nil || err != nil {
+		return err
+	}
+	return n.applied(ctx, func() raft.Future { return n.raft.Apply(first, barrierTimeout) })
+}
+
+func (n *Node) first() ([]byte, error) {
+	if n.cfg.First == nil {
+		return nil, nil
+	}
+	return n.cfg.First()
+}
+
+// applied waits for an entry that this node appends as the leader. It returns at once when ctx ends: raft may take no entry
+// before follow takes its next notification, and follow waits for lead.
+func (n *Node) applied(ctx context.Context, appends func() raft.Future) error {
+	done := make(chan error, 1)
+	go func() { done <- appends().Error() }()
 	select {
-	case err := <-applied:
+	case err := <-done:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()

@@ -34,15 +34,15 @@ func leading(t *testing.T) *raft.Raft {
 }
 
 // Raft takes no barrier while it waits for follow to take a notification. The only voter can be elected twice in a row.
-func TestBarrierDoesNotKeepFollowFromNotifications(t *testing.T) {
+func TestBeginDoesNotKeepFollowFromNotifications(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := leading(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		began := time.Now()
-		if err := (&Node{raft: r}).barrier(ctx); !errors.Is(err, context.Canceled) || time.Since(began) > 0 {
-			t.Errorf("barrier() = %v after %v, want %v at once", err, time.Since(began), context.Canceled)
+		if err := (&Node{raft: r}).begin(ctx); !errors.Is(err, context.Canceled) || time.Since(began) > 0 {
+			t.Errorf("begin() = %v after %v, want %v at once", err, time.Since(began), context.Canceled)
 		}
 	})
 }

@@ -16,8 +16,8 @@ type waiter struct {
 func (m *Machine) Applied() uint64 { return m.applied.Load() }
 
 // AwaitApplied waits until the machine has applied the command at a log index or at a
-// later one, or has restored a state that records such an index. A snapshot does not
-// record its last index, only the indexes of the changes that it holds. After a
+// later one, or has restored a state that records such an index. A snapshot of
+// fsm_version 1 does not record its last index, only the indexes of the changes that it holds. After such a
 // snapshot was restored, the wait may therefore last until the next command; leaders
 // commit their clock about once per second. The error is ctx's, or wraps [ErrHalted],
 // because a halted machine applies no further commands.

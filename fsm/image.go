@@ -17,6 +17,7 @@ type image struct {
 	tokens    tokens
 	sequences sequences
 	answers   []answer // oldest first
+	lineage   lineage
 }
 
 type layoutImage struct {
@@ -40,6 +41,10 @@ func (s *State) image() image {
 		tokens:    s.tokens,
 		sequences: s.sequences,
 		answers:   s.answers.kept(),
+		lineage:   s.lineage,
+	}
+	if s.version >= LineageVersion {
+		im.meta.Index, im.meta.Hash, im.meta.Sealed = s.index, im.lineage.hash[:], s.sealed
 	}
 	for _, name := range s.names {
 		l := s.layouts[name]
@@ -53,7 +58,7 @@ func (s *State) image() image {
 }
 
 // imageAlone returns an image that does not change with the state. Workers and sequences are shared until they change;
-// tokens and answers never change. No other goroutine may use the state meanwhile.
+// tokens, answers and the lineage never change. No other goroutine may use the state meanwhile.
 func (s *State) imageAlone() image {
 	im := s.image()
 	for i, name := range s.names {
@@ -67,7 +72,7 @@ func (s *State) imageAlone() image {
 
 // walk visits every record in canonical order: the meta record, each layout with its
 // workers and then its grants, the removed members, the tokens, the sequences, the
-// answers. A record is valid until visit returns.
+// answers, the leaderships, the hashes at clocks. A record is valid until visit returns.
 func (im image) walk(visit func(*commandv1.SnapshotRecord)) {
 	if im.last.index != 0 {
 		digest := im.last.digest()
@@ -87,6 +92,7 @@ func (im image) walk(visit func(*commandv1.SnapshotRecord)) {
 	im.walkTokens(visit)
 	im.walkSequences(visit)
 	im.walkAnswers(visit)
+	im.walkLineage(visit)
 }
 
 // walkWorkers uses one message for all workers, because there can be millions.

@@ -39,6 +39,7 @@ type Machine struct {
 	revision atomic.Uint64 // see SequenceRevision
 	tokens   atomic.Pointer[tokens]
 	restored atomic.Pointer[commandv1.Restored]
+	sealed   atomic.Pointer[commandv1.Sealed]
 
 	tokenRevision atomic.Uint64 // see TokenRevision
 
@@ -95,7 +96,7 @@ func (m *Machine) View(read func(*State)) {
 }
 
 // Changed returns a channel that is closed at the next change of the configuration,
-// the layouts, fsm_version, the record of a restore, or a sequence. A grant of a block
+// the layouts, fsm_version, the record of a restore or a seal, or a sequence. A grant of a block
 // does not count as a change of its sequence, a new period does. Callers take the
 // channel before they read these values.
 func (m *Machine) Changed() <-chan struct{} {
@@ -150,7 +151,7 @@ func (m *Machine) apply(log *raft.Log) (result Result, halting bool) {
 	if err != nil {
 		result = halted(haltOver(log, err))
 	} else {
-		result = m.state.Apply(log.Index, log.Term, cmd)
+		result = m.state.applyLog(log, cmd)
 	}
 	if result.Halted != nil {
 		m.halt(result.Halted)
@@ -214,6 +215,7 @@ func (m *Machine) publish() {
 		m.layouts.Store(&layouts)
 		m.config.Store(m.state.Config())
 		m.restored.Store(m.state.restored)
+		m.sealed.Store(m.state.sealed)
 	}
 	if rare || sequences {
 		close(m.changed)

@@ -68,7 +68,7 @@ func (r *Replay) Apply(log *raft.Log) error {
 	if c := cmd.GetReleaseWorker(); c != nil {
 		r.keepHigh(cellOwner{c.GetLayout(), c.GetWorker()})
 	}
-	if result := r.state.Apply(log.Index, log.Term, cmd); result.Halted != nil {
+	if result := r.state.applyLog(log, cmd); result.Halted != nil {
 		return result.Halted
 	}
 	r.follow(name)

@@ -71,6 +71,7 @@ type Restoration struct {
 //   - All workers are released, and no block can be returned.
 //   - All sequences are frozen, and sequences and layouts of other names cannot be created.
 //   - Periods that the earlier cluster may have begun are skipped.
+//   - The lineage begins again, and a seal ends.
 //
 // The floor of an earlier restore counts too. After an error the state must not be used.
 func (s *State) Restore(r Restoration) error {
@@ -98,6 +99,7 @@ func (s *State) Restore(r Restoration) error {
 	}
 	s.removed = nil
 	s.lastCheckpoint = checkpointOf(0, [32]byte{})
+	s.lineage, s.sealed = lineage{}, nil
 	s.observed = min(s.observed, r.NowMillis)
 	s.index = r.Index
 	s.setRestored(next)

@@ -32,18 +32,22 @@ const (
 	atToken
 	atSequence
 	atAnswer
+	atLeadership
+	atClock
 )
 
 // follows is the range of stages that each stage may follow.
 var follows = [...]struct{ from, to stage }{
-	atMeta:     {atStart, atStart},
-	atLayout:   {atMeta, atGrant},
-	atWorker:   {atLayout, atWorker},
-	atGrant:    {atWorker, atGrant},
-	atRemoved:  {atMeta, atRemoved},
-	atToken:    {atMeta, atToken},
-	atSequence: {atMeta, atSequence},
-	atAnswer:   {atMeta, atAnswer},
+	atMeta:       {atStart, atStart},
+	atLayout:     {atMeta, atGrant},
+	atWorker:     {atLayout, atWorker},
+	atGrant:      {atWorker, atGrant},
+	atRemoved:    {atMeta, atRemoved},
+	atToken:      {atMeta, atToken},
+	atSequence:   {atMeta, atSequence},
+	atAnswer:     {atMeta, atAnswer},
+	atLeadership: {atMeta, atLeadership},
+	atClock:      {atMeta, atClock},
 }
 
 // add adds a record of any kind except the end record.
@@ -65,6 +69,10 @@ func (r *restore) add(record *commandv1.SnapshotRecord) error {
 		return r.enter(atSequence, func() error { return r.addSequence(body.Sequence) })
 	case *commandv1.SnapshotRecord_Answer:
 		return r.enter(atAnswer, func() error { return r.addAnswer(body.Answer) })
+	case *commandv1.SnapshotRecord_Leadership:
+		return r.enter(atLeadership, func() error { return r.addLeadership(body.Leadership) })
+	case *commandv1.SnapshotRecord_Clock:
+		return r.enter(atClock, func() error { return r.addClock(body.Clock) })
 	}
 	return corrupt("it is empty")
 }
@@ -103,7 +111,7 @@ func (r *restore) meta(m *commandv1.SnapshotMeta) error {
 	r.state.index = max(m.GetCheckpointIndex(), m.GetConfig().GetGeneration(), m.GetRestored().GetIndex())
 	r.state.version = m.GetFsmVersion()
 	r.state.observed = m.GetObservedClockAtMs()
-	return nil
+	return r.addLineage(m)
 }
 
 func (r *restore) addLayout(m *commandv1.SnapshotLayout) error {
@@ -220,6 +228,9 @@ func (r *restore) finish(in *snapshotReader, end *commandv1.SnapshotEnd) (*State
 			return nil, err
 		}
 		r.state.index = max(r.state.index, l.history.lastToken())
+		for number := range l.workers.count() {
+			r.state.noteWindow(l, l.workers.highWater(number))
+		}
 	}
 	// The state must give the bytes that it was read from. So a snapshot with another
 	// spelling of the state, or with a part that reading forgot, fails here.

@@ -24,7 +24,7 @@ func TestSnapshotGolden(t *testing.T) {
 	// These bytes are on disks: they never change while the format stays the same.
 	for name, s := range map[string]*State{
 		"snapshot.golden": sample(t), "snapshot_sequences.golden": sampleSequences(t), "snapshot_tokens.golden": sampleTokens(t),
-		"snapshot_restored.golden": sampleRestored(t),
+		"snapshot_restored.golden": sampleRestored(t), "snapshot_sealed.golden": sampleSealed(t),
 	} {
 		file := filepath.Join("testdata", name)
 		got := snapshotBytes(t, s)
@@ -47,7 +47,7 @@ func TestSnapshotGolden(t *testing.T) {
 }
 
 func TestSnapshotRoundTrip(t *testing.T) {
-	for name, s := range map[string]*State{"empty": NewState(), "sample": sample(t), "sampleSequences": sampleSequences(t), "sampleTokens": sampleTokens(t), "sampleRestored": sampleRestored(t)} {
+	for name, s := range map[string]*State{"empty": NewState(), "sample": sample(t), "sampleSequences": sampleSequences(t), "sampleTokens": sampleTokens(t), "sampleRestored": sampleRestored(t), "sampleSealed": sampleSealed(t)} {
 		data := snapshotBytes(t, s)
 		back, err := ReadState(bytes.NewReader(data), Version)
 		if err != nil {

@@ -1,6 +1,8 @@
 package fsm
 
 import (
+	"github.com/hashicorp/raft"
+
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
@@ -22,12 +24,15 @@ type State struct {
 
 	restored *commandv1.Restored // nil if the cluster was not restored; never changed, only replaced
 
+	lineage lineage
+	sealed  *commandv1.Sealed // nil until sealed; never changed, only replaced
+
 	lastCheckpoint lastCheckpoint
 
 	// The following fields are not part of the state. A Machine publishes when one of the revisions grows: revision counts
-	// the changes of config, layouts, version and restored; sequenceRevision those of sequences, including new periods but
+	// the changes of config, layouts, version, restored and sealed; sequenceRevision those of sequences, including new periods but
 	// not blocks; tokenRevision those of tokens. index is the greatest log index that was applied or that a snapshot
-	// records.
+	// records; from fsm_version 2 on it is a part of the state.
 	revision         uint64
 	sequenceRevision uint64
 	tokenRevision    uint64
@@ -35,6 +40,9 @@ type State struct {
 
 	frozen                  int // number of frozen sequences, deleted ones included
 	maxSequences, maxTokens int // lower in tests
+
+	windowEnd int64  // the latest end of a window, Unix ms; released windows may count
+	scratch   []byte // memory for record
 }
 
 // NewState returns the state before the first command.
@@ -53,15 +61,28 @@ type entry struct {
 	term  uint64 // leader term in which the command was appended
 	now   int64  // the proposer's clock in Unix ms; any value, even a hostile one
 	cmd   *commandv1.Command
+	data  []byte // cmd as Encode returns it; nil if cmd is not from a log
 }
 
 // Apply applies the command at a log index, appended in a leader term, and returns its result. It keeps nothing
-// of cmd. A command that is refused, or whose result has Halted set, changes nothing.
+// of cmd. A command that is refused, or whose result has Halted set, changes nothing but the lineage.
 // Indexes must grow from call to call.
 func (s *State) Apply(index, term uint64, cmd *commandv1.Command) Result {
-	result := s.apply(entry{index: index, term: term, now: cmd.GetClockAtMs(), cmd: cmd})
-	result.Index, result.Observed = index, s.observed
-	s.index = index
+	return s.applyEntry(entry{index: index, term: term, now: cmd.GetClockAtMs(), cmd: cmd})
+}
+
+// applyLog is Apply for an entry of the log, whose command is cmd.
+func (s *State) applyLog(log *raft.Log, cmd *commandv1.Command) Result {
+	return s.applyEntry(entry{index: log.Index, term: log.Term, now: cmd.GetClockAtMs(), cmd: cmd, data: log.Data})
+}
+
+func (s *State) applyEntry(e entry) Result {
+	result := s.apply(e)
+	if result.Halted == nil && s.version >= LineageVersion {
+		s.record(e)
+	}
+	result.Index, result.Observed = e.index, s.observed
+	s.index = e.index
 	return result
 }
 
@@ -77,6 +98,9 @@ func (s *State) apply(e entry) Result {
 			need, s.version)}
 	}
 	if refused := s.checkActor(e.cmd.GetActor()); refused != nil {
+		return Result{Err: refused}
+	}
+	if refused := s.checkSealed(k); refused != nil {
 		return Result{Err: refused}
 	}
 	return k.apply(s, e)

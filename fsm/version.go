@@ -9,7 +9,7 @@ import (
 )
 
 // Version is the newest fsm_version that this build knows.
-const Version = 1
+const Version = 2
 
 // firstVersion is the fsm_version of a state that no RaiseVersion was applied to.
 const firstVersion = 1
@@ -18,29 +18,33 @@ const firstVersion = 1
 type kind struct {
 	since uint32 // the fsm_version that introduced it
 	apply func(*State, entry) Result
+
+	whileSealed bool // a sealed cluster accepts it, because it grants nothing
 }
 
 // kinds holds every kind of command, by the number of its field in Command.body.
 var kinds = map[protoreflect.FieldNumber]kind{
-	10: {1, (*State).createLayout},
-	11: {1, (*State).acquireWorker},
-	12: {1, (*State).extendWindow},
-	13: {1, (*State).releaseWorker},
-	14: {1, (*State).observeClock},
-	15: {1, (*State).setConfig},
-	16: {1, (*State).raiseVersion},
-	17: {1, (*State).checkpoint},
-	18: {1, (*State).removeMember},
-	19: {1, (*State).createSequence},
-	20: {1, (*State).updateSequence},
-	21: {1, (*State).deleteSequence},
-	22: {1, (*State).allocateBlock},
-	23: {1, (*State).returnBlock},
-	24: {1, (*State).createToken},
-	25: {1, (*State).updateToken},
-	26: {1, (*State).deleteToken},
-	27: {1, (*State).resumeSequence},
-	28: {1, (*State).acknowledgeRestore},
+	10: {1, (*State).createLayout, false},
+	11: {1, (*State).acquireWorker, false},
+	12: {1, (*State).extendWindow, false},
+	13: {1, (*State).releaseWorker, false},
+	14: {1, (*State).observeClock, true},
+	15: {1, (*State).setConfig, false},
+	16: {1, (*State).raiseVersion, true},
+	17: {1, (*State).checkpoint, true},
+	18: {1, (*State).removeMember, true},
+	19: {1, (*State).createSequence, false},
+	20: {1, (*State).updateSequence, false},
+	21: {1, (*State).deleteSequence, false},
+	22: {1, (*State).allocateBlock, false},
+	23: {1, (*State).returnBlock, false},
+	24: {1, (*State).createToken, true},
+	25: {1, (*State).updateToken, true},
+	26: {1, (*State).deleteToken, true},
+	27: {1, (*State).resumeSequence, false},
+	28: {1, (*State).acknowledgeRestore, false},
+	29: {2, (*State).lead, true},
+	30: {2, (*State).seal, true},
 }
 
 var commandBody = (&commandv1.Command{}).ProtoReflect().Descriptor().Oneofs().ByName("body")

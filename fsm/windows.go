@@ -59,6 +59,7 @@ func (s *State) acquireWorker(e entry) Result {
 		Worker: uint64(number), Token: e.index, Holder: by.holder, Owner: by.owner, NonceHash: nonceHash,
 		From: from, Until: until, GrantedMillis: e.now,
 	})
+	s.noteWindow(l, until)
 	return Result{Grant: l.workers.granted(number)}
 }
 
@@ -96,6 +97,7 @@ func (s *State) extendWindow(e entry) Result {
 	}
 	l.workers.extend(number, c.GetExtensionId(), max(end, k.highWater))
 	l.history.setUntil(k.token, k.highWater)
+	s.noteWindow(l, k.highWater)
 	return Result{Grant: l.workers.granted(number)}
 }
 

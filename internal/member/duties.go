@@ -38,8 +38,12 @@ func (m *Member) lead(ctx context.Context) {
 	defer observe.Stop()
 	checkpoint := time.NewTicker(firstCheckpoint)
 	defer checkpoint.Stop()
+	recorded := m.fsmVersion() >= fsm.LineageVersion // then the node did, see first
 	for established := false; ; {
 		m.duty(ctx, "finalize the upgrade", lt.finalizeIfDue)
+		if !recorded && m.fsmVersion() >= fsm.LineageVersion {
+			recorded = m.duty(ctx, "record the leadership", m.recordLeadership)
+		}
 		if !established {
 			established = m.duty(ctx, "set up the cluster", m.establish)
 		}

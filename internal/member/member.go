@@ -59,7 +59,8 @@ type Leader interface {
 // Methods that only the leader can carry out fail with [cluster.ErrNotLeader] on other members, and then have done
 // nothing. If leadership is lost while a command is replicated, the error is [cluster.ErrUnknownOutcome]. Refusals of
 // the state machine are of type [*fsm.Refused]. Methods that propose a command also fail with a [*clock.SkewError]
-// while the leader's clock is ahead, with a [*VersionError], and with [allocator.ErrOldClusterAlive].
+// while the leader's clock is ahead, with a [*VersionError], and with [allocator.ErrOldClusterAlive]
+// or [allocator.ErrSetBack].
 type Member struct {
 	cfg    Config
 	logger *slog.Logger
@@ -111,7 +112,7 @@ func Open(cfg Config) (*Member, error) {
 	cc.Events = m.events
 	cc.FSM, cc.Admit, cc.Commands, cc.Watch, cc.Logger = m.replica(), m.fsm.Admit, cfg.Supported, m.clock, cfg.Logger
 	cc.Used, cc.Ancestors = m.fsmVersion, m.ancestors
-	cc.Lead, cc.Removed = m.lead, removedMembers{m}
+	cc.First, cc.Lead, cc.Removed = m.first, m.lead, removedMembers{m}
 	node, err := cluster.Open(cc)
 	if err != nil {
 		if halted := m.halt.reason(); halted != nil {
@@ -125,7 +126,7 @@ func Open(cfg Config) (*Member, error) {
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop = stop
 	m.wg.Go(func() { m.follow(ctx) })
-	m.wg.Go(func() { m.heedOldCluster(ctx) })
+	m.wg.Go(func() { m.heed(ctx) })
 	return m, nil
 }
 

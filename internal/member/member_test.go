@@ -41,7 +41,7 @@ func TestProposalOfNewerVersion(t *testing.T) {
 	}
 	old := openOne(t)
 	refused, ok := errors.AsType[*VersionError](propose(old))
-	if !ok || *refused != (VersionError{Need: next, Have: fsm.Version}) || old.node.Failure() != nil {
+	if !ok || *refused != (VersionError{Need: next, Have: old.fsmVersion()}) || old.node.Failure() != nil {
 		t.Errorf("propose() = %v, want a VersionError; the member failed with %v", refused, old.node.Failure())
 	}
 	newer := openOne(t, func(c *Config) { c.Supported, c.Initial = next, fsm.DefaultConfig() })

@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -37,26 +38,16 @@ func (m *Member) OldCluster() string {
 // oldClusterEvery is the interval at which a member of a restored cluster checks whether an older cluster is heard.
 const oldClusterEvery = 200 * time.Millisecond
 
-// heedOldCluster stops this member while a member of an older cluster is heard: it then issues nothing, not even from windows
-// and blocks that it holds, because the older cluster may issue the same.
-func (m *Member) heedOldCluster(ctx context.Context) {
+// heed stops this member while the cluster is sealed or a member of an older cluster is heard: it then issues nothing, not even
+// from windows and blocks that it holds, because another cluster, or an earlier state of this one, may have issued the same.
+func (m *Member) heed(ctx context.Context) {
 	for {
 		changed := m.fsm.Changed() // a cluster that was not restored has nothing to hear
 		var again <-chan time.Time
 		if len(m.ancestors()) > 0 {
 			again = time.After(oldClusterEvery)
 		}
-		old, stopped := m.OldCluster(), m.clock.Stopped() != nil
-		switch {
-		case old != "" && !stopped:
-			m.clock.Stop(fmt.Errorf("%w: %s", allocator.ErrOldClusterAlive, old))
-			m.logger.Error("member of the old cluster still runs; issuing nothing until it stops", "peer", old)
-			m.events.Note(events.Process, slog.LevelError, "a member of the old cluster still runs; issuing nothing until it stops: "+old)
-		case old == "" && stopped:
-			m.clock.Resume()
-			m.logger.Info("member of the old cluster no longer detected; issuing again")
-			m.events.Note(events.Process, slog.LevelInfo, "no member of the old cluster is detected; issuing again")
-		}
+		m.stopOrResume()
 		select {
 		case <-changed:
 		case <-again:
@@ -64,4 +55,30 @@ func (m *Member) heedOldCluster(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// stopOrResume makes the clock's reason to issue nothing the present one.
+func (m *Member) stopOrResume() {
+	was, reason := m.clock.Stopped(), m.mustStop()
+	switch {
+	case reason != nil && (was == nil || errors.Unwrap(was) != errors.Unwrap(reason)):
+		m.clock.Stop(reason)
+		m.logger.Error("issuing nothing from now on", "reason", reason)
+		m.events.Note(events.Process, slog.LevelError, "issuing nothing from now on: "+reason.Error())
+	case reason == nil && was != nil:
+		m.clock.Resume()
+		m.logger.Info("issuing again; the reason has ended", "reason", was)
+		m.events.Note(events.Process, slog.LevelInfo, "issuing again; this has ended: "+was.Error())
+	}
+}
+
+// mustStop returns the reason for which this member must issue nothing; nil if there is none.
+func (m *Member) mustStop() error {
+	if m.fsm.Sealed() != nil {
+		return m.setBack()
+	}
+	if old := m.OldCluster(); old != "" {
+		return fmt.Errorf("%w: %s", allocator.ErrOldClusterAlive, old)
+	}
+	return nil
 }

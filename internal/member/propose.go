@@ -145,6 +145,8 @@ func (m *Member) domain(layout string, err error) error {
 		return &allocator.WorkersExhaustedError{Layout: layout, RetryAt: time.UnixMilli(refused.RetryAtMillis)}
 	case commandv1.Refusal_REFUSAL_FENCED:
 		return &allocator.FencedError{Layout: layout, RetryAt: time.UnixMilli(refused.RetryAtMillis)}
+	case commandv1.Refusal_REFUSAL_SET_BACK:
+		return m.setBack()
 	case commandv1.Refusal_REFUSAL_TIME_EXHAUSTED:
 		return fmt.Errorf("%w: %s", allocator.ErrTimeExhausted, refused.Detail)
 	case commandv1.Refusal_REFUSAL_CLOCK_BEHIND:

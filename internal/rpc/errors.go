@@ -97,6 +97,8 @@ func (e *Error) cause() error {
 		return allocator.ErrNotLastBlock
 	case OldClusterAlive:
 		return allocator.ErrOldClusterAlive
+	case SetBack:
+		return allocator.ErrSetBack
 	case TimeExhausted:
 		return allocator.ErrTimeExhausted
 	case WorkersExhausted:

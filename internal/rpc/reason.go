@@ -40,6 +40,7 @@ const (
 	SequenceFrozen        = "SEQUENCE_FROZEN"
 	RestoreUnacknowledged = "RESTORE_UNACKNOWLEDGED"
 	OldClusterAlive       = "OLD_CLUSTER_ALIVE"
+	SetBack               = "SET_BACK"
 	UpgradeBlocked        = "UPGRADE_BLOCKED"
 
 	Unauthenticated  = "UNAUTHENTICATED"

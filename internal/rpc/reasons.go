@@ -172,6 +172,9 @@ var reasons = []Reason{
 	{OldClusterAlive, codes.Unavailable, RepeatYes, RetrySoon, redisLoading,
 		"The cluster was restored from a backup, and a member of the earlier cluster still runs. This cluster grants nothing.",
 		"Stop every member of the earlier cluster."},
+	{SetBack, codes.Unavailable, RepeatYes, RetrySoon, redisLoading,
+		"Members of the cluster were set back to an earlier state, for example by a snapshot of a virtual machine, so the cluster may have granted the same twice. It is sealed and grants nothing more.",
+		"[Restore the cluster](backup.md#restore) from its members' directories."},
 
 	{UpgradeBlocked, codes.FailedPrecondition, RepeatNo, 0, "",
 		"`FinalizeUpgrade`: a member does not know newer commands, or is not alive. The message names each such member.",

@@ -64,6 +64,7 @@ var rows = []struct {
 	{refused(commandv1.Refusal_REFUSAL_UNKNOWN_TOKEN), rpc.UnknownToken},
 	{refused(commandv1.Refusal_REFUSAL_TOKEN_EXISTS), rpc.TokenExists},
 	{refused(commandv1.Refusal_REFUSAL_FENCED), rpc.Fenced},
+	{refused(commandv1.Refusal_REFUSAL_SET_BACK), rpc.SetBack},
 	{refused(commandv1.Refusal_REFUSAL_SEQUENCE_FROZEN), rpc.SequenceFrozen},
 	{refused(commandv1.Refusal_REFUSAL_RESTORE_UNACKNOWLEDGED), rpc.RestoreUnacknowledged},
 }

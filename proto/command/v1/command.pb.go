@@ -458,6 +458,8 @@ const (
 	Refusal_REFUSAL_SEQUENCE_FROZEN Refusal = 23
 	// A restore was not acknowledged, so no sequence and no layout of a new name can be created.
 	Refusal_REFUSAL_RESTORE_UNACKNOWLEDGED Refusal = 24
+	// The cluster was set back in time and is sealed: it grants nothing more.
+	Refusal_REFUSAL_SET_BACK Refusal = 25
 )
 
 // Enum value maps for Refusal.
@@ -488,6 +490,7 @@ var (
 		22: "REFUSAL_FENCED",
 		23: "REFUSAL_SEQUENCE_FROZEN",
 		24: "REFUSAL_RESTORE_UNACKNOWLEDGED",
+		25: "REFUSAL_SET_BACK",
 	}
 	Refusal_value = map[string]int32{
 		"REFUSAL_UNSPECIFIED":            0,
@@ -515,6 +518,7 @@ var (
 		"REFUSAL_FENCED":                 22,
 		"REFUSAL_SEQUENCE_FROZEN":        23,
 		"REFUSAL_RESTORE_UNACKNOWLEDGED": 24,
+		"REFUSAL_SET_BACK":               25,
 	}
 )
 
@@ -576,6 +580,8 @@ type Command struct {
 	//	*Command_DeleteToken
 	//	*Command_ResumeSequence
 	//	*Command_AcknowledgeRestore
+	//	*Command_Lead
+	//	*Command_Seal
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -810,6 +816,24 @@ func (x *Command) GetAcknowledgeRestore() *AcknowledgeRestore {
 	return nil
 }
 
+func (x *Command) GetLead() *Lead {
+	if x != nil {
+		if x, ok := x.Body.(*Command_Lead); ok {
+			return x.Lead
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetSeal() *Seal {
+	if x != nil {
+		if x, ok := x.Body.(*Command_Seal); ok {
+			return x.Seal
+		}
+	}
+	return nil
+}
+
 type isCommand_Body interface {
 	isCommand_Body()
 }
@@ -890,6 +914,14 @@ type Command_AcknowledgeRestore struct {
 	AcknowledgeRestore *AcknowledgeRestore `protobuf:"bytes,28,opt,name=acknowledge_restore,json=acknowledgeRestore,proto3,oneof"`
 }
 
+type Command_Lead struct {
+	Lead *Lead `protobuf:"bytes,29,opt,name=lead,proto3,oneof"`
+}
+
+type Command_Seal struct {
+	Seal *Seal `protobuf:"bytes,30,opt,name=seal,proto3,oneof"`
+}
+
 func (*Command_CreateLayout) isCommand_Body() {}
 
 func (*Command_AcquireWorker) isCommand_Body() {}
@@ -927,6 +959,10 @@ func (*Command_DeleteToken) isCommand_Body() {}
 func (*Command_ResumeSequence) isCommand_Body() {}
 
 func (*Command_AcknowledgeRestore) isCommand_Body() {}
+
+func (*Command_Lead) isCommand_Body() {}
+
+func (*Command_Seal) isCommand_Body() {}
 
 // Actor is the principal behind a command. A command whose actor has lost its token, or a scope of it, since it was
 // judged has no effect.
@@ -2675,13 +2711,124 @@ func (x *AcknowledgeRestore) GetIndex() uint64 {
 	return 0
 }
 
+// Lead begins a leadership, as its first command, so that histories with equal terms and indexes can be told apart.
+type Lead struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Drawn at random for each leadership and carried by repetitions; 16 bytes, not all 0.
+	Nonce         []byte `protobuf:"bytes,1,opt,name=nonce,proto3" json:"nonce,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Lead) Reset() {
+	*x = Lead{}
+	mi := &file_command_v1_command_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Lead) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Lead) ProtoMessage() {}
+
+func (x *Lead) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Lead.ProtoReflect.Descriptor instead.
+func (*Lead) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *Lead) GetNonce() []byte {
+	if x != nil {
+		return x.Nonce
+	}
+	return nil
+}
+
+// Seal ends all grants of a cluster that was set back in time. The evidence is a position of the committed history
+// that contradicts the history before this command; it is judged when the command is applied. A sealed cluster stays
+// sealed; it continues as a restored one.
+type Seal struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A position, as package position encodes it; empty if an operator seals the cluster.
+	Evidence []byte `protobuf:"bytes,1,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	// The member or client that presented the evidence, for display; at most 256 bytes.
+	Witness string `protobuf:"bytes,2,opt,name=witness,proto3" json:"witness,omitempty"`
+	// The contradiction in words; at most 1024 bytes.
+	Reason        string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Seal) Reset() {
+	*x = Seal{}
+	mi := &file_command_v1_command_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Seal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Seal) ProtoMessage() {}
+
+func (x *Seal) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Seal.ProtoReflect.Descriptor instead.
+func (*Seal) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *Seal) GetEvidence() []byte {
+	if x != nil {
+		return x.Evidence
+	}
+	return nil
+}
+
+func (x *Seal) GetWitness() string {
+	if x != nil {
+		return x.Witness
+	}
+	return ""
+}
+
+func (x *Seal) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 var File_command_v1_command_proto protoreflect.FileDescriptor
 
 const file_command_v1_command_proto_rawDesc = "" +
 	"\n" +
 	"\x18command/v1/command.proto\x12\n" +
-	"command.v1\"\xde\n" +
-	"\n" +
+	"command.v1\"\xae\v\n" +
 	"\aCommand\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x1e\n" +
 	"\vclock_at_ms\x18\x02 \x01(\x03R\tclockAtMs\x12'\n" +
@@ -2708,7 +2855,9 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\fupdate_token\x18\x19 \x01(\v2\x17.command.v1.UpdateTokenH\x00R\vupdateToken\x12<\n" +
 	"\fdelete_token\x18\x1a \x01(\v2\x17.command.v1.DeleteTokenH\x00R\vdeleteToken\x12E\n" +
 	"\x0fresume_sequence\x18\x1b \x01(\v2\x1a.command.v1.ResumeSequenceH\x00R\x0eresumeSequence\x12Q\n" +
-	"\x13acknowledge_restore\x18\x1c \x01(\v2\x1e.command.v1.AcknowledgeRestoreH\x00R\x12acknowledgeRestoreB\x06\n" +
+	"\x13acknowledge_restore\x18\x1c \x01(\v2\x1e.command.v1.AcknowledgeRestoreH\x00R\x12acknowledgeRestore\x12&\n" +
+	"\x04lead\x18\x1d \x01(\v2\x10.command.v1.LeadH\x00R\x04lead\x12&\n" +
+	"\x04seal\x18\x1e \x01(\v2\x10.command.v1.SealH\x00R\x04sealB\x06\n" +
 	"\x04body\"y\n" +
 	"\x05Actor\x12)\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x15.command.v1.ActorKindR\x04kind\x12\x14\n" +
@@ -2863,7 +3012,13 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x06margin\x18\x04 \x01(\x04R\x06marginB\b\n" +
 	"\x06_after\"*\n" +
 	"\x12AcknowledgeRestore\x12\x14\n" +
-	"\x05index\x18\x01 \x01(\x04R\x05index*\x99\x01\n" +
+	"\x05index\x18\x01 \x01(\x04R\x05index\"\x1c\n" +
+	"\x04Lead\x12\x14\n" +
+	"\x05nonce\x18\x01 \x01(\fR\x05nonce\"T\n" +
+	"\x04Seal\x12\x1a\n" +
+	"\bevidence\x18\x01 \x01(\fR\bevidence\x12\x18\n" +
+	"\awitness\x18\x02 \x01(\tR\awitness\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason*\x99\x01\n" +
 	"\tActorKind\x12\x1a\n" +
 	"\x16ACTOR_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11ACTOR_KIND_MEMBER\x10\x01\x12\x14\n" +
@@ -2900,7 +3055,7 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x13SEQUENCE_RESET_NONE\x10\x01\x12\x18\n" +
 	"\x14SEQUENCE_RESET_DAILY\x10\x02\x12\x1a\n" +
 	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x19\n" +
-	"\x15SEQUENCE_RESET_YEARLY\x10\x04*\xcf\x05\n" +
+	"\x15SEQUENCE_RESET_YEARLY\x10\x04*\xe5\x05\n" +
 	"\aRefusal\x12\x17\n" +
 	"\x13REFUSAL_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18REFUSAL_INVALID_ARGUMENT\x10\x01\x12\x1a\n" +
@@ -2927,7 +3082,8 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x14REFUSAL_TOKEN_EXISTS\x10\x15\x12\x12\n" +
 	"\x0eREFUSAL_FENCED\x10\x16\x12\x1b\n" +
 	"\x17REFUSAL_SEQUENCE_FROZEN\x10\x17\x12\"\n" +
-	"\x1eREFUSAL_RESTORE_UNACKNOWLEDGED\x10\x18B9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
+	"\x1eREFUSAL_RESTORE_UNACKNOWLEDGED\x10\x18\x12\x14\n" +
+	"\x10REFUSAL_SET_BACK\x10\x19B9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
 
 var (
 	file_command_v1_command_proto_rawDescOnce sync.Once
@@ -2942,7 +3098,7 @@ func file_command_v1_command_proto_rawDescGZIP() []byte {
 }
 
 var file_command_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_command_v1_command_proto_goTypes = []any{
 	(ActorKind)(0),             // 0: command.v1.ActorKind
 	(FieldKind)(0),             // 1: command.v1.FieldKind
@@ -2977,6 +3133,8 @@ var file_command_v1_command_proto_goTypes = []any{
 	(*DeleteToken)(nil),        // 30: command.v1.DeleteToken
 	(*ResumeSequence)(nil),     // 31: command.v1.ResumeSequence
 	(*AcknowledgeRestore)(nil), // 32: command.v1.AcknowledgeRestore
+	(*Lead)(nil),               // 33: command.v1.Lead
+	(*Seal)(nil),               // 34: command.v1.Seal
 }
 var file_command_v1_command_proto_depIdxs = []int32{
 	9,  // 0: command.v1.Command.actor:type_name -> command.v1.Actor
@@ -2999,23 +3157,25 @@ var file_command_v1_command_proto_depIdxs = []int32{
 	30, // 17: command.v1.Command.delete_token:type_name -> command.v1.DeleteToken
 	31, // 18: command.v1.Command.resume_sequence:type_name -> command.v1.ResumeSequence
 	32, // 19: command.v1.Command.acknowledge_restore:type_name -> command.v1.AcknowledgeRestore
-	0,  // 20: command.v1.Actor.kind:type_name -> command.v1.ActorKind
-	1,  // 21: command.v1.Field.kind:type_name -> command.v1.FieldKind
-	10, // 22: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
-	11, // 23: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
-	2,  // 24: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
-	3,  // 25: command.v1.Config.redis_create:type_name -> command.v1.AutoCreate
-	4,  // 26: command.v1.Config.upgrades:type_name -> command.v1.Upgrades
-	17, // 27: command.v1.SetConfig.config:type_name -> command.v1.Config
-	5,  // 28: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
-	6,  // 29: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
-	22, // 30: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
-	22, // 31: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
-	32, // [32:32] is the sub-list for method output_type
-	32, // [32:32] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	33, // 20: command.v1.Command.lead:type_name -> command.v1.Lead
+	34, // 21: command.v1.Command.seal:type_name -> command.v1.Seal
+	0,  // 22: command.v1.Actor.kind:type_name -> command.v1.ActorKind
+	1,  // 23: command.v1.Field.kind:type_name -> command.v1.FieldKind
+	10, // 24: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
+	11, // 25: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
+	2,  // 26: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
+	3,  // 27: command.v1.Config.redis_create:type_name -> command.v1.AutoCreate
+	4,  // 28: command.v1.Config.upgrades:type_name -> command.v1.Upgrades
+	17, // 29: command.v1.SetConfig.config:type_name -> command.v1.Config
+	5,  // 30: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
+	6,  // 31: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
+	22, // 32: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
+	22, // 33: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
+	34, // [34:34] is the sub-list for method output_type
+	34, // [34:34] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_command_proto_init() }
@@ -3043,6 +3203,8 @@ func file_command_v1_command_proto_init() {
 		(*Command_DeleteToken)(nil),
 		(*Command_ResumeSequence)(nil),
 		(*Command_AcknowledgeRestore)(nil),
+		(*Command_Lead)(nil),
+		(*Command_Seal)(nil),
 	}
 	file_command_v1_command_proto_msgTypes[15].OneofWrappers = []any{}
 	file_command_v1_command_proto_msgTypes[16].OneofWrappers = []any{}
@@ -3053,7 +3215,7 @@ func file_command_v1_command_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_command_proto_rawDesc), len(file_command_v1_command_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   25,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

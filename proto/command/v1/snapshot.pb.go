@@ -38,6 +38,8 @@ type SnapshotRecord struct {
 	//	*SnapshotRecord_Sequence
 	//	*SnapshotRecord_Answer
 	//	*SnapshotRecord_Token
+	//	*SnapshotRecord_Leadership
+	//	*SnapshotRecord_Clock
 	Body          isSnapshotRecord_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -161,6 +163,24 @@ func (x *SnapshotRecord) GetToken() *SnapshotToken {
 	return nil
 }
 
+func (x *SnapshotRecord) GetLeadership() *SnapshotLeadership {
+	if x != nil {
+		if x, ok := x.Body.(*SnapshotRecord_Leadership); ok {
+			return x.Leadership
+		}
+	}
+	return nil
+}
+
+func (x *SnapshotRecord) GetClock() *SnapshotClock {
+	if x != nil {
+		if x, ok := x.Body.(*SnapshotRecord_Clock); ok {
+			return x.Clock
+		}
+	}
+	return nil
+}
+
 type isSnapshotRecord_Body interface {
 	isSnapshotRecord_Body()
 }
@@ -201,6 +221,14 @@ type SnapshotRecord_Token struct {
 	Token *SnapshotToken `protobuf:"bytes,9,opt,name=token,proto3,oneof"`
 }
 
+type SnapshotRecord_Leadership struct {
+	Leadership *SnapshotLeadership `protobuf:"bytes,10,opt,name=leadership,proto3,oneof"`
+}
+
+type SnapshotRecord_Clock struct {
+	Clock *SnapshotClock `protobuf:"bytes,11,opt,name=clock,proto3,oneof"`
+}
+
 func (*SnapshotRecord_Meta) isSnapshotRecord_Body() {}
 
 func (*SnapshotRecord_Layout) isSnapshotRecord_Body() {}
@@ -219,6 +247,10 @@ func (*SnapshotRecord_Answer) isSnapshotRecord_Body() {}
 
 func (*SnapshotRecord_Token) isSnapshotRecord_Body() {}
 
+func (*SnapshotRecord_Leadership) isSnapshotRecord_Body() {}
+
+func (*SnapshotRecord_Clock) isSnapshotRecord_Body() {}
+
 // SnapshotMeta comes first.
 type SnapshotMeta struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -230,7 +262,13 @@ type SnapshotMeta struct {
 	CheckpointIndex  uint64 `protobuf:"varint,4,opt,name=checkpoint_index,json=checkpointIndex,proto3" json:"checkpoint_index,omitempty"`
 	CheckpointDigest []byte `protobuf:"bytes,5,opt,name=checkpoint_digest,json=checkpointDigest,proto3" json:"checkpoint_digest,omitempty"`
 	// Absent if no cluster before this one is known.
-	Restored      *Restored `protobuf:"bytes,6,opt,name=restored,proto3" json:"restored,omitempty"`
+	Restored *Restored `protobuf:"bytes,6,opt,name=restored,proto3" json:"restored,omitempty"`
+	// The log index of the last command, and the hash of all commands since the fsm_version became 2 or the cluster was
+	// restored, 16 bytes. Both only from fsm_version 2 on.
+	Index uint64 `protobuf:"varint,7,opt,name=index,proto3" json:"index,omitempty"`
+	Hash  []byte `protobuf:"bytes,8,opt,name=hash,proto3" json:"hash,omitempty"`
+	// Absent unless the cluster was sealed.
+	Sealed        *Sealed `protobuf:"bytes,9,opt,name=sealed,proto3" json:"sealed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -307,6 +345,106 @@ func (x *SnapshotMeta) GetRestored() *Restored {
 	return nil
 }
 
+func (x *SnapshotMeta) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *SnapshotMeta) GetHash() []byte {
+	if x != nil {
+		return x.Hash
+	}
+	return nil
+}
+
+func (x *SnapshotMeta) GetSealed() *Sealed {
+	if x != nil {
+		return x.Sealed
+	}
+	return nil
+}
+
+// Sealed describes the Seal command that ended all grants.
+type Sealed struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in Seal, as are the witness and the reason.
+	Evidence []byte `protobuf:"bytes,1,opt,name=evidence,proto3" json:"evidence,omitempty"`
+	Witness  string `protobuf:"bytes,2,opt,name=witness,proto3" json:"witness,omitempty"`
+	Reason   string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The log index of the command, and the proposer's clock in Unix milliseconds.
+	Index         uint64 `protobuf:"varint,4,opt,name=index,proto3" json:"index,omitempty"`
+	SealedAtMs    int64  `protobuf:"varint,5,opt,name=sealed_at_ms,json=sealedAtMs,proto3" json:"sealed_at_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Sealed) Reset() {
+	*x = Sealed{}
+	mi := &file_command_v1_snapshot_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Sealed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Sealed) ProtoMessage() {}
+
+func (x *Sealed) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_snapshot_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Sealed.ProtoReflect.Descriptor instead.
+func (*Sealed) Descriptor() ([]byte, []int) {
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Sealed) GetEvidence() []byte {
+	if x != nil {
+		return x.Evidence
+	}
+	return nil
+}
+
+func (x *Sealed) GetWitness() string {
+	if x != nil {
+		return x.Witness
+	}
+	return ""
+}
+
+func (x *Sealed) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Sealed) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *Sealed) GetSealedAtMs() int64 {
+	if x != nil {
+		return x.SealedAtMs
+	}
+	return 0
+}
+
 // Restored describes the restore from a backup with which the cluster began. Sequences with a generation below its index
 // are frozen, and claims of workers with an earlier token are void.
 type Restored struct {
@@ -326,7 +464,7 @@ type Restored struct {
 
 func (x *Restored) Reset() {
 	*x = Restored{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[2]
+	mi := &file_command_v1_snapshot_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -338,7 +476,7 @@ func (x *Restored) String() string {
 func (*Restored) ProtoMessage() {}
 
 func (x *Restored) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[2]
+	mi := &file_command_v1_snapshot_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -351,7 +489,7 @@ func (x *Restored) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Restored.ProtoReflect.Descriptor instead.
 func (*Restored) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{2}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Restored) GetFloorAtMs() int64 {
@@ -400,7 +538,7 @@ type SnapshotLayout struct {
 
 func (x *SnapshotLayout) Reset() {
 	*x = SnapshotLayout{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[3]
+	mi := &file_command_v1_snapshot_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -412,7 +550,7 @@ func (x *SnapshotLayout) String() string {
 func (*SnapshotLayout) ProtoMessage() {}
 
 func (x *SnapshotLayout) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[3]
+	mi := &file_command_v1_snapshot_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -425,7 +563,7 @@ func (x *SnapshotLayout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotLayout.ProtoReflect.Descriptor instead.
 func (*SnapshotLayout) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{3}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SnapshotLayout) GetSpec() *LayoutSpec {
@@ -467,7 +605,7 @@ type SnapshotWorker struct {
 
 func (x *SnapshotWorker) Reset() {
 	*x = SnapshotWorker{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[4]
+	mi := &file_command_v1_snapshot_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -479,7 +617,7 @@ func (x *SnapshotWorker) String() string {
 func (*SnapshotWorker) ProtoMessage() {}
 
 func (x *SnapshotWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[4]
+	mi := &file_command_v1_snapshot_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -492,7 +630,7 @@ func (x *SnapshotWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotWorker.ProtoReflect.Descriptor instead.
 func (*SnapshotWorker) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{4}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *SnapshotWorker) GetWorker() uint64 {
@@ -584,7 +722,7 @@ type SnapshotGrant struct {
 
 func (x *SnapshotGrant) Reset() {
 	*x = SnapshotGrant{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[5]
+	mi := &file_command_v1_snapshot_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -596,7 +734,7 @@ func (x *SnapshotGrant) String() string {
 func (*SnapshotGrant) ProtoMessage() {}
 
 func (x *SnapshotGrant) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[5]
+	mi := &file_command_v1_snapshot_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -609,7 +747,7 @@ func (x *SnapshotGrant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotGrant.ProtoReflect.Descriptor instead.
 func (*SnapshotGrant) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{5}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SnapshotGrant) GetWorker() uint64 {
@@ -678,7 +816,7 @@ type SnapshotRemovedMember struct {
 
 func (x *SnapshotRemovedMember) Reset() {
 	*x = SnapshotRemovedMember{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[6]
+	mi := &file_command_v1_snapshot_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -690,7 +828,7 @@ func (x *SnapshotRemovedMember) String() string {
 func (*SnapshotRemovedMember) ProtoMessage() {}
 
 func (x *SnapshotRemovedMember) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[6]
+	mi := &file_command_v1_snapshot_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -703,7 +841,7 @@ func (x *SnapshotRemovedMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotRemovedMember.ProtoReflect.Descriptor instead.
 func (*SnapshotRemovedMember) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{6}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SnapshotRemovedMember) GetId() string {
@@ -738,7 +876,7 @@ type SnapshotToken struct {
 
 func (x *SnapshotToken) Reset() {
 	*x = SnapshotToken{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[7]
+	mi := &file_command_v1_snapshot_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -750,7 +888,7 @@ func (x *SnapshotToken) String() string {
 func (*SnapshotToken) ProtoMessage() {}
 
 func (x *SnapshotToken) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[7]
+	mi := &file_command_v1_snapshot_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -763,7 +901,7 @@ func (x *SnapshotToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotToken.ProtoReflect.Descriptor instead.
 func (*SnapshotToken) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{7}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SnapshotToken) GetId() uint64 {
@@ -878,7 +1016,7 @@ type SnapshotSequence struct {
 
 func (x *SnapshotSequence) Reset() {
 	*x = SnapshotSequence{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[8]
+	mi := &file_command_v1_snapshot_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -890,7 +1028,7 @@ func (x *SnapshotSequence) String() string {
 func (*SnapshotSequence) ProtoMessage() {}
 
 func (x *SnapshotSequence) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[8]
+	mi := &file_command_v1_snapshot_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -903,7 +1041,7 @@ func (x *SnapshotSequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotSequence.ProtoReflect.Descriptor instead.
 func (*SnapshotSequence) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{8}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SnapshotSequence) GetSpec() *SequenceSpec {
@@ -1033,7 +1171,7 @@ type SnapshotAnswer struct {
 
 func (x *SnapshotAnswer) Reset() {
 	*x = SnapshotAnswer{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[9]
+	mi := &file_command_v1_snapshot_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1045,7 +1183,7 @@ func (x *SnapshotAnswer) String() string {
 func (*SnapshotAnswer) ProtoMessage() {}
 
 func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[9]
+	mi := &file_command_v1_snapshot_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1058,7 +1196,7 @@ func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotAnswer.ProtoReflect.Descriptor instead.
 func (*SnapshotAnswer) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{9}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SnapshotAnswer) GetSequence() string {
@@ -1131,6 +1269,121 @@ func (x *SnapshotAnswer) GetOwner() uint64 {
 	return 0
 }
 
+// SnapshotLeadership is a leadership, oldest first.
+type SnapshotLeadership struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The log index of its first command, which has the nonce, and its term.
+	Index         uint64 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	Term          uint64 `protobuf:"varint,2,opt,name=term,proto3" json:"term,omitempty"`
+	Nonce         []byte `protobuf:"bytes,3,opt,name=nonce,proto3" json:"nonce,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SnapshotLeadership) Reset() {
+	*x = SnapshotLeadership{}
+	mi := &file_command_v1_snapshot_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SnapshotLeadership) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SnapshotLeadership) ProtoMessage() {}
+
+func (x *SnapshotLeadership) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_snapshot_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SnapshotLeadership.ProtoReflect.Descriptor instead.
+func (*SnapshotLeadership) Descriptor() ([]byte, []int) {
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *SnapshotLeadership) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *SnapshotLeadership) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
+	}
+	return 0
+}
+
+func (x *SnapshotLeadership) GetNonce() []byte {
+	if x != nil {
+		return x.Nonce
+	}
+	return nil
+}
+
+// SnapshotClock is the hash of all commands up to an ObserveClock command, oldest first.
+type SnapshotClock struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Index         uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	Hash          []byte                 `protobuf:"bytes,2,opt,name=hash,proto3" json:"hash,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SnapshotClock) Reset() {
+	*x = SnapshotClock{}
+	mi := &file_command_v1_snapshot_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SnapshotClock) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SnapshotClock) ProtoMessage() {}
+
+func (x *SnapshotClock) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_snapshot_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SnapshotClock.ProtoReflect.Descriptor instead.
+func (*SnapshotClock) Descriptor() ([]byte, []int) {
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *SnapshotClock) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *SnapshotClock) GetHash() []byte {
+	if x != nil {
+		return x.Hash
+	}
+	return nil
+}
+
 // SnapshotEnd comes last; a snapshot without it was cut off.
 type SnapshotEnd struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1144,7 +1397,7 @@ type SnapshotEnd struct {
 
 func (x *SnapshotEnd) Reset() {
 	*x = SnapshotEnd{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[10]
+	mi := &file_command_v1_snapshot_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1156,7 +1409,7 @@ func (x *SnapshotEnd) String() string {
 func (*SnapshotEnd) ProtoMessage() {}
 
 func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[10]
+	mi := &file_command_v1_snapshot_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1169,7 +1422,7 @@ func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotEnd.ProtoReflect.Descriptor instead.
 func (*SnapshotEnd) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{10}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SnapshotEnd) GetRecords() uint64 {
@@ -1191,7 +1444,7 @@ var File_command_v1_snapshot_proto protoreflect.FileDescriptor
 const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\n" +
 	"\x19command/v1/snapshot.proto\x12\n" +
-	"command.v1\x1a\x18command/v1/command.proto\"\x85\x04\n" +
+	"command.v1\x1a\x18command/v1/command.proto\"\xfa\x04\n" +
 	"\x0eSnapshotRecord\x12.\n" +
 	"\x04meta\x18\x01 \x01(\v2\x18.command.v1.SnapshotMetaH\x00R\x04meta\x124\n" +
 	"\x06layout\x18\x02 \x01(\v2\x1a.command.v1.SnapshotLayoutH\x00R\x06layout\x124\n" +
@@ -1201,8 +1454,13 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x03end\x18\x06 \x01(\v2\x17.command.v1.SnapshotEndH\x00R\x03end\x12:\n" +
 	"\bsequence\x18\a \x01(\v2\x1c.command.v1.SnapshotSequenceH\x00R\bsequence\x124\n" +
 	"\x06answer\x18\b \x01(\v2\x1a.command.v1.SnapshotAnswerH\x00R\x06answer\x121\n" +
-	"\x05token\x18\t \x01(\v2\x19.command.v1.SnapshotTokenH\x00R\x05tokenB\x06\n" +
-	"\x04body\"\x96\x02\n" +
+	"\x05token\x18\t \x01(\v2\x19.command.v1.SnapshotTokenH\x00R\x05token\x12@\n" +
+	"\n" +
+	"leadership\x18\n" +
+	" \x01(\v2\x1e.command.v1.SnapshotLeadershipH\x00R\n" +
+	"leadership\x121\n" +
+	"\x05clock\x18\v \x01(\v2\x19.command.v1.SnapshotClockH\x00R\x05clockB\x06\n" +
+	"\x04body\"\xec\x02\n" +
 	"\fSnapshotMeta\x12\x1f\n" +
 	"\vfsm_version\x18\x01 \x01(\rR\n" +
 	"fsmVersion\x12/\n" +
@@ -1210,7 +1468,17 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x06config\x18\x03 \x01(\v2\x12.command.v1.ConfigR\x06config\x12)\n" +
 	"\x10checkpoint_index\x18\x04 \x01(\x04R\x0fcheckpointIndex\x12+\n" +
 	"\x11checkpoint_digest\x18\x05 \x01(\fR\x10checkpointDigest\x120\n" +
-	"\brestored\x18\x06 \x01(\v2\x14.command.v1.RestoredR\brestored\"\xa7\x01\n" +
+	"\brestored\x18\x06 \x01(\v2\x14.command.v1.RestoredR\brestored\x12\x14\n" +
+	"\x05index\x18\a \x01(\x04R\x05index\x12\x12\n" +
+	"\x04hash\x18\b \x01(\fR\x04hash\x12*\n" +
+	"\x06sealed\x18\t \x01(\v2\x12.command.v1.SealedR\x06sealed\"\x8e\x01\n" +
+	"\x06Sealed\x12\x1a\n" +
+	"\bevidence\x18\x01 \x01(\fR\bevidence\x12\x18\n" +
+	"\awitness\x18\x02 \x01(\tR\awitness\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x14\n" +
+	"\x05index\x18\x04 \x01(\x04R\x05index\x12 \n" +
+	"\fsealed_at_ms\x18\x05 \x01(\x03R\n" +
+	"sealedAtMs\"\xa7\x01\n" +
 	"\bRestored\x12\x1e\n" +
 	"\vfloor_at_ms\x18\x01 \x01(\x03R\tfloorAtMs\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x04R\x05index\x12$\n" +
@@ -1299,7 +1567,14 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"generation\x18\t \x01(\x04R\n" +
 	"generation\x12\x14\n" +
 	"\x05owner\x18\n" +
-	" \x01(\x04R\x05owner\"?\n" +
+	" \x01(\x04R\x05owner\"T\n" +
+	"\x12SnapshotLeadership\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x12\n" +
+	"\x04term\x18\x02 \x01(\x04R\x04term\x12\x14\n" +
+	"\x05nonce\x18\x03 \x01(\fR\x05nonce\"9\n" +
+	"\rSnapshotClock\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x12\n" +
+	"\x04hash\x18\x02 \x01(\fR\x04hash\"?\n" +
 	"\vSnapshotEnd\x12\x18\n" +
 	"\arecords\x18\x01 \x01(\x04R\arecords\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\fR\x06digestB9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
@@ -1316,42 +1591,48 @@ func file_command_v1_snapshot_proto_rawDescGZIP() []byte {
 	return file_command_v1_snapshot_proto_rawDescData
 }
 
-var file_command_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_command_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_command_v1_snapshot_proto_goTypes = []any{
 	(*SnapshotRecord)(nil),        // 0: command.v1.SnapshotRecord
 	(*SnapshotMeta)(nil),          // 1: command.v1.SnapshotMeta
-	(*Restored)(nil),              // 2: command.v1.Restored
-	(*SnapshotLayout)(nil),        // 3: command.v1.SnapshotLayout
-	(*SnapshotWorker)(nil),        // 4: command.v1.SnapshotWorker
-	(*SnapshotGrant)(nil),         // 5: command.v1.SnapshotGrant
-	(*SnapshotRemovedMember)(nil), // 6: command.v1.SnapshotRemovedMember
-	(*SnapshotToken)(nil),         // 7: command.v1.SnapshotToken
-	(*SnapshotSequence)(nil),      // 8: command.v1.SnapshotSequence
-	(*SnapshotAnswer)(nil),        // 9: command.v1.SnapshotAnswer
-	(*SnapshotEnd)(nil),           // 10: command.v1.SnapshotEnd
-	(*Config)(nil),                // 11: command.v1.Config
-	(*LayoutSpec)(nil),            // 12: command.v1.LayoutSpec
-	(*SequenceSpec)(nil),          // 13: command.v1.SequenceSpec
+	(*Sealed)(nil),                // 2: command.v1.Sealed
+	(*Restored)(nil),              // 3: command.v1.Restored
+	(*SnapshotLayout)(nil),        // 4: command.v1.SnapshotLayout
+	(*SnapshotWorker)(nil),        // 5: command.v1.SnapshotWorker
+	(*SnapshotGrant)(nil),         // 6: command.v1.SnapshotGrant
+	(*SnapshotRemovedMember)(nil), // 7: command.v1.SnapshotRemovedMember
+	(*SnapshotToken)(nil),         // 8: command.v1.SnapshotToken
+	(*SnapshotSequence)(nil),      // 9: command.v1.SnapshotSequence
+	(*SnapshotAnswer)(nil),        // 10: command.v1.SnapshotAnswer
+	(*SnapshotLeadership)(nil),    // 11: command.v1.SnapshotLeadership
+	(*SnapshotClock)(nil),         // 12: command.v1.SnapshotClock
+	(*SnapshotEnd)(nil),           // 13: command.v1.SnapshotEnd
+	(*Config)(nil),                // 14: command.v1.Config
+	(*LayoutSpec)(nil),            // 15: command.v1.LayoutSpec
+	(*SequenceSpec)(nil),          // 16: command.v1.SequenceSpec
 }
 var file_command_v1_snapshot_proto_depIdxs = []int32{
 	1,  // 0: command.v1.SnapshotRecord.meta:type_name -> command.v1.SnapshotMeta
-	3,  // 1: command.v1.SnapshotRecord.layout:type_name -> command.v1.SnapshotLayout
-	4,  // 2: command.v1.SnapshotRecord.worker:type_name -> command.v1.SnapshotWorker
-	5,  // 3: command.v1.SnapshotRecord.grant:type_name -> command.v1.SnapshotGrant
-	6,  // 4: command.v1.SnapshotRecord.removed_member:type_name -> command.v1.SnapshotRemovedMember
-	10, // 5: command.v1.SnapshotRecord.end:type_name -> command.v1.SnapshotEnd
-	8,  // 6: command.v1.SnapshotRecord.sequence:type_name -> command.v1.SnapshotSequence
-	9,  // 7: command.v1.SnapshotRecord.answer:type_name -> command.v1.SnapshotAnswer
-	7,  // 8: command.v1.SnapshotRecord.token:type_name -> command.v1.SnapshotToken
-	11, // 9: command.v1.SnapshotMeta.config:type_name -> command.v1.Config
-	2,  // 10: command.v1.SnapshotMeta.restored:type_name -> command.v1.Restored
-	12, // 11: command.v1.SnapshotLayout.spec:type_name -> command.v1.LayoutSpec
-	13, // 12: command.v1.SnapshotSequence.spec:type_name -> command.v1.SequenceSpec
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	4,  // 1: command.v1.SnapshotRecord.layout:type_name -> command.v1.SnapshotLayout
+	5,  // 2: command.v1.SnapshotRecord.worker:type_name -> command.v1.SnapshotWorker
+	6,  // 3: command.v1.SnapshotRecord.grant:type_name -> command.v1.SnapshotGrant
+	7,  // 4: command.v1.SnapshotRecord.removed_member:type_name -> command.v1.SnapshotRemovedMember
+	13, // 5: command.v1.SnapshotRecord.end:type_name -> command.v1.SnapshotEnd
+	9,  // 6: command.v1.SnapshotRecord.sequence:type_name -> command.v1.SnapshotSequence
+	10, // 7: command.v1.SnapshotRecord.answer:type_name -> command.v1.SnapshotAnswer
+	8,  // 8: command.v1.SnapshotRecord.token:type_name -> command.v1.SnapshotToken
+	11, // 9: command.v1.SnapshotRecord.leadership:type_name -> command.v1.SnapshotLeadership
+	12, // 10: command.v1.SnapshotRecord.clock:type_name -> command.v1.SnapshotClock
+	14, // 11: command.v1.SnapshotMeta.config:type_name -> command.v1.Config
+	3,  // 12: command.v1.SnapshotMeta.restored:type_name -> command.v1.Restored
+	2,  // 13: command.v1.SnapshotMeta.sealed:type_name -> command.v1.Sealed
+	15, // 14: command.v1.SnapshotLayout.spec:type_name -> command.v1.LayoutSpec
+	16, // 15: command.v1.SnapshotSequence.spec:type_name -> command.v1.SequenceSpec
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_snapshot_proto_init() }
@@ -1370,15 +1651,17 @@ func file_command_v1_snapshot_proto_init() {
 		(*SnapshotRecord_Sequence)(nil),
 		(*SnapshotRecord_Answer)(nil),
 		(*SnapshotRecord_Token)(nil),
+		(*SnapshotRecord_Leadership)(nil),
+		(*SnapshotRecord_Clock)(nil),
 	}
-	file_command_v1_snapshot_proto_msgTypes[8].OneofWrappers = []any{}
+	file_command_v1_snapshot_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_snapshot_proto_rawDesc), len(file_command_v1_snapshot_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
