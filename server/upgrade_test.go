@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -42,10 +43,10 @@ func TestUpgradeOverTheAPI(t *testing.T) {
 			t.Errorf("FinalizeUpgrade() without a member that there is not: %v", err)
 		}
 		url := "http://" + taker.server.HTTPAddr()
-		if status, body := ask(t, browser(t), http.MethodGet, url+"/v1/upgrade", ""); status != http.StatusOK || !strings.Contains(body, `"nextFsmVersion":1`) {
+		if status, body := ask(t, browser(t), http.MethodGet, url+"/v1/upgrade", ""); status != http.StatusOK || !strings.Contains(body, fmt.Sprintf(`"nextFsmVersion":%d`, fsm.Version)) {
 			t.Errorf("GET: %d %s", status, body)
 		}
-		if status, body := ask(t, browser(t), http.MethodPost, url+"/v1/upgrade:finalize", ""); status != http.StatusOK || !strings.Contains(body, `{"from":1,"to":1}`) {
+		if status, body := ask(t, browser(t), http.MethodPost, url+"/v1/upgrade:finalize", ""); status != http.StatusOK || !strings.Contains(body, fmt.Sprintf(`{"from":%d,"to":%[1]d}`, fsm.Version)) {
 			t.Errorf("POST: %d %s", status, body)
 		}
 		lines := auditIn(t, log)["FinalizeUpgrade"]
@@ -53,7 +54,7 @@ func TestUpgradeOverTheAPI(t *testing.T) {
 			t.Errorf("audited: %+v", lines)
 		}
 		for _, l := range lines {
-			if l.Actor != "open" || !strings.Contains(l.Before, `"fsmVersion":1`) || !strings.Contains(l.After, `"to":1`) {
+			if l.Actor != "open" || !strings.Contains(l.Before, fmt.Sprintf(`"fsmVersion":%d`, fsm.Version)) || !strings.Contains(l.After, fmt.Sprintf(`"to":%d`, fsm.Version)) {
 				t.Errorf("audited: %+v", l)
 			}
 		}

@@ -26,7 +26,7 @@ func TestErrorsSurviveTheWire(t *testing.T) {
 	// Reasons that arrive as a more specific error, or without a cause.
 	shared := []string{
 		rpc.InvalidArgument, rpc.UnknownLayout, rpc.UnknownSequence, rpc.TimeExhausted, rpc.NotLastBlock,
-		rpc.WorkersExhausted, rpc.ClockBehind, rpc.WindowMismatch, rpc.Fenced,
+		rpc.WorkersExhausted, rpc.ClockBehind, rpc.WindowMismatch, rpc.Fenced, rpc.SetBack,
 	}
 	for _, row := range rows {
 		got := overTheWire(fmt.Errorf("while testing: %w", row.is))
