@@ -39,7 +39,7 @@ func (c *clusterService) GetStatus(_ context.Context, req *snowraftv1.GetStatusR
 	}
 	resp.Upgrade = c.upgradeMessage(m.Upgrade())
 	resp.FsmVersion = resp.GetUpgrade().GetFsmVersion()
-	resp.Restoration = c.restoration()
+	resp.Restoration, resp.Sealed = c.restoration(), c.sealed()
 	if err := c.Ready(); err != nil {
 		resp.Problem, resp.Reason = rpc.Message(err), reasonOf(err)
 	}

@@ -152,6 +152,7 @@ var fields = map[protoreflect.FullName]map[protoreflect.Name]class{
 	"snowraft.v1.CustomCertificate": {"problem": text},
 	"snowraft.v1.TokenUse":          {"host": plain, "token_name": name, "secret_fingerprint": plain, "fault": plain},
 	"snowraft.v1.Restoration":       {"ancestors": plain, "old_cluster_alive": plain},
+	"snowraft.v1.Sealed":            {"reason": text, "witness": text},
 	"snowraft.v1.Member": {
 		"id": plain, "name": plain, "raft_address": plain, "gossip_address": plain, "api_address": plain, "version": plain,
 		"secret_fingerprints": plain,

@@ -421,7 +421,9 @@ type GetStatusResponse struct {
 	// Absent unless the operator gave the member a certificate for clients.
 	CustomCertificate *CustomCertificate `protobuf:"bytes,28,opt,name=custom_certificate,json=customCertificate,proto3" json:"custom_certificate,omitempty"`
 	// The uses of tokens at the member since its start, the latest first; at most about 1000, without older ones. Only if requested.
-	Uses          []*TokenUse `protobuf:"bytes,29,rep,name=uses,proto3" json:"uses,omitempty"`
+	Uses []*TokenUse `protobuf:"bytes,29,rep,name=uses,proto3" json:"uses,omitempty"`
+	// Absent unless the cluster was set back in time and sealed.
+	Sealed        *Sealed `protobuf:"bytes,30,opt,name=sealed,proto3" json:"sealed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -655,6 +657,13 @@ func (x *GetStatusResponse) GetCustomCertificate() *CustomCertificate {
 func (x *GetStatusResponse) GetUses() []*TokenUse {
 	if x != nil {
 		return x.Uses
+	}
+	return nil
+}
+
+func (x *GetStatusResponse) GetSealed() *Sealed {
+	if x != nil {
+		return x.Sealed
 	}
 	return nil
 }
@@ -2037,7 +2046,7 @@ var File_snowraft_v1_cluster_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\n" +
-	"\x19snowraft/v1/cluster.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1dsnowraft/v1/restoration.proto\x1a\x16snowraft/v1/rule.proto\x1a\x19snowraft/v1/upgrade.proto\"&\n" +
+	"\x19snowraft/v1/cluster.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1dsnowraft/v1/restoration.proto\x1a\x16snowraft/v1/rule.proto\x1a\x18snowraft/v1/sealed.proto\x1a\x19snowraft/v1/upgrade.proto\"&\n" +
 	"\x10GetStatusRequest\x12\x12\n" +
 	"\x04uses\x18\x01 \x01(\bR\x04uses\"\xd9\x02\n" +
 	"\x04Lane\x12\x16\n" +
@@ -2054,7 +2063,7 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x04idle\x18\n" +
 	" \x01(\bR\x04idle\x12$\n" +
 	"\x0eposition_at_ms\x18\v \x01(\x03R\fpositionAtMs\x12\x16\n" +
-	"\x06reason\x18\f \x01(\tR\x06reason\"\x98\t\n" +
+	"\x06reason\x18\f \x01(\tR\x06reason\"\xc5\t\n" +
 	"\x11GetStatusResponse\x12\x1d\n" +
 	"\n" +
 	"cluster_id\x18\x01 \x01(\tR\tclusterId\x12\x1b\n" +
@@ -2088,7 +2097,8 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x06issued\x18\x1a \x01(\v2\x13.snowraft.v1.IssuedR\x06issued\x12\x16\n" +
 	"\x06reason\x18\x1b \x01(\tR\x06reason\x12M\n" +
 	"\x12custom_certificate\x18\x1c \x01(\v2\x1e.snowraft.v1.CustomCertificateR\x11customCertificate\x12)\n" +
-	"\x04uses\x18\x1d \x03(\v2\x15.snowraft.v1.TokenUseR\x04uses\"\xe5\x01\n" +
+	"\x04uses\x18\x1d \x03(\v2\x15.snowraft.v1.TokenUseR\x04uses\x12+\n" +
+	"\x06sealed\x18\x1e \x01(\v2\x13.snowraft.v1.SealedR\x06sealed\"\xe5\x01\n" +
 	"\bTokenUse\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x19\n" +
 	"\btoken_id\x18\x02 \x01(\x04R\atokenId\x12\x1d\n" +
@@ -2262,8 +2272,9 @@ var file_snowraft_v1_cluster_proto_goTypes = []any{
 	(*ResetObservedClockResponse)(nil), // 28: snowraft.v1.ResetObservedClockResponse
 	(*Restoration)(nil),                // 29: snowraft.v1.Restoration
 	(*Upgrade)(nil),                    // 30: snowraft.v1.Upgrade
-	(Upgrades)(0),                      // 31: snowraft.v1.Upgrades
-	(*fieldmaskpb.FieldMask)(nil),      // 32: google.protobuf.FieldMask
+	(*Sealed)(nil),                     // 31: snowraft.v1.Sealed
+	(Upgrades)(0),                      // 32: snowraft.v1.Upgrades
+	(*fieldmaskpb.FieldMask)(nil),      // 33: google.protobuf.FieldMask
 }
 var file_snowraft_v1_cluster_proto_depIdxs = []int32{
 	4,  // 0: snowraft.v1.GetStatusResponse.lanes:type_name -> snowraft.v1.Lane
@@ -2276,43 +2287,44 @@ var file_snowraft_v1_cluster_proto_depIdxs = []int32{
 	8,  // 7: snowraft.v1.GetStatusResponse.issued:type_name -> snowraft.v1.Issued
 	7,  // 8: snowraft.v1.GetStatusResponse.custom_certificate:type_name -> snowraft.v1.CustomCertificate
 	6,  // 9: snowraft.v1.GetStatusResponse.uses:type_name -> snowraft.v1.TokenUse
-	0,  // 10: snowraft.v1.Member.role:type_name -> snowraft.v1.MemberRole
-	11, // 11: snowraft.v1.ListMembersResponse.members:type_name -> snowraft.v1.Member
-	9,  // 12: snowraft.v1.ListMembersResponse.quorum:type_name -> snowraft.v1.Quorum
-	11, // 13: snowraft.v1.AddMemberResponse.member:type_name -> snowraft.v1.Member
-	11, // 14: snowraft.v1.RemoveMemberResponse.member:type_name -> snowraft.v1.Member
-	9,  // 15: snowraft.v1.RemoveMemberResponse.quorum:type_name -> snowraft.v1.Quorum
-	9,  // 16: snowraft.v1.LeaveResponse.quorum:type_name -> snowraft.v1.Quorum
-	1,  // 17: snowraft.v1.Config.rollback:type_name -> snowraft.v1.RollbackPolicy
-	2,  // 18: snowraft.v1.Config.redis_create:type_name -> snowraft.v1.AutoCreate
-	31, // 19: snowraft.v1.Config.upgrades:type_name -> snowraft.v1.Upgrades
-	22, // 20: snowraft.v1.GetConfigResponse.config:type_name -> snowraft.v1.Config
-	22, // 21: snowraft.v1.UpdateConfigRequest.config:type_name -> snowraft.v1.Config
-	32, // 22: snowraft.v1.UpdateConfigRequest.update_mask:type_name -> google.protobuf.FieldMask
-	22, // 23: snowraft.v1.UpdateConfigResponse.config:type_name -> snowraft.v1.Config
-	3,  // 24: snowraft.v1.ClusterService.GetStatus:input_type -> snowraft.v1.GetStatusRequest
-	12, // 25: snowraft.v1.ClusterService.ListMembers:input_type -> snowraft.v1.ListMembersRequest
-	14, // 26: snowraft.v1.ClusterService.AddMember:input_type -> snowraft.v1.AddMemberRequest
-	16, // 27: snowraft.v1.ClusterService.RemoveMember:input_type -> snowraft.v1.RemoveMemberRequest
-	18, // 28: snowraft.v1.ClusterService.TransferLeadership:input_type -> snowraft.v1.TransferLeadershipRequest
-	20, // 29: snowraft.v1.ClusterService.Leave:input_type -> snowraft.v1.LeaveRequest
-	23, // 30: snowraft.v1.ClusterService.GetConfig:input_type -> snowraft.v1.GetConfigRequest
-	25, // 31: snowraft.v1.ClusterService.UpdateConfig:input_type -> snowraft.v1.UpdateConfigRequest
-	27, // 32: snowraft.v1.ClusterService.ResetObservedClock:input_type -> snowraft.v1.ResetObservedClockRequest
-	5,  // 33: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
-	13, // 34: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
-	15, // 35: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
-	17, // 36: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
-	19, // 37: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
-	21, // 38: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
-	24, // 39: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
-	26, // 40: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
-	28, // 41: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
-	33, // [33:42] is the sub-list for method output_type
-	24, // [24:33] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	31, // 10: snowraft.v1.GetStatusResponse.sealed:type_name -> snowraft.v1.Sealed
+	0,  // 11: snowraft.v1.Member.role:type_name -> snowraft.v1.MemberRole
+	11, // 12: snowraft.v1.ListMembersResponse.members:type_name -> snowraft.v1.Member
+	9,  // 13: snowraft.v1.ListMembersResponse.quorum:type_name -> snowraft.v1.Quorum
+	11, // 14: snowraft.v1.AddMemberResponse.member:type_name -> snowraft.v1.Member
+	11, // 15: snowraft.v1.RemoveMemberResponse.member:type_name -> snowraft.v1.Member
+	9,  // 16: snowraft.v1.RemoveMemberResponse.quorum:type_name -> snowraft.v1.Quorum
+	9,  // 17: snowraft.v1.LeaveResponse.quorum:type_name -> snowraft.v1.Quorum
+	1,  // 18: snowraft.v1.Config.rollback:type_name -> snowraft.v1.RollbackPolicy
+	2,  // 19: snowraft.v1.Config.redis_create:type_name -> snowraft.v1.AutoCreate
+	32, // 20: snowraft.v1.Config.upgrades:type_name -> snowraft.v1.Upgrades
+	22, // 21: snowraft.v1.GetConfigResponse.config:type_name -> snowraft.v1.Config
+	22, // 22: snowraft.v1.UpdateConfigRequest.config:type_name -> snowraft.v1.Config
+	33, // 23: snowraft.v1.UpdateConfigRequest.update_mask:type_name -> google.protobuf.FieldMask
+	22, // 24: snowraft.v1.UpdateConfigResponse.config:type_name -> snowraft.v1.Config
+	3,  // 25: snowraft.v1.ClusterService.GetStatus:input_type -> snowraft.v1.GetStatusRequest
+	12, // 26: snowraft.v1.ClusterService.ListMembers:input_type -> snowraft.v1.ListMembersRequest
+	14, // 27: snowraft.v1.ClusterService.AddMember:input_type -> snowraft.v1.AddMemberRequest
+	16, // 28: snowraft.v1.ClusterService.RemoveMember:input_type -> snowraft.v1.RemoveMemberRequest
+	18, // 29: snowraft.v1.ClusterService.TransferLeadership:input_type -> snowraft.v1.TransferLeadershipRequest
+	20, // 30: snowraft.v1.ClusterService.Leave:input_type -> snowraft.v1.LeaveRequest
+	23, // 31: snowraft.v1.ClusterService.GetConfig:input_type -> snowraft.v1.GetConfigRequest
+	25, // 32: snowraft.v1.ClusterService.UpdateConfig:input_type -> snowraft.v1.UpdateConfigRequest
+	27, // 33: snowraft.v1.ClusterService.ResetObservedClock:input_type -> snowraft.v1.ResetObservedClockRequest
+	5,  // 34: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
+	13, // 35: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
+	15, // 36: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
+	17, // 37: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
+	19, // 38: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
+	21, // 39: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
+	24, // 40: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
+	26, // 41: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
+	28, // 42: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
+	34, // [34:43] is the sub-list for method output_type
+	25, // [25:34] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_cluster_proto_init() }
@@ -2322,6 +2334,7 @@ func file_snowraft_v1_cluster_proto_init() {
 	}
 	file_snowraft_v1_restoration_proto_init()
 	file_snowraft_v1_rule_proto_init()
+	file_snowraft_v1_sealed_proto_init()
 	file_snowraft_v1_upgrade_proto_init()
 	file_snowraft_v1_cluster_proto_msgTypes[19].OneofWrappers = []any{}
 	file_snowraft_v1_cluster_proto_msgTypes[22].OneofWrappers = []any{}
