@@ -8,7 +8,7 @@ import (
 
 // operate proposes commands of leaders and operators.
 func (w *world) operate(p *process) error {
-	switch w.choose("operate", 9) {
+	switch w.choose("operate", 10) {
 	case 0:
 		return w.setConfig()
 	case 1:
@@ -25,6 +25,8 @@ func (w *world) operate(p *process) error {
 		}})
 	case 7:
 		return w.leap()
+	case 8:
+		return w.lead()
 	case 4: // the same layout again
 		return w.propose(&commandv1.Command{ClockAtMs: w.clock(p), Body: &commandv1.Command_CreateLayout{
 			CreateLayout: &commandv1.CreateLayout{Spec: LayoutSpec(modelSpecs[0])},

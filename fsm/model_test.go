@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/internal/position"
 	"github.com/snowraft/snowraft/snowflake"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
@@ -127,7 +128,8 @@ type world struct {
 	lastBlock map[string]uint64 // token of each sequence's last block, which is easy to guess
 	keyOf     map[uint64][]byte // hash of the return key of each block, by token
 	tokens    map[string]uint64 // ID of each application's last token
-	check     struct {          // the last checkpoint that the leader knows
+	claims    []position.Position
+	check     struct { // the last checkpoint that the leader knows
 		index  uint64
 		digest []byte
 	}
@@ -165,10 +167,18 @@ func (w *world) run(steps int) error {
 	if err := w.makeTokens(); err != nil {
 		return err
 	}
+	for range 2 * w.choose("begin", 2) { // the version, and a leadership
+		if err := w.lead(); err != nil {
+			return err
+		}
+	}
 	for range steps {
 		if err := w.step(); err != nil {
 			return err
 		}
+	}
+	if err := w.end(); err != nil {
+		return err
 	}
 	return w.checkWhoIs()
 }
@@ -235,7 +245,7 @@ func (w *world) commit(data []byte, cmd *commandv1.Command) (Result, error) {
 	if w.choose("election", 8) == 0 {
 		w.term++
 	}
-	config, observed := w.machines[0].ConfigValue(), w.machines[0].Observed().Load()
+	config, observed, sealed := w.machines[0].ConfigValue(), w.machines[0].Observed().Load(), w.machines[0].Sealed() != nil
 	var results []Result
 	w.log = append(w.log, &raft.Log{Index: w.index, Term: w.term, Type: raft.LogCommand, Data: data})
 	for _, m := range w.machines {
@@ -255,6 +265,12 @@ func (w *world) commit(data []byte, cmd *commandv1.Command) (Result, error) {
 		if !reflect.DeepEqual(r, results[0]) { //nolint:govet // the errors in a result are values, and part of what must be equal
 			return answered, violated("results", "%+v and %+v", r, results[0])
 		}
+	}
+	if sealed || cmd.GetSeal() != nil {
+		if err := checkSealed(sealed, cmd, answered); err != nil {
+			return answered, err
+		}
+		return answered, w.checkDigests()
 	}
 	if err := w.audit.check(w.index, w.term, cmd, config, observed, results[0]); err != nil {
 		return answered, err

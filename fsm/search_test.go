@@ -206,6 +206,8 @@ func (n *searchNode) clone(deep bool) *searchNode {
 
 func cloneState(s *State) *State {
 	next := *s
+	next.scratch = nil
+	next.lineage.leaderships, next.lineage.clocks = slices.Clip(s.lineage.leaderships), slices.Clip(s.lineage.clocks)
 	next.sequences = s.sequences.clone()
 	next.answers.queue, next.answers.place, next.answers.own = slices.Clip(s.answers.queue), maps.Clone(s.answers.place), maps.Clone(s.answers.own)
 	for token, places := range next.answers.own {
