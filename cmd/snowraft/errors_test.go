@@ -104,7 +104,7 @@ func TestUsageErrors(t *testing.T) {
 		"serve --lanes 0", "serve --lanes 65", "serve --initial-max-window 999ms", "serve --initial-max-window 25h", "serve --initial-wait-threshold 1500us",
 		"serve --initial-wait-threshold 61s", "serve --initial-rollback maybe", "serve --initial-max-clock-offset 0", "serve --log-level loud", "serve --log-format xml",
 		"serve --raft-addr :7702", "serve --raft-addr [::]:7702", "serve --http-addr 127.0.0.1:7700", "serve --redis-addr 7704", "serve --redis-addr 127.0.0.1:7703", "serve --initial-redis-create maybe",
-		"serve --api-addr :7700", "serve --advertise-host a", "serve --insecure --secret-file /no/such/file", "serve --secret-file /no/such/file", "serve --tls-cert a", "serve --tls-key a",
+		"serve --api-addr :7700", "serve --advertise-host a", "serve --insecure --secret-file /no/such/file", "serve --secret-file /no/such/file", "serve --tls-cert a", "serve --tls-key a", "serve --secret-file a --http-hosts b",
 		"serve --client-tls=false", "serve --secret-file a --client-tls=false --tls-cert a --tls-key b", "serve --secret-file a --tls-cert a", "serve --audit-log /no/such/file",
 		"id --secret-file /no/such/file", "id --ca-file /no/such/file", "token create a --scope ids:issue:* --expires -5m", "token update a --expires 1969-12-31T23:59:59Z", "id --token x", "bench redis a --token x", "serve --config /no/such/file", "serve --config /", "serve --nonvoter=maybe", "serve --nonvoter --bootstrap-expect 3",
 		"gateway", "gateway now", "gateway --members here", "gateway --members 127.0.0.1:7700", "gateway --members a:1 --http-addr 127.0.0.1:7700",

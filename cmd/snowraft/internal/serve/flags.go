@@ -109,7 +109,7 @@ func addNetworkFlags(cmd *cobra.Command, c *server.Config, gateway bool) {
 		}
 		cli.AddSetting(cmd, "Network", l.flag, v, l.help)
 	}
-	cli.AddSetting(cmd, "Network", "http-hosts", cli.HostsValue(&c.HTTPHosts),
+	cli.AddSetting(cmd, "Network", namesFlag, cli.HostsValue(&c.HTTPHosts),
 		"additional host names by which browsers may reach the HTTP port, if the cluster is open")
 }
 

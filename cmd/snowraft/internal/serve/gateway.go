@@ -91,6 +91,9 @@ func (c *gatewayConfig) finish() error {
 	if slices.Contains(c.members, c.APIAddr) {
 		return cli.Usagef("--api-addr %q: already used by a member in --%s; choose another address", c.APIAddr, membersFlag)
 	}
+	if c.access.Token != "" && len(c.HTTPHosts) > 0 {
+		return everyName("token")
+	}
 	if err := c.pair(); err != nil {
 		return err
 	}

@@ -115,3 +115,13 @@ func TestGatewayThatEnds(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, a.Err.String())
 	}
 }
+
+// Browsers need a token in front of a secured cluster, and then no check of host names. A list of names would promise one.
+func TestGatewayRefusesHostNamesBesideAToken(t *testing.T) {
+	t.Parallel()
+	token := trust.Token{ID: 1, Secret: trust.NewTokenSecret()}.Text()
+	a := newTestApp()
+	if code := a.run(t.Context(), "gateway", "--members", "a:1", "--token", token, "--http-hosts", "b"); code != cli.ExitUsage || !strings.Contains(a.Err.String(), "--http-hosts cannot be combined with --token") {
+		t.Errorf("exit code %d: %s", code, a.Err.String())
+	}
+}

@@ -21,6 +21,7 @@ const (
 	keyFlag      = "tls-key"
 	hostsFlag    = "tls-hosts"
 	auditFlag    = "audit-log"
+	namesFlag    = "http-hosts"
 )
 
 // guard holds the settings that restrict access to a process.
@@ -75,6 +76,8 @@ func (c *config) checkGuard() error {
 	switch {
 	case c.secretFile != "" && c.Insecure:
 		return cli.Usagef("--%s cannot be combined with --%s", insecureFlag, secretFlag)
+	case c.secretFile != "" && len(c.HTTPHosts) > 0:
+		return everyName(secretFlag)
 	case c.secretFile == "" && c.certFile != "":
 		return cli.Usagef("--%s: cannot be used without --%s", certFlag, secretFlag)
 	case c.secretFile == "" && !c.ClientTLS:
@@ -88,6 +91,11 @@ func (c *config) checkGuard() error {
 	default:
 		return c.pair()
 	}
+}
+
+// everyName refuses host names for browsers with a flag that makes every caller present a token.
+func everyName(flag string) error {
+	return cli.Usagef("--%s cannot be combined with --%s: browsers reach a secured cluster by every name", namesFlag, flag)
 }
 
 // openGuard opens the files of the guard.
