@@ -8,7 +8,7 @@ import (
 
 // operate proposes commands of leaders and operators.
 func (w *world) operate(p *process) error {
-	switch w.choose("operate", 10) {
+	switch w.choose("operate", 12) {
 	case 0:
 		return w.setConfig()
 	case 1:
@@ -23,9 +23,9 @@ func (w *world) operate(p *process) error {
 		return w.propose(&commandv1.Command{ClockAtMs: w.clock(p), Body: &commandv1.Command_RemoveMember{
 			RemoveMember: &commandv1.RemoveMember{Id: fmt.Sprint("member-", w.choose("member", 5))},
 		}})
-	case 7:
+	case 7, 8, 9:
 		return w.leap()
-	case 8:
+	case 10:
 		return w.lead()
 	case 4: // the same layout again
 		return w.propose(&commandv1.Command{ClockAtMs: w.clock(p), Body: &commandv1.Command_CreateLayout{
@@ -35,17 +35,20 @@ func (w *world) operate(p *process) error {
 	return w.propose(&commandv1.Command{ClockAtMs: w.now, Body: &commandv1.Command_ObserveClock{ObserveClock: &commandv1.ObserveClock{}}})
 }
 
-// leap has an operator move the observed clock within the life of a few answers, while a process sends requests, and set it
-// right again. Each leap goes further than the one before, so that earlier answers expire.
+// leap has an operator move the observed clock up and down by half lives of an answer, further up than down, while a process
+// sends requests, and set it right again. Each leap begins where all earlier answers have expired.
 func (w *world) leap() error {
 	p, name := w.processes[w.choose("process", len(w.processes))], w.name()
-	base := w.now + int64(w.leaps)*4*answerMillis
-	w.leaps++
-	for range 1 + w.choose("levels", 10) {
-		if err := w.observe(base + int64(w.choose("level", 5))*(answerMillis/2+1)); err != nil {
+	w.level += 4
+	if err := w.refill(name); err != nil {
+		return err
+	}
+	for range 1 + w.choose("levels", 30) {
+		w.level += []int64{-1, 1, 2}[w.choose("level", 3)]
+		if err := w.observe(w.now + w.level*(answerMillis/2+1)); err != nil {
 			return err
 		}
-		for range w.choose("requests", 4) {
+		for range 1 + w.choose("requests", 3) {
 			w.request(p, name)
 			if err := w.applyAndAnswer(); err != nil {
 				return err
@@ -53,6 +56,17 @@ func (w *world) leap() error {
 		}
 	}
 	return w.observe(w.now)
+}
+
+// refill gives a sequence numbers for the requests of a leap, by force.
+func (w *world) refill(name string) error {
+	cmd, spec := &commandv1.Command{ClockAtMs: w.now}, plain(name, numbers(1, 1, 1, 100))
+	if q, ok := w.machines[0].Sequence(name); ok {
+		cmd.Body = &commandv1.Command_UpdateSequence{UpdateSequence: &commandv1.UpdateSequence{Spec: spec, Generation: q.Generation, Force: true, Next: new(int64(1))}}
+	} else {
+		cmd.Body = &commandv1.Command_CreateSequence{CreateSequence: &commandv1.CreateSequence{Spec: spec, Force: true}}
+	}
+	return w.propose(cmd)
 }
 
 // observe forces the observed clock.

@@ -121,7 +121,7 @@ type world struct {
 	log       []*raft.Log
 	era       int               // era of the block that was granted last
 	used      [][]byte          // request IDs, which may be used again
-	leaps     int               // number of times that the observed clock was moved far
+	level     int64             // last offset of the observed clock, in half lives of an answer
 	drawn     uint64            // number of extension IDs used
 	eras      map[string]int    // eras of the sequences
 	eraOf     map[requestOf]int // eras of the requests
