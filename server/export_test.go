@@ -11,6 +11,9 @@ func (s *Server) Create(ctx context.Context, sequence string) (created bool, err
 	return s.api.Create(ctx, sequence)
 }
 
+// Move makes this member find its host at another address.
+func (s *Server) Move(address string) { s.moved.away.Store(&address) }
+
 // As returns the context of a caller with a token.
 func (s *Server) As(ctx context.Context, token string) (context.Context, error) {
 	p, err := s.api.Verify(ctx, token)

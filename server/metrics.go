@@ -110,7 +110,7 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	c.peers(ch)
 	c.s.usage.collect(ch)
 	gauge(descEnded, frontend.Flag(c.s.ended.ordered))
-	gauge(descMoved, frontend.Flag(c.s.moved.away.Load()))
+	gauge(descMoved, frontend.Flag(c.s.moved.problem() != ""))
 	c.s.halts.collect(ch)
 	stats := m.SequenceStats()
 	counter(descBlocks, stats.Blocks)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"slices"
@@ -33,8 +34,8 @@ type moved struct {
 		Note(events.Kind, slog.Level, string)
 	}
 
-	away  atomic.Bool
-	looks int // since the last log line
+	away  atomic.Pointer[string] // the present addresses; nil while the former one is among them
+	looks int                    // since the last log line
 }
 
 // run looks at intervals until ctx ends. The address of a host that is an IP address cannot change.
@@ -62,15 +63,29 @@ func (m *moved) look(ctx context.Context) {
 	}
 	away := !slices.ContainsFunc(found, func(a net.IPAddr) bool { return a.IP.Equal(m.ip) })
 	m.looks++
-	if before := m.away.Swap(away); !away || before && m.looks < movedLogged {
+	if !away {
+		m.away.Store(nil)
 		return
 	}
-	var now []string
+	var all []string
 	for _, a := range found {
-		now = append(now, a.String())
+		all = append(all, a.String())
+	}
+	now := strings.Join(all, ",")
+	if before := m.away.Swap(&now); before != nil && m.looks < movedLogged {
+		return
 	}
 	m.looks = 0
 	m.logger.Warn("address of this member changed, and other members gossip with the former one; restart this member",
-		"host", m.host, "former", m.ip, "address", strings.Join(now, ","))
+		"host", m.host, "former", m.ip, "address", now)
 	m.events.Note(events.Process, slog.LevelWarn, m.host+" has another address; restart this member")
+}
+
+// problem returns the reason that this member must be restarted; empty while its host has the former address.
+func (m *moved) problem() string {
+	now := m.away.Load()
+	if now == nil {
+		return ""
+	}
+	return fmt.Sprintf("other members gossip with %s, and %s now has the address %s", m.ip, m.host, *now)
 }

@@ -54,9 +54,12 @@ func TestMovedMemberAsksForItsRestart(t *testing.T) {
 			}
 			<-time.After(step.lasts)
 			synctest.Wait()
-			if lines := strings.Count(log.String(), "restart this member"); m.away.Load() != step.away || lines != step.lines || len(notes) != lines {
-				t.Errorf("at %v, %v: away %t, want %t; %d lines, want %d; events %v\n%s", step.at, step.failure, m.away.Load(), step.away, lines, step.lines, notes, log.String())
+			if lines := strings.Count(log.String(), "restart this member"); (m.problem() != "") != step.away || lines != step.lines || len(notes) != lines {
+				t.Errorf("at %v, %v: %q, want a problem: %t; %d lines, want %d; events %v\n%s", step.at, step.failure, m.problem(), step.away, lines, step.lines, notes, log.String())
 			}
+		}
+		if want := "other members gossip with 192.0.2.1, and a.example.net now has the address 192.0.2.8"; m.problem() != want {
+			t.Errorf("%q, want %q", m.problem(), want)
 		}
 	})
 }

@@ -94,7 +94,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	}))
 	s.api = api.New(api.Config{
 		Member: s.member, Router: router, Issuer: issuer, Invoker: s.peers, Name: cfg.Name, Version: cfg.Version,
-		Ready: s.Ready, Issued: s.endpoints.Issued, Left: func() { s.Finish(nil) }, Logger: logger, Keys: cfg.Keys, Uses: uses(auth), OwnCertificate: cfg.OwnCertificate, Pin: s.pin,
+		Ready: s.Ready, Issued: s.endpoints.Issued, Left: func() { s.Finish(nil) }, Logger: logger, Keys: cfg.Keys, Uses: uses(auth), OwnCertificate: cfg.OwnCertificate, AddressProblem: s.moved.problem, Pin: s.pin,
 		Verify: verify(auth), Dial: cfg.network().DialContext,
 		Debug: diagnose.New(diagnose.Source{
 			Member: s.member, Metrics: s.endpoints.Metrics(), Log: cfg.LogRing, Settings: s.settings(),

@@ -102,6 +102,17 @@ func (f *facts) foreign() (all []finding) {
 	return all
 }
 
+// moved returns findings about members whose hosts have other addresses than at their start.
+func (f *facts) moved() (all []finding) {
+	for _, id := range keys(f.statuses) {
+		if s := f.statuses[id]; s.GetAddressProblem() != "" {
+			all = append(all, of(warning, fmt.Sprintf("the address of %s changed: %s", s.GetName(), s.GetAddressProblem()),
+				"restart "+s.GetName(), runbookMoved).about(s.GetName()).by("snowraft status"))
+		}
+	}
+	return all
+}
+
 // secrets returns findings about a rotation of the cluster's secret that waits for members.
 func (f *facts) secrets() []finding {
 	known := f.own.GetSecretFingerprints()

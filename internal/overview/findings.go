@@ -32,6 +32,7 @@ func (f *facts) findings() (all []finding) {
 	all = append(all, f.clocks()...)
 	all = append(all, f.layouts()...)
 	all = append(all, f.foreign()...)
+	all = append(all, f.moved()...)
 	all = append(all, f.secrets()...)
 	all = append(all, f.certificates()...)
 	all = append(all, f.upgrade()...)

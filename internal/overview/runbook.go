@@ -11,6 +11,7 @@ const (
 	runbookDoesNotStart = "a-member-does-not-start"
 	runbookFollower     = "follower-behind"
 	runbookForeign      = "members-that-cannot-understand-each-other"
+	runbookMoved        = "changed-address"
 	runbookWorkers      = "workers-exhausted"
 	runbookRestored     = "restored-and-frozen"
 	runbookLayoutEnds   = "layout-near-its-end"

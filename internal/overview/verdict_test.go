@@ -213,6 +213,15 @@ func TestVerdict(t *testing.T) {
 			"The new secret new is not in use yet, because c has not reported it; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; give every member the same secret file.",
 			[]string{"secret-not-in-use"},
 		},
+		"the host of a member moved": {
+			func() *scene {
+				s := newScene("a", "b", "c")
+				s.statuses["c"].AddressProblem = "other members gossip with 192.0.2.1, and c.example now has the address 192.0.2.7"
+				return s
+			}, warning,
+			"The address of c changed: other members gossip with 192.0.2.1, and c.example now has the address 192.0.2.7; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; restart c.",
+			[]string{"changed-address"},
+		},
 		"certificate files hold an expired one": {
 			func() *scene {
 				s := newScene("a", "b", "c")

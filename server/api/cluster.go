@@ -49,6 +49,7 @@ func (c *clusterService) GetStatus(_ context.Context, req *snowraftv1.GetStatusR
 	if req.GetUses() && c.Uses != nil {
 		resp.Uses = c.uses()
 	}
+	resp.AddressProblem = c.AddressProblem()
 	if own := c.OwnCertificate; own != nil {
 		resp.CustomCertificate = &snowraftv1.CustomCertificate{ExpiresAtMs: own.NotAfter().UnixMilli(), Problem: own.Problem()}
 	}

@@ -42,6 +42,8 @@ type Config struct {
 	Keys *trust.Keys
 	// Uses are those of tokens and secrets at this member; nil in an open cluster.
 	Uses *trust.Uses
+	// AddressProblem returns the reason that the member must be restarted at its new address; empty without one.
+	AddressProblem func() string
 	// OwnCertificate is the operator's; nil without one.
 	OwnCertificate *trust.OwnCertificate
 	// Dial connects to addresses of other members.

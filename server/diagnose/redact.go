@@ -144,7 +144,7 @@ const (
 var fields = map[protoreflect.FullName]map[protoreflect.Name]class{
 	"snowraft.v1.GetStatusResponse": {
 		"cluster_id": plain, "member_id": plain, "name": plain, "leader_id": plain, "leader_name": plain, "version": plain,
-		"problem": text, "reason": plain, "no_leader": text, "secret_fingerprints": plain, "signing_fingerprint": plain,
+		"problem": text, "reason": plain, "no_leader": text, "address_problem": text, "secret_fingerprints": plain, "signing_fingerprint": plain,
 	},
 	"snowraft.v1.Lane":              {"layout": plain, "problem": text, "reason": plain},
 	"snowraft.v1.UpgradeBlocker":    {"member_id": plain, "member_name": plain, "problem": text},

@@ -423,9 +423,11 @@ type GetStatusResponse struct {
 	// The uses of tokens at the member since its start, the latest first; at most about 1000, without older ones. Only if requested.
 	Uses []*TokenUse `protobuf:"bytes,29,rep,name=uses,proto3" json:"uses,omitempty"`
 	// Absent unless the cluster was set back in time and sealed.
-	Sealed        *Sealed `protobuf:"bytes,30,opt,name=sealed,proto3" json:"sealed,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Sealed *Sealed `protobuf:"bytes,30,opt,name=sealed,proto3" json:"sealed,omitempty"`
+	// Reason that the member must be restarted, because its advertised host has other addresses than at its start; empty otherwise.
+	AddressProblem string `protobuf:"bytes,31,opt,name=address_problem,json=addressProblem,proto3" json:"address_problem,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *GetStatusResponse) Reset() {
@@ -666,6 +668,13 @@ func (x *GetStatusResponse) GetSealed() *Sealed {
 		return x.Sealed
 	}
 	return nil
+}
+
+func (x *GetStatusResponse) GetAddressProblem() string {
+	if x != nil {
+		return x.AddressProblem
+	}
+	return ""
 }
 
 // TokenUse is the use of a token by one host, or its refusal.
@@ -2063,7 +2072,7 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x04idle\x18\n" +
 	" \x01(\bR\x04idle\x12$\n" +
 	"\x0eposition_at_ms\x18\v \x01(\x03R\fpositionAtMs\x12\x16\n" +
-	"\x06reason\x18\f \x01(\tR\x06reason\"\xc5\t\n" +
+	"\x06reason\x18\f \x01(\tR\x06reason\"\xee\t\n" +
 	"\x11GetStatusResponse\x12\x1d\n" +
 	"\n" +
 	"cluster_id\x18\x01 \x01(\tR\tclusterId\x12\x1b\n" +
@@ -2098,7 +2107,8 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x06reason\x18\x1b \x01(\tR\x06reason\x12M\n" +
 	"\x12custom_certificate\x18\x1c \x01(\v2\x1e.snowraft.v1.CustomCertificateR\x11customCertificate\x12)\n" +
 	"\x04uses\x18\x1d \x03(\v2\x15.snowraft.v1.TokenUseR\x04uses\x12+\n" +
-	"\x06sealed\x18\x1e \x01(\v2\x13.snowraft.v1.SealedR\x06sealed\"\xe5\x01\n" +
+	"\x06sealed\x18\x1e \x01(\v2\x13.snowraft.v1.SealedR\x06sealed\x12'\n" +
+	"\x0faddress_problem\x18\x1f \x01(\tR\x0eaddressProblem\"\xe5\x01\n" +
 	"\bTokenUse\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x19\n" +
 	"\btoken_id\x18\x02 \x01(\x04R\atokenId\x12\x1d\n" +

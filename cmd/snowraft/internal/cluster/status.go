@@ -62,6 +62,7 @@ func statusRecord(s *snowraftv1.GetStatusResponse) cli.Block {
 		"Leader", leader,
 		"Voters", cli.Voters(s.GetQuorum()),
 		"Issues IDs", issues,
+		"Address", addressProblem(s),
 		"Raft", fmt.Sprintf("term %d, committed %d, applied %d", s.GetTerm(), s.GetCommitIndex(), s.GetAppliedIndex()),
 		"Clock", fmt.Sprintf("%s, %s from the majority", cli.StampKnown(s.GetClockAtMs()), cli.Offset(s.GetClockOffsetMs())),
 		"Observed clock", cli.StampKnown(s.GetObservedClockAtMs()),
@@ -77,6 +78,14 @@ func statusRecord(s *snowraftv1.GetStatusResponse) cli.Block {
 		"Frozen sequences", frozen(s.GetRestoration()),
 		"New sequences", newNames(s.GetRestoration()),
 	)
+}
+
+// addressProblem returns what to do about a changed address; empty without a change.
+func addressProblem(s *snowraftv1.GetStatusResponse) string {
+	if s.GetAddressProblem() == "" {
+		return ""
+	}
+	return fmt.Sprintf("restart %s: %s", s.GetName(), s.GetAddressProblem())
 }
 
 // certificate returns the state of the operator's certificate; empty without one.
