@@ -75,10 +75,6 @@ func (f *foreign) note(from net.Addr, err error) {
 	if problem == nil || from == nil {
 		return
 	}
-	host, _, splitErr := net.SplitHostPort(from.String())
-	if splitErr != nil {
-		host = from.String()
-	}
 	_, datagram := from.(*net.UDPAddr)
 	key, now := foreignKey{places.Origin(from), problem.Error()}, time.Now()
 	f.mu.Lock()
@@ -88,12 +84,21 @@ func (f *foreign) note(from net.Addr, err error) {
 		h.stream = !datagram
 		f.makeRoom(h.stream)
 	}
-	h.host, h.at = host, now
+	h.host, h.at = hostOf(from), now
 	if (h.logged.IsZero() || now.Sub(h.logged) >= foreignLogged) && f.line(h.stream) {
 		h.logged = now
 		f.logger.Warn("peer cannot be understood", "address", from, "reason", problem)
 	}
 	f.heard[key] = h
+}
+
+// hostOf returns an address without its port.
+func hostOf(from net.Addr) string {
+	host, _, err := net.SplitHostPort(from.String())
+	if err != nil {
+		return from.String()
+	}
+	return host
 }
 
 // makeRoom forgets the least recently heard peer of a kind if there are too many of that kind. Requires f.mu held.

@@ -10,9 +10,10 @@ type links struct {
 	mu      sync.Mutex
 	opened  uint64 // counts all links
 	open    map[origin]*openLinks
-	missed  origin    // process of the last call of miss
-	returns uint64    // counts the links that a missed process opened while it had none
-	moved   broadcast // sent when a process opens its first link, or its last link closes
+	hosts   map[string]*openHost // keyed by the ID of the node
+	missed  origin               // process of the last call of miss
+	returns uint64               // counts the links that a missed process opened while it had none
+	moved   broadcast            // sent when a process opens its first link, or its last link closes
 }
 
 // origin is a process of a node.
@@ -23,12 +24,19 @@ type openLinks struct {
 	newest uint64
 }
 
-// add counts a link until the returned function is called.
-func (l *links) add(from origin) (remove func()) {
+// openHost is the host from which a node opened its newest link.
+type openHost struct {
+	address string
+	count   int    // open links of the node
+	first   uint64 // the node's first link from this host
+}
+
+// add counts a link from a host until the returned function is called.
+func (l *links) add(from origin, host string) (remove func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open == nil {
-		l.open = make(map[origin]*openLinks)
+		l.open, l.hosts = make(map[origin]*openLinks), make(map[string]*openHost)
 	}
 	o := l.open[from]
 	if o == nil {
@@ -41,6 +49,15 @@ func (l *links) add(from origin) (remove func()) {
 	}
 	l.opened++
 	o.count, o.newest = o.count+1, l.opened
+	h := l.hosts[from.id]
+	if h == nil {
+		h = new(openHost)
+		l.hosts[from.id] = h
+	}
+	if h.count == 0 || h.address != host {
+		h.address, h.first = host, l.opened
+	}
+	h.count++
 	return sync.OnceFunc(func() { l.remove(from, o) })
 }
 
@@ -51,6 +68,21 @@ func (l *links) remove(from origin, o *openLinks) {
 		delete(l.open, from)
 		l.moved.send()
 	}
+	if h := l.hosts[from.id]; h.count > 1 {
+		h.count--
+	} else {
+		delete(l.hosts, from.id)
+	}
+}
+
+// host returns a number that grows when a node opens a link from another host than before; 0 without a link.
+func (l *links) host(id string) uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if h := l.hosts[id]; h != nil {
+		return h.first
+	}
+	return 0
 }
 
 // has reports whether a process has a link.
@@ -92,7 +124,7 @@ func (l *links) process(id string) (process string) {
 // Linked counts a connection from another node in this operating-system process, until the returned function is called. A
 // simulated Transport, which has no connections, calls it.
 func (n *Node) Linked(from *Node) (closed func()) {
-	return n.links.add(origin{from.ID(), from.process})
+	return n.links.add(origin{from.ID(), from.process}, "")
 }
 
 // Process returns an identifier that differs between all starts of this node, even between starts with copies of its data

@@ -38,6 +38,8 @@ type Member struct {
 	Halted bool
 	// Stalled reports whether the member is a voter that does not replicate, although this node knows a leader.
 	Stalled bool
+	// Host grows when the member opens a Raft connection to this node from another host than before; 0 while there is none.
+	Host uint64
 }
 
 // Members returns the nodes of the Raft configuration, sorted by name and ID.
@@ -84,7 +86,7 @@ func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
 		m.Secrets, m.Halted = own.fingerprints(), own.Halted
 		return m
 	}
-	m.NotAliveSince = n.gossip.began
+	m.NotAliveSince, m.Host = n.gossip.began, n.links.host(m.ID)
 	if p, ok := n.gossip.peer(m.ID); ok {
 		known := p.known()
 		m.Address = known.Raft // the member may have moved

@@ -41,10 +41,10 @@ func TestLinksOfProcesses(t *testing.T) {
 	var l links
 	old, now := origin{"a", "1"}, origin{"a", "2"}
 	moved := l.moved.next()
-	first := l.add(old)
+	first := l.add(old, "")
 	<-moved
-	second := l.add(old)
-	other := l.add(now)
+	second := l.add(old, "")
+	other := l.add(now, "")
 	if l.process("a") != "2" || l.process("b") != "" {
 		t.Errorf("the newest links are of %q and %q", l.process("a"), l.process("b"))
 	}
@@ -74,17 +74,17 @@ func TestLinkOfMissedProcess(t *testing.T) {
 	t.Parallel()
 	var l links
 	leader, other := origin{"a", "1"}, origin{"a", "2"}
-	first := l.add(leader)
+	first := l.add(leader, "")
 	mark := l.miss(leader)
 	if l.away(leader, mark) {
 		t.Error("a process with a link counts as away")
 	}
 	first()
-	l.add(other)()
+	l.add(other, "")()
 	if !l.away(leader, mark) || l.away(other, mark) {
 		t.Error("the process without a link is not the one that is away")
 	}
-	l.add(leader)()
+	l.add(leader, "")()
 	if l.away(leader, mark) {
 		t.Error("a process that returned meanwhile counts as away")
 	}

@@ -146,7 +146,7 @@ func (s *streamLayer) serve(conn net.Conn, place *places.Place, after *admitted)
 		_ = secured.Close()
 		return
 	}
-	link := &linkedConn{placed, s.links.add(origin{said.From.ID, said.From.Process})}
+	link := &linkedConn{placed, s.links.add(origin{said.From.ID, said.From.Process}, hostOf(conn.RemoteAddr()))}
 	select {
 	case s.conns <- link:
 	case <-s.ctx.Done():

@@ -31,10 +31,10 @@ const (
 
 // forwardings holds the streams over which a member forwards requests for strict numbers. Each caller has its own stream,
 // because the leader checks the rights of a stream's caller. A call per request would take most of the time of a small request.
-// All streams lead to one member; they end when requests go to another member.
+// All streams use the same link, and end when requests take another link.
 type forwardings struct {
 	mu  sync.Mutex
-	to  peer
+	to  link
 	all map[string]*forwarding // keyed by caller
 }
 
@@ -56,7 +56,7 @@ type forwarded struct {
 }
 
 // of returns the stream of a caller, open or not; nil if there are too many streams. It begins to open a missing stream.
-func (fs *forwardings) of(to peer, as string, l link, marks metadata.MD) *forwarding {
+func (fs *forwardings) of(to link, as string, marks metadata.MD) *forwarding {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	if fs.to != to {
@@ -74,7 +74,7 @@ func (fs *forwardings) of(to peer, as string, l link, marks metadata.MD) *forwar
 	f := &forwarding{waiting: make(map[uint64]chan<- forwarded)}
 	fs.all[as] = f
 	go func() {
-		if f.serve(l, marks) {
+		if f.serve(to, marks) {
 			fs.forget(as, f)
 		} else {
 			time.AfterFunc(forwardingPause, func() { fs.forget(as, f) })
@@ -234,7 +234,7 @@ func (p *peers) forward(ctx context.Context, leader cluster.Member, req *snowraf
 		return got, false
 	}
 	marks, as := p.marks(ctx, snowraftv1.SequenceService_StreamNumbers_FullMethodName)
-	f := p.forwardings.of(peer{leader.ID, leader.API}, as, l, marks)
+	f := p.forwardings.of(l, as, marks)
 	if f == nil {
 		return got, false
 	}

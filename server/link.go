@@ -15,7 +15,10 @@ import (
 )
 
 // link is a connection to another member. It turns the errors of calls into errors of the domain. Its stats handler is sending.
-type link struct{ *grpc.ClientConn }
+type link struct {
+	*grpc.ClientConn
+	host uint64 // see [cluster.Member]
+}
 
 // Invoke calls a method. If the connection cannot be made, nothing was done and the error is that of a missing leader. If the
 // connection breaks after the call was sent, the error says that the outcome is unknown.

@@ -59,8 +59,9 @@ func (p *peers) conn(m cluster.Member) (grpc.ClientConnInterface, error) {
 		return nil, cluster.ErrClosed
 	}
 	to := peer{m.ID, m.API}
-	if l, ok := p.conns[to]; ok {
-		return l, nil
+	old, ok := p.conns[to]
+	if ok && old.host >= m.Host {
+		return old, nil
 	}
 	c, err := grpc.NewClient("passthrough:///"+m.API, append([]grpc.DialOption{
 		grpc.WithTransportCredentials(p.credentials(m.ID)),
@@ -80,8 +81,11 @@ func (p *peers) conn(m cluster.Member) (grpc.ClientConnInterface, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.conns[to] = link{c}
-	return link{c}, nil
+	if ok { // to the host that the member moved from
+		time.AfterFunc(limits.CallTimeout, func() { _ = old.Close() }) // calls in progress may still have answers
+	}
+	p.conns[to] = link{c, m.Host}
+	return p.conns[to], nil
 }
 
 // credentials returns the credentials of connections to a member. In a secured cluster both members verify each other's ID by
