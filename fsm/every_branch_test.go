@@ -117,7 +117,7 @@ func (n *everyBranches) verdicts(from, judge *everyBranch, length int) []Verdict
 	return nil
 }
 
-// steps returns all that can follow. Without memory, the second branch begins with an election, as its members restart.
+// steps returns all that can follow. Without memory, the second branch begins with an election, because its members restart.
 func (n *everyBranches) steps() iter.Seq[breadth.Step[*everyBranches]] {
 	return func(yield func(breadth.Step[*everyBranches]) bool) {
 		for i, b := range n.branches {

@@ -8,13 +8,13 @@ import (
 	"github.com/snowraft/snowraft/internal/position"
 )
 
-// Verdict is what a history says about a position that is claimed to be in it.
+// Verdict is a history's answer about a position that is claimed to be in it.
 type Verdict int
 
 // The verdicts about a position.
 const (
-	// Unknown means that the history cannot tell: the position is of another life, or beyond the last command, or of a
-	// leadership and a hash that the state forgot.
+	// Unknown means that the position is of another life, or beyond the last command, or of a leadership and a hash that
+	// the state forgot.
 	Unknown Verdict = iota
 	// Consistent means that the history contains the position.
 	Consistent
@@ -60,7 +60,7 @@ func (l *lineage) judge(p position.Position, last uint64) (Verdict, string) {
 }
 
 // differs returns how the hash of p differs from that of a history up to the index last; empty if it does not, or if the
-// history cannot tell.
+// history has forgotten that hash.
 func (l *lineage) differs(p position.Position, last uint64) string {
 	if len(l.clocks) == 0 || p.HashIndex < l.clocks[0].index || p.HashIndex > last {
 		return ""

@@ -24,13 +24,13 @@ const (
 // appended, so copies share memory.
 type lineage struct {
 	leaderships []leadership     // oldest first
-	hash        [nonceBytes]byte // of all commands
+	hash        [nonceBytes]byte // hash of all commands
 	clocks      []clockHash      // after each of the last ObserveClock commands, oldest first
 }
 
 // leadership is one leader's time in office, which begins with a Lead command.
 type leadership struct {
-	index, term uint64 // of the Lead command
+	index, term uint64 // place of the Lead command
 	nonce       [nonceBytes]byte
 }
 

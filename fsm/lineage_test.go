@@ -32,7 +32,7 @@ func (l *log) elect(b byte) {
 	l.must(lead(b))
 }
 
-// fork returns a copy of the log, as a copy of the data directory has it.
+// fork returns a copy of the log, like a copy of the data directory.
 func (l *log) fork() *log {
 	l.t.Helper()
 	s, err := ReadState(bytes.NewReader(snapshotBytes(l.t, l.State)), Version)
@@ -54,7 +54,7 @@ func (l *log) run(n int) position.Position {
 // TestJudge compares positions of one branch with the history of another. Both branches begin with the same copy.
 func TestJudge(t *testing.T) {
 	for name, test := range map[string]struct {
-		branches func(a, b *log) // a is where the position is from
+		branches func(a, b *log) // the position is from a
 		want     Verdict
 	}{
 		"the same history":                            {func(a, b *log) { a.run(3); b.run(3) }, Consistent},
@@ -133,7 +133,7 @@ func TestForgottenLeadershipIsUnknown(t *testing.T) {
 	l.survives()
 }
 
-// TestLeadRepeated sends a Lead again, as a leader does that got no answer.
+// TestLeadRepeated sends a Lead again, like a leader that got no answer.
 func TestLeadRepeated(t *testing.T) {
 	l := newOffice(t)
 	l.must(lead('a'))

@@ -2711,7 +2711,7 @@ func (x *AcknowledgeRestore) GetIndex() uint64 {
 	return 0
 }
 
-// Lead begins a leadership, as its first command, so that histories with equal terms and indexes can be told apart.
+// Lead is the first command of a leadership. Its nonce distinguishes histories with equal terms and indexes.
 type Lead struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Drawn at random for each leadership and carried by repetitions; 16 bytes, not all 0.
@@ -2757,9 +2757,8 @@ func (x *Lead) GetNonce() []byte {
 	return nil
 }
 
-// Seal ends all grants of a cluster that was set back in time. The evidence is a position of the committed history
-// that contradicts the history before this command; it is judged when the command is applied. A sealed cluster stays
-// sealed; it continues as a restored one.
+// Seal ends all grants after the cluster was set back in time. The evidence is a committed position. It must contradict
+// the history before this command. The seal stays until the cluster is restored.
 type Seal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A position, as package position encodes it; empty if an operator seals the cluster.
