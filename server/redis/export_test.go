@@ -16,13 +16,25 @@ func (s *Server) Unread() int {
 }
 
 // Queued returns the number of bytes that transactions hold.
-func (s *Server) Queued() int64 { return s.queued.Load() }
+func (s *Server) Queued() int {
+	s.queued.mu.Lock()
+	defer s.queued.mu.Unlock()
+	return s.queued.all
+}
 
 // FillQueued counts bytes as those of transactions until a number of bytes is left, and returns how many it counted.
-func (s *Server) FillQueued(left int64) (counted int64) {
-	counted = maxQueuedAll - left - s.queued.Load()
-	s.queued.Add(counted)
+func (s *Server) FillQueued(left int) (counted int) {
+	s.queued.mu.Lock()
+	defer s.queued.mu.Unlock()
+	counted = maxQueuedAll - left - s.queued.all
+	s.queued.all += counted
 	return counted
+}
+
+// FillQueuedOf counts bytes as those of a token's transactions until its share is full.
+func (s *Server) FillQueuedOf(token uint64) {
+	for s.queued.take(token, 1<<10) {
+	}
 }
 
 // SetRoom sets the bound for the unread answers of all clients together, in bytes.

@@ -36,8 +36,8 @@ type Server struct {
 	// Therefore all calls of one beat share a context, and its deadline is one beat later than any of them needs.
 	call   atomic.Pointer[context.Context]
 	lastID atomic.Int64
-	room   *room        // room for unread answers
-	queued atomic.Int64 // bytes of the commands in transactions
+	room   *room // room for unread answers
+	queued queuedBytes
 	places *places.Places
 	// strange limits the log lines about connections that do not speak the protocol.
 	strange lines.Limit
@@ -56,6 +56,7 @@ type Server struct {
 // New returns a server. It serves after Serve is called with a listener.
 func New(cfg Config) *Server {
 	s := &Server{cfg: cfg.withDefaults(), room: newRoom(maxUnreadAll), conns: make(map[*conn]struct{}), quit: make(chan struct{})}
+	s.queued = queuedBytes{own: make(map[uint64]int), one: s.cfg.Authenticate == nil}
 	s.meters = make([]Meter, len(commands)+1)
 	for _, cmd := range append(slices.Collect(maps.Values(commands)), unserved) {
 		s.meters[cmd.index] = s.cfg.Meter(cmd.name)

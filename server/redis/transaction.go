@@ -9,12 +9,6 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// Limits of queued commands, in bytes.
-const (
-	maxQueued    = 256 << 10 // each connection
-	maxQueuedAll = 64 << 20  // all connections together
-)
-
 // transaction holds the commands between MULTI and EXEC. EXEC serves them like a pipeline, because each INCR is atomic and
 // never undone. A command that cannot be served ends the transaction before it takes any number.
 type transaction struct {
@@ -22,6 +16,7 @@ type transaction struct {
 	failed   bool // a command was refused
 	commands int
 	queued   []byte // the commands, in RESP
+	owner    uint64 // ID of the token that the commands count for; 0 without one
 }
 
 // queuing serves the commands of an open transaction.
@@ -41,7 +36,7 @@ func (c *conn) multi([][]byte) {
 		c.refuse("ERR MULTI calls can not be nested")
 		return
 	}
-	c.transaction = transaction{open: true}
+	c.transaction = transaction{open: true, owner: c.caller.TokenID()}
 	c.ok()
 }
 
@@ -63,8 +58,7 @@ func (c *conn) queue(args [][]byte) {
 		c.refuse("ERR " + strings.ToUpper(cmd.name) + " is not served in a transaction, which holds commands about keys")
 	case size > limits.RequestBytes || before+size > maxQueued:
 		c.refuse("ERR a transaction holds at most 256 KiB of commands; send a pipeline without MULTI")
-	case c.s.queued.Add(int64(size)) > maxQueuedAll:
-		c.s.queued.Add(-int64(size))
+	case !c.s.queued.take(t.owner, size):
 		c.fail(rpc.NewError(rpc.Overloaded, "too many commands are queued in transactions; send a pipeline without MULTI"))
 	default:
 		t.commands++
@@ -114,6 +108,6 @@ func (c *conn) discard([][]byte) {
 }
 
 func (c *conn) endTransaction() {
-	c.s.queued.Add(-int64(len(c.transaction.queued)))
+	c.s.queued.give(c.transaction.owner, len(c.transaction.queued))
 	c.transaction = transaction{}
 }

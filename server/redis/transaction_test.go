@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/snowraft/snowraft/server/redis"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // A transaction costs about as much as a pipeline. Its consecutive INCRs of a key become few calls.
@@ -104,5 +105,33 @@ func TestInlineCommandTooLongForTransaction(t *testing.T) {
 	got, err := io.ReadAll(c)
 	if want := "+OK\r\n-ERR a transaction holds at most 256 KiB of commands; send a pipeline without MULTI\r\n" + aborted + "+OK\r\n"; string(got) != want || err != nil {
 		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
+}
+
+// The transactions of one token leave room for those of others, and what it queued counts for it until the transaction ends.
+func TestTransactionsOfOneTokenLeaveRoom(t *testing.T) {
+	t.Parallel()
+	ts := newTokens("seq:next:*", "seq:next:orders")
+	s, addr := start(t, redis.Config{Backend: &fake{}, Authenticate: trust.NewAuthorizer(ts).Authenticate})
+	s.FillQueuedOf(1)
+	counted := s.Queued()
+	const full = "-LOADING too many commands are queued in transactions; send a pipeline without MULTI\r\n"
+	long := strings.Repeat("EXISTS"+strings.Repeat(" k", 200)+"\r\n", 2)
+	for _, tc := range []struct {
+		token trust.Scope
+		want  string
+	}{
+		{"seq:next:*", "+OK\r\n+OK\r\n" + full + full},
+		{"seq:next:orders", "+OK\r\n+OK\r\n" + queued + queued},
+	} {
+		if got := all(t, addr, "AUTH "+ts.texts[tc.token]+"\r\nMULTI\r\n"+long); got != tc.want {
+			t.Errorf("%s: got %q, want %q", tc.token, got, tc.want)
+		}
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.Queued(); n != counted || counted > 8<<20 {
+		t.Errorf("%d bytes are counted after all connections, before them %d", n, counted)
 	}
 }
