@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -12,10 +13,11 @@ import (
 // bounds holds the facts about this node and its log against which messages are checked.
 type bounds struct {
 	leads                    bool
+	witness                  bool  // see contradiction
 	wall                     int64 // Unix milliseconds
 	term, applied, committed uint64
-	termAt                   func(index uint64) (term uint64, ok bool) // returns the term of an entry of the log
-	admit                    func(*raft.Log) error                     // see Config.Admit; nil admits every command
+	entryAt                  func(index uint64) (entry raft.Log, ok bool) // returns an entry of the log
+	admit                    func(*raft.Log) error                        // see Config.Admit; nil admits every command
 }
 
 const (
@@ -35,6 +37,11 @@ func implausible(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", errImplausible, fmt.Errorf(format, args...))
 }
 
+// contradicts returns the error over a message that does not match a committed entry.
+func contradicts(format string, args ...any) error {
+	return fmt.Errorf("%w: %w: %w", errImplausible, errContradicts, fmt.Errorf(format, args...))
+}
+
 func (b bounds) checkTerm(term uint64) error {
 	if most := maxEarlyTerm + uint64(max(b.wall, 0)); term > most {
 		return implausible("term %d, expected at most %d by this member's clock; check the clock", term, most)
@@ -45,6 +52,9 @@ func (b bounds) checkTerm(term uint64) error {
 // request checks one of raft's requests. A request of an earlier term passes: raft ignores its other fields and answers with
 // its own term, which a replaced leader has to learn.
 func (b bounds) request(command any) error {
+	if b.witness {
+		return errWitness
+	}
 	switch r := command.(type) {
 	case *raft.AppendEntriesRequest:
 		if r.Term < b.term {
@@ -74,6 +84,9 @@ func (b bounds) entries(r *raft.AppendEntriesRequest) error {
 	if len(r.Entries) > screen.MaxEntries {
 		return implausible("%d entries", len(r.Entries))
 	}
+	if have, ok := b.known(r.PrevLogEntry); ok && have.Term != r.PrevLogTerm {
+		return contradicts("entry %d of term %d was committed in term %d", r.PrevLogEntry, r.PrevLogTerm, have.Term)
+	}
 	term := r.PrevLogTerm
 	for i, e := range r.Entries {
 		if e == nil {
@@ -89,13 +102,23 @@ func (b bounds) entries(r *raft.AppendEntriesRequest) error {
 		if err := b.checkEntry(e); err != nil {
 			return err
 		}
-		if e.Index <= b.committed {
-			if have, ok := b.termAt(e.Index); ok && have != e.Term {
-				return implausible("entry %d of term %d was committed in term %d", e.Index, e.Term, have)
-			}
+		have, ok := b.known(e.Index)
+		switch {
+		case ok && have.Term != e.Term:
+			return contradicts("entry %d of term %d was committed in term %d", e.Index, e.Term, have.Term)
+		case ok && (have.Type != e.Type || !bytes.Equal(have.Data, e.Data)): // two elections gave the same term
+			return contradicts("another entry %d of term %d was committed", e.Index, e.Term)
 		}
 	}
 	return nil
+}
+
+// known returns an entry that this node knows to be committed.
+func (b bounds) known(index uint64) (entry raft.Log, ok bool) {
+	if index == 0 || index > b.committed {
+		return raft.Log{}, false
+	}
+	return b.entryAt(index)
 }
 
 func (b bounds) checkEntry(e *raft.Log) error {
@@ -126,7 +149,7 @@ func plausibleConfiguration(raw []byte) error {
 }
 
 // snapshot checks the request that precedes a snapshot. A snapshot that lacks applied entries would make raft read entries
-// that were compacted, and panic.
+// that were compacted, and panic. The type judgedSnapshots checks the history in the snapshot.
 func (b bounds) snapshot(r *raft.InstallSnapshotRequest) error {
 	switch {
 	case r.SnapshotVersion != raft.SnapshotVersionMax:
@@ -140,6 +163,9 @@ func (b bounds) snapshot(r *raft.InstallSnapshotRequest) error {
 			r.LastLogIndex, r.LastLogTerm, r.Term, r.ConfigurationIndex)
 	case r.LastLogIndex < b.applied:
 		return implausible("a snapshot up to entry %d, entry %d was applied", r.LastLogIndex, b.applied)
+	}
+	if _, ok := b.known(b.committed); ok && r.LastLogIndex < b.committed {
+		return implausible("a snapshot up to entry %d, entry %d was committed", r.LastLogIndex, b.committed)
 	}
 	return plausibleConfiguration(r.Configuration)
 }

@@ -75,6 +75,9 @@ func (n *Node) abandon() error {
 	}
 	errs = append(errs, <-raftStopped)
 	n.wg.Wait()
+	if n.watermark != nil {
+		errs = append(errs, n.watermark.Close())
+	}
 	if n.store != nil {
 		errs = append(errs, n.store.Close())
 	}

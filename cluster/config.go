@@ -88,6 +88,8 @@ type Config struct {
 
 	// Ancestors lists the clusters that this one was restored from; nil if none. It may be called from any goroutine.
 	Ancestors func() []string
+	// History is the record of the FSM's history, by which the node notices that disks were set back; nil: none.
+	History History
 
 	// Meter receives the durations that the node measures.
 	Meter Meter

@@ -3,7 +3,9 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -20,7 +22,10 @@ type guarded struct {
 	// appended is called with each request for entries, and its answer, that did not fail.
 	appended func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse)
 	// chosen is called when a message says that a leader has chosen this node as its successor.
-	chosen  func()
+	chosen func()
+	// refused is called with the reason for which a request was refused; it is an errOpposed if another node refused one of
+	// this leader.
+	refused func(error)
 	consume chan raft.RPC
 	closed  chan struct{}
 	once    sync.Once
@@ -28,10 +33,10 @@ type guarded struct {
 }
 
 func newGuarded(inner Transport, ready <-chan struct{}, bounds func() bounds,
-	appended func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse), chosen func(),
+	appended func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse), chosen func(), refused func(error),
 ) *guarded {
 	g := &guarded{
-		Transport: inner, ready: ready, bounds: bounds, appended: appended, chosen: chosen,
+		Transport: inner, ready: ready, bounds: bounds, appended: appended, chosen: chosen, refused: refused,
 		consume: make(chan raft.RPC), closed: make(chan struct{}),
 	}
 	g.wg.Go(g.run)
@@ -75,6 +80,7 @@ func (g *guarded) run() {
 // that the next request is checked against the log after this one.
 func (g *guarded) pass(rpc raft.RPC) bool {
 	if err := g.bounds().request(rpc.Command); err != nil {
+		g.refused(err)
 		go func() { // runs as long as the stranger takes, even after Close
 			if rpc.Reader != nil {
 				_, _ = io.Copy(io.Discard, rpc.Reader) // the next request follows the snapshot
@@ -106,6 +112,9 @@ func (g *guarded) pass(rpc raft.RPC) bool {
 // stand makes raft stand for election at once, like the target of a leadership transfer: the other voters vote although they
 // have heard a leader. It reports whether raft took the request.
 func (g *guarded) stand(ctx context.Context) bool {
+	if g.mayStand() != nil {
+		return false
+	}
 	request := &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}
 	select {
 	case g.consume <- raft.RPC{Command: request, RespChan: make(chan raft.RPCResponse, 1)}:
@@ -116,14 +125,32 @@ func (g *guarded) stand(ctx context.Context) bool {
 	return false
 }
 
+// mayStand returns an error if this node must not stand for election.
+func (g *guarded) mayStand() error {
+	select {
+	case <-g.ready:
+		if g.bounds().witness {
+			return errWitness
+		}
+	default: // nothing was received yet
+	}
+	return nil
+}
+
 // RequestVote implements raft.Transport.
 func (g *guarded) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
+	if err := g.mayStand(); err != nil {
+		return err
+	}
 	err := g.Transport.RequestVote(id, target, args, resp)
 	return g.answered(err, resp.Term)
 }
 
 // RequestPreVote implements raft.WithPreVote.
 func (g *guarded) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+	if err := g.mayStand(); err != nil {
+		return err
+	}
 	err := g.Transport.RequestPreVote(id, target, args, resp)
 	return g.answered(err, resp.Term)
 }
@@ -135,10 +162,18 @@ func (g *guarded) AppendEntries(id raft.ServerID, target raft.ServerAddress, arg
 		*resp = raft.AppendEntriesResponse{}
 		err = g.Transport.AppendEntries(id, target, args, resp)
 	}
+	g.opposed(err)
 	if err = g.answered(err, resp.Term); err == nil {
 		g.appended(id, args, resp)
 	}
 	return err
+}
+
+// opposed reports an error of a node that knows other entries to be committed. Raft's messages carry only its text.
+func (g *guarded) opposed(err error) {
+	if err != nil && strings.Contains(err.Error(), errContradicts.Error()) {
+		g.refused(fmt.Errorf("%w: %w", errOpposed, err))
+	}
 }
 
 // broken reports whether a request failed because the other side had closed the connection. Raft's pool holds connections
@@ -157,6 +192,7 @@ func (*guarded) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.A
 // InstallSnapshot implements raft.Transport.
 func (g *guarded) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
 	err := g.Transport.InstallSnapshot(id, target, args, resp, data)
+	g.opposed(err)
 	return g.answered(err, resp.Term)
 }
 

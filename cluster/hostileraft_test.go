@@ -178,7 +178,7 @@ func TestAnswersInAbsurdTermAreRefused(t *testing.T) {
 	close(ready)
 	const wall = 1_800_000_000_000
 	g := newGuarded(inner, ready, func() bounds { return bounds{term: 7, wall: wall} },
-		func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse) {}, func() {})
+		func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse) {}, func() {}, func(error) {})
 	defer g.Close()
 	var said uint64
 	go func() {
@@ -240,7 +240,7 @@ func TestTermBoundIsIndependentOfOwnTerm(t *testing.T) {
 // A replaced leader learns the later term from the answer, although its entries cannot be accepted.
 func TestEarlierTermsAreLeftToRaft(t *testing.T) {
 	t.Parallel()
-	b := bounds{term: 3, applied: 9, committed: 9, termAt: func(uint64) (uint64, bool) { return 3, true }}
+	b := bounds{term: 3, applied: 9, committed: 9, entryAt: func(uint64) (raft.Log, bool) { return raft.Log{Term: 3}, true }}
 	instead := &raft.AppendEntriesRequest{Term: 2, PrevLogEntry: 8, PrevLogTerm: 2, Entries: []*raft.Log{{Index: 9, Term: 2, Type: raft.LogNoop}}}
 	older := &raft.InstallSnapshotRequest{Term: 2, SnapshotVersion: 1, LastLogIndex: 8, LastLogTerm: 2}
 	for _, r := range []any{instead, older} {

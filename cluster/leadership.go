@@ -72,6 +72,7 @@ func (n *Node) startLeading() (stop func()) {
 func (n *Node) lead(ctx context.Context) {
 	var term uint64
 	began := time.Now()
+	defer n.testifyIfOpposed()
 	for {
 		term = n.raft.CurrentTerm()
 		err := n.begin(ctx)
@@ -110,6 +111,7 @@ func (n *Node) lead(ctx context.Context) {
 		}
 		n.logger.Info("leadership lost", "term", term)
 		n.cfg.Events.Note(events.Election, slog.LevelInfo, fmt.Sprintf("%s no longer leads; it led in term %d", n.cfg.Name, term))
+		n.contradiction.opposed.Store(nil) // a majority had accepted it
 	}()
 	duties := make(chan struct{})
 	go func() {
@@ -117,6 +119,12 @@ func (n *Node) lead(ctx context.Context) {
 		n.cfg.Lead(ctx)
 	}()
 	defer func() { <-duties }()
+	judging := make(chan struct{})
+	go func() {
+		defer close(judging)
+		n.judgeVoters(ctx)
+	}()
+	defer func() { <-judging }()
 	n.reconcileLoop(ctx)
 }
 

@@ -27,6 +27,7 @@ import (
 //   - bootstrap, report: until the node belongs to a cluster; log lines and events about the cluster
 //   - watch: clock, disk, own membership
 //   - rejoin, meet, meetAncestors: seeds and lost members; claims about members; processes of ancestors
+//   - keepWatermark: the file of the watermark
 //   - probe, rotate: members while there is no leader; secrets
 type Node struct {
 	cfg       Config
@@ -40,7 +41,7 @@ type Node struct {
 	greeter   Greeter                // nil in simulations whose transport does not implement it
 	witnesses Witnesses              // nil like greeter
 	terms     *terms                 // nil in simulations
-	asker     TermAsker
+	asker     Asker
 	raft      *raft.Raft
 	guarded   *guarded
 	opened    chan struct{} // closed once raft is set
@@ -74,6 +75,11 @@ type Node struct {
 	leaders      atomic.Uint64 // see LeaderChanges
 	wasOpen      bool          // see WasOpen; final once Open returned
 
+	watermark     *storage.Watermark
+	lostAtStart   uint64 // entries that the log lacked at the start, see lost
+	contradiction contradiction
+	claims        claims
+
 	ctx    context.Context // ends when Close begins
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
@@ -95,6 +101,7 @@ func Open(cfg Config) (_ *Node, err error) {
 	n := &Node{
 		cfg: cfg, logger: cfg.Logger, process: newProcess(),
 		notify: make(chan bool), foreign: newForeign(cfg.Logger), changing: make(chan struct{}, 1), opened: make(chan struct{}), failed: make(chan struct{}),
+		contradiction: contradiction{found: make(chan struct{})},
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	defer func() {
@@ -127,6 +134,9 @@ func Open(cfg Config) (_ *Node, err error) {
 		n.store, err = storage.Open(n.id, n.logger, n.Fail)
 	}
 	if err != nil {
+		return nil, err
+	}
+	if n.watermark, err = storage.OpenWatermark(n.id); err != nil {
 		return nil, err
 	}
 	if cfg.Meter.Synced != nil {
@@ -162,11 +172,11 @@ func (n *Node) checkSecured() error {
 func (n *Node) openRaft() error {
 	trans := n.cfg.Transport
 	n.greeter, _ = trans.(Greeter)
-	n.asker, _ = trans.(TermAsker)
+	n.asker, _ = trans.(Asker)
 	n.witnesses, _ = trans.(Witnesses)
 	if trans == nil {
 		n.stream = newStreamLayer(n.cfg.RaftListener, n.cfg.Keys, peering{
-			connect: n.cfg.Dial, self: n.meta, judge: n.judge, where: n.where, met: n.gossip.met, earlier: n.gossip.earlier, duplicate: n.onDuplicate, refused: n.onRefused, foreign: n.foreign.note, term: n.termIfOpen, links: &n.links, witness: n.Witness,
+			connect: n.cfg.Dial, self: n.meta, judge: n.judge, where: n.where, met: n.gossip.met, earlier: n.gossip.earlier, duplicate: n.onDuplicate, refused: n.onRefused, foreign: n.foreign.note, term: n.termIfOpen, mark: n.Mark, links: &n.links, witness: n.Witness,
 		}, n.logger)
 		n.greeter, n.witnesses = n.stream, n.stream
 		n.terms = newTerms(n.stream.dialTerms)
@@ -182,13 +192,16 @@ func (n *Node) openRaft() error {
 		trans = n.network
 	}
 	n.guarded = newGuarded(trans, n.opened, n.bounds, func(id raft.ServerID, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) {
-		n.replicated.observe(id, args, resp, n.gossip.mono())
-	}, func() { n.elections.expect(n.Term()+1, ElectionTransfer) })
+		if lost := n.replicated.observe(id, args, resp, n.gossip.mono()); lost > 0 {
+			n.noteLostBy(id, lost)
+		}
+	}, func() { n.elections.expect(n.Term()+1, ElectionTransfer) }, n.onRefusedMessage)
 	r, err := n.newRaft(newPatient(n.guarded, n.replicates))
 	if err != nil {
 		return errors.Join(fmt.Errorf("raft: %w", err), n.guarded.Close())
 	}
 	n.raft = r
+	n.noteLost()
 	close(n.opened)
 	return nil
 }
@@ -212,7 +225,7 @@ func (n *Node) newRaft(trans Transport) (r *raft.Raft, err error) {
 	go func() {
 		defer close(done)
 		c := n.cfg.raftConfig(n.id.Node(), n.notify, logging.Hashicorp(n.logger, "raft", n.nameOf))
-		snapshots := &observedSnapshots{n.store.Snapshots, n.cfg.Events, n.pace}
+		snapshots := &observedSnapshots{judgedSnapshots{n.store.Snapshots, n}, n.cfg.Events, n.pace}
 		c.SnapshotThreshold, c.TrailingLogs = n.cfg.Timing.logFor(snapshots.newest())
 		r, err = raft.NewRaft(c, n.cfg.FSM, n.store.Logs, n.store.Stable, snapshots, trans)
 	}()
@@ -227,12 +240,11 @@ func (n *Node) newRaft(trans Transport) (r *raft.Raft, err error) {
 func (n *Node) bounds() bounds {
 	leads := n.raft.State() == raft.Leader // read before the term, so that it holds for this term or an earlier one
 	return bounds{
-		leads: leads, wall: n.cfg.Watch.Now().Wall,
-		term: n.raft.CurrentTerm(), applied: n.raft.AppliedIndex(), committed: n.raft.CommitIndex(),
-		termAt: func(index uint64) (term uint64, ok bool) {
-			var entry raft.Log
+		leads: leads, witness: n.Contradiction() != nil, wall: n.cfg.Watch.Now().Wall,
+		term: n.raft.CurrentTerm(), applied: n.raft.AppliedIndex(), committed: max(n.raft.CommitIndex(), n.watermark.Mark().Index),
+		entryAt: func(index uint64) (entry raft.Log, ok bool) {
 			err := n.store.Logs.GetLog(index, &entry)
-			return entry.Term, err == nil
+			return entry, err == nil
 		},
 		admit: n.cfg.Admit,
 	}
@@ -251,6 +263,7 @@ func (n *Node) start() {
 	n.wg.Go(n.bootstrap)
 	n.wg.Go(n.report)
 	n.wg.Go(n.probe)
+	n.wg.Go(n.keepWatermark)
 }
 
 // meta returns the metadata of this node.

@@ -31,6 +31,9 @@ func (n *Node) NoLeader() string {
 	if n.id.Cluster() == "" {
 		return "this member is not part of a cluster: " + n.seeking().String()
 	}
+	if err := n.Contradiction(); err != nil {
+		return "this member follows no leader: " + err.Error()
+	}
 	_, leader := n.raft.LeaderWithID()
 	switch {
 	case leader == "":

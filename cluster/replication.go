@@ -23,20 +23,31 @@ type acknowledged struct {
 }
 
 // observe records the answer to a request that did not fail. Raft's heartbeats name no entry, so they acknowledge none.
-func (r *replication) observe(id raft.ServerID, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse, now time.Duration) {
+//
+// It returns the number of entries that the follower acknowledged in this term and no longer has. Raft sends a follower one
+// request with entries at a time, so an answer is never older than the acknowledgement before it. A follower removes entries of
+// a term only for a leader of a later term, so a loss proves that its disk was set back.
+func (r *replication) observe(id raft.ServerID, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse, now time.Duration) (lost uint64) {
 	last := args.PrevLogEntry + uint64(len(args.Entries))
-	if !resp.Success || resp.Term != args.Term || last == 0 {
-		return
+	if resp.Term != args.Term || last == 0 {
+		return 0
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if args.Term < r.term {
-		return
+		return 0
 	}
 	if args.Term > r.term {
 		r.term, r.followers = args.Term, make(map[raft.ServerID]acknowledged)
 	}
-	r.followers[id] = acknowledged{last: last, committed: args.LeaderCommitIndex, at: now}
+	if had := r.followers[id].last; resp.LastLog < had {
+		lost = had - resp.LastLog
+		delete(r.followers, id)
+	}
+	if resp.Success {
+		r.followers[id] = acknowledged{last: last, committed: args.LeaderCommitIndex, at: now}
+	}
+	return lost
 }
 
 // follows reports whether a node acknowledged in this term, within mostSilent, nearly all entries that were committed then.

@@ -229,8 +229,8 @@ func (n *Node) rest(ctx context.Context, d time.Duration) bool {
 // lastEntry returns the term and index of the last entry of this node's log.
 func (n *Node) lastEntry() (term, index uint64) {
 	index = n.raft.LastIndex()
-	term, _ = n.bounds().termAt(index)
-	return term, index
+	entry, _ := n.bounds().entryAt(index)
+	return entry.Term, index
 }
 
 // askLoss queries the other voters. It returns the voters that agree if they suffice for a majority; otherwise why is the

@@ -12,17 +12,24 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TermAsker requests the current term of a node. A simulated Transport may implement it.
-type TermAsker interface {
+// Asker requests what a node knows. A simulated Transport may implement it.
+type Asker interface {
 	// AskTerm returns the term at some moment after the call began.
 	AskTerm(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (term uint64, err error)
+	// AskMark returns the watermark at some moment after the call began; zero if the node's program keeps none.
+	AskMark(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (Mark, error)
 }
 
 // On a connection that is opened to the Raft port for this purpose, the dialer requests the term with a number of its choice,
 // 8 bytes. The acceptor answers with that number and its term, 16 bytes.
+//
+// In a number with the bit wantsMark, the dialer requests the watermark too. The acceptor sets hasMark in its answer and appends the
+// mark. A program that keeps no watermark returns the number as it is.
 const (
-	termQuestion = 8
-	termAnswer   = 16
+	termQuestion        = 8
+	termAnswer          = 16
+	wantsMark    uint64 = 1 << 63
+	hasMark      uint64 = 1 << 62
 	// maxTermConns bounds the connections on which other nodes request this node's term; maxTermConnsFrom bounds those from
 	// one address.
 	maxTermConns     = 256
@@ -44,13 +51,30 @@ func newTerms(dial func(raft.ServerAddress, time.Duration) (net.Conn, error)) *t
 	return &terms{dial: dial, conns: make(map[raft.ServerAddress]*termConn)}
 }
 
-// AskTerm implements TermAsker.
+// AskTerm implements Asker.
 func (t *terms) AskTerm(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (uint64, error) {
+	a, err := t.ask(ctx, id, address, 0)
+	return a.term, err
+}
+
+// AskMark implements Asker.
+func (t *terms) AskMark(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (Mark, error) {
+	a, err := t.ask(ctx, id, address, wantsMark)
+	return a.mark, err
+}
+
+func (t *terms) ask(ctx context.Context, id raft.ServerID, address raft.ServerAddress, wants uint64) (answer, error) {
 	c, err := t.conn(raftAddress(string(id), HostPort(address)))
 	if err != nil {
-		return 0, err
+		return answer{}, err
 	}
-	return c.ask(ctx)
+	return c.ask(ctx, wants)
+}
+
+// answer holds the answer of a node.
+type answer struct {
+	term uint64
+	mark Mark // zero if it was not requested
 }
 
 // conn returns the connection to a node. The first call, and the first call after a failure, dials.
@@ -62,7 +86,7 @@ func (t *terms) conn(address raft.ServerAddress) (*termConn, error) {
 	}
 	c := t.conns[address]
 	if c == nil {
-		c = &termConn{ready: make(chan struct{}), asked: make(map[uint64]chan uint64)}
+		c = &termConn{ready: make(chan struct{}), asked: make(map[uint64]chan answer)}
 		t.conns[address] = c
 		go c.open(t, address)
 	}
@@ -103,7 +127,7 @@ type termConn struct {
 	conn   net.Conn               // unchanged once ready
 	err    error                  // reason for which the connection is no longer usable
 	number uint64                 // number of the last question
-	asked  map[uint64]chan uint64 // waiting callers, by the number of their question; closed if there is no answer
+	asked  map[uint64]chan answer // waiting callers, by the number of their question; closed if there is no answer
 }
 
 // open dials a node, and then reads answers until the connection fails.
@@ -127,15 +151,22 @@ func (c *termConn) open(t *terms, address raft.ServerAddress) {
 }
 
 func (c *termConn) read(conn net.Conn) error {
-	var answer [termAnswer]byte
-	if _, err := io.ReadFull(conn, answer[:]); err != nil {
+	var head [termAnswer]byte
+	if _, err := io.ReadFull(conn, head[:]); err != nil {
 		return err
 	}
-	number, term := binary.BigEndian.Uint64(answer[:]), binary.BigEndian.Uint64(answer[termQuestion:])
+	number, a := binary.BigEndian.Uint64(head[:]), answer{term: binary.BigEndian.Uint64(head[termQuestion:])}
+	if number&hasMark != 0 {
+		var err error
+		if a.mark, err = readMark(conn); err != nil {
+			return err
+		}
+		number &^= hasMark
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if waiting := c.asked[number]; waiting != nil {
-		waiting <- term
+		waiting <- a
 		delete(c.asked, number)
 	}
 	return nil
@@ -158,45 +189,45 @@ func (c *termConn) fail(err error) {
 	}
 }
 
-func (c *termConn) ask(ctx context.Context) (uint64, error) {
+func (c *termConn) ask(ctx context.Context, wants uint64) (answer, error) {
 	select {
 	case <-c.ready:
 	case <-ctx.Done():
-		return 0, ctx.Err()
+		return answer{}, ctx.Err()
 	}
-	number, answer, err := c.question()
+	number, answered, err := c.question(wants)
 	if err != nil {
-		return 0, err
+		return answer{}, err
 	}
 	timeout := time.NewTimer(termTimeout)
 	defer timeout.Stop()
 	select {
-	case term, ok := <-answer:
+	case a, ok := <-answered:
 		if !ok {
-			return 0, fmt.Errorf("%w: the connection broke", ErrMemberUnreachable)
+			return answer{}, fmt.Errorf("%w: the connection broke", ErrMemberUnreachable)
 		}
-		return term, nil
+		return a, nil
 	case <-timeout.C:
 		c.fail(ErrMemberUnreachable)
-		return 0, ErrMemberUnreachable
+		return answer{}, ErrMemberUnreachable
 	case <-ctx.Done():
 		c.mu.Lock()
 		delete(c.asked, number)
 		c.mu.Unlock()
-		return 0, ctx.Err()
+		return answer{}, ctx.Err()
 	}
 }
 
 // question sends a question. It returns the question's number and the channel that receives the answer.
-func (c *termConn) question() (number uint64, answer chan uint64, err error) {
+func (c *termConn) question(wants uint64) (number uint64, answered chan answer, err error) {
 	c.mu.Lock()
 	if c.err != nil {
 		c.mu.Unlock()
 		return 0, nil, c.err
 	}
 	c.number++
-	number, answer = c.number, make(chan uint64, 1)
-	c.asked[number] = answer
+	number, answered = c.number|wants, make(chan answer, 1)
+	c.asked[number] = answered
 	c.mu.Unlock()
 
 	var question [termQuestion]byte
@@ -211,26 +242,33 @@ func (c *termConn) question() (number uint64, answer chan uint64, err error) {
 		c.fail(err) // a part of the question may have been written
 		return 0, nil, err
 	}
-	return number, answer, nil
+	return number, answered, nil
 }
 
 // answerTerms answers questions on a connection until the connection fails or this node has no term yet. Without an answer, no
 // caller concludes that this node has seen no later term.
-func answerTerms(conn net.Conn, current func() (term uint64, ok bool)) {
-	var answer [termAnswer]byte
+func answerTerms(conn net.Conn, current func() (term uint64, ok bool), mark func() Mark) {
+	var question [termQuestion]byte
 	for {
-		if _, err := io.ReadFull(conn, answer[:termQuestion]); err != nil {
+		if _, err := io.ReadFull(conn, question[:]); err != nil {
 			return
 		}
 		term, ok := current()
 		if !ok {
 			return
 		}
-		binary.BigEndian.PutUint64(answer[termQuestion:], term)
+		number := binary.BigEndian.Uint64(question[:])
+		var marked []byte
+		if number&wantsMark != 0 {
+			number |= hasMark
+			marked = mark().append(nil)
+		}
+		answer := binary.BigEndian.AppendUint64(nil, number)
+		answer = append(binary.BigEndian.AppendUint64(answer, term), marked...)
 		if err := conn.SetWriteDeadline(time.Now().Add(termTimeout)); err != nil {
 			return
 		}
-		if _, err := conn.Write(answer[:]); err != nil {
+		if _, err := conn.Write(answer); err != nil {
 			return
 		}
 	}

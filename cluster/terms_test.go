@@ -29,7 +29,7 @@ func TestTermsUseOneConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var term atomic.Uint64
-		ts, dials := piped(func(c net.Conn) { answerTerms(c, func() (uint64, bool) { return term.Add(1), true }) })
+		ts, dials := piped(func(c net.Conn) { answerTerms(c, func() (uint64, bool) { return term.Add(1), true }, nil) })
 		defer ts.close()
 		var sum atomic.Uint64
 		var wg sync.WaitGroup
@@ -85,7 +85,7 @@ func TestBrokenTermConnections(t *testing.T) {
 		"closed halfway": func(c net.Conn) { _, _ = c.Write([]byte{1, 2, 3}); _ = c.Close() },
 		"silent":         func(c net.Conn) { _, _ = io.Copy(io.Discard, c) },
 		"of a node that starts": func(c net.Conn) {
-			answerTerms(c, func() (uint64, bool) { return 0, false })
+			answerTerms(c, func() (uint64, bool) { return 0, false }, nil)
 			_ = c.Close()
 		},
 		"deaf": func(net.Conn) {},

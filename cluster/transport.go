@@ -66,6 +66,7 @@ type peering struct {
 	refused   func(error)                    // called when a peer refuses this node
 	foreign   func(from net.Addr, err error) // called for connections on which TLS or the handshake fails
 	term      func() (term uint64, ok bool)  // returns the current term; ok is false before there is one
+	mark      func() Mark                    // called after term has returned true
 	links     *links
 	witness   func(ctx context.Context, candidate string, question Loss) LossReply
 }
@@ -203,7 +204,7 @@ func (s *streamLayer) answerTerms(conn net.Conn, askers *places.Places) {
 	done := make(chan struct{})
 	s.wg.Go(func() {
 		defer close(done)
-		answerTerms(placed, s.term)
+		answerTerms(placed, s.term, s.mark)
 	})
 	s.wg.Go(func() {
 		select {

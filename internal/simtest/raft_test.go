@@ -168,26 +168,37 @@ func (r *raftPort) AskLoss(ctx context.Context, _ raft.ServerID, address raft.Se
 	}
 }
 
-// AskTerm implements cluster.TermAsker.
+// AskTerm implements cluster.Asker.
 func (r *raftPort) AskTerm(ctx context.Context, _ raft.ServerID, address raft.ServerAddress) (uint64, error) {
+	return answerOf(ctx, r, address, (*cluster.Node).Term)
+}
+
+// AskMark implements cluster.Asker.
+func (r *raftPort) AskMark(ctx context.Context, _ raft.ServerID, address raft.ServerAddress) (cluster.Mark, error) {
+	return answerOf(ctx, r, address, (*cluster.Node).Mark)
+}
+
+// answerOf carries a question to a node, and its answer back.
+func answerOf[T any](ctx context.Context, r *raftPort, address raft.ServerAddress, question func(*cluster.Node) T) (T, error) {
 	type answer struct {
-		term uint64
-		err  error
+		value T
+		err   error
 	}
 	answers := make(chan answer, 1)
 	go func() {
 		var a answer
 		a.err = r.call(address, func() error {
-			a.term = r.net.at(cluster.HostPort(address)).proc().opened().Node().Term()
+			a.value = question(r.net.at(cluster.HostPort(address)).proc().opened().Node())
 			return nil
 		})
 		answers <- a
 	}()
 	select {
 	case a := <-answers:
-		return a.term, a.err
+		return a.value, a.err
 	case <-ctx.Done():
-		return 0, ctx.Err()
+		var none T
+		return none, ctx.Err()
 	}
 }
 

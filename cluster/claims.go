@@ -1,0 +1,174 @@
+package cluster
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/internal/position"
+)
+
+// claimsEvery is the interval at which a leader requests the watermarks of the voters.
+const claimsEvery = time.Second
+
+// Mark is a voter's answer to its leader: the watermark, and the number of committed entries that its log lacked at its start.
+type Mark struct {
+	position.Position
+	Lost uint64
+}
+
+const markSize = position.Size + 8
+
+func (m Mark) append(b []byte) []byte {
+	return binary.BigEndian.AppendUint64(m.Position.Append(b), m.Lost)
+}
+
+func readMark(from io.Reader) (m Mark, err error) {
+	var raw [markSize]byte
+	if _, err := io.ReadFull(from, raw[:]); err != nil {
+		return Mark{}, err
+	}
+	m.Position, err = position.Parse(raw[:position.Size])
+	m.Lost = binary.BigEndian.Uint64(raw[position.Size:])
+	return m, err
+}
+
+// Mark returns the mark of this node, which has opened.
+func (n *Node) Mark() Mark { return Mark{n.watermark.Mark(), n.lostAtStart} }
+
+// claims counts what a node judged as the leader.
+type claims struct {
+	judged  atomic.Uint64
+	suspect atomic.Pointer[string] // see Suspicion
+
+	mu   sync.Mutex
+	said map[string]bool
+}
+
+// maxSaid bounds the texts about disks that were set back.
+const maxSaid = 100
+
+// first reports whether it is called with a text for the first time. It returns false after too many texts.
+func (c *claims) first(text string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.said == nil {
+		c.said = make(map[string]bool)
+	}
+	if c.said[text] || len(c.said) >= maxSaid {
+		return false
+	}
+	c.said[text] = true
+	return true
+}
+
+// judgeVoters judges the watermarks of this leader and of the other voters at intervals, until ctx ends.
+func (n *Node) judgeVoters(ctx context.Context) {
+	if n.cfg.History == nil {
+		return
+	}
+	tick := time.NewTicker(claimsEvery)
+	defer tick.Stop()
+	for {
+		if !n.cfg.History.Sealed() {
+			n.judgeOnce(ctx)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+func (n *Node) judgeOnce(ctx context.Context) {
+	var all sync.WaitGroup
+	judge := func(id raft.ServerID, mark Mark) {
+		if mark.Lost > 0 {
+			n.noteLostBy(id, mark.Lost)
+		}
+		if err := n.Claim(ctx, mark.Position, n.label(id)); err != nil && ctx.Err() == nil {
+			n.logger.Warn("claim of a voter not judged; retrying", "voter", n.label(id), "error", err)
+		}
+	}
+	all.Go(func() { judge(raft.ServerID(n.ID()), Mark{n.watermark.Mark(), 0}) }) // noteLost has said the rest
+	others, _ := n.otherVoters()
+	for _, id := range others {
+		all.Go(func() {
+			asking, cancel := context.WithTimeout(ctx, claimsEvery)
+			defer cancel()
+			if mark, err := n.askMark(asking, id); err == nil {
+				judge(id, mark)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func (n *Node) askMark(ctx context.Context, id raft.ServerID) (Mark, error) {
+	address, err := n.ServerAddr(id)
+	if err != nil || n.asker == nil {
+		return Mark{}, err
+	}
+	return n.asker.AskMark(ctx, id, address)
+}
+
+// noteLostBy says once that the log of a voter lacks entries that the voter knew to be committed, or had acknowledged.
+func (n *Node) noteLostBy(id raft.ServerID, lost uint64) {
+	n.noteSetBack(fmt.Sprintf("the disk of member %s was set back: its log lacks the last %d entries that it held", n.label(id), lost))
+}
+
+// Claim judges a position that from, which must be authenticated, knows to be committed. If the history of this leader
+// contradicts it, disks were set back, and Claim seals the history.
+//
+// The judgement is sound, because this node has applied all entries of earlier terms since it leads, and verifies after the
+// claim arrived that there was no later leader: a leader whose disks are sound holds every entry that was committed before.
+//
+// Errors: ErrNotLeader if this node does not lead or cannot verify that; those of a proposal.
+func (n *Node) Claim(ctx context.Context, p position.Position, from string) error {
+	term, own := n.LeadingTerm(), n.Position()
+	if term == 0 {
+		return ErrNotLeader
+	}
+	if p.Index == 0 || p.Cluster != own.Cluster || p.Life != own.Life {
+		return nil
+	}
+	n.claims.judged.Add(1)
+	setBack, why := n.cfg.History.Judge(p)
+	if !setBack {
+		return nil
+	}
+	if err := n.Verify(ctx, term); err != nil {
+		return err
+	}
+	if !n.authenticated() {
+		n.suspect(from, why)
+		return nil
+	}
+	n.noteSetBack(fmt.Sprintf("disks of a majority were set back: %s contradicts %s; sealing the cluster", from, why))
+	return n.cfg.History.Seal(ctx, p, from, why)
+}
+
+// suspect says once that a voter of an open cluster contradicts the history. Every stranger could claim that.
+func (n *Node) suspect(from, why string) {
+	what := fmt.Sprintf("%s contradicts the history: %s; %s", from, why, adviceSeal)
+	n.claims.suspect.Store(&what)
+	n.noteSetBack(what)
+}
+
+// Suspicion returns why the leader of an open cluster should be sealed by its operator; empty without a reason.
+func (n *Node) Suspicion() string {
+	if s := n.claims.suspect.Load(); s != nil {
+		return *s
+	}
+	return ""
+}
+
+// ClaimsJudged returns the number of claims that this node judged as the leader since it started.
+func (n *Node) ClaimsJudged() uint64 { return n.claims.judged.Load() }

@@ -1,0 +1,95 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/snowraft/snowraft/internal/events"
+)
+
+var (
+	errContradicts = errors.New("the leader's history contradicts what this member knows to be committed")
+	errOpposed     = errors.New("a voter opposes this leader")
+	errWitness     = errors.New("this member keeps its log as evidence that others were set back")
+)
+
+// A leader holds every committed entry, so a leader never sends a message that would replace one, unless disks of a majority
+// were set back to older copies. The node that receives such a message becomes a witness until it is restarted: it accepts no
+// message of a leader, does not vote, and does not stand for election. So its log stays unchanged, and a majority needs other
+// voters. A leader that a witness refuses, and that no majority has accepted, becomes a witness too: no majority can judge which
+// branch was set back.
+
+// contradiction is the message that made this node a witness.
+type contradiction struct {
+	once  sync.Once
+	found chan struct{} // closed once err is set
+	err   error
+	// opposed is the last refusal of a voter since this node was elected; nil if there was none, or if it was ready to lead.
+	opposed atomic.Pointer[error]
+}
+
+// SetBack returns a channel that is closed once a leader contradicted this node; Contradiction then returns how.
+func (n *Node) SetBack() <-chan struct{} { return n.contradiction.found }
+
+// Contradiction returns how a leader contradicted what this node knows to be committed; nil if none did.
+func (n *Node) Contradiction() error {
+	select {
+	case <-n.contradiction.found:
+		return n.contradiction.err
+	default:
+		return nil
+	}
+}
+
+// onRefusedMessage makes this node a witness if the message that it refused contradicts committed entries. In an open cluster,
+// every stranger can send such a message, so there it is only refused.
+func (n *Node) onRefusedMessage(err error) {
+	switch {
+	case errors.Is(err, errOpposed):
+		n.contradiction.opposed.Store(&err)
+		return
+	case !errors.Is(err, errContradicts):
+		return
+	}
+	n.testify(err)
+}
+
+// testifyIfOpposed makes this node a witness if a voter opposed its leadership, which ended before a majority had accepted it.
+// The history of a leader that a majority accepts is judged instead, see judgeVoters.
+func (n *Node) testifyIfOpposed() {
+	if err := n.contradiction.opposed.Swap(nil); err != nil {
+		n.testify(*err)
+	}
+}
+
+// testify makes this node a witness.
+func (n *Node) testify(err error) {
+	if !n.authenticated() {
+		n.noteSetBack("a message that contradicts committed entries was refused; " + adviceSeal)
+		return
+	}
+	n.contradiction.once.Do(func() {
+		n.noteSetBack(fmt.Sprintf("disks were set back to older copies: %v; issuing nothing, and keeping the log as evidence", err))
+		n.contradiction.err = err
+		close(n.contradiction.found)
+		n.leader.send()
+	})
+}
+
+// adviceSeal is the advice to the operator of an open cluster.
+const adviceSeal = `if disks were set back to older copies, run "snowraft cluster seal"`
+
+// authenticated reports whether messages come only from members. Others prove nothing.
+func (n *Node) authenticated() bool { return n.cfg.Keys != nil || n.cfg.Transport != nil }
+
+// noteSetBack says once what was set back.
+func (n *Node) noteSetBack(what string) {
+	if !n.claims.first(what) {
+		return
+	}
+	n.logger.Error("set back", "reason", what)
+	n.cfg.Events.Note(events.Storage, slog.LevelError, what)
+}

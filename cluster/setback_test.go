@@ -1,0 +1,297 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/internal/position"
+)
+
+// record is a History with the values that a test chooses.
+type record struct {
+	index    atomic.Uint64
+	setBack  atomic.Bool
+	seals    atomic.Int64
+	snapshot atomic.Value // content of the last judged snapshot
+}
+
+func (r *record) Position() position.Position {
+	return position.Position{Index: r.index.Load(), Nonce: [16]byte{1}}
+}
+func (r *record) Judge(position.Position) (bool, string) { return r.setBack.Load(), "it differs" }
+func (r *record) Sealed() bool                           { return r.seals.Load() > 0 }
+func (r *record) Seal(context.Context, position.Position, string, string) error {
+	r.seals.Add(1)
+	return nil
+}
+
+func (r *record) JudgeSnapshot(snapshot io.Reader, _ position.Position) (bool, string) {
+	raw, _ := io.ReadAll(snapshot)
+	r.snapshot.Store(string(raw))
+	return r.setBack.Load(), "it differs"
+}
+
+// recorded returns a node that leads alone and has committed an entry, and a peer that can send it messages.
+func recorded(t *testing.T, change ...func(*Config)) (*Node, *record, *raft.InmemTransport) {
+	t.Helper()
+	r := &record{}
+	mem := raft.NewInmemStore()
+	_, inner := raft.NewInmemTransport("")
+	_, peer := raft.NewInmemTransport("b")
+	peer.Connect(inner.LocalAddr(), inner)
+	n := openAlone(t, mem, mem, append([]func(*Config){func(c *Config) {
+		c.History, c.Transport = r, inner
+	}}, change...)...)
+	t.Cleanup(func() { _ = n.Close(context.Background()) })
+	untilLeader(t, n)
+	for n.leads.Load() == 0 {
+		runtime.Gosched()
+	}
+	if _, err := n.Propose(t.Context(), []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	return n, r, peer
+}
+
+// until waits for a condition that another goroutine makes true.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !ok(); runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatal("not true: " + what)
+		}
+	}
+}
+
+// The entries that a witness has stay as they are, whatever leaders and candidates send.
+func TestWitnessKeepsItsLog(t *testing.T) {
+	t.Parallel()
+	n, _, peer := recorded(t)
+	to, last, term := n.cfg.Transport.LocalAddr(), n.LastIndex(), n.Term()
+	var had raft.Log
+	if err := n.store.Logs.GetLog(last, &had); err != nil {
+		t.Fatal(err)
+	}
+	appending := func(entries ...*raft.Log) error {
+		return peer.AppendEntries("", to, &raft.AppendEntriesRequest{
+			RPCHeader: head(), Term: term + 1, PrevLogEntry: last - 1, PrevLogTerm: term, Entries: entries,
+		}, &raft.AppendEntriesResponse{})
+	}
+	if err := appending(&had); err != nil { // a leader may send it again
+		t.Fatalf("the entry that the member holds: %v", err)
+	}
+	if err := n.Contradiction(); err != nil {
+		t.Fatal(err)
+	}
+	other := had
+	other.Data = append([]byte("y"), had.Data...) // term unchanged
+	if err := appending(&other); err == nil {
+		t.Error("another entry of the same term is accepted")
+	}
+	select {
+	case <-n.SetBack():
+	default:
+		t.Fatal("the member does not say that disks were set back")
+	}
+	if n.Failure() != nil {
+		t.Errorf("the member halted: %v", n.Failure())
+	}
+	for what, err := range map[string]error{
+		"a heartbeat": peer.AppendEntries("", to, &raft.AppendEntriesRequest{RPCHeader: head(), Term: term + 2}, &raft.AppendEntriesResponse{}),
+		"a candidate": peer.RequestVote("", to, &raft.RequestVoteRequest{RPCHeader: head(), Term: term + 2, LastLogIndex: 1000, LastLogTerm: term + 1}, &raft.RequestVoteResponse{}),
+		"a handover":  peer.TimeoutNow("", to, &raft.TimeoutNowRequest{RPCHeader: head()}, &raft.TimeoutNowResponse{}),
+	} {
+		if err == nil {
+			t.Errorf("the witness listens to %s", what)
+		}
+	}
+	if n.guarded.stand(t.Context()) {
+		t.Error("the witness stands for election")
+	}
+	var has raft.Log
+	if err := n.store.Logs.GetLog(last, &has); err != nil || !bytes.Equal(has.Data, had.Data) {
+		t.Errorf("entry %d has changed: %v", last, err)
+	}
+}
+
+// A message that precedes entries contradicts too: raft would only answer that it has another entry.
+func TestPreviousEntryIsCompared(t *testing.T) {
+	t.Parallel()
+	b := bounds{term: 3, committed: 9, entryAt: func(i uint64) (raft.Log, bool) { return raft.Log{Index: i, Term: 3}, i <= 12 }}
+	for _, c := range []struct {
+		prev, term uint64
+		err        error
+	}{{9, 3, nil}, {9, 2, errContradicts}, {10, 2, nil}, {0, 0, nil}} {
+		err := b.request(&raft.AppendEntriesRequest{Term: 4, PrevLogEntry: c.prev, PrevLogTerm: c.term})
+		if !errors.Is(err, c.err) {
+			t.Errorf("entry %d of term %d: %v, want %v", c.prev, c.term, err, c.err)
+		}
+	}
+	if err := b.request(&raft.InstallSnapshotRequest{Term: 4, SnapshotVersion: 1, LastLogIndex: 8, LastLogTerm: 3}); err == nil {
+		t.Error("a snapshot in place of committed entries")
+	}
+}
+
+// In an open cluster, a stranger's message stops no member.
+func TestStrangerMakesNoWitness(t *testing.T) {
+	t.Parallel()
+	n := listening(t)
+	lie := &raft.AppendEntriesRequest{RPCHeader: head(), Term: n.Term() + 5, Entries: []*raft.Log{{Index: 1, Term: n.Term() + 5}}}
+	if problem, err := ask(liar(t, n), askAppend, lie); err == nil && problem == "" {
+		t.Error("raft took it")
+	}
+	if err := n.Contradiction(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestSnapshotOfAnotherHistoryIsRefused(t *testing.T) {
+	t.Parallel()
+	files, err := raft.NewFileSnapshotStore(t.TempDir(), 2, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, r, peer := recorded(t, func(c *Config) { c.Storage.Snapshots = files })
+	to := n.cfg.Transport.LocalAddr()
+	r.index.Store(n.AppliedIndex())
+	until(t, "there is a watermark", func() bool { return n.watermark.Mark().Index > 0 })
+	content := "a state"
+	install := func() bool {
+		request := &raft.InstallSnapshotRequest{
+			RPCHeader: head(), SnapshotVersion: 1, Term: n.Term() + 1, LastLogIndex: n.LastIndex() + 100, LastLogTerm: n.Term(), Size: int64(len(content)),
+			Configuration: raft.EncodeConfiguration(raft.Configuration{Servers: []raft.Server{{ID: "b", Address: "b"}}}), ConfigurationIndex: 1,
+		}
+		var answer raft.InstallSnapshotResponse
+		err := peer.InstallSnapshot("", to, request, &answer, bytes.NewBufferString(content))
+		if got := r.snapshot.Load(); got != content {
+			t.Errorf("judged %q, want %q", got, content)
+		}
+		return err == nil && answer.Success
+	}
+	if !install() || n.Contradiction() != nil {
+		t.Fatalf("a snapshot of the same history is refused: %v", n.Contradiction())
+	}
+	r.setBack.Store(true)
+	content = "another state"
+	if install() || n.Contradiction() == nil {
+		t.Error("a snapshot of another history is installed")
+	}
+	if all, err := n.store.Snapshots.List(); err != nil || len(all) != 1 || all[0].Size != int64(len("a state")) {
+		t.Errorf("snapshots %+v, %v, want the first one", all, err)
+	}
+}
+
+// The watermark moves along one history.
+func TestWatermarkStaysAWitness(t *testing.T) {
+	t.Parallel()
+	n, r, _ := recorded(t, func(c *Config) { c.DataDir = t.TempDir() })
+	r.index.Store(7)
+	until(t, "the watermark is written", func() bool { return n.watermark.Mark().Index == 7 })
+	if cluster := uuid.UUID(n.Mark().Cluster); cluster.String() != n.ClusterID() {
+		t.Errorf("cluster %v, want %s", cluster, n.ClusterID())
+	}
+	r.setBack.Store(true)
+	r.index.Store(9)
+	if err := n.raiseWatermark(); err != nil || n.watermark.Mark().Index != 7 {
+		t.Errorf("index %d of another history, %v, want 7", n.watermark.Mark().Index, err)
+	}
+}
+
+func TestOnlyAVerifiedLeaderSeals(t *testing.T) {
+	t.Parallel()
+	n, r, _ := recorded(t)
+	claim := n.Position()
+	claim.Index = 5
+	term := n.Term()
+	if err := n.Claim(t.Context(), claim, "b"); err != nil || r.Sealed() {
+		t.Errorf("%v, sealed over a claim that does not contradict: %v", err, r.Sealed())
+	}
+	r.setBack.Store(true)
+	n.leads.Store(term + 1) // a leader that was replaced has an earlier term
+	if err := n.Claim(t.Context(), claim, "b"); !errors.Is(err, ErrNotLeader) || r.Sealed() {
+		t.Errorf("%v, sealed: %v", err, r.Sealed())
+	}
+	n.leads.Store(term)
+	for what, foreign := range map[string]position.Position{"cluster": {Index: 5}, "life": {Cluster: claim.Cluster, Life: 3, Index: 5}} {
+		if err := n.Claim(t.Context(), foreign, "b"); err != nil || r.Sealed() {
+			t.Errorf("claim of another %s: %v, sealed: %v", what, err, r.Sealed())
+		}
+	}
+	if err := n.Claim(t.Context(), claim, "b"); err != nil || r.seals.Load() == 0 {
+		t.Errorf("%v, want a seal", err)
+	}
+}
+
+// A leader whose own log was set back, but not its watermark, is a witness too.
+func TestLeaderJudgesItsOwnWatermark(t *testing.T) {
+	t.Parallel()
+	n, r, _ := recorded(t)
+	r.index.Store(5)
+	until(t, "there is a watermark", func() bool { return n.watermark.Mark().Index == 5 })
+	r.setBack.Store(true)
+	until(t, "the history is sealed", r.Sealed)
+}
+
+func TestVanishedAcknowledgements(t *testing.T) {
+	t.Parallel()
+	var r replication
+	answer := func(term, prev uint64, had uint64, success bool) uint64 {
+		return r.observe("b", &raft.AppendEntriesRequest{Term: term, PrevLogEntry: prev, Entries: []*raft.Log{{}}},
+			&raft.AppendEntriesResponse{Term: term, LastLog: had, Success: success}, 0)
+	}
+	for i, c := range []struct {
+		term, prev, had uint64
+		success         bool
+		lost            uint64
+	}{
+		{3, 9, 9, true, 0},
+		{3, 10, 10, true, 0},
+		{3, 11, 4, false, 7}, // had acknowledged 11
+		{3, 4, 4, true, 0},   // said once
+		{4, 9, 2, false, 0},  // a later term: it may have removed entries for another leader
+	} {
+		if lost := answer(c.term, c.prev, c.had, c.success); lost != c.lost {
+			t.Errorf("answer %d: %d entries lost, want %d", i, lost, c.lost)
+		}
+	}
+}
+
+func TestMarksOnTheConnectionOfTerms(t *testing.T) {
+	t.Parallel()
+	want := Mark{position.Position{Cluster: [16]byte{1}, Index: 9, HashIndex: 8}, 7}
+	ts, _ := piped(func(c net.Conn) {
+		answerTerms(c, func() (uint64, bool) { return 5, true }, func() Mark { return want })
+	})
+	defer ts.close()
+	for range 3 {
+		if got, err := ts.AskMark(t.Context(), "a", "a@h:1"); err != nil || got != want {
+			t.Errorf("%+v, %v, want %+v", got, err, want)
+		}
+		if term, err := ts.AskTerm(t.Context(), "a", "a@h:1"); err != nil || term != 5 {
+			t.Errorf("term %d, %v, want 5", term, err)
+		}
+	}
+	earlier, _ := piped(func(c net.Conn) { // a program that keeps no watermark
+		for question := make([]byte, termQuestion); ; {
+			if _, err := io.ReadFull(c, question); err != nil {
+				return
+			}
+			_, _ = c.Write(binary.BigEndian.AppendUint64(question[:termQuestion:termQuestion], 5))
+		}
+	})
+	defer earlier.close()
+	if got, err := earlier.AskMark(t.Context(), "a", "a@h:1"); err != nil || got != (Mark{}) {
+		t.Errorf("%+v, %v, want none", got, err)
+	}
+}
