@@ -69,8 +69,14 @@ func (g leaderGranter) ReleaseWorker(ctx context.Context, r allocator.ReleaseReq
 // ErrNoLeader reports that no member is known to lead.
 var ErrNoLeader = errors.New("no leader")
 
-// NoLeader returns an [ErrNoLeader]. Its text is the reason at the time when the text is read.
-func (m *Member) NoLeader() error { return noLeaderError{m.node} }
+// NoLeader returns an [ErrNoLeader]. Its text is the reason at the time when the text is read. A witness follows no leader, so
+// its error is an [allocator.ErrSetBack].
+func (m *Member) NoLeader() error {
+	if err := m.witness(); err != nil {
+		return err
+	}
+	return noLeaderError{m.node}
+}
 
 type noLeaderError struct{ node *cluster.Node }
 

@@ -40,6 +40,14 @@ func (m *Member) Seal(ctx context.Context, evidence []byte, witness, reason stri
 	return err
 }
 
+// witness returns the reason for which a member that a leader contradicted issues nothing; nil for other members.
+func (m *Member) witness() error {
+	if err := m.node.Contradiction(); err != nil {
+		return fmt.Errorf("%w: %w", allocator.ErrSetBack, err)
+	}
+	return nil
+}
+
 // setBack returns the reason for which a sealed cluster issues nothing.
 func (m *Member) setBack() error {
 	return fmt.Errorf("%w: %s", allocator.ErrSetBack, m.fsm.Sealed().GetReason())

@@ -38,8 +38,9 @@ func (m *Member) OldCluster() string {
 // oldClusterEvery is the interval at which a member of a restored cluster checks whether an older cluster is heard.
 const oldClusterEvery = 200 * time.Millisecond
 
-// heed stops this member while the cluster is sealed or a member of an older cluster is heard: it then issues nothing, not even
-// from windows and blocks that it holds, because another cluster, or an earlier state of this one, may have issued the same.
+// heed stops this member while the cluster is sealed or a member of an older cluster is heard, and when this member is a
+// witness. It then issues nothing, not even from windows and blocks that it holds, because another cluster, or an earlier state
+// of this one, may have issued the same.
 func (m *Member) heed(ctx context.Context) {
 	for {
 		changed := m.fsm.Changed() // a cluster that was not restored has nothing to hear
@@ -49,6 +50,9 @@ func (m *Member) heed(ctx context.Context) {
 		}
 		m.stopOrResume()
 		select {
+		case <-m.node.SetBack():
+			m.stopOrResume() // nothing lets a witness issue again
+			return
 		case <-changed:
 		case <-again:
 		case <-ctx.Done():
@@ -76,6 +80,9 @@ func (m *Member) stopOrResume() {
 func (m *Member) mustStop() error {
 	if m.fsm.Sealed() != nil {
 		return m.setBack()
+	}
+	if err := m.witness(); err != nil {
+		return err
 	}
 	if old := m.OldCluster(); old != "" {
 		return fmt.Errorf("%w: %s", allocator.ErrOldClusterAlive, old)

@@ -131,15 +131,17 @@ func (n *node) kill(p *process) {
 	})
 }
 
-// copyDir copies the identity, because the dying process still holds the lock on its own directory.
+// copyDir copies the identity and the watermark, because the dying process still holds the lock on its own directory.
 func (n *node) copyDir() string {
 	dir := n.newDir()
-	raw, err := os.ReadFile(filepath.Join(n.dir, "member.json"))
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "member.json"), raw, 0o600)
-	}
-	if err != nil {
-		n.Error(err)
+	for _, name := range []string{"member.json", "watermark"} {
+		raw, err := os.ReadFile(filepath.Join(n.dir, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), raw, 0o600)
+		}
+		if err != nil {
+			n.Error(err)
+		}
 	}
 	return dir
 }

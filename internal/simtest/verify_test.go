@@ -54,7 +54,12 @@ func (w *world) verify() {
 	if idle := w.numbers.idle(); idle != "" {
 		w.Errorf("the audit of sequences lacks events: %s", idle)
 	}
-	w.Logf("%d IDs in %d ranges, %d requests refused, %d processes, %v", w.audit.ids, len(w.audit.taken), w.audit.refused, len(w.audit.starts), time.Since(someDay).Round(time.Second))
+	judged := uint64(0)
+	for _, n := range w.live() {
+		judged += n.proc().member.Node().ClaimsJudged()
+	}
+	w.Logf("%d IDs in %d ranges, %d requests refused, %d processes, %d watermarks judged, %v",
+		w.audit.ids, len(w.audit.taken), w.audit.refused, len(w.audit.starts), judged, time.Since(someDay).Round(time.Second))
 }
 
 // agreed waits until all live members are at the same index, checks that they

@@ -1,0 +1,282 @@
+package simtest
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/allocator"
+)
+
+// noticed is the time from contact to the seal, at most.
+const noticed = 2 * time.Second
+
+// image is a copy of a machine's disk, as of a snapshot of a virtual machine.
+type image struct {
+	disk *disk
+	dir  string
+}
+
+func (n *node) image() image {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return image{n.disk.clone(), n.copyDir()}
+}
+
+// setBackTo kills the process and starts another one on an earlier content of the disk.
+func (n *node) setBackTo(i image) {
+	n.crash()
+	n.mu.Lock()
+	n.disk = i.disk.clone()
+	if i.dir != "" {
+		n.dir = i.dir
+		n.dir = n.copyDir()
+	}
+	n.mu.Unlock()
+	n.start()
+}
+
+// forked returns a cluster in which all but one member were set back while the one was cut off. The second branch is longer. With
+// twice, the members were set back behind an election, and an election in the second branch has given the same term.
+func (w *world) forked(twice bool) (witness *node, others []*node) {
+	w.Helper()
+	w.pass(5 * time.Second)
+	images := make(map[*node]image)
+	for _, n := range w.nodes {
+		images[n] = n.image()
+	}
+	if twice {
+		w.leader().crash()
+		w.pass(5 * time.Second)
+		w.startAll()
+		w.untilAllIssue(recovery)
+	}
+	w.pass(5 * time.Second)
+	term := w.leader().proc().member.Node().Term()
+	witness = w.follower()
+	others = w.others(witness)
+	w.net.part([]*node{witness}, others, allPlanes...)
+	for tries := 0; ; tries++ {
+		for _, n := range others {
+			n.crash()
+		}
+		for _, n := range others {
+			n.setBackTo(images[n])
+		}
+		w.untilIssue(recovery, others...)
+		again := w.leaderOf(others).proc().member.Node().Term()
+		if twice == (again == term) {
+			break
+		}
+		if tries == 20 {
+			w.Fatalf("the second branch has term %d, the first one %d", again, term)
+		}
+	}
+	w.pass(20 * time.Second)
+	if last := witness.proc().member.Node().LastIndex(); w.leaderOf(others).proc().member.Node().LastIndex() <= last {
+		w.Fatalf("the second branch ends before entry %d", last)
+	}
+	return witness, others
+}
+
+// leaderOf waits for a leader among some nodes.
+func (w *world) leaderOf(nodes []*node) (leader *node) {
+	w.Helper()
+	w.until(recovery, "there is a leader", func() bool {
+		for _, n := range nodes {
+			if n.proc().member.Node().IsLeader() {
+				leader = n
+				return true
+			}
+		}
+		return false
+	})
+	return leader
+}
+
+// sealedBy waits until members have sealed the history, and checks that they issue nothing.
+func (w *world) sealedBy(limit time.Duration, others []*node) {
+	w.Helper()
+	took := w.until(limit, "the history is sealed", func() bool {
+		for _, n := range others {
+			if n.proc().member.State().Sealed() == nil {
+				return false
+			}
+		}
+		return true
+	})
+	for _, n := range others {
+		if err := n.proc().issue(1, 0); !errors.Is(err, allocator.ErrSetBack) {
+			w.Errorf("%s: %v, want %v", n.name, err, allocator.ErrSetBack)
+		}
+	}
+	w.Logf("noticed after %v: %v", took, others[0].proc().member.State().Sealed().GetReason())
+}
+
+// entries returns the log on a disk.
+func (d *disk) entries() map[uint64]raft.Log {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := make(map[uint64]raft.Log)
+	for i, l := range d.logs {
+		all[i] = *l
+	}
+	return all
+}
+
+// keeps checks that a disk has each entry that it had.
+func (w *world) keeps(n *node, had map[uint64]raft.Log) {
+	w.Helper()
+	has := n.disk.entries()
+	for i, l := range had {
+		if now := has[i]; now.Term != l.Term || !bytes.Equal(now.Data, l.Data) {
+			w.Errorf("entry %d of %s has changed", i, n.name)
+		}
+	}
+}
+
+// testifies waits until a leader has contradicted the witness. It checks that the witness issues nothing, stays up, and has each
+// entry that it had.
+func (w *world) testifies(witness *node, had map[uint64]raft.Log) {
+	w.Helper()
+	w.until(2*recovery, "the leader contradicts the witness", func() bool { return witness.proc().member.Node().Contradiction() != nil })
+	w.pass(30 * time.Second)
+	w.keeps(witness, had)
+	if err := witness.proc().issue(1, 0); !errors.Is(err, allocator.ErrSetBack) {
+		w.Errorf("the witness: %v, want %v", err, allocator.ErrSetBack)
+	}
+}
+
+// Raft cannot distinguish two branches with equal terms: it appends the entries of the one to the other.
+func TestSameTermTwice(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{setBack: true}, func(w *world) {
+		witness, others := w.forked(true)
+		had := witness.disk.entries()
+		w.net.heal()
+		w.sealedBy(noticed, others)
+		w.keeps(witness, had)
+	})
+}
+
+// A witness that restarts does not forget what it knows.
+func TestRestartedWitness(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{setBack: true}, func(w *world) {
+		witness, others := w.forked(false)
+		had := witness.disk.entries()
+		witness.crash()
+		w.net.heal()
+		witness.start()
+		w.sealedBy(2*noticed, others)
+		w.testifies(witness, had)
+	})
+}
+
+// The second branch has compacted its log beyond the entries of the witness, so its leader sends a snapshot.
+func TestOutrunWitness(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{setBack: true, timing: eager}, func(w *world) {
+		witness, others := w.forked(true)
+		w.commit(4000) // more than the log keeps behind a snapshot
+		w.until(2*time.Minute, "the log of the leader is compacted", func() bool {
+			first, _ := w.leaderOf(others).disk.FirstIndex()
+			return first > witness.proc().member.Node().LastIndex()
+		})
+		had, snapshots := witness.disk.entries(), len(witness.disk.clone().snapshots)
+		w.net.heal()
+		w.sealedBy(noticed, others)
+		w.testifies(witness, had)
+		if now := len(witness.disk.clone().snapshots); now != snapshots || witness.installed.Load() > 0 {
+			w.Errorf("the witness has %d snapshots and had %d", now, snapshots)
+		}
+	})
+}
+
+// Two voters that know different entries to be committed find no majority for either branch, and both stop. The one of the first
+// branch wins the election, because a later election has given its entries a later term.
+func TestTwoBranchesWithoutMajority(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{setBack: true}, func(w *world) {
+		w.pass(5 * time.Second)
+		images := make(map[*node]image)
+		for _, n := range w.nodes {
+			images[n] = n.image()
+		}
+		for range 3 {
+			w.leader().crash()
+			w.pass(time.Second)
+			w.startAll()
+			w.untilAllIssue(recovery)
+		}
+		witness := w.follower()
+		others := w.others(witness)
+		witness.crash()
+		for _, n := range others {
+			n.crash()
+		}
+		for _, n := range others {
+			n.setBackTo(images[n])
+		}
+		w.untilIssue(recovery, others...)
+		w.pass(5 * time.Second)
+		for _, n := range others {
+			n.crash()
+		}
+		both := []*node{witness.start(), others[0].start()}
+		w.until(recovery, "both stop", func() bool {
+			for _, n := range both {
+				if !errors.Is(n.proc().issue(1, 0), allocator.ErrSetBack) {
+					return false
+				}
+			}
+			return true
+		})
+	})
+}
+
+// Members of which only the log was set back are witnesses themselves.
+func TestLogsSetBackWithoutTheWatermark(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{setBack: true}, func(w *world) {
+		w.pass(5 * time.Second)
+		images := make(map[*node]image)
+		for _, n := range w.nodes {
+			images[n] = image{disk: n.image().disk}
+		}
+		w.pass(10 * time.Second)
+		for _, n := range w.nodes {
+			n.crash()
+		}
+		for _, n := range w.nodes {
+			n.setBackTo(images[n])
+		}
+		w.sealedBy(recovery, w.nodes)
+	})
+}
+
+// One member of which the disk was set back, among members that were not, harms nothing and is named.
+func TestOneDiskSetBack(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{}, func(w *world) {
+		n := w.follower()
+		was := n.image()
+		w.pass(10 * time.Second)
+		n.setBackTo(was)
+		w.untilAllIssue(recovery)
+		w.pass(5 * time.Second)
+		said := 0
+		for _, e := range w.leader().proc().member.Events().List() {
+			if strings.Contains(e.Text, "the disk of member "+n.name+" was set back") {
+				said++
+			}
+		}
+		if said != 1 {
+			w.Errorf("the leader said %d times that the disk was set back, want once", said)
+		}
+	})
+}
