@@ -3,6 +3,7 @@ package simtest
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -123,7 +124,7 @@ func TestUpgradeWaitsForNonvoters(t *testing.T) {
 		w.untilAllIssue(recovery)
 		w.upgrade(w.nodes[:3]...)
 		w.versionStays(fsm.Version, 2*soon)
-		if err := w.finalizeNow(); !errors.Is(err, member.ErrUpgradeBlocked) || !strings.Contains(err.Error(), `member "m4" knows commands up to 1;`) {
+		if err := w.finalizeNow(); !errors.Is(err, member.ErrUpgradeBlocked) || !strings.Contains(err.Error(), fmt.Sprintf(`member "m4" knows commands up to %d;`, fsm.Version)) {
 			t.Errorf("FinalizeUpgrade() = %v, want that m4 blocks", err)
 		}
 		w.upgrade(nonvoter)
