@@ -19,8 +19,9 @@ func TestDerivationIsFixed(t *testing.T) {
 	t.Parallel()
 	s := fixed(1)
 	a := s.Authority()
-	got := fmt.Sprintf("%s\nfingerprint %s\ngossip %s\npin %s\n%s", s.Line(), s.Fingerprint(),
-		hex.EncodeToString(s.GossipKey()), a.Pin(), a.PEM())
+	receipts := receiptsOf(t, s)
+	got := fmt.Sprintf("%s\nfingerprint %s\ngossip %s\npin %s\nreceipt %x\n%s", s.Line(), s.Fingerprint(),
+		hex.EncodeToString(s.GossipKey()), a.Pin(), receipts.Make(somewhere), a.PEM())
 	const path = "testdata/derivation.golden"
 	if *update {
 		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {

@@ -14,6 +14,7 @@ const (
 	labelFingerprint = "snowraft fingerprint"
 	labelGossip      = "snowraft gossip key"
 	labelAuthority   = "snowraft authority key"
+	labelReceipt     = "snowraft receipt key"
 )
 
 // derive returns size bytes that only holders of the secret know, by HKDF-SHA256.

@@ -22,6 +22,7 @@ type Keys struct {
 type keySet struct {
 	secrets     []Secret
 	authorities []*Authority // one for each secret, in the order of the file
+	receipts    []receiptKey // one for each secret, in the order of the file
 	signing     int          // index of the signing secret
 }
 
@@ -67,6 +68,7 @@ func newKeySet(secrets []Secret, old *keySet) *keySet {
 			a = s.Authority()
 		}
 		set.authorities = append(set.authorities, a)
+		set.receipts = append(set.receipts, s.receiptKey())
 	}
 	return set
 }
@@ -139,7 +141,9 @@ func (k *Keys) Sign(fingerprint string) bool {
 		return false
 	}
 	if at != old.signing {
-		k.store(&keySet{secrets: old.secrets, authorities: old.authorities, signing: at})
+		set := *old
+		set.signing = at
+		k.store(&set)
 	}
 	return true
 }
