@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/snowraft/snowraft/internal/receipt"
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
@@ -135,6 +136,9 @@ func (c *call) try(ctx context.Context, t *try, patience time.Duration, reply an
 // ask calls one member. It prefers members that t does not avoid.
 func (c *call) ask(ctx context.Context, t *try, reply any) error {
 	mine, span := traced(context.WithValue(ctx, tryKey{}, t), c.method)
+	if receipt.Carries(reply) {
+		mine = c.receipts.Bring(mine)
+	}
 	began := time.Now()
 	err := c.conn.Invoke(mine, c.method, c.req, reply, c.callOpts...)
 	member, _ := t.chosen()
@@ -145,6 +149,9 @@ func (c *call) ask(ctx context.Context, t *try, reply any) error {
 		}
 	}
 	took := time.Since(began)
+	if err == nil {
+		c.receipts.Keep(reply)
+	}
 	endSpan(span, member, err)
 	if c.opts.hooks.Try != nil {
 		c.opts.hooks.Try(TryInfo{Method: c.method, Member: member, Took: took, Err: err})

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/snowraft/snowraft/internal/receipt"
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
@@ -27,6 +28,7 @@ const (
 type caller struct {
 	opts     *options
 	standing *standing
+	receipts *receipt.Latest // those of all channels of a client
 	life     context.Context // ends when the channel is closed
 	conn     grpc.ClientConnInterface
 	// fallback has connections to members that conn considers unhealthy; may be nil. While conn has no healthy

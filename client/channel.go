@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/resolver/manual"
 
 	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/receipt"
 )
 
 // channel holds connections to the members whose service of a given name is healthy. It is a
@@ -29,10 +30,10 @@ type channel struct {
 	streams  *streams // streams for the requests of one method
 }
 
-func newChannel(service string, seeds []string, o *options, m *members) (*channel, error) {
+func newChannel(service string, seeds []string, o *options, m *members, r *receipt.Latest) (*channel, error) {
 	life, stop := context.WithCancel(context.Background())
 	ch := &channel{
-		caller:   &caller{opts: o, standing: newStanding(seeds), life: life},
+		caller:   &caller{opts: o, standing: newStanding(seeds), receipts: r, life: life},
 		resolver: manual.NewBuilderWithScheme("snowraft"), stop: stop, members: m,
 	}
 	ch.resolver.ResolveNowCallback = func(resolver.ResolveNowOptions) { m.changed() }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/snowraft/snowraft/internal/receipt"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -31,6 +32,8 @@ type Client struct {
 	leader  *channel // connections to members that run
 	members *members
 	direct  *direct // nil unless the client is one-shot
+
+	receipts receipt.Latest
 
 	// idStreams and numberStreams carry requests of many callers; a one-shot client does not use them.
 	idStreams, numberStreams *streams
@@ -63,10 +66,10 @@ func New(addrs []string, opts ...Option) (*Client, error) {
 	}
 	seeds = distinct(seeds)
 	c := &Client{opts: o, members: newMembers(seeds), layouts: make(map[string]*IDs), numbers: make(map[string]*Sequence)}
-	if c.ids, err = newChannel(snowraftv1.IdService_ServiceDesc.ServiceName, seeds, &c.opts, c.members); err != nil {
+	if c.ids, err = newChannel(snowraftv1.IdService_ServiceDesc.ServiceName, seeds, &c.opts, c.members, &c.receipts); err != nil {
 		return nil, err
 	}
-	if c.leader, err = newChannel(snowraftv1.ClusterService_ServiceDesc.ServiceName, seeds, &c.opts, c.members); err != nil {
+	if c.leader, err = newChannel(snowraftv1.ClusterService_ServiceDesc.ServiceName, seeds, &c.opts, c.members, &c.receipts); err != nil {
 		return nil, errors.Join(err, c.ids.close())
 	}
 	c.ids.caller.fallback = c.leader.ClientConn

@@ -10,6 +10,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/snowraft/snowraft/internal/receipt"
+
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 )
 
@@ -49,14 +51,16 @@ type carriedAnswer interface {
 	proto.Message
 	GetId() uint64
 	GetError() *spb.Status
+	GetReceipt() []byte
 }
 
 // pipe is a stream to one member. It is open until the stream ends or the member announces the end of the stream.
 type pipe struct {
-	member string
-	stream grpc.ClientStream
-	cancel context.CancelFunc
-	answer carriedAnswer // the message into which each answer is read
+	member   string
+	stream   grpc.ClientStream
+	cancel   context.CancelFunc
+	answer   carriedAnswer // the message into which each answer is read
+	receipts *receipt.Latest
 	// landed takes a request with its result: the answer, the error that the member returned, or errStreamEnded.
 	landed func(l *letter, answer carriedAnswer, err error)
 
@@ -118,6 +122,9 @@ func (p *pipe) receive() error {
 				p.landed(l, nil, errStreamEnded)
 			}
 			return err
+		}
+		if len(a.GetReceipt()) > 0 {
+			p.receipts.Keep(a)
 		}
 		if a.GetId() == 0 { // the member announces the end of the stream
 			p.finish()

@@ -189,11 +189,11 @@ func (s *streams) run(l *line) {
 	var lived time.Duration
 	late := time.AfterFunc(openWithin, cancel)
 	ctx = context.WithValue(ctx, tryKey{}, &try{only: l.member, standing: s.channel.caller.standing})
-	stream, err := s.channel.caller.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, s.method)
+	stream, err := s.channel.caller.conn.NewStream(s.channel.caller.receipts.Bring(ctx), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, s.method)
 	late.Stop()
 	if err == nil {
 		opened := time.Now()
-		p := &pipe{member: l.member, stream: stream, cancel: cancel, answer: s.answer(), letters: make(map[uint64]*letter)}
+		p := &pipe{member: l.member, stream: stream, cancel: cancel, answer: s.answer(), receipts: s.channel.caller.receipts, letters: make(map[uint64]*letter)}
 		p.landed = func(l *letter, a carriedAnswer, err error) { s.landed(p, l, a, err) }
 		s.opened(l, p)
 		defer p.tend(s.idle)()

@@ -112,6 +112,7 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(descEnded, frontend.Flag(c.s.ended.ordered))
 	gauge(descMoved, frontend.Flag(c.s.moved.problem() != ""))
 	c.s.halts.collect(ch)
+	c.s.receipts.collect(ch)
 	stats := m.SequenceStats()
 	counter(descBlocks, stats.Blocks)
 	counter(descWaits, stats.Waited)

@@ -18,8 +18,10 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/position"
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/internal/tracing"
+	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/trust"
@@ -205,6 +207,16 @@ func (p *peers) LastAtLeader(ctx context.Context, leader cluster.Member, sequenc
 type leader struct {
 	rpc.MemberGranter
 	rpc.Finder
+	claimant
+}
+
+// claimant passes claims on to the leader.
+type claimant struct{ peers peerv1.PeerServiceClient }
+
+// Claim implements member.Leader.
+func (c claimant) Claim(ctx context.Context, p position.Position, witness string) error {
+	_, err := c.peers.Claim(ctx, &peerv1.ClaimRequest{Position: p.Append(nil), Witness: witness})
+	return err
 }
 
 // own makes calls with the member's own rights, even while the member serves a client's call.
@@ -230,5 +242,6 @@ func (p *peers) leader(m cluster.Member) (member.Leader, error) {
 	return leader{
 		rpc.MemberGranter{Workers: snowraftv1.NewWorkerServiceClient(conn), Sequences: sequences},
 		rpc.Finder{Sequences: sequences, Layouts: snowraftv1.NewLayoutServiceClient(conn)},
+		claimant{peerv1.NewPeerServiceClient(conn)},
 	}, nil
 }

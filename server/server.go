@@ -17,6 +17,7 @@ import (
 	"github.com/snowraft/snowraft/server/diagnose"
 	"github.com/snowraft/snowraft/server/frontend"
 	"github.com/snowraft/snowraft/server/issue"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // endpoints is an alias with a lower-case name: Server embeds it, so its methods are exported and the field is not.
@@ -25,19 +26,20 @@ type endpoints = frontend.Server
 // Server is a running member with all its interfaces. Its methods may be called from any goroutine.
 type Server struct {
 	*endpoints
-	cfg    Config
-	logger *slog.Logger
-	ports  *ports
-	member *member.Member
-	peers  *peers
-	api    *api.Services
-	meter  *meter
-	usage  *usage
-	moved  *moved
-	rooms  *rooms
-	halts  *halts
-	ended  *ended
-	opened chan struct{} // closed once member is set
+	cfg      Config
+	logger   *slog.Logger
+	ports    *ports
+	member   *member.Member
+	peers    *peers
+	api      *api.Services
+	meter    *meter
+	usage    *usage
+	moved    *moved
+	rooms    *rooms
+	halts    *halts
+	receipts *receipts
+	ended    *ended
+	opened   chan struct{} // closed once member is set
 
 	closeOnce sync.Once
 	closeErr  error
@@ -92,6 +94,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	issuer := s.Issuer(issue.FromMember(s.member, router, func(ctx context.Context, sequence string) (context.Context, error) {
 		return s.api.JudgeNext(ctx, sequence)
 	}))
+	s.receipts = &receipts{trust: trust.Receipts{Keys: cfg.Keys}, history: s.member, logger: logger}
 	s.api = api.New(api.Config{
 		Member: s.member, Router: router, Issuer: issuer, Invoker: s.peers, Name: cfg.Name, Version: cfg.Version,
 		Ready: s.Ready, Issued: s.endpoints.Issued, Left: func() { s.Finish(nil) }, Logger: logger, Keys: cfg.Keys, Uses: uses(auth), OwnCertificate: cfg.OwnCertificate, AddressProblem: s.moved.problem, Pin: s.pin,
@@ -105,7 +108,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	err = s.endpoints.Open(frontend.Behind{
 		Issuer: issuer, Process: process{s.api, s}, Services: s.api.Register, Serve: s.api.Serve,
 		Before: s.api.Before, TLS: s.tls(), Plain: !cfg.ClientTLS, Events: s.member.Events(),
-		Twitter: twitter.wait,
+		Twitter: twitter.wait, Receipts: s.receipts,
 	})
 	if err != nil {
 		return nil, errors.Join(err, s.abandon(ctx))

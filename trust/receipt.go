@@ -44,11 +44,11 @@ func (k *receiptKey) mac(body []byte) []byte {
 	return h.Sum(nil)[:receiptMAC]
 }
 
-// openReceipt is the key of open clusters. It is no secret, so it detects only damage.
+// openReceipt holds the key for a cluster without a secret. Any process has it, so it detects only damage.
 var openReceipt = []receiptKey{{}}
 
-// Receipts makes and checks the receipts of a cluster. A receipt tells a client how far the cluster's history was
-// committed. Only a holder of the cluster's secret can make one. Any process can make one of an open cluster.
+// Receipts makes and checks the receipts of a cluster. A receipt shows a client how far the cluster's history
+// was committed. Only a holder of the cluster's secret can make one. Any process can make one of an open cluster.
 type Receipts struct {
 	Keys *Keys // nil: an open cluster
 }

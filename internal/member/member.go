@@ -18,6 +18,8 @@ import (
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/events"
+	historic "github.com/snowraft/snowraft/internal/position"
+	"github.com/snowraft/snowraft/internal/receipt"
 	"github.com/snowraft/snowraft/internal/tracing"
 	"github.com/snowraft/snowraft/snowflake"
 )
@@ -52,6 +54,8 @@ type Leader interface {
 	allocator.Granter
 	allocator.BlockGranter
 	Finder
+	// Claim judges a position that a witness knows to be committed.
+	Claim(ctx context.Context, p historic.Position, witness string) error
 }
 
 // Member is a running member. Its methods may be called from any goroutine.
@@ -79,6 +83,8 @@ type Member struct {
 
 	asking     chan struct{} // one element per lookup at the leader; capacity maxAsking
 	counters   counters
+	claims     receipt.Relay[historic.Position]
+	judging    chan struct{}              // one element while this leader judges a claim
 	leaderTerm atomic.Pointer[leaderTerm] // nil while this member does not lead
 
 	stop context.CancelFunc
@@ -95,7 +101,7 @@ func Open(cfg Config) (*Member, error) {
 		cfg.Supported = fsm.Version
 	}
 	cfg.FinalizeAfter = cmp.Or(cfg.FinalizeAfter, stableFor)
-	m := &Member{cfg: cfg, logger: cfg.Logger, opened: make(chan struct{}), asking: make(chan struct{}, maxAsking)}
+	m := &Member{cfg: cfg, logger: cfg.Logger, opened: make(chan struct{}), asking: make(chan struct{}, maxAsking), judging: make(chan struct{}, 1)}
 	m.byName.Store(&map[string]*allocator.Issuer{})
 	m.counters.byName = make(map[string]*counter)
 	for _, secret := range [][]byte{m.nonce[:], m.key[:]} {
@@ -121,12 +127,14 @@ func Open(cfg Config) (*Member, error) {
 		return nil, err
 	}
 	m.node = node
+	m.claims = receipt.Relay[historic.Position]{Settles: m.settles, Pass: m.passClaim, Retry: node.LeaderChanged, Now: m.monotonic}
 	close(m.opened)
 	m.halt.then(node.Fail)
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop = stop
 	m.wg.Go(func() { m.follow(ctx) })
 	m.wg.Go(func() { m.heed(ctx) })
+	m.wg.Go(func() { m.claims.Run(ctx) })
 	return m, nil
 }
 

@@ -91,3 +91,6 @@ const (
 	AuditIndex = "snowraft-index"
 	Via        = "snowraft-via" // IDs of the gateways that forwarded the call
 )
+
+// Receipt is the metadata of calls and streams with which a client brings back a receipt.
+const Receipt = "snowraft-receipt-bin"

@@ -8,6 +8,7 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/member"
+	history "github.com/snowraft/snowraft/internal/position" // the tests have positions of their own
 )
 
 // callTimeout is the time that a member works for a caller without a deadline.
@@ -136,6 +137,13 @@ func (a *apiPort) AllocateBlock(ctx context.Context, sequence string, count uint
 func (a *apiPort) ReturnBlock(ctx context.Context, sequence string, token, unused uint64, key allocator.ReturnKey) error {
 	_, err := call(ctx, a, func(ctx context.Context, m *member.Member) (struct{}, error) {
 		return struct{}{}, m.ReturnBlock(ctx, sequence, token, unused, key)
+	})
+	return err
+}
+
+func (a *apiPort) Claim(ctx context.Context, p history.Position, witness string) error {
+	_, err := call(ctx, a, func(ctx context.Context, m *member.Member) (struct{}, error) {
+		return struct{}{}, m.Claim(ctx, p, witness)
 	})
 	return err
 }

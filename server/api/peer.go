@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/snowraft/snowraft/internal/position"
 	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
 	"github.com/snowraft/snowraft/server/wire"
 )
@@ -24,6 +25,15 @@ type peerService struct {
 func (p *peerService) ReadIndex(ctx context.Context, _ *peerv1.ReadIndexRequest) (*peerv1.ReadIndexResponse, error) {
 	index, err := p.Member.ReadIndex(ctx)
 	return &peerv1.ReadIndexResponse{Index: index}, err
+}
+
+// Claim judges what a client proved to another member.
+func (p *peerService) Claim(ctx context.Context, req *peerv1.ClaimRequest) (*peerv1.ClaimResponse, error) {
+	at, err := position.Parse(req.GetPosition())
+	if err != nil {
+		return nil, wire.Invalid(err.Error())
+	}
+	return &peerv1.ClaimResponse{}, p.Member.Claim(ctx, at, req.GetWitness())
 }
 
 // AwaitIndex answers when this member has applied the log up to an index.

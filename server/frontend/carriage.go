@@ -34,7 +34,9 @@ type carried interface {
 // answering is an answer on a stream. The stream uses one message for all its answers.
 type answering interface {
 	proto.Message
+	// fill empties the message of its receipt.
 	fill(id uint64, resp any, failed *spb.Status)
+	hand(receipt []byte)
 }
 
 type (
@@ -66,12 +68,15 @@ func (c carriedNumbers) clear() {
 }
 
 func (a answeringIDs) fill(id uint64, resp any, failed *spb.Status) {
-	a.Id, a.Error = id, failed
+	a.Id, a.Error, a.Receipt = id, failed, nil
 	a.Response, _ = resp.(*snowraftv1.GenerateIdsResponse)
 }
 
+func (a answeringIDs) hand(receipt []byte)     { a.Receipt = receipt }
+func (a answeringNumbers) hand(receipt []byte) { a.Receipt = receipt }
+
 func (a answeringNumbers) fill(id uint64, resp any, failed *spb.Status) {
-	a.Id, a.Error = id, failed
+	a.Id, a.Error, a.Receipt = id, failed, nil
 	a.Response, _ = resp.(*snowraftv1.NextNumbersResponse)
 }
 

@@ -50,6 +50,7 @@ type carrier struct {
 
 	sending sync.Mutex // SendMsg
 	reply   answering  // guarded by sending
+	handed  time.Time  // time of the last receipt; guarded by sending
 	readers sync.WaitGroup
 
 	mu      sync.Mutex
@@ -68,6 +69,7 @@ func (s *Server) carry(ctx context.Context, ss grpc.ServerStream, service any, c
 		token: streamsOf(trust.PrincipalOf(ctx)), seat: connOf(ctx).sits(),
 	}
 	defer s.carriers.add(c)()
+	s.hear(ctx)
 	c.read()
 	c.readers.Wait()
 	c.release()
@@ -124,20 +126,27 @@ func (c *carrier) answer(t *turn, req carried) error {
 	if c.carries.confirms {
 		c.went(t, t.began.Add(took))
 	}
-	c.send(req.GetId(), resp, err)
+	c.send(t.began.Add(took), req.GetId(), resp, err)
 	return err
 }
 
-// send sends an answer, unless the stream is broken. gRPC does not use the message after SendMsg.
-func (c *carrier) send(id uint64, resp any, err error) {
+// send sends an answer, with a receipt if one is due, unless the stream is broken. gRPC does not use the message after SendMsg.
+func (c *carrier) send(now time.Time, id uint64, resp any, err error) {
 	c.sending.Lock()
 	defer c.sending.Unlock()
-	if l, ok := resp.(*leased); ok {
-		c.reply.fill(id, l.answer, nil)
+	l, leases := resp.(*leased)
+	if leases {
+		resp = l.answer
+	}
+	c.reply.fill(id, resp, status.Convert(err).Proto())
+	if c.receipts != nil && now.Sub(c.handed) >= receiptEvery {
+		c.handed = now
+		c.reply.hand(c.receipts.Hand())
+	}
+	if leases {
 		l.answer = c.reply
 		_ = c.ss.SendMsg(l)
 	} else {
-		c.reply.fill(id, resp, status.Convert(err).Proto())
 		_ = c.ss.SendMsg(c.reply)
 	}
 	c.reply.fill(0, nil, nil) // an idle stream holds no answer
@@ -146,7 +155,7 @@ func (c *carrier) send(id uint64, resp any, err error) {
 // end requests the client to end the stream. All requests that the client sends before that are answered.
 func (c *carrier) end() {
 	failed := rpc.NewError(rpc.ShuttingDown, fmt.Sprintf("this %s is shutting down; end the stream", c.what))
-	c.send(0, nil, wire.Status(failed))
+	c.send(time.Time{}, 0, nil, wire.Status(failed))
 }
 
 // carriers is the set of all carriers of a server.

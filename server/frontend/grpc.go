@@ -88,6 +88,7 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	if err == nil {
 		resp, err = s.answer(ctx, rule, req, info, handler)
 	}
+	s.exchange(ctx, resp, err)
 	return resp, wire.Status(err)
 }
 

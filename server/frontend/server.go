@@ -81,6 +81,7 @@ type Server struct {
 	auditLog *trust.AuditLog             // nil: none
 	before   func(req any) proto.Message // see Behind.Before
 	events   Events                      // nil: none
+	receipts Receipts                    // nil: none
 
 	draining atomic.Bool // readiness is off
 
@@ -120,6 +121,8 @@ type Behind struct {
 	Twitter func(ctx context.Context) error
 	// Serve is the innermost interceptor of unary calls.
 	Serve grpc.UnaryServerInterceptor
+	// Receipts hands out receipts and hears them; nil: none.
+	Receipts Receipts
 	// Events records failed requests and audited calls; nil: they are not recorded.
 	Events Events
 }
@@ -138,7 +141,7 @@ func (s *Server) Issuer(source issue.Source) *issue.Issuer {
 // ends the process; see Done.
 func (s *Server) Open(b Behind) (err error) {
 	s.before, s.tls, s.plain = b.Before, b.TLS, b.Plain
-	s.events, s.metrics.requests.events = b.Events, b.Events
+	s.events, s.metrics.requests.events, s.receipts = b.Events, b.Events, b.Receipts
 	s.setConnections(openFiles())
 	s.grpc = s.newGRPC(b.Serve)
 	grpc_health_v1.RegisterHealthServer(s.grpc, newHealthService(s))

@@ -27,12 +27,15 @@ type endpoints = frontend.Server
 // requests go to a member unchanged.
 type Gateway struct {
 	*endpoints
-	cfg    Config
-	began  int64 // start time, monotonic clock in ms
-	clock  clock.Source
-	client *client.Client
-	source *source
-	views  *views
+	cfg      Config
+	began    int64 // start time, monotonic clock in ms
+	clock    clock.Source
+	client   *client.Client
+	source   *source
+	views    *views
+	receipts *receipts
+	stop     context.CancelFunc // ends relaying
+	relaying sync.WaitGroup
 	// createsAt is the time from which the gateway again requests the creation of a sequence for an INCR, monotonic clock in ms.
 	createsAt atomic.Int64
 
@@ -56,9 +59,11 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 	g := &Gateway{cfg: cfg, clock: clock.System()}
 	g.began = g.clock().Mono
 	asked, m := newAsked(), &members{id: uuid.NewString(), name: cfg.Name, secured: cfg.Token != ""}
+	g.receipts = new(receipts)
+	g.receipts.relay.Now = func() time.Duration { return time.Duration(g.clock().Mono) * time.Millisecond }
 	options := []client.Option{
 		client.WithTimeout(limits.CallTimeout), client.WithHooks(client.Hooks{Try: asked.try}),
-		client.WithDialOptions(grpc.WithIdleTimeout(0), grpc.WithChainUnaryInterceptor(m.sign), grpc.WithChainStreamInterceptor(m.signStream)),
+		client.WithDialOptions(grpc.WithIdleTimeout(0), grpc.WithChainUnaryInterceptor(m.sign, g.receipts.keep), grpc.WithChainStreamInterceptor(m.signStream)),
 		client.WithDialOptions(frontend.DialOptions(cfg.Network)...),
 	}
 	if cfg.Token != "" {
@@ -83,12 +88,15 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 	})
 	issuer := g.Issuer(g.source)
 	err = g.endpoints.Open(frontend.Behind{
-		Issuer: issuer, Process: process{m, g}, Services: services{issuer, g.views, m}.register, Serve: m.serve, TLS: g.tls(),
+		Issuer: issuer, Process: process{m, g}, Services: services{issuer, g.views, m}.register, Serve: m.serve, TLS: g.tls(), Receipts: g.receipts,
 	})
 	if err != nil {
 		ports.Close()
 		return nil, errors.Join(err, g.client.Close())
 	}
+	life, stop := context.WithCancel(context.Background())
+	g.stop = stop
+	g.relaying.Go(func() { g.receipts.run(life, m) })
 	_ = g.Ready() // begins to connect
 	return g, nil
 }
@@ -103,6 +111,8 @@ func (g *Gateway) Close(ctx context.Context) error {
 		close(g.views.closing)
 		g.Drain(ctx)
 		g.source.buffers.close()
+		g.stop()
+		g.relaying.Wait()
 		g.closeErr = g.client.Close()
 		g.End()
 	})

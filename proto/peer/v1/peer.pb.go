@@ -24,6 +24,96 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type ClaimRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As package position encodes it.
+	Position []byte `protobuf:"bytes,1,opt,name=position,proto3" json:"position,omitempty"`
+	// The client that proved the position, for people.
+	Witness       string `protobuf:"bytes,2,opt,name=witness,proto3" json:"witness,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClaimRequest) Reset() {
+	*x = ClaimRequest{}
+	mi := &file_peer_v1_peer_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClaimRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClaimRequest) ProtoMessage() {}
+
+func (x *ClaimRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_v1_peer_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClaimRequest.ProtoReflect.Descriptor instead.
+func (*ClaimRequest) Descriptor() ([]byte, []int) {
+	return file_peer_v1_peer_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *ClaimRequest) GetPosition() []byte {
+	if x != nil {
+		return x.Position
+	}
+	return nil
+}
+
+func (x *ClaimRequest) GetWitness() string {
+	if x != nil {
+		return x.Witness
+	}
+	return ""
+}
+
+type ClaimResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClaimResponse) Reset() {
+	*x = ClaimResponse{}
+	mi := &file_peer_v1_peer_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClaimResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClaimResponse) ProtoMessage() {}
+
+func (x *ClaimResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_v1_peer_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClaimResponse.ProtoReflect.Descriptor instead.
+func (*ClaimResponse) Descriptor() ([]byte, []int) {
+	return file_peer_v1_peer_proto_rawDescGZIP(), []int{1}
+}
+
 type ReadIndexRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -32,7 +122,7 @@ type ReadIndexRequest struct {
 
 func (x *ReadIndexRequest) Reset() {
 	*x = ReadIndexRequest{}
-	mi := &file_peer_v1_peer_proto_msgTypes[0]
+	mi := &file_peer_v1_peer_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -44,7 +134,7 @@ func (x *ReadIndexRequest) String() string {
 func (*ReadIndexRequest) ProtoMessage() {}
 
 func (x *ReadIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_v1_peer_proto_msgTypes[0]
+	mi := &file_peer_v1_peer_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -57,7 +147,7 @@ func (x *ReadIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadIndexRequest.ProtoReflect.Descriptor instead.
 func (*ReadIndexRequest) Descriptor() ([]byte, []int) {
-	return file_peer_v1_peer_proto_rawDescGZIP(), []int{0}
+	return file_peer_v1_peer_proto_rawDescGZIP(), []int{2}
 }
 
 type ReadIndexResponse struct {
@@ -69,7 +159,7 @@ type ReadIndexResponse struct {
 
 func (x *ReadIndexResponse) Reset() {
 	*x = ReadIndexResponse{}
-	mi := &file_peer_v1_peer_proto_msgTypes[1]
+	mi := &file_peer_v1_peer_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -81,7 +171,7 @@ func (x *ReadIndexResponse) String() string {
 func (*ReadIndexResponse) ProtoMessage() {}
 
 func (x *ReadIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_v1_peer_proto_msgTypes[1]
+	mi := &file_peer_v1_peer_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -94,7 +184,7 @@ func (x *ReadIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadIndexResponse.ProtoReflect.Descriptor instead.
 func (*ReadIndexResponse) Descriptor() ([]byte, []int) {
-	return file_peer_v1_peer_proto_rawDescGZIP(), []int{1}
+	return file_peer_v1_peer_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ReadIndexResponse) GetIndex() uint64 {
@@ -113,7 +203,7 @@ type AwaitIndexRequest struct {
 
 func (x *AwaitIndexRequest) Reset() {
 	*x = AwaitIndexRequest{}
-	mi := &file_peer_v1_peer_proto_msgTypes[2]
+	mi := &file_peer_v1_peer_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -125,7 +215,7 @@ func (x *AwaitIndexRequest) String() string {
 func (*AwaitIndexRequest) ProtoMessage() {}
 
 func (x *AwaitIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_v1_peer_proto_msgTypes[2]
+	mi := &file_peer_v1_peer_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -138,7 +228,7 @@ func (x *AwaitIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitIndexRequest.ProtoReflect.Descriptor instead.
 func (*AwaitIndexRequest) Descriptor() ([]byte, []int) {
-	return file_peer_v1_peer_proto_rawDescGZIP(), []int{2}
+	return file_peer_v1_peer_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *AwaitIndexRequest) GetIndex() uint64 {
@@ -156,7 +246,7 @@ type AwaitIndexResponse struct {
 
 func (x *AwaitIndexResponse) Reset() {
 	*x = AwaitIndexResponse{}
-	mi := &file_peer_v1_peer_proto_msgTypes[3]
+	mi := &file_peer_v1_peer_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -168,7 +258,7 @@ func (x *AwaitIndexResponse) String() string {
 func (*AwaitIndexResponse) ProtoMessage() {}
 
 func (x *AwaitIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_v1_peer_proto_msgTypes[3]
+	mi := &file_peer_v1_peer_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -181,23 +271,28 @@ func (x *AwaitIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitIndexResponse.ProtoReflect.Descriptor instead.
 func (*AwaitIndexResponse) Descriptor() ([]byte, []int) {
-	return file_peer_v1_peer_proto_rawDescGZIP(), []int{3}
+	return file_peer_v1_peer_proto_rawDescGZIP(), []int{5}
 }
 
 var File_peer_v1_peer_proto protoreflect.FileDescriptor
 
 const file_peer_v1_peer_proto_rawDesc = "" +
 	"\n" +
-	"\x12peer/v1/peer.proto\x12\x10snowraft.peer.v1\x1a\x16snowraft/v1/rule.proto\"\x12\n" +
+	"\x12peer/v1/peer.proto\x12\x10snowraft.peer.v1\x1a\x16snowraft/v1/rule.proto\"D\n" +
+	"\fClaimRequest\x12\x1a\n" +
+	"\bposition\x18\x01 \x01(\fR\bposition\x12\x18\n" +
+	"\awitness\x18\x02 \x01(\tR\awitness\"\x0f\n" +
+	"\rClaimResponse\"\x12\n" +
 	"\x10ReadIndexRequest\")\n" +
 	"\x11ReadIndexResponse\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\")\n" +
 	"\x11AwaitIndexRequest\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\"\x14\n" +
-	"\x12AwaitIndexResponse2\xe0\x01\n" +
+	"\x12AwaitIndexResponse2\xbc\x02\n" +
 	"\vPeerService\x12i\n" +
 	"\n" +
-	"AwaitIndex\x12#.snowraft.peer.v1.AwaitIndexRequest\x1a$.snowraft.peer.v1.AwaitIndexResponse\"\x10\xa2\x96\x1c\f\b\x01\x10\x01*\x06member\x12f\n" +
+	"AwaitIndex\x12#.snowraft.peer.v1.AwaitIndexRequest\x1a$.snowraft.peer.v1.AwaitIndexResponse\"\x10\xa2\x96\x1c\f\b\x01\x10\x01*\x06member\x12Z\n" +
+	"\x05Claim\x12\x1e.snowraft.peer.v1.ClaimRequest\x1a\x1f.snowraft.peer.v1.ClaimResponse\"\x10\xa2\x96\x1c\f\b\x02\x10\x01*\x06member\x12f\n" +
 	"\tReadIndex\x12\".snowraft.peer.v1.ReadIndexRequest\x1a#.snowraft.peer.v1.ReadIndexResponse\"\x10\xa2\x96\x1c\f\b\x02\x10\x01*\x06memberB3Z1github.com/snowraft/snowraft/proto/peer/v1;peerv1b\x06proto3"
 
 var (
@@ -212,20 +307,24 @@ func file_peer_v1_peer_proto_rawDescGZIP() []byte {
 	return file_peer_v1_peer_proto_rawDescData
 }
 
-var file_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_peer_v1_peer_proto_goTypes = []any{
-	(*ReadIndexRequest)(nil),   // 0: snowraft.peer.v1.ReadIndexRequest
-	(*ReadIndexResponse)(nil),  // 1: snowraft.peer.v1.ReadIndexResponse
-	(*AwaitIndexRequest)(nil),  // 2: snowraft.peer.v1.AwaitIndexRequest
-	(*AwaitIndexResponse)(nil), // 3: snowraft.peer.v1.AwaitIndexResponse
+	(*ClaimRequest)(nil),       // 0: snowraft.peer.v1.ClaimRequest
+	(*ClaimResponse)(nil),      // 1: snowraft.peer.v1.ClaimResponse
+	(*ReadIndexRequest)(nil),   // 2: snowraft.peer.v1.ReadIndexRequest
+	(*ReadIndexResponse)(nil),  // 3: snowraft.peer.v1.ReadIndexResponse
+	(*AwaitIndexRequest)(nil),  // 4: snowraft.peer.v1.AwaitIndexRequest
+	(*AwaitIndexResponse)(nil), // 5: snowraft.peer.v1.AwaitIndexResponse
 }
 var file_peer_v1_peer_proto_depIdxs = []int32{
-	2, // 0: snowraft.peer.v1.PeerService.AwaitIndex:input_type -> snowraft.peer.v1.AwaitIndexRequest
-	0, // 1: snowraft.peer.v1.PeerService.ReadIndex:input_type -> snowraft.peer.v1.ReadIndexRequest
-	3, // 2: snowraft.peer.v1.PeerService.AwaitIndex:output_type -> snowraft.peer.v1.AwaitIndexResponse
-	1, // 3: snowraft.peer.v1.PeerService.ReadIndex:output_type -> snowraft.peer.v1.ReadIndexResponse
-	2, // [2:4] is the sub-list for method output_type
-	0, // [0:2] is the sub-list for method input_type
+	4, // 0: snowraft.peer.v1.PeerService.AwaitIndex:input_type -> snowraft.peer.v1.AwaitIndexRequest
+	0, // 1: snowraft.peer.v1.PeerService.Claim:input_type -> snowraft.peer.v1.ClaimRequest
+	2, // 2: snowraft.peer.v1.PeerService.ReadIndex:input_type -> snowraft.peer.v1.ReadIndexRequest
+	5, // 3: snowraft.peer.v1.PeerService.AwaitIndex:output_type -> snowraft.peer.v1.AwaitIndexResponse
+	1, // 4: snowraft.peer.v1.PeerService.Claim:output_type -> snowraft.peer.v1.ClaimResponse
+	3, // 5: snowraft.peer.v1.PeerService.ReadIndex:output_type -> snowraft.peer.v1.ReadIndexResponse
+	3, // [3:6] is the sub-list for method output_type
+	0, // [0:3] is the sub-list for method input_type
 	0, // [0:0] is the sub-list for extension type_name
 	0, // [0:0] is the sub-list for extension extendee
 	0, // [0:0] is the sub-list for field type_name
@@ -242,7 +341,7 @@ func file_peer_v1_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_v1_peer_proto_rawDesc), len(file_peer_v1_peer_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

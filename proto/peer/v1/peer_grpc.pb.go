@@ -22,6 +22,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	PeerService_AwaitIndex_FullMethodName = "/snowraft.peer.v1.PeerService/AwaitIndex"
+	PeerService_Claim_FullMethodName      = "/snowraft.peer.v1.PeerService/Claim"
 	PeerService_ReadIndex_FullMethodName  = "/snowraft.peer.v1.PeerService/ReadIndex"
 )
 
@@ -34,6 +35,9 @@ type PeerServiceClient interface {
 	// AwaitIndex returns when the member that receives the call has applied the log up to an index. A member holds at most
 	// 1000 such calls and rejects others with OVERLOADED.
 	AwaitIndex(ctx context.Context, in *AwaitIndexRequest, opts ...grpc.CallOption) (*AwaitIndexResponse, error)
+	// Claim judges a position of the committed history that a client has proved to another member. The leader seals the
+	// cluster if the position contradicts its own history.
+	Claim(ctx context.Context, in *ClaimRequest, opts ...grpc.CallOption) (*ClaimResponse, error)
 	// ReadIndex returns an index of the log that the leader has applied. Every command that was acknowledged before the call is
 	// at that index or before it.
 	ReadIndex(ctx context.Context, in *ReadIndexRequest, opts ...grpc.CallOption) (*ReadIndexResponse, error)
@@ -51,6 +55,16 @@ func (c *peerServiceClient) AwaitIndex(ctx context.Context, in *AwaitIndexReques
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AwaitIndexResponse)
 	err := c.cc.Invoke(ctx, PeerService_AwaitIndex_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *peerServiceClient) Claim(ctx context.Context, in *ClaimRequest, opts ...grpc.CallOption) (*ClaimResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ClaimResponse)
+	err := c.cc.Invoke(ctx, PeerService_Claim_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +90,9 @@ type PeerServiceServer interface {
 	// AwaitIndex returns when the member that receives the call has applied the log up to an index. A member holds at most
 	// 1000 such calls and rejects others with OVERLOADED.
 	AwaitIndex(context.Context, *AwaitIndexRequest) (*AwaitIndexResponse, error)
+	// Claim judges a position of the committed history that a client has proved to another member. The leader seals the
+	// cluster if the position contradicts its own history.
+	Claim(context.Context, *ClaimRequest) (*ClaimResponse, error)
 	// ReadIndex returns an index of the log that the leader has applied. Every command that was acknowledged before the call is
 	// at that index or before it.
 	ReadIndex(context.Context, *ReadIndexRequest) (*ReadIndexResponse, error)
@@ -91,6 +108,9 @@ type UnimplementedPeerServiceServer struct{}
 
 func (UnimplementedPeerServiceServer) AwaitIndex(context.Context, *AwaitIndexRequest) (*AwaitIndexResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AwaitIndex not implemented")
+}
+func (UnimplementedPeerServiceServer) Claim(context.Context, *ClaimRequest) (*ClaimResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Claim not implemented")
 }
 func (UnimplementedPeerServiceServer) ReadIndex(context.Context, *ReadIndexRequest) (*ReadIndexResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ReadIndex not implemented")
@@ -134,6 +154,24 @@ func _PeerService_AwaitIndex_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PeerService_Claim_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ClaimRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeerServiceServer).Claim(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PeerService_Claim_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeerServiceServer).Claim(ctx, req.(*ClaimRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _PeerService_ReadIndex_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ReadIndexRequest)
 	if err := dec(in); err != nil {
@@ -162,6 +200,10 @@ var PeerService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "AwaitIndex",
 			Handler:    _PeerService_AwaitIndex_Handler,
+		},
+		{
+			MethodName: "Claim",
+			Handler:    _PeerService_Claim_Handler,
 		},
 		{
 			MethodName: "ReadIndex",

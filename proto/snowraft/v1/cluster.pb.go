@@ -426,8 +426,10 @@ type GetStatusResponse struct {
 	Sealed *Sealed `protobuf:"bytes,30,opt,name=sealed,proto3" json:"sealed,omitempty"`
 	// Reason that the member must be restarted, because its advertised host has other addresses than at its start; empty otherwise.
 	AddressProblem string `protobuf:"bytes,31,opt,name=address_problem,json=addressProblem,proto3" json:"address_problem,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// As in StreamIdsResponse. Absent over HTTP.
+	Receipt       []byte `protobuf:"bytes,32,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GetStatusResponse) Reset() {
@@ -675,6 +677,13 @@ func (x *GetStatusResponse) GetAddressProblem() string {
 		return x.AddressProblem
 	}
 	return ""
+}
+
+func (x *GetStatusResponse) GetReceipt() []byte {
+	if x != nil {
+		return x.Receipt
+	}
+	return nil
 }
 
 // TokenUse is the use of a token by one host, or its refusal.
@@ -1245,9 +1254,11 @@ func (*ListMembersRequest) Descriptor() ([]byte, []int) {
 }
 
 type ListMembersResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Members       []*Member              `protobuf:"bytes,1,rep,name=members,proto3" json:"members,omitempty"`
-	Quorum        *Quorum                `protobuf:"bytes,2,opt,name=quorum,proto3" json:"quorum,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Members []*Member              `protobuf:"bytes,1,rep,name=members,proto3" json:"members,omitempty"`
+	Quorum  *Quorum                `protobuf:"bytes,2,opt,name=quorum,proto3" json:"quorum,omitempty"`
+	// As in StreamIdsResponse. Absent over HTTP.
+	Receipt       []byte `protobuf:"bytes,3,opt,name=receipt,proto3" json:"receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1292,6 +1303,13 @@ func (x *ListMembersResponse) GetMembers() []*Member {
 func (x *ListMembersResponse) GetQuorum() *Quorum {
 	if x != nil {
 		return x.Quorum
+	}
+	return nil
+}
+
+func (x *ListMembersResponse) GetReceipt() []byte {
+	if x != nil {
+		return x.Receipt
 	}
 	return nil
 }
@@ -2072,7 +2090,8 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x04idle\x18\n" +
 	" \x01(\bR\x04idle\x12$\n" +
 	"\x0eposition_at_ms\x18\v \x01(\x03R\fpositionAtMs\x12\x16\n" +
-	"\x06reason\x18\f \x01(\tR\x06reason\"\xee\t\n" +
+	"\x06reason\x18\f \x01(\tR\x06reason\"\x88\n" +
+	"\n" +
 	"\x11GetStatusResponse\x12\x1d\n" +
 	"\n" +
 	"cluster_id\x18\x01 \x01(\tR\tclusterId\x12\x1b\n" +
@@ -2108,7 +2127,8 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x12custom_certificate\x18\x1c \x01(\v2\x1e.snowraft.v1.CustomCertificateR\x11customCertificate\x12)\n" +
 	"\x04uses\x18\x1d \x03(\v2\x15.snowraft.v1.TokenUseR\x04uses\x12+\n" +
 	"\x06sealed\x18\x1e \x01(\v2\x13.snowraft.v1.SealedR\x06sealed\x12'\n" +
-	"\x0faddress_problem\x18\x1f \x01(\tR\x0eaddressProblem\"\xe5\x01\n" +
+	"\x0faddress_problem\x18\x1f \x01(\tR\x0eaddressProblem\x12\x18\n" +
+	"\areceipt\x18  \x01(\fR\areceipt\"\xe5\x01\n" +
 	"\bTokenUse\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x19\n" +
 	"\btoken_id\x18\x02 \x01(\x04R\atokenId\x12\x1d\n" +
@@ -2153,10 +2173,11 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x15fsm_version_supported\x18\r \x01(\rR\x13fsmVersionSupported\x12\x16\n" +
 	"\x06halted\x18\x0e \x01(\bR\x06halted\x12\x18\n" +
 	"\astalled\x18\x0f \x01(\bR\astalled\"\x14\n" +
-	"\x12ListMembersRequest\"q\n" +
+	"\x12ListMembersRequest\"\x8b\x01\n" +
 	"\x13ListMembersResponse\x12-\n" +
 	"\amembers\x18\x01 \x03(\v2\x13.snowraft.v1.MemberR\amembers\x12+\n" +
-	"\x06quorum\x18\x02 \x01(\v2\x13.snowraft.v1.QuorumR\x06quorum\"9\n" +
+	"\x06quorum\x18\x02 \x01(\v2\x13.snowraft.v1.QuorumR\x06quorum\x12\x18\n" +
+	"\areceipt\x18\x03 \x01(\fR\areceipt\"9\n" +
 	"\x10AddMemberRequest\x12%\n" +
 	"\x0egossip_address\x18\x01 \x01(\tR\rgossipAddress\"@\n" +
 	"\x11AddMemberResponse\x12+\n" +

@@ -381,7 +381,10 @@ type StreamIdsResponse struct {
 	// The id of the request; 0 if the member is shutting down.
 	Id uint64 `protobuf:"varint,2,opt,name=id,proto3" json:"id,omitempty"`
 	// Absent unless the request failed: the status with which a call of GenerateIds would have failed.
-	Error         *status.Status `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	Error *status.Status `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	// A receipt of how far the cluster's history is committed. The client brings its latest one back in the
+	// metadata snowraft-receipt-bin when it connects. Absent from most answers of a stream.
+	Receipt       []byte `protobuf:"bytes,4,opt,name=receipt,proto3" json:"receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -433,6 +436,13 @@ func (x *StreamIdsResponse) GetId() uint64 {
 func (x *StreamIdsResponse) GetError() *status.Status {
 	if x != nil {
 		return x.Error
+	}
+	return nil
+}
+
+func (x *StreamIdsResponse) GetReceipt() []byte {
+	if x != nil {
+		return x.Receipt
 	}
 	return nil
 }
@@ -729,11 +739,12 @@ const file_snowraft_v1_id_proto_rawDesc = "" +
 	"\arequest\x18\x01 \x01(\v2\x1f.snowraft.v1.GenerateIdsRequestR\arequest\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\x04R\x02id\x12\x1d\n" +
 	"\n" +
-	"timeout_ms\x18\x03 \x01(\rR\ttimeoutMs\"\x8b\x01\n" +
+	"timeout_ms\x18\x03 \x01(\rR\ttimeoutMs\"\xa5\x01\n" +
 	"\x11StreamIdsResponse\x12<\n" +
 	"\bresponse\x18\x01 \x01(\v2 .snowraft.v1.GenerateIdsResponseR\bresponse\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\x04R\x02id\x12(\n" +
-	"\x05error\x18\x03 \x01(\v2\x12.google.rpc.StatusR\x05error\"=\n" +
+	"\x05error\x18\x03 \x01(\v2\x12.google.rpc.StatusR\x05error\x12\x18\n" +
+	"\areceipt\x18\x04 \x01(\fR\areceipt\"=\n" +
 	"\x0fDecodeIdRequest\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x03B\x020\x01R\x02id\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\"\xd4\x01\n" +

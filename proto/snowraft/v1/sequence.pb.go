@@ -1577,7 +1577,10 @@ type StreamNumbersResponse struct {
 	// The id of the request; 0 if the member is shutting down.
 	Id uint64 `protobuf:"varint,2,opt,name=id,proto3" json:"id,omitempty"`
 	// Absent unless the request failed: the status with which a call of NextNumbers would have failed.
-	Error         *status.Status `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	Error *status.Status `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	// A receipt of how far the cluster's history is committed. The client brings its latest one back in the
+	// metadata snowraft-receipt-bin when it connects. Absent from most answers of a stream.
+	Receipt       []byte `protobuf:"bytes,4,opt,name=receipt,proto3" json:"receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1629,6 +1632,13 @@ func (x *StreamNumbersResponse) GetId() uint64 {
 func (x *StreamNumbersResponse) GetError() *status.Status {
 	if x != nil {
 		return x.Error
+	}
+	return nil
+}
+
+func (x *StreamNumbersResponse) GetReceipt() []byte {
+	if x != nil {
+		return x.Receipt
 	}
 	return nil
 }
@@ -1800,8 +1810,10 @@ func (x *AllocateBlockRequest) GetReturnKey() []byte {
 }
 
 type AllocateBlockResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Block         *Block                 `protobuf:"bytes,1,opt,name=block,proto3" json:"block,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Block *Block                 `protobuf:"bytes,1,opt,name=block,proto3" json:"block,omitempty"`
+	// As in StreamNumbersResponse.
+	Receipt       []byte `protobuf:"bytes,2,opt,name=receipt,proto3" json:"receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1839,6 +1851,13 @@ func (*AllocateBlockResponse) Descriptor() ([]byte, []int) {
 func (x *AllocateBlockResponse) GetBlock() *Block {
 	if x != nil {
 		return x.Block
+	}
+	return nil
+}
+
+func (x *AllocateBlockResponse) GetReceipt() []byte {
+	if x != nil {
+		return x.Receipt
 	}
 	return nil
 }
@@ -2200,11 +2219,12 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\arequest\x18\x01 \x01(\v2\x1f.snowraft.v1.NextNumbersRequestR\arequest\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\x04R\x02id\x12\x1d\n" +
 	"\n" +
-	"timeout_ms\x18\x03 \x01(\rR\ttimeoutMs\"\x8f\x01\n" +
+	"timeout_ms\x18\x03 \x01(\rR\ttimeoutMs\"\xa9\x01\n" +
 	"\x15StreamNumbersResponse\x12<\n" +
 	"\bresponse\x18\x01 \x01(\v2 .snowraft.v1.NextNumbersResponseR\bresponse\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\x04R\x02id\x12(\n" +
-	"\x05error\x18\x03 \x01(\v2\x12.google.rpc.StatusR\x05error\",\n" +
+	"\x05error\x18\x03 \x01(\v2\x12.google.rpc.StatusR\x05error\x12\x18\n" +
+	"\areceipt\x18\x04 \x01(\fR\areceipt\",\n" +
 	"\x0eGetLastRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\"7\n" +
 	"\x0fGetLastResponse\x12\x1b\n" +
@@ -2216,9 +2236,10 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\x03 \x01(\tR\trequestId\x12\x1d\n" +
 	"\n" +
-	"return_key\x18\x04 \x01(\fR\treturnKey\"A\n" +
+	"return_key\x18\x04 \x01(\fR\treturnKey\"[\n" +
 	"\x15AllocateBlockResponse\x12(\n" +
-	"\x05block\x18\x01 \x01(\v2\x12.snowraft.v1.BlockR\x05block\"\xc4\x02\n" +
+	"\x05block\x18\x01 \x01(\v2\x12.snowraft.v1.BlockR\x05block\x12\x18\n" +
+	"\areceipt\x18\x02 \x01(\fR\areceipt\"\xc4\x02\n" +
 	"\x05Block\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\x04R\x05token\x12\x18\n" +
 	"\x05first\x18\x02 \x01(\x03B\x020\x01R\x05first\x12\x18\n" +

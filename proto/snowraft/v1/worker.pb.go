@@ -166,8 +166,10 @@ func (x *AcquireWorkerRequest) GetWindowMs() int64 {
 }
 
 type AcquireWorkerResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Grant         *Grant                 `protobuf:"bytes,1,opt,name=grant,proto3" json:"grant,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Grant *Grant                 `protobuf:"bytes,1,opt,name=grant,proto3" json:"grant,omitempty"`
+	// As in StreamIdsResponse.
+	Receipt       []byte `protobuf:"bytes,2,opt,name=receipt,proto3" json:"receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -205,6 +207,13 @@ func (*AcquireWorkerResponse) Descriptor() ([]byte, []int) {
 func (x *AcquireWorkerResponse) GetGrant() *Grant {
 	if x != nil {
 		return x.Grant
+	}
+	return nil
+}
+
+func (x *AcquireWorkerResponse) GetReceipt() []byte {
+	if x != nil {
+		return x.Receipt
 	}
 	return nil
 }
@@ -427,8 +436,10 @@ func (x *ExtendWindowRequest) GetExtensionId() uint64 {
 }
 
 type ExtendWindowResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Grant         *Grant                 `protobuf:"bytes,1,opt,name=grant,proto3" json:"grant,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Grant *Grant                 `protobuf:"bytes,1,opt,name=grant,proto3" json:"grant,omitempty"`
+	// As in StreamIdsResponse.
+	Receipt       []byte `protobuf:"bytes,2,opt,name=receipt,proto3" json:"receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -466,6 +477,13 @@ func (*ExtendWindowResponse) Descriptor() ([]byte, []int) {
 func (x *ExtendWindowResponse) GetGrant() *Grant {
 	if x != nil {
 		return x.Grant
+	}
+	return nil
+}
+
+func (x *ExtendWindowResponse) GetReceipt() []byte {
+	if x != nil {
+		return x.Receipt
 	}
 	return nil
 }
@@ -852,9 +870,10 @@ const file_snowraft_v1_worker_proto_rawDesc = "" +
 	"\x06holder\x18\x02 \x01(\tR\x06holder\x12\x14\n" +
 	"\x05nonce\x18\x03 \x01(\fR\x05nonce\x12\x1e\n" +
 	"\vclock_at_ms\x18\x04 \x01(\x03R\tclockAtMs\x12\x1b\n" +
-	"\twindow_ms\x18\x05 \x01(\x03R\bwindowMs\"A\n" +
+	"\twindow_ms\x18\x05 \x01(\x03R\bwindowMs\"[\n" +
 	"\x15AcquireWorkerResponse\x12(\n" +
-	"\x05grant\x18\x01 \x01(\v2\x12.snowraft.v1.GrantR\x05grant\"\x86\x02\n" +
+	"\x05grant\x18\x01 \x01(\v2\x12.snowraft.v1.GrantR\x05grant\x12\x18\n" +
+	"\areceipt\x18\x02 \x01(\fR\areceipt\"\x86\x02\n" +
 	"\x05Grant\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\x04R\x06worker\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x1b\n" +
@@ -874,9 +893,10 @@ const file_snowraft_v1_worker_proto_rawDesc = "" +
 	"until_tick\x18\x05 \x01(\x03R\tuntilTick\x12\x1e\n" +
 	"\vclock_at_ms\x18\x06 \x01(\x03R\tclockAtMs\x12\x1b\n" +
 	"\twindow_ms\x18\a \x01(\x03R\bwindowMs\x12%\n" +
-	"\fextension_id\x18\b \x01(\x06B\x020\x01R\vextensionId\"@\n" +
+	"\fextension_id\x18\b \x01(\x06B\x020\x01R\vextensionId\"Z\n" +
 	"\x14ExtendWindowResponse\x12(\n" +
-	"\x05grant\x18\x01 \x01(\v2\x12.snowraft.v1.GrantR\x05grant\"\xae\x01\n" +
+	"\x05grant\x18\x01 \x01(\v2\x12.snowraft.v1.GrantR\x05grant\x12\x18\n" +
+	"\areceipt\x18\x02 \x01(\fR\areceipt\"\xae\x01\n" +
 	"\x14ReleaseWorkerRequest\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\x04R\x06worker\x12\x14\n" +

@@ -1,0 +1,85 @@
+package frontend
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"google.golang.org/grpc/metadata"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/trust"
+)
+
+const (
+	// receiptEvery is the time after which a stream in use hands its client another receipt.
+	receiptEvery = time.Second
+	// maxReceipts bounds the receipts that one call brings: those of a client and of gateways before it.
+	maxReceipts = 4
+)
+
+// Receipts is the side of the process that knows the cluster's history. Its methods never block.
+type Receipts interface {
+	// Hand returns a receipt for a client; nil if there is none now.
+	Hand() []byte
+	// Hear takes a receipt that a caller brought, whatever its bytes are.
+	Hear(receipt []byte, from string)
+}
+
+// hear passes on the receipts that a call brought.
+func (s *Server) hear(ctx context.Context) {
+	if s.receipts == nil {
+		return
+	}
+	brought := metadata.ValueFromIncomingContext(ctx, rpc.Receipt)
+	for _, b := range brought[:min(len(brought), maxReceipts)] {
+		s.receipts.Hear([]byte(b), s.whoBrings(ctx))
+	}
+}
+
+// whoBrings describes the caller to people.
+func (s *Server) whoBrings(ctx context.Context) string {
+	host, _, err := net.SplitHostPort(Address(ctx))
+	if err != nil {
+		host = Address(ctx)
+	}
+	if s.auth == nil {
+		return host
+	}
+	return trust.PrincipalOf(ctx).Actor() + " at " + host
+}
+
+// exchange hears the receipts of a call, and adds a receipt to its answer. It looks at calls whose answers have receipts,
+// and at failed ones: a client that is refused may know more than this process. Clients of HTTP know no receipts.
+func (s *Server) exchange(ctx context.Context, resp any, err error) {
+	if l, ok := resp.(*leased); ok {
+		resp = l.answer
+	}
+	receipt := receiptOf(resp)
+	if s.receipts == nil || receipt == nil && err == nil || fromHTTP(ctx) {
+		return
+	}
+	s.hear(ctx)
+	if receipt != nil && len(*receipt) == 0 { // the leader may have added its own
+		*receipt = s.receipts.Hand()
+	}
+}
+
+// receiptOf returns the place of the receipt in an answer; nil if there is none.
+func receiptOf(resp any) *[]byte {
+	switch resp := resp.(type) {
+	case *snowraftv1.GetStatusResponse:
+		return &resp.Receipt
+	case *snowraftv1.ListMembersResponse:
+		return &resp.Receipt
+	case *snowraftv1.AcquireWorkerResponse:
+		return &resp.Receipt
+	case *snowraftv1.ExtendWindowResponse:
+		return &resp.Receipt
+	case *snowraftv1.AllocateBlockResponse:
+		return &resp.Receipt
+	default:
+		return nil
+	}
+}

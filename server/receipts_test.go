@@ -1,0 +1,396 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/internal/position"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/frontend"
+	"github.com/snowraft/snowraft/server/gateway"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// goClient returns a Go client that has a token.
+func goClient(t *testing.T, token string, members ...*node) *client.Client {
+	t.Helper()
+	var addresses []string
+	for _, n := range members {
+		addresses = append(addresses, n.server.APIAddr())
+	}
+	dial := append(frontend.DialOptions(networkOf(t)), grpc.WithIdleTimeout(0))
+	options := []client.Option{client.WithDialOptions(dial...)}
+	if token != "" {
+		options = append(options, client.WithToken(token))
+	}
+	c, err := client.New(addresses, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// stays makes a member keep its ports after a restart.
+func (n *node) stays() {
+	n.cfg.APIAddr, n.cfg.RaftAddr, n.cfg.GossipAddr, n.cfg.HTTPAddr = n.server.APIAddr(), n.server.RaftAddr(), n.server.GossipAddr(), n.server.HTTPAddr()
+}
+
+// copied returns a copy of a stopped member's data directory.
+func (n *node) copied() string {
+	n.t.Helper()
+	dir := filepath.Join(n.t.TempDir(), "copy")
+	if err := os.CopyFS(dir, os.DirFS(n.cfg.DataDir)); err != nil {
+		n.t.Fatal(err)
+	}
+	return dir
+}
+
+// TestFirstClientSealsASetBackCluster sets back all directories of a secured cluster. No member knows what was lost, and the
+// first client that returns does.
+func TestFirstClientSealsASetBackCluster(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		s := startSecured(t, 1)
+		text, _ := s.token("client", "ids:issue:default")
+		h := copies(t, s.nodes)
+		c := goClient(t, text, h.node)
+		use(t, c, 3*time.Second)
+		h.setBack()
+		until(t, "the cluster is sealed", func() bool {
+			_, _ = c.NextID(t.Context())
+			return h.sealed()
+		})
+		until(t, "the client hears it", func() bool {
+			_, err := c.NextID(t.Context())
+			return reason(err) == rpc.SetBack
+		})
+	})
+}
+
+// use requests an ID every tenth of a second.
+func use(t *testing.T, c *client.Client, during time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), during)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		if _, err := c.NextID(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		<-tick.C
+	}
+}
+
+// history is a cluster of one member that its tests set back.
+type history struct {
+	*node
+	before string // copy of the data directory
+}
+
+// copies returns the first member of a cluster, after a copy of its directory was made while it was stopped.
+func copies(t *testing.T, nodes []*node) *history {
+	t.Helper()
+	h := &history{node: nodes[0]}
+	h.stays()
+	h.stop()
+	h.before = h.copied()
+	h.start().untilReady()
+	return h
+}
+
+// setBack kills the member and restarts it on the copy.
+func (h *history) setBack() {
+	h.t.Helper()
+	h.crash()
+	h.cfg.DataDir = h.before
+	h.start()
+	until(h.t, "the member leads", h.leads)
+}
+
+func (h *history) sealed() bool { return h.server.Member().State().Sealed() != nil }
+
+// TestStreamHandsOutReceipts counts the receipts on a busy stream. No other message has any.
+func TestStreamHandsOutReceipts(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		n := startCluster(t, 1)[0]
+		stream, err := n.ids.StreamIds(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var last position.Position
+		receipts := 0
+		const seconds, perSecond = 10, 50
+		for id := uint64(1); id <= seconds*perSecond; id++ {
+			if err := stream.Send(&snowraftv1.StreamIdsRequest{Id: id, Request: &snowraftv1.GenerateIdsRequest{}}); err != nil {
+				t.Fatal(err)
+			}
+			answer, err := stream.Recv()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(answer.GetReceipt()) > 0 {
+				p, err := trust.Receipts{}.Check(answer.GetReceipt())
+				if err != nil || !last.Before(p) {
+					t.Errorf("a receipt of %+v after %+v: %v", p, last, err)
+				}
+				last = p
+				receipts++
+			}
+			wait(t, time.Second/perSecond)
+		}
+		if receipts < seconds-1 || receipts > seconds+1 {
+			t.Errorf("%d receipts in %d s", receipts, seconds)
+		}
+		if err := stream.CloseSend(); err != nil {
+			t.Fatal(err)
+		}
+		if r := n.status().GetReceipt(); len(r) == 0 {
+			t.Error("the status has no receipt")
+		}
+		if _, body := ask(t, browser(t), "GET", "http://"+n.server.HTTPAddr()+"/v1/status", ""); !strings.Contains(body, `"receipt":""`) {
+			t.Errorf("the status over HTTP has a receipt: %s", body)
+		}
+	})
+}
+
+// TestGeneratorWitnesses shows that a generator need not read the status, for which its token may lack the right.
+func TestGeneratorWitnesses(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		s := startSecured(t, 1)
+		text, _ := s.token("generator", "worker:lease:default", "layouts:read")
+		h := copies(t, s.nodes)
+		c := goClient(t, text, h.node)
+		g, err := client.NewGenerator(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = g.Close(t.Context()) }()
+		if _, err := g.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		h.setBack()
+		until(t, "the cluster is sealed", h.sealed)
+	})
+}
+
+// TestGatewayWitnesses uses a gateway over HTTP, whose clients know no receipts.
+func TestGatewayWitnesses(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		s := startSecured(t, 1)
+		text, own := s.gatewayTokens()
+		h := copies(t, s.nodes)
+		g := h.gateway(own)
+		id := func() { ask(t, browser(t), "GET", "http://"+g.HTTPAddr()+"/id", text) }
+		for range 30 {
+			id()
+			wait(t, 100*time.Millisecond)
+		}
+		b := &bearer{t: t, token: text}
+		if b.bring(g.ids); len(b.held) != 1 {
+			t.Error("the gateway handed out no receipt")
+		}
+		h.setBack()
+		until(t, "the cluster is sealed", func() bool {
+			id()
+			return h.sealed()
+		})
+	})
+}
+
+// TestGatewayPassesReceiptsOn brings a receipt to a gateway that has seen nothing of the lost history.
+func TestGatewayPassesReceiptsOn(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		s := startSecured(t, 1)
+		text, own := s.gatewayTokens()
+		h := copies(t, s.nodes)
+		b := &bearer{t: t, token: text}
+		b.bring(h.ids)
+		h.setBack()
+		g := h.gateway(own)
+		if wait(t, 3*time.Second); h.sealed() {
+			t.Fatal("sealed before the receipt came")
+		}
+		b.bring(g.ids, b.held...)
+		until(t, "the cluster is sealed", h.sealed)
+	})
+}
+
+// gatewayTokens returns the tokens of a caller and of a gateway.
+func (s *secured) gatewayTokens() (caller, own string) {
+	s.t.Helper()
+	caller, _ = s.token("caller", "ids:issue:default")
+	own, _ = s.token("gateway", "tokens:verify", "ids:issue:default")
+	return caller, own
+}
+
+func (h *history) gateway(token string) *testGateway {
+	h.t.Helper()
+	g := openGatewayWith(h.t, gateway.Config{Members: []string{h.server.APIAddr()}, Token: token})
+	until(h.t, "the gateway is ready", func() bool { return g.Ready() == nil })
+	return g
+}
+
+func wait(t *testing.T, d time.Duration) {
+	t.Helper()
+	select {
+	case <-time.After(d):
+	case <-t.Context().Done():
+	}
+}
+
+// TestOpenClusterIsNotSealedByReceipts shows that an open cluster asks its operator: any process can make its receipts.
+func TestOpenClusterIsNotSealedByReceipts(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		h := copies(t, startCluster(t, 1))
+		c := goClient(t, "", h.node)
+		use(t, c, 3*time.Second)
+		h.setBack()
+		until(t, "the leader suspects it", func() bool {
+			_, _ = c.NextID(t.Context())
+			return strings.Contains(h.server.Member().Node().Suspicion(), "snowraft cluster seal")
+		})
+		if use(t, c, time.Second); h.sealed() {
+			t.Error("the cluster sealed itself")
+		}
+	})
+}
+
+// bearer is a caller with its own receipts.
+type bearer struct {
+	t     *testing.T
+	token string
+	held  []string // all receipts of members
+}
+
+// bring opens a stream with receipts, requests an ID, and keeps the receipts that come back.
+func (b *bearer) bring(ids snowraftv1.IdServiceClient, receipts ...string) {
+	b.t.Helper()
+	ctx, cancel := context.WithCancel(as(b.t.Context(), b.token))
+	defer cancel()
+	for _, r := range receipts {
+		ctx = metadata.AppendToOutgoingContext(ctx, rpc.Receipt, r)
+	}
+	stream, err := ids.StreamIds(ctx)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := stream.Send(&snowraftv1.StreamIdsRequest{Id: 1, TimeoutMs: 1, Request: &snowraftv1.GenerateIdsRequest{}}); err != nil {
+		b.t.Fatal(err)
+	}
+	answer, err := stream.Recv()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if r := answer.GetReceipt(); len(r) > 0 {
+		b.held = append(b.held, string(r))
+	}
+}
+
+// TestReplayedReceiptsSealNothing replays genuine receipts of all lives of a cluster and of all its leaderships, those of
+// another cluster with the same secret, and forged ones.
+func TestReplayedReceiptsSealNothing(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		s := startSecured(t, 1)
+		b := &bearer{t: t}
+		n := s.nodes[0]
+		for life := range 3 {
+			s.nodes = []*node{n}
+			b.token, _ = s.token(fmt.Sprint("life-", life), "ids:issue:default")
+			n.stays()
+			for range 3 {
+				b.bring(n.ids)
+				wait(t, 2*time.Second)
+				n.stop()
+				n.start()
+				until(t, "the member leads", n.leads)
+			}
+			if life == 2 {
+				break
+			}
+			old := n
+			_ = old.conn.Close()
+			old.conn = s.admin(old) // a backup needs more rights
+			n, _ = restoredMember(t, old)
+			n.cfg.Keys = s.keys
+			old.stop()
+			n.start()
+			until(t, "the restored member leads", n.leads)
+		}
+		if len(b.held) < 9 {
+			t.Fatalf("%d receipts, want 9", len(b.held))
+		}
+		receipts := trust.Receipts{Keys: s.keys}
+		var own position.Position
+		for _, r := range b.held {
+			p, err := receipts.Check([]byte(r))
+			if err != nil {
+				t.Fatal(err)
+			}
+			own = p
+		}
+		claims, genuine := slices.Clone(b.held), len(b.held)
+		other := own
+		other.Cluster, other.Nonce, other.Index = [16]byte{1}, [16]byte{2}, own.Index+1000
+		claims = append(claims, string(receipts.Make(other)), "", "x", string(make([]byte, 97)))
+		for _, r := range b.held {
+			claims = append(claims, r[:len(r)-1]+"x", r+"x", r[1:])
+		}
+		forger := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a test repeats its draws
+		for range 200 {
+			forged := []byte(b.held[forger.IntN(len(b.held))])
+			forged[5+forger.IntN(len(forged)-5)] ^= 1 << forger.IntN(8)
+			claims = append(claims, string(forged))
+		}
+		for range 2 {
+			for part := range slices.Chunk(claims, 4) {
+				b.bring(n.ids, part...)
+			}
+			wait(t, 30*time.Second)
+		}
+		if sealed := n.server.Member().State().Sealed(); sealed != nil {
+			t.Errorf("sealed: %v", sealed)
+		}
+		heard := n.receiptsHeard()
+		if want := float64(2 * genuine); heard["valid"] < want || heard["invalid"] < 2*200 {
+			t.Errorf("heard %v, want at least %v valid ones and %v invalid ones", heard, want, 2*200)
+		}
+	})
+}
+
+// receiptsHeard returns the receipts that the member heard, by their check.
+func (n *node) receiptsHeard() map[string]float64 {
+	n.t.Helper()
+	families, err := n.server.Metrics().Gather()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	heard := make(map[string]float64)
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			if f.GetName() == "snowraft_receipts_heard_total" {
+				heard[m.GetLabel()[0].GetValue()] = m.GetCounter().GetValue()
+			}
+		}
+	}
+	return heard
+}
