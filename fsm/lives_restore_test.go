@@ -155,6 +155,11 @@ func (w *lives) restore() error {
 	if err != nil {
 		return err
 	}
+	return w.begin(s, b)
+}
+
+// begin ends this life and begins another with the state of a backup.
+func (w *lives) begin(s *State, b livesBackup) error {
 	ended := w.now
 	w.now += []int64{2000, 5000, livesHour, 30 * livesHour}[w.choose("outage", 4)]
 	host := []int64{0, -livesHour, 1000}[w.choose("host", 3)]
@@ -167,7 +172,8 @@ func (w *lives) restore() error {
 		r.MaxWindowMillis = max(r.MaxWindowMillis, window)
 	}
 	r.Index = s.FirstIndex(b.index, r.NowMillis, ended)
-	if err := s.Restore(r); err != nil {
+	err := s.Restore(r)
+	if err != nil {
 		return violated("restore", "%v", err)
 	}
 	if s, err = w.read(w.write(s)); err != nil {

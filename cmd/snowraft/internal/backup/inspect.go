@@ -3,7 +3,6 @@ package backup
 import (
 	"cmp"
 	"context"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -17,7 +16,8 @@ func newInspect(a *cli.App) *cobra.Command {
 		Use:   "inspect FILE|DIR...",
 		Short: "Verify and compare backups",
 		Long: `Verify backups, and data directories of stopped members, and show the state in each.
-LATEST marks the latest state of each cluster: restore that one. The command reads every
+LATEST marks the latest state of each cluster: restore that one. If members were set
+back, restore the latest state of each of them together. The command reads every
 byte, changes nothing and needs no cluster. It fails if a file is damaged.`,
 		Example: `  snowraft backup inspect snowraft-2026-11-23.backup
   snowraft backup inspect /var/lib/snowraft old.backup -o json`,
@@ -25,7 +25,7 @@ byte, changes nothing and needs no cluster. It fails if a file is damaged.`,
 	return a.Command(cmd, func(_ context.Context, out *cli.Printer, args []string) error {
 		all := make([]Summary, len(args))
 		for i, path := range args {
-			b, err := open(path, a.Now().UnixMilli())
+			b, err := backup.OpenAny(path, a.Now().UnixMilli())
 			if err != nil {
 				return cli.Unreadable("FILE|DIR", err)
 			}
@@ -47,14 +47,6 @@ byte, changes nothing and needs no cluster. It fails if a file is damaged.`,
 			return []any{s.File, s.Cluster, s.Index, s.Term, cli.Stamp(s.TakenAtMS), s.Source, s.Sequences, latest}
 		}))
 	})
-}
-
-// open reads a backup file, or the state in a data directory as a backup.
-func open(path string, nowMillis int64) (*backup.Backup, error) {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return backup.OpenDirectory(path, nowMillis)
-	}
-	return backup.Open(path)
 }
 
 // markLatest marks the latest state of each cluster. It marks all of them if several are equally late.

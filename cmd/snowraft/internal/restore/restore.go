@@ -39,11 +39,15 @@ type settings struct {
 func New(a *cli.App) *cobra.Command {
 	s := settings{window: limits.DefaultWindow, offset: limits.DefaultOffset}
 	cmd := &cobra.Command{
-		Use:   "restore FILE",
-		Short: "Create a new cluster from a backup",
+		Use:   "restore FILE|DIR...",
+		Short: "Create a new cluster from backups",
 		Long: `Create a new cluster from a backup: write the data directory of its first member. Start
 this member with "snowraft serve", and the other members with empty data directories and
 --join.
+
+FILE is a backup, and DIR is the data directory of a stopped member. If members were set
+back, their directories have different histories of the cluster. Give the latest state of
+each member then: the new cluster repeats no number of any of them.
 
 The new cluster grants nothing that the old one may have granted after the
 backup:
@@ -60,7 +64,9 @@ IDs that they hold until the new cluster begins. If you restore a backup a secon
 the same holds for the cluster that the first restore began, and --old-ended must not be
 before the one given then.`,
 		Example: `  snowraft restore snowraft.backup --data-dir /var/lib/snowraft \
-    --old-ended 2026-11-23T10:00:00Z --old-cluster-is-gone`,
+    --old-ended 2026-11-23T10:00:00Z --old-cluster-is-gone
+  snowraft restore a.backup b.backup c.backup --data-dir /var/lib/snowraft \
+    --old-ended now --old-cluster-is-gone`,
 	}
 	cli.AddFlag(cmd, "", dirFlag, "", cli.TextValue(&s.dir, "DIR"), "new or empty data directory of the first member")
 	cli.AddFlag(cmd, "", endedFlag, "", cli.TextValue(&s.ended, "TIME"), "end of the old cluster, as RFC 3339 or Unix milliseconds, or now; a second means its end")
@@ -80,11 +86,11 @@ before the one given then.`,
 		if !cmd.Flags().Changed(offsetFlag) {
 			s.offset = 0
 		}
-		return s.restore(ctx, a, out, args[0])
+		return s.restore(ctx, a, out, args)
 	})
 }
 
-func (s *settings) restore(ctx context.Context, a *cli.App, out *cli.Printer, file string) error {
+func (s *settings) restore(ctx context.Context, a *cli.App, out *cli.Printer, paths []string) error {
 	now := a.Now()
 	switch {
 	case s.dir == "":
@@ -92,9 +98,16 @@ func (s *settings) restore(ctx context.Context, a *cli.App, out *cli.Printer, fi
 	case s.ended == "":
 		return cli.Usagef("missing --%s; give the time at which the last member of the old cluster stopped, by its clock, or a later one", endedFlag)
 	}
-	b, err := backup.Open(file)
+	backups := make([]*backup.Backup, len(paths))
+	for i, path := range paths {
+		var err error
+		if backups[i], err = backup.OpenAny(path, now.UnixMilli()); err != nil {
+			return cli.Unreadable("FILE|DIR", err)
+		}
+	}
+	b, err := backup.Merge(backups...)
 	if err != nil {
-		return cli.Unreadable("FILE", err)
+		return err
 	}
 	ended, err := s.endedAt(b, now)
 	if err != nil {

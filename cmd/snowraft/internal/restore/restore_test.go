@@ -148,6 +148,21 @@ func TestRestoreSaysWhenIDsAreIssued(t *testing.T) {
 	}
 }
 
+func TestRestoreOfSeveralBackups(t *testing.T) {
+	t.Parallel()
+	address := closedAddress(t)
+	files, dir := []string{writeBackup(t, address), writeBackup(t, address)}, filepath.Join(t.TempDir(), "new")
+	flags := []string{"--old-ended", "now", "--old-cluster-is-gone", "--data-dir"}
+	if _, stderr, code := commandAt(t, slices.Concat([]string{"restore"}, files, flags, []string{dir})...); code != cli.ExitDone {
+		t.Fatal(stderr)
+	}
+	second := filepath.Join(t.TempDir(), "second")
+	_, stderr, code := commandAt(t, slices.Concat([]string{"restore", files[0], dir}, flags, []string{second})...) // the new cluster's directory
+	if code != cli.ExitFailed || !strings.Contains(stderr, "backups of two clusters") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
 // Whole seconds mean their end: the clock in a backup has milliseconds.
 func TestSecondsOfOldEndedMeanTheirEnd(t *testing.T) {
 	t.Parallel()

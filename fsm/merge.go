@@ -1,0 +1,110 @@
+package fsm
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// Merge makes the state cover other states of the same cluster: everything that is granted in any of them is granted in it. The
+// states may be of one history, or of histories that diverged when members were set back. Only [State.Restore] may be called
+// afterwards, and the others must not be used.
+//
+//   - The observed clock is the latest one, and each worker has its highest high-water.
+//   - A sequence is deleted if all states that know it deleted it. Its numbers are those of all states.
+//   - Everything else is that of this state: the configuration, the tokens, and the answers to request IDs.
+//
+// Merge fails if two states have different layouts of one name, or if one cluster cannot have all layouts or sequences.
+func (s *State) Merge(others ...*State) error {
+	for _, other := range others {
+		s.index, s.observed = max(s.index, other.index), max(s.observed, other.observed)
+		for _, name := range other.names {
+			if err := s.mergeLayout(other.layouts[name]); err != nil {
+				return err
+			}
+		}
+		for q, deleted := range other.sequences.all() {
+			s.mergeSequence(q, deleted)
+		}
+	}
+	s.dropAnswers()
+	if n := len(s.names); n > maxLayouts {
+		return fmt.Errorf("%d layouts together: expected at most %d", n, maxLayouts)
+	}
+	if n := s.sequences.len(); n > s.maxSequences {
+		return fmt.Errorf("%d sequences together, including deleted ones: expected at most %d", n, s.maxSequences)
+	}
+	return nil
+}
+
+// dropAnswers forgets the answers of sequences whose record is now that of another state, which does not know them.
+func (s *State) dropAnswers() {
+	kept := s.answers.kept()
+	s.answers = newAnswers()
+	for _, a := range kept {
+		if q, live := s.sequences.live.Get(a.sequence); !live || q.incarnation >= a.incarnation && q.generation >= a.block.Generation {
+			s.answers.append(a)
+		}
+	}
+}
+
+// mergeLayout covers a layout of another state. The records of the workers are those of the state that has more of them.
+func (s *State) mergeLayout(other *layout) error {
+	l, ok := s.layouts[other.name]
+	if !ok {
+		s.addLayout(other)
+		return nil
+	}
+	if is, others := LayoutSpec(l.layout.Spec()), LayoutSpec(other.layout.Spec()); !proto.Equal(is, others) {
+		return fmt.Errorf("layout %q has another %s in each of them, and IDs may have been issued of both", l.name, differing(is, others))
+	}
+	if other.workers.count() > l.workers.count() {
+		l, other = other, l
+		s.layouts[l.name] = l
+	}
+	for number := range other.workers.count() {
+		l.raise(number, other.workers.highWater(number))
+	}
+	return nil
+}
+
+// mergeSequence covers a sequence of another state, or a deleted one. It keeps the record of this state, unless only the other
+// one is live, or only of the other one something was granted.
+func (s *State) mergeSequence(other *sequence, deleted bool) {
+	q, live := s.sequences.live.Get(other.name)
+	if !live {
+		q, _ = s.sequences.deleted.Get(other.name)
+	}
+	switch {
+	case q == nil:
+		q, live = other, !deleted
+	case !live && !deleted, live == !deleted && !q.used.some && other.used.some:
+		q, other, live = other, q, !deleted
+	}
+	if merged := q.covering(other); live {
+		s.sequences.put(merged)
+	} else {
+		s.sequences.deleted.Set(merged.name, merged)
+	}
+}
+
+// covering returns a copy of q that covers the numbers of another record of its name.
+func (q *sequence) covering(other *sequence) *sequence {
+	c := *q
+	switch {
+	case other.used.some && other.spec.reset != q.spec.reset:
+		// The numbers of both must not begin again, and those of earlier periods are not remembered. So the operator must give
+		// the last one.
+		c.withoutReset()
+		c.used, c.period, c.spent = q.used.join(other.used), max(q.period, other.period), true
+	case !q.spec.resets() || other.period == q.period:
+		c.used = q.used.join(other.used)
+	case other.period > q.period:
+		c.startPeriod(other.period)
+		c.used, c.spent = other.used, other.spent
+	}
+	if !c.used.some && (q.used.some || other.used.some) {
+		c.used = trace(c.base, c.spec.increment)
+	}
+	return &c
+}
