@@ -64,6 +64,7 @@ func TestUnknownOutcomes(t *testing.T) {
 		{snowraftv1.TokenService_CreateToken_FullMethodName, &snowraftv1.CreateTokenRequest{}, false},
 		{snowraftv1.TokenService_UpdateToken_FullMethodName, &snowraftv1.UpdateTokenRequest{}, false},
 		{snowraftv1.TokenService_DeleteToken_FullMethodName, &snowraftv1.DeleteTokenRequest{}, false},
+		{snowraftv1.OperationsService_SealCluster_FullMethodName, &snowraftv1.SealClusterRequest{}, true},
 		{snowraftv1.OperationsService_AcknowledgeRestore_FullMethodName, &snowraftv1.AcknowledgeRestoreRequest{}, true},
 		{snowraftv1.OperationsService_FinalizeUpgrade_FullMethodName, &snowraftv1.FinalizeUpgradeRequest{}, true},
 		{snowraftv1.IdService_StreamIds_FullMethodName, &snowraftv1.StreamIdsRequest{}, true},

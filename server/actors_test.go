@@ -93,6 +93,9 @@ var proposings = []proposing{
 	{snowraftv1.OperationsService_AcknowledgeRestore_FullMethodName, "acknowledge_restore", func(*visit) proto.Message {
 		return &snowraftv1.AcknowledgeRestoreRequest{}
 	}},
+	{snowraftv1.OperationsService_SealCluster_FullMethodName, "seal", func(*visit) proto.Message {
+		return &snowraftv1.SealClusterRequest{}
+	}},
 	{snowraftv1.TokenService_CreateToken_FullMethodName, "create_token", func(v *visit) proto.Message {
 		return &snowraftv1.CreateTokenRequest{Token: &snowraftv1.Token{Name: v.name, Scopes: []string{"ids:issue:*"}}}
 	}},

@@ -99,6 +99,7 @@ func TestAnswers(t *testing.T) {
 		{"upgrade", &snowraftv1.GetUpgradeRequest{}},
 		{"upgrade finalize", &snowraftv1.FinalizeUpgradeRequest{}},
 		{"upgrade finalize --without b --without n-3", &snowraftv1.FinalizeUpgradeRequest{Without: []string{"b", "n-3"}}},
+		{"cluster seal", &snowraftv1.SealClusterRequest{}},
 		{"restore acknowledge", &snowraftv1.AcknowledgeRestoreRequest{}},
 		{"seq delete orders", &snowraftv1.DeleteSequenceRequest{Name: "orders"}},
 		{"seq delete orders --if-generation 17", &snowraftv1.DeleteSequenceRequest{Name: "orders", ExpectedGeneration: proto.Uint64(17)}},

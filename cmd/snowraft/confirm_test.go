@@ -17,6 +17,7 @@ func TestDangerousCommandsAsk(t *testing.T) {
 		"member leave":        "Make the member at ADDRESS leave the cluster permanently? [y/N] ",
 		"token delete app":    `Revoke the token "app" permanently? [y/N] `,
 		"upgrade finalize":    "Finalize the upgrade, and rule out a downgrade? [y/N] ",
+		"cluster seal":        "Seal the cluster, so that it never issues anything again? [y/N] ",
 		"restore acknowledge": "Allow sequences with new names, for good? [y/N] ",
 	} {
 		for _, c := range []struct {

@@ -13,6 +13,7 @@ const (
 	runbookForeign      = "members-that-cannot-understand-each-other"
 	runbookMoved        = "changed-address"
 	runbookWorkers      = "workers-exhausted"
+	runbookSetBack      = "set-back"
 	runbookRestored     = "restored-and-frozen"
 	runbookLayoutEnds   = "layout-near-its-end"
 	runbookTooFew       = "too-few-voters"

@@ -159,6 +159,27 @@ func TestVerdict(t *testing.T) {
 			`The time field of layout "default" is full on 2026-11-25; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; create a layout with a later epoch or more time bits.`,
 			[]string{"layout-near-its-end"},
 		},
+		"set back": {
+			func() *scene {
+				s := newScene("a", "b", "c")
+				for _, name := range []string{"a", "b", "c"} {
+					s.refuse(name, rpc.SetBack, "it was set back")
+					s.view(name).ServesUntilAtMs = 0
+				}
+				return s
+			}, bad,
+			"a, b and c issue no IDs: it was set back; no member is issuing IDs; b leads; the cluster tolerates one failure; stop the members, and restore the cluster from all their data directories.",
+			[]string{"set-back"},
+		},
+		"a member was set back, alone": {
+			func() *scene {
+				s := newScene("a", "b", "c")
+				s.refuse("c", rpc.SetBack, "it was set back")
+				return s
+			}, bad,
+			"c issues no IDs: it was set back; 2 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; stop the members, and restore the cluster from all their data directories.",
+			[]string{"set-back"},
+		},
 		"restored, fenced": {
 			func() *scene {
 				s := newScene("a", "b", "c")

@@ -28,6 +28,17 @@ func drillRestored(d *drill) {
 	d.run()
 }
 
+func drillSetBack(d *drill) {
+	members := d.started(3, "--initial-max-window", "2s")
+	d.run()
+	d.prints(members[0])
+	d.run()
+	d.run()
+	noted := time.Now().Add(2 * time.Second) // latest possible time
+	until(d.t, "the noted time has passed", func() bool { return time.Now().After(noted) })
+	d.run()
+}
+
 func drillExhausted(d *drill) {
 	d.started(1)
 	d.sh("snowraft seq create tickets --max 5 && snowraft seq next tickets --count 5")

@@ -44,6 +44,7 @@ var drills = map[string]func(d *drill){
 	"unreached-members":                         drillUnreached,
 	"workers-exhausted":                         drillWorkers,
 	"restored-and-frozen":                       drillRestored,
+	"set-back":                                  drillSetBack,
 	"sequence-exhausted":                        drillExhausted,
 	"numbers-would-repeat":                      drillRepeat,
 	"token-refused":                             drillToken,

@@ -27,6 +27,10 @@ func (s *Services) Before(req any) proto.Message {
 		if m := s.restoration(); m != nil {
 			return m
 		}
+	case *snowraftv1.SealClusterRequest:
+		if m := s.sealed(); m != nil {
+			return m
+		}
 	case *snowraftv1.FinalizeUpgradeRequest:
 		return s.upgradeMessage(s.Member.Upgrade())
 	case *snowraftv1.UpdateConfigRequest:

@@ -209,6 +209,95 @@ func (x *FinalizeUpgradeResponse) GetTo() uint32 {
 	return 0
 }
 
+type SealClusterRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SealClusterRequest) Reset() {
+	*x = SealClusterRequest{}
+	mi := &file_snowraft_v1_operations_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SealClusterRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SealClusterRequest) ProtoMessage() {}
+
+func (x *SealClusterRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_operations_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SealClusterRequest.ProtoReflect.Descriptor instead.
+func (*SealClusterRequest) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{4}
+}
+
+type SealClusterResponse struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Sealed *Sealed                `protobuf:"bytes,1,opt,name=sealed,proto3" json:"sealed,omitempty"`
+	// Members that did not acknowledge the change within 2 s, by name.
+	UnreachedMembers []string `protobuf:"bytes,2,rep,name=unreached_members,json=unreachedMembers,proto3" json:"unreached_members,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *SealClusterResponse) Reset() {
+	*x = SealClusterResponse{}
+	mi := &file_snowraft_v1_operations_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SealClusterResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SealClusterResponse) ProtoMessage() {}
+
+func (x *SealClusterResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_operations_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SealClusterResponse.ProtoReflect.Descriptor instead.
+func (*SealClusterResponse) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *SealClusterResponse) GetSealed() *Sealed {
+	if x != nil {
+		return x.Sealed
+	}
+	return nil
+}
+
+func (x *SealClusterResponse) GetUnreachedMembers() []string {
+	if x != nil {
+		return x.UnreachedMembers
+	}
+	return nil
+}
+
 type AcknowledgeRestoreRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -217,7 +306,7 @@ type AcknowledgeRestoreRequest struct {
 
 func (x *AcknowledgeRestoreRequest) Reset() {
 	*x = AcknowledgeRestoreRequest{}
-	mi := &file_snowraft_v1_operations_proto_msgTypes[4]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -229,7 +318,7 @@ func (x *AcknowledgeRestoreRequest) String() string {
 func (*AcknowledgeRestoreRequest) ProtoMessage() {}
 
 func (x *AcknowledgeRestoreRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_operations_proto_msgTypes[4]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -242,7 +331,7 @@ func (x *AcknowledgeRestoreRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeRestoreRequest.ProtoReflect.Descriptor instead.
 func (*AcknowledgeRestoreRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{4}
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{6}
 }
 
 type AcknowledgeRestoreResponse struct {
@@ -256,7 +345,7 @@ type AcknowledgeRestoreResponse struct {
 
 func (x *AcknowledgeRestoreResponse) Reset() {
 	*x = AcknowledgeRestoreResponse{}
-	mi := &file_snowraft_v1_operations_proto_msgTypes[5]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -268,7 +357,7 @@ func (x *AcknowledgeRestoreResponse) String() string {
 func (*AcknowledgeRestoreResponse) ProtoMessage() {}
 
 func (x *AcknowledgeRestoreResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_operations_proto_msgTypes[5]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -281,7 +370,7 @@ func (x *AcknowledgeRestoreResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeRestoreResponse.ProtoReflect.Descriptor instead.
 func (*AcknowledgeRestoreResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{5}
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *AcknowledgeRestoreResponse) GetRestoration() *Restoration {
@@ -308,7 +397,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_snowraft_v1_operations_proto_msgTypes[6]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -320,7 +409,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_operations_proto_msgTypes[6]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -333,7 +422,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{6}
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *BackupRequest) GetStale() bool {
@@ -353,7 +442,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_snowraft_v1_operations_proto_msgTypes[7]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -365,7 +454,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_operations_proto_msgTypes[7]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -378,7 +467,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{7}
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *BackupResponse) GetData() []byte {
@@ -402,7 +491,7 @@ type DebugRequest struct {
 
 func (x *DebugRequest) Reset() {
 	*x = DebugRequest{}
-	mi := &file_snowraft_v1_operations_proto_msgTypes[8]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -414,7 +503,7 @@ func (x *DebugRequest) String() string {
 func (*DebugRequest) ProtoMessage() {}
 
 func (x *DebugRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_operations_proto_msgTypes[8]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -427,7 +516,7 @@ func (x *DebugRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DebugRequest.ProtoReflect.Descriptor instead.
 func (*DebugRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{8}
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *DebugRequest) GetSeconds() uint32 {
@@ -463,7 +552,7 @@ type DebugResponse struct {
 
 func (x *DebugResponse) Reset() {
 	*x = DebugResponse{}
-	mi := &file_snowraft_v1_operations_proto_msgTypes[9]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -475,7 +564,7 @@ func (x *DebugResponse) String() string {
 func (*DebugResponse) ProtoMessage() {}
 
 func (x *DebugResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_operations_proto_msgTypes[9]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -488,7 +577,7 @@ func (x *DebugResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DebugResponse.ProtoReflect.Descriptor instead.
 func (*DebugResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{9}
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *DebugResponse) GetFile() string {
@@ -509,7 +598,7 @@ var File_snowraft_v1_operations_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_operations_proto_rawDesc = "" +
 	"\n" +
-	"\x1csnowraft/v1/operations.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x19snowraft/v1/cluster.proto\x1a\x1dsnowraft/v1/restoration.proto\x1a\x16snowraft/v1/rule.proto\x1a\x19snowraft/v1/upgrade.proto\"\x13\n" +
+	"\x1csnowraft/v1/operations.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x19snowraft/v1/cluster.proto\x1a\x1dsnowraft/v1/restoration.proto\x1a\x16snowraft/v1/rule.proto\x1a\x18snowraft/v1/sealed.proto\x1a\x19snowraft/v1/upgrade.proto\"\x13\n" +
 	"\x11GetUpgradeRequest\"s\n" +
 	"\x12GetUpgradeResponse\x12.\n" +
 	"\aupgrade\x18\x01 \x01(\v2\x14.snowraft.v1.UpgradeR\aupgrade\x12-\n" +
@@ -518,7 +607,11 @@ const file_snowraft_v1_operations_proto_rawDesc = "" +
 	"\awithout\x18\x01 \x03(\tR\awithout\"=\n" +
 	"\x17FinalizeUpgradeResponse\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\rR\x04from\x12\x0e\n" +
-	"\x02to\x18\x02 \x01(\rR\x02to\"\x1b\n" +
+	"\x02to\x18\x02 \x01(\rR\x02to\"\x14\n" +
+	"\x12SealClusterRequest\"o\n" +
+	"\x13SealClusterResponse\x12+\n" +
+	"\x06sealed\x18\x01 \x01(\v2\x13.snowraft.v1.SealedR\x06sealed\x12+\n" +
+	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"\x1b\n" +
 	"\x19AcknowledgeRestoreRequest\"\x85\x01\n" +
 	"\x1aAcknowledgeRestoreResponse\x12:\n" +
 	"\vrestoration\x18\x01 \x01(\v2\x18.snowraft.v1.RestorationR\vrestoration\x12+\n" +
@@ -533,11 +626,12 @@ const file_snowraft_v1_operations_proto_rawDesc = "" +
 	"\x04salt\x18\x03 \x01(\fB\x03\x80\x01\x01R\x04salt\"7\n" +
 	"\rDebugResponse\x12\x12\n" +
 	"\x04file\x18\x01 \x01(\tR\x04file\x12\x12\n" +
-	"\x04data\x18\x02 \x01(\fR\x04data2\x8c\x05\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data2\x97\x06\n" +
 	"\x11OperationsService\x12^\n" +
 	"\x06Backup\x12\x1a.snowraft.v1.BackupRequest\x1a\x1b.snowraft.v1.BackupResponse\"\x19\xa2\x96\x1c\x15\b\x01\x10\x01*\rcluster:admin@\x010\x01\x12[\n" +
 	"\x05Debug\x12\x19.snowraft.v1.DebugRequest\x1a\x1a.snowraft.v1.DebugResponse\"\x19\xa2\x96\x1c\x15\b\x01\x10\x01*\rcluster:admin@\x010\x01\x12\xa4\x01\n" +
-	"\x12AcknowledgeRestore\x12&.snowraft.v1.AcknowledgeRestoreRequest\x1a'.snowraft.v1.AcknowledgeRestoreResponse\"=\xa2\x96\x1c\x17\b\x02\x10\x01*\rcluster:admin8\x01@\x01\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/restore:acknowledge\x12x\n" +
+	"\x12AcknowledgeRestore\x12&.snowraft.v1.AcknowledgeRestoreRequest\x1a'.snowraft.v1.AcknowledgeRestoreResponse\"=\xa2\x96\x1c\x17\b\x02\x10\x01*\rcluster:admin8\x01@\x01\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/restore:acknowledge\x12\x88\x01\n" +
+	"\vSealCluster\x12\x1f.snowraft.v1.SealClusterRequest\x1a .snowraft.v1.SealClusterResponse\"6\xa2\x96\x1c\x17\b\x02\x10\x01*\rcluster:admin8\x01@\x01\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/cluster:seal\x12x\n" +
 	"\n" +
 	"GetUpgrade\x12\x1e.snowraft.v1.GetUpgradeRequest\x1a\x1f.snowraft.v1.GetUpgradeResponse\")\xa2\x96\x1c\x12\b\x02\x10\x01*\fcluster:read\x82\xd3\xe4\x93\x02\r\x12\v/v1/upgrade\x12\x98\x01\n" +
 	"\x0fFinalizeUpgrade\x12#.snowraft.v1.FinalizeUpgradeRequest\x1a$.snowraft.v1.FinalizeUpgradeResponse\":\xa2\x96\x1c\x17\b\x02\x10\x01*\rcluster:admin8\x01@\x01\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/upgrade:finalizeB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
@@ -554,41 +648,47 @@ func file_snowraft_v1_operations_proto_rawDescGZIP() []byte {
 	return file_snowraft_v1_operations_proto_rawDescData
 }
 
-var file_snowraft_v1_operations_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_snowraft_v1_operations_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_snowraft_v1_operations_proto_goTypes = []any{
 	(*GetUpgradeRequest)(nil),          // 0: snowraft.v1.GetUpgradeRequest
 	(*GetUpgradeResponse)(nil),         // 1: snowraft.v1.GetUpgradeResponse
 	(*FinalizeUpgradeRequest)(nil),     // 2: snowraft.v1.FinalizeUpgradeRequest
 	(*FinalizeUpgradeResponse)(nil),    // 3: snowraft.v1.FinalizeUpgradeResponse
-	(*AcknowledgeRestoreRequest)(nil),  // 4: snowraft.v1.AcknowledgeRestoreRequest
-	(*AcknowledgeRestoreResponse)(nil), // 5: snowraft.v1.AcknowledgeRestoreResponse
-	(*BackupRequest)(nil),              // 6: snowraft.v1.BackupRequest
-	(*BackupResponse)(nil),             // 7: snowraft.v1.BackupResponse
-	(*DebugRequest)(nil),               // 8: snowraft.v1.DebugRequest
-	(*DebugResponse)(nil),              // 9: snowraft.v1.DebugResponse
-	(*Upgrade)(nil),                    // 10: snowraft.v1.Upgrade
-	(*Member)(nil),                     // 11: snowraft.v1.Member
-	(*Restoration)(nil),                // 12: snowraft.v1.Restoration
+	(*SealClusterRequest)(nil),         // 4: snowraft.v1.SealClusterRequest
+	(*SealClusterResponse)(nil),        // 5: snowraft.v1.SealClusterResponse
+	(*AcknowledgeRestoreRequest)(nil),  // 6: snowraft.v1.AcknowledgeRestoreRequest
+	(*AcknowledgeRestoreResponse)(nil), // 7: snowraft.v1.AcknowledgeRestoreResponse
+	(*BackupRequest)(nil),              // 8: snowraft.v1.BackupRequest
+	(*BackupResponse)(nil),             // 9: snowraft.v1.BackupResponse
+	(*DebugRequest)(nil),               // 10: snowraft.v1.DebugRequest
+	(*DebugResponse)(nil),              // 11: snowraft.v1.DebugResponse
+	(*Upgrade)(nil),                    // 12: snowraft.v1.Upgrade
+	(*Member)(nil),                     // 13: snowraft.v1.Member
+	(*Sealed)(nil),                     // 14: snowraft.v1.Sealed
+	(*Restoration)(nil),                // 15: snowraft.v1.Restoration
 }
 var file_snowraft_v1_operations_proto_depIdxs = []int32{
-	10, // 0: snowraft.v1.GetUpgradeResponse.upgrade:type_name -> snowraft.v1.Upgrade
-	11, // 1: snowraft.v1.GetUpgradeResponse.members:type_name -> snowraft.v1.Member
-	12, // 2: snowraft.v1.AcknowledgeRestoreResponse.restoration:type_name -> snowraft.v1.Restoration
-	6,  // 3: snowraft.v1.OperationsService.Backup:input_type -> snowraft.v1.BackupRequest
-	8,  // 4: snowraft.v1.OperationsService.Debug:input_type -> snowraft.v1.DebugRequest
-	4,  // 5: snowraft.v1.OperationsService.AcknowledgeRestore:input_type -> snowraft.v1.AcknowledgeRestoreRequest
-	0,  // 6: snowraft.v1.OperationsService.GetUpgrade:input_type -> snowraft.v1.GetUpgradeRequest
-	2,  // 7: snowraft.v1.OperationsService.FinalizeUpgrade:input_type -> snowraft.v1.FinalizeUpgradeRequest
-	7,  // 8: snowraft.v1.OperationsService.Backup:output_type -> snowraft.v1.BackupResponse
-	9,  // 9: snowraft.v1.OperationsService.Debug:output_type -> snowraft.v1.DebugResponse
-	5,  // 10: snowraft.v1.OperationsService.AcknowledgeRestore:output_type -> snowraft.v1.AcknowledgeRestoreResponse
-	1,  // 11: snowraft.v1.OperationsService.GetUpgrade:output_type -> snowraft.v1.GetUpgradeResponse
-	3,  // 12: snowraft.v1.OperationsService.FinalizeUpgrade:output_type -> snowraft.v1.FinalizeUpgradeResponse
-	8,  // [8:13] is the sub-list for method output_type
-	3,  // [3:8] is the sub-list for method input_type
-	3,  // [3:3] is the sub-list for extension type_name
-	3,  // [3:3] is the sub-list for extension extendee
-	0,  // [0:3] is the sub-list for field type_name
+	12, // 0: snowraft.v1.GetUpgradeResponse.upgrade:type_name -> snowraft.v1.Upgrade
+	13, // 1: snowraft.v1.GetUpgradeResponse.members:type_name -> snowraft.v1.Member
+	14, // 2: snowraft.v1.SealClusterResponse.sealed:type_name -> snowraft.v1.Sealed
+	15, // 3: snowraft.v1.AcknowledgeRestoreResponse.restoration:type_name -> snowraft.v1.Restoration
+	8,  // 4: snowraft.v1.OperationsService.Backup:input_type -> snowraft.v1.BackupRequest
+	10, // 5: snowraft.v1.OperationsService.Debug:input_type -> snowraft.v1.DebugRequest
+	6,  // 6: snowraft.v1.OperationsService.AcknowledgeRestore:input_type -> snowraft.v1.AcknowledgeRestoreRequest
+	4,  // 7: snowraft.v1.OperationsService.SealCluster:input_type -> snowraft.v1.SealClusterRequest
+	0,  // 8: snowraft.v1.OperationsService.GetUpgrade:input_type -> snowraft.v1.GetUpgradeRequest
+	2,  // 9: snowraft.v1.OperationsService.FinalizeUpgrade:input_type -> snowraft.v1.FinalizeUpgradeRequest
+	9,  // 10: snowraft.v1.OperationsService.Backup:output_type -> snowraft.v1.BackupResponse
+	11, // 11: snowraft.v1.OperationsService.Debug:output_type -> snowraft.v1.DebugResponse
+	7,  // 12: snowraft.v1.OperationsService.AcknowledgeRestore:output_type -> snowraft.v1.AcknowledgeRestoreResponse
+	5,  // 13: snowraft.v1.OperationsService.SealCluster:output_type -> snowraft.v1.SealClusterResponse
+	1,  // 14: snowraft.v1.OperationsService.GetUpgrade:output_type -> snowraft.v1.GetUpgradeResponse
+	3,  // 15: snowraft.v1.OperationsService.FinalizeUpgrade:output_type -> snowraft.v1.FinalizeUpgradeResponse
+	10, // [10:16] is the sub-list for method output_type
+	4,  // [4:10] is the sub-list for method input_type
+	4,  // [4:4] is the sub-list for extension type_name
+	4,  // [4:4] is the sub-list for extension extendee
+	0,  // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_operations_proto_init() }
@@ -599,6 +699,7 @@ func file_snowraft_v1_operations_proto_init() {
 	file_snowraft_v1_cluster_proto_init()
 	file_snowraft_v1_restoration_proto_init()
 	file_snowraft_v1_rule_proto_init()
+	file_snowraft_v1_sealed_proto_init()
 	file_snowraft_v1_upgrade_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -606,7 +707,7 @@ func file_snowraft_v1_operations_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowraft_v1_operations_proto_rawDesc), len(file_snowraft_v1_operations_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

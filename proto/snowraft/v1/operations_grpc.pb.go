@@ -22,6 +22,7 @@ const (
 	OperationsService_Backup_FullMethodName             = "/snowraft.v1.OperationsService/Backup"
 	OperationsService_Debug_FullMethodName              = "/snowraft.v1.OperationsService/Debug"
 	OperationsService_AcknowledgeRestore_FullMethodName = "/snowraft.v1.OperationsService/AcknowledgeRestore"
+	OperationsService_SealCluster_FullMethodName        = "/snowraft.v1.OperationsService/SealCluster"
 	OperationsService_GetUpgrade_FullMethodName         = "/snowraft.v1.OperationsService/GetUpgrade"
 	OperationsService_FinalizeUpgrade_FullMethodName    = "/snowraft.v1.OperationsService/FinalizeUpgrade"
 )
@@ -41,6 +42,9 @@ type OperationsServiceClient interface {
 	// AcknowledgeRestore allows callers to create sequences and layouts of new names again after a restore. Repeating it
 	// changes nothing.
 	AcknowledgeRestore(ctx context.Context, in *AcknowledgeRestoreRequest, opts ...grpc.CallOption) (*AcknowledgeRestoreResponse, error)
+	// SealCluster ends all grants, because members were set back to an earlier state and the cluster does not know it. Only a
+	// restore continues the cluster. Repeating it changes nothing.
+	SealCluster(ctx context.Context, in *SealClusterRequest, opts ...grpc.CallOption) (*SealClusterResponse, error)
 	// GetUpgrade returns the state of an upgrade and the members with the versions that they know, as the leader sees them.
 	GetUpgrade(ctx context.Context, in *GetUpgradeRequest, opts ...grpc.CallOption) (*GetUpgradeResponse, error)
 	// FinalizeUpgrade lets the cluster use all commands that its members know. From then on, members that know fewer cannot
@@ -104,6 +108,16 @@ func (c *operationsServiceClient) AcknowledgeRestore(ctx context.Context, in *Ac
 	return out, nil
 }
 
+func (c *operationsServiceClient) SealCluster(ctx context.Context, in *SealClusterRequest, opts ...grpc.CallOption) (*SealClusterResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SealClusterResponse)
+	err := c.cc.Invoke(ctx, OperationsService_SealCluster_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *operationsServiceClient) GetUpgrade(ctx context.Context, in *GetUpgradeRequest, opts ...grpc.CallOption) (*GetUpgradeResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetUpgradeResponse)
@@ -139,6 +153,9 @@ type OperationsServiceServer interface {
 	// AcknowledgeRestore allows callers to create sequences and layouts of new names again after a restore. Repeating it
 	// changes nothing.
 	AcknowledgeRestore(context.Context, *AcknowledgeRestoreRequest) (*AcknowledgeRestoreResponse, error)
+	// SealCluster ends all grants, because members were set back to an earlier state and the cluster does not know it. Only a
+	// restore continues the cluster. Repeating it changes nothing.
+	SealCluster(context.Context, *SealClusterRequest) (*SealClusterResponse, error)
 	// GetUpgrade returns the state of an upgrade and the members with the versions that they know, as the leader sees them.
 	GetUpgrade(context.Context, *GetUpgradeRequest) (*GetUpgradeResponse, error)
 	// FinalizeUpgrade lets the cluster use all commands that its members know. From then on, members that know fewer cannot
@@ -162,6 +179,9 @@ func (UnimplementedOperationsServiceServer) Debug(*DebugRequest, grpc.ServerStre
 }
 func (UnimplementedOperationsServiceServer) AcknowledgeRestore(context.Context, *AcknowledgeRestoreRequest) (*AcknowledgeRestoreResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AcknowledgeRestore not implemented")
+}
+func (UnimplementedOperationsServiceServer) SealCluster(context.Context, *SealClusterRequest) (*SealClusterResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SealCluster not implemented")
 }
 func (UnimplementedOperationsServiceServer) GetUpgrade(context.Context, *GetUpgradeRequest) (*GetUpgradeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetUpgrade not implemented")
@@ -230,6 +250,24 @@ func _OperationsService_AcknowledgeRestore_Handler(srv interface{}, ctx context.
 	return interceptor(ctx, in, info, handler)
 }
 
+func _OperationsService_SealCluster_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SealClusterRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperationsServiceServer).SealCluster(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperationsService_SealCluster_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperationsServiceServer).SealCluster(ctx, req.(*SealClusterRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _OperationsService_GetUpgrade_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetUpgradeRequest)
 	if err := dec(in); err != nil {
@@ -276,6 +314,10 @@ var OperationsService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "AcknowledgeRestore",
 			Handler:    _OperationsService_AcknowledgeRestore_Handler,
+		},
+		{
+			MethodName: "SealCluster",
+			Handler:    _OperationsService_SealCluster_Handler,
 		},
 		{
 			MethodName: "GetUpgrade",

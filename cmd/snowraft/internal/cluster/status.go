@@ -73,6 +73,7 @@ func statusRecord(s *snowraftv1.GetStatusResponse) cli.Block {
 		"Commands", cli.Commands(s),
 		"Secrets", secrets,
 		"Certificate", certificate(s.GetCustomCertificate()),
+		"Sealed", sealed(s.GetSealed()),
 		"Restored", restored(s.GetRestoration()),
 		"Fenced", fenced(s),
 		"Frozen sequences", frozen(s.GetRestoration()),

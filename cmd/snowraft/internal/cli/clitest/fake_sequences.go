@@ -121,6 +121,12 @@ func (f *API) AcknowledgeRestore(context.Context, *snowraftv1.AcknowledgeRestore
 	}}, nil
 }
 
+func (f *API) SealCluster(context.Context, *snowraftv1.SealClusterRequest) (*snowraftv1.SealClusterResponse, error) {
+	return &snowraftv1.SealClusterResponse{UnreachedMembers: f.Unreached, Sealed: &snowraftv1.Sealed{
+		SealedAtMs: 1795403036444, Index: 4711, Reason: "an operator sealed it",
+	}}, nil
+}
+
 // NextNumbers issues 7, 8, ... from orders, and 10, 9, ... from other sequences. The numbers of
 // invoices have a format.
 func (f *API) NextNumbers(_ context.Context, r *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
