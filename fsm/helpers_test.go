@@ -61,15 +61,23 @@ func (l *log) must(cmd *commandv1.Command) Result {
 	return r
 }
 
+// facts is a digest of the state without its lineage, to which refused commands belong too.
+func (l *log) facts() [32]byte {
+	im := l.imageAlone()
+	im.lineage = lineage{}
+	im.meta.Index, im.meta.Hash = 0, nil
+	return im.digest()
+}
+
 // refused applies a command and expects that the command is refused and changes nothing.
 func (l *log) refused(reason commandv1.Refusal, cmd *commandv1.Command) *Refused {
 	l.t.Helper()
-	before := l.Digest()
+	before := l.facts()
 	r := l.do(cmd)
 	if r.Err == nil || r.Err.Reason != reason || r.Err.Detail == "" {
 		l.t.Fatalf("%v returned %+v (%v), want %v", cmd, r, r.Err, reason)
 	}
-	if l.Digest() != before {
+	if l.facts() != before {
 		l.t.Fatalf("%v was refused and changed the state", cmd)
 	}
 	return r.Err

@@ -141,7 +141,7 @@ func TestReplayLimits(t *testing.T) {
 func TestReplayKnowsCommands(t *testing.T) {
 	none := []string{
 		"create_layout", "acquire_worker", "extend_window", "release_worker", "observe_clock", "set_config", "raise_version", "checkpoint",
-		"remove_member", "create_token", "update_token", "delete_token", "acknowledge_restore", "lead", "seal",
+		"remove_member", "create_token", "update_token", "delete_token", "acknowledge_restore", "lead", "seal", "supersede",
 	}
 	name := protoreflect.ValueOfString("s")
 	for i := range commandBody.Fields().Len() {

@@ -48,6 +48,8 @@ type Restoration struct {
 	Index      uint64 // index of the restore, see [State.FirstIndex]; the first command has a higher one
 	NowMillis  int64  // clock of the host that restores; Unix ms
 	OldCluster string // ID of the earlier cluster
+	// OldMembers are the members of the earlier cluster at the time of the backup.
+	OldMembers []*commandv1.OldMember
 
 	// OldEndedMillis is the end of the earlier cluster by its own clock, in Unix ms: no member proposed anything after it.
 	OldEndedMillis int64
@@ -73,7 +75,7 @@ type Restoration struct {
 //   - Periods that the earlier cluster may have begun are skipped.
 //   - The lineage begins again, and a seal ends.
 //
-// The floor of an earlier restore counts too. After an error the state must not be used.
+// The floor of an earlier restore counts too. The new cluster begins with the commands that this program knows. After an error the state must not be used.
 func (s *State) Restore(r Restoration) error {
 	ended := max(r.OldEndedMillis, s.observed)
 	offset := 2 * max(r.MaxOffsetMillis, s.Config().GetMaxClockOffsetMs())
@@ -81,6 +83,7 @@ func (s *State) Restore(r Restoration) error {
 	next := &commandv1.Restored{
 		FloorAtMs: max(plus(ended, plus(window, offset)), s.restored.GetFloorAtMs()), Index: r.Index, RestoredAtMs: r.NowMillis,
 		Ancestors: r.ancestors(s.restored.GetAncestors()), NamesClosed: true,
+		OldMembers: r.oldMembers(), Superseded: s.restored.GetSuperseded(),
 	}
 	if err := checkRestored(next); err != nil {
 		return fmt.Errorf("cannot restore: %w", err)
@@ -101,16 +104,16 @@ func (s *State) Restore(r Restoration) error {
 	s.lastCheckpoint = checkpointOf(0, [32]byte{})
 	s.lineage, s.sealed = lineage{}, nil
 	s.observed = min(s.observed, r.NowMillis)
+	s.version = max(s.version, livesVersion)
 	s.index = r.Index
 	s.setRestored(next)
 	return nil
 }
 
-// ancestors returns the IDs of the last maxAncestors earlier clusters, the latest at the end.
+// ancestors returns the IDs of all earlier clusters, the latest at the end.
 func (r Restoration) ancestors(earlier []string) []string {
 	ids := slices.DeleteFunc(slices.Clone(earlier), func(id string) bool { return id == r.OldCluster })
-	ids = append(ids, r.OldCluster)
-	return ids[max(0, len(ids)-maxAncestors):]
+	return append(ids, r.OldCluster)
 }
 
 // freeze freezes all sequences, deleted ones included, and skips the periods that may have begun until a time.

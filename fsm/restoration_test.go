@@ -182,12 +182,25 @@ func TestFloorOnlyRises(t *testing.T) {
 			t.Errorf("%+v: floor %d", c, got-epoch)
 		}
 	}
-	for i := range maxAncestors - 2 {
+	for i := range 20 {
 		l.restore(func(r *Restoration) { r.OldCluster = fmt.Sprint("later-", i) })
 	}
 	l.restore(func(r *Restoration) { r.OldCluster = "cluster-3" }) // restored again from an older backup
-	if got := l.Restored().GetAncestors(); len(got) != maxAncestors || got[0] != "cluster-2" || got[1] != "later-0" || got[15] != "cluster-3" {
+	if got := l.Restored().GetAncestors(); len(got) != 24 || got[0] != "cluster-0" || got[3] != "later-0" || got[23] != "cluster-3" {
 		t.Errorf("ancestors %q", got)
+	}
+}
+
+// An ancestry that was cut would make an older cluster look like a stranger.
+func TestRestoreRefusesMoreAncestorsThanItKeeps(t *testing.T) {
+	t.Parallel()
+	s := sampleRestored(t)
+	for i := range maxAncestors - 1 {
+		s.restored.Ancestors = append(s.restored.Ancestors, fmt.Sprint("cluster-", i))
+	}
+	err := s.Restore(Restoration{Index: s.index + indexGap, NowMillis: epoch + 300_000_000, OldCluster: "last", ZonesKept: true, Period: periodOf})
+	if err == nil || !strings.Contains(err.Error(), "earlier clusters") {
+		t.Errorf("Restore() = %v", err)
 	}
 }
 

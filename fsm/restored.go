@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/snowraft/snowraft/internal/names"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
@@ -15,7 +17,12 @@ import (
 // sets them.
 
 const (
-	maxAncestors = 16
+	// maxAncestors bounds the ancestry, which is never cut: a further restore is refused. The list fits into one message of
+	// an exchange between members.
+	maxAncestors = 1024
+	// maxSuperseded bounds the clusters that operators ended; maxOldMembers bounds the members of the earlier cluster.
+	maxSuperseded = 1024
+	maxOldMembers = 64
 
 	// maxFloor is the last millisecond of the year 9999, so that no tick of a floor overflows.
 	maxFloor = 253_402_300_799_999
@@ -129,17 +136,11 @@ func (s *State) acknowledgeRestore(e entry) Result {
 		return Result{Err: refuse(commandv1.Refusal_REFUSAL_GENERATION_MISMATCH,
 			"this cluster was restored at index %d, not %d; read the status again", s.restored.GetIndex(), index)}
 	case s.restored.GetNamesClosed():
-		s.setRestored(restoredOf(s.restored, false))
+		opened := proto.CloneOf(s.restored)
+		opened.NamesClosed = false
+		s.setRestored(opened)
 	}
 	return Result{}
-}
-
-// restoredOf returns a copy of r with names closed or open.
-func restoredOf(r *commandv1.Restored, closed bool) *commandv1.Restored {
-	return &commandv1.Restored{
-		FloorAtMs: r.GetFloorAtMs(), Index: r.GetIndex(), RestoredAtMs: r.GetRestoredAtMs(), Ancestors: slices.Clone(r.GetAncestors()),
-		NamesClosed: closed,
-	}
 }
 
 func (s *State) setRestored(r *commandv1.Restored) {
@@ -158,11 +159,23 @@ func checkRestored(r *commandv1.Restored) error {
 	if n := len(r.GetAncestors()); n < 1 || n > maxAncestors {
 		return fmt.Errorf("%d earlier clusters, expected 1 to %d", n, maxAncestors)
 	}
-	for i, id := range r.GetAncestors() {
+	if n := len(r.GetSuperseded()); n > maxSuperseded {
+		return fmt.Errorf("%d clusters ended, expected at most %d", n, maxSuperseded)
+	}
+	for _, clusters := range [][]string{r.GetAncestors(), r.GetSuperseded()} {
+		if err := checkClusters(clusters); err != nil {
+			return err
+		}
+	}
+	return checkOldMembers(r.GetOldMembers())
+}
+
+func checkClusters(ids []string) error {
+	for i, id := range ids {
 		if err := names.Check("cluster ID", id); err != nil {
 			return err
 		}
-		if slices.Contains(r.GetAncestors()[:i], id) {
+		if slices.Contains(ids[:i], id) {
 			return fmt.Errorf("cluster %q is listed twice", id)
 		}
 	}

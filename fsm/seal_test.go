@@ -64,7 +64,7 @@ func TestSealNeedsProof(t *testing.T) {
 
 // TestSealedGrantsNothing sends every command to a sealed cluster.
 func TestSealedGrantsNothing(t *testing.T) {
-	accepted := map[int32]bool{14: true, 16: true, 17: true, 18: true, 24: true, 25: true, 26: true, 29: true, 30: true}
+	accepted := map[int32]bool{14: true, 16: true, 17: true, 18: true, 24: true, 25: true, 26: true, 29: true, 30: true, 35: true}
 	for number := range kinds {
 		l := newOffice(t)
 		l.must(seal(nil))

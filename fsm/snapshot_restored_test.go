@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -29,6 +31,7 @@ func sampleRestored(t testing.TB) *State {
 	l.token("app", "ids:issue:*")
 	if err := l.Restore(Restoration{
 		Index: uint64(epoch+200_000_000) / 1000 << 20, NowMillis: epoch + 200_000_000, OldCluster: "old",
+		OldMembers:     []*commandv1.OldMember{{Id: "b", Name: "b", RaftAddress: "b:7000"}, {Id: "a"}},
 		OldEndedMillis: epoch + 100_000_000, ZonesKept: true, Period: periodOf,
 	}); err != nil {
 		t.Fatal(err)
@@ -49,6 +52,8 @@ func TestDigestCoversRestored(t *testing.T) {
 		"at":        func(s *State) { s.restored.RestoredAtMs++ },
 		"ancestors": func(s *State) { s.restored.Ancestors[0] += "x" },
 		"names":     func(s *State) { s.restored.NamesClosed = false },
+		"address":   func(s *State) { s.restored.OldMembers[0].RaftAddress += "0" },
+		"ended":     func(s *State) { s.restored.Superseded = []string{"old"} },
 		"all":       func(s *State) { s.restored = nil },
 		"disabled":  func(s *State) { s.tokens.byID[0].Disabled = false },
 		"spent":     func(s *State) { q, _ := s.sequences.live.Get("daily"); q.spent = false },
@@ -101,6 +106,13 @@ func TestSnapshotRefusesRestoresThatNoStateWrites(t *testing.T) {
 		"an ancestor without ID":    restored(func(m *commandv1.Restored) { m.Ancestors = []string{""} }),
 		"an ancestor twice":         restored(func(m *commandv1.Restored) { m.Ancestors = []string{"old", "old"} }),
 		"too many ancestors":        restored(func(m *commandv1.Restored) { m.Ancestors = make([]string, maxAncestors+1) }),
+		"a cluster ended twice":     restored(func(m *commandv1.Restored) { m.Superseded = []string{"old", "old"} }),
+		"too many clusters ended":   restored(func(m *commandv1.Restored) { m.Superseded = make([]string, maxSuperseded+1) }),
+		"members out of order":      restored(func(m *commandv1.Restored) { slices.Reverse(m.OldMembers) }),
+		"a member without ID":       restored(func(m *commandv1.Restored) { m.OldMembers[0].Id = "" }),
+		"a control character":       restored(func(m *commandv1.Restored) { m.OldMembers[0].RaftAddress = "\x1b" }),
+		"a long address":            restored(func(m *commandv1.Restored) { m.OldMembers[0].RaftAddress = strings.Repeat("a", 600) }),
+		"too many members":          restored(func(m *commandv1.Restored) { m.OldMembers = make([]*commandv1.OldMember, maxOldMembers+1) }),
 		"a claim from before":       worker(0, func(w *commandv1.SnapshotWorker) { w.Released = false }),
 		"a window below the floor":  worker(1, func(w *commandv1.SnapshotWorker) { w.FromTick-- }),
 		"a frozen block":            sequence("frozen", func(q *commandv1.SnapshotSequence) { q.LastToken, q.LastKeyHash = 1<<50, returnKeyHash }),

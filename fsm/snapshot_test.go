@@ -22,9 +22,11 @@ var update = flag.Bool("fsm.update", false, "rewrite the golden snapshot")
 
 func TestSnapshotGolden(t *testing.T) {
 	// These bytes are on disks: they never change while the format stays the same.
+	earlier := sampleRestored(t) // written by the program before
+	earlier.version, earlier.restored.OldMembers = firstVersion, nil
 	for name, s := range map[string]*State{
 		"snapshot.golden": sample(t), "snapshot_sequences.golden": sampleSequences(t), "snapshot_tokens.golden": sampleTokens(t),
-		"snapshot_restored.golden": sampleRestored(t), "snapshot_sealed.golden": sampleSealed(t),
+		"snapshot_restored.golden": earlier, "snapshot_sealed.golden": sampleSealed(t), "snapshot_lives.golden": sampleRestored(t),
 	} {
 		file := filepath.Join("testdata", name)
 		got := snapshotBytes(t, s)

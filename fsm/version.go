@@ -45,6 +45,7 @@ var kinds = map[protoreflect.FieldNumber]kind{
 	28: {1, (*State).acknowledgeRestore, false},
 	29: {2, (*State).lead, true},
 	30: {2, (*State).seal, true},
+	35: {livesVersion, (*State).supersede, true},
 }
 
 var commandBody = (&commandv1.Command{}).ProtoReflect().Descriptor().Oneofs().ByName("body")

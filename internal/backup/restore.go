@@ -48,7 +48,7 @@ func (r Restore) Into(dir string, b *Backup) (*Restored, error) {
 	h := b.Header
 	index := b.State.FirstIndex(h.GetIndex(), r.NowMillis, r.OldEndedMillis)
 	err := b.State.Restore(fsm.Restoration{
-		Index: index, NowMillis: r.NowMillis, OldCluster: h.GetClusterId(), OldEndedMillis: r.OldEndedMillis,
+		Index: index, NowMillis: r.NowMillis, OldCluster: h.GetClusterId(), OldMembers: oldMembers(h), OldEndedMillis: r.OldEndedMillis,
 		MaxWindowMillis: max(h.GetMaxWindowMs(), r.OldMaxWindow.Milliseconds()), MaxOffsetMillis: max(h.GetMaxClockOffsetMs(), r.OldMaxClockOffset.Milliseconds()),
 		ZonesKept: r.ZonesKept, KeepTokens: r.KeepTokens, Period: periodAt,
 	})
@@ -67,6 +67,15 @@ func (r Restore) Into(dir string, b *Backup) (*Restored, error) {
 		Node: node, Cluster: cluster, Old: h.GetClusterId(), Index: index,
 		FloorMillis: b.State.Restored().GetFloorAtMs(), IssuesMillis: b.State.IssuesFrom(), Frozen: b.State.FrozenCount(),
 	}, nil
+}
+
+// oldMembers returns the members in a header, which the new cluster looks for.
+func oldMembers(h *commandv1.BackupHeader) []*commandv1.OldMember {
+	var members []*commandv1.OldMember
+	for _, m := range h.GetMembers() {
+		members = append(members, &commandv1.OldMember{Id: m.GetId(), Name: m.GetName(), RaftAddress: m.GetRaftAddress()})
+	}
+	return members
 }
 
 // periodAt returns the period of a sequence that contains a time.

@@ -582,6 +582,7 @@ type Command struct {
 	//	*Command_AcknowledgeRestore
 	//	*Command_Lead
 	//	*Command_Seal
+	//	*Command_Supersede
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -834,6 +835,15 @@ func (x *Command) GetSeal() *Seal {
 	return nil
 }
 
+func (x *Command) GetSupersede() *Supersede {
+	if x != nil {
+		if x, ok := x.Body.(*Command_Supersede); ok {
+			return x.Supersede
+		}
+	}
+	return nil
+}
+
 type isCommand_Body interface {
 	isCommand_Body()
 }
@@ -922,6 +932,10 @@ type Command_Seal struct {
 	Seal *Seal `protobuf:"bytes,30,opt,name=seal,proto3,oneof"`
 }
 
+type Command_Supersede struct {
+	Supersede *Supersede `protobuf:"bytes,35,opt,name=supersede,proto3,oneof"`
+}
+
 func (*Command_CreateLayout) isCommand_Body() {}
 
 func (*Command_AcquireWorker) isCommand_Body() {}
@@ -963,6 +977,8 @@ func (*Command_AcknowledgeRestore) isCommand_Body() {}
 func (*Command_Lead) isCommand_Body() {}
 
 func (*Command_Seal) isCommand_Body() {}
+
+func (*Command_Supersede) isCommand_Body() {}
 
 // Actor is the principal behind a command. A command whose actor has lost its token, or a scope of it, since it was
 // judged has no effect.
@@ -2822,12 +2838,59 @@ func (x *Seal) GetReason() string {
 	return ""
 }
 
+// Supersede ends an earlier life of this restored cluster, or a sibling, by the operator's word. Its members halt when they
+// hear it.
+type Supersede struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ID of the cluster that ends.
+	Cluster       string `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Supersede) Reset() {
+	*x = Supersede{}
+	mi := &file_command_v1_command_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Supersede) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Supersede) ProtoMessage() {}
+
+func (x *Supersede) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Supersede.ProtoReflect.Descriptor instead.
+func (*Supersede) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *Supersede) GetCluster() string {
+	if x != nil {
+		return x.Cluster
+	}
+	return ""
+}
+
 var File_command_v1_command_proto protoreflect.FileDescriptor
 
 const file_command_v1_command_proto_rawDesc = "" +
 	"\n" +
 	"\x18command/v1/command.proto\x12\n" +
-	"command.v1\"\xae\v\n" +
+	"command.v1\"\xe5\v\n" +
 	"\aCommand\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x1e\n" +
 	"\vclock_at_ms\x18\x02 \x01(\x03R\tclockAtMs\x12'\n" +
@@ -2856,7 +2919,8 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x0fresume_sequence\x18\x1b \x01(\v2\x1a.command.v1.ResumeSequenceH\x00R\x0eresumeSequence\x12Q\n" +
 	"\x13acknowledge_restore\x18\x1c \x01(\v2\x1e.command.v1.AcknowledgeRestoreH\x00R\x12acknowledgeRestore\x12&\n" +
 	"\x04lead\x18\x1d \x01(\v2\x10.command.v1.LeadH\x00R\x04lead\x12&\n" +
-	"\x04seal\x18\x1e \x01(\v2\x10.command.v1.SealH\x00R\x04sealB\x06\n" +
+	"\x04seal\x18\x1e \x01(\v2\x10.command.v1.SealH\x00R\x04seal\x125\n" +
+	"\tsupersede\x18# \x01(\v2\x15.command.v1.SupersedeH\x00R\tsupersedeB\x06\n" +
 	"\x04body\"y\n" +
 	"\x05Actor\x12)\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x15.command.v1.ActorKindR\x04kind\x12\x14\n" +
@@ -3017,7 +3081,9 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x04Seal\x12\x1a\n" +
 	"\bevidence\x18\x01 \x01(\fR\bevidence\x12\x18\n" +
 	"\awitness\x18\x02 \x01(\tR\awitness\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason*\x99\x01\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"%\n" +
+	"\tSupersede\x12\x18\n" +
+	"\acluster\x18\x01 \x01(\tR\acluster*\x99\x01\n" +
 	"\tActorKind\x12\x1a\n" +
 	"\x16ACTOR_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11ACTOR_KIND_MEMBER\x10\x01\x12\x14\n" +
@@ -3097,7 +3163,7 @@ func file_command_v1_command_proto_rawDescGZIP() []byte {
 }
 
 var file_command_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_command_v1_command_proto_goTypes = []any{
 	(ActorKind)(0),             // 0: command.v1.ActorKind
 	(FieldKind)(0),             // 1: command.v1.FieldKind
@@ -3134,6 +3200,7 @@ var file_command_v1_command_proto_goTypes = []any{
 	(*AcknowledgeRestore)(nil), // 32: command.v1.AcknowledgeRestore
 	(*Lead)(nil),               // 33: command.v1.Lead
 	(*Seal)(nil),               // 34: command.v1.Seal
+	(*Supersede)(nil),          // 35: command.v1.Supersede
 }
 var file_command_v1_command_proto_depIdxs = []int32{
 	9,  // 0: command.v1.Command.actor:type_name -> command.v1.Actor
@@ -3158,23 +3225,24 @@ var file_command_v1_command_proto_depIdxs = []int32{
 	32, // 19: command.v1.Command.acknowledge_restore:type_name -> command.v1.AcknowledgeRestore
 	33, // 20: command.v1.Command.lead:type_name -> command.v1.Lead
 	34, // 21: command.v1.Command.seal:type_name -> command.v1.Seal
-	0,  // 22: command.v1.Actor.kind:type_name -> command.v1.ActorKind
-	1,  // 23: command.v1.Field.kind:type_name -> command.v1.FieldKind
-	10, // 24: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
-	11, // 25: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
-	2,  // 26: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
-	3,  // 27: command.v1.Config.redis_create:type_name -> command.v1.AutoCreate
-	4,  // 28: command.v1.Config.upgrades:type_name -> command.v1.Upgrades
-	17, // 29: command.v1.SetConfig.config:type_name -> command.v1.Config
-	5,  // 30: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
-	6,  // 31: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
-	22, // 32: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
-	22, // 33: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
-	34, // [34:34] is the sub-list for method output_type
-	34, // [34:34] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	35, // 22: command.v1.Command.supersede:type_name -> command.v1.Supersede
+	0,  // 23: command.v1.Actor.kind:type_name -> command.v1.ActorKind
+	1,  // 24: command.v1.Field.kind:type_name -> command.v1.FieldKind
+	10, // 25: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
+	11, // 26: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
+	2,  // 27: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
+	3,  // 28: command.v1.Config.redis_create:type_name -> command.v1.AutoCreate
+	4,  // 29: command.v1.Config.upgrades:type_name -> command.v1.Upgrades
+	17, // 30: command.v1.SetConfig.config:type_name -> command.v1.Config
+	5,  // 31: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
+	6,  // 32: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
+	22, // 33: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
+	22, // 34: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
+	35, // [35:35] is the sub-list for method output_type
+	35, // [35:35] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_command_proto_init() }
@@ -3204,6 +3272,7 @@ func file_command_v1_command_proto_init() {
 		(*Command_AcknowledgeRestore)(nil),
 		(*Command_Lead)(nil),
 		(*Command_Seal)(nil),
+		(*Command_Supersede)(nil),
 	}
 	file_command_v1_command_proto_msgTypes[15].OneofWrappers = []any{}
 	file_command_v1_command_proto_msgTypes[16].OneofWrappers = []any{}
@@ -3214,7 +3283,7 @@ func file_command_v1_command_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_command_proto_rawDesc), len(file_command_v1_command_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   27,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -454,10 +454,14 @@ type Restored struct {
 	// The log index of the restore: what the cluster did has a higher one, what earlier clusters did has a lower one.
 	Index        uint64 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
 	RestoredAtMs int64  `protobuf:"varint,3,opt,name=restored_at_ms,json=restoredAtMs,proto3" json:"restored_at_ms,omitempty"`
-	// The IDs of the clusters before this one, at most 16, oldest first.
+	// The IDs of all clusters before this one, oldest first.
 	Ancestors []string `protobuf:"bytes,4,rep,name=ancestors,proto3" json:"ancestors,omitempty"`
 	// No sequence and no layout of a new name can be created until the restore is acknowledged.
-	NamesClosed   bool `protobuf:"varint,5,opt,name=names_closed,json=namesClosed,proto3" json:"names_closed,omitempty"`
+	NamesClosed bool `protobuf:"varint,5,opt,name=names_closed,json=namesClosed,proto3" json:"names_closed,omitempty"`
+	// The members of the cluster before this one at the time of the backup; absent in a state of fsm_version 1.
+	OldMembers []*OldMember `protobuf:"bytes,35,rep,name=old_members,json=oldMembers,proto3" json:"old_members,omitempty"`
+	// The IDs of the clusters that Supersede ended, oldest first.
+	Superseded    []string `protobuf:"bytes,36,rep,name=superseded,proto3" json:"superseded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -527,6 +531,81 @@ func (x *Restored) GetNamesClosed() bool {
 	return false
 }
 
+func (x *Restored) GetOldMembers() []*OldMember {
+	if x != nil {
+		return x.OldMembers
+	}
+	return nil
+}
+
+func (x *Restored) GetSuperseded() []string {
+	if x != nil {
+		return x.Superseded
+	}
+	return nil
+}
+
+// OldMember is a member of the cluster before this one.
+type OldMember struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Name          string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	RaftAddress   string                 `protobuf:"bytes,3,opt,name=raft_address,json=raftAddress,proto3" json:"raft_address,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OldMember) Reset() {
+	*x = OldMember{}
+	mi := &file_command_v1_snapshot_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OldMember) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OldMember) ProtoMessage() {}
+
+func (x *OldMember) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_snapshot_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OldMember.ProtoReflect.Descriptor instead.
+func (*OldMember) Descriptor() ([]byte, []int) {
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *OldMember) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *OldMember) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *OldMember) GetRaftAddress() string {
+	if x != nil {
+		return x.RaftAddress
+	}
+	return ""
+}
+
 // SnapshotLayout starts a layout; its workers and grants follow it.
 type SnapshotLayout struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -538,7 +617,7 @@ type SnapshotLayout struct {
 
 func (x *SnapshotLayout) Reset() {
 	*x = SnapshotLayout{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[4]
+	mi := &file_command_v1_snapshot_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -550,7 +629,7 @@ func (x *SnapshotLayout) String() string {
 func (*SnapshotLayout) ProtoMessage() {}
 
 func (x *SnapshotLayout) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[4]
+	mi := &file_command_v1_snapshot_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -563,7 +642,7 @@ func (x *SnapshotLayout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotLayout.ProtoReflect.Descriptor instead.
 func (*SnapshotLayout) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{4}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *SnapshotLayout) GetSpec() *LayoutSpec {
@@ -605,7 +684,7 @@ type SnapshotWorker struct {
 
 func (x *SnapshotWorker) Reset() {
 	*x = SnapshotWorker{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[5]
+	mi := &file_command_v1_snapshot_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -617,7 +696,7 @@ func (x *SnapshotWorker) String() string {
 func (*SnapshotWorker) ProtoMessage() {}
 
 func (x *SnapshotWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[5]
+	mi := &file_command_v1_snapshot_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -630,7 +709,7 @@ func (x *SnapshotWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotWorker.ProtoReflect.Descriptor instead.
 func (*SnapshotWorker) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{5}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SnapshotWorker) GetWorker() uint64 {
@@ -722,7 +801,7 @@ type SnapshotGrant struct {
 
 func (x *SnapshotGrant) Reset() {
 	*x = SnapshotGrant{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[6]
+	mi := &file_command_v1_snapshot_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -734,7 +813,7 @@ func (x *SnapshotGrant) String() string {
 func (*SnapshotGrant) ProtoMessage() {}
 
 func (x *SnapshotGrant) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[6]
+	mi := &file_command_v1_snapshot_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -747,7 +826,7 @@ func (x *SnapshotGrant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotGrant.ProtoReflect.Descriptor instead.
 func (*SnapshotGrant) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{6}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SnapshotGrant) GetWorker() uint64 {
@@ -816,7 +895,7 @@ type SnapshotRemovedMember struct {
 
 func (x *SnapshotRemovedMember) Reset() {
 	*x = SnapshotRemovedMember{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[7]
+	mi := &file_command_v1_snapshot_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -828,7 +907,7 @@ func (x *SnapshotRemovedMember) String() string {
 func (*SnapshotRemovedMember) ProtoMessage() {}
 
 func (x *SnapshotRemovedMember) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[7]
+	mi := &file_command_v1_snapshot_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -841,7 +920,7 @@ func (x *SnapshotRemovedMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotRemovedMember.ProtoReflect.Descriptor instead.
 func (*SnapshotRemovedMember) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{7}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SnapshotRemovedMember) GetId() string {
@@ -876,7 +955,7 @@ type SnapshotToken struct {
 
 func (x *SnapshotToken) Reset() {
 	*x = SnapshotToken{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[8]
+	mi := &file_command_v1_snapshot_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -888,7 +967,7 @@ func (x *SnapshotToken) String() string {
 func (*SnapshotToken) ProtoMessage() {}
 
 func (x *SnapshotToken) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[8]
+	mi := &file_command_v1_snapshot_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -901,7 +980,7 @@ func (x *SnapshotToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotToken.ProtoReflect.Descriptor instead.
 func (*SnapshotToken) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{8}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SnapshotToken) GetId() uint64 {
@@ -1016,7 +1095,7 @@ type SnapshotSequence struct {
 
 func (x *SnapshotSequence) Reset() {
 	*x = SnapshotSequence{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[9]
+	mi := &file_command_v1_snapshot_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1028,7 +1107,7 @@ func (x *SnapshotSequence) String() string {
 func (*SnapshotSequence) ProtoMessage() {}
 
 func (x *SnapshotSequence) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[9]
+	mi := &file_command_v1_snapshot_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1041,7 +1120,7 @@ func (x *SnapshotSequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotSequence.ProtoReflect.Descriptor instead.
 func (*SnapshotSequence) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{9}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SnapshotSequence) GetSpec() *SequenceSpec {
@@ -1171,7 +1250,7 @@ type SnapshotAnswer struct {
 
 func (x *SnapshotAnswer) Reset() {
 	*x = SnapshotAnswer{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[10]
+	mi := &file_command_v1_snapshot_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1183,7 +1262,7 @@ func (x *SnapshotAnswer) String() string {
 func (*SnapshotAnswer) ProtoMessage() {}
 
 func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[10]
+	mi := &file_command_v1_snapshot_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1196,7 +1275,7 @@ func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotAnswer.ProtoReflect.Descriptor instead.
 func (*SnapshotAnswer) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{10}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SnapshotAnswer) GetSequence() string {
@@ -1282,7 +1361,7 @@ type SnapshotLeadership struct {
 
 func (x *SnapshotLeadership) Reset() {
 	*x = SnapshotLeadership{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[11]
+	mi := &file_command_v1_snapshot_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1294,7 +1373,7 @@ func (x *SnapshotLeadership) String() string {
 func (*SnapshotLeadership) ProtoMessage() {}
 
 func (x *SnapshotLeadership) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[11]
+	mi := &file_command_v1_snapshot_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1307,7 +1386,7 @@ func (x *SnapshotLeadership) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotLeadership.ProtoReflect.Descriptor instead.
 func (*SnapshotLeadership) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{11}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SnapshotLeadership) GetIndex() uint64 {
@@ -1342,7 +1421,7 @@ type SnapshotClock struct {
 
 func (x *SnapshotClock) Reset() {
 	*x = SnapshotClock{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[12]
+	mi := &file_command_v1_snapshot_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1354,7 +1433,7 @@ func (x *SnapshotClock) String() string {
 func (*SnapshotClock) ProtoMessage() {}
 
 func (x *SnapshotClock) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[12]
+	mi := &file_command_v1_snapshot_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1367,7 +1446,7 @@ func (x *SnapshotClock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotClock.ProtoReflect.Descriptor instead.
 func (*SnapshotClock) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{12}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SnapshotClock) GetIndex() uint64 {
@@ -1397,7 +1476,7 @@ type SnapshotEnd struct {
 
 func (x *SnapshotEnd) Reset() {
 	*x = SnapshotEnd{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[13]
+	mi := &file_command_v1_snapshot_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1409,7 +1488,7 @@ func (x *SnapshotEnd) String() string {
 func (*SnapshotEnd) ProtoMessage() {}
 
 func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[13]
+	mi := &file_command_v1_snapshot_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1422,7 +1501,7 @@ func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotEnd.ProtoReflect.Descriptor instead.
 func (*SnapshotEnd) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{13}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SnapshotEnd) GetRecords() uint64 {
@@ -1478,13 +1557,22 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x14\n" +
 	"\x05index\x18\x04 \x01(\x04R\x05index\x12 \n" +
 	"\fsealed_at_ms\x18\x05 \x01(\x03R\n" +
-	"sealedAtMs\"\xa7\x01\n" +
+	"sealedAtMs\"\xff\x01\n" +
 	"\bRestored\x12\x1e\n" +
 	"\vfloor_at_ms\x18\x01 \x01(\x03R\tfloorAtMs\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x04R\x05index\x12$\n" +
 	"\x0erestored_at_ms\x18\x03 \x01(\x03R\frestoredAtMs\x12\x1c\n" +
 	"\tancestors\x18\x04 \x03(\tR\tancestors\x12!\n" +
-	"\fnames_closed\x18\x05 \x01(\bR\vnamesClosed\"`\n" +
+	"\fnames_closed\x18\x05 \x01(\bR\vnamesClosed\x126\n" +
+	"\vold_members\x18# \x03(\v2\x15.command.v1.OldMemberR\n" +
+	"oldMembers\x12\x1e\n" +
+	"\n" +
+	"superseded\x18$ \x03(\tR\n" +
+	"superseded\"R\n" +
+	"\tOldMember\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12!\n" +
+	"\fraft_address\x18\x03 \x01(\tR\vraftAddress\"`\n" +
 	"\x0eSnapshotLayout\x12*\n" +
 	"\x04spec\x18\x01 \x01(\v2\x16.command.v1.LayoutSpecR\x04spec\x12\"\n" +
 	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\"\xb4\x02\n" +
@@ -1591,48 +1679,50 @@ func file_command_v1_snapshot_proto_rawDescGZIP() []byte {
 	return file_command_v1_snapshot_proto_rawDescData
 }
 
-var file_command_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_command_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_command_v1_snapshot_proto_goTypes = []any{
 	(*SnapshotRecord)(nil),        // 0: command.v1.SnapshotRecord
 	(*SnapshotMeta)(nil),          // 1: command.v1.SnapshotMeta
 	(*Sealed)(nil),                // 2: command.v1.Sealed
 	(*Restored)(nil),              // 3: command.v1.Restored
-	(*SnapshotLayout)(nil),        // 4: command.v1.SnapshotLayout
-	(*SnapshotWorker)(nil),        // 5: command.v1.SnapshotWorker
-	(*SnapshotGrant)(nil),         // 6: command.v1.SnapshotGrant
-	(*SnapshotRemovedMember)(nil), // 7: command.v1.SnapshotRemovedMember
-	(*SnapshotToken)(nil),         // 8: command.v1.SnapshotToken
-	(*SnapshotSequence)(nil),      // 9: command.v1.SnapshotSequence
-	(*SnapshotAnswer)(nil),        // 10: command.v1.SnapshotAnswer
-	(*SnapshotLeadership)(nil),    // 11: command.v1.SnapshotLeadership
-	(*SnapshotClock)(nil),         // 12: command.v1.SnapshotClock
-	(*SnapshotEnd)(nil),           // 13: command.v1.SnapshotEnd
-	(*Config)(nil),                // 14: command.v1.Config
-	(*LayoutSpec)(nil),            // 15: command.v1.LayoutSpec
-	(*SequenceSpec)(nil),          // 16: command.v1.SequenceSpec
+	(*OldMember)(nil),             // 4: command.v1.OldMember
+	(*SnapshotLayout)(nil),        // 5: command.v1.SnapshotLayout
+	(*SnapshotWorker)(nil),        // 6: command.v1.SnapshotWorker
+	(*SnapshotGrant)(nil),         // 7: command.v1.SnapshotGrant
+	(*SnapshotRemovedMember)(nil), // 8: command.v1.SnapshotRemovedMember
+	(*SnapshotToken)(nil),         // 9: command.v1.SnapshotToken
+	(*SnapshotSequence)(nil),      // 10: command.v1.SnapshotSequence
+	(*SnapshotAnswer)(nil),        // 11: command.v1.SnapshotAnswer
+	(*SnapshotLeadership)(nil),    // 12: command.v1.SnapshotLeadership
+	(*SnapshotClock)(nil),         // 13: command.v1.SnapshotClock
+	(*SnapshotEnd)(nil),           // 14: command.v1.SnapshotEnd
+	(*Config)(nil),                // 15: command.v1.Config
+	(*LayoutSpec)(nil),            // 16: command.v1.LayoutSpec
+	(*SequenceSpec)(nil),          // 17: command.v1.SequenceSpec
 }
 var file_command_v1_snapshot_proto_depIdxs = []int32{
 	1,  // 0: command.v1.SnapshotRecord.meta:type_name -> command.v1.SnapshotMeta
-	4,  // 1: command.v1.SnapshotRecord.layout:type_name -> command.v1.SnapshotLayout
-	5,  // 2: command.v1.SnapshotRecord.worker:type_name -> command.v1.SnapshotWorker
-	6,  // 3: command.v1.SnapshotRecord.grant:type_name -> command.v1.SnapshotGrant
-	7,  // 4: command.v1.SnapshotRecord.removed_member:type_name -> command.v1.SnapshotRemovedMember
-	13, // 5: command.v1.SnapshotRecord.end:type_name -> command.v1.SnapshotEnd
-	9,  // 6: command.v1.SnapshotRecord.sequence:type_name -> command.v1.SnapshotSequence
-	10, // 7: command.v1.SnapshotRecord.answer:type_name -> command.v1.SnapshotAnswer
-	8,  // 8: command.v1.SnapshotRecord.token:type_name -> command.v1.SnapshotToken
-	11, // 9: command.v1.SnapshotRecord.leadership:type_name -> command.v1.SnapshotLeadership
-	12, // 10: command.v1.SnapshotRecord.clock:type_name -> command.v1.SnapshotClock
-	14, // 11: command.v1.SnapshotMeta.config:type_name -> command.v1.Config
+	5,  // 1: command.v1.SnapshotRecord.layout:type_name -> command.v1.SnapshotLayout
+	6,  // 2: command.v1.SnapshotRecord.worker:type_name -> command.v1.SnapshotWorker
+	7,  // 3: command.v1.SnapshotRecord.grant:type_name -> command.v1.SnapshotGrant
+	8,  // 4: command.v1.SnapshotRecord.removed_member:type_name -> command.v1.SnapshotRemovedMember
+	14, // 5: command.v1.SnapshotRecord.end:type_name -> command.v1.SnapshotEnd
+	10, // 6: command.v1.SnapshotRecord.sequence:type_name -> command.v1.SnapshotSequence
+	11, // 7: command.v1.SnapshotRecord.answer:type_name -> command.v1.SnapshotAnswer
+	9,  // 8: command.v1.SnapshotRecord.token:type_name -> command.v1.SnapshotToken
+	12, // 9: command.v1.SnapshotRecord.leadership:type_name -> command.v1.SnapshotLeadership
+	13, // 10: command.v1.SnapshotRecord.clock:type_name -> command.v1.SnapshotClock
+	15, // 11: command.v1.SnapshotMeta.config:type_name -> command.v1.Config
 	3,  // 12: command.v1.SnapshotMeta.restored:type_name -> command.v1.Restored
 	2,  // 13: command.v1.SnapshotMeta.sealed:type_name -> command.v1.Sealed
-	15, // 14: command.v1.SnapshotLayout.spec:type_name -> command.v1.LayoutSpec
-	16, // 15: command.v1.SnapshotSequence.spec:type_name -> command.v1.SequenceSpec
-	16, // [16:16] is the sub-list for method output_type
-	16, // [16:16] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	4,  // 14: command.v1.Restored.old_members:type_name -> command.v1.OldMember
+	16, // 15: command.v1.SnapshotLayout.spec:type_name -> command.v1.LayoutSpec
+	17, // 16: command.v1.SnapshotSequence.spec:type_name -> command.v1.SequenceSpec
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_snapshot_proto_init() }
@@ -1654,14 +1744,14 @@ func file_command_v1_snapshot_proto_init() {
 		(*SnapshotRecord_Leadership)(nil),
 		(*SnapshotRecord_Clock)(nil),
 	}
-	file_command_v1_snapshot_proto_msgTypes[9].OneofWrappers = []any{}
+	file_command_v1_snapshot_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_snapshot_proto_rawDesc), len(file_command_v1_snapshot_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
