@@ -28,9 +28,9 @@ var (
 	// past, or of a sequence that it knows to be deleted.
 	ErrOutdatedBlock = errors.New("the granted blocks are outdated, because the sequence is being changed; try again")
 
-	// ErrOldClusterAlive reports that a member of the cluster that this one was restored from still runs, and may
+	// ErrOldClusterAlive reports that a member of an earlier cluster, or of a sibling from the same backup, runs, and may
 	// grant the same windows and blocks.
-	ErrOldClusterAlive = errors.New("a member of the old cluster that this one was restored from still runs; stop that member")
+	ErrOldClusterAlive = errors.New("this cluster was restored, and a member of the earlier cluster or of another restored one runs; stop that member, or end its cluster with \"snowraft cluster supersede\"")
 
 	// ErrSetBack reports that members of the cluster were set back to an earlier state, so that it may have granted the
 	// same twice. It grants nothing more.

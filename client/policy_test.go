@@ -66,6 +66,7 @@ func TestUnknownOutcomes(t *testing.T) {
 		{snowraftv1.TokenService_DeleteToken_FullMethodName, &snowraftv1.DeleteTokenRequest{}, false},
 		{snowraftv1.OperationsService_SealCluster_FullMethodName, &snowraftv1.SealClusterRequest{}, true},
 		{snowraftv1.OperationsService_AcknowledgeRestore_FullMethodName, &snowraftv1.AcknowledgeRestoreRequest{}, true},
+		{snowraftv1.OperationsService_Supersede_FullMethodName, &snowraftv1.SupersedeRequest{}, true},
 		{snowraftv1.OperationsService_FinalizeUpgrade_FullMethodName, &snowraftv1.FinalizeUpgradeRequest{}, true},
 		{snowraftv1.IdService_StreamIds_FullMethodName, &snowraftv1.StreamIdsRequest{}, true},
 		{snowraftv1.SequenceService_StreamNumbers_FullMethodName, &snowraftv1.StreamNumbersRequest{}, true},

@@ -86,8 +86,8 @@ type Config struct {
 	// Removed remembers removed members, so that they are not added again.
 	Removed RemovedMembers
 
-	// Ancestors lists the clusters that this one was restored from; nil if none. It may be called from any goroutine.
-	Ancestors func() []string
+	// Lives returns what the state knows about other lives of the cluster; nil if nothing. It may be called from any goroutine.
+	Lives func() Lives
 	// History is the record of the FSM's history, by which the node notices that disks were set back; nil: none.
 	History History
 

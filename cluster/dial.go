@@ -84,6 +84,9 @@ func (s *streamLayer) greet(ctx context.Context, id, addr string, what purpose) 
 	}()
 	if s.keys != nil {
 		secured, err := s.keys.ConnectMember(ctx, raw, s.self().ID, id, memberProtocol)
+		if errors.Is(err, trust.ErrOtherMember) {
+			s.claimLife(claim{address: addr})
+		}
 		if err != nil {
 			s.foreign(raw.RemoteAddr(), err)
 			return nil, meta{}, err

@@ -38,6 +38,7 @@ func agreeing(m meta) peering {
 		earlier: func(meta) (meta, []string) { return meta{}, nil }, duplicate: func(meta, meta) {},
 		refused: func(error) {}, foreign: func(net.Addr, error) {}, term: func() (uint64, bool) { return 1, true },
 		links: new(links), witness: func(context.Context, string, Loss) LossReply { return LossReply{} },
+		hearID: func(string, string) {}, claimLife: func(claim) {},
 	}
 }
 

@@ -61,7 +61,7 @@ func (s *streamLayer) duplicated(ctx context.Context, m meta, at string) (earlie
 
 // receptive judges a caller, after a check whether another process of its node is alive.
 func (s *streamLayer) receptive(h hello, verified string) handshakeReply {
-	if s.keys == nil || h.From.ID == verified {
+	if h.For != forLives && (s.keys == nil || h.From.ID == verified) {
 		if earlier, alive := s.duplicated(s.ctx, h.From, ""); alive {
 			return handshakeReply{Refused: duplicate, Detail: "one with the Raft address " + earlier.Raft + " was met before and is alive", why: "its data directory was copied"}
 		}

@@ -18,6 +18,8 @@ var (
 	ErrClosed = errors.New("this member is shutting down")
 	// ErrRemoved reports that this node was removed from its cluster.
 	ErrRemoved = errors.New("this member was removed from the cluster; empty its data directory to let it join again as a new member")
+	// ErrSuperseded reports that an operator of a later life of this cluster, or of a sibling, ended this cluster.
+	ErrSuperseded = errors.New("this cluster was superseded")
 	// ErrSecured reports that the node was started without a secret although it had a cluster secret at an earlier start.
 	ErrSecured = errors.New("the data directory belongs to a secured member; set --secret-file, or --insecure to let every process that reaches a port command the member")
 	// ErrDuplicate reports that another process has this node's identity.

@@ -45,7 +45,7 @@ type gossip struct {
 
 	standing func(id string) (member, voter bool) // standing in the Raft configuration
 	foreign  *foreign
-	ancestry ancestry
+	heard    heardLives
 	probes   probes
 	// roundTrip receives the round-trip time of a datagram to a member; may be nil.
 	roundTrip func(member string, took time.Duration)
@@ -73,7 +73,7 @@ func newGossip(cfg *Config, self func() meta, standing func(string) (member, vot
 	after := nameKept + 2*maxPeers*cfg.Timing.GossipProbe
 	return &gossip{
 		began: cfg.Watch.Now().Wall, interval: min(time.Second, cfg.Timing.GossipProbe), roundTrip: cfg.Meter.RoundTrip,
-		watch: cfg.Watch, logger: cfg.Logger, keys: cfg.Keys, foreign: foreign, ancestry: newAncestry(cfg.Ancestors), announcing: make(chan struct{}, 1), self: self, standing: standing,
+		watch: cfg.Watch, logger: cfg.Logger, keys: cfg.Keys, foreign: foreign, heard: newHeardLives(cfg.Lives), announcing: make(chan struct{}, 1), self: self, standing: standing,
 		peers: make(map[string]peerInfo), introduced: make(map[string]bool),
 		changed: make(chan struct{}, 1), claims: make(chan struct{}, 1),
 		members: newRoster(maxPeers, after), strangers: newRoster(maxPeers, after),
@@ -197,7 +197,7 @@ func (g *gossip) close() error {
 func (g *gossip) compatible(m meta) error {
 	own := g.self().Cluster
 	if own != "" && m.Cluster != "" && own != m.Cluster {
-		g.claimAncestor(m)
+		g.claimNode(m)
 		return &OtherClusterError{id: m.ID, Name: m.Name, Address: m.Raft, Theirs: m.Cluster, Ours: own}
 	}
 	return nil

@@ -27,6 +27,8 @@ type hello struct {
 	To   string `json:"to"` // ID of the wanted node
 	// For is the purpose of the connection; empty means Raft's messages.
 	For purpose `json:"for,omitempty"`
+	// Nonce is for an exchange of lives.
+	Nonce string `json:"nonce,omitempty"`
 }
 
 // purpose is the purpose of a connection.
@@ -36,13 +38,15 @@ const (
 	forRaft  purpose = ""
 	forTerms purpose = "terms" // see terms
 	forLoss  purpose = "loss"  // see Loss
+	forLives purpose = "lives" // see life
 )
 
 // handshakeReply is the acceptor's answer. A refusal contains no IDs, because any program may have dialed.
 type handshakeReply struct {
 	Refused refusal `json:"refused,omitempty"`
 	Detail  string  `json:"detail,omitempty"`
-	From    meta    `json:"from,omitzero"` // the acceptor, if it accepts
+	From    meta    `json:"from,omitzero"`  // the acceptor, if it accepts
+	Life    *life   `json:"life,omitempty"` // only in an exchange of lives
 
 	why string // detail for the acceptor's own log
 }
@@ -101,23 +105,22 @@ func (n *Node) Handshake(to *Node) error {
 	return nil
 }
 
-// receive runs the acceptor's side and returns the dialer's message.
-func receive(conn io.ReadWriter, judge func(hello) handshakeReply) (hello, error) {
-	var h hello
+// receive runs the acceptor's side and returns the dialer's message and the reply to it.
+func receive(conn io.ReadWriter, judge func(hello) handshakeReply) (h hello, reply handshakeReply, err error) {
 	if err := readFrame(conn, &h); err != nil {
-		return hello{}, fmt.Errorf("handshake: %w", err)
+		return h, reply, fmt.Errorf("handshake: %w", err)
 	}
-	reply := judge(h)
-	if h.For != forRaft && h.For != forTerms && h.For != forLoss && reply.Refused == accepted {
+	reply = judge(h)
+	if h.For != forRaft && h.For != forTerms && h.For != forLoss && h.For != forLives && reply.Refused == accepted {
 		reply = handshakeReply{Refused: handshakeError, Detail: fmt.Sprintf("unknown purpose %q of the connection", h.For)}
 	}
 	if err := writeFrame(conn, reply); err != nil {
-		return hello{}, fmt.Errorf("handshake: %w", err)
+		return h, reply, fmt.Errorf("handshake: %w", err)
 	}
 	if reply.Refused != accepted {
-		return hello{}, fmt.Errorf("refused %q (%q): %s", h.From.Name, h.From.ID, cmp.Or(reply.why, reply.Detail))
+		return h, reply, fmt.Errorf("refused %q (%q): %s", h.From.Name, h.From.ID, cmp.Or(reply.why, reply.Detail))
 	}
-	return h, nil
+	return h, reply, nil
 }
 
 func writeFrame(w io.Writer, v any) error {
@@ -125,12 +128,14 @@ func writeFrame(w io.Writer, v any) error {
 	if err != nil {
 		return err
 	}
-	frame := binary.BigEndian.AppendUint16([]byte(handshakeMagic), uint16(len(body))) //nolint:gosec // far below 64 KiB
+	frame := binary.BigEndian.AppendUint16([]byte(handshakeMagic), uint16(len(body))) //nolint:gosec // at most maxLife
 	_, err = w.Write(append(frame, body...))
 	return err
 }
 
-func readFrame(r io.Reader, v any) error {
+func readFrame(r io.Reader, v any) error { return readLongFrame(r, v, maxHandshake) }
+
+func readLongFrame(r io.Reader, v any, most uint16) error {
 	var head [len(handshakeMagic) + 2]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return err
@@ -142,8 +147,8 @@ func readFrame(r io.Reader, v any) error {
 		return errors.New("not the Raft port of a Snowraft member of this protocol version")
 	}
 	size := binary.BigEndian.Uint16(head[len(handshakeMagic):])
-	if size > maxHandshake {
-		return fmt.Errorf("greeting of %d bytes: expected at most %d bytes", size, maxHandshake)
+	if size > most {
+		return fmt.Errorf("greeting of %d bytes: expected at most %d bytes", size, most)
 	}
 	body := make([]byte, size)
 	if _, err := io.ReadFull(r, body); err != nil {

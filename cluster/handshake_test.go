@@ -23,7 +23,7 @@ func shake(t *testing.T, h hello, answer handshakeReply) (dialer, acceptor error
 	done := make(chan error, 1)
 	var heard hello
 	go func() {
-		said, err := receive(b, func(h hello) handshakeReply { heard = h; return answer })
+		said, _, err := receive(b, func(h hello) handshakeReply { heard = h; return answer })
 		if err == nil && said != h {
 			t.Errorf("returned %+v, want %+v", said, h)
 		}
@@ -66,7 +66,7 @@ func TestHandshakeWithSomethingElse(t *testing.T) {
 			_, _ = a.Write([]byte(said))
 			_ = a.Close()
 		}()
-		if _, err := receive(b, func(hello) handshakeReply { t.Errorf("%s: judged", name); return handshakeReply{} }); err == nil {
+		if _, _, err := receive(b, func(hello) handshakeReply { t.Errorf("%s: judged", name); return handshakeReply{} }); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 		_ = b.Close()

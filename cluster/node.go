@@ -26,7 +26,7 @@ import (
 //   - observeLeader, watchLeader: changes of the known leader; the end of the leader's process
 //   - bootstrap, report: until the node belongs to a cluster; log lines and events about the cluster
 //   - watch: clock, disk, own membership
-//   - rejoin, meet, meetAncestors: seeds and lost members; claims about members; processes of ancestors
+//   - rejoin, meet, meetLives: seeds and lost members; claims about members; other lives of the cluster
 //   - keepWatermark: the file of the watermark
 //   - probe, rotate: members while there is no leader; secrets
 type Node struct {
@@ -40,6 +40,7 @@ type Node struct {
 	network   *raft.NetworkTransport // nil in simulations
 	greeter   Greeter                // nil in simulations whose transport does not implement it
 	witnesses Witnesses              // nil like greeter
+	meeter    LifeMeeter             // nil like greeter
 	terms     *terms                 // nil in simulations
 	asker     Asker
 	raft      *raft.Raft
@@ -74,6 +75,7 @@ type Node struct {
 	proposals    proposals
 	leaders      atomic.Uint64 // see LeaderChanges
 	wasOpen      bool          // see WasOpen; final once Open returned
+	younger      string        // ID of the younger cluster that was noted last; used by meetLives only
 
 	watermark     *storage.Watermark
 	lostAtStart   uint64 // entries that the log lacked at the start, see lost
@@ -114,6 +116,9 @@ func Open(cfg Config) (_ *Node, err error) {
 	}
 	if n.id, err = storage.OpenIdentity(cfg.DataDir); err != nil {
 		return nil, err
+	}
+	if s := n.id.Superseded(); s != nil {
+		return nil, supersededError(s)
 	}
 	if n.id.Cluster() == "" {
 		n.aside = storage.FindAside(cfg.DataDir)
@@ -174,11 +179,13 @@ func (n *Node) openRaft() error {
 	n.greeter, _ = trans.(Greeter)
 	n.asker, _ = trans.(Asker)
 	n.witnesses, _ = trans.(Witnesses)
+	n.meeter, _ = trans.(LifeMeeter)
 	if trans == nil {
 		n.stream = newStreamLayer(n.cfg.RaftListener, n.cfg.Keys, peering{
 			connect: n.cfg.Dial, self: n.meta, judge: n.judge, where: n.where, met: n.gossip.met, earlier: n.gossip.earlier, duplicate: n.onDuplicate, refused: n.onRefused, foreign: n.foreign.note, term: n.termIfOpen, mark: n.Mark, links: &n.links, witness: n.Witness,
+			life: n.life, learnLife: n.learnLife, hearID: n.hearID, claimLife: n.gossip.claimLife,
 		}, n.logger)
-		n.greeter, n.witnesses = n.stream, n.stream
+		n.greeter, n.witnesses, n.meeter = n.stream, n.stream, n.stream
 		n.terms = newTerms(n.stream.dialTerms)
 		n.asker = n.terms
 		n.network = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
@@ -258,7 +265,7 @@ func (n *Node) start() {
 	n.wg.Go(n.watchLeader)
 	n.wg.Go(n.rejoin)
 	n.wg.Go(n.meet)
-	n.wg.Go(n.meetAncestors)
+	n.wg.Go(n.meetLives)
 	n.wg.Go(n.rotate)
 	n.wg.Go(n.bootstrap)
 	n.wg.Go(n.report)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/hashicorp/raft"
 )
 
@@ -19,7 +20,10 @@ func (n *Node) judge(h hello, verified string) handshakeReply {
 	if n.cfg.Keys != nil && h.From.ID != verified {
 		return handshakeReply{Refused: otherNode, Detail: "the certificate is that of another member", why: fmt.Sprintf("its certificate is that of %q", verified)}
 	}
-	n.gossip.hearAncestor(h.From)
+	if h.For == forLives {
+		return n.answerLife(h)
+	}
+	n.gossip.hearNode(h.From)
 	if h.To != n.id.Node() {
 		return handshakeReply{Refused: otherNode, Detail: "another member is at this address", why: fmt.Sprintf("it wants member %q", h.To)}
 	}
@@ -52,6 +56,15 @@ func (n *Node) onRefused(err error) {
 	case errors.Is(err, ErrDuplicate):
 		n.failDuplicate(err)
 	}
+}
+
+// nodeOf returns the ID in an address of raft's form; empty if there is none.
+func nodeOf(address string) string {
+	id, _, _ := strings.Cut(address, "@")
+	if uuid.Validate(id) != nil {
+		return ""
+	}
+	return id
 }
 
 // raftAddress returns a node's address in raft's form: "ID@host:port". Without the ID, raft would refuse two servers with one

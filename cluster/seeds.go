@@ -46,7 +46,7 @@ type seeds struct {
 // of its cluster.
 func (n *Node) contacted(address string, err error) {
 	other, ok := errors.AsType[*OtherClusterError](err)
-	if !ok || !slices.Contains(n.cfg.Join, address) || n.gossip.ancestry.are(other.Theirs) {
+	if !ok || !slices.Contains(n.cfg.Join, address) || slices.Contains(n.lives().Ancestors, other.Theirs) {
 		return
 	}
 	if n.alone() && n.gossip.mono()-n.seeds.since <= seedsHalt && n.confirmed(other) {

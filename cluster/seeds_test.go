@@ -56,7 +56,7 @@ func TestSeedOfAnotherCluster(t *testing.T) {
 			mem := raft.NewInmemStore()
 			n := openAlone(t, mem, mem, func(c *Config) {
 				c.Logger = slog.New(slog.NewTextHandler(log, nil))
-				c.Ancestors = func() []string { return []string{ancestor} }
+				c.Lives = func() Lives { return Lives{Ancestors: []string{ancestor}} }
 			})
 			t.Cleanup(closing(n))
 			untilLeader(t, n)

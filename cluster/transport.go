@@ -69,6 +69,10 @@ type peering struct {
 	mark      func() Mark                    // called after term has returned true
 	links     *links
 	witness   func(ctx context.Context, candidate string, question Loss) LossReply
+	life      func(ctx context.Context, other string, nonce string) life
+	learnLife func(from meta, theirs life) Relation
+	hearID    func(id, host string) // called when a member hangs up after TLS
+	claimLife func(c claim)         // called with the address of a member that was not expected there
 }
 
 func newStreamLayer(l net.Listener, keys *trust.Keys, node peering, logger *slog.Logger) *streamLayer {
@@ -122,7 +126,7 @@ func (s *streamLayer) serve(conn net.Conn, place *places.Place, after *admitted)
 	if s.keys != nil {
 		conn = s.keys.Track(conn) // closed as such after a failure, or the keys would keep it
 	}
-	secured, said, err := s.shake(conn)
+	secured, said, reply, err := s.shake(conn)
 	if err != nil {
 		s.logger.Debug("raft connection refused", "address", conn.RemoteAddr(), "error", err)
 		_ = conn.Close()
@@ -137,6 +141,9 @@ func (s *streamLayer) serve(conn net.Conn, place *places.Place, after *admitted)
 		return
 	case forLoss:
 		s.answerLoss(secured, said.From.ID)
+		return
+	case forLives:
+		s.receiveLife(secured, said.From, reply.Life.Asks)
 		return
 	}
 	placed, ok := seated(screen.RaftRequests(secured, after.large), after.peers)
@@ -155,12 +162,12 @@ func (s *streamLayer) serve(conn net.Conn, place *places.Place, after *admitted)
 	}
 }
 
-// shake runs the acceptor's side of TLS and of the handshake, and returns the connection and the dialer's message.
-func (s *streamLayer) shake(raw net.Conn) (net.Conn, hello, error) {
+// shake runs the acceptor's side of TLS and of the handshake, and returns the connection, the dialer's message and the reply to it.
+func (s *streamLayer) shake(raw net.Conn) (_ net.Conn, said hello, reply handshakeReply, err error) {
 	shaken := make(chan struct{})
 	defer close(shaken)
 	if err := raw.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
-		return nil, hello{}, err
+		return nil, said, reply, err
 	}
 	go func() { // Close does not wait for a silent peer
 		select {
@@ -178,20 +185,23 @@ func (s *streamLayer) shake(raw net.Conn) (net.Conn, hello, error) {
 			if _, plain := errors.AsType[tls.RecordHeaderError](err); plain || *member {
 				s.foreign(from, err)
 			}
-			return nil, hello{}, err
+			return nil, said, reply, err
 		}
 		verified = s.keys.PeerOf(secured.ConnectionState()).ID
 		conn = secured
 	}
 	var head bytes.Buffer
-	said, err := receive(heardBefore{conn, io.TeeReader(conn, &head)}, func(h hello) handshakeReply { return s.receptive(h, verified) })
+	said, reply, err = receive(heardBefore{conn, io.TeeReader(conn, &head)}, func(h hello) handshakeReply { return s.receptive(h, verified) })
 	if err != nil {
 		if !errors.Is(err, errSecuredPeer) || announces(conn, head.Bytes()) {
 			s.foreign(from, err)
 		}
-		return nil, hello{}, err
+		if verified != "" && errors.Is(err, io.EOF) {
+			s.hearID(verified, hostOf(from))
+		}
+		return nil, said, reply, err
 	}
-	return conn, said, conn.SetDeadline(time.Time{})
+	return conn, said, reply, conn.SetDeadline(time.Time{})
 }
 
 // answerTerms answers questions for the term on conn, in its own goroutine.

@@ -36,7 +36,7 @@ func (n *Node) watch() {
 		n.announceStall()
 		n.gossip.forget()
 		n.gossip.probes.keep(func(id string) bool { member, _ := n.gossip.standing(id); return member })
-		hears = n.shareAncestors(hears)
+		hears = n.shareLives(hears)
 		if n.stream != nil && n.stream.dialed.closeAbandoned(n.ServerAddr) {
 			n.network.CloseStreams() // the pool has buffers for each address
 		}

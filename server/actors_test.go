@@ -109,6 +109,7 @@ var proposings = []proposing{
 
 // others are the methods that change the cluster and are not in proposings.
 var others = map[string]string{
+	snowraftv1.OperationsService_Supersede_FullMethodName:       "proposed like AcknowledgeRestore, by restored clusters only",
 	snowraftv1.SequenceService_StreamNumbers_FullMethodName:     "carries NextNumbers, which TestActorsOfCommands calls so too",
 	snowraftv1.ClusterService_RemoveMember_FullMethodName:       "called at the end",
 	snowraftv1.ClusterService_Leave_FullMethodName:              "called at the end",

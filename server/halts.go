@@ -12,7 +12,7 @@ import (
 var descHalt = frontend.Desc("last_halt_timestamp_seconds", "Unix time at which the member halted last, under the reason; NaN under other reasons.", "reason")
 
 // haltReasons lists the reasons for which a member halts.
-var haltReasons = []string{"damage", "disk", "duplicate", "name", "removed", "state", "version", "other"}
+var haltReasons = []string{"damage", "disk", "duplicate", "name", "removed", "state", "superseded", "version", "other"}
 
 // haltReason returns the reason of a failure; empty if err is nil.
 func haltReason(err error) string {
@@ -35,6 +35,8 @@ func haltReason(err error) string {
 		return "name"
 	case errors.Is(err, cluster.ErrRemoved):
 		return "removed"
+	case errors.Is(err, cluster.ErrSuperseded):
+		return "superseded"
 	case errors.As(err, &newer), errors.Is(err, cluster.ErrTooOld):
 		return "version"
 	case errors.Is(err, fsm.ErrHalted):

@@ -15,7 +15,7 @@ func TestHaltReasons(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
 		"": nil, "damage": &storage.CorruptError{}, "disk": &storage.DiskError{Err: errors.New("full")},
-		"duplicate": cluster.ErrDuplicate, "name": cluster.ErrNameTaken, "removed": cluster.ErrRemoved,
+		"duplicate": cluster.ErrDuplicate, "name": cluster.ErrNameTaken, "removed": cluster.ErrRemoved, "superseded": cluster.ErrSuperseded,
 		"state": fsm.ErrHalted, "version": &fsm.NewerError{}, "other": errors.New("another one"),
 	} {
 		if err != nil {

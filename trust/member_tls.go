@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -115,6 +116,15 @@ func (s *keySet) client(self Peer, check func(server Peer) error) *tls.Config {
 	return config
 }
 
+// ErrOtherMember reports that another member than the wanted one answers.
+var ErrOtherMember = errors.New("certificate of another member")
+
+// AnyMember stands for the ID of whatever member answers.
+const AnyMember = ""
+
+// ServerOf returns the member at the other end of a connection of [Keys.ConnectMember].
+func (k *Keys) ServerOf(state tls.ConnectionState) Peer { return named(state.PeerCertificates[0]) }
+
 // ConnectMember makes a TLS connection of conn, which was dialed to the member with the ID peer, and ties it to
 // the secret that verified it. With an error, conn is closed. protocols are those of ALPN. The handshake succeeds with any member
 // of the cluster: a refusal during it would show another member that its secret is wrong.
@@ -125,8 +135,8 @@ func (k *Keys) ConnectMember(ctx context.Context, conn net.Conn, self, peer stri
 	secured := tls.Client(tracked, config)
 	err := secured.HandshakeContext(ctx)
 	if err == nil {
-		if server := named(secured.ConnectionState().PeerCertificates[0]); server.ID != peer {
-			err = fmt.Errorf("certificate of another member: expected that of %q", peer)
+		if server := named(secured.ConnectionState().PeerCertificates[0]); peer != AnyMember && server.ID != peer {
+			err = fmt.Errorf("%w: expected that of %q", ErrOtherMember, peer)
 		}
 	}
 	if err != nil {

@@ -25,8 +25,9 @@ type Identity struct {
 
 	joining sync.Mutex // held while the node joins or starts a cluster; locked before mu
 
-	mu   sync.Mutex
-	data identityData
+	mu         sync.Mutex
+	data       identityData
+	superseded *Superseded
 }
 
 type identityData struct {
@@ -77,6 +78,9 @@ func OpenIdentity(dir string) (_ *Identity, err error) {
 		}
 	}()
 	id := &Identity{dir: dir, lock: lock}
+	if id.superseded, err = readSuperseded(dir); err != nil {
+		return nil, err
+	}
 	raw, err := os.ReadFile(id.path())
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -271,16 +275,22 @@ func (id *Identity) save() error {
 	if err != nil {
 		return err
 	}
-	tmp := id.path() + ".new"
+	return id.replace(identityFile, append(raw, '\n'))
+}
+
+// replace replaces a whole file of the directory durably.
+func (id *Identity) replace(name string, content []byte) error {
+	path := filepath.Join(id.dir, name)
+	tmp := path + ".new"
 	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(append(raw, '\n'))
+	_, err = f.Write(content)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(tmp, id.path()); err != nil {
+	if err := os.Rename(tmp, path); err != nil {
 		return err
 	}
 	return syncDir(id.dir)

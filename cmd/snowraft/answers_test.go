@@ -101,6 +101,7 @@ func TestAnswers(t *testing.T) {
 		{"upgrade finalize --without b --without n-3", &snowraftv1.FinalizeUpgradeRequest{Without: []string{"b", "n-3"}}},
 		{"cluster seal", &snowraftv1.SealClusterRequest{}},
 		{"restore acknowledge", &snowraftv1.AcknowledgeRestoreRequest{}},
+		{"cluster supersede 0c66af2f-ae7e-4522-b252-9891327eb656", &snowraftv1.SupersedeRequest{ClusterId: "0c66af2f-ae7e-4522-b252-9891327eb656"}},
 		{"seq delete orders", &snowraftv1.DeleteSequenceRequest{Name: "orders"}},
 		{"seq delete orders --if-generation 17", &snowraftv1.DeleteSequenceRequest{Name: "orders", ExpectedGeneration: proto.Uint64(17)}},
 		{"seq next orders -n 3", &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 3}},

@@ -18,6 +18,7 @@ func TestDangerousCommandsAsk(t *testing.T) {
 		"token delete app":    `Revoke the token "app" permanently? [y/N] `,
 		"upgrade finalize":    "Finalize the upgrade, and rule out a downgrade? [y/N] ",
 		"cluster seal":        "Seal the cluster, so that it never issues anything again? [y/N] ",
+		"cluster supersede x": "End cluster x for good? [y/N] ",
 		"restore acknowledge": "Allow sequences with new names, for good? [y/N] ",
 	} {
 		for _, c := range []struct {

@@ -86,6 +86,7 @@ func TestUsageErrors(t *testing.T) {
 		"debug", "debug /no/such/dir/a", "debug a --data-dir /no/such/dir",
 		"restore", "restore a", "restore a --data-dir b", "restore /no/such/file --data-dir b --old-ended now", "restore a --data-dir b --old-max-window 1ms",
 		"restore acknowledge now",
+		"cluster supersede",
 		"seq resume", "seq resume a", "seq resume a --after 5", "seq resume a --after x", "seq resume a --after default", "seq resume a --margin -1", "seq resume a --holders-stopped",
 		"seq resume a --after 5 --holders-stopped --margin 1", "seq resume a --all", "seq resume --all", "seq resume --all --skip 0", "seq resume --all --skip 1 --margin 1",
 		"seq resume a --skip 1", "seq resume --file /no/such/file --holders-stopped", "seq resume --file a --after 1",

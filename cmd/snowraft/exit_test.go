@@ -56,7 +56,7 @@ func TestExitCodesAreThoseOfThePage(t *testing.T) {
 	for code, meaning := range map[int]string{
 		cli.ExitDone: "The command succeeded.", cli.ExitFailed: "The command failed, or its outcome is unknown.",
 		cli.ExitUsage: "The command line, the environment or the configuration file is wrong.", cli.ExitRepeatable: "The command failed for now:",
-		cli.ExitRemoved: "For `snowraft serve`: the member was removed from its cluster.",
+		cli.ExitRemoved: "For `snowraft serve`: the member was removed from its cluster, or its cluster was superseded.",
 	} {
 		if row := fmt.Sprintf("\n| %d | %s", code, meaning); !strings.Contains(string(page), row) {
 			t.Errorf("docs/errors.md has no row %q", row)

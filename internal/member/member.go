@@ -117,7 +117,7 @@ func Open(cfg Config) (*Member, error) {
 	cc := cfg.Cluster
 	cc.Events = m.events
 	cc.FSM, cc.Admit, cc.Commands, cc.Watch, cc.Logger = m.replica(), m.fsm.Admit, cfg.Supported, m.clock, cfg.Logger
-	cc.Used, cc.Ancestors, cc.History = m.fsmVersion, m.ancestors, history{m}
+	cc.Used, cc.Lives, cc.History = m.fsmVersion, m.lives, history{m}
 	cc.First, cc.Lead, cc.Removed = m.first, m.lead, removedMembers{m}
 	node, err := cluster.Open(cc)
 	if err != nil {

@@ -7,32 +7,50 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/events"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// ancestors returns the IDs of the earlier clusters that this cluster was restored from.
-func (m *Member) ancestors() []string { return m.fsm.Restored().GetAncestors() }
+// lives returns what the state knows about other lives of the cluster.
+func (m *Member) lives() cluster.Lives {
+	r := m.fsm.Restored()
+	known := cluster.Lives{Ancestors: r.GetAncestors(), Superseded: r.GetSuperseded(), FencedMs: r.GetFloorAtMs()}
+	for _, o := range r.GetOldMembers() {
+		known.OldMembers = append(known.OldMembers, cluster.OldMember{ID: o.GetId(), Name: o.GetName(), RaftAddress: o.GetRaftAddress()})
+	}
+	return known
+}
 
 // checkOldCluster refuses grants while a member of an older cluster is heard, because that cluster may grant the same.
 func (m *Member) checkOldCluster(cmd *commandv1.Command) error {
 	if cmd.GetAcquireWorker() == nil && cmd.GetExtendWindow() == nil && cmd.GetAllocateBlock() == nil {
 		return nil
 	}
-	if old := m.OldCluster(); old != "" {
+	if old := m.OldLife().Member; old != "" {
 		return fmt.Errorf("%w: %s", allocator.ErrOldClusterAlive, old)
 	}
 	return nil
 }
 
-// OldCluster describes a member of an older cluster, from whose backup this cluster was restored, that was heard
-// recently; empty if there is none.
-func (m *Member) OldCluster() string {
-	if len(m.ancestors()) == 0 {
-		return ""
+// OldLife returns the older cluster, from whose backup this cluster was restored, or the sibling that was heard recently.
+func (m *Member) OldLife() cluster.HeardLife { return m.node.OldLife() }
+
+// Supersede ends an older cluster, or a sibling, by the operator's word. It returns the log index of the record; only the leader
+// can.
+func (m *Member) Supersede(ctx context.Context, id string) (uint64, error) {
+	switch {
+	case uuid.Validate(id) != nil:
+		return 0, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_INVALID_ARGUMENT, Detail: fmt.Sprintf("cluster %q: expected a cluster ID", id)}
+	case id == m.node.ClusterID():
+		return 0, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_INVALID_ARGUMENT, Detail: "this is the ID of the cluster that answers; name the other cluster"}
 	}
-	return m.node.AncestorHeard()
+	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_Supersede{Supersede: &commandv1.Supersede{Cluster: id}}})
+	return result.Index, err
 }
 
 // oldClusterEvery is the interval at which a member of a restored cluster checks whether an older cluster is heard.
@@ -45,7 +63,7 @@ func (m *Member) heed(ctx context.Context) {
 	for {
 		changed := m.fsm.Changed() // a cluster that was not restored has nothing to hear
 		var again <-chan time.Time
-		if len(m.ancestors()) > 0 {
+		if m.fsm.Restored() != nil {
 			again = time.After(oldClusterEvery)
 		}
 		m.stopOrResume()
@@ -84,7 +102,7 @@ func (m *Member) mustStop() error {
 	if err := m.witness(); err != nil {
 		return err
 	}
-	if old := m.OldCluster(); old != "" {
+	if old := m.OldLife().Member; old != "" {
 		return fmt.Errorf("%w: %s", allocator.ErrOldClusterAlive, old)
 	}
 	return nil

@@ -30,8 +30,7 @@ func (f *facts) restoration() (all []finding) {
 	}
 	switch {
 	case r.GetOldClusterAlive() != "":
-		all = append(all, of(bad, "the cluster from before the restore still runs, so this one grants nothing: "+r.GetOldClusterAlive(),
-			"stop its members permanently", runbookRestored))
+		all = append(all, f.oldCluster(r))
 	case r.GetIssuesAtMs() > f.GetComposedAtMs():
 		all = append(all, of(bad, fmt.Sprintf("the cluster was restored and grants no windows before %s", clockTime(r.GetIssuesAtMs(), f.GetComposedAtMs())),
 			"wait until then", runbookRestored))
@@ -49,6 +48,34 @@ func (f *facts) restoration() (all []finding) {
 			"create what the backup lacks, then acknowledge the restore", runbookRestored).by("snowraft restore acknowledge"))
 	}
 	return all
+}
+
+// oldCluster returns the finding about another life of this cluster, for which it stops.
+func (f *facts) oldCluster(r *snowraftv1.Restoration) finding {
+	text := "the cluster from before the restore still runs, so this one issues nothing: "
+	if r.GetOldClusterIsSibling() {
+		text = "another cluster was restored from the same one and runs, so both issue nothing: "
+	}
+	found := of(bad, text+r.GetOldClusterAlive(), "stop its members permanently, or end that cluster", runbookRestored)
+	switch id := r.GetOldClusterId(); {
+	case id == "":
+		return found
+	case slices.Contains(r.GetSuperseded(), id):
+		return of(bad, text+r.GetOldClusterAlive(), "it was ended, and its members halt once they hear it; stop those of an older program", runbookRestored)
+	default:
+		return found.by("snowraft cluster supersede " + id)
+	}
+}
+
+// youngerCluster returns the finding about a cluster that was restored from a backup of this one.
+func (f *facts) youngerCluster() []finding {
+	for _, id := range keys(f.statuses) {
+		if younger := f.statuses[id].GetYoungerClusterAlive(); younger != "" {
+			return []finding{of(warning, "a cluster that was restored from a backup of this one runs, and issues nothing while this one runs: "+younger,
+				"stop it, unless it is to take over; then end this cluster from there", runbookRestored)}
+		}
+	}
+	return nil
 }
 
 // layouts returns findings about layouts for which some member cannot issue IDs, and about layouts that end soon.

@@ -223,7 +223,7 @@ func TestErrorsComeFromTheTable(t *testing.T) {
 
 // Every error that a package of the domain exports has a row, so that it does not leave the process as INTERNAL.
 func TestErrorsOfTheDomainHaveReasons(t *testing.T) {
-	halts := []string{"fsm.ErrHalted", "fsm.ErrCorrupt", "fsm.ErrUnknownCommand", "cluster.ErrRemoved", "cluster.ErrSecured", "cluster.ErrDuplicate"} // the process exits, or does not start
+	halts := []string{"fsm.ErrHalted", "fsm.ErrCorrupt", "fsm.ErrUnknownCommand", "cluster.ErrRemoved", "cluster.ErrSuperseded", "cluster.ErrSecured", "cluster.ErrDuplicate"} // the process exits, or does not start
 
 	wrapping := []string{"member.ErrReplaced"} // a cluster.ErrUnknownOutcome
 

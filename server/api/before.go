@@ -23,7 +23,7 @@ func (s *Services) Before(req any) proto.Message {
 		return s.sequenceBefore(req.GetSequence())
 	case *snowraftv1.ResumeSequenceRequest:
 		return s.sequenceBefore(req.GetSequence())
-	case *snowraftv1.AcknowledgeRestoreRequest:
+	case *snowraftv1.AcknowledgeRestoreRequest, *snowraftv1.SupersedeRequest:
 		if m := s.restoration(); m != nil {
 			return m
 		}

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 
+	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/fsm"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -16,8 +17,18 @@ func (o *operations) AcknowledgeRestore(ctx context.Context, _ *snowraftv1.Ackno
 	return &snowraftv1.AcknowledgeRestoreResponse{Restoration: o.restoration(), UnreachedMembers: o.spread(ctx, index)}, nil
 }
 
+// Supersede implements snowraftv1.OperationsServiceServer.
+func (o *operations) Supersede(ctx context.Context, req *snowraftv1.SupersedeRequest) (*snowraftv1.SupersedeResponse, error) {
+	index, err := o.Member.Supersede(ctx, req.GetClusterId())
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.SupersedeResponse{Restoration: o.restoration(), UnreachedMembers: o.spread(ctx, index)}, nil
+}
+
 // restoration returns the restoration of the cluster from this member's replica; nil if the cluster was not restored.
 func (s *Services) restoration() (m *snowraftv1.Restoration) {
+	old := s.Member.OldLife()
 	s.Member.State().View(func(state *fsm.State) {
 		restored := state.Restored()
 		if restored == nil {
@@ -27,7 +38,8 @@ func (s *Services) restoration() (m *snowraftv1.Restoration) {
 			Ancestors: restored.GetAncestors(), Index: restored.GetIndex(), RestoredAtMs: restored.GetRestoredAtMs(),
 			FloorAtMs: restored.GetFloorAtMs(), IssuesAtMs: state.IssuesFrom(), NamesClosed: restored.GetNamesClosed(),
 			FrozenSequences: uint64(state.FrozenCount()), //nolint:gosec // a count
-			OldClusterAlive: s.Member.OldCluster(),
+			OldClusterAlive: old.Member, OldClusterId: old.Cluster, OldClusterIsSibling: old.Relation == cluster.Sibling,
+			Superseded: restored.GetSuperseded(),
 		}
 	})
 	return m

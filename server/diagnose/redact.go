@@ -145,13 +145,14 @@ var fields = map[protoreflect.FullName]map[protoreflect.Name]class{
 	"snowraft.v1.GetStatusResponse": {
 		"cluster_id": plain, "member_id": plain, "name": plain, "leader_id": plain, "leader_name": plain, "version": plain,
 		"problem": text, "reason": plain, "no_leader": text, "address_problem": text, "secret_fingerprints": plain, "signing_fingerprint": plain,
+		"younger_cluster_alive": plain,
 	},
 	"snowraft.v1.Lane":              {"layout": plain, "problem": text, "reason": plain},
 	"snowraft.v1.UpgradeBlocker":    {"member_id": plain, "member_name": plain, "problem": text},
 	"snowraft.v1.ForeignPeer":       {"address": plain, "problem": text},
 	"snowraft.v1.CustomCertificate": {"problem": text},
 	"snowraft.v1.TokenUse":          {"host": plain, "token_name": name, "secret_fingerprint": plain, "fault": plain},
-	"snowraft.v1.Restoration":       {"ancestors": plain, "old_cluster_alive": plain},
+	"snowraft.v1.Restoration":       {"ancestors": plain, "old_cluster_alive": plain, "old_cluster_id": plain, "superseded": plain},
 	"snowraft.v1.Sealed":            {"reason": text, "witness": text},
 	"snowraft.v1.Member": {
 		"id": plain, "name": plain, "raft_address": plain, "gossip_address": plain, "api_address": plain, "version": plain,

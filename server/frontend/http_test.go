@@ -16,7 +16,7 @@ func TestHealthAnswersHaveTheTextForUsers(t *testing.T) {
 		want string
 	}{
 		{nil, http.StatusOK, "ok\n"},
-		{allocator.ErrOldClusterAlive, http.StatusServiceUnavailable, "a member of the old cluster that this one was restored from still runs; stop that member\n"},
+		{allocator.ErrOldClusterAlive, http.StatusServiceUnavailable, allocator.ErrOldClusterAlive.Error() + "\n"},
 	} {
 		w := httptest.NewRecorder()
 		answer(w, tc.err)

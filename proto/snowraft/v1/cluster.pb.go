@@ -427,9 +427,12 @@ type GetStatusResponse struct {
 	// Reason that the member must be restarted, because its advertised host has other addresses than at its start; empty otherwise.
 	AddressProblem string `protobuf:"bytes,31,opt,name=address_problem,json=addressProblem,proto3" json:"address_problem,omitempty"`
 	// As in StreamIdsResponse. Absent over HTTP.
-	Receipt       []byte `protobuf:"bytes,32,opt,name=receipt,proto3" json:"receipt,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Receipt []byte `protobuf:"bytes,32,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	// A member that was heard recently, with its address, whose cluster was restored from a backup of this one. Empty
+	// otherwise.
+	YoungerClusterAlive string `protobuf:"bytes,40,opt,name=younger_cluster_alive,json=youngerClusterAlive,proto3" json:"younger_cluster_alive,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *GetStatusResponse) Reset() {
@@ -684,6 +687,13 @@ func (x *GetStatusResponse) GetReceipt() []byte {
 		return x.Receipt
 	}
 	return nil
+}
+
+func (x *GetStatusResponse) GetYoungerClusterAlive() string {
+	if x != nil {
+		return x.YoungerClusterAlive
+	}
+	return ""
 }
 
 // TokenUse is the use of a token by one host, or its refusal.
@@ -2090,7 +2100,7 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x04idle\x18\n" +
 	" \x01(\bR\x04idle\x12$\n" +
 	"\x0eposition_at_ms\x18\v \x01(\x03R\fpositionAtMs\x12\x16\n" +
-	"\x06reason\x18\f \x01(\tR\x06reason\"\x88\n" +
+	"\x06reason\x18\f \x01(\tR\x06reason\"\xbc\n" +
 	"\n" +
 	"\x11GetStatusResponse\x12\x1d\n" +
 	"\n" +
@@ -2128,7 +2138,8 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x04uses\x18\x1d \x03(\v2\x15.snowraft.v1.TokenUseR\x04uses\x12+\n" +
 	"\x06sealed\x18\x1e \x01(\v2\x13.snowraft.v1.SealedR\x06sealed\x12'\n" +
 	"\x0faddress_problem\x18\x1f \x01(\tR\x0eaddressProblem\x12\x18\n" +
-	"\areceipt\x18  \x01(\fR\areceipt\"\xe5\x01\n" +
+	"\areceipt\x18  \x01(\fR\areceipt\x122\n" +
+	"\x15younger_cluster_alive\x18( \x01(\tR\x13youngerClusterAlive\"\xe5\x01\n" +
 	"\bTokenUse\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x19\n" +
 	"\btoken_id\x18\x02 \x01(\x04R\atokenId\x12\x1d\n" +

@@ -387,6 +387,104 @@ func (x *AcknowledgeRestoreResponse) GetUnreachedMembers() []string {
 	return nil
 }
 
+type SupersedeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// ID of the cluster that ends.
+	ClusterId     string `protobuf:"bytes,1,opt,name=cluster_id,json=clusterId,proto3" json:"cluster_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SupersedeRequest) Reset() {
+	*x = SupersedeRequest{}
+	mi := &file_snowraft_v1_operations_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SupersedeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SupersedeRequest) ProtoMessage() {}
+
+func (x *SupersedeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_operations_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SupersedeRequest.ProtoReflect.Descriptor instead.
+func (*SupersedeRequest) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *SupersedeRequest) GetClusterId() string {
+	if x != nil {
+		return x.ClusterId
+	}
+	return ""
+}
+
+type SupersedeResponse struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Restoration *Restoration           `protobuf:"bytes,1,opt,name=restoration,proto3" json:"restoration,omitempty"`
+	// Members that did not acknowledge the change within 2 s, by name.
+	UnreachedMembers []string `protobuf:"bytes,2,rep,name=unreached_members,json=unreachedMembers,proto3" json:"unreached_members,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *SupersedeResponse) Reset() {
+	*x = SupersedeResponse{}
+	mi := &file_snowraft_v1_operations_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SupersedeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SupersedeResponse) ProtoMessage() {}
+
+func (x *SupersedeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_operations_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SupersedeResponse.ProtoReflect.Descriptor instead.
+func (*SupersedeResponse) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *SupersedeResponse) GetRestoration() *Restoration {
+	if x != nil {
+		return x.Restoration
+	}
+	return nil
+}
+
+func (x *SupersedeResponse) GetUnreachedMembers() []string {
+	if x != nil {
+		return x.UnreachedMembers
+	}
+	return nil
+}
+
 type BackupRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Take the state that the member has, without a leader: later changes may be missing.
@@ -397,7 +495,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_snowraft_v1_operations_proto_msgTypes[8]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -409,7 +507,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_operations_proto_msgTypes[8]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -422,7 +520,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{8}
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *BackupRequest) GetStale() bool {
@@ -442,7 +540,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_snowraft_v1_operations_proto_msgTypes[9]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -454,7 +552,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_operations_proto_msgTypes[9]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -467,7 +565,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{9}
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *BackupResponse) GetData() []byte {
@@ -491,7 +589,7 @@ type DebugRequest struct {
 
 func (x *DebugRequest) Reset() {
 	*x = DebugRequest{}
-	mi := &file_snowraft_v1_operations_proto_msgTypes[10]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -503,7 +601,7 @@ func (x *DebugRequest) String() string {
 func (*DebugRequest) ProtoMessage() {}
 
 func (x *DebugRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_operations_proto_msgTypes[10]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -516,7 +614,7 @@ func (x *DebugRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DebugRequest.ProtoReflect.Descriptor instead.
 func (*DebugRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{10}
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *DebugRequest) GetSeconds() uint32 {
@@ -552,7 +650,7 @@ type DebugResponse struct {
 
 func (x *DebugResponse) Reset() {
 	*x = DebugResponse{}
-	mi := &file_snowraft_v1_operations_proto_msgTypes[11]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -564,7 +662,7 @@ func (x *DebugResponse) String() string {
 func (*DebugResponse) ProtoMessage() {}
 
 func (x *DebugResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_operations_proto_msgTypes[11]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -577,7 +675,7 @@ func (x *DebugResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DebugResponse.ProtoReflect.Descriptor instead.
 func (*DebugResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{11}
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *DebugResponse) GetFile() string {
@@ -615,6 +713,12 @@ const file_snowraft_v1_operations_proto_rawDesc = "" +
 	"\x19AcknowledgeRestoreRequest\"\x85\x01\n" +
 	"\x1aAcknowledgeRestoreResponse\x12:\n" +
 	"\vrestoration\x18\x01 \x01(\v2\x18.snowraft.v1.RestorationR\vrestoration\x12+\n" +
+	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"1\n" +
+	"\x10SupersedeRequest\x12\x1d\n" +
+	"\n" +
+	"cluster_id\x18\x01 \x01(\tR\tclusterId\"|\n" +
+	"\x11SupersedeResponse\x12:\n" +
+	"\vrestoration\x18\x01 \x01(\v2\x18.snowraft.v1.RestorationR\vrestoration\x12+\n" +
 	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"%\n" +
 	"\rBackupRequest\x12\x14\n" +
 	"\x05stale\x18\x01 \x01(\bR\x05stale\"$\n" +
@@ -626,12 +730,13 @@ const file_snowraft_v1_operations_proto_rawDesc = "" +
 	"\x04salt\x18\x03 \x01(\fB\x03\x80\x01\x01R\x04salt\"7\n" +
 	"\rDebugResponse\x12\x12\n" +
 	"\x04file\x18\x01 \x01(\tR\x04file\x12\x12\n" +
-	"\x04data\x18\x02 \x01(\fR\x04data2\x97\x06\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data2\xa1\a\n" +
 	"\x11OperationsService\x12^\n" +
 	"\x06Backup\x12\x1a.snowraft.v1.BackupRequest\x1a\x1b.snowraft.v1.BackupResponse\"\x19\xa2\x96\x1c\x15\b\x01\x10\x01*\rcluster:admin@\x010\x01\x12[\n" +
 	"\x05Debug\x12\x19.snowraft.v1.DebugRequest\x1a\x1a.snowraft.v1.DebugResponse\"\x19\xa2\x96\x1c\x15\b\x01\x10\x01*\rcluster:admin@\x010\x01\x12\xa4\x01\n" +
 	"\x12AcknowledgeRestore\x12&.snowraft.v1.AcknowledgeRestoreRequest\x1a'.snowraft.v1.AcknowledgeRestoreResponse\"=\xa2\x96\x1c\x17\b\x02\x10\x01*\rcluster:admin8\x01@\x01\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/restore:acknowledge\x12\x88\x01\n" +
-	"\vSealCluster\x12\x1f.snowraft.v1.SealClusterRequest\x1a .snowraft.v1.SealClusterResponse\"6\xa2\x96\x1c\x17\b\x02\x10\x01*\rcluster:admin8\x01@\x01\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/cluster:seal\x12x\n" +
+	"\vSealCluster\x12\x1f.snowraft.v1.SealClusterRequest\x1a .snowraft.v1.SealClusterResponse\"6\xa2\x96\x1c\x17\b\x02\x10\x01*\rcluster:admin8\x01@\x01\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/cluster:seal\x12\x87\x01\n" +
+	"\tSupersede\x12\x1d.snowraft.v1.SupersedeRequest\x1a\x1e.snowraft.v1.SupersedeResponse\";\xa2\x96\x1c\x17\b\x02\x10\x01*\rcluster:admin8\x01@\x01\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/restore:supersede\x12x\n" +
 	"\n" +
 	"GetUpgrade\x12\x1e.snowraft.v1.GetUpgradeRequest\x1a\x1f.snowraft.v1.GetUpgradeResponse\")\xa2\x96\x1c\x12\b\x02\x10\x01*\fcluster:read\x82\xd3\xe4\x93\x02\r\x12\v/v1/upgrade\x12\x98\x01\n" +
 	"\x0fFinalizeUpgrade\x12#.snowraft.v1.FinalizeUpgradeRequest\x1a$.snowraft.v1.FinalizeUpgradeResponse\":\xa2\x96\x1c\x17\b\x02\x10\x01*\rcluster:admin8\x01@\x01\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/upgrade:finalizeB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
@@ -648,7 +753,7 @@ func file_snowraft_v1_operations_proto_rawDescGZIP() []byte {
 	return file_snowraft_v1_operations_proto_rawDescData
 }
 
-var file_snowraft_v1_operations_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_snowraft_v1_operations_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_snowraft_v1_operations_proto_goTypes = []any{
 	(*GetUpgradeRequest)(nil),          // 0: snowraft.v1.GetUpgradeRequest
 	(*GetUpgradeResponse)(nil),         // 1: snowraft.v1.GetUpgradeResponse
@@ -658,37 +763,42 @@ var file_snowraft_v1_operations_proto_goTypes = []any{
 	(*SealClusterResponse)(nil),        // 5: snowraft.v1.SealClusterResponse
 	(*AcknowledgeRestoreRequest)(nil),  // 6: snowraft.v1.AcknowledgeRestoreRequest
 	(*AcknowledgeRestoreResponse)(nil), // 7: snowraft.v1.AcknowledgeRestoreResponse
-	(*BackupRequest)(nil),              // 8: snowraft.v1.BackupRequest
-	(*BackupResponse)(nil),             // 9: snowraft.v1.BackupResponse
-	(*DebugRequest)(nil),               // 10: snowraft.v1.DebugRequest
-	(*DebugResponse)(nil),              // 11: snowraft.v1.DebugResponse
-	(*Upgrade)(nil),                    // 12: snowraft.v1.Upgrade
-	(*Member)(nil),                     // 13: snowraft.v1.Member
-	(*Sealed)(nil),                     // 14: snowraft.v1.Sealed
-	(*Restoration)(nil),                // 15: snowraft.v1.Restoration
+	(*SupersedeRequest)(nil),           // 8: snowraft.v1.SupersedeRequest
+	(*SupersedeResponse)(nil),          // 9: snowraft.v1.SupersedeResponse
+	(*BackupRequest)(nil),              // 10: snowraft.v1.BackupRequest
+	(*BackupResponse)(nil),             // 11: snowraft.v1.BackupResponse
+	(*DebugRequest)(nil),               // 12: snowraft.v1.DebugRequest
+	(*DebugResponse)(nil),              // 13: snowraft.v1.DebugResponse
+	(*Upgrade)(nil),                    // 14: snowraft.v1.Upgrade
+	(*Member)(nil),                     // 15: snowraft.v1.Member
+	(*Sealed)(nil),                     // 16: snowraft.v1.Sealed
+	(*Restoration)(nil),                // 17: snowraft.v1.Restoration
 }
 var file_snowraft_v1_operations_proto_depIdxs = []int32{
-	12, // 0: snowraft.v1.GetUpgradeResponse.upgrade:type_name -> snowraft.v1.Upgrade
-	13, // 1: snowraft.v1.GetUpgradeResponse.members:type_name -> snowraft.v1.Member
-	14, // 2: snowraft.v1.SealClusterResponse.sealed:type_name -> snowraft.v1.Sealed
-	15, // 3: snowraft.v1.AcknowledgeRestoreResponse.restoration:type_name -> snowraft.v1.Restoration
-	8,  // 4: snowraft.v1.OperationsService.Backup:input_type -> snowraft.v1.BackupRequest
-	10, // 5: snowraft.v1.OperationsService.Debug:input_type -> snowraft.v1.DebugRequest
-	6,  // 6: snowraft.v1.OperationsService.AcknowledgeRestore:input_type -> snowraft.v1.AcknowledgeRestoreRequest
-	4,  // 7: snowraft.v1.OperationsService.SealCluster:input_type -> snowraft.v1.SealClusterRequest
-	0,  // 8: snowraft.v1.OperationsService.GetUpgrade:input_type -> snowraft.v1.GetUpgradeRequest
-	2,  // 9: snowraft.v1.OperationsService.FinalizeUpgrade:input_type -> snowraft.v1.FinalizeUpgradeRequest
-	9,  // 10: snowraft.v1.OperationsService.Backup:output_type -> snowraft.v1.BackupResponse
-	11, // 11: snowraft.v1.OperationsService.Debug:output_type -> snowraft.v1.DebugResponse
-	7,  // 12: snowraft.v1.OperationsService.AcknowledgeRestore:output_type -> snowraft.v1.AcknowledgeRestoreResponse
-	5,  // 13: snowraft.v1.OperationsService.SealCluster:output_type -> snowraft.v1.SealClusterResponse
-	1,  // 14: snowraft.v1.OperationsService.GetUpgrade:output_type -> snowraft.v1.GetUpgradeResponse
-	3,  // 15: snowraft.v1.OperationsService.FinalizeUpgrade:output_type -> snowraft.v1.FinalizeUpgradeResponse
-	10, // [10:16] is the sub-list for method output_type
-	4,  // [4:10] is the sub-list for method input_type
-	4,  // [4:4] is the sub-list for extension type_name
-	4,  // [4:4] is the sub-list for extension extendee
-	0,  // [0:4] is the sub-list for field type_name
+	14, // 0: snowraft.v1.GetUpgradeResponse.upgrade:type_name -> snowraft.v1.Upgrade
+	15, // 1: snowraft.v1.GetUpgradeResponse.members:type_name -> snowraft.v1.Member
+	16, // 2: snowraft.v1.SealClusterResponse.sealed:type_name -> snowraft.v1.Sealed
+	17, // 3: snowraft.v1.AcknowledgeRestoreResponse.restoration:type_name -> snowraft.v1.Restoration
+	17, // 4: snowraft.v1.SupersedeResponse.restoration:type_name -> snowraft.v1.Restoration
+	10, // 5: snowraft.v1.OperationsService.Backup:input_type -> snowraft.v1.BackupRequest
+	12, // 6: snowraft.v1.OperationsService.Debug:input_type -> snowraft.v1.DebugRequest
+	6,  // 7: snowraft.v1.OperationsService.AcknowledgeRestore:input_type -> snowraft.v1.AcknowledgeRestoreRequest
+	4,  // 8: snowraft.v1.OperationsService.SealCluster:input_type -> snowraft.v1.SealClusterRequest
+	8,  // 9: snowraft.v1.OperationsService.Supersede:input_type -> snowraft.v1.SupersedeRequest
+	0,  // 10: snowraft.v1.OperationsService.GetUpgrade:input_type -> snowraft.v1.GetUpgradeRequest
+	2,  // 11: snowraft.v1.OperationsService.FinalizeUpgrade:input_type -> snowraft.v1.FinalizeUpgradeRequest
+	11, // 12: snowraft.v1.OperationsService.Backup:output_type -> snowraft.v1.BackupResponse
+	13, // 13: snowraft.v1.OperationsService.Debug:output_type -> snowraft.v1.DebugResponse
+	7,  // 14: snowraft.v1.OperationsService.AcknowledgeRestore:output_type -> snowraft.v1.AcknowledgeRestoreResponse
+	5,  // 15: snowraft.v1.OperationsService.SealCluster:output_type -> snowraft.v1.SealClusterResponse
+	9,  // 16: snowraft.v1.OperationsService.Supersede:output_type -> snowraft.v1.SupersedeResponse
+	1,  // 17: snowraft.v1.OperationsService.GetUpgrade:output_type -> snowraft.v1.GetUpgradeResponse
+	3,  // 18: snowraft.v1.OperationsService.FinalizeUpgrade:output_type -> snowraft.v1.FinalizeUpgradeResponse
+	12, // [12:19] is the sub-list for method output_type
+	5,  // [5:12] is the sub-list for method input_type
+	5,  // [5:5] is the sub-list for extension type_name
+	5,  // [5:5] is the sub-list for extension extendee
+	0,  // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_operations_proto_init() }
@@ -707,7 +817,7 @@ func file_snowraft_v1_operations_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowraft_v1_operations_proto_rawDesc), len(file_snowraft_v1_operations_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -89,6 +89,33 @@ func local_request_OperationsService_SealCluster_0(ctx context.Context, marshale
 	return msg, metadata, err
 }
 
+func request_OperationsService_Supersede_0(ctx context.Context, marshaler runtime.Marshaler, client OperationsServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq SupersedeRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.Supersede(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_OperationsService_Supersede_0(ctx context.Context, marshaler runtime.Marshaler, server OperationsServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq SupersedeRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	msg, err := server.Supersede(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_OperationsService_GetUpgrade_0(ctx context.Context, marshaler runtime.Marshaler, client OperationsServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq GetUpgradeRequest
@@ -182,6 +209,26 @@ func RegisterOperationsServiceHandlerServer(ctx context.Context, mux *runtime.Se
 			return
 		}
 		forward_OperationsService_SealCluster_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_OperationsService_Supersede_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/snowraft.v1.OperationsService/Supersede", runtime.WithHTTPPathPattern("/v1/restore:supersede"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_OperationsService_Supersede_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_OperationsService_Supersede_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
 	mux.Handle(http.MethodGet, pattern_OperationsService_GetUpgrade_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
@@ -297,6 +344,23 @@ func RegisterOperationsServiceHandlerClient(ctx context.Context, mux *runtime.Se
 		}
 		forward_OperationsService_SealCluster_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_OperationsService_Supersede_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/snowraft.v1.OperationsService/Supersede", runtime.WithHTTPPathPattern("/v1/restore:supersede"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_OperationsService_Supersede_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_OperationsService_Supersede_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodGet, pattern_OperationsService_GetUpgrade_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -337,6 +401,7 @@ func RegisterOperationsServiceHandlerClient(ctx context.Context, mux *runtime.Se
 var (
 	pattern_OperationsService_AcknowledgeRestore_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "restore"}, "acknowledge"))
 	pattern_OperationsService_SealCluster_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "cluster"}, "seal"))
+	pattern_OperationsService_Supersede_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "restore"}, "supersede"))
 	pattern_OperationsService_GetUpgrade_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "upgrade"}, ""))
 	pattern_OperationsService_FinalizeUpgrade_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "upgrade"}, "finalize"))
 )
@@ -344,6 +409,7 @@ var (
 var (
 	forward_OperationsService_AcknowledgeRestore_0 = runtime.ForwardResponseMessage
 	forward_OperationsService_SealCluster_0        = runtime.ForwardResponseMessage
+	forward_OperationsService_Supersede_0          = runtime.ForwardResponseMessage
 	forward_OperationsService_GetUpgrade_0         = runtime.ForwardResponseMessage
 	forward_OperationsService_FinalizeUpgrade_0    = runtime.ForwardResponseMessage
 )

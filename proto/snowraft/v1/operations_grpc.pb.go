@@ -23,6 +23,7 @@ const (
 	OperationsService_Debug_FullMethodName              = "/snowraft.v1.OperationsService/Debug"
 	OperationsService_AcknowledgeRestore_FullMethodName = "/snowraft.v1.OperationsService/AcknowledgeRestore"
 	OperationsService_SealCluster_FullMethodName        = "/snowraft.v1.OperationsService/SealCluster"
+	OperationsService_Supersede_FullMethodName          = "/snowraft.v1.OperationsService/Supersede"
 	OperationsService_GetUpgrade_FullMethodName         = "/snowraft.v1.OperationsService/GetUpgrade"
 	OperationsService_FinalizeUpgrade_FullMethodName    = "/snowraft.v1.OperationsService/FinalizeUpgrade"
 )
@@ -45,6 +46,9 @@ type OperationsServiceClient interface {
 	// SealCluster ends all grants, because members were set back to an earlier state and the cluster does not know it. Only a
 	// restore continues the cluster. Repeating it changes nothing.
 	SealCluster(ctx context.Context, in *SealClusterRequest, opts ...grpc.CallOption) (*SealClusterResponse, error)
+	// Supersede ends an earlier life of this restored cluster, or a sibling: the members of that cluster halt for good as soon
+	// as they hear this one. Repeating it changes nothing.
+	Supersede(ctx context.Context, in *SupersedeRequest, opts ...grpc.CallOption) (*SupersedeResponse, error)
 	// GetUpgrade returns the state of an upgrade and the members with the versions that they know, as the leader sees them.
 	GetUpgrade(ctx context.Context, in *GetUpgradeRequest, opts ...grpc.CallOption) (*GetUpgradeResponse, error)
 	// FinalizeUpgrade lets the cluster use all commands that its members know. From then on, members that know fewer cannot
@@ -118,6 +122,16 @@ func (c *operationsServiceClient) SealCluster(ctx context.Context, in *SealClust
 	return out, nil
 }
 
+func (c *operationsServiceClient) Supersede(ctx context.Context, in *SupersedeRequest, opts ...grpc.CallOption) (*SupersedeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SupersedeResponse)
+	err := c.cc.Invoke(ctx, OperationsService_Supersede_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *operationsServiceClient) GetUpgrade(ctx context.Context, in *GetUpgradeRequest, opts ...grpc.CallOption) (*GetUpgradeResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetUpgradeResponse)
@@ -156,6 +170,9 @@ type OperationsServiceServer interface {
 	// SealCluster ends all grants, because members were set back to an earlier state and the cluster does not know it. Only a
 	// restore continues the cluster. Repeating it changes nothing.
 	SealCluster(context.Context, *SealClusterRequest) (*SealClusterResponse, error)
+	// Supersede ends an earlier life of this restored cluster, or a sibling: the members of that cluster halt for good as soon
+	// as they hear this one. Repeating it changes nothing.
+	Supersede(context.Context, *SupersedeRequest) (*SupersedeResponse, error)
 	// GetUpgrade returns the state of an upgrade and the members with the versions that they know, as the leader sees them.
 	GetUpgrade(context.Context, *GetUpgradeRequest) (*GetUpgradeResponse, error)
 	// FinalizeUpgrade lets the cluster use all commands that its members know. From then on, members that know fewer cannot
@@ -182,6 +199,9 @@ func (UnimplementedOperationsServiceServer) AcknowledgeRestore(context.Context, 
 }
 func (UnimplementedOperationsServiceServer) SealCluster(context.Context, *SealClusterRequest) (*SealClusterResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SealCluster not implemented")
+}
+func (UnimplementedOperationsServiceServer) Supersede(context.Context, *SupersedeRequest) (*SupersedeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Supersede not implemented")
 }
 func (UnimplementedOperationsServiceServer) GetUpgrade(context.Context, *GetUpgradeRequest) (*GetUpgradeResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetUpgrade not implemented")
@@ -268,6 +288,24 @@ func _OperationsService_SealCluster_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _OperationsService_Supersede_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SupersedeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperationsServiceServer).Supersede(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperationsService_Supersede_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperationsServiceServer).Supersede(ctx, req.(*SupersedeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _OperationsService_GetUpgrade_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetUpgradeRequest)
 	if err := dec(in); err != nil {
@@ -318,6 +356,10 @@ var OperationsService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SealCluster",
 			Handler:    _OperationsService_SealCluster_Handler,
+		},
+		{
+			MethodName: "Supersede",
+			Handler:    _OperationsService_Supersede_Handler,
 		},
 		{
 			MethodName: "GetUpgrade",

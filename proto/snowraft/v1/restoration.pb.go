@@ -24,7 +24,7 @@ const (
 // Restoration describes the restore from a backup with which the cluster began.
 type Restoration struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// IDs of the clusters before this one, oldest first, at most 16.
+	// IDs of the clusters before this one, oldest first.
 	Ancestors []string `protobuf:"bytes,1,rep,name=ancestors,proto3" json:"ancestors,omitempty"`
 	// Log index of the restore.
 	Index uint64 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
@@ -41,8 +41,14 @@ type Restoration struct {
 	// A member of an older cluster, with its address, that was heard recently: this cluster grants nothing until that member
 	// stops. Empty otherwise.
 	OldClusterAlive string `protobuf:"bytes,8,opt,name=old_cluster_alive,json=oldClusterAlive,proto3" json:"old_cluster_alive,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The ID of the cluster of that member. Empty if only another member of this cluster heard it.
+	OldClusterId string `protobuf:"bytes,9,opt,name=old_cluster_id,json=oldClusterId,proto3" json:"old_cluster_id,omitempty"`
+	// That cluster is not an ancestor of this one: both were restored from the same cluster.
+	OldClusterIsSibling bool `protobuf:"varint,10,opt,name=old_cluster_is_sibling,json=oldClusterIsSibling,proto3" json:"old_cluster_is_sibling,omitempty"`
+	// IDs of the clusters that Supersede ended, oldest first.
+	Superseded    []string `protobuf:"bytes,11,rep,name=superseded,proto3" json:"superseded,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Restoration) Reset() {
@@ -131,11 +137,32 @@ func (x *Restoration) GetOldClusterAlive() string {
 	return ""
 }
 
+func (x *Restoration) GetOldClusterId() string {
+	if x != nil {
+		return x.OldClusterId
+	}
+	return ""
+}
+
+func (x *Restoration) GetOldClusterIsSibling() bool {
+	if x != nil {
+		return x.OldClusterIsSibling
+	}
+	return false
+}
+
+func (x *Restoration) GetSuperseded() []string {
+	if x != nil {
+		return x.Superseded
+	}
+	return nil
+}
+
 var File_snowraft_v1_restoration_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_restoration_proto_rawDesc = "" +
 	"\n" +
-	"\x1dsnowraft/v1/restoration.proto\x12\vsnowraft.v1\"\xa3\x02\n" +
+	"\x1dsnowraft/v1/restoration.proto\x12\vsnowraft.v1\"\x9e\x03\n" +
 	"\vRestoration\x12\x1c\n" +
 	"\tancestors\x18\x01 \x03(\tR\tancestors\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x04R\x05index\x12$\n" +
@@ -145,7 +172,13 @@ const file_snowraft_v1_restoration_proto_rawDesc = "" +
 	"issuesAtMs\x12!\n" +
 	"\fnames_closed\x18\x06 \x01(\bR\vnamesClosed\x12)\n" +
 	"\x10frozen_sequences\x18\a \x01(\x04R\x0ffrozenSequences\x12*\n" +
-	"\x11old_cluster_alive\x18\b \x01(\tR\x0foldClusterAliveB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
+	"\x11old_cluster_alive\x18\b \x01(\tR\x0foldClusterAlive\x12$\n" +
+	"\x0eold_cluster_id\x18\t \x01(\tR\foldClusterId\x123\n" +
+	"\x16old_cluster_is_sibling\x18\n" +
+	" \x01(\bR\x13oldClusterIsSibling\x12\x1e\n" +
+	"\n" +
+	"superseded\x18\v \x03(\tR\n" +
+	"supersededB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
 
 var (
 	file_snowraft_v1_restoration_proto_rawDescOnce sync.Once

@@ -21,7 +21,10 @@ func restored(r *snowraftv1.Restoration) string {
 func fenced(s *snowraftv1.GetStatusResponse) string {
 	r := s.GetRestoration()
 	if old := r.GetOldClusterAlive(); old != "" {
-		return "grants nothing while the old cluster runs: " + old
+		if r.GetOldClusterIsSibling() {
+			return "issues nothing while another cluster from the same backup runs: " + old
+		}
+		return "issues nothing while the old cluster runs: " + old
 	}
 	wait := time.Duration(r.GetIssuesAtMs()-s.GetClockAtMs()) * time.Millisecond
 	if r == nil || wait <= 0 {

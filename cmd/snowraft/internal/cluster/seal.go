@@ -10,17 +10,6 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// New returns the command cluster.
-func New(a *cli.App) *cobra.Command {
-	return cli.Group(&cobra.Command{
-		Use:   "cluster",
-		Short: "End a cluster whose members were set back",
-		Long: `End a cluster whose members were set back to an earlier state, for example by a snapshot
-of a virtual machine or by an older copy of a data directory.`,
-		Example: `  snowraft cluster seal`,
-	}, newSeal(a))
-}
-
 func newSeal(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "seal",

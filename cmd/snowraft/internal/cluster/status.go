@@ -76,6 +76,8 @@ func statusRecord(s *snowraftv1.GetStatusResponse) cli.Block {
 		"Sealed", sealed(s.GetSealed()),
 		"Restored", restored(s.GetRestoration()),
 		"Fenced", fenced(s),
+		"Superseded", strings.Join(s.GetRestoration().GetSuperseded(), ", "),
+		"Younger cluster", s.GetYoungerClusterAlive(),
 		"Frozen sequences", frozen(s.GetRestoration()),
 		"New sequences", newNames(s.GetRestoration()),
 	)

@@ -129,7 +129,7 @@ func (h *Host) serve(ctx context.Context, cfg config) error {
 			"api", m.APIAddr(), "http", m.HTTPAddr(), "raft", m.RaftAddr(), "gossip", m.GossipAddr()}
 		return started{m, cfg.Tracer, about, func() []any { return []any{"cluster", m.ClusterID(), "api", m.APIAddr()} }}, nil
 	})
-	if errors.Is(err, cluster.ErrRemoved) {
+	if errors.Is(err, cluster.ErrRemoved) || errors.Is(err, cluster.ErrSuperseded) {
 		return cli.Removed(err)
 	}
 	return err

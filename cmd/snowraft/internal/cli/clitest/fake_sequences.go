@@ -127,6 +127,13 @@ func (f *API) SealCluster(context.Context, *snowraftv1.SealClusterRequest) (*sno
 	}}, nil
 }
 
+func (f *API) Supersede(_ context.Context, r *snowraftv1.SupersedeRequest) (*snowraftv1.SupersedeResponse, error) {
+	return &snowraftv1.SupersedeResponse{UnreachedMembers: f.Unreached, Restoration: &snowraftv1.Restoration{
+		Ancestors: []string{r.GetClusterId()}, Index: 1882618233618432, RestoredAtMs: 1795403036444,
+		FloorAtMs: 1795403637444, IssuesAtMs: 1795403636445, Superseded: []string{r.GetClusterId()},
+	}}, nil
+}
+
 // NextNumbers issues 7, 8, ... from orders, and 10, 9, ... from other sequences. The numbers of
 // invoices have a format.
 func (f *API) NextNumbers(_ context.Context, r *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {

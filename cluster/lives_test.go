@@ -1,0 +1,278 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/storage"
+	"github.com/snowraft/snowraft/trust"
+)
+
+func TestRelationOfLives(t *testing.T) {
+	t.Parallel()
+	of := func(cluster string, ancestors ...string) life { return life{Cluster: cluster, Ancestors: ancestors} }
+	for _, c := range []struct {
+		own, other   life
+		want, other2 Relation // other2: what the other side says
+	}{
+		{of("a"), of("a"), Same, Same},
+		{of("a"), of("b"), Unrelated, Unrelated},
+		{of("b", "a"), of("a"), Older, Younger},
+		{of("c", "a", "b"), of("a"), Older, Younger},
+		{of("c", "a", "b"), of("b", "a"), Older, Younger},
+		{of("c", "a"), of("b", "a"), Sibling, Sibling},
+		{of("d", "a", "c"), of("b", "a"), Sibling, Sibling}, // the descendant of a sibling
+		{of("c", "b"), of("d", "a"), Unrelated, Unrelated},
+	} {
+		if got, back := relationOf(c.own, c.other), relationOf(c.other, c.own); got != c.want || back != c.other2 {
+			t.Errorf("%v, %v: %d and %d, want %d and %d", c.own, c.other, got, back, c.want, c.other2)
+		}
+	}
+}
+
+// living returns a node with knowledge about other lives, which listens with keys.
+func living(t *testing.T, keys *trust.Keys, change ...func(*Lives)) *Node {
+	t.Helper()
+	var lives Lives
+	for _, c := range change {
+		c(&lives)
+	}
+	n, _ := meetingLives(t, lives)
+	n.cfg.Keys, n.failed = keys, make(chan struct{})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.cfg.RaftAddress = listener.Addr().String()
+	node := agreeing(n.meta())
+	node.self, node.judge, node.life, node.learnLife, node.hearID, node.claimLife = n.meta, n.judge, n.life, n.learnLife, n.hearID, n.gossip.claimLife
+	n.stream = newStreamLayer(listener, keys, node, n.logger)
+	t.Cleanup(func() { _ = n.stream.Close() })
+	return n
+}
+
+func after(ancestors ...string) func(*Lives) { return func(l *Lives) { l.Ancestors = ancestors } }
+
+// heard waits until a node has heard another life.
+func heard(t *testing.T, n *Node, relation Relation) HeardLife {
+	t.Helper()
+	var got HeardLife
+	eventually(t, fmt.Sprintf("a life of relation %d is heard", relation), func() bool {
+		got = n.gossip.heardOf(relation)
+		return got.Member != ""
+	})
+	return got
+}
+
+// After one exchange both sides know the relation, with any common secret, and whatever node was expected at the address.
+func TestExchangeOfLives(t *testing.T) {
+	t.Parallel()
+	root := uuid.NewString()
+	for name, c := range map[string]struct {
+		keys, theirs *trust.Keys
+		sibling      bool
+	}{
+		"one secret":      {keys: keyed(t, 1), theirs: keyed(t, 1)},
+		"a common secret": {keys: keyed(t, 1, 0), theirs: keyed(t, 0)},
+		"siblings":        {keys: keyed(t, 1), theirs: keyed(t, 1), sibling: true},
+		"no secret":       {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			old := living(t, c.theirs)
+			ancestors := []string{root, old.ClusterID()}
+			want, back := Older, Younger
+			if c.sibling {
+				old = living(t, c.theirs, after(root))
+				ancestors, want, back = ancestors[:1], Sibling, Sibling
+			}
+			young := living(t, c.keys, after(ancestors...))
+			for _, dial := range [][2]*Node{{young, old}, {old, young}} {
+				from, to := dial[0], dial[1]
+				expected := map[*Node]Relation{young: want, old: back}
+				got, err := from.stream.MeetLife(t.Context(), to.ID(), to.cfg.RaftAddress)
+				if err != nil || got != expected[from] {
+					t.Fatalf("MeetLife() = %d, %v, want %d", got, err, expected[from])
+				}
+				for _, n := range dial {
+					if h := heard(t, n, expected[n]); h.Cluster != map[*Node]*Node{young: old, old: young}[n].ClusterID() {
+						t.Errorf("heard %+v", h)
+					}
+				}
+				clear(young.gossip.heard.own)
+				clear(old.gossip.heard.own)
+			}
+		})
+	}
+}
+
+func TestStrangersExchangeNoLives(t *testing.T) {
+	t.Parallel()
+	old := living(t, keyed(t, 1))
+	young := living(t, keyed(t, 0), after(old.ClusterID()))
+	if got, err := young.stream.MeetLife(t.Context(), old.ID(), old.cfg.RaftAddress); err == nil {
+		t.Errorf("without a common secret: MeetLife() = %d", got)
+	}
+	if problems := old.gossip.foreign.list(); len(problems) > 0 {
+		t.Errorf("lists a foreign peer: %v", problems)
+	}
+	other := living(t, keyed(t, 1), after(uuid.NewString()))
+	if got, err := other.stream.MeetLife(t.Context(), old.ID(), old.cfg.RaftAddress); err != nil || got != Unrelated {
+		t.Errorf("without a common ancestor: MeetLife() = %d, %v", got, err)
+	}
+	if len(old.gossip.heard.own)+len(young.gossip.heard.own)+len(other.gossip.heard.own) > 0 {
+		t.Error("a stranger is heard")
+	}
+}
+
+// A message that was said to another nonce, or that no member can send, is refused.
+func TestLifeIsChecked(t *testing.T) {
+	t.Parallel()
+	nonce := newNonce()
+	valid := func() life {
+		return life{Cluster: uuid.NewString(), Ancestors: []string{uuid.NewString()}, Answers: nonce, Members: []string{"x@h:1"}}
+	}
+	if err := valid().check(nonce); err != nil {
+		t.Fatal(err)
+	}
+	for name, edit := range map[string]func(*life){
+		"another nonce":       func(l *life) { l.Answers = newNonce() },
+		"no nonce":            func(l *life) { l.Answers = "" },
+		"no cluster":          func(l *life) { l.Cluster = "" },
+		"a bad ancestor":      func(l *life) { l.Ancestors[0] = "x" },
+		"too many ancestors":  func(l *life) { l.Ancestors = slices.Repeat(l.Ancestors, maxAncestry+1) },
+		"too many members":    func(l *life) { l.Members = slices.Repeat(l.Members, maxLifeMembers+1) },
+		"a control character": func(l *life) { l.Leader = "\x1b" },
+		"a long address":      func(l *life) { l.Members[0] = strings.Repeat("x", maxMeta+1) },
+	} {
+		l := valid()
+		if edit(&l); l.check(nonce) == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+// The longest message fits into a frame.
+func TestLongestLifeFits(t *testing.T) {
+	t.Parallel()
+	own, other := net.Pipe()
+	defer own.Close()
+	defer other.Close()
+	sent := life{Cluster: uuid.NewString(), Answers: newNonce(), Asks: newNonce(), Ends: true, Leader: strings.Repeat("l", maxMeta)}
+	for range maxAncestry {
+		sent.Ancestors = append(sent.Ancestors, uuid.NewString())
+	}
+	for range maxLifeMembers {
+		sent.Members = append(sent.Members, strings.Repeat("m", maxMeta))
+	}
+	go func() { _ = writeFrame(own, handshakeReply{From: someMeta(), Life: &sent}) }()
+	var got handshakeReply
+	if err := readLongFrame(other, &got, maxLife); err != nil || got.Life == nil || len(got.Life.Ancestors) != maxAncestry || got.Life.check(sent.Answers) != nil {
+		t.Errorf("received: %v", err)
+	}
+}
+
+// Only the confirmed word of a younger cluster or a sibling halts a member of a secured cluster.
+func TestSupersededMemberHalts(t *testing.T) {
+	t.Parallel()
+	root, other := uuid.NewString(), uuid.NewString()
+	for name, c := range map[string]struct {
+		theirs []string // ancestors; "own" is the member's cluster
+		own    []string
+		ends   bool
+		open   bool
+		halts  bool
+	}{
+		"younger":                   {theirs: []string{"own"}, ends: true, halts: true},
+		"sibling":                   {theirs: []string{root}, own: []string{root}, ends: true, halts: true},
+		"younger, without the word": {theirs: []string{"own"}},
+		"older":                     {own: []string{other}, ends: true},
+		"unrelated":                 {theirs: []string{root}, ends: true},
+		"younger, without a secret": {theirs: []string{"own"}, ends: true, open: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n, _ := meetingLives(t, Lives{Ancestors: c.own})
+			n.failed, n.cfg.Keys = make(chan struct{}), keyed(t, 1)
+			if c.open {
+				n.cfg.Keys = nil
+			}
+			theirs := life{Cluster: other, Ends: c.ends}
+			for _, id := range c.theirs {
+				if id == "own" {
+					id = n.ClusterID()
+				}
+				theirs.Ancestors = append(theirs.Ancestors, id)
+			}
+			n.learnLife(someMeta(), theirs)
+			if failure := n.Failure(); errors.Is(failure, ErrSuperseded) != c.halts || (failure != nil) != c.halts {
+				t.Errorf("halts with %v, want to halt: %t", failure, c.halts)
+			}
+			if record := n.id.Superseded(); (record != nil) != c.halts || c.halts && record.By != other {
+				t.Errorf("recorded %+v", record)
+			}
+		})
+	}
+}
+
+// silent is a TermAsker whose nodes do not answer.
+type silent struct{}
+
+func (silent) AskTerm(context.Context, raft.ServerID, raft.ServerAddress) (uint64, error) {
+	return 0, ErrMemberUnreachable
+}
+
+// A node says that another cluster ended only if an operator said so, and if a majority confirms that the node leads.
+func TestOnlyConfirmedLeaderEndsAnotherLife(t *testing.T) {
+	t.Parallel()
+	ended, other := uuid.NewString(), uuid.NewString()
+	mem := raft.NewInmemStore()
+	n := openAlone(t, mem, mem, func(c *Config) { c.Lives = func() Lives { return Lives{Superseded: []string{ended}} } })
+	t.Cleanup(func() {
+		if err := n.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	untilLeader(t, n)
+	eventually(t, "the node is ready to lead", func() bool { return n.LeadingTerm() != 0 })
+	if l := n.life(t.Context(), ended, newNonce()); !l.Ends || l.Leader != "" {
+		t.Errorf("the leader says %+v", l)
+	}
+	if l := n.life(t.Context(), other, newNonce()); l.Ends {
+		t.Errorf("ends a cluster that no operator named: %+v", l)
+	}
+	m := sameCluster(n)
+	if err := n.raft.AddVoter(raft.ServerID(m.ID), raftAddress(m.ID, m.Raft), 0, 0).Error(); err != nil && !errors.Is(err, raft.ErrLeadershipLost) {
+		t.Fatal(err)
+	}
+	n.asker = silent{}
+	if l := n.life(t.Context(), ended, newNonce()); l.Ends {
+		t.Errorf("without a majority: %+v", l)
+	}
+}
+
+// A superseded member does not start again.
+func TestSupersededMemberDoesNotStart(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	id, err := storage.OpenIdentity(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(id.Supersede(storage.Superseded{By: "the-new-cluster"}), id.Close()); err != nil {
+		t.Fatal(err)
+	}
+	mem := raft.NewInmemStore()
+	_, err = tryAlone(t, mem, mem, func(c *Config) { c.DataDir = dir })
+	if !errors.Is(err, ErrSuperseded) || !strings.Contains(err.Error(), "the-new-cluster") {
+		t.Errorf("Open() = %v", err)
+	}
+}
