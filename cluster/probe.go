@@ -15,8 +15,10 @@ import (
 type Presence int
 
 const (
-	// Absent means that nothing answers, or that another node answers.
+	// Absent means that nothing answers.
 	Absent Presence = iota
+	// Other means that another node answers.
+	Other
 	// Present means that the answer claims to be from the node.
 	Present
 	// Unclear means that the answer is not the handshake of a node.
@@ -62,7 +64,7 @@ func probeSecured(ctx context.Context, conn net.Conn, node string) (Presence, er
 	case id == node:
 		return Present, nil
 	default:
-		return Absent, nil
+		return Other, nil
 	}
 }
 
@@ -79,7 +81,7 @@ func probeOpen(_ context.Context, conn net.Conn, node string) (Presence, error) 
 	}
 	switch reply.Refused {
 	case otherNode:
-		return Absent, nil
+		return Other, nil
 	case otherCluster, accepted:
 		return Present, nil
 	default:

@@ -19,8 +19,8 @@ func TestProbeFindsOpenAndSecuredMembers(t *testing.T) {
 		if got := cluster.Probe(ctx, at, n.server.MemberID(), limit); got != cluster.Present {
 			t.Errorf("%s: Probe() of the member = %d, want Present", name, got)
 		}
-		if got := cluster.Probe(ctx, at, uuid.NewString(), limit); got != cluster.Absent {
-			t.Errorf("%s: Probe() of another member = %d, want Absent", name, got)
+		if got := cluster.Probe(ctx, at, uuid.NewString(), limit); got != cluster.Other {
+			t.Errorf("%s: Probe() of another member = %d, want Other", name, got)
 		}
 		if got := cluster.Probe(ctx, n.server.HTTPAddr(), n.server.MemberID(), limit); got != cluster.Unclear && name == "open" {
 			t.Errorf("%s: Probe() of another port = %d, want Unclear", name, got)

@@ -17,7 +17,7 @@ import (
 const probeTimeout = 2 * time.Second
 
 // probe fails if a member of the old cluster answers. It warns about a program at the address of an old member that could be
-// the old member.
+// the old member, and about another member there, which may be in a cluster that was restored since.
 func probe(ctx context.Context, a *cli.App, h *commandv1.BackupHeader) error {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -36,6 +36,10 @@ func probe(ctx context.Context, a *cli.App, h *commandv1.BackupHeader) error {
 	}
 	if unclear := found[cluster.Unclear]; len(unclear) > 0 {
 		a.Warn("another program answers at the address of %s; make sure that it is not the old member", strings.Join(unclear, ", "))
+	}
+	if other := found[cluster.Other]; len(other) > 0 {
+		a.Warn("another member answers at the address of %s; if its cluster was restored from the old one, restore a backup of that cluster instead, or stop it permanently: "+
+			"two clusters from one backup stop each other", strings.Join(other, ", "))
 	}
 	return nil
 }

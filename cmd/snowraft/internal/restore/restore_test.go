@@ -232,13 +232,14 @@ func TestRestoreKeepsTokensOnRequest(t *testing.T) {
 	}
 }
 
-func TestRestoreRefusesALivingCluster(t *testing.T) {
-	t.Parallel()
+// memberAt runs the Raft port of a secured member, and returns its address.
+func memberAt(t *testing.T, id string) string {
+	t.Helper()
 	keys, err := trust.NewKeys(trust.NewSecret())
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := tls.Listen("tcp", cli.Localhost+":0", keys.MemberServer(oldMember))
+	l, err := tls.Listen("tcp", cli.Localhost+":0", keys.MemberServer(id))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,12 +258,27 @@ func TestRestoreRefusesALivingCluster(t *testing.T) {
 			})
 		}
 	})
-	dir := filepath.Join(t.TempDir(), "new")
-	_, stderr, code := commandAt(t, "restore", writeBackup(t, l.Addr().String()), "--data-dir", dir, "--old-ended", "now", "--old-cluster-is-gone")
-	if code != cli.ExitFailed || !strings.Contains(stderr, "still runs: a at "+l.Addr().String()) {
+	return l.Addr().String()
+}
+
+func TestRestoreRefusesALivingCluster(t *testing.T) {
+	t.Parallel()
+	at, dir := memberAt(t, oldMember), filepath.Join(t.TempDir(), "new")
+	_, stderr, code := commandAt(t, "restore", writeBackup(t, at), "--data-dir", dir, "--old-ended", "now", "--old-cluster-is-gone")
+	if code != cli.ExitFailed || !strings.Contains(stderr, "still runs: a at "+at) {
 		t.Errorf("restore: exit code %d: %s", code, stderr)
 	}
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("restore made the directory")
+	}
+}
+
+// The other member may be in a cluster that was restored from the same backup.
+func TestRestoreWarnsOfOtherMembersAtOldAddresses(t *testing.T) {
+	t.Parallel()
+	at := memberAt(t, "0c66af2f-ae7e-4522-b252-9891327eb656")
+	_, stderr, code := commandAt(t, "restore", writeBackup(t, at), "--data-dir", filepath.Join(t.TempDir(), "new"), "--old-ended", "now", "--old-cluster-is-gone")
+	if code != cli.ExitDone || !strings.Contains(stderr, "another member answers at the address of a at "+at) {
+		t.Errorf("restore: exit code %d: %s", code, stderr)
 	}
 }
