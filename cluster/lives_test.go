@@ -223,11 +223,15 @@ func TestSupersededMemberHalts(t *testing.T) {
 	}
 }
 
-// silent is a TermAsker whose nodes do not answer.
+// silent is an Asker whose nodes do not answer.
 type silent struct{}
 
 func (silent) AskTerm(context.Context, raft.ServerID, raft.ServerAddress) (uint64, error) {
 	return 0, ErrMemberUnreachable
+}
+
+func (silent) AskMark(context.Context, raft.ServerID, raft.ServerAddress) (Mark, error) {
+	return Mark{}, ErrMemberUnreachable
 }
 
 // A node says that another cluster ended only if an operator said so, and if a majority confirms that the node leads.
