@@ -52,6 +52,7 @@ func BenchmarkAllocateBlock(b *testing.B) {
 		b.Run(fmt.Sprint("id=", id), func(b *testing.B) {
 			m := manySequencesIn(b, sequenceEntries(b, manySequences))
 			index := uint64(manySequences + 1)
+			m.Apply(entryAt(b, index, raise(Version)))
 			const clocks = 1000
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
