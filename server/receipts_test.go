@@ -80,7 +80,7 @@ func TestFirstClientSealsASetBackCluster(t *testing.T) {
 	})
 }
 
-// use requests an ID every tenth of a second.
+// use requests ten IDs per second.
 func use(t *testing.T, c *client.Client, during time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), during)
@@ -101,7 +101,7 @@ type history struct {
 	before string // copy of the data directory
 }
 
-// copies returns the first member of a cluster, after a copy of its directory was made while it was stopped.
+// copies returns the first member, after a copy of its directory was made while it was stopped.
 func copies(t *testing.T, nodes []*node) *history {
 	t.Helper()
 	h := &history{node: nodes[0]}
@@ -305,7 +305,7 @@ func (b *bearer) bring(ids snowraftv1.IdServiceClient, receipts ...string) {
 	}
 }
 
-// TestReplayedReceiptsSealNothing replays genuine receipts of all lives of a cluster and of all its leaderships, those of
+// TestReplayedReceiptsSealNothing replays genuine receipts of all lives and of all their leaderships, those of
 // another cluster with the same secret, and forged ones.
 func TestReplayedReceiptsSealNothing(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ const (
 
 // The errors of receipts.
 var (
-	// ErrReceipt reports bytes that no member of a cluster with these secrets has made.
+	// ErrReceipt reports bytes that no member with these secrets has made.
 	ErrReceipt = errors.New("invalid receipt")
 	// ErrReceiptSecret reports a receipt under a secret that this process does not know, such as a removed one.
 	ErrReceiptSecret = errors.New("receipt under an unknown secret")
@@ -47,7 +47,7 @@ func (k *receiptKey) mac(body []byte) []byte {
 // openReceipt holds the key for a cluster without a secret. Any process has it, so it detects only damage.
 var openReceipt = []receiptKey{{}}
 
-// Receipts makes and checks the receipts of a cluster. A receipt shows a client how far the cluster's history
+// Receipts makes and checks receipts. A receipt shows a client how far the cluster's history
 // was committed. Only a holder of the cluster's secret can make one. Any process can make one of an open cluster.
 type Receipts struct {
 	Keys *Keys // nil: an open cluster

@@ -42,7 +42,7 @@ var (
 const (
 	maxReasons = 3   // lines that explain one failed test
 	maxRuns    = 12  // lines that explain failed runs
-	maxReason  = 300 // bytes of a line
+	maxReason  = 300 // bytes
 )
 
 // Write implements io.Writer.

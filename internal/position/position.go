@@ -1,4 +1,4 @@
-// Package position describes how far a process knows the committed history of a cluster.
+// Package position describes how far a process knows the committed history of its cluster.
 package position
 
 import (
@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// Position is a point of a cluster's committed history. Two histories with equal
+// Position is a point of the committed history. Two histories with equal
 // terms and indexes differ in the nonce of the leadership or in the hash, so a
 // Position identifies the history itself.
 type Position struct {

@@ -20,7 +20,7 @@ const (
 	maxPassed = 64
 )
 
-// Relay passes claims on to where they are judged, one at a time. A claim is what a client knows of a cluster's history.
+// Relay passes claims on to where they are judged, one at a time. A claim is what a client knows of its cluster's history.
 //
 // Any caller can bring genuine claims, as often as it likes. So a Relay drops claims that prove nothing here, claims that
 // were passed on lately, and those that come while too many wait.

@@ -50,7 +50,7 @@ func (s *Server) whoBrings(ctx context.Context) string {
 	return trust.PrincipalOf(ctx).Actor() + " at " + host
 }
 
-// exchange hears the receipts of a call, and adds a receipt to its answer. It looks at calls whose answers have receipts,
+// exchange hears the receipts of a caller, and adds one to the answer. It looks at calls whose answers have receipts,
 // and at failed ones: a client that is refused may know more than this process. Clients of HTTP know no receipts.
 func (s *Server) exchange(ctx context.Context, resp any, err error) {
 	if l, ok := resp.(*leased); ok {
