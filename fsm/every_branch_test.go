@@ -85,7 +85,7 @@ func (n *everyBranches) check() error {
 				}
 				sealed := cloneState(judge.state)
 				if r := sealed.Apply(judge.state.index+1, judge.term, seal(p.Append(nil))); (r.Err == nil) != (reason != "") {
-					return fmt.Errorf("%w: a seal of %q for position %d of %q: %v", errEveryVerdict, judge.commands, at+1, from.commands, r.Err)
+					return fmt.Errorf("%w: a seal of %q for position %d of %q: %w", errEveryVerdict, judge.commands, at+1, from.commands, r.Err)
 				}
 			}
 		}

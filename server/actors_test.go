@@ -93,9 +93,6 @@ var proposings = []proposing{
 	{snowraftv1.OperationsService_AcknowledgeRestore_FullMethodName, "acknowledge_restore", func(*visit) proto.Message {
 		return &snowraftv1.AcknowledgeRestoreRequest{}
 	}},
-	{snowraftv1.OperationsService_SealCluster_FullMethodName, "seal", func(*visit) proto.Message {
-		return &snowraftv1.SealClusterRequest{}
-	}},
 	{snowraftv1.TokenService_CreateToken_FullMethodName, "create_token", func(v *visit) proto.Message {
 		return &snowraftv1.CreateTokenRequest{Token: &snowraftv1.Token{Name: v.name, Scopes: []string{"ids:issue:*"}}}
 	}},
@@ -113,6 +110,7 @@ var others = map[string]string{
 	snowraftv1.SequenceService_StreamNumbers_FullMethodName:     "carries NextNumbers, which TestActorsOfCommands calls so too",
 	snowraftv1.ClusterService_RemoveMember_FullMethodName:       "called at the end",
 	snowraftv1.ClusterService_Leave_FullMethodName:              "called at the end",
+	snowraftv1.OperationsService_SealCluster_FullMethodName:     "called at the end",
 	snowraftv1.ClusterService_AddMember_FullMethodName:          "proposes no command",
 	snowraftv1.ClusterService_TransferLeadership_FullMethodName: "proposes no command",
 	snowraftv1.OperationsService_FinalizeUpgrade_FullMethodName: "proposes a command only to a newer version",
@@ -317,6 +315,10 @@ func actorsOfCommands(t *testing.T, secure bool) {
 	leaver := visits[len(w.callers)] // at the follower
 	c.note("Leave", "remove_member", leaver.by, func() error {
 		_, err := leaver.callJSON(snowraftv1.ClusterService_Leave_FullMethodName, &snowraftv1.LeaveRequest{})
+		return err
+	})
+	c.note("SealCluster", "seal", last.by, func() error {
+		_, err := last.call(snowraftv1.OperationsService_SealCluster_FullMethodName, &snowraftv1.SealClusterRequest{})
 		return err
 	})
 	c.judge(t)

@@ -83,7 +83,7 @@ func (m *Member) heed(ctx context.Context) {
 func (m *Member) stopOrResume() {
 	was, reason := m.clock.Stopped(), m.mustStop()
 	switch {
-	case reason != nil && (was == nil || errors.Unwrap(was) != errors.Unwrap(reason)):
+	case reason != nil && (was == nil || !errors.Is(reason, errors.Unwrap(was))):
 		m.clock.Stop(reason)
 		m.logger.Error("issuing nothing from now on", "reason", reason)
 		m.events.Note(events.Process, slog.LevelError, "issuing nothing from now on: "+reason.Error())

@@ -137,7 +137,7 @@ func (w *world) do(now int64, cmd *commandv1.Command) fsm.Result {
 		w.t.Fatal(err)
 	}
 	w.append(raft.LogCommand, raw)
-	return w.state.Apply(uint64(len(w.logs)), 0, cmd)
+	return w.state.Apply(uint64(len(w.logs)), w.term, cmd)
 }
 
 func (w *world) append(kind raft.LogType, data []byte) {

@@ -427,7 +427,7 @@ type GetStatusResponse struct {
 	// Reason that the member must be restarted, because its advertised host has other addresses than at its start; empty otherwise.
 	AddressProblem string `protobuf:"bytes,31,opt,name=address_problem,json=addressProblem,proto3" json:"address_problem,omitempty"`
 	// As in StreamIdsResponse. Absent over HTTP.
-	Receipt []byte `protobuf:"bytes,32,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	Receipt []byte `protobuf:"bytes,32,opt,name=receipt,proto3,oneof" json:"receipt,omitempty"`
 	// A member that was heard recently, with its address, whose cluster was restored from a backup of this one. Empty
 	// otherwise.
 	YoungerClusterAlive string `protobuf:"bytes,40,opt,name=younger_cluster_alive,json=youngerClusterAlive,proto3" json:"younger_cluster_alive,omitempty"`
@@ -1268,7 +1268,7 @@ type ListMembersResponse struct {
 	Members []*Member              `protobuf:"bytes,1,rep,name=members,proto3" json:"members,omitempty"`
 	Quorum  *Quorum                `protobuf:"bytes,2,opt,name=quorum,proto3" json:"quorum,omitempty"`
 	// As in StreamIdsResponse. Absent over HTTP.
-	Receipt       []byte `protobuf:"bytes,3,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	Receipt       []byte `protobuf:"bytes,3,opt,name=receipt,proto3,oneof" json:"receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2100,7 +2100,7 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x04idle\x18\n" +
 	" \x01(\bR\x04idle\x12$\n" +
 	"\x0eposition_at_ms\x18\v \x01(\x03R\fpositionAtMs\x12\x16\n" +
-	"\x06reason\x18\f \x01(\tR\x06reason\"\xbc\n" +
+	"\x06reason\x18\f \x01(\tR\x06reason\"\xcd\n" +
 	"\n" +
 	"\x11GetStatusResponse\x12\x1d\n" +
 	"\n" +
@@ -2137,9 +2137,11 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x12custom_certificate\x18\x1c \x01(\v2\x1e.snowraft.v1.CustomCertificateR\x11customCertificate\x12)\n" +
 	"\x04uses\x18\x1d \x03(\v2\x15.snowraft.v1.TokenUseR\x04uses\x12+\n" +
 	"\x06sealed\x18\x1e \x01(\v2\x13.snowraft.v1.SealedR\x06sealed\x12'\n" +
-	"\x0faddress_problem\x18\x1f \x01(\tR\x0eaddressProblem\x12\x18\n" +
-	"\areceipt\x18  \x01(\fR\areceipt\x122\n" +
-	"\x15younger_cluster_alive\x18( \x01(\tR\x13youngerClusterAlive\"\xe5\x01\n" +
+	"\x0faddress_problem\x18\x1f \x01(\tR\x0eaddressProblem\x12\x1d\n" +
+	"\areceipt\x18  \x01(\fH\x00R\areceipt\x88\x01\x01\x122\n" +
+	"\x15younger_cluster_alive\x18( \x01(\tR\x13youngerClusterAliveB\n" +
+	"\n" +
+	"\b_receipt\"\xe5\x01\n" +
 	"\bTokenUse\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x19\n" +
 	"\btoken_id\x18\x02 \x01(\x04R\atokenId\x12\x1d\n" +
@@ -2184,11 +2186,13 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x15fsm_version_supported\x18\r \x01(\rR\x13fsmVersionSupported\x12\x16\n" +
 	"\x06halted\x18\x0e \x01(\bR\x06halted\x12\x18\n" +
 	"\astalled\x18\x0f \x01(\bR\astalled\"\x14\n" +
-	"\x12ListMembersRequest\"\x8b\x01\n" +
+	"\x12ListMembersRequest\"\x9c\x01\n" +
 	"\x13ListMembersResponse\x12-\n" +
 	"\amembers\x18\x01 \x03(\v2\x13.snowraft.v1.MemberR\amembers\x12+\n" +
-	"\x06quorum\x18\x02 \x01(\v2\x13.snowraft.v1.QuorumR\x06quorum\x12\x18\n" +
-	"\areceipt\x18\x03 \x01(\fR\areceipt\"9\n" +
+	"\x06quorum\x18\x02 \x01(\v2\x13.snowraft.v1.QuorumR\x06quorum\x12\x1d\n" +
+	"\areceipt\x18\x03 \x01(\fH\x00R\areceipt\x88\x01\x01B\n" +
+	"\n" +
+	"\b_receipt\"9\n" +
 	"\x10AddMemberRequest\x12%\n" +
 	"\x0egossip_address\x18\x01 \x01(\tR\rgossipAddress\"@\n" +
 	"\x11AddMemberResponse\x12+\n" +
@@ -2378,6 +2382,8 @@ func file_snowraft_v1_cluster_proto_init() {
 	file_snowraft_v1_rule_proto_init()
 	file_snowraft_v1_sealed_proto_init()
 	file_snowraft_v1_upgrade_proto_init()
+	file_snowraft_v1_cluster_proto_msgTypes[2].OneofWrappers = []any{}
+	file_snowraft_v1_cluster_proto_msgTypes[10].OneofWrappers = []any{}
 	file_snowraft_v1_cluster_proto_msgTypes[19].OneofWrappers = []any{}
 	file_snowraft_v1_cluster_proto_msgTypes[22].OneofWrappers = []any{}
 	type x struct{}

@@ -384,7 +384,7 @@ type StreamIdsResponse struct {
 	Error *status.Status `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
 	// A receipt of how far the cluster's history is committed. The client brings its latest one back in the
 	// metadata snowraft-receipt-bin when it connects. Absent from most answers of a stream.
-	Receipt       []byte `protobuf:"bytes,4,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	Receipt       []byte `protobuf:"bytes,4,opt,name=receipt,proto3,oneof" json:"receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -739,12 +739,14 @@ const file_snowraft_v1_id_proto_rawDesc = "" +
 	"\arequest\x18\x01 \x01(\v2\x1f.snowraft.v1.GenerateIdsRequestR\arequest\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\x04R\x02id\x12\x1d\n" +
 	"\n" +
-	"timeout_ms\x18\x03 \x01(\rR\ttimeoutMs\"\xa5\x01\n" +
+	"timeout_ms\x18\x03 \x01(\rR\ttimeoutMs\"\xb6\x01\n" +
 	"\x11StreamIdsResponse\x12<\n" +
 	"\bresponse\x18\x01 \x01(\v2 .snowraft.v1.GenerateIdsResponseR\bresponse\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\x04R\x02id\x12(\n" +
-	"\x05error\x18\x03 \x01(\v2\x12.google.rpc.StatusR\x05error\x12\x18\n" +
-	"\areceipt\x18\x04 \x01(\fR\areceipt\"=\n" +
+	"\x05error\x18\x03 \x01(\v2\x12.google.rpc.StatusR\x05error\x12\x1d\n" +
+	"\areceipt\x18\x04 \x01(\fH\x00R\areceipt\x88\x01\x01B\n" +
+	"\n" +
+	"\b_receipt\"=\n" +
 	"\x0fDecodeIdRequest\x12\x12\n" +
 	"\x02id\x18\x01 \x01(\x03B\x020\x01R\x02id\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\"\xd4\x01\n" +
@@ -834,6 +836,7 @@ func file_snowraft_v1_id_proto_init() {
 	file_snowraft_v1_rule_proto_init()
 	file_snowraft_v1_worker_proto_init()
 	file_snowraft_v1_id_proto_msgTypes[0].OneofWrappers = []any{}
+	file_snowraft_v1_id_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

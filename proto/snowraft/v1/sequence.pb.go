@@ -1580,7 +1580,7 @@ type StreamNumbersResponse struct {
 	Error *status.Status `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
 	// A receipt of how far the cluster's history is committed. The client brings its latest one back in the
 	// metadata snowraft-receipt-bin when it connects. Absent from most answers of a stream.
-	Receipt       []byte `protobuf:"bytes,4,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	Receipt       []byte `protobuf:"bytes,4,opt,name=receipt,proto3,oneof" json:"receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1813,7 +1813,7 @@ type AllocateBlockResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Block *Block                 `protobuf:"bytes,1,opt,name=block,proto3" json:"block,omitempty"`
 	// As in StreamNumbersResponse.
-	Receipt       []byte `protobuf:"bytes,2,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	Receipt       []byte `protobuf:"bytes,2,opt,name=receipt,proto3,oneof" json:"receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2219,12 +2219,14 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\arequest\x18\x01 \x01(\v2\x1f.snowraft.v1.NextNumbersRequestR\arequest\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\x04R\x02id\x12\x1d\n" +
 	"\n" +
-	"timeout_ms\x18\x03 \x01(\rR\ttimeoutMs\"\xa9\x01\n" +
+	"timeout_ms\x18\x03 \x01(\rR\ttimeoutMs\"\xba\x01\n" +
 	"\x15StreamNumbersResponse\x12<\n" +
 	"\bresponse\x18\x01 \x01(\v2 .snowraft.v1.NextNumbersResponseR\bresponse\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\x04R\x02id\x12(\n" +
-	"\x05error\x18\x03 \x01(\v2\x12.google.rpc.StatusR\x05error\x12\x18\n" +
-	"\areceipt\x18\x04 \x01(\fR\areceipt\",\n" +
+	"\x05error\x18\x03 \x01(\v2\x12.google.rpc.StatusR\x05error\x12\x1d\n" +
+	"\areceipt\x18\x04 \x01(\fH\x00R\areceipt\x88\x01\x01B\n" +
+	"\n" +
+	"\b_receipt\",\n" +
 	"\x0eGetLastRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\"7\n" +
 	"\x0fGetLastResponse\x12\x1b\n" +
@@ -2236,10 +2238,12 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\x03 \x01(\tR\trequestId\x12\x1d\n" +
 	"\n" +
-	"return_key\x18\x04 \x01(\fR\treturnKey\"[\n" +
+	"return_key\x18\x04 \x01(\fR\treturnKey\"l\n" +
 	"\x15AllocateBlockResponse\x12(\n" +
-	"\x05block\x18\x01 \x01(\v2\x12.snowraft.v1.BlockR\x05block\x12\x18\n" +
-	"\areceipt\x18\x02 \x01(\fR\areceipt\"\xc4\x02\n" +
+	"\x05block\x18\x01 \x01(\v2\x12.snowraft.v1.BlockR\x05block\x12\x1d\n" +
+	"\areceipt\x18\x02 \x01(\fH\x00R\areceipt\x88\x01\x01B\n" +
+	"\n" +
+	"\b_receipt\"\xc4\x02\n" +
 	"\x05Block\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\x04R\x05token\x12\x18\n" +
 	"\x05first\x18\x02 \x01(\x03B\x020\x01R\x05first\x12\x18\n" +
@@ -2396,7 +2400,9 @@ func file_snowraft_v1_sequence_proto_init() {
 	file_snowraft_v1_sequence_proto_msgTypes[9].OneofWrappers = []any{}
 	file_snowraft_v1_sequence_proto_msgTypes[11].OneofWrappers = []any{}
 	file_snowraft_v1_sequence_proto_msgTypes[13].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[20].OneofWrappers = []any{}
 	file_snowraft_v1_sequence_proto_msgTypes[22].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[24].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -169,7 +169,7 @@ type AcquireWorkerResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Grant *Grant                 `protobuf:"bytes,1,opt,name=grant,proto3" json:"grant,omitempty"`
 	// As in StreamIdsResponse.
-	Receipt       []byte `protobuf:"bytes,2,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	Receipt       []byte `protobuf:"bytes,2,opt,name=receipt,proto3,oneof" json:"receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -439,7 +439,7 @@ type ExtendWindowResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Grant *Grant                 `protobuf:"bytes,1,opt,name=grant,proto3" json:"grant,omitempty"`
 	// As in StreamIdsResponse.
-	Receipt       []byte `protobuf:"bytes,2,opt,name=receipt,proto3" json:"receipt,omitempty"`
+	Receipt       []byte `protobuf:"bytes,2,opt,name=receipt,proto3,oneof" json:"receipt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -870,10 +870,12 @@ const file_snowraft_v1_worker_proto_rawDesc = "" +
 	"\x06holder\x18\x02 \x01(\tR\x06holder\x12\x14\n" +
 	"\x05nonce\x18\x03 \x01(\fR\x05nonce\x12\x1e\n" +
 	"\vclock_at_ms\x18\x04 \x01(\x03R\tclockAtMs\x12\x1b\n" +
-	"\twindow_ms\x18\x05 \x01(\x03R\bwindowMs\"[\n" +
+	"\twindow_ms\x18\x05 \x01(\x03R\bwindowMs\"l\n" +
 	"\x15AcquireWorkerResponse\x12(\n" +
-	"\x05grant\x18\x01 \x01(\v2\x12.snowraft.v1.GrantR\x05grant\x12\x18\n" +
-	"\areceipt\x18\x02 \x01(\fR\areceipt\"\x86\x02\n" +
+	"\x05grant\x18\x01 \x01(\v2\x12.snowraft.v1.GrantR\x05grant\x12\x1d\n" +
+	"\areceipt\x18\x02 \x01(\fH\x00R\areceipt\x88\x01\x01B\n" +
+	"\n" +
+	"\b_receipt\"\x86\x02\n" +
 	"\x05Grant\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\x04R\x06worker\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x1b\n" +
@@ -893,10 +895,12 @@ const file_snowraft_v1_worker_proto_rawDesc = "" +
 	"until_tick\x18\x05 \x01(\x03R\tuntilTick\x12\x1e\n" +
 	"\vclock_at_ms\x18\x06 \x01(\x03R\tclockAtMs\x12\x1b\n" +
 	"\twindow_ms\x18\a \x01(\x03R\bwindowMs\x12%\n" +
-	"\fextension_id\x18\b \x01(\x06B\x020\x01R\vextensionId\"Z\n" +
+	"\fextension_id\x18\b \x01(\x06B\x020\x01R\vextensionId\"k\n" +
 	"\x14ExtendWindowResponse\x12(\n" +
-	"\x05grant\x18\x01 \x01(\v2\x12.snowraft.v1.GrantR\x05grant\x12\x18\n" +
-	"\areceipt\x18\x02 \x01(\fR\areceipt\"\xae\x01\n" +
+	"\x05grant\x18\x01 \x01(\v2\x12.snowraft.v1.GrantR\x05grant\x12\x1d\n" +
+	"\areceipt\x18\x02 \x01(\fH\x00R\areceipt\x88\x01\x01B\n" +
+	"\n" +
+	"\b_receipt\"\xae\x01\n" +
 	"\x14ReleaseWorkerRequest\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\x04R\x06worker\x12\x14\n" +
@@ -993,6 +997,8 @@ func file_snowraft_v1_worker_proto_init() {
 		return
 	}
 	file_snowraft_v1_rule_proto_init()
+	file_snowraft_v1_worker_proto_msgTypes[1].OneofWrappers = []any{}
+	file_snowraft_v1_worker_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
