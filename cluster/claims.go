@@ -157,12 +157,12 @@ func (n *Node) Claim(ctx context.Context, p position.Position, from string) erro
 
 // suspect says once that a voter of an open cluster contradicts the history. Every stranger could claim that.
 func (n *Node) suspect(from, why string) {
-	what := fmt.Sprintf("%s contradicts the history: %s; %s", from, why, adviceSeal)
+	what := fmt.Sprintf("%s contradicts the history: %s", from, why)
 	n.claims.suspect.Store(&what)
-	n.noteSetBack(what)
+	n.noteSetBack(what + "; " + adviceSeal)
 }
 
-// Suspicion returns why the leader of an open cluster should be sealed by its operator; empty without a reason.
+// Suspicion returns why members of this open cluster may have been set back, as its leader saw; empty without a reason.
 func (n *Node) Suspicion() string {
 	if s := n.claims.suspect.Load(); s != nil {
 		return *s

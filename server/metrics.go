@@ -1,11 +1,13 @@
 package server
 
 import (
+	"errors"
 	"math"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/server/frontend"
 )
@@ -32,7 +34,7 @@ var (
 	descKnown     = frontend.Desc("fsm_version_supported", "The newest version of the log's commands that this member knows.")
 	descMembers   = frontend.Desc("members", "Members of the cluster, by role and by whether this member hears from them and they replicate; NaN before this member joined a cluster.", "role", "alive")
 	descObserved  = frontend.Desc("observed_clock_timestamp_seconds", "The replicated observed clock, Unix time; NaN before there is one.")
-	descSetBack   = frontend.Desc("set_back", "1 if the cluster is sealed because members were set back to an earlier state, otherwise 0.")
+	descSetBack   = frontend.Desc("set_back", "1 if the member issues nothing because members were set back to an earlier state, otherwise 0.")
 	descOffset    = frontend.Desc("clock_offset_seconds", "Seconds that this clock is ahead of the majority's; negative if it is behind. NaN until it was compared.")
 	descUntil     = frontend.Desc("lane_serve_until_timestamp_seconds", "Unix time until which the lane can issue without quorum; NaN if it holds no window.", "layout", "lane")
 	descFailing   = frontend.Desc("lane_window_failing", "1 while the lane requests a window and gets none, otherwise 0. The lane issues from its present window meanwhile.", "layout", "lane")
@@ -70,7 +72,7 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(descObserved, unixOrNaN(m.State().Observed().Load()))
 	gauge(descOffset, offset)
-	gauge(descSetBack, frontend.Flag(m.State().Sealed() != nil))
+	gauge(descSetBack, frontend.Flag(errors.Is(m.Clock().Stopped(), allocator.ErrSetBack)))
 	gauge(descPending, float64(node.ProposalsPending()))
 	gauge(descExpiry, c.tokens.nextExpiry())
 	gauge(descBackup, unixOrNaN(c.s.api.LastBackup()))

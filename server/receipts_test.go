@@ -262,7 +262,7 @@ func TestOpenClusterIsNotSealedByReceipts(t *testing.T) {
 		h.setBack()
 		until(t, "the leader suspects it", func() bool {
 			_, _ = c.NextID(t.Context())
-			return strings.Contains(h.server.Member().Node().Suspicion(), "snowraft cluster seal")
+			return strings.Contains(h.status().GetSetBackSuspected(), "contradicts the history")
 		})
 		if use(t, c, time.Second); h.sealed() {
 			t.Error("the cluster sealed itself")

@@ -78,6 +78,17 @@ func (f *facts) youngerCluster() []finding {
 	return nil
 }
 
+// suspicion returns the finding about an open cluster whose members may have been set back.
+func (f *facts) suspicion() []finding {
+	for _, id := range keys(f.statuses) {
+		if why := f.statuses[id].GetSetBackSuspected(); why != "" {
+			return []finding{of(bad, "members may have been set back to an earlier state: "+why,
+				"if they were, seal the cluster", runbookSetBack).by("snowraft cluster seal")}
+		}
+	}
+	return nil
+}
+
 // layouts returns findings about layouts for which some member cannot issue IDs, and about layouts that end soon.
 func (f *facts) layouts() (all []finding) {
 	short := make(map[string][]string) // members without a worker, by layout

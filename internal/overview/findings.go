@@ -21,6 +21,7 @@ func (f *facts) findings() (all []finding) {
 	all = append(all, f.leadership()...)
 	all = append(all, f.restoration()...)
 	all = append(all, f.youngerCluster()...)
+	all = append(all, f.suspicion()...)
 	all = append(all, f.refusals()...)
 	for _, m := range f.silent {
 		all = append(all, f.silence(m))

@@ -247,6 +247,15 @@ func TestVerdict(t *testing.T) {
 			"a cluster that was restored from a backup of this one runs, and issues nothing while this one runs: x at 10.0.0.9:7702 of cluster old; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; stop it, unless it is to take over; then end this cluster from there.",
 			[]string{"restored-and-frozen"},
 		},
+		"members may have been set back": {
+			func() *scene {
+				s := newScene("a", "b", "c")
+				s.statuses["b"].SetBackSuspected = "c contradicts the history: index 7 differs"
+				return s
+			}, bad,
+			"Members may have been set back to an earlier state: c contradicts the history: index 7 differs; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; if they were, seal the cluster.",
+			[]string{"set-back"},
+		},
 		"foreign peer": {
 			func() *scene {
 				s := newScene("a", "b", "c")

@@ -40,7 +40,7 @@ func (c *clusterService) GetStatus(_ context.Context, req *snowraftv1.GetStatusR
 	resp.Upgrade = c.upgradeMessage(m.Upgrade())
 	resp.FsmVersion = resp.GetUpgrade().GetFsmVersion()
 	resp.Restoration, resp.Sealed = c.restoration(), c.sealed()
-	resp.YoungerClusterAlive = c.Member.Node().YoungerLife().Member
+	resp.YoungerClusterAlive, resp.SetBackSuspected = node.YoungerLife().Member, node.Suspicion()
 	if err := c.Ready(); err != nil {
 		resp.Problem, resp.Reason = rpc.Message(err), reasonOf(err)
 	}

@@ -145,7 +145,7 @@ var fields = map[protoreflect.FullName]map[protoreflect.Name]class{
 	"snowraft.v1.GetStatusResponse": {
 		"cluster_id": plain, "member_id": plain, "name": plain, "leader_id": plain, "leader_name": plain, "version": plain,
 		"problem": text, "reason": plain, "no_leader": text, "address_problem": text, "secret_fingerprints": plain, "signing_fingerprint": plain,
-		"younger_cluster_alive": plain,
+		"younger_cluster_alive": plain, "set_back_suspected": text,
 	},
 	"snowraft.v1.Lane":              {"layout": plain, "problem": text, "reason": plain},
 	"snowraft.v1.UpgradeBlocker":    {"member_id": plain, "member_name": plain, "problem": text},

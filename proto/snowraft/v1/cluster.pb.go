@@ -430,9 +430,11 @@ type GetStatusResponse struct {
 	Receipt []byte `protobuf:"bytes,32,opt,name=receipt,proto3,oneof" json:"receipt,omitempty"`
 	// A member that was heard recently, with its address, whose cluster was restored from a backup of this one. Empty
 	// otherwise.
-	YoungerClusterAlive string `protobuf:"bytes,40,opt,name=younger_cluster_alive,json=youngerClusterAlive,proto3" json:"younger_cluster_alive,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	YoungerClusterAlive string `protobuf:"bytes,33,opt,name=younger_cluster_alive,json=youngerClusterAlive,proto3" json:"younger_cluster_alive,omitempty"`
+	// Why members may have been set back, and what to do; only at the leader of an open cluster, which does not seal itself.
+	SetBackSuspected string `protobuf:"bytes,34,opt,name=set_back_suspected,json=setBackSuspected,proto3" json:"set_back_suspected,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *GetStatusResponse) Reset() {
@@ -692,6 +694,13 @@ func (x *GetStatusResponse) GetReceipt() []byte {
 func (x *GetStatusResponse) GetYoungerClusterAlive() string {
 	if x != nil {
 		return x.YoungerClusterAlive
+	}
+	return ""
+}
+
+func (x *GetStatusResponse) GetSetBackSuspected() string {
+	if x != nil {
+		return x.SetBackSuspected
 	}
 	return ""
 }
@@ -2100,7 +2109,7 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x04idle\x18\n" +
 	" \x01(\bR\x04idle\x12$\n" +
 	"\x0eposition_at_ms\x18\v \x01(\x03R\fpositionAtMs\x12\x16\n" +
-	"\x06reason\x18\f \x01(\tR\x06reason\"\xcd\n" +
+	"\x06reason\x18\f \x01(\tR\x06reason\"\xfb\n" +
 	"\n" +
 	"\x11GetStatusResponse\x12\x1d\n" +
 	"\n" +
@@ -2139,7 +2148,8 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x06sealed\x18\x1e \x01(\v2\x13.snowraft.v1.SealedR\x06sealed\x12'\n" +
 	"\x0faddress_problem\x18\x1f \x01(\tR\x0eaddressProblem\x12\x1d\n" +
 	"\areceipt\x18  \x01(\fH\x00R\areceipt\x88\x01\x01\x122\n" +
-	"\x15younger_cluster_alive\x18( \x01(\tR\x13youngerClusterAliveB\n" +
+	"\x15younger_cluster_alive\x18! \x01(\tR\x13youngerClusterAlive\x12,\n" +
+	"\x12set_back_suspected\x18\" \x01(\tR\x10setBackSuspectedB\n" +
 	"\n" +
 	"\b_receipt\"\xe5\x01\n" +
 	"\bTokenUse\x12\x12\n" +

@@ -74,6 +74,7 @@ func statusRecord(s *snowraftv1.GetStatusResponse) cli.Block {
 		"Secrets", secrets,
 		"Certificate", certificate(s.GetCustomCertificate()),
 		"Sealed", sealed(s.GetSealed()),
+		"Set back", suspected(s.GetSetBackSuspected()),
 		"Restored", restored(s.GetRestoration()),
 		"Fenced", fenced(s),
 		"Superseded", strings.Join(s.GetRestoration().GetSuperseded(), ", "),

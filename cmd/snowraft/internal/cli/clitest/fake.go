@@ -229,6 +229,7 @@ func (f *API) GetStatus(_ context.Context, req *snowraftv1.GetStatusRequest) (*s
 		SecretFingerprints: []string{"fc8921786d643a5a", "0123456789abcdef"}, SigningFingerprint: "0123456789abcdef",
 		CustomCertificate: &snowraftv1.CustomCertificate{ExpiresAtMs: 1799107200000, Problem: `certificate "tls/cert.pem": valid only from 2025-12-01T00:00:00Z to 2026-03-01T00:00:00Z`},
 		AddressProblem:    "other members gossip with 10.0.0.1, and a.example.net now has the address 10.0.0.2",
+		SetBackSuspected:  "c contradicts the history: index 7 differs",
 		ForeignPeers:      []*snowraftv1.ForeignPeer{{Address: "10.0.0.9", Problem: "the peer does not encrypt", HeardAtMs: 1767225600123}},
 		Lanes: []*snowraftv1.Lane{
 			{Layout: "default", Worker: 5, Token: 42, FromTick: 56729538000, UntilTick: 56729540000, ServeUntilAtMs: 1792419540000, ExhaustsAtMs: 3934712855552},
