@@ -162,7 +162,7 @@ func (n *Node) suspect(from, why string) {
 	n.noteSetBack(what + "; " + adviceSeal)
 }
 
-// Suspicion returns why members of this open cluster may have been set back, as its leader saw; empty without a reason.
+// Suspicion returns why the leader of an open cluster found that members may have been set back; empty without a reason.
 func (n *Node) Suspicion() string {
 	if s := n.claims.suspect.Load(); s != nil {
 		return *s
