@@ -107,8 +107,11 @@ func TestExchangeOfLives(t *testing.T) {
 						t.Errorf("heard %+v", h)
 					}
 				}
-				clear(young.gossip.heard.own)
-				clear(old.gossip.heard.own)
+				for _, n := range dial {
+					n.gossip.heard.mu.Lock()
+					clear(n.gossip.heard.own)
+					n.gossip.heard.mu.Unlock()
+				}
 			}
 		})
 	}
