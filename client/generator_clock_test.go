@@ -106,7 +106,6 @@ func TestGeneratorStartsWithWrongClock(t *testing.T) {
 
 func TestGeneratorClockJumps(t *testing.T) {
 	t.Parallel()
-	hosts := startHosts(t, 3)
 	for what, c := range map[string]struct {
 		by     time.Duration
 		reason error
@@ -118,47 +117,50 @@ func TestGeneratorClockJumps(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			var all issued
-			done := bystander(t, newApplication(t, apis(hosts...)), &all)
-			hand := newHandClock()
-			g := embed(t, newApplication(t, apis(hosts...)), hand.option())
-			var last int64
-			next := func() {
-				t.Helper()
-				id, err := g.Next(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				if id <= last {
-					t.Fatalf("%d after %d", id, last)
-				}
-				all.add(t, "it", id)
-				last = id
-			}
-			for range 2 {
-				for range 1000 {
-					next()
-				}
-				before := g.Lanes()[0]
-				hand.set(c.by)
-				throughout(t, 5*time.Second/4, func() {
+			inBubble(t, func(t *testing.T) {
+				hosts := startHosts(t, 3)
+				var all issued
+				done := bystander(t, newApplication(t, apis(hosts...)), &all)
+				hand := newHandClock()
+				g := embed(t, newApplication(t, apis(hosts...)), hand.option())
+				var last int64
+				next := func() {
+					t.Helper()
 					id, err := g.Next(t.Context())
-					var e *client.Error
-					if !errors.Is(err, c.reason) || !errors.As(err, &e) || e.RetryAfter <= 0 {
-						t.Fatalf("%d, %v", id, err)
+					if err != nil {
+						t.Fatal(err)
 					}
-					if !errors.Is(g.Ready(), c.reason) {
-						t.Fatalf("ready: %v", g.Ready())
+					if id <= last {
+						t.Fatalf("%d after %d", id, last)
 					}
-				})
-				hand.set(0)
-				eventually(t, "it issues", func() bool { return g.Ready() == nil })
-				next()
-				if now := g.Lanes()[0]; now.Worker != before.Worker && before.ServeUntil.After(time.Now()) {
-					t.Errorf("lanes: had %+v, have %+v", before, now)
+					all.add(t, "it", id)
+					last = id
 				}
-			}
-			done()
+				for range 2 {
+					for range 1000 {
+						next()
+					}
+					before := g.Lanes()[0]
+					hand.set(c.by)
+					throughout(t, 5*time.Second/4, func() {
+						id, err := g.Next(t.Context())
+						var e *client.Error
+						if !errors.Is(err, c.reason) || !errors.As(err, &e) || e.RetryAfter <= 0 {
+							t.Fatalf("%d, %v", id, err)
+						}
+						if !errors.Is(g.Ready(), c.reason) {
+							t.Fatalf("ready: %v", g.Ready())
+						}
+					})
+					hand.set(0)
+					eventually(t, "it issues", func() bool { return g.Ready() == nil })
+					next()
+					if now := g.Lanes()[0]; now.Worker != before.Worker && before.ServeUntil.After(time.Now()) {
+						t.Errorf("lanes: had %+v, have %+v", before, now)
+					}
+				}
+				done()
+			})
 		})
 	}
 }
