@@ -5,8 +5,6 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/events"
 	historic "github.com/snowraft/snowraft/internal/position"
@@ -23,26 +21,19 @@ func (m *Member) passClaim(ctx context.Context, p historic.Position, witness str
 // settles reports whether the own replica shows that a position proves nothing: the position is of another cluster or an
 // earlier life, which have another ID, or the replica confirms it, or the cluster is sealed already.
 func (m *Member) settles(p historic.Position) bool {
-	if p.Cluster != m.clusterID() || m.fsm.Sealed() != nil {
+	if p.Cluster != m.node.Position().Cluster || m.fsm.Sealed() != nil {
 		return true
 	}
 	verdict, _ := m.fsm.Judge(p)
 	return verdict == fsm.Consistent
 }
 
-// clusterID returns the ID of the cluster; zero before this member has joined one.
-func (m *Member) clusterID() uuid.UUID {
-	id, _ := uuid.Parse(m.node.ClusterID()) // an error is that there is none
-	return id
-}
-
 // Position returns how far this member knows the committed history of its cluster. ok is false if the position is no
 // evidence: before the history records leaderships, and once the cluster is sealed, because clients must keep what
 // contradicts it.
 func (m *Member) Position() (p historic.Position, ok bool) {
-	p = m.fsm.Position()
-	p.Cluster = m.clusterID()
-	return p, p.Cluster != uuid.Nil && p.Nonce != [16]byte{} && m.fsm.Sealed() == nil
+	p = m.node.Position()
+	return p, p.Cluster != [16]byte{} && p.Nonce != [16]byte{} && m.fsm.Sealed() == nil
 }
 
 // Witness takes a position that a client proved with a receipt. The leader judges the position if it may contradict the
