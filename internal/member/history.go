@@ -5,22 +5,22 @@ import (
 	"io"
 
 	"github.com/snowraft/snowraft/fsm"
-	historic "github.com/snowraft/snowraft/internal/position"
+	"github.com/snowraft/snowraft/internal/position"
 )
 
 // history implements [cluster.History] with the member's replica.
 type history struct{ m *Member }
 
 // Position implements [cluster.History].
-func (h history) Position() historic.Position { return h.m.fsm.Position() }
+func (h history) Position() position.Position { return h.m.fsm.Position() }
 
 // Judge implements [cluster.History].
-func (h history) Judge(p historic.Position) (setBack bool, why string) {
+func (h history) Judge(p position.Position) (setBack bool, why string) {
 	return contradicts(h.m.fsm, p)
 }
 
 // JudgeSnapshot implements [cluster.History]. It keeps the whole state of the snapshot in memory, next to the replica's.
-func (h history) JudgeSnapshot(snapshot io.Reader, p historic.Position) (setBack bool, why string) {
+func (h history) JudgeSnapshot(snapshot io.Reader, p position.Position) (setBack bool, why string) {
 	inside := fsm.New(fsm.Options{Supported: h.m.cfg.Supported})
 	if inside.Restore(io.NopCloser(snapshot)) != nil {
 		return false, ""
@@ -28,13 +28,13 @@ func (h history) JudgeSnapshot(snapshot io.Reader, p historic.Position) (setBack
 	return contradicts(inside, p)
 }
 
-func contradicts(of *fsm.Machine, p historic.Position) (bool, string) {
+func contradicts(of *fsm.Machine, p position.Position) (bool, string) {
 	verdict, why := of.Judge(p)
 	return verdict == fsm.SetBack || verdict == fsm.Missing, why
 }
 
 // Seal implements [cluster.History].
-func (h history) Seal(ctx context.Context, evidence historic.Position, witness, why string) error {
+func (h history) Seal(ctx context.Context, evidence position.Position, witness, why string) error {
 	return h.m.Seal(ctx, evidence.Append(nil), witness, why)
 }
 

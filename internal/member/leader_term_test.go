@@ -14,7 +14,7 @@ import (
 )
 
 func TestPositionsAreOrdered(t *testing.T) {
-	ordered := []position{
+	ordered := []lastIssued{
 		{},
 		{known: true, number: math.MinInt64, increment: 1},
 		{known: true, number: math.MaxInt64, increment: 1},

@@ -18,7 +18,7 @@ import (
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/events"
-	historic "github.com/snowraft/snowraft/internal/position"
+	"github.com/snowraft/snowraft/internal/position"
 	"github.com/snowraft/snowraft/internal/receipt"
 	"github.com/snowraft/snowraft/internal/tracing"
 	"github.com/snowraft/snowraft/snowflake"
@@ -55,7 +55,7 @@ type Leader interface {
 	allocator.BlockGranter
 	Finder
 	// Claim judges a position that a witness knows to be committed.
-	Claim(ctx context.Context, p historic.Position, witness string) error
+	Claim(ctx context.Context, p position.Position, witness string) error
 }
 
 // Member is a running member. Its methods may be called from any goroutine.
@@ -83,7 +83,7 @@ type Member struct {
 
 	asking     chan struct{} // one element per lookup at the leader; capacity maxAsking
 	counters   counters
-	claims     receipt.Relay[historic.Position]
+	claims     receipt.Relay[position.Position]
 	judging    chan struct{}              // one element while this leader judges a claim
 	leaderTerm atomic.Pointer[leaderTerm] // nil while this member does not lead
 
@@ -127,7 +127,7 @@ func Open(cfg Config) (*Member, error) {
 		return nil, err
 	}
 	m.node = node
-	m.claims = receipt.Relay[historic.Position]{Settles: m.settles, Pass: m.passClaim, Retry: node.LeaderChanged, Now: m.monotonic}
+	m.claims = receipt.Relay[position.Position]{Settles: m.settles, Pass: m.passClaim, Retry: node.LeaderChanged, Now: m.monotonic}
 	close(m.opened)
 	m.halt.then(node.Fail)
 	ctx, stop := context.WithCancel(context.Background())

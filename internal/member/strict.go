@@ -18,11 +18,11 @@ type strictSequence struct {
 	numbers     *allocator.Sequence
 
 	mu   sync.Mutex
-	gave position
+	gave lastIssued
 }
 
-// position is the last number that was issued. before orders positions by time.
-type position struct {
+// lastIssued is the last number that was issued. before orders by time.
+type lastIssued struct {
 	known      bool
 	generation uint64
 	period     int32
@@ -30,7 +30,7 @@ type position struct {
 	increment  int64
 }
 
-func (p position) before(q position) bool {
+func (p lastIssued) before(q lastIssued) bool {
 	switch {
 	case p.generation != q.generation:
 		return p.generation < q.generation
@@ -46,7 +46,7 @@ func (p position) before(q position) bool {
 }
 
 // advance notes a number that is issued.
-func (s *strictSequence) advance(p position) {
+func (s *strictSequence) advance(p lastIssued) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.gave.before(p) {
@@ -54,8 +54,8 @@ func (s *strictSequence) advance(p position) {
 	}
 }
 
-func last(n allocator.Numbers) position {
-	return position{known: true, generation: n.Generation, period: n.Period, number: n.Number(n.Count - 1), increment: n.Increment}
+func last(n allocator.Numbers) lastIssued {
+	return lastIssued{known: true, generation: n.Generation, period: n.Period, number: n.Number(n.Count - 1), increment: n.Increment}
 }
 
 func (s *strictSequence) next(ctx context.Context, count uint64) (allocator.Numbers, error) {
@@ -122,7 +122,7 @@ func (s *strictSequence) look(*definition) error {
 		return outdated(s.name)
 	}
 	if s.gave.generation < now.Numbering {
-		s.gave = position{known: now.HasLast, generation: now.Numbering, period: now.Period, number: now.Last, increment: now.Spec.GetIncrement()}
+		s.gave = lastIssued{known: now.HasLast, generation: now.Numbering, period: now.Period, number: now.Last, increment: now.Spec.GetIncrement()}
 	}
 	return nil
 }
