@@ -32,6 +32,7 @@ type runFlags struct {
 	maxWindow                       time.Duration
 	secured, mixed                  bool
 	shrinks                         bool
+	tries                           int
 	programs                        string // directory of built programs; empty builds them
 	unjudged                        bool   // no verdict; "jepsen mutants" judges the run
 }
@@ -44,11 +45,17 @@ func runCommand() *cobra.Command {
 		Example: `  go run ./jepsen run --workload all --nemesis all --duration 10m --seed 1
   go run ./jepsen run --workload ids --nemesis kill,clock --duration 1m
   go run ./jepsen run --replay jepsen-runs/1/schedule.jsonl
-  go run ./jepsen run --seed 7 --shrink`,
+  go run ./jepsen run --seed 7 --shrink
+  go run ./jepsen run --duration 1m --tries 3`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			inside := sandbox.Inside()
 			err := inSandbox(cmd.Context(), f.prepare, func(ctx context.Context) error { return f.run(ctx, cmd.OutOrStdout()) })
+			for ; !inside && f.tries > 1 && errors.Is(err, exitStatus(exitInvalid)); f.tries-- {
+				f.seed, f.out = f.seed+1, ""
+				_, _ = fmt.Fprintln(cmd.OutOrStdout(), "the run shows nothing; next seed:", f.seed)
+				err = inSandbox(cmd.Context(), f.prepare, nil)
+			}
 			if inside {
 				return err
 			}
@@ -67,6 +74,7 @@ func runCommand() *cobra.Command {
 	c.Flags().StringVar(&f.replay, "replay", "", "schedule `FILE` to replay, instead of a schedule from the seed")
 	c.Flags().StringVar(&f.out, "out", "", "new `DIR` for the run (default: first free name of jepsen-runs/SEED, SEED.1, ...)")
 	c.Flags().BoolVar(&f.shrinks, "shrink", false, "repeat a failed run with fewer and fewer faults, as long as it still fails")
+	c.Flags().IntVar(&f.tries, "tries", 1, "most runs, each with the next seed, until one is not INVALID")
 	c.Flags().StringVar(&f.programs, programsFlag, "",
 		"`DIR` of the programs to test, snowraft and snowraft-next, with the --mutants planted (default: built from this source)")
 	c.Flags().BoolVar(&f.unjudged, unjudgedFlag, false, "skip the verdict")
@@ -74,6 +82,8 @@ func runCommand() *cobra.Command {
 	for _, name := range planned {
 		c.MarkFlagsMutuallyExclusive("replay", name)
 	}
+	c.MarkFlagsMutuallyExclusive("tries", "replay")
+	c.MarkFlagsMutuallyExclusive("tries", "out")
 	return c
 }
 

@@ -92,9 +92,9 @@ var table = []part{
 		name: "chaos", lane: waits, always: true,
 		gate: func(w *work) ([]command, error) {
 			seed := fmt.Sprint(w.seed)
-			runs := []command{program("go", "run", "./jepsen", "run", "--secure", "--mixed", "--duration", "60s", "--seed", seed)}
+			runs := []command{program("go", "run", "./jepsen", "run", "--secure", "--mixed", "--duration", "60s", "--tries", "3", "--seed", seed)}
 			if w.slice == 8 {
-				runs = append(runs, program("go", "run", "./jepsen", "run", "--duration", "90s", "--seed", seed))
+				runs = append(runs, program("go", "run", "./jepsen", "run", "--duration", "90s", "--tries", "3", "--seed", seed))
 			}
 			return runs, nil
 		},

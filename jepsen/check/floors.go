@@ -9,13 +9,14 @@ import (
 )
 
 const (
-	// answeredShare is the share of the run's rate at which requests for IDs must be answered.
+	// answeredShare is the share of the run's rate at which requests for IDs must be answered. A few long faults can
+	// take most of a run shorter than longRun, of which shortShare is enough.
 	answeredShare = 0.3
+	shortShare    = 0.1
 	// churned is the least number of workers per minute that change their holder in the workload "churn".
 	churned = 10
-	// snapshotsAfter is the length of a run that certainly has installed snapshots: members take a snapshot every
-	// 4,096 entries.
-	snapshotsAfter = 5 * time.Minute
+	// longRun is the length of a run that surely has installed snapshots: members take a snapshot every 4,096 entries.
+	longRun = 5 * time.Minute
 )
 
 // upsetting lists the faults that cost an affected leader its leadership.
@@ -25,6 +26,10 @@ var upsetting = []string{"kill", "storm", "pause", "isolate", "unplug", "power-l
 // affect members that are already down.
 func floorsFor(r *Run, p schedule.Plan) Floors {
 	f := Floors{Rate: answeredShare * r.Header.Rate}
+	long := time.Duration(p.Duration) >= longRun
+	if !long {
+		f.Rate = shortShare * r.Header.Rate
+	}
 	ids := slices.Contains(p.Workloads, workloadIDs)
 	if !ids {
 		f.Rate = 0
@@ -32,14 +37,14 @@ func floorsFor(r *Run, p schedule.Plan) Floors {
 	numbers := slices.Contains(p.Workloads, "strict") || slices.Contains(p.Workloads, "redis")
 	upsets, skews, replaced := 0, 0, 0
 	for _, e := range p.Events {
-		long := time.Duration(e.For) >= 2*time.Second
+		lasts := time.Duration(e.For) >= 2*time.Second
 		leader := e.On == "leader" || e.On == "majority" || e.On == "all"
 		switch {
-		case slices.Contains(upsetting, e.Fault) && leader && long:
+		case slices.Contains(upsetting, e.Fault) && leader && lasts:
 			upsets++
 		// A clock that is slightly more than the threshold behind catches up at once. If all clocks are off, or a
 		// member has no window yet, requests may be refused for another reason.
-		case e.Fault == "clock-bump" && long && beyond(e.Amount, 2*r.Header.WaitThresholdMillis):
+		case e.Fault == "clock-bump" && lasts && beyond(e.Amount, 2*r.Header.WaitThresholdMillis):
 			skews++
 		}
 		if e.Fault == "wipe" {
@@ -50,13 +55,13 @@ func floorsFor(r *Run, p schedule.Plan) Floors {
 	if slices.Contains(p.Workloads, "churn") {
 		f.HandedOver = int(time.Duration(p.Duration).Minutes() * churned)
 	}
-	if ids {
+	if ids && (skews >= surelyOne || skews == len(p.Events)) {
 		f.Refusals = 5 * skews
 	}
 	if numbers {
 		f.Ambiguous = upsets
 	}
-	if numbers && replaced > 0 && time.Duration(p.Duration) >= snapshotsAfter {
+	if numbers && replaced > 0 && long {
 		f.SnapshotsInstalled = 1
 	}
 	return f

@@ -187,6 +187,9 @@ func TestSkewBites(t *testing.T) {
 	t.Parallel()
 	back := clockFault(100*second, 200*second, -5*second, "n1")
 	right := status(150*second, -5*second)
+	kill := history.Fault{Name: "kill", Family: "process", Event: 9, At: 150 * second, Ended: true}
+	killed := history.Line{Fault: &kill}
+	far := func(from int64) []history.Line { return clockFault(from*second, (from+100)*second, second, "n1") }
 	for _, c := range []struct {
 		name    string
 		scene   *scene
@@ -212,6 +215,8 @@ func TestSkewBites(t *testing.T) {
 		{"no status could show it", newScene(lines(back, statuses(right), clockFault(300*second, 400*second, 2*millisecond, "n1"), every(second, 300*second, 302*second))...), Pass, nil},
 		{"another fault sets the clock as well", newScene(lines(back, statuses(right), clockFault(300*second, 400*second, second, "n1"), clockFault(301*second, 302*second, second, "n1"), every(second, 303*second, 310*second))...), Pass, nil},
 		{"never seen", newScene(lines(back, statuses(status(99*second, 0)))...), Invalid, []string{"clocks were set off 1 times"}},
+		{"never seen beside another fault", newScene(lines(back, killed, statuses(status(99*second, 0)))...), Pass, nil},
+		{"three never seen beside another fault", newScene(lines(back, killed, far(300), far(500), statuses(status(99*second, 0)))...), Invalid, []string{"clocks were set off 3 times"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -34,7 +34,7 @@ const workloadIDs = "ids"
 //   - a phase is missing,
 //   - no operation of a planned workload succeeded,
 //   - a planned fault failed, did not begin or did not end,
-//   - all faults of a kind were idle, or
+//   - all faults of a kind were idle of which one surely has an effect, or
 //   - the ID files have fewer IDs than clients received.
 func Vacuity(r *Run, events []schedule.Event, seen Seen, f Floors) Verdict {
 	v := newVerdict("vacuity")
