@@ -5,14 +5,17 @@ package processtest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 )
@@ -93,16 +96,32 @@ func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// eval returns the value of an expression in the page.
+// eval returns the value of an expression in the page. If the page makes way for the next one meanwhile, such as after a
+// sign-in, the next page evaluates the expression.
 func eval[T any](b *tab, expression string) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
-	if err != nil {
-		b.t.Fatalf("%s: %v", expression, err)
+	for {
+		v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+		if err == nil {
+			return v
+		}
+		if !navigated(err) {
+			b.t.Fatalf("%s: %v", expression, err)
+		}
 	}
-	return v
+}
+
+// navigated reports whether an expression has no value because its page was gone before the browser answered. The
+// protocol has one code, -32000, for all errors of servers: only their texts tell them apart.
+func navigated(err error) bool {
+	failed, ok := errors.AsType[*cdproto.Error](err)
+	return ok && slices.Contains([]string{
+		"Inspected target navigated or closed",
+		"Execution context was destroyed.",
+		"Cannot find context with specified id",
+	}, failed.Message)
 }
 
 // open shows a page, and waits for the first event of its stream.
