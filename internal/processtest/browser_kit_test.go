@@ -114,7 +114,7 @@ func eval[T any](b *tab, expression string) T {
 }
 
 // navigated reports whether an expression has no value because its page was gone before the browser answered. The
-// protocol has one code, -32000, for all errors of servers: only their texts tell them apart.
+// protocol has one code, -32000, for all errors of servers, so only their texts differ.
 func navigated(err error) bool {
 	failed, ok := errors.AsType[*cdproto.Error](err)
 	return ok && slices.Contains([]string{
