@@ -37,9 +37,10 @@ type peers struct {
 
 	forwardings forwardings
 
-	mu     sync.Mutex
-	conns  map[peer]link
-	closed bool
+	mu       sync.Mutex
+	conns    map[peer]link
+	replaced map[*grpc.ClientConn]bool // to hosts that members moved from; closed a while later
+	closed   bool
 }
 
 // peer is a member at an address. A member that replaced another one at its address has another certificate, so it needs a
@@ -47,7 +48,7 @@ type peers struct {
 type peer struct{ id, address string }
 
 func newPeers(identify func() (string, string), keys *trust.Keys, tracer *tracing.Tracer, dial ...grpc.DialOption) *peers {
-	return &peers{identify: identify, keys: keys, tracer: tracer, dial: dial, conns: make(map[peer]link)}
+	return &peers{identify: identify, keys: keys, tracer: tracer, dial: dial, conns: make(map[peer]link), replaced: make(map[*grpc.ClientConn]bool)}
 }
 
 // conn returns the connection to a member. The connection may not be established yet.
@@ -83,11 +84,20 @@ func (p *peers) conn(m cluster.Member) (grpc.ClientConnInterface, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ok { // to the host that the member moved from
-		time.AfterFunc(limits.CallTimeout, func() { _ = old.Close() }) // calls in progress may still have answers
+	if ok {
+		p.replaced[old.ClientConn] = true
+		time.AfterFunc(limits.CallTimeout, func() { p.drop(old.ClientConn) }) // calls in progress may still have answers
 	}
 	p.conns[to] = link{c, m.Host}
 	return p.conns[to], nil
+}
+
+// drop closes a replaced connection.
+func (p *peers) drop(old *grpc.ClientConn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.replaced, old)
+	_ = old.Close() // fails only if closed before
 }
 
 // credentials returns the credentials of connections to a member. In a secured cluster both members verify each other's ID by
@@ -151,6 +161,9 @@ func (p *peers) close() {
 	p.closed = true
 	for _, l := range p.conns {
 		_ = l.Close()
+	}
+	for old := range p.replaced {
+		_ = old.Close()
 	}
 }
 

@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/memnet"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -72,6 +74,47 @@ func TestSilentIdleConnectionEnds(t *testing.T) {
 		call()
 		if n := dials.Load(); n != 2 {
 			t.Errorf("%d connections, want 2", n)
+		}
+	})
+}
+
+// A connection to the host that a member moved from stays open for calls in progress, and ends with the member at the latest.
+func TestReplacedConnectionEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		connect := func(p *peers, host uint64) *grpc.ClientConn {
+			t.Helper()
+			conn, err := p.conn(cluster.Member{ID: "leader", API: "127.0.0.1:1", Host: host})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, ok := conn.(link)
+			if !ok {
+				t.Fatalf("conn() = %T", conn)
+			}
+			return l.ClientConn
+		}
+		for _, c := range []struct {
+			wait time.Duration
+			ends bool // the member
+		}{{limits.CallTimeout, false}, {0, true}} {
+			p := newPeers(func() (string, string) { return "follower", "cluster" }, nil, nil)
+			defer p.close()
+			first, second := connect(p, 1), connect(p, 2)
+			if first == second || first.GetState() == connectivity.Shutdown {
+				t.Errorf("connections %p and %p, the first is %v", first, second, first.GetState())
+			}
+			<-time.After(c.wait)
+			if c.ends {
+				p.close()
+			}
+			synctest.Wait()
+			if first.GetState() != connectivity.Shutdown {
+				t.Errorf("%+v: the replaced connection is %v", c, first.GetState())
+			}
+			if got := second.GetState() == connectivity.Shutdown; got != c.ends {
+				t.Errorf("%+v: the present connection is %v", c, second.GetState())
+			}
 		}
 	})
 }
