@@ -27,3 +27,20 @@ func TestRefutationWaitsForTheLog(t *testing.T) {
 		t.Error("the claim of another start is not refuted")
 	}
 }
+
+// Several goroutines may refute claims at the same time, so a refutation changes nothing: not even the pieces of workers that a
+// snapshot shares.
+func TestRefutationOnlyReads(t *testing.T) {
+	l := newLog(t, tiny)
+	grant := l.must(at(epoch, acquire("a/0", 1000))).Grant
+	l.imageAlone()
+	shared := l.layouts["tiny"].workers.pieces[0]
+	for _, claim := range []*commandv1.Command{
+		at(epoch, extend(grant, nonceHash('a'), grant.Until, 1000)), at(epoch, release(grant, nonceHash('a'), grant.From)),
+	} {
+		l.Refutation(claim)
+		if l.layouts["tiny"].workers.pieces[0] != shared {
+			t.Errorf("the refutation of %v copied workers", claim)
+		}
+	}
+}

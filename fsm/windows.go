@@ -143,7 +143,7 @@ func (l *layout) held(c claim) (number int, refused *Refused) {
 		return 0, l.mismatch(c, "was never granted")
 	}
 	number = int(c.GetWorker())
-	k := l.workers.at(number)
+	k := l.workers.see(number)
 	nonceHash, ok := hashOf(c.GetNonceHash())
 	switch {
 	case c.GetToken() != k.token:
