@@ -72,6 +72,10 @@ func TestRemoveIfExistsTakesOnlyAnUnknownMemberForDone(t *testing.T) {
 	if out, want := program.Succeeds(t, append(remove, "--if-exists")...), "no member \"c\"; nothing to remove\n"; out != want {
 		t.Errorf("output %q, want %q", out, want)
 	}
+	f.Refuse(&rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.QuorumAtRisk, Message: "one of two"})
+	if _, _, code := program.Run(t, append(remove, "--if-exists")...); code != cli.ExitFailed {
+		t.Errorf("quorum at risk: exit code %d, want %d", code, cli.ExitFailed)
+	}
 	// A member whose name is not known yet may have the name.
 	f.Refuse(&rpc.Error{Code: codes.Unavailable, Reason: rpc.NamesIncomplete, Message: "any of two"})
 	if _, _, code := program.Run(t, append(remove, "--if-exists", "--timeout", "100ms")...); code == cli.ExitDone {
