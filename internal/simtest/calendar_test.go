@@ -45,9 +45,21 @@ func resetting() (all []rules) {
 
 // calendar is the true time of a simulation with set clocks. It checks periods.
 type calendar struct {
-	ahead atomic.Int64 // offset from the bubble's time
-	lag   atomic.Int64 // greatest delay of a period's beginning; both are a time.Duration
+	ahead  atomic.Int64 // offset from the bubble's time
+	behind atomic.Int64 // the same, raised only after all clocks are
+	lag    atomic.Int64 // greatest delay of a period's beginning; all are a time.Duration
 }
+
+// jump moves all clocks forward. Requests in progress, and those that begin meanwhile, may be answered at either time.
+func (w *world) jump(gap time.Duration) {
+	c := &w.numbers.calendar
+	ahead := c.ahead.Add(int64(gap))
+	w.setClocks(time.Duration(ahead))
+	c.behind.Store(ahead)
+}
+
+// least returns the earliest time that a clock without an error may show.
+func (c *calendar) least(t time.Time) time.Time { return t.Add(time.Duration(c.behind.Load())) }
 
 func (c *calendar) of(t time.Time) time.Time { return t.Add(time.Duration(c.ahead.Load())) }
 
@@ -68,7 +80,7 @@ func (s *series) timely(by string, a asked, n member.Numbering) {
 		return
 	}
 	const mayBeAhead = 500 * time.Millisecond
-	oldest := s.period(s.calendar.of(a.begun).Add(-time.Duration(s.calendar.lag.Load())))
+	oldest := s.period(a.least.Add(-time.Duration(s.calendar.lag.Load())))
 	newest := s.period(s.calendar.of(time.Now()).Add(mayBeAhead))
 	if n.Period < oldest || n.Period > newest {
 		s.fault("%s issued %d of %s in period %d, want %d to %d", by, n.First, s.spec.GetName(), n.Period, oldest, newest)
@@ -168,8 +180,7 @@ func (w *world) skipTo(t time.Time) {
 		case 2:
 			w.numbers.forget()
 			w.audit.mayBeAhead.Add(int64(gap))
-			c.ahead.Add(int64(gap))
-			w.setClocks(time.Duration(c.ahead.Load()))
+			w.jump(gap)
 		}
 		w.startAll()
 	}

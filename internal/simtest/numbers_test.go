@@ -94,10 +94,11 @@ type request struct {
 // asked is the state of the audit at the time of a request.
 type asked struct {
 	begun   time.Time
-	after   position // position before every valid answer
-	changed uint64   // lowest generation of a valid answer
-	changes int      // changes begun
-	own     bool     // the called member issues the numbers, whether or not it leads
+	least   time.Time // earliest time that a clock showed at begun
+	after   position  // position before every valid answer
+	changed uint64    // lowest generation of a valid answer
+	changes int       // changes begun
+	own     bool      // the called member issues the numbers, whether or not it leads
 
 	strictly position // position before every valid answer with strict numbers
 }
@@ -121,7 +122,8 @@ func (n *numbers) add(r rules) *series {
 func (s *series) ask(seen position) asked {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	a := asked{begun: time.Now(), after: seen, changed: s.changed, changes: s.changing}
+	now := time.Now()
+	a := asked{begun: now, least: s.calendar.least(now), after: seen, changed: s.changed, changes: s.changing}
 	if s.strict() && a.after.compare(s.newest) < 0 {
 		a.after = s.newest
 	}
