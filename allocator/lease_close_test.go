@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/depth"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -43,7 +44,8 @@ func spin(until func() bool) {
 // thousands of rounds can pass without one, so the test also counts the races. Each planted bug shows about as
 // often as a race.
 func TestCloseRacesWithTakes(t *testing.T) {
-	const rounds, races, patience = 10_000, 200, time.Minute // at least so many rounds and races
+	rounds, races := depth.Little(1000, 10_000), depth.Little(20, 200) // at least
+	const patience = time.Minute
 	if runtime.GOMAXPROCS(0) < 2 {
 		t.Skip("needs two processors that run at once")
 	}
