@@ -186,13 +186,10 @@ func runSequence(t *testing.T, configure func(*sequenceRig), test func(*sequence
 
 // next takes a run of numbers, which must be available.
 func (r *sequenceRig) next(count uint64) allocator.Numbers {
-	r.Helper()
 	n, err := r.sequence.Next(r.Context(), count)
-	if err != nil {
-		r.Fatal(err)
-	}
-	if n.Count != count {
-		r.Fatalf("%d numbers instead of %d", n.Count, count)
+	if err != nil || n.Count != count {
+		r.Helper() // too slow for each call of a load
+		r.Fatalf("%d numbers instead of %d: %v", n.Count, count, err)
 	}
 	return n
 }
@@ -210,11 +207,12 @@ func (r *sequenceRig) expect(count uint64, first int64) {
 func (r *sequenceRig) load(perSecond int, d time.Duration) (waited uint64, longest time.Duration) {
 	r.Helper()
 	before := r.sequence.Stats().Waited
-	// In steps of 1 ms, because the calls within one millisecond run one after another anyway.
+	// In steps of at least 1 ms, because the calls within one millisecond run one after another anyway.
+	step := max(time.Millisecond, time.Second/time.Duration(perSecond))
 	start := time.Now()
 	var taken int
 	for time.Since(start) < d {
-		time.Sleep(time.Millisecond)
+		time.Sleep(step)
 		for ; taken < int(float64(perSecond)*time.Since(start).Seconds()); taken++ {
 			longest = max(longest, timed(func() { r.next(1) }))
 		}
