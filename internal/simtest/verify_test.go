@@ -83,8 +83,7 @@ func (w *world) agreed() *fsm.Machine {
 				continue
 			}
 			live = append(live, p)
-			m := p.member
-			m.State().View(func(s *fsm.State) { all = append(all, position{m.Node().AppliedIndex(), s.Digest()}) })
+			all = append(all, position{index: p.member.Node().AppliedIndex()})
 			same = same && all[len(all)-1].index == all[0].index
 		}
 		if len(live) == 0 {
@@ -99,6 +98,9 @@ func (w *world) agreed() *fsm.Machine {
 			break
 		}
 		time.Sleep(7 * time.Millisecond)
+	}
+	for i, p := range live {
+		p.member.State().View(func(s *fsm.State) { all[i].digest = s.Digest() })
 	}
 	for i, p := range all {
 		if p.index == all[0].index && p != all[0] {
