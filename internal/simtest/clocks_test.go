@@ -79,7 +79,7 @@ func TestClockBackRefuses(t *testing.T) {
 }
 
 func TestClockBackUnderSwapChangesWorker(t *testing.T) {
-	roles(t, options{swap: true}, func(w *world, n *node) {
+	roles(t, options{swap: true, maxWindow: short}, func(w *world, n *node) {
 		worker := func() uint64 { return n.proc().member.Lanes()[0].Lanes[0].Worker }
 		before := worker()
 		n.clock.set(-5 * time.Second)
@@ -88,7 +88,7 @@ func TestClockBackUnderSwapChangesWorker(t *testing.T) {
 			t.Errorf("still issues with worker %d", before)
 		}
 		t.Logf("issued again after %v", took)
-		undisturbed(w.live(), 10*time.Minute) // while its windows grow from short to long
+		undisturbed(w.live(), warm) // while its windows grow
 		n.clock.set(0)
 		undisturbed(w.live(), time.Minute)
 	})
@@ -117,21 +117,22 @@ func TestClockForwardRefuses(t *testing.T) {
 // other members when the network heals.
 func TestClockForwardOnIsolatedLeader(t *testing.T) {
 	t.Parallel()
+	const window = 20 * time.Second
 	for _, planes := range [][]plane{allPlanes, {gossipPlane}, {raftPlane, apiPlane}} {
-		simulate(t, options{maxWindow: time.Minute}, func(w *world) {
-			w.pass(2 * time.Minute)
+		simulate(t, options{maxWindow: window}, func(w *world) {
+			w.pass(2 * window)
 			n := w.leader()
 			w.net.part([]*node{n}, w.others(n), planes...)
 			w.pass(100 * time.Millisecond)
 			n.clock.set(time.Hour)
-			refusals[*clock.SkewError](n, 2*time.Minute)
-			undisturbed(w.others(n), 3*time.Minute)
+			refusals[*clock.SkewError](n, 2*window)
+			undisturbed(w.others(n), 3*window)
 			w.net.heal()
-			refusals[*clock.SkewError](n, time.Minute)
-			undisturbed(w.others(n), time.Minute)
+			refusals[*clock.SkewError](n, window)
+			undisturbed(w.others(n), window)
 			n.clock.set(0)
 			w.untilIssue(recovery, n)
-			w.pass(time.Minute)
+			w.pass(window)
 		})
 	}
 }
@@ -252,7 +253,7 @@ func (w *world) startAll() {
 // A member whose clock gains 1 s in 100 s refuses requests when its clock is too far ahead. The
 // other members do not follow that clock.
 func TestClockDrifts(t *testing.T) {
-	roles(t, options{}, func(w *world, n *node) {
+	roles(t, options{maxWindow: short}, func(w *world, n *node) {
 		n.clock.drift(0.01)
 		w.until(2*time.Minute, "the clock is refused", func() bool {
 			var skew *clock.SkewError
@@ -261,7 +262,7 @@ func TestClockDrifts(t *testing.T) {
 		if ahead := n.clock.ahead(); ahead < 400*time.Millisecond || ahead > 600*time.Millisecond {
 			t.Errorf("refused at an offset of %v, want 400 ms to 600 ms", ahead)
 		}
-		undisturbed(w.others(n), 10*time.Minute)
+		undisturbed(w.others(n), warm)
 		n.clock.drift(0)
 		n.clock.set(0)
 		w.untilIssue(recovery, n)

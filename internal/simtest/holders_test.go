@@ -107,7 +107,7 @@ func TestAThousandHolders(t *testing.T) {
 	simulate(t, options{idle: true}, func(w *world) {
 		h := w.open(count)
 		w.until(recovery, "all holders have a worker", func() bool { return h.ready() == count })
-		w.pass(warm)
+		w.pass(15 * time.Minute) // until slow start has reached windows of 10 min
 
 		minutes := depth.Of(depth.Little(1, 6), 20)
 		committed := w.commands()

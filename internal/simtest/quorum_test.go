@@ -10,8 +10,8 @@ import (
 	"github.com/snowraft/snowraft/internal/member"
 )
 
-// warm is long enough for slow start to reach the longest window.
-const warm = 15 * time.Minute
+// short is the longest window of simulations that outlast one, and warm is long enough for slow start to reach it.
+const short, warm = 2 * time.Minute, 3 * time.Minute
 
 func TestLostQuorum(t *testing.T) {
 	t.Parallel()
@@ -23,7 +23,7 @@ func TestLostQuorum(t *testing.T) {
 		{"the leader survives", (*world).leader},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			simulate(t, options{}, func(w *world) {
+			simulate(t, options{maxWindow: short}, func(w *world) {
 				w.pass(warm)
 				survivor := c.survivor(w)
 				others := w.others(survivor)
@@ -35,9 +35,9 @@ func TestLostQuorum(t *testing.T) {
 				served := time.Until(lane.ServeUntil)
 				t.Logf("issues for %v", served.Round(time.Second))
 				w.goesOnUntil(survivor, lane.ServeUntil)
-				// A lane extends a window of 10 min after 5 min at the latest.
-				if served < 4*time.Minute || served > 10*time.Minute {
-					t.Errorf("issued for %v, want 4 min to 10 min", served)
+				// A lane extends a window after half of it at the latest.
+				if least := short * 2 / 5; served < least || served > short {
+					t.Errorf("issued for %v, want %v to %v", served, least, short)
 				}
 
 				var ended *allocator.WindowEndedError
@@ -46,9 +46,9 @@ func TestLostQuorum(t *testing.T) {
 				} else if ended.Until.Sub(lane.ServeUntil).Abs() > time.Millisecond || ended.Cause == nil {
 					t.Errorf("refused with %+v, window until %v", ended, lane.ServeUntil)
 				}
-				w.pass(10 * time.Minute)
+				w.pass(short)
 				if err := survivor.proc().issue(1, 0); !errors.As(err, &ended) {
-					t.Errorf("issue() 10 min later = %v, want a WindowEndedError", err)
+					t.Errorf("issue() %v later = %v, want a WindowEndedError", short, err)
 				}
 
 				others[0].start()
@@ -108,7 +108,7 @@ func TestSoleVoterServesBesideDeadNonvoter(t *testing.T) {
 // A voter whose Raft messages fail counts as failed, although gossip reaches it and it answers.
 func TestVoterThatDoesNotReplicateCountsAsFailed(t *testing.T) {
 	t.Parallel()
-	simulate(t, options{}, func(w *world) {
+	simulate(t, options{maxWindow: short}, func(w *world) {
 		w.pass(warm)
 		cut := w.follower()
 		others := w.others(cut)
