@@ -19,7 +19,7 @@ var scattered = []string{"./cmd/snowraft", "./fsm", "./internal/simtest", "./ser
 // packages, the slice repeats as much as without the race detector.
 func raceOfSlice(w *work) ([]command, error) {
 	race := func(args ...string) command {
-		c := tests(append([]string{"go", "test", "-json", "-race", "-vet=off", "-timeout=30m"}, args...)...) // lint vets
+		c := tests(append([]string{"go", "test", "-json", "-race", "-timeout=30m"}, args...)...)
 		c.env = []string{"CGO_ENABLED=1", "GOGC=400"}
 		return c
 	}
