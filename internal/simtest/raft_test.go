@@ -47,6 +47,16 @@ func (r *raftPort) call(target raft.ServerAddress, request func() error) error {
 	return r.carry(to, r.self)
 }
 
+// present returns the present address of a node, like the product's transport. The Raft configuration may have an earlier one.
+func (r *raftPort) present(id raft.ServerID, configured raft.ServerAddress) raft.ServerAddress {
+	if self := r.self.opened(); self != nil {
+		if address, err := self.Node().ServerAddr(id); err == nil {
+			return address
+		}
+	}
+	return configured
+}
+
 // reach carries a request to a process.
 func (r *raftPort) reach(to *process) error {
 	if to == nil || to.opened() == nil || r.self.opened() == nil {
@@ -131,6 +141,9 @@ func (r *raftPort) Greet(_ raft.ServerID, address raft.ServerAddress) error {
 // Knock implements cluster.Witnesses.
 func (r *raftPort) Knock(ctx context.Context, _ raft.ServerID, address string) (string, error) {
 	n := r.net.at(address)
+	if n == nil {
+		return "", errRefused
+	}
 	if !r.net.connects(r.self.node, n) || n.dark.Load() {
 		<-ctx.Done()
 		return "", ctx.Err()
@@ -202,24 +215,37 @@ func answerOf[T any](ctx context.Context, r *raftPort, address raft.ServerAddres
 	}
 }
 
+// MeetLife implements cluster.LifeMeeter.
+func (r *raftPort) MeetLife(ctx context.Context, _, address string) (cluster.Relation, error) {
+	to := r.net.at(address).proc()
+	if err := r.reach(to); err != nil {
+		return cluster.Unrelated, err
+	}
+	return r.self.opened().Node().MeetLife(ctx, to.opened().Node())
+}
+
 // AppendEntriesPipeline returns the same error as the product's transport.
 func (r *raftPort) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.AppendPipeline, error) {
 	return nil, raft.ErrPipelineReplicationNotSupported
 }
 
 func (r *raftPort) AppendEntries(id raft.ServerID, to raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+	to = r.present(id, to)
 	return r.call(to, func() error { return r.InmemTransport.AppendEntries(id, to, args, resp) })
 }
 
 func (r *raftPort) RequestVote(id raft.ServerID, to raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
+	to = r.present(id, to)
 	return r.call(to, func() error { return r.InmemTransport.RequestVote(id, to, args, resp) })
 }
 
 func (r *raftPort) RequestPreVote(id raft.ServerID, to raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+	to = r.present(id, to)
 	return r.call(to, func() error { return r.InmemTransport.RequestPreVote(id, to, args, resp) })
 }
 
 func (r *raftPort) InstallSnapshot(id raft.ServerID, to raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
+	to = r.present(id, to)
 	return r.call(to, func() error {
 		err := r.InmemTransport.InstallSnapshot(id, to, args, resp, data)
 		if err == nil && resp.Success {
@@ -230,5 +256,6 @@ func (r *raftPort) InstallSnapshot(id raft.ServerID, to raft.ServerAddress, args
 }
 
 func (r *raftPort) TimeoutNow(id raft.ServerID, to raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
+	to = r.present(id, to)
 	return r.call(to, func() error { return r.InmemTransport.TimeoutNow(id, to, args, resp) })
 }
