@@ -114,8 +114,8 @@ func (n *node) kill(p *process) {
 		return
 	}
 	p.dead.Store(true) // before the copies; later writes are not acknowledged
+	n.dir = n.copyDir() // the watermark must not be ahead of the log
 	n.disk = n.disk.clone()
-	n.dir = n.copyDir()
 	n.ending.Go(func() {
 		if !n.dark.Load() {
 			time.Sleep(n.net.latency(raftPlane))
