@@ -53,6 +53,10 @@ var table = []part{
 		full: each(tests("make", "fuzz", "FUZZTIME=60s")),
 	},
 	{
+		name: "innocents", // ordinary tests simulate a few of these histories
+		full: each(tests("go", "test", "-json", "-count=1", "-timeout=12h", "-run=^TestInnocents$", "./internal/simtest", "-simtest.histories=100000")),
+	},
+	{
 		name: "chart", turn: 2, paths: []string{"deploy/helm/", "cmd/snowraft/internal/serve/"},
 		full: each(tests("make", "chart-check", "TESTFLAGS=-json")),
 	},

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/raft"
 
@@ -24,6 +25,7 @@ type disk struct {
 	values    map[string][]byte
 	snapshots []snapshot // newest first
 	size      int        // size of the logs' data
+	cut       *atomic.Uint64
 }
 
 type snapshot struct {
@@ -31,8 +33,9 @@ type snapshot struct {
 	data []byte
 }
 
-func newDisk() *disk {
-	return &disk{logs: make(map[uint64]*raft.Log), values: make(map[string][]byte)}
+// newDisk returns an empty disk, which counts the truncations of its log in cut.
+func newDisk(cut *atomic.Uint64) *disk {
+	return &disk{logs: make(map[uint64]*raft.Log), values: make(map[string][]byte), cut: cut}
 }
 
 // clone copies a disk. The content is never changed in place.
@@ -41,7 +44,7 @@ func (d *disk) clone() *disk {
 	defer d.mu.Unlock()
 	return &disk{
 		logs: maps.Clone(d.logs), low: d.low, high: d.high, size: d.size,
-		values: maps.Clone(d.values), snapshots: slices.Clone(d.snapshots),
+		values: maps.Clone(d.values), snapshots: slices.Clone(d.snapshots), cut: d.cut,
 	}
 }
 
@@ -114,6 +117,9 @@ func (d *disk) DeleteRange(from, to uint64) error {
 		d.low = to + 1
 	}
 	if to >= d.high {
+		if from > d.low {
+			d.cut.Add(1)
+		}
 		d.high = from - 1
 	}
 	if d.low > d.high {

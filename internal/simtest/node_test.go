@@ -34,9 +34,10 @@ type node struct {
 
 func (w *world) addNode(expect int) *node {
 	w.Helper()
+	w.machines++
 	n := &node{
-		world: w, number: len(w.nodes) + 1, expect: expect,
-		clock: newWrist(), disk: newDisk(),
+		world: w, number: w.machines, expect: expect,
+		clock: newWrist(), disk: newDisk(&w.counts.truncations),
 	}
 	n.name = fmt.Sprintf("%s%d", w.prefix, n.number)
 	n.dir = n.newDir()
@@ -113,7 +114,7 @@ func (n *node) kill(p *process) {
 	if !n.current.CompareAndSwap(p, nil) {
 		return
 	}
-	p.dead.Store(true) // before the copies; later writes are not acknowledged
+	p.dead.Store(true)  // before the copies; later writes are not acknowledged
 	n.dir = n.copyDir() // the watermark must not be ahead of the log
 	n.disk = n.disk.clone()
 	n.ending.Go(func() {

@@ -102,6 +102,7 @@ func (p *process) end() {
 	<-p.done
 	p.clients.Wait()
 	p.dead.Store(true)
+	p.counts.end(p.member.Node())
 }
 
 // run sends the requests of the client, and kills the process when the member reports that it must halt.

@@ -249,7 +249,9 @@ func (r *raftPort) InstallSnapshot(id raft.ServerID, to raft.ServerAddress, args
 	return r.call(to, func() error {
 		err := r.InmemTransport.InstallSnapshot(id, to, args, resp, data)
 		if err == nil && resp.Success {
-			r.net.at(cluster.HostPort(to)).installed.Add(1)
+			n := r.net.at(cluster.HostPort(to))
+			n.installed.Add(1)
+			n.counts.snapshots.Add(1)
 		}
 		return err
 	})

@@ -154,7 +154,7 @@ func (w *world) testifies(witness *node, had map[uint64]raft.Log) {
 // Raft cannot distinguish two branches with equal terms: it appends the entries of the one to the other.
 func TestSameTermTwice(t *testing.T) {
 	t.Parallel()
-	simulate(t, options{setBack: true}, func(w *world) {
+	simulate(t, options{unaudited: true}, func(w *world) {
 		witness, others := w.forked(true)
 		had := witness.disk.entries()
 		w.net.heal()
@@ -166,7 +166,7 @@ func TestSameTermTwice(t *testing.T) {
 // A witness that restarts does not forget what it knows.
 func TestRestartedWitness(t *testing.T) {
 	t.Parallel()
-	simulate(t, options{setBack: true}, func(w *world) {
+	simulate(t, options{unaudited: true}, func(w *world) {
 		witness, others := w.forked(false)
 		had := witness.disk.entries()
 		witness.crash()
@@ -180,7 +180,7 @@ func TestRestartedWitness(t *testing.T) {
 // The second branch has compacted its log beyond the entries of the witness, so its leader sends a snapshot.
 func TestOutrunWitness(t *testing.T) {
 	t.Parallel()
-	simulate(t, options{setBack: true, timing: eager}, func(w *world) {
+	simulate(t, options{unaudited: true, timing: eager}, func(w *world) {
 		witness, others := w.forked(true)
 		w.commit(4000) // more than the log keeps behind a snapshot
 		w.until(2*time.Minute, "the log of the leader is compacted", func() bool {
@@ -201,7 +201,7 @@ func TestOutrunWitness(t *testing.T) {
 // branch wins the election, because a later election has given its entries a later term.
 func TestTwoBranchesWithoutMajority(t *testing.T) {
 	t.Parallel()
-	simulate(t, options{setBack: true}, func(w *world) {
+	simulate(t, options{unaudited: true}, func(w *world) {
 		w.pass(5 * time.Second)
 		images := make(map[*node]image)
 		for _, n := range w.nodes {
@@ -242,7 +242,7 @@ func TestTwoBranchesWithoutMajority(t *testing.T) {
 // Members of which only the log was set back are witnesses themselves.
 func TestLogsSetBackWithoutTheWatermark(t *testing.T) {
 	t.Parallel()
-	simulate(t, options{setBack: true}, func(w *world) {
+	simulate(t, options{unaudited: true}, func(w *world) {
 		w.pass(5 * time.Second)
 		images := make(map[*node]image)
 		for _, n := range w.nodes {

@@ -38,23 +38,26 @@ type options struct {
 	sequences []rules        // sequences of the other clients; default none
 	pace      time.Duration  // least time between requests of those clients; default 100 ms
 	prefix    string         // prefix of the members' names; default "m"
-	setBack   bool           // disks are set back, so IDs may repeat and replicas may differ
+	unaudited bool           // disks are set back, or there are two clusters, so IDs may repeat and replicas may differ
+	number    uint64         // distinguishes the worlds of one test
 }
 
 // world is a simulated cluster with its machines, network and clients.
 type world struct {
 	*testing.T
 	options
-	seed    uint64
-	rng     *rand.Rand // source of the faults; only for the test's goroutine
-	net     *network
-	audit   *audit
-	numbers *numbers
-	log     *journal
-	base    string     // directory of the identities
-	roster  sync.Mutex // guards nodes; the test's goroutine, the only writer, reads without it
-	nodes   []*node
-	ending  sync.WaitGroup // cleanups of killed processes
+	seed     uint64
+	rng      *rand.Rand // source of the faults; only for the test's goroutine
+	net      *network
+	audit    *audit
+	numbers  *numbers
+	log      *journal
+	base     string     // directory of the identities
+	roster   sync.Mutex // guards nodes; the test's goroutine, the only writer, reads without it
+	nodes    []*node
+	machines int // made so far
+	counts   counts
+	ending   sync.WaitGroup // cleanups of killed processes
 
 	stopWatching func()
 	stopChanging func()
@@ -103,7 +106,7 @@ func newWorld(t *testing.T, o options) *world {
 		o.prefix = "m"
 	}
 	w := &world{
-		T: t, options: o, seed: seedOf(t), log: newJournal(t), audit: newAudit(snowflake.MustNew(o.layout)),
+		T: t, options: o, seed: seedOf(t) + o.number, log: newJournal(t), audit: newAudit(snowflake.MustNew(o.layout)),
 	}
 	w.rng, w.net = w.source(0), newNetwork(w.source(1))
 	w.numbers = newNumbers(w.audit.fault)
@@ -158,7 +161,7 @@ func (w *world) end() {
 	if w.stopChanging != nil {
 		w.stopChanging()
 	}
-	if !w.setBack {
+	if !w.unaudited {
 		w.verify()
 	}
 	if w.Failed() {
