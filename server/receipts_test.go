@@ -22,11 +22,17 @@ import (
 // goClient returns a Go client that has a token.
 func goClient(t *testing.T, token string, members ...*node) *client.Client {
 	t.Helper()
+	return goClientIn(networkOf(t), t, token, members...)
+}
+
+// goClientIn returns a Go client that uses a network; nil is the machine's network.
+func goClientIn(in frontend.Network, t *testing.T, token string, members ...*node) *client.Client {
+	t.Helper()
 	var addresses []string
 	for _, n := range members {
 		addresses = append(addresses, n.server.APIAddr())
 	}
-	dial := append(frontend.DialOptions(networkOf(t)), grpc.WithIdleTimeout(0))
+	dial := append(frontend.DialOptions(in), grpc.WithIdleTimeout(0))
 	options := []client.Option{client.WithDialOptions(dial...)}
 	if token != "" {
 		options = append(options, client.WithToken(token))
