@@ -26,6 +26,7 @@ type disk struct {
 	snapshots []snapshot // newest first
 	size      int        // size of the logs' data
 	cut       *atomic.Uint64
+	replay    *raft.Log // entry that takes the place of one with its index and term; nil: none
 }
 
 type snapshot struct {
@@ -44,7 +45,7 @@ func (d *disk) clone() *disk {
 	defer d.mu.Unlock()
 	return &disk{
 		logs: maps.Clone(d.logs), low: d.low, high: d.high, size: d.size,
-		values: maps.Clone(d.values), snapshots: slices.Clone(d.snapshots), cut: d.cut,
+		values: maps.Clone(d.values), snapshots: slices.Clone(d.snapshots), cut: d.cut, replay: d.replay,
 	}
 }
 
@@ -93,6 +94,9 @@ func (d *disk) StoreLogs(logs []*raft.Log) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, l := range logs {
+		if r := d.replay; r != nil && l.Index == r.Index && l.Term == r.Term && l.Type == r.Type {
+			l.Data, l.Extensions = r.Data, r.Extensions // also in the memory of the process
+		}
 		c := *l
 		d.logs[l.Index] = &c
 		d.size += len(l.Data)

@@ -40,25 +40,35 @@ func (n *node) setBackTo(i image) {
 	n.start()
 }
 
-// forked returns a cluster in which all but one member were set back while the one was cut off. The second branch is longer. With
-// twice, the members were set back behind an election, and an election in the second branch has given the same term.
-func (w *world) forked(twice bool) (witness *node, others []*node) {
+// parting is how the second branch of a history begins.
+type parting int
+
+const (
+	anotherTerm   parting = iota
+	sameTerm              // an election in the second branch gives the term of the first branch's leader again
+	withItsMemory         // the leader has the same leadership in both branches, as if its memory was set back too
+)
+
+// forked returns a cluster in which all but one member were set back while the one was cut off. The second branch is longer.
+func (w *world) forked(how parting) (witness *node, others []*node) {
 	w.Helper()
 	w.pass(5 * time.Second)
-	images := make(map[*node]image)
-	for _, n := range w.nodes {
-		images[n] = n.image()
-	}
-	if twice {
-		w.leader().crash()
-		w.pass(5 * time.Second)
-		w.startAll()
-		w.untilAllIssue(recovery)
+	var images map[*node]image
+	if how == anotherTerm {
+		images = w.images()
+	} else {
+		images = w.equalImages()
 	}
 	w.pass(5 * time.Second)
 	term := w.leader().proc().member.Node().Term()
 	witness = w.follower()
 	others = w.others(witness)
+	begin := witness.disk.begin(term)
+	if how == withItsMemory {
+		for _, n := range others {
+			images[n].disk.replay = begin
+		}
+	}
 	w.net.part([]*node{witness}, others, allPlanes...)
 	for tries := 0; ; tries++ {
 		for _, n := range others {
@@ -68,12 +78,14 @@ func (w *world) forked(twice bool) (witness *node, others []*node) {
 			n.setBackTo(images[n])
 		}
 		w.untilIssue(recovery, others...)
-		again := w.leaderOf(others).proc().member.Node().Term()
-		if twice == (again == term) {
+		leader := w.leaderOf(others)
+		again := leader.proc().member.Node().Term()
+		if how == anotherTerm && again != term || how == sameTerm && again == term ||
+			how == withItsMemory && reflect.DeepEqual(leader.disk.begin(again), begin) {
 			break
 		}
 		if tries == 20 {
-			w.Fatalf("the second branch has term %d, the first one %d", again, term)
+			w.Fatalf("the second branch has term %d, the first one %d: %+v, %+v", again, term, begin, leader.disk.begin(again))
 		}
 	}
 	w.pass(20 * time.Second)
@@ -81,6 +93,44 @@ func (w *world) forked(twice bool) (witness *node, others []*node) {
 		w.Fatalf("the second branch ends before entry %d", last)
 	}
 	return witness, others
+}
+
+// images returns copies of all disks.
+func (w *world) images() map[*node]image {
+	all := make(map[*node]image)
+	for _, n := range w.nodes {
+		all[n] = n.image()
+	}
+	return all
+}
+
+// equalImages crashes all members while they have the same log, and restarts them. It returns the copies of the disks.
+func (w *world) equalImages() map[*node]image {
+	w.Helper()
+	for {
+		w.crashAll()
+		all := w.images()
+		w.startAll()
+		w.untilAllIssue(recovery)
+		lengths := make(map[uint64]bool)
+		for _, i := range all {
+			lengths[i.disk.high] = true
+		}
+		if len(lengths) == 1 {
+			return all
+		}
+	}
+}
+
+// begin returns the first command of a term, without the time at which the disk got it.
+func (d *disk) begin(term uint64) (begin *raft.Log) {
+	for _, l := range d.entries() {
+		if l.Type == raft.LogCommand && l.Term == term && (begin == nil || l.Index < begin.Index) {
+			l.AppendedAt = time.Time{}
+			begin = &l
+		}
+	}
+	return begin
 }
 
 // leaderOf waits for a leader among some nodes.
@@ -155,8 +205,24 @@ func (w *world) testifies(witness *node, had map[uint64]raft.Log) {
 func TestSameTermTwice(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{unaudited: true}, func(w *world) {
-		witness, others := w.forked(true)
+		witness, others := w.forked(sameTerm)
 		had := witness.disk.entries()
+		w.net.heal()
+		w.sealedBy(noticed, others)
+		w.keeps(witness, had)
+	})
+}
+
+// A leader that was set back with its memory continues its leadership: both branches have its term and its nonce. Only their
+// commands differ.
+func TestMemorySetBack(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{unaudited: true}, func(w *world) {
+		witness, others := w.forked(withItsMemory)
+		had, knows := witness.disk.entries(), witness.proc().member.Node().Position()
+		if p := w.leaderOf(others).proc().member.Node().Position(); p.Nonce != knows.Nonce || p.Index <= knows.Index {
+			t.Fatalf("the branches have the positions %+v and %+v, want one leadership", knows, p)
+		}
 		w.net.heal()
 		w.sealedBy(noticed, others)
 		w.keeps(witness, had)
@@ -167,7 +233,7 @@ func TestSameTermTwice(t *testing.T) {
 func TestRestartedWitness(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{unaudited: true}, func(w *world) {
-		witness, others := w.forked(false)
+		witness, others := w.forked(anotherTerm)
 		had := witness.disk.entries()
 		witness.crash()
 		w.net.heal()
@@ -181,7 +247,7 @@ func TestRestartedWitness(t *testing.T) {
 func TestOutrunWitness(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{unaudited: true}, func(w *world) {
-		witness, others := w.forked(true)
+		witness, others := w.forked(sameTerm)
 		w.commit(20_000)
 		w.until(2*time.Minute, "the log of the leader is compacted", func() bool {
 			first, _ := w.leaderOf(others).disk.FirstIndex()
@@ -203,10 +269,7 @@ func TestTwoBranchesWithoutMajority(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{unaudited: true}, func(w *world) {
 		w.pass(5 * time.Second)
-		images := make(map[*node]image)
-		for _, n := range w.nodes {
-			images[n] = n.image()
-		}
+		images := w.images()
 		for range 3 {
 			w.leader().crash()
 			w.pass(time.Second)
