@@ -99,6 +99,14 @@ func TestReplayedReceiptsSealNothing(t *testing.T) {
 			claims = append(claims, r[:len(r)-1]+"x", r+"x", r[1:])
 		}
 		forger := rand.New(rand.NewPCG(1, 2))
+		for size := range 2 * len(b.held[0]) { // a random beginning, and one of a receipt
+			noise := make([]byte, size)
+			for i := range noise {
+				noise[i] = byte(forger.Uint32())
+			}
+			begins := b.held[0] + b.held[1]
+			claims = append(claims, string(noise), begins[:size])
+		}
 		for range 200 {
 			forged := []byte(b.held[forger.IntN(len(b.held))])
 			forged[5+forger.IntN(len(forged)-5)] ^= 1 << forger.IntN(8)
