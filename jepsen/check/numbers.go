@@ -47,7 +47,8 @@ type numberGroup struct {
 }
 
 // uniqueNumbers checks the numbers of all sequences. Numbers of a request that was repeated under its ID count once.
-func (r *Run) uniqueNumbers(v *Verdict, budget int) error {
+// uniqueNumbers treats repeats like uniqueIDs.
+func (r *Run) uniqueNumbers(v *Verdict, budget int, may func(g numberGroup, o repeat) bool) error {
 	steps, err := r.steps()
 	if err != nil {
 		return err
@@ -95,7 +96,7 @@ func (r *Run) uniqueNumbers(v *Verdict, budget int) error {
 		return r.findDuplicates(v, s, func(e entry) string {
 			g := names[e.hi]
 			return fmt.Sprintf("number %d of sequence %q", int64((e.lo*g.step+g.rest)^sign), g.key) //nolint:gosec // G115: keeps the bits
-		})
+		}, func(o repeat) bool { return may(names[o.group], o) })
 	})
 }
 

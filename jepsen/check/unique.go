@@ -19,7 +19,10 @@ func Uniqueness(r *Run) Verdict { return UniquenessWithin(r, DefaultBudget) }
 // run's directory.
 func UniquenessWithin(r *Run, budget int) Verdict {
 	v := newVerdict("uniqueness")
-	if err := errors.Join(r.uniqueIDs(v, budget), r.uniqueNumbers(v, budget)); err != nil {
+	err := errors.Join(
+		r.uniqueIDs(v, budget, func(string, *snowflake.Layout, repeat) bool { return false }),
+		r.uniqueNumbers(v, budget, func(numberGroup, repeat) bool { return false }))
+	if err != nil {
 		v.invalid("%v", err)
 	}
 	v.Summary = fmt.Sprintf("%d IDs in %d ranges, %d numbers of sequences: %d duplicates",
@@ -27,8 +30,9 @@ func UniquenessWithin(r *Run, budget int) Verdict {
 	return *v
 }
 
-// uniqueIDs checks the IDs of each layout separately.
-func (r *Run) uniqueIDs(v *Verdict, budget int) error {
+// uniqueIDs checks the IDs of each layout separately. It counts repeats that may returns true for, and adds a failure for
+// each other one.
+func (r *Run) uniqueIDs(v *Verdict, budget int, may func(name string, l *snowflake.Layout, o repeat) bool) error {
 	files, err := history.IDFiles(r.Dir)
 	if err != nil {
 		return err
@@ -49,7 +53,8 @@ func (r *Run) uniqueIDs(v *Verdict, budget int) error {
 					return err
 				}
 			}
-			return r.findDuplicates(v, s, func(e entry) string { return fmt.Sprintf("ID %d of layout %q", e.First, name) })
+			return r.findDuplicates(v, s, func(e entry) string { return fmt.Sprintf("ID %d of layout %q", e.First, name) },
+				func(o repeat) bool { return o.group != foreign && may(name, layout, o) })
 		})
 		if err != nil {
 			return err
@@ -95,9 +100,15 @@ func (r *Run) addCells(v *Verdict, s *sorter, layout *snowflake.Layout, i histor
 	return s.add(entry{hi: foreign, lo: i.First, Issued: i})
 }
 
-// findDuplicates adds a failure for each entry that overlaps an earlier one. An entry covers Count positions from lo.
-// what names the first ID or number of an entry.
-func (r *Run) findDuplicates(v *Verdict, s *sorter, what func(entry) string) error {
+// repeat is a range of positions in a group that two holders have.
+type repeat struct {
+	group, low, high uint64
+	first, second    history.Issued
+}
+
+// findDuplicates adds a failure for each entry that overlaps an earlier one, unless may returns true. An entry covers Count
+// positions from lo. what names the first ID or number of an entry.
+func (r *Run) findDuplicates(v *Verdict, s *sorter, what func(entry) string, may func(repeat) bool) error {
 	var top entry // earlier entry of the group that reaches furthest
 	begun := false
 	for e, err := range s.sorted() {
@@ -106,9 +117,14 @@ func (r *Run) findDuplicates(v *Verdict, s *sorter, what func(entry) string) err
 		}
 		reach := top.lo + uint64(top.Count) - 1 // within 64 bits: a range does not wrap
 		if begun && e.hi == top.hi && e.lo <= reach {
-			v.Facts["duplicates"]++
-			v.fail("%v was issued twice: %v; %v", lazily(func() string { return what(e) }), given{r, top.Issued}, given{r, e.Issued})
-			if e.lo+uint64(e.Count)-1 <= reach {
+			last := e.lo + uint64(e.Count) - 1
+			if may(repeat{e.hi, e.lo, min(last, reach), top.Issued, e.Issued}) {
+				v.Facts["repeats"]++
+			} else {
+				v.Facts["duplicates"]++
+				v.fail("%v was issued twice: %v; %v", lazily(func() string { return what(e) }), given{r, top.Issued}, given{r, e.Issued})
+			}
+			if last <= reach {
 				continue
 			}
 		}

@@ -249,6 +249,8 @@ const (
 	NoteStranger = "stranger"
 	// NoteFinalize is a note about the first request to finalize the upgrade, written before it is sent.
 	NoteFinalize = "finalize-requested"
+	// NoteSealed is a note about the first time that a member reported that its cluster is sealed.
+	NoteSealed = "sealed"
 )
 
 // Note is a remark for people and checkers.

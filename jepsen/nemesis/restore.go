@@ -51,7 +51,7 @@ func restore(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 		kept = append(kept, one(r, founders...))
 	}
 	how := e.How
-	if how == FromLast && w.last.File == "" {
+	if how == FromLast && len(w.last.Files) == 0 {
 		how = FromMember
 	}
 	var backup Backup
@@ -86,11 +86,11 @@ func restore(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	}}, nil
 }
 
-// Backup is a backup file with its origin.
+// Backup is a backup with its origin.
 type Backup struct {
-	File    string
-	Source  string // source of the backup and name of the member, such as "stale n2"
-	TakenAt int64  // time at which the backup was complete, on the clock of [history.Now]
+	Files   []string // one, or several of members with different histories
+	Source  string   // source of the backup and name of the member, such as "stale n2"
+	TakenAt int64    // time at which the backup was complete, on the clock of [history.Now]
 }
 
 // Backup takes a backup of the source how: through a running member, of the state of one member, or of the directory of
@@ -100,13 +100,14 @@ func (w *World) Backup(ctx context.Context, how string, m *lab.Member) (Backup, 
 	if err != nil {
 		return Backup{}, err
 	}
-	b := Backup{File: filepath.Join(dir, fmt.Sprintf("%d-%s-%s", w.Lab.Life(), m.Name, how)), Source: how + " " + m.Name}
-	args := []string{"backup", b.File, "--addr", m.Address(lab.PortAPI)}
+	file := filepath.Join(dir, fmt.Sprintf("%d-%s-%s", w.Lab.Life(), m.Name, how))
+	b := Backup{Files: []string{file}, Source: how + " " + m.Name}
+	args := []string{"backup", file, "--addr", m.Address(lab.PortAPI)}
 	switch how {
 	case FromStale:
 		args = append(args, "--stale")
 	case FromDirectory:
-		args = []string{"backup", b.File, "--data-dir", m.DataDir()}
+		args = []string{"backup", file, "--data-dir", m.DataDir()}
 	}
 	if err := w.command(ctx, "", args...); err != nil { // a leader may be missing for a moment
 		return Backup{}, err
@@ -134,10 +135,9 @@ func (w *World) Restore(ctx context.Context, b Backup, first *lab.Member, kept .
 	if err := w.Lab.Bury(ctx, kept...); err != nil {
 		return life, err
 	}
-	args := []string{
-		"restore", b.File, "--data-dir", first.DataDir(), "--old-ended", ended.Format(time.RFC3339Nano), "--old-cluster-is-gone", "--clock-checked",
-		"--old-max-window", w.Lab.MaxWindow().String(), "-o", "json",
-	}
+	args := append([]string{"restore"}, b.Files...)
+	args = append(args, "--data-dir", first.DataDir(), "--old-ended", ended.Format(time.RFC3339Nano), "--old-cluster-is-gone", "--clock-checked",
+		"--old-max-window", w.Lab.MaxWindow().String(), "-o", "json")
 	if w.Lab.Secured() {
 		args = append(args, "--keep-tokens")
 	}

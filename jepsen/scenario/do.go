@@ -53,7 +53,7 @@ func Do(ctx context.Context, sc Scenario, o Options) (Result, error) {
 	if err := os.Mkdir(o.Dir, 0o755); err != nil {
 		return result, err
 	}
-	plan := schedule.Plan{Header: schedule.Header{Members: 3, Workloads: sc.Loads, Rate: rate, Mutants: o.Mutants}}
+	plan := schedule.Plan{Header: schedule.Header{Members: 3, Workloads: sc.Loads, Rate: rate, Mutants: o.Mutants, Secured: sc.Secured}}
 	if err := schedule.Write(filepath.Join(o.Dir, "schedule.jsonl"), plan); err != nil {
 		return result, err
 	}
@@ -75,7 +75,11 @@ func Do(ctx context.Context, sc Scenario, o Options) (Result, error) {
 
 // judge applies all checkers to a run, and writes the reports.
 func (r *Result) judge(dir string, f *finding) error {
-	judged, verdicts, err := check.Judge(dir)
+	judge := check.Judge
+	if r.Scenario.judge != nil {
+		judge = r.Scenario.judge
+	}
+	judged, verdicts, err := judge(dir)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/snowraft/snowraft/jepsen/check"
 )
 
 // Scenario is the reproduction of one known failure.
@@ -26,15 +28,19 @@ type Scenario struct {
 	WaitThreshold, MaxWindow time.Duration
 	// Strays are hosts for members of another cluster.
 	Strays int
+	// Secured gives the members a secret.
+	Secured bool
 
 	script func(s *stage) error
+	// judge, if not nil, replaces the checkers of all runs.
+	judge func(dir string) (*check.Run, []check.Verdict, error)
 }
 
 // All returns all scenarios.
 func All() []Scenario {
 	return []Scenario{
 		staleRange(), deposedLeader(), smallRollback(), workerOverflow(), flippingClock(),
-		stoppedPrimary(), rebuiltSequence(), mergedClusters(), recoveredQuorum(), restoredCluster(),
+		stoppedPrimary(), rebuiltSequence(), mergedClusters(), recoveredQuorum(), restoredCluster(), setBackMajority(),
 	}
 }
 

@@ -108,14 +108,14 @@ func (s *stage) close() {
 	}
 }
 
-// conn returns a connection to a member's API, which later calls share.
+// conn returns an administrator's connection to a member's API, which later calls share.
 func (s *stage) conn(m *lab.Member) (*grpc.ClientConn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if conn := s.conns[m]; conn != nil {
 		return conn, nil
 	}
-	conn, err := s.Lab.Connect(m)
+	conn, err := s.Lab.ConnectAdmin(m)
 	if err == nil {
 		s.conns[m] = conn
 	}
