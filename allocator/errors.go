@@ -34,7 +34,10 @@ var (
 
 	// ErrSetBack reports that members of the cluster were set back to an earlier state, so that it may have granted the
 	// same twice. It grants nothing more.
-	ErrSetBack = errors.New("the cluster was set back in time and is sealed; restore it")
+	ErrSetBack = errors.New("the cluster was set back in time and is sealed; restore it with \"snowraft restore\"")
+
+	// ErrContradicted reports that a leader contradicts what one member knows to be committed. Another member may answer.
+	ErrContradicted = errors.New("this member knows another history than the leader, because disks were set back")
 
 	// ErrClosed reports that the issuer or the sequence was closed.
 	ErrClosed = errors.New("this process is shutting down; try another member")
@@ -120,7 +123,7 @@ func interrupted(ctx context.Context, what string) error {
 // specific reports whether a lane's problem explains more than the end of the window.
 func specific(err error) bool {
 	_, waits := retryAt(err)
-	return ofClock(err) || waits || errors.Is(err, ErrTimeExhausted) || errors.Is(err, ErrOldClusterAlive) || errors.Is(err, ErrSetBack) || isRefused(err)
+	return ofClock(err) || waits || errors.Is(err, ErrTimeExhausted) || errors.Is(err, ErrOldClusterAlive) || errors.Is(err, ErrSetBack) || errors.Is(err, ErrContradicted) || isRefused(err)
 }
 
 func isRefused(err error) bool {

@@ -157,6 +157,8 @@ func TestReasons(t *testing.T) {
 		{Error{Reason: rpc.WouldRepeat, code: codes.FailedPrecondition}, false, false},
 		{Error{Reason: rpc.StrictSequence, code: codes.FailedPrecondition}, false, false},
 		{Error{Reason: rpc.NotLastBlock, code: codes.FailedPrecondition}, false, false},
+		{Error{Reason: rpc.SetBack, code: codes.FailedPrecondition}, false, false},
+		{Error{Reason: rpc.Contradicted, code: codes.Unavailable}, true, true},
 		{Error{Reason: "SOME_LATER_REASON", code: codes.Unavailable}, false, false},
 	} {
 		if a, b := harmless.again(&r.e, true), undone.again(&r.e, true); a != r.harmless || b != r.undone {

@@ -72,7 +72,8 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(descObserved, unixOrNaN(m.State().Observed().Load()))
 	gauge(descOffset, offset)
-	gauge(descSetBack, frontend.Flag(errors.Is(m.Clock().Stopped(), allocator.ErrSetBack)))
+	stopped := m.Clock().Stopped()
+	gauge(descSetBack, frontend.Flag(errors.Is(stopped, allocator.ErrSetBack) || errors.Is(stopped, allocator.ErrContradicted)))
 	gauge(descPending, float64(node.ProposalsPending()))
 	gauge(descExpiry, c.tokens.nextExpiry())
 	gauge(descBackup, unixOrNaN(c.s.api.LastBackup()))

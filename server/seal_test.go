@@ -35,7 +35,7 @@ func TestSealCluster(t *testing.T) {
 				code, _ := ask(t, browser(t), http.MethodGet, "http://"+n.server.HTTPAddr()+"/readyz", "")
 				return code == http.StatusServiceUnavailable
 			})
-			if _, body := ask(t, browser(t), http.MethodGet, "http://"+n.server.HTTPAddr()+"/readyz", ""); !strings.Contains(body, "set back in time and is sealed; restore it: an operator sealed it") {
+			if _, body := ask(t, browser(t), http.MethodGet, "http://"+n.server.HTTPAddr()+"/readyz", ""); !strings.Contains(body, `set back in time and is sealed; restore it with "snowraft restore": an operator sealed it`) {
 				t.Errorf("/readyz of %s: %s", n.cfg.Name, body)
 			}
 			if _, err := n.generate(1, 0); reason(err) != rpc.SetBack {

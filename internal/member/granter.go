@@ -70,7 +70,7 @@ func (g leaderGranter) ReleaseWorker(ctx context.Context, r allocator.ReleaseReq
 var ErrNoLeader = errors.New("no leader")
 
 // NoLeader returns an [ErrNoLeader]. Its text is the reason at the time when the text is read. A witness follows no leader, so
-// its error is an [allocator.ErrSetBack].
+// its error is an [allocator.ErrContradicted].
 func (m *Member) NoLeader() error {
 	if err := m.witness(); err != nil {
 		return err

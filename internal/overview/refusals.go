@@ -61,7 +61,7 @@ func (f *facts) refusal(level snowraftv1.VerdictLevel, reason string, members []
 		found.mentioned = f.outage
 	case rpc.WorkersExhausted:
 		found = of(level, text+`: all workers of the layout "default" are held`, "stop holders that are not needed", runbookWorkers).by("snowraft worker list")
-	case rpc.SetBack:
+	case rpc.SetBack, rpc.Contradicted:
 		found = of(bad, text+": "+members[0].GetProblem(), "stop the members, and restore the cluster from all their data directories", runbookSetBack).
 			by("snowraft restore --help")
 	default:

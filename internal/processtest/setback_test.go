@@ -47,7 +47,7 @@ func TestSetBack(t *testing.T) {
 	for _, m := range members {
 		until(t, m.name+" issues nothing, because disks were set back", func() bool {
 			_, err := m.generate("", 1)
-			return err != nil && rpc.FromError(err).Reason == rpc.SetBack
+			return err != nil && (rpc.FromError(err).Reason == rpc.SetBack || rpc.FromError(err).Reason == rpc.Contradicted)
 		})
 		if !m.running() {
 			t.Errorf("%s exited: %s", m.name, m.stderr.tail(3))

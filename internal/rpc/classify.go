@@ -70,6 +70,7 @@ func Classify(err error, now time.Time) *Error {
 		{allocator.ErrClosed, ShuttingDown},
 		{allocator.ErrTimeExhausted, TimeExhausted},
 		{allocator.ErrOldClusterAlive, OldClusterAlive},
+		{allocator.ErrContradicted, Contradicted},
 		{allocator.ErrSetBack, SetBack},
 		{allocator.ErrWindowMismatch, WindowMismatch},
 		{allocator.ErrNotLastBlock, NotLastBlock},

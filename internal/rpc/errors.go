@@ -97,6 +97,8 @@ func (e *Error) cause() error {
 		return allocator.ErrNotLastBlock
 	case OldClusterAlive:
 		return allocator.ErrOldClusterAlive
+	case Contradicted:
+		return allocator.ErrContradicted
 	case SetBack:
 		return allocator.ErrSetBack
 	case TimeExhausted:

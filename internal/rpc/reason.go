@@ -41,6 +41,7 @@ const (
 	RestoreUnacknowledged = "RESTORE_UNACKNOWLEDGED"
 	OldClusterAlive       = "OLD_CLUSTER_ALIVE"
 	SetBack               = "SET_BACK"
+	Contradicted          = "CONTRADICTED"
 	UpgradeBlocked        = "UPGRADE_BLOCKED"
 
 	Unauthenticated  = "UNAUTHENTICATED"

@@ -196,8 +196,8 @@ func (w *world) testifies(witness *node, had map[uint64]raft.Log) {
 	w.until(2*recovery, "the leader contradicts the witness", func() bool { return witness.proc().member.Node().Contradiction() != nil })
 	w.pass(30 * time.Second)
 	w.keeps(witness, had)
-	if err := witness.proc().issue(1, 0); !errors.Is(err, allocator.ErrSetBack) {
-		w.Errorf("the witness: %v, want %v", err, allocator.ErrSetBack)
+	if err := witness.proc().issue(1, 0); !errors.Is(err, allocator.ErrContradicted) {
+		w.Errorf("the witness: %v, want %v", err, allocator.ErrContradicted)
 	}
 }
 
@@ -293,7 +293,7 @@ func TestTwoBranchesWithoutMajority(t *testing.T) {
 		both := []*node{witness.start(), others[0].start()}
 		w.until(recovery, "both stop", func() bool {
 			for _, n := range both {
-				if !errors.Is(n.proc().issue(1, 0), allocator.ErrSetBack) {
+				if !errors.Is(n.proc().issue(1, 0), allocator.ErrContradicted) {
 					return false
 				}
 			}
