@@ -67,6 +67,45 @@ func TestVersionIsRaisedWhenTheLastMemberIsUpgraded(t *testing.T) {
 	})
 }
 
+// While a member knows only the first version, no member gives its clients evidence of the history. Neither elections nor marks on
+// disks halt a member.
+func TestEvidenceBeginsWithItsVersion(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{supported: []uint32{fsm.LineageVersion, fsm.LineageVersion, fsm.LineageVersion - 1}, finalize: 3 * time.Second}, func(w *world) {
+		evidence := func(want bool) {
+			t.Helper()
+			for _, n := range w.nodes {
+				m := n.proc().member
+				if _, ok := m.Position(); ok != want {
+					t.Errorf("%s gives evidence: %v, want %v", n.name, ok, want)
+				}
+				if m.Node().Mark().Index == 0 {
+					t.Errorf("the disk of %s is not marked", n.name)
+				}
+				if m.State().Sealed() != nil || n.failed() != nil {
+					t.Errorf("%s is sealed (%v) or halted (%v)", n.name, m.State().Sealed(), n.failed())
+				}
+			}
+		}
+		for range 3 {
+			w.leader().crash()
+			w.untilAllIssue(recovery)
+			w.startAll()
+			w.untilAllIssue(recovery)
+			w.pass(2 * time.Second)
+			w.untilVersion(fsm.LineageVersion - 1)
+			evidence(false)
+		}
+		old := w.nodes[2]
+		old.crash()
+		old.supported = fsm.LineageVersion
+		old.start()
+		w.untilVersion(fsm.LineageVersion)
+		w.pass(2 * time.Second)
+		evidence(true)
+	})
+}
+
 // A leader that never saw an old member does not know the versions that the old member supports.
 func TestVersionIsNotRaisedOverAMemberThatIsNotKnown(t *testing.T) {
 	t.Parallel()
