@@ -40,7 +40,7 @@ func (n *node) setBackTo(i image) {
 	n.start()
 }
 
-// parting is how the second branch of a history begins.
+// parting is the way in which the second branch of a history begins.
 type parting int
 
 const (
