@@ -116,10 +116,11 @@ func (p *prometheus) query(expr string) []sample {
 	return data.Result
 }
 
-// ofMachine is an alert that any program on the machine can cause, because it is about the free space of the machine's disk.
-const ofMachine = "SnowraftDiskFilling"
+// ofMachine lists alerts that any program on the machine can cause, because they are about the free space of the machine's disk
+// and about its speed.
+var ofMachine = []string{"SnowraftDiskFilling", "SnowraftLogSyncSlow"}
 
-// firing returns the names of the alerts that fire now, in order, without ofMachine.
+// firing returns the names of the alerts that fire now, in order, without those of ofMachine.
 func (p *prometheus) firing() []string {
 	p.t.Helper()
 	var data struct {
@@ -131,7 +132,7 @@ func (p *prometheus) firing() []string {
 	p.get("/api/v1/alerts", nil, &data)
 	names := make(map[string]bool)
 	for _, a := range data.Alerts {
-		if a.State == "firing" && a.Labels["alertname"] != ofMachine {
+		if a.State == "firing" && !slices.Contains(ofMachine, a.Labels["alertname"]) {
 			names[a.Labels["alertname"]] = true
 		}
 	}
