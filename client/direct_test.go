@@ -52,7 +52,7 @@ func TestOneShotFailsWithOneReasonPerMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := startFakesOnTCP(t, 1)
 		f.members[0].refuses(codes.Unavailable, rpc.ClockBehind, time.Hour)
-		addrs := []string{unused(t), f.members[0].addr, unused(t), f.members[0].addr}
+		addrs := []string{dead, f.members[0].addr, otherDead, f.members[0].addr}
 		_, err := f.client(addrs, WithOneShot(), WithTimeout(time.Hour)).NextID(t.Context()) // must not last
 		failed, ok := errors.AsType[*Error](err)
 		if !ok || !errors.Is(err, ErrClockBehind) {

@@ -58,7 +58,10 @@ func askAll(t testing.TB, c *Client, callers, each int) (slowest time.Duration) 
 	return slowest
 }
 
-// unused returns an address without a listener.
+// At these addresses nothing listens: systems choose no ports below 1024.
+const dead, otherDead = "127.0.0.1:1", "127.0.0.1:2"
+
+// unused returns an address at which a test may listen later.
 func unused(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -34,7 +34,7 @@ func TestClientWaitReady(t *testing.T) {
 
 func TestClientWaitReadyEndsWithClose(t *testing.T) {
 	t.Parallel()
-	c, err := New([]string{unused(t)})
+	c, err := New([]string{dead})
 	if err != nil {
 		t.Fatal(err)
 	}

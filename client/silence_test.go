@@ -89,7 +89,7 @@ func TestNoMemberReachable(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := startFakes(t, 0)
-		addrs := []string{unused(t), unused(t)}
+		addrs := []string{dead, otherDead}
 		c := f.client(addrs)
 		_, err := c.NextID(within(t, time.Second))
 		if !errors.Is(err, ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {

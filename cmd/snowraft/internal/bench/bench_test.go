@@ -173,18 +173,12 @@ func TestBenchHTTP(t *testing.T) {
 
 func TestBenchWithoutAServer(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", cli.Localhost+":0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	l.Close()
 	for line, exit := range map[string]int{
 		"ids": cli.ExitRepeatable, "ids --coalesce": cli.ExitRepeatable, "seq a": cli.ExitRepeatable, "embedded": cli.ExitRepeatable,
 		"redis a": cli.ExitRepeatable, "http": cli.ExitRepeatable, "http orders": cli.ExitRepeatable,
 	} {
-		stdout, stderr, code := program.Run(t, append([]string{"bench", "--addr", address}, strings.Fields(line)...)...)
-		if code != exit || stdout != "" || !strings.Contains(stderr, address) || !strings.Contains(stderr, "connection refused") {
+		stdout, stderr, code := program.Run(t, append([]string{"bench", "--addr", clitest.DeadAddress}, strings.Fields(line)...)...)
+		if code != exit || stdout != "" || !strings.Contains(stderr, clitest.DeadAddress) || !strings.Contains(stderr, "connection refused") {
 			t.Errorf("%s: exit code %d: %s%s", line, code, stdout, stderr)
 		}
 	}

@@ -72,20 +72,9 @@ func commandAt(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	return w.Out.String(), w.Err.String(), code
 }
 
-// closedAddress returns an address at which no process listens.
-func closedAddress(t *testing.T) string {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", cli.Localhost+":0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
-}
-
 func TestRestoreRefusals(t *testing.T) {
 	t.Parallel()
-	file, full := writeBackup(t, closedAddress(t)), t.TempDir()
+	file, full := writeBackup(t, clitest.DeadAddress), t.TempDir()
 	raw, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +118,7 @@ func TestRestoreRefusals(t *testing.T) {
 
 func TestRestoreSaysWhenIDsAreIssued(t *testing.T) {
 	t.Parallel()
-	file, dir := writeBackup(t, closedAddress(t)), filepath.Join(t.TempDir(), "new")
+	file, dir := writeBackup(t, clitest.DeadAddress), filepath.Join(t.TempDir(), "new")
 	ended := restoredAt.Add(time.Minute)
 	var doc Document
 	out, stderr, code := commandAt(t, "restore", file, "--data-dir", dir, "--old-ended", ended.UTC().Format("2006-01-02T15:04:05.000Z"), "--old-cluster-is-gone", "--clock-checked", unsynchronised, "--old-max-window", "20m", "--old-max-clock-offset", "5s", "-o", "json")
@@ -150,8 +139,7 @@ func TestRestoreSaysWhenIDsAreIssued(t *testing.T) {
 
 func TestRestoreOfSeveralBackups(t *testing.T) {
 	t.Parallel()
-	address := closedAddress(t)
-	files, dir := []string{writeBackup(t, address), writeBackup(t, address)}, filepath.Join(t.TempDir(), "new")
+	files, dir := []string{writeBackup(t, clitest.DeadAddress), writeBackup(t, clitest.DeadAddress)}, filepath.Join(t.TempDir(), "new")
 	flags := []string{"--old-ended", "now", "--old-cluster-is-gone", "--data-dir"}
 	if _, stderr, code := commandAt(t, slices.Concat([]string{"restore"}, files, flags, []string{dir})...); code != cli.ExitDone {
 		t.Fatal(stderr)
@@ -166,7 +154,7 @@ func TestRestoreOfSeveralBackups(t *testing.T) {
 // Whole seconds mean their end: the clock in a backup has milliseconds.
 func TestSecondsOfOldEndedMeanTheirEnd(t *testing.T) {
 	t.Parallel()
-	file := writeBackup(t, closedAddress(t))
+	file := writeBackup(t, clitest.DeadAddress)
 	floor := func(ended string) int64 {
 		var doc Document
 		out, stderr, code := commandAt(t, "restore", file, "--data-dir", filepath.Join(t.TempDir(), "new"), "--old-ended", ended, "--old-cluster-is-gone", "-o", "json")
@@ -218,7 +206,7 @@ func TestRestoreKeepsTokensOnRequest(t *testing.T) {
 	t.Parallel()
 	for flag, disabled := range map[string]bool{"--keep-tokens=false": true, "--keep-tokens": false} {
 		dir := filepath.Join(t.TempDir(), "new")
-		stdout, stderr, code := commandAt(t, "restore", writeBackup(t, closedAddress(t)), "--data-dir", dir, "--old-ended", "now", "--old-cluster-is-gone", flag)
+		stdout, stderr, code := commandAt(t, "restore", writeBackup(t, clitest.DeadAddress), "--data-dir", dir, "--old-ended", "now", "--old-cluster-is-gone", flag)
 		if code != cli.ExitDone || strings.Contains(stdout, "disabled") != disabled {
 			t.Fatalf("restore %s: exit code %d: %s%s", flag, code, stdout, stderr)
 		}
