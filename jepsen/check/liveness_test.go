@@ -129,12 +129,13 @@ func TestLeakedWorkers(t *testing.T) {
 	}{
 		{"one lane", nil, 1},
 		{"two lanes", statuses(held(status(119*second, 0), map[uint64]int64{2: 10})), 2},
-		{"a lane lost long ago", statuses(held(status(80*second, 0), map[uint64]int64{2: 10}), status(81*second, 0)), 1},
+		{"a lane lost long ago", statuses(held(status(60*second, 0), map[uint64]int64{2: 10}), status(61*second, 0)), 1},
 		{"a lane lost recently", statuses(held(status(80*second, 0), map[uint64]int64{2: 15}), status(81*second, 0)), 2},
 		{"one process died recently", lines(process(2, "n2", second), ended(2, 119)), 2},
 		{"one process died long ago", lines(process(2, "n2", second), ended(2, 3)), 1},
 		{"one old process died", lines(process(2, "n2", second), ended(2, 50)), 2},
 		{"one process with a reported window died", lines(process(2, "n2", second), ended(2, 101), statuses(changed(held(status(100*second, 0), map[uint64]int64{2: 10}), func(s *history.Status) { s.Start = 2 }))), 2},
+		{"one process with a first window died", lines(process(2, "n2", second), ended(2, 113), statuses(changed(held(status(112*second, 0), map[uint64]int64{2: 2}), func(s *history.Status) { s.Start = 2 }))), 2},
 		{"one process with an ended window died", lines(process(2, "n2", second), ended(2, 101), statuses(changed(held(status(100*second, 0), map[uint64]int64{2: 3}), func(s *history.Status) { s.Start = 2 }))), 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -69,11 +69,11 @@ func windowEnd(layout *snowflake.Layout, s history.Status, lane history.Lane) in
 
 // lasts reports whether a window may not have ended at the end of the load. until is the end of the window in the status
 // at the moment seen. next is the moment of the next status or of the process's exit. In between, the window may have been
-// extended, and each extension at most doubles it.
+// extended. An extension asks for at most four times the window before.
 func (l *liveness) lasts(seen, next, until int64) bool {
 	if next >= l.end {
 		return true
 	}
 	longest := cmp.Or(l.run.Header.MaxWindowMillis*int64(time.Millisecond), maxWindow)
-	return max(until, next)+min(2*max(next-seen, until-seen, firstWindow), longest) > l.end
+	return max(until, next)+min(4*max(next-seen, until-seen, firstWindow), longest) > l.end
 }
