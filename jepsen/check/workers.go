@@ -69,7 +69,7 @@ func windowEnd(layout *snowflake.Layout, s history.Status, lane history.Lane) in
 
 // lasts reports whether a window may not have ended at the end of the load. until is the end of the window in the status
 // at the moment seen. next is the moment of the next status or of the process's exit. In between, the window may have been
-// extended. An extension asks for at most four times the window before.
+// extended. An extended window is at most four times as long as before.
 func (l *liveness) lasts(seen, next, until int64) bool {
 	if next >= l.end {
 		return true
