@@ -145,3 +145,25 @@ func (n *node) receiptsHeard() map[string]float64 {
 	}
 	return heard
 }
+
+// TestFollowerPassesAReceiptOn brings a follower a receipt of another history. Only the leader judges it.
+func TestFollowerPassesAReceiptOn(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		s := startSecured(t, 3)
+		b := &bearer{t: t}
+		b.token, _ = s.token("client", "ids:issue:default")
+		n := follower(t, s.nodes)
+		until(t, "the follower hands out a receipt", func() bool { b.bring(n.ids); return len(b.held) > 0 })
+		receipts := trust.Receipts{Keys: s.keys}
+		other, err := receipts.Check([]byte(b.held[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		other.Hash[0] ^= 1
+		b.bring(n.ids, string(receipts.Make(other)))
+		for _, m := range s.nodes {
+			until(t, "the cluster is sealed", func() bool { return m.server.Member().State().Sealed() != nil })
+		}
+	})
+}
