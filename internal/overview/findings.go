@@ -80,11 +80,13 @@ func (f *facts) silence(m *snowraftv1.MemberView) finding {
 	switch {
 	case m.GetMember().GetHalted():
 		found.Action = fmt.Sprintf("read the log of %s, and start it again when the cause is gone", name)
+	case f.branched():
+		found.Action = "back up the data directory of " + name + " too"
 	case f.outage && (m.GetDown() || !m.GetMember().GetAlive()):
 		found.Action = "start " + name // no member can be removed now
 	case m.GetMember().GetAlive() && !m.GetDown():
 		found = of(warning, name+" "+m.GetProblem(), fmt.Sprintf("check the process of %s, and the network from %s to it", name, f.own.GetName()), runbookCutOff)
 	}
-	found.mentioned = f.outage || m.GetMember().GetId() == f.fallen
+	found.mentioned = f.outage || f.branched() || m.GetMember().GetId() == f.fallen
 	return found.about(name)
 }

@@ -15,9 +15,9 @@ const electionTime = 5 * time.Second
 const hearingTime = 1500 * time.Millisecond
 
 // leadership returns a finding if no leader answers, or if the composing member reaches no leader although one leads; nil
-// otherwise.
+// otherwise, and if no leader can be elected because histories differ.
 func (f *facts) leadership() []finding {
-	if f.leads != nil && (f.own.GetLeaderId() != "" || f.leaderless < hearingTime) {
+	if f.branched() || f.leads != nil && (f.own.GetLeaderId() != "" || f.leaderless < hearingTime) {
 		return nil
 	}
 	self, last := f.own.GetName(), f.lastLeader()

@@ -62,7 +62,10 @@ func (f *facts) refusal(level snowraftv1.VerdictLevel, reason string, members []
 	case rpc.WorkersExhausted:
 		found = of(level, text+`: all workers of the layout "default" are held`, "stop holders that are not needed", runbookWorkers).by("snowraft worker list")
 	case rpc.SetBack, rpc.Contradicted:
-		found = of(bad, text+": "+members[0].GetProblem(), "stop the members, and restore the cluster from all their data directories", runbookSetBack).
+		if text += ": " + members[0].GetProblem(); f.branched() {
+			text += " (" + histories(members) + ")"
+		}
+		found = of(bad, text, "stop the members, and restore the cluster from all their data directories", runbookSetBack).
 			by("snowraft restore --help")
 	default:
 		found = of(level, text+": "+members[0].GetProblem(), "", runbookSymptoms)
@@ -71,6 +74,26 @@ func (f *facts) refusal(level snowraftv1.VerdictLevel, reason string, members []
 		found.Member = who
 	}
 	return found
+}
+
+// branched reports whether members know different histories, and no majority can judge which of them was set back.
+func (f *facts) branched() bool {
+	contradicted := 0
+	for _, m := range f.refuse {
+		if m.GetReason() == rpc.Contradicted {
+			contradicted++
+		}
+	}
+	return contradicted > 1 && f.leads == nil
+}
+
+// histories names the branch of each member: "a has index 43, b has index 61".
+func histories(members []*snowraftv1.MemberView) string {
+	var all []string
+	for _, m := range members {
+		all = append(all, fmt.Sprintf("%s has index %d", m.GetMember().GetName(), m.GetAppliedIndex()))
+	}
+	return strings.Join(all, ", ")
 }
 
 // windowless reports whether none of these members has held a window of the default layout since its start.

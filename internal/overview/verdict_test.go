@@ -171,6 +171,20 @@ func TestVerdict(t *testing.T) {
 			"a, b and c issue no IDs: it was set back; no member is issuing IDs; b leads; the cluster tolerates one failure; stop the members, and restore the cluster from all their data directories.",
 			[]string{"set-back"},
 		},
+		"two branches without a majority": {
+			func() *scene {
+				s := newScene("a", "b", "c")
+				s.silence(false, "c")
+				s.leader("")
+				for name, index := range map[string]uint64{"a": 43, "b": 61} {
+					s.refuse(name, rpc.Contradicted, "it was set back")
+					s.view(name).ServesUntilAtMs, s.view(name).AppliedIndex = 0, index
+				}
+				return s
+			}, bad,
+			"a and b issue no IDs: it was set back (a has index 43, b has index 61); no member that answers is issuing IDs; stop the members, and restore the cluster from all their data directories.",
+			[]string{"set-back", "a-member-does-not-start"},
+		},
 		"a member was set back, alone": {
 			func() *scene {
 				s := newScene("a", "b", "c")
