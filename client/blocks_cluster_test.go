@@ -126,7 +126,7 @@ func TestBlocksOutliveTheLeader(t *testing.T) {
 	seen := make(map[int64]bool)
 	next := func() {
 		var n int64
-		eventually(t, "the next number", func() bool { // an election on a busy machine may take longer than a request
+		eventually(t, "the next number", func() bool { // an election may outlast the limit of the client
 			var err error
 			if n, err = b.Next(t.Context()); err != nil {
 				t.Log(err)
