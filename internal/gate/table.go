@@ -139,8 +139,9 @@ var table = []part{
 		full: each(tests("make", "monitoring", "TESTFLAGS=-json")),
 	},
 	{
-		name: "redis-clients", lane: waits, turn: 7, paths: []string{"server/redis/", "internal/redisclients/", "internal/processtest/redisclients_"},
-		full: each(tests("make", "redis-clients", "TESTFLAGS=-json")),
+		name: "redis-clients", lane: waits, turn: 7,
+		paths: []string{"server/redis/", "internal/redisclients/", "internal/processtest/redisclients_", "docs/javascript.md", "docs/python.md"},
+		full:  each(tests("make", "redis-clients", "TESTFLAGS=-json")),
 	},
 	{
 		name: "packages", lane: waits, turn: 2, paths: []string{"deploy/linux/"},
