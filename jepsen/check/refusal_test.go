@@ -159,13 +159,24 @@ func every(step, from, to int64) []history.Line {
 	return statuses(all...)
 }
 
-func strobing(all []history.Line) (changed []history.Line) {
+func strobing(all []history.Line) []history.Line { return named("clock-strobe", all) }
+
+// named gives a fault a name.
+func named(name string, all []history.Line) (changed []history.Line) {
 	for _, l := range all {
 		f := *l.Fault
-		f.Name = "clock-strobe"
+		f.Name = name
 		changed = append(changed, history.Line{Fault: &f})
 	}
 	return changed
+}
+
+// slow makes statuses take 100 ms.
+func slow(all []history.Line) []history.Line {
+	for _, l := range all {
+		l.Status.Call = l.Status.Return - 100*millisecond
+	}
+	return all
 }
 
 func network(from, to int64) []history.Line {
@@ -189,6 +200,7 @@ func TestSkewBites(t *testing.T) {
 	right := status(150*second, -5*second)
 	kill := history.Fault{Name: "kill", Family: "process", Event: 9, At: 150 * second, Ended: true}
 	killed := history.Line{Fault: &kill}
+	drift := named("clock-drift", clockFault(300*second, 400*second, 0, "n1"))
 	far := func(from int64) []history.Line { return clockFault(from*second, (from+100)*second, second, "n1") }
 	for _, c := range []struct {
 		name    string
@@ -210,6 +222,8 @@ func TestSkewBites(t *testing.T) {
 		{"a strobe that is too far", newScene(lines(back, statuses(right), strobing(clockFault(300*second, 400*second, second, "n1")), statuses(changed(status(350*second, 0), func(s *history.Status) { s.ClockMillis += 1010 })))...), Invalid, []string{"was off by 1.009s"}},
 		{"a strobe that is not seen", newScene(lines(back, statuses(right), strobing(clockFault(300*second, 400*second, second, "n1")), every(second, 310*second, 321*second))...), Invalid, []string{"clock-strobe set the clocks of [n1] off from 300.0"}},
 		{"a strobe with few statuses", newScene(lines(back, statuses(right), strobing(clockFault(300*second, 400*second, second, "n1")), every(second, 310*second, 320*second))...), Pass, nil},
+		{"a drift that is not seen", newScene(lines(back, statuses(right), drift, every(second, 302*second, 320*second))...), Invalid, []string{"clock-drift set the clocks of [n1] off from 300.0"}},
+		{"a drift that slow statuses could not show", newScene(lines(back, statuses(right), drift, slow(every(second, 302*second, 330*second)))...), Pass, nil},
 		{"one of two is not seen", newScene(lines(back, statuses(right), clockFault(300*second, 400*second, 10*millisecond, "n1"), every(second, 300*second, 302*second))...), Invalid, []string{"none of the 2 statuses"}},
 		{"one of two is seen", newScene(lines(back, statuses(right), clockFault(300*second, 400*second, 10*millisecond, "n1"), statuses(status(302*second, 0), status(303*second, 10*millisecond)))...), Pass, nil},
 		{"no status could show it", newScene(lines(back, statuses(right), clockFault(300*second, 400*second, 2*millisecond, "n1"), every(second, 300*second, 302*second))...), Pass, nil},

@@ -157,13 +157,15 @@ func (r *Run) set(s history.Status) (low, high int64) {
 const (
 	// clockMoves is the time after the start of a fault of clocks in which statuses may not yet show the fault.
 	clockMoves = int64(time.Second)
+	// slowestDrift is the least drift of a clock in nanoseconds per second.
+	slowestDrift = int64(5 * time.Millisecond)
 	// unsteadySeen is the number of statuses of a strobing or drifting clock that almost certainly include one that shows
 	// the fault: half of them do.
 	unsteadySeen = 12
 )
 
 // bites makes the run invalid if none of the statuses that could show a fault shows it. A status could show the fault if
-// it took less than half the offset and no other fault set the same clock.
+// it took less than half the least offset and no other fault set the same clock.
 func (r *Run) bites(v *Verdict, fault int) {
 	f, able, seen := r.Faults[fault], 0, false
 	for _, s := range r.Statuses {
@@ -171,7 +173,7 @@ func (r *Run) bites(v *Verdict, fault int) {
 			continue
 		}
 		seen = seen || shows(f, s)
-		if s.Call >= f.From+clockMoves && !r.overlaps(fault, s.Member) && (f.OffsetNanos == 0 || s.Distinguishes(f.OffsetNanos)) {
+		if s.Call >= f.From+clockMoves && !r.overlaps(fault, s.Member) && s.Distinguishes(f.leastOffset(s.Call)) {
 			able++
 		}
 	}
@@ -181,6 +183,15 @@ func (r *Run) bites(v *Verdict, fault int) {
 		v.invalid("%s set the clocks of %v off from %s to %s, but none of the %d statuses that could show it did",
 			f.Name, f.Hosts, r.clock(f.From), r.clock(f.To), able)
 	}
+}
+
+// leastOffset returns the least offset of a clock at a moment of the fault, in nanoseconds. A drifting clock has no other
+// offset than its drift.
+func (f FaultSpan) leastOffset(at int64) int64 {
+	if f.OffsetNanos != 0 {
+		return f.OffsetNanos
+	}
+	return (at - f.From) / int64(time.Second) * slowestDrift
 }
 
 // shows reports whether a status shows that a fault set its clock off. For a strobing clock, the reported time must be
