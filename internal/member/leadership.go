@@ -43,7 +43,7 @@ func (m *Member) Seal(ctx context.Context, evidence []byte, witness, reason stri
 // witness returns the reason for which a member that a leader contradicted issues nothing; nil for other members.
 func (m *Member) witness() error {
 	if err := m.node.Contradiction(); err != nil {
-		return fmt.Errorf("%w: %v", allocator.ErrContradicted, err)
+		return fmt.Errorf("%w: %s", allocator.ErrContradicted, err.Error()) // wraps one error, which stopOrResume compares
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 )
 
-// counts counts what happened in a world. The zero value counts from 0.
+// counts holds the numbers of what happened in a world, 0 at first.
 type counts struct {
 	elections, truncations, snapshots, judged atomic.Uint64
 	raised                                    atomic.Uint64 // upgrades finalized

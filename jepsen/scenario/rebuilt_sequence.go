@@ -45,7 +45,7 @@ func rebuiltSequence() Scenario {
 
 // endAll stops all members while clients request numbers, starts them, and checks the next numbers.
 func (s *stage) endAll(how string, end func() (func() error, error)) error {
-	numbers := s.take(orders, s.Lab.Founders()...)
+	numbers := s.take(s.Lab.Founders()...)
 	if err := s.more(numbers, 100); err != nil {
 		return err
 	}

@@ -87,7 +87,7 @@ func (b *books) majority() error {
 		if err := b.add(20); err != nil {
 			return err
 		}
-		numbers := s.take(orders, s.Lab.Founders()...)
+		numbers := s.take(s.Lab.Founders()...)
 		if err := s.more(numbers, 50); err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (b *books) majority() error {
 func (b *books) rolling() error {
 	s := b.s
 	for _, m := range s.Lab.Founders() {
-		numbers := s.take(orders, s.Lab.Founders()...)
+		numbers := s.take(s.Lab.Founders()...)
 		if err := s.more(numbers, 30); err != nil {
 			return err
 		}

@@ -65,7 +65,7 @@ func (t *travel) copy() error {
 	if err := s.strict(100); err != nil {
 		return err
 	}
-	t.numbers = s.take(orders, s.Lab.Founders()...)
+	t.numbers = s.take(s.Lab.Founders()...)
 	if err := s.more(t.numbers, 100); err != nil {
 		return err
 	}

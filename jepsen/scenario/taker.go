@@ -11,23 +11,22 @@ import (
 	"github.com/snowraft/snowraft/jepsen/lab"
 )
 
-// taker requests numbers of a strict sequence continuously, with one client per member.
+// taker requests numbers of the sequence orders continuously, with one client per member.
 type taker struct {
-	key     string
 	answers atomic.Int64
 	highest atomic.Int64 // highest issued number
 	stop    func() error
 }
 
 // take starts a taker. It stops when the script ends, or when its stop is called.
-func (s *stage) take(key string, members ...*lab.Member) *taker {
-	t := &taker{key: key}
+func (s *stage) take(members ...*lab.Member) *taker {
+	t := new(taker)
 	ctx, cancel := context.WithCancel(s.ctx)
 	var clients sync.WaitGroup
 	for _, m := range members {
 		clients.Go(func() {
 			for ctx.Err() == nil {
-				if op := s.client.Next(ctx, m, key, 3, ""); !t.answered(op) {
+				if op := s.client.Next(ctx, m, orders, 3, ""); !t.answered(op) {
 					history.Sleep(ctx, pollEvery)
 				}
 			}
@@ -58,5 +57,5 @@ func (t *taker) answered(op history.Op) bool {
 // more waits until t has received this many more answers.
 func (s *stage) more(t *taker, answers int64) error {
 	from := t.answers.Load()
-	return s.until("numbers of "+t.key, func(context.Context) bool { return t.answers.Load() >= from+answers })
+	return s.until("numbers of "+orders, func(context.Context) bool { return t.answers.Load() >= from+answers })
 }
