@@ -285,7 +285,7 @@ func (e *Error) late() bool { return e.Reason == "" && e.code == codes.DeadlineE
 // fleeting reports whether the same member may answer in a moment.
 func (e *Error) fleeting() bool {
 	switch e.Reason {
-	case "", rpc.ShuttingDown:
+	case "", rpc.ShuttingDown, rpc.Contradicted:
 		return false
 	case rpc.SequenceChanged:
 		return true // another client changed it; nothing was done
