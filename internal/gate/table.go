@@ -16,7 +16,7 @@ var raced = []string{
 var table = []part{
 	{
 		name: "test", lane: alone, always: true,
-		gate: each(tests("go", "test", "-json", "./...")), // README's test command, which also vets
+		gate: each(tests("go", "test", "-json", "./...")), // README's test command
 		full: each(whole(tests("go", "test", "-json", "-count=1", "-shuffle=on", "-timeout=30m", "./..."))),
 	},
 	{

@@ -26,7 +26,7 @@ var upsetting = []string{"kill", "storm", "pause", "isolate", "unplug", "power-l
 // affect members that are already down.
 func floorsFor(r *Run, p schedule.Plan) Floors {
 	f := Floors{Rate: answeredShare * r.Header.Rate}
-	long := time.Duration(p.Duration) >= longRun
+	long := p.Duration == 0 || time.Duration(p.Duration) >= longRun // scenarios have no duration
 	if !long {
 		f.Rate = shortShare * r.Header.Rate
 	}
@@ -55,7 +55,7 @@ func floorsFor(r *Run, p schedule.Plan) Floors {
 	if slices.Contains(p.Workloads, "churn") {
 		f.HandedOver = int(time.Duration(p.Duration).Minutes() * churned)
 	}
-	if ids && (skews >= surelyOne || skews == len(p.Events)) {
+	if ids && (long || skews >= surelyOne || skews == len(p.Events)) {
 		f.Refusals = 5 * skews
 	}
 	if numbers {

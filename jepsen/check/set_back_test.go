@@ -49,6 +49,13 @@ func TestSetBack(t *testing.T) {
 		"a number twice in one branch": {
 			happens: func(w *world) { w.takes("n1", 30, 40, 105, 1); w.takes("n1", 30, 41, 105, 1) }, want: Fail, says: "number 105",
 		},
+		"a number of both branches, twice in one": {
+			happens: func(w *world) {
+				w.takes("n1", 1, 10, 103, 5)
+				w.takes("n1", 30, 40, 105, 1)
+				w.takes("n1", 30, 41, 105, 1)
+			}, want: Fail, says: "number 105",
+		},
 		"a number that no log granted": {
 			happens: func(w *world) { w.takes("n1", 1, 10, 500, 1) }, want: Fail, says: "did not grant",
 		},

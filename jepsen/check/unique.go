@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/snowraft/snowraft/jepsen/history"
 	"github.com/snowraft/snowraft/snowflake"
@@ -106,29 +107,32 @@ type repeat struct {
 	first, second    history.Issued
 }
 
-// findDuplicates adds a failure for each entry that overlaps an earlier one, unless may returns true. An entry covers Count
-// positions from lo. what names the first ID or number of an entry.
+// reach returns the last position of an entry.
+func (e entry) reach() uint64 { return e.lo + uint64(e.Count) - 1 } // within 64 bits: a range does not wrap
+
+// findDuplicates adds a failure for each entry that overlaps an earlier one, unless may returns true for both. An entry covers
+// Count positions from lo. what names the first ID or number of an entry.
 func (r *Run) findDuplicates(v *Verdict, s *sorter, what func(entry) string, may func(repeat) bool) error {
-	var top entry // earlier entry of the group that reaches furthest
-	begun := false
+	var earlier []entry // those that reach the present one: one, or those that may repeat each other
 	for e, err := range s.sorted() {
 		if err != nil {
 			return err
 		}
-		reach := top.lo + uint64(top.Count) - 1 // within 64 bits: a range does not wrap
-		if begun && e.hi == top.hi && e.lo <= reach {
-			last := e.lo + uint64(e.Count) - 1
-			if may(repeat{e.hi, e.lo, min(last, reach), top.Issued, e.Issued}) {
-				v.Facts["repeats"]++
-			} else {
-				v.Facts["duplicates"]++
-				v.fail("%v was issued twice: %v; %v", lazily(func() string { return what(e) }), given{r, top.Issued}, given{r, e.Issued})
-			}
-			if last <= reach {
-				continue
-			}
+		earlier = slices.DeleteFunc(earlier, func(o entry) bool { return o.hi != e.hi || o.reach() < e.lo })
+		twice := slices.IndexFunc(earlier, func(o entry) bool {
+			return !may(repeat{e.hi, e.lo, min(e.reach(), o.reach()), o.Issued, e.Issued})
+		})
+		if twice < 0 {
+			v.Facts["repeats"] += int64(len(earlier))
+			earlier = append(earlier, e)
+			continue
 		}
-		top, begun = e, true
+		o := earlier[twice]
+		v.Facts["duplicates"]++
+		v.fail("%v was issued twice: %v; %v", lazily(func() string { return what(e) }), given{r, o.Issued}, given{r, e.Issued})
+		if e.reach() > o.reach() {
+			earlier[twice] = e
+		}
 	}
 	return nil
 }

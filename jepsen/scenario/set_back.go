@@ -16,11 +16,8 @@ import (
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// sealsWithin is the time after the reunion within which all members report the seal. Raft's pauses between connections are
-// part of it.
-const sealsWithin = 20 * time.Second
-
-// stopped is part of the line that the third member logs when the new leader contradicts it. It does not apply the seal.
+// stopped is part of the line that a member logs once it issues nothing more. The third member, which the new leader contradicts,
+// does not apply the seal.
 const stopped = "issuing nothing from now on"
 
 // setBackMajority replaces the directories of a majority by earlier copies while the third member is cut off, and reunites
@@ -152,7 +149,7 @@ func (t *travel) reunite() error {
 	}
 	begun := history.Now()
 	sealed, reason := make(map[*lab.Member]bool), ""
-	for len(sealed) < len(founders) && history.Now()-begun < int64(sealsWithin) {
+	for len(sealed) < len(founders) && history.Now()-begun < int64(reachWithin) {
 		for _, m := range founders {
 			got, err := s.status(s.ctx, m)
 			if err != nil || sealed[m] {
@@ -162,7 +159,7 @@ func (t *travel) reunite() error {
 			if err != nil {
 				return err
 			}
-			if got.GetSealed() == nil && (m != t.third || said == 0) {
+			if said == 0 || got.GetSealed() == nil && m != t.third {
 				continue
 			}
 			sealed[m] = true
@@ -177,7 +174,7 @@ func (t *travel) reunite() error {
 	}
 	if len(sealed) < len(founders) {
 		t.unsealed = true
-		s.violation("%d of %d members were sealed within %v of the reunion", len(sealed), len(founders), sealsWithin)
+		s.violation("%d of %d members were sealed within %v of the reunion", len(sealed), len(founders), reachWithin)
 		return nil
 	}
 	s.see("sealed %v after the reunion: %s", time.Duration(history.Now()-begun).Round(100*time.Millisecond), reason)
