@@ -33,7 +33,7 @@ func (c *counts) add(o *counts) {
 
 // lacks reports whether something never happened.
 func (c *counts) lacks() bool {
-	return min(c.elections.Load(), c.truncations.Load(), c.snapshots.Load(), c.judged.Load(), c.rivals.Load()) == 0
+	return min(c.elections.Load(), c.truncations.Load(), c.snapshots.Load(), c.judged.Load(), c.rivals.Load(), c.raised.Load()) == 0
 }
 
 func (c *counts) String() string {

@@ -76,11 +76,15 @@ func (i *innocents) lag() {
 	behind := i.follower()
 	had := i.counts.snapshots.Load()
 	i.net.part([]*node{behind}, i.others(behind), raftPlane)
-	const most = 64         // at the same time
-	for range 2300 / most { // more than the log keeps behind a snapshot
+	const most = 64 // at the same time
+	for from := i.leader().proc().member.Node().LastIndex(); ; {
+		leader := i.leader().proc().member
+		if leader.Node().LastIndex() > from+2300 { // more than the log keeps behind a snapshot
+			break
+		}
 		var running sync.WaitGroup
 		for range most {
-			running.Go(func() { _, _ = i.leader().proc().member.ObserveClock(i.Context(), false) })
+			running.Go(func() { _, _ = leader.ObserveClock(i.Context(), false) })
 		}
 		running.Wait()
 	}

@@ -107,7 +107,7 @@ func (w *world) images() map[*node]image {
 // equalImages crashes all members while they have the same log, and restarts them. It returns the copies of the disks.
 func (w *world) equalImages() map[*node]image {
 	w.Helper()
-	for {
+	for range 20 {
 		w.crashAll()
 		all := w.images()
 		w.startAll()
@@ -120,6 +120,8 @@ func (w *world) equalImages() map[*node]image {
 			return all
 		}
 	}
+	w.Fatal("the members never have the same log")
+	return nil
 }
 
 // begin returns the first command of a term, without the time at which the disk got it.
