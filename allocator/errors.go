@@ -161,7 +161,7 @@ func lasts(err error, wall int64) time.Duration {
 		return behind.RetryAfter()
 	case waits:
 		return at.Sub(time.UnixMilli(wall))
-	case errors.Is(err, ErrTimeExhausted), isRefused(err):
+	case errors.Is(err, ErrTimeExhausted), errors.Is(err, ErrSetBack), isRefused(err):
 		return math.MaxInt64
 	}
 	return 0

@@ -64,7 +64,7 @@ type Leader interface {
 // nothing. If leadership is lost while a command is replicated, the error is [cluster.ErrUnknownOutcome]. Refusals of
 // the state machine are of type [*fsm.Refused]. Methods that propose a command also fail with a [*clock.SkewError]
 // while the leader's clock is ahead, with a [*VersionError], and with [allocator.ErrOldClusterAlive]
-// or [allocator.ErrSetBack].
+// or [allocator.ErrSetBack]. A witness calls no leader, see [Member.NoLeader].
 type Member struct {
 	cfg    Config
 	logger *slog.Logger

@@ -34,6 +34,10 @@ func (f *facts) refusals() (all []finding) {
 	if f.restored() {
 		delete(byReason, rpc.Fenced)
 	}
+	if sealed := byReason[rpc.SetBack]; len(sealed) > 0 { // the witness does not apply the seal
+		byReason[rpc.SetBack] = append(sealed, byReason[rpc.Contradicted]...)
+		delete(byReason, rpc.Contradicted)
+	}
 	for _, reason := range keys(byReason) {
 		all = append(all, f.refusal(level, reason, byReason[reason]))
 	}

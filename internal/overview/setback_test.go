@@ -35,6 +35,21 @@ func TestVerdictOfMembersSetBack(t *testing.T) {
 			"a and b issue no IDs: it was set back (a has index 43, b has index 61); no member that answers is issuing IDs; stop the members, and restore the cluster from all their data directories.",
 			[]string{"set-back", "a-member-does-not-start"},
 		},
+		"set back, and the witness of it": {
+			func() *scene {
+				s := newScene("a", "b", "c")
+				for _, name := range []string{"b", "c"} {
+					s.refuse(name, rpc.SetBack, "it was set back")
+				}
+				s.refuse("a", rpc.Contradicted, "it knows another history")
+				for _, name := range []string{"a", "b", "c"} {
+					s.view(name).ServesUntilAtMs = 0
+				}
+				return s
+			}, bad,
+			"b, c and a issue no IDs: it was set back; no member is issuing IDs; b leads; the cluster tolerates one failure; stop the members, and restore the cluster from all their data directories.",
+			[]string{"set-back"},
+		},
 		"a member was set back, alone": {
 			func() *scene {
 				s := newScene("a", "b", "c")
