@@ -11,8 +11,8 @@ import (
 //
 // A failed call may still have been carried out: the window of a lost reply is lost, and never assumed not to
 // have been granted. Lanes distinguish the errors [ErrWindowMismatch], [*WorkersExhaustedError],
-// [*FencedError], [ErrTimeExhausted], [ErrOldClusterAlive], [ErrSetBack], [ErrContradicted] and clock errors, wrapped or not; they retry after
-// all errors.
+// [*FencedError], [ErrTimeExhausted], [ErrOldClusterAlive], [ErrSetBack], [ErrContradicted] and clock errors,
+// wrapped or not; they retry after all errors.
 //
 // Implementations are called from several goroutines and must return soon after their context is done;
 // [Issuer.Close] waits for them.

@@ -82,9 +82,9 @@ func Open(cfg Config) (*Issuer, error) {
 //
 // It waits for the clock to reach the next tick, even if the clock is a little behind, and for a window as long
 // as [Config.Patience] says. Its errors are [*clock.BehindError], [*clock.SkewError], [*WindowEndedError],
-// [*WorkersExhaustedError], [*FencedError], [ErrTimeExhausted], [ErrOldClusterAlive], [ErrSetBack], [ErrContradicted], [ErrClosed] and, when ctx
-// ends, [*InterruptedError]. The error is [ErrInvalidArgument] if no ID of the layout is greater than after, or
-// if after is too far in the future to have been issued.
+// [*WorkersExhaustedError], [*FencedError], [ErrTimeExhausted], [ErrOldClusterAlive], [ErrSetBack],
+// [ErrContradicted], [ErrClosed] and, when ctx ends, [*InterruptedError]. The error is [ErrInvalidArgument] if no
+// ID of the layout is greater than after, or if after is too far in the future to have been issued.
 func (i *Issuer) Next(ctx context.Context, after uint64) (uint64, error) {
 	if ctx.Err() != nil {
 		return 0, interrupted(ctx, "starting")

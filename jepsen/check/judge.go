@@ -10,11 +10,7 @@ import (
 
 // Judge runs all checkers on the run in dir, the strongest first. An error means that there is no run to judge.
 func Judge(dir string) (*Run, []Verdict, error) {
-	r, err := Open(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	plan, err := schedule.Read(planFile(dir))
+	r, plan, err := openPlanned(dir)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -46,6 +42,16 @@ func Judge(dir string) (*Run, []Verdict, error) {
 		verdicts = append(verdicts, Upgrades(r, raftlog.Version, logs...))
 	}
 	return r, verdicts, nil
+}
+
+// openPlanned opens the run in dir and reads its plan.
+func openPlanned(dir string) (*Run, schedule.Plan, error) {
+	r, err := Open(dir)
+	if err != nil {
+		return nil, schedule.Plan{}, err
+	}
+	plan, err := schedule.Read(planFile(dir))
+	return r, plan, err
 }
 
 // heldAtEnd returns a function that counts the workers whose windows had not ended at the end of the load.

@@ -46,8 +46,8 @@ type numberGroup struct {
 	step, rest uint64
 }
 
-// uniqueNumbers checks the numbers of all sequences. Numbers of a request that was repeated under its ID count once.
-// uniqueNumbers treats repeats like uniqueIDs.
+// uniqueNumbers checks the numbers of all sequences. Numbers of a request that was repeated under its ID count once. A
+// number may be issued twice if may returns true for the two holders.
 func (r *Run) uniqueNumbers(v *Verdict, budget int, may func(g numberGroup, o repeat) bool) error {
 	steps, err := r.steps()
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/snowraft/snowraft/jepsen/history"
 	"github.com/snowraft/snowraft/jepsen/raftlog"
-	"github.com/snowraft/snowraft/jepsen/schedule"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -31,11 +30,7 @@ const sealedStops = time.Second
 
 // JudgeSetBack judges a run whose members were set back once. The checkers of a single history do not apply to it.
 func JudgeSetBack(dir string) (*Run, []Verdict, error) {
-	r, err := Open(dir)
-	if err != nil {
-		return nil, nil, err
-	}
-	plan, err := schedule.Read(planFile(dir))
+	r, plan, err := openPlanned(dir)
 	if err != nil {
 		return nil, nil, err
 	}
