@@ -39,7 +39,12 @@ type AcquireRequest struct {
 	Nonce     Nonce
 	NowMillis int64         // this process's clock, Unix milliseconds
 	Window    time.Duration // wanted length, counted from NowMillis or, if that is later, the window's start
+	Below     uint64        // wanted are only workers below it; 0 for any
+	Process   Process       // the holder's process; zero for no description
 }
+
+// Process describes the process of a holder, for people. Each text has at most 128 bytes.
+type Process struct{ Host, ID, Kind, Version string }
 
 // ExtendRequest is a request for a later end of a window.
 type ExtendRequest struct {

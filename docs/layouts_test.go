@@ -22,7 +22,9 @@ func TestLayoutsPageHasThePresets(t *testing.T) {
 			full = "after 9999"
 		}
 		// The verdict is that of one day, so that the table changes with the presets only.
-		if l.CanIssue(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC).UnixMilli()) != nil {
+		if s.LeaseOnly {
+			full += "; lease only"
+		} else if l.CanIssue(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC).UnixMilli()) != nil {
 			full += "; decodes only"
 		}
 		fmt.Fprintf(&rows, "| `%s` | `%s` | %d | %v | %s | %d | %d | %s |\n", l.Name(), snowflake.FormatFields(s.Fields), l.Bits(),

@@ -34,22 +34,25 @@ func (s *State) checkActor(a *commandv1.Actor) *Refused {
 	return nil
 }
 
-// holdingOf returns the holding for which a worker is acquired, and the end of the range of workers that it may get.
-// Members may get any worker. So may every caller in a cluster without a secret, because members cannot be
-// distinguished from other callers there.
-func (s *State) holdingOf(e entry, l *layout) (by holding, end uint64, refused *Refused) {
-	holder, a := e.cmd.GetAcquireWorker().GetHolder(), e.cmd.GetActor()
-	switch a.GetKind() {
+// wantOf returns what an acquisition requests. Members may get any worker. So may every caller in a cluster without a secret,
+// because members cannot be distinguished from other callers there.
+func (s *State) wantOf(e entry, l *layout) (a want, refused *Refused) {
+	c, actor := e.cmd.GetAcquireWorker(), e.cmd.GetActor()
+	a = want{holding: holding{0, c.GetHolder()}, end: l.workers.common, part: l.workers.part(s.Config())}
+	switch actor.GetKind() {
 	case commandv1.ActorKind_ACTOR_KIND_TOKEN:
-		r, _, _ := s.tokens.find(a.GetToken()) // checked before
-		return holding{r.ID, r.Name + "/" + holder}, l.workers.common, nil
+		r, _, _ := s.tokens.find(actor.GetToken()) // checked before
+		a.holding = holding{r.ID, r.Name + "/" + c.GetHolder()}
 	case commandv1.ActorKind_ACTOR_KIND_ANONYMOUS:
-		return holding{}, 0, unauthenticated("a worker needs a holder that has a token; send one")
+		return want{}, unauthenticated("a worker needs a holder that has a token; send one")
 	case commandv1.ActorKind_ACTOR_KIND_ADMIN:
-		return holding{0, holder}, l.workers.common, nil
 	default:
-		return holding{0, holder}, l.workers.size, nil
+		a.end = l.workers.size
 	}
+	if below := c.GetBelow(); below != 0 {
+		a.end = min(a.end, below)
+	}
+	return a, nil
 }
 
 // askerOf returns the owner of the answers to requests with an ID: the ID of an API token, 0 for a holder of the secret and in an

@@ -68,6 +68,9 @@ func checkConfig(c *commandv1.Config) error {
 			return fmt.Errorf("%s of %d ms: expected %d to %d ms", setting.name, setting.value, setting.min, setting.max)
 		}
 	}
+	if p := c.GetTokenWorkersPercent(); p < 0 || p > 100 {
+		return fmt.Errorf("token_workers_percent %d: expected 1 to 100, or 0 for the default", p)
+	}
 	switch c.GetRollback() {
 	case commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE, commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP:
 	default:

@@ -66,7 +66,8 @@ func (s *State) Neighbors(layout string, worker, token uint64) (previous, next G
 func (w *workers) record(number int) GrantRecord {
 	k := w.see(number)
 	return GrantRecord{
-		Worker: uint64(number), Token: k.token, Holder: k.holder, Owner: k.owner, NonceHash: k.nonceHash, From: k.from, Until: k.highWater,
+		Worker: uint64(number), Token: k.token, Holder: k.holder, Owner: k.owner, Process: k.process, NonceHash: k.nonceHash,
+		From: k.from, Until: k.highWater,
 	}
 }
 

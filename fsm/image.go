@@ -103,7 +103,7 @@ func (l *layoutImage) walkWorkers(visit func(*commandv1.SnapshotRecord)) {
 		k := l.workers.see(number)
 		message.Worker, message.HighWater, message.FromTick, message.Token = uint64(number), k.highWater, k.from, k.token
 		message.Holder, message.Owner, message.NonceHash, message.Released = k.holder, k.owner, k.nonceHash[:], k.released
-		message.ExtensionId, message.ExtendedFromTick = k.extension.id, k.extension.from
+		message.ExtensionId, message.ExtendedFromTick, message.Process = k.extension.id, k.extension.from, k.process.message()
 		visit(record)
 	}
 }
@@ -114,7 +114,7 @@ func (l *layoutImage) walkGrants(visit func(*commandv1.SnapshotRecord)) {
 	for i := range l.history.entries {
 		g := l.history.at(i)
 		message.Worker, message.Token, message.Holder, message.Owner, message.NonceHash = g.Worker, g.Token, g.Holder, g.Owner, g.NonceHash[:]
-		message.FromTick, message.UntilTick, message.GrantedAtMs = g.From, g.Until, g.GrantedMillis
+		message.FromTick, message.UntilTick, message.GrantedAtMs, message.Process = g.From, g.Until, g.GrantedMillis, g.Process.message()
 		visit(record)
 	}
 }

@@ -32,7 +32,7 @@ func newLayout(l *snowflake.Layout, created int64) *layout {
 		layout:  l,
 		created: created,
 		ticks:   int64(l.Ticks()),
-		workers: newWorkers(l.Workers()),
+		workers: newWorkers(l.Workers(), spec.LeaseOnly),
 	}
 }
 
@@ -111,7 +111,7 @@ func (s *State) createLayout(e entry) Result {
 			return Result{Err: refused}
 		}
 	}
-	switch err := made.CanIssue(e.now); {
+	switch err := made.CanLease(e.now); {
 	case errors.Is(err, snowflake.ErrExhausted):
 		return Result{Err: refuse(commandv1.Refusal_REFUSAL_TIME_EXHAUSTED, "%v", err)}
 	case err != nil:
@@ -140,6 +140,7 @@ func specToLayout(spec *commandv1.LayoutSpec) (*snowflake.Layout, error) {
 		EpochMillis: spec.GetEpochAtMs(),
 		Datacenter:  spec.GetDatacenter(),
 		Spread:      spec.GetSpread(),
+		LeaseOnly:   spec.GetLeaseOnly(),
 	})
 }
 
@@ -157,5 +158,6 @@ func LayoutSpec(spec snowflake.Spec) *commandv1.LayoutSpec {
 		EpochAtMs:  spec.EpochMillis,
 		Datacenter: spec.Datacenter,
 		Spread:     spec.Spread,
+		LeaseOnly:  spec.LeaseOnly,
 	}
 }

@@ -117,7 +117,7 @@ func (r *restore) meta(m *commandv1.SnapshotMeta) error {
 func (r *restore) addLayout(m *commandv1.SnapshotLayout) error {
 	made, err := specToLayout(m.GetSpec())
 	if err == nil {
-		err = made.CanIssue(m.GetCreatedAtMs())
+		err = made.CanLease(m.GetCreatedAtMs())
 	}
 	if err != nil {
 		return corrupt("%v", err)
@@ -136,7 +136,7 @@ func (r *restore) addWorker(m *commandv1.SnapshotWorker) error {
 	if number := uint64(w.count()); m.GetWorker() != number || number >= w.size {
 		return corrupt("worker %d, expected %d of %d", m.GetWorker(), number, w.size)
 	}
-	nonceHash, err := r.checkHolding(m)
+	nonceHash, process, err := r.checkHolding(m)
 	switch {
 	case err != nil:
 		return err
@@ -154,13 +154,13 @@ func (r *restore) addWorker(m *commandv1.SnapshotWorker) error {
 	}
 	w.append(worker{
 		highWater: m.GetHighWater(), from: m.GetFromTick(), token: m.GetToken(),
-		nonceHash: nonceHash, holder: m.GetHolder(), owner: m.GetOwner(), released: m.GetReleased(), extension: last,
+		nonceHash: nonceHash, holder: m.GetHolder(), owner: m.GetOwner(), process: process, released: m.GetReleased(), extension: last,
 	})
 	return nil
 }
 
 func (r *restore) addGrant(m *commandv1.SnapshotGrant) error {
-	nonceHash, err := r.checkHolding(m)
+	nonceHash, process, err := r.checkHolding(m)
 	if err != nil {
 		return err
 	}
@@ -172,32 +172,36 @@ func (r *restore) addGrant(m *commandv1.SnapshotGrant) error {
 		return corrupt("a grant under fencing token %d is out of order, or one too many", m.GetToken())
 	}
 	h.add(GrantRecord{
-		Worker: m.GetWorker(), Token: m.GetToken(), Holder: m.GetHolder(), Owner: m.GetOwner(), NonceHash: nonceHash,
+		Worker: m.GetWorker(), Token: m.GetToken(), Holder: m.GetHolder(), Owner: m.GetOwner(), Process: process, NonceHash: nonceHash,
 		From: m.GetFromTick(), Until: m.GetUntilTick(), GrantedMillis: m.GetGrantedAtMs(),
 	})
 	return nil
 }
 
-// checkHolding checks the holder, the owner, the nonce hash and the token of a worker or a grant.
+// checkHolding checks the holder, the owner, the process, the nonce hash and the token of a worker or a grant.
 func (r *restore) checkHolding(m interface {
 	GetToken() uint64
 	GetWorker() uint64
 	GetHolder() string
 	GetOwner() uint64
 	GetNonceHash() []byte
+	GetProcess() *commandv1.HolderProcess
 },
-) (nonceHash [hashBytes]byte, err error) {
+) (nonceHash [hashBytes]byte, process *Process, err error) {
 	if err := checkHolding(m.GetOwner(), m.GetHolder()); err != nil {
-		return nonceHash, corrupt("%v", err)
+		return nonceHash, nil, corrupt("%v", err)
+	}
+	if process, err = processOf(m.GetProcess()); err != nil {
+		return nonceHash, nil, corrupt("%v", err)
 	}
 	if m.GetOwner() != 0 && m.GetWorker() >= r.layout.workers.common {
-		return nonceHash, corrupt("worker %d belongs to API token %d, but is reserved for members", m.GetWorker(), m.GetOwner())
+		return nonceHash, nil, corrupt("worker %d belongs to API token %d, but is reserved for members", m.GetWorker(), m.GetOwner())
 	}
 	nonceHash, ok := hashOf(m.GetNonceHash())
 	if !ok || m.GetToken() == 0 {
-		return nonceHash, corrupt("a nonce hash of %d bytes, expected %d, or no token", len(m.GetNonceHash()), hashBytes)
+		return nonceHash, nil, corrupt("a nonce hash of %d bytes, expected %d, or no token", len(m.GetNonceHash()), hashBytes)
 	}
-	return nonceHash, nil
+	return nonceHash, process, nil
 }
 
 func (r *restore) addRemoved(id string) error {

@@ -47,7 +47,7 @@ func (l *layout) checkHistory() error {
 		case later && g.Until > after, !later && g.Token != k.token && g.Until > k.from, g.Token > k.token:
 			return corrupt("the grant under fencing token %d overlaps a later one of worker %d", g.Token, g.Worker)
 		case g.Token == k.token:
-			if g.From != k.from || g.Until != k.highWater || g.Holder != k.holder || g.Owner != k.owner || g.NonceHash != k.nonceHash {
+			if g.From != k.from || g.Until != k.highWater || g.Holder != k.holder || g.Owner != k.owner || !g.Process.equal(k.process) || g.NonceHash != k.nonceHash {
 				return corrupt("the grant under fencing token %d is not what worker %d says", g.Token, g.Worker)
 			}
 			current++

@@ -14,6 +14,10 @@ const Version = 2
 // firstVersion is the fsm_version of a state that no RaiseVersion was applied to.
 const firstVersion = 1
 
+// LeaseVersion is the fsm_version from which on holders describe their processes, requests name the range of wanted workers,
+// layouts can be for leases only, and the share of a token can be configured.
+const LeaseVersion = 2
+
 // kind describes one kind of command to the state machine.
 type kind struct {
 	since uint32 // the fsm_version that introduced it
@@ -59,15 +63,24 @@ func kindOf(cmd *commandv1.Command) (kind, bool) {
 	return k, ok
 }
 
-// MinVersion returns the fsm_version that introduced the command's kind. A proposer
-// stamps the command with it, provided that the command uses no newer field. For a
-// command without a body, MinVersion returns a version that no build supports.
+// MinVersion returns the fsm_version that introduced the command's kind and all fields that it uses. A proposer stamps the
+// command with it. For a command without a body, MinVersion returns a version that no build supports.
 func MinVersion(cmd *commandv1.Command) uint32 {
 	k, ok := kindOf(cmd)
 	if !ok {
 		return math.MaxUint32
 	}
-	return k.since
+	return max(k.since, newestField(cmd))
+}
+
+// newestField returns the fsm_version that introduced the newest field of a command, or firstVersion.
+func newestField(cmd *commandv1.Command) uint32 {
+	acquire := cmd.GetAcquireWorker()
+	if acquire.GetBelow() != 0 || acquire.GetProcess() != nil ||
+		cmd.GetCreateLayout().GetSpec().GetLeaseOnly() || cmd.GetSetConfig().GetConfig().GetTokenWorkersPercent() != 0 {
+		return LeaseVersion
+	}
+	return firstVersion
 }
 
 // FSMVersion returns the fsm_version up to which commands are accepted; it starts

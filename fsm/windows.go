@@ -17,7 +17,7 @@ func (s *State) acquireWorker(e entry) Result {
 	if refused != nil {
 		return Result{Err: refused}
 	}
-	nonceHash, refused := checkAcquire(c)
+	nonceHash, process, refused := checkAcquire(c)
 	if refused != nil {
 		return Result{Err: refused}
 	}
@@ -28,7 +28,7 @@ func (s *State) acquireWorker(e entry) Result {
 		return halted(haltAt(e.index, adviseRejoin,
 			fmt.Errorf("layout %q has a grant of index %d already, and indexes must grow", l.name, last)))
 	}
-	by, end, refused := s.holdingOf(e, l)
+	a, refused := s.wantOf(e, l)
 	if refused != nil {
 		return Result{Err: refused}
 	}
@@ -44,19 +44,19 @@ func (s *State) acquireWorker(e entry) Result {
 		return Result{Err: refused}
 	}
 
-	number, ok := l.workers.pick(by, end, nowTick)
+	number, ok := l.workers.pick(a, nowTick)
 	if !ok {
-		number, ok = l.workers.pick(by, end, soon)
+		number, ok = l.workers.pick(a, soon)
 	}
 	if !ok {
-		return Result{Err: l.exhausted(e.now, by.owner, end)}
+		return Result{Err: l.exhausted(e.now, a)}
 	}
 	from := max(l.workers.highWater(number), nowTick, fence)
 	until := min(l.endAfter(max(e.now, l.layout.MillisAt(from)), min(c.GetWindowMs(), longest)), horizon)
 
-	l.workers.grant(number, by, nonceHash, e.index, from, until)
+	l.workers.grant(number, a.holding, process, nonceHash, e.index, from, until)
 	l.history.add(GrantRecord{
-		Worker: uint64(number), Token: e.index, Holder: by.holder, Owner: by.owner, NonceHash: nonceHash,
+		Worker: uint64(number), Token: e.index, Holder: a.holder, Owner: a.owner, Process: process, NonceHash: nonceHash,
 		From: from, Until: until, GrantedMillis: e.now,
 	})
 	s.noteWindow(l, until)
@@ -166,18 +166,28 @@ func (l *layout) mismatch(c claim, format string, args ...any) *Refused {
 		append([]any{c.GetWorker(), l.name}, args...)...)
 }
 
-func checkAcquire(c *commandv1.AcquireWorker) (nonceHash [hashBytes]byte, refused *Refused) {
+// maxBelow bounds [commandv1.AcquireWorker.Below], and so the work of pick.
+const maxBelow = 1 << 16
+
+func checkAcquire(c *commandv1.AcquireWorker) (nonceHash [hashBytes]byte, process *Process, refused *Refused) {
 	if err := checkHolder(c.GetHolder()); err != nil {
-		return nonceHash, invalid("%v", err)
+		return nonceHash, nil, invalid("%v", err)
 	}
 	nonceHash, ok := hashOf(c.GetNonceHash())
 	if !ok {
-		return nonceHash, invalid("nonce hash of %d bytes: expected %d bytes", len(c.GetNonceHash()), hashBytes)
+		return nonceHash, nil, invalid("nonce hash of %d bytes: expected %d bytes", len(c.GetNonceHash()), hashBytes)
 	}
 	if c.GetWindowMs() <= 0 {
-		return nonceHash, invalidWindow(c.GetWindowMs())
+		return nonceHash, nil, invalidWindow(c.GetWindowMs())
 	}
-	return nonceHash, nil
+	if c.GetBelow() > maxBelow {
+		return nonceHash, nil, invalid("below %d: expected 1 to %d, or 0 for any worker", c.GetBelow(), maxBelow)
+	}
+	process, err := processOf(c.GetProcess())
+	if err != nil {
+		return nonceHash, nil, invalid("%v", err)
+	}
+	return nonceHash, process, nil
 }
 
 func invalidWindow(millis int64) *Refused {
@@ -190,26 +200,28 @@ func (l *layout) full() *Refused {
 		"layout %q: all %d ticks are used; use another layout", l.name, l.ticks)
 }
 
-// exhausted refuses because no worker below the number end is free or, for an owner that has its part, none of the
-// owner's workers.
-func (l *layout) exhausted(now int64, owner, end uint64) *Refused {
-	soonest := l.workers.soonest(owner, end)
+// exhausted refuses because no wanted worker is free or, for an owner that has its part, none of the owner's workers.
+func (l *layout) exhausted(now int64, a want) *Refused {
+	soonest := l.workers.soonest(a)
 	if soonest >= l.ticks {
 		return l.full()
 	}
 	free := l.layout.MillisAt(soonest)
-	held := fmt.Sprintf("all %d workers%s are held", end, l.reserved(end))
-	if l.workers.full(owner) {
-		held = fmt.Sprintf("API token %d holds %d workers, which is the limit for one API token", owner, l.workers.part())
+	held := fmt.Sprintf("all %d workers%s are held", a.end, l.others(a.end))
+	if l.workers.full(a) {
+		held = fmt.Sprintf("API token %d holds %d workers, which is the limit for one API token", a.owner, a.part)
 	}
 	return refuse(commandv1.Refusal_REFUSAL_WORKERS_EXHAUSTED, "layout %q: %s; try again in %d ms, when the first may be free",
 		l.name, held, minus(free, now)).retryAt(free)
 }
 
-// reserved returns a text that names the workers from the number end on; empty if there are none.
-func (l *layout) reserved(end uint64) string {
-	if end == l.workers.size {
+// others returns a text that names the workers from the number end on; empty if there are none.
+func (l *layout) others(end uint64) string {
+	switch end {
+	case l.workers.size:
 		return ""
+	case l.workers.common:
+		return fmt.Sprintf(" for applications (%d more are for members)", l.workers.size-end)
 	}
-	return fmt.Sprintf(" for applications (%d more are for members)", l.workers.size-end)
+	return fmt.Sprintf(" below %d", end)
 }

@@ -1,5 +1,12 @@
 package fsm
 
+import (
+	"cmp"
+
+	"github.com/snowraft/snowraft/internal/limits"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
 // worker is one worker that was granted at least once, and its last window.
 type worker struct {
 	highWater int64 // the tick before which everything was granted; the window's end
@@ -8,7 +15,8 @@ type worker struct {
 	nonceHash [hashBytes]byte
 	holder    string // name as shown: with the token's name in front for an application
 	owner     uint64 // ID of the API token that acquired the worker; 0 without one
-	released  bool   // released by the holder, so that the token is void
+	process   *Process
+	released  bool // released by the holder, so that the token is void
 	extension extension
 
 	place        [heaps]int // places in the heaps
@@ -44,7 +52,7 @@ type workers struct {
 	byAge [2]ages
 
 	// ofToken holds, for each API token, a heap of the workers whose last holder acquired them with that token, at most
-	// [workers.part] of them.
+	// [want.part] of them at the time of the last grant.
 	ofToken map[uint64]ages
 
 	// held holds, for each holder, the list of the workers whose last holder it is, linked
@@ -66,16 +74,32 @@ func (k *worker) holding() holding { return holding{k.owner, k.holder} }
 // cluster, so that members keep issuing when applications take all other workers.
 const membersOnly = 16
 
-func newWorkers(size uint64) workers {
-	return workers{size: size, common: size - min(membersOnly, size/4), ofToken: map[uint64]ages{}, held: map[holding]span{}}
+// newWorkers returns the workers of a layout. Members issue no IDs of a layout that only leases, so it has no workers for
+// members only.
+func newWorkers(size uint64, leaseOnly bool) workers {
+	w := workers{size: size, common: size, ofToken: map[uint64]ages{}, held: map[holding]span{}}
+	if !leaseOnly {
+		w.common -= min(membersOnly, size/4)
+	}
+	return w
 }
 
-// part is the greatest number of workers of one API token: half of the common ones, so that an application that takes
-// all it can leaves some for others.
-func (w *workers) part() int { return int((w.common + 1) / 2) }
+// want is a request for a worker.
+type want struct {
+	holding
+	end  uint64 // numbers below it are wanted, at most size
+	part int    // greatest number of workers of one API token
+}
 
-// full reports whether an owner had as many workers last as one token gets, and so gets no others.
-func (w *workers) full(owner uint64) bool { return owner != 0 && len(w.ofToken[owner]) >= w.part() }
+// part returns the greatest number of workers of one API token: by default half of the common ones, so that an application
+// that takes all it can leaves some for others.
+func (w *workers) part(c *commandv1.Config) int {
+	percent := cmp.Or(uint64(c.GetTokenWorkersPercent()), limits.DefaultTokenWorkers) //nolint:gosec // never negative
+	return int(w.common/100*percent + (w.common%100*percent+99)/100)                  //nolint:gosec // at most 2^62
+}
+
+// full reports whether the owner had as many workers last as one token gets, and so gets no others.
+func (w *workers) full(a want) bool { return a.owner != 0 && len(w.ofToken[a.owner]) >= a.part }
 
 // span is the ends of a list of workers: those with the newest and the oldest token.
 type span struct{ newest, oldest int }
@@ -85,43 +109,52 @@ type span struct{ newest, oldest int }
 // the same name may hold some, and some may have a long window from before the holder crashed.
 const ownLooks = 16
 
-// pick chooses the worker to grant to a holder, among those below the number end whose
-// high-water is at most limit. It takes, in this order:
+// pick chooses the worker to grant, among those that are wanted and whose high-water is at most limit. It takes, in this
+// order:
 //   - the worker that this holder had last;
 //   - another of its own, so that a process that crashes in a loop does not use up the layout;
 //   - the lowest number that was never used;
 //   - the worker with the lowest high-water.
 //
-// A holder whose token has used its share gets only workers of that token. pick takes O(log n).
-func (w *workers) pick(by holding, end uint64, limit int64) (number int, ok bool) {
-	if own, had := w.held[by]; had {
-		if w.at(own.newest).highWater <= limit {
+// A holder whose token has used its share gets only workers of that token. pick takes O(log n), or O(maxBelow) if only
+// workers below a number are wanted.
+func (w *workers) pick(a want, limit int64) (number int, ok bool) {
+	free := func(n int) bool { return uint64(n) < a.end && w.see(n).highWater <= limit }
+	if own, had := w.held[a.holding]; had {
+		if free(own.newest) {
 			return own.newest, true
 		}
 		for n, looks := own.oldest, 0; n != none && looks < ownLooks; n, looks = w.at(n).newer, looks+1 {
-			if w.at(n).highWater <= limit {
+			if free(n) {
 				return n, true
 			}
 		}
 	}
-	if w.full(by.owner) {
-		n := w.ofToken[by.owner][0]
-		return n, w.at(n).highWater <= limit
-	}
-	if uint64(w.count()) < end {
+	if !w.full(a) && uint64(w.count()) < a.end {
 		return w.count(), true
 	}
-	if n := w.oldest(end); w.at(n).highWater <= limit {
-		return n, true
-	}
-	return 0, false
+	n := w.next(a)
+	return n, n != none && free(n)
 }
 
-// oldest returns the worker with the lowest high-water below the number end, which is common or size. All of them
-// were used.
-func (w *workers) oldest(end uint64) int {
+// next returns the worker with the lowest high-water that pick can choose when it can choose none that was never used; none
+// if no wanted worker is in the owner's share.
+func (w *workers) next(a want) int {
+	full := w.full(a)
+	switch {
+	case a.end != w.common && a.end != w.size:
+		best := none
+		for n := range int(min(a.end, uint64(w.count()))) {
+			if (!full || w.see(n).owner == a.owner) && (best == none || w.older(n, best)) {
+				best = n
+			}
+		}
+		return best
+	case full:
+		return w.ofToken[a.owner][0]
+	}
 	n := w.byAge[0][0]
-	if end > w.common && len(w.byAge[1]) > 0 && w.older(w.byAge[1][0], n) {
+	if a.end > w.common && len(w.byAge[1]) > 0 && w.older(w.byAge[1][0], n) {
 		n = w.byAge[1][0]
 	}
 	return n
@@ -135,21 +168,22 @@ func (w *workers) highWater(number int) int64 {
 	return w.see(number).highWater
 }
 
-// soonest returns the lowest high-water of the workers that pick can choose for an owner: the tick from which on a
-// worker is free.
-func (w *workers) soonest(owner, end uint64) int64 {
-	if w.full(owner) {
-		return w.at(w.ofToken[owner][0]).highWater
-	}
-	if uint64(w.count()) < end {
+// soonest returns the lowest high-water of the workers that pick can choose: the tick from which on a worker is free. If the
+// owner's share has no wanted worker, it returns that of the share: from then on, other holders may reduce the share.
+func (w *workers) soonest(a want) int64 {
+	if !w.full(a) && uint64(w.count()) < a.end {
 		return 0
 	}
-	return w.at(w.oldest(end)).highWater
+	n := w.next(a)
+	if n == none {
+		n = w.ofToken[a.owner][0]
+	}
+	return w.see(n).highWater
 }
 
 // grant grants a worker that pick returned to a holder. from must not be below the
 // worker's high-water, until must be above from, and token above every earlier token.
-func (w *workers) grant(number int, by holding, nonceHash [hashBytes]byte, token uint64, from, until int64) {
+func (w *workers) grant(number int, by holding, process *Process, nonceHash [hashBytes]byte, token uint64, from, until int64) {
 	if number == w.count() {
 		w.append(worker{newer: none, older: none})
 		w.push(inLayout, w.agesOf(number), number)
@@ -158,7 +192,8 @@ func (w *workers) grant(number int, by holding, nonceHash [hashBytes]byte, token
 		w.disown(number)
 	}
 	k := w.at(number)
-	k.owner, k.holder, k.nonceHash, k.token, k.from, k.released, k.extension = by.owner, by.holder, nonceHash, token, from, false, extension{}
+	k.owner, k.holder, k.process = by.owner, by.holder, process
+	k.nonceHash, k.token, k.from, k.released, k.extension = nonceHash, token, from, false, extension{}
 	w.remember(number)
 	w.own(number)
 	w.setHighWater(number, until)

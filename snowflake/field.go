@@ -24,6 +24,7 @@ const (
 const (
 	idBits        = 64 // an ID is a uint64
 	issuedBits    = 63 // an issued ID is also positive as an int64
+	maxTimeBits   = 62 // the number of ticks of a lease must fit an int64
 	maxFieldBits  = 63 // a tick must fit an int64, and a capacity a uint64
 	fieldNameList = "time, datacenter, worker or sequence"
 )

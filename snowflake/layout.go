@@ -87,7 +87,8 @@ func (l *Layout) Ticks() uint64 { return capacity(l.at[FieldTime].bits) }
 
 // CanIssue returns nil if the layout can issue IDs at nowMillis, in Unix milliseconds, otherwise the reason.
 //
-// The error is an [ErrInvalidLayout] if the layout can only decode, because of one of these properties:
+// The error is an [ErrInvalidLayout] if the layout can only decode or lease, because of one of these properties:
+//   - It is for leases only: other programs make its IDs.
 //   - It is wider than 63 bits: IDs would be negative in languages without unsigned numbers.
 //   - It has no worker or no sequence field: two issuers, or two IDs in one tick, would collide.
 //   - It has another field above time: IDs would not sort by time.
@@ -97,19 +98,42 @@ func (l *Layout) Ticks() uint64 { return capacity(l.at[FieldTime].bits) }
 // The error is an [ErrExhausted] if the time field is full.
 func (l *Layout) CanIssue(nowMillis int64) error {
 	switch {
+	case l.spec.LeaseOnly:
+		return fmt.Errorf("%w: %q only leases workers; issue IDs from another layout", ErrInvalidLayout, l.Name())
 	case l.bits > issuedBits:
 		return fmt.Errorf("%w: %q has %d bits; a layout that issues IDs has at most %d", ErrInvalidLayout, l.Name(), l.bits, issuedBits)
-	case l.Workers() == 0:
-		return fmt.Errorf("%w: %q has no worker field; add one to issue IDs", ErrInvalidLayout, l.Name())
 	case l.Sequences() == 0:
 		return fmt.Errorf("%w: %q has no sequence field; add one to issue IDs", ErrInvalidLayout, l.Name())
 	case l.spec.Fields[0].Field != FieldTime:
 		return fmt.Errorf("%w: %q has %v as its highest field; put time first, so that IDs sort by time", ErrInvalidLayout, l.Name(), l.spec.Fields[0].Field)
+	}
+	return l.hasWindows(nowMillis)
+}
+
+// CanLease returns nil if a cluster can have the layout and lease its workers at nowMillis, in Unix milliseconds, otherwise
+// the reason. A layout that is not for leases only must be able to issue.
+//
+// The error is an [ErrInvalidLayout] if a layout for leases only has no worker field, ticks shorter than 1 ms, more than 62
+// bits of time or an epoch in the future. It is an [ErrExhausted] if the time field is full.
+func (l *Layout) CanLease(nowMillis int64) error {
+	if !l.spec.LeaseOnly {
+		return l.CanIssue(nowMillis)
+	}
+	return l.hasWindows(nowMillis)
+}
+
+// hasWindows returns nil if a worker can have a window at nowMillis.
+func (l *Layout) hasWindows(nowMillis int64) error {
+	switch {
+	case l.Workers() == 0:
+		return fmt.Errorf("%w: %q has no worker field; add one to issue IDs", ErrInvalidLayout, l.Name())
+	case l.at[FieldTime].bits > maxTimeBits:
+		return fmt.Errorf("%w: %q has %d bits of time; a layout that leases workers has at most %d", ErrInvalidLayout, l.Name(), l.at[FieldTime].bits, maxTimeBits)
 	case l.unit == 0:
 		return fmt.Errorf("%w: %q has %d ticks per ms; a layout that issues IDs has ticks of whole milliseconds", ErrInvalidLayout, l.Name(), l.per)
 	case nowMillis < l.epoch:
 		return fmt.Errorf("%w: %q has its epoch at %s, which is in the future; choose an epoch before now (%s)", ErrInvalidLayout, l.Name(), stamp(l.epoch), stamp(nowMillis))
-	case uint64(l.TickAt(nowMillis)) >= l.Ticks(): // at most 2^61 here: a saturated tick is beyond them too
+	case uint64(l.TickAt(nowMillis)) >= l.Ticks(): // at most 2^62 here: a saturated tick is beyond them too
 		return fmt.Errorf("%w: %q has been full since %s (now: %s); choose a later epoch or more bits of time", ErrExhausted, l.Name(), stamp(l.ExhaustsAt()), stamp(nowMillis))
 	}
 	return nil

@@ -2,6 +2,7 @@ package snowflake_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -170,5 +171,39 @@ func TestCanIssueBeyondTheReachOfTicks(t *testing.T) {
 	}
 	if err := l.CanIssue(math.MinInt64 + 1<<61 - 1); err != nil {
 		t.Errorf("CanIssue in the last tick: %v", err)
+	}
+}
+
+func TestCanLease(t *testing.T) {
+	const epoch = 1_000_000
+	cases := []struct {
+		fields    string
+		now       int64
+		want      error
+		complaint string
+	}{
+		{"time:42,worker:10,sequence:12", epoch, nil, ""}, // 64 bits
+		{"worker:10,time:41,sequence:12", epoch, nil, ""},
+		{"time:41,worker:10", epoch, nil, ""},
+		{"time:62,worker:2", epoch, nil, ""},
+		{"time:63,worker:1", epoch, snowflake.ErrInvalidLayout, "63 bits of time; a layout that leases workers has at most 62"},
+		{"time:41,sequence:12", epoch, snowflake.ErrInvalidLayout, "no worker field"},
+		{"worker:10,time:41", epoch - 1, snowflake.ErrInvalidLayout, "epoch at 1970-01-01T00:16:40.000Z"},
+		{"worker:10,time:41", epoch + 1<<41 - 1, nil, ""},
+		{"worker:10,time:41", epoch + 1<<41, snowflake.ErrExhausted, "full since 2039-09-07T16:04:15.552Z"},
+	}
+	for _, c := range cases {
+		l := layoutWith(t, c.fields, func(s *snowflake.Spec) { s.EpochMillis, s.LeaseOnly = epoch, true })
+		err := l.CanLease(c.now)
+		if !errors.Is(err, c.want) || err != nil && !strings.Contains(err.Error(), c.complaint) {
+			t.Errorf("%s: CanLease(%d): %v, want %v with %q", c.fields, c.now, err, c.want, c.complaint)
+		}
+		if err := l.CanIssue(c.now); !errors.Is(err, snowflake.ErrInvalidLayout) || !strings.Contains(err.Error(), "only leases workers") {
+			t.Errorf("%s: CanIssue(%d): %v, want ErrInvalidLayout, because the layout only leases", c.fields, c.now, err)
+		}
+		both := layoutWith(t, c.fields, func(s *snowflake.Spec) { s.EpochMillis = epoch })
+		if lease, issue := both.CanLease(c.now), both.CanIssue(c.now); fmt.Sprint(lease) != fmt.Sprint(issue) {
+			t.Errorf("%s: CanLease(%d): %v, but CanIssue: %v", c.fields, c.now, lease, issue)
+		}
 	}
 }

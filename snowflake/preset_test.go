@@ -12,7 +12,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// published holds testdata/vectors.json: IDs that other projects have published, with the meaning that they
+// published holds testdata/vectors.json: IDs that other projects have published or made, with the meaning that they
 // state, and the layouts of these IDs.
 type published struct {
 	Vectors []struct {
@@ -25,6 +25,7 @@ type published struct {
 		EpochMillis int64 `json:"epoch_at_ms"`
 		UnitMillis  int64 `json:"unit_ms"`
 		Fields      []string
+		LeaseOnly   bool `json:"lease_only"`
 	}
 }
 
@@ -56,6 +57,7 @@ func (p published) layout(t *testing.T, name string) *snowflake.Layout {
 	}
 	l, err := snowflake.New(snowflake.Spec{
 		Name: name, Fields: fields, UnitMillis: described.UnitMillis, EpochMillis: described.EpochMillis,
+		LeaseOnly: described.LeaseOnly,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -110,14 +112,17 @@ func TestPresetsAreAsPublished(t *testing.T) {
 		}
 		got, want := l.Spec(), p.layout(t, name).Spec()
 		if got.Name != want.Name || got.EpochMillis != want.EpochMillis ||
-			got.UnitMillis != want.UnitMillis || !slices.Equal(got.Fields, want.Fields) {
+			got.UnitMillis != want.UnitMillis || got.LeaseOnly != want.LeaseOnly || !slices.Equal(got.Fields, want.Fields) {
 			t.Errorf("preset %+v, published %+v", got, want)
 		}
 	}
 }
 
 func TestPresets(t *testing.T) {
-	want := []string{"baidu", "cosid", "default", "discord", "instagram", "jssafe", "mastodon", "netease", "sonyflake", "twitter"}
+	want := []string{
+		"baidu", "cap", "cosid", "default", "discord", "hutool", "instagram", "jssafe",
+		"leaf", "mastodon", "mybatis", "netease", "sonyflake", "tsid", "twitter", "yitter",
+	}
 	all := snowflake.Presets()
 	var names []string
 	for _, l := range all {
@@ -125,8 +130,10 @@ func TestPresets(t *testing.T) {
 		if got, ok := snowflake.Preset(l.Name()); !ok || got != l {
 			t.Errorf("Preset(%q) = %v, %v", l.Name(), got, ok)
 		}
-		spread := map[string]uint64{"baidu": 2048, "instagram": 256, "jssafe": 64, "mastodon": 16_384, "sonyflake": 64}[l.Name()]
-		if spread == 0 {
+		spread, known := map[string]uint64{
+			"baidu": 2048, "cap": 0, "instagram": 256, "jssafe": 64, "mastodon": 16_384, "sonyflake": 64, "tsid": 0, "yitter": 64,
+		}[l.Name()]
+		if !known {
 			spread = 1024
 		}
 		if s := l.Spec(); s.Spread != spread || s.Datacenter != 0 {
@@ -151,9 +158,11 @@ func TestPresetsThatIssue(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	reasons := map[string]error{
 		"baidu":     snowflake.ErrExhausted,
+		"cap":       snowflake.ErrInvalidLayout, // only leases
 		"discord":   snowflake.ErrInvalidLayout, // 64 bits
 		"instagram": snowflake.ErrInvalidLayout, // 64 bits
 		"mastodon":  snowflake.ErrInvalidLayout, // 64 bits, and no worker
+		"tsid":      snowflake.ErrInvalidLayout, // only leases
 	}
 	for _, l := range snowflake.Presets() {
 		if err := l.CanIssue(now); !errors.Is(err, reasons[l.Name()]) {

@@ -37,6 +37,9 @@ type Spec struct {
 	// tick starts at 0. A greater Spread must not exceed the capacity of the sequence field. [DefaultSpread]
 	// returns a suitable one.
 	Spread uint64
+
+	// LeaseOnly layouts have workers for programs that make IDs of their own. Snowraft issues no IDs of such a layout.
+	LeaseOnly bool
 }
 
 // DefaultSpread returns the Spread of presets and new layouts: a quarter of the sequence field and at least 64, or all of

@@ -1,6 +1,11 @@
 package collision
 
-import "slices"
+import (
+	"slices"
+	"sort"
+
+	"github.com/snowraft/snowraft/snowflake"
+)
 
 // Meet returns the least and the greatest ID that are in both sets, and reports whether the sets share an ID. It searches the
 // bits of an ID from the highest to the lowest, and never enters the same dead end twice.
@@ -14,6 +19,29 @@ func Meet(a, b Set) (least, greatest uint64, ok bool) {
 	}
 	greatest, _ = s.find(63, s.start(), 0, 1)
 	return least, greatest, true
+}
+
+// MeetIssued returns the first and the last ID of existing that holders of a layout's workers can issue after the instant from, in
+// Unix milliseconds. First and last mean the times that the layout reads in them. It reports whether there is such an ID.
+func MeetIssued(existing Set, l *snowflake.Layout, from int64) (first, last uint64, ok bool) {
+	first, last, ok = Meet(existing, Issued(l, from))
+	if !ok || l.Spec().Fields[0].Field == snowflake.FieldTime {
+		return first, last, ok
+	}
+	// IDs of this layout do not sort by time, so the first and the last tick with a shared ID are searched.
+	lower, ticks := max(0, l.TickAt(from)), int64(l.Ticks()) //nolint:gosec // a layout with leases has at most 62 bits of time
+	span := int(ticks - lower)
+	firstTick := lower + int64(sort.Search(span, func(n int) bool {
+		_, _, found := Meet(existing, issuedUntil(l, from, l.MillisAt(lower+int64(n))))
+		return found
+	}))
+	lastTick := ticks - 1 - int64(sort.Search(span, func(n int) bool {
+		_, _, found := Meet(existing, Issued(l, l.MillisAt(ticks-1-int64(n))))
+		return found
+	}))
+	first, _, _ = Meet(existing, issuedUntil(l, l.MillisAt(firstTick), l.MillisAt(firstTick)))
+	_, last, _ = Meet(existing, issuedUntil(l, l.MillisAt(lastTick), l.MillisAt(lastTick)))
+	return first, last, true
 }
 
 // search walks the bits of an ID from the highest to the lowest. For each part it keeps whether the bits so far equal the bits

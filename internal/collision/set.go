@@ -54,9 +54,14 @@ func exhausted(l *snowflake.Layout, last uint64) Set {
 	return Set{parts: []part{{shift, above, 0, min(last, 1<<above-1)}}}
 }
 
-// Issued returns the set of IDs that a cluster can issue with one of its layouts after the instant from, in Unix milliseconds.
+// Issued returns the set of IDs that a cluster, or the holders of its workers, can issue with a layout after the instant from,
+// in Unix milliseconds.
 func Issued(l *snowflake.Layout, from int64) Set {
-	return All(l, from, l.ExhaustsAt()-1).With(l, snowflake.FieldDatacenter, l.Spec().Datacenter)
+	return issuedUntil(l, from, l.ExhaustsAt()-1)
+}
+
+func issuedUntil(l *snowflake.Layout, from, until int64) Set {
+	return All(l, from, until).With(l, snowflake.FieldDatacenter, l.Spec().Datacenter)
 }
 
 // Between returns the set of IDs from first to last, both included; the empty set if last is less than first.

@@ -40,6 +40,8 @@ const (
 	Lanes = 64
 	// NameBytes is the length of the longest name of a holder or a sequence, and of a member's ID.
 	NameBytes = 128
+	// DescriptionBytes is the length of the longest text that describes the process of a holder.
+	DescriptionBytes = 128
 	// ProcessBytes is the length of the longest name of a process. Its lanes append at most "/63".
 	ProcessBytes = NameBytes - len("/63")
 	// ZoneBytes is the length of the longest name of a time zone.
@@ -54,6 +56,9 @@ const (
 	// TokenRate is the greatest rate per second of a token, and the greatest burst.
 	TokenRate = 1_000_000_000_000
 )
+
+// DefaultTokenWorkers is the default part of a layout's workers for one API token, in percent.
+const DefaultTokenWorkers = 50
 
 // The ranges of a cluster's configuration, both ends included, and its defaults.
 const (

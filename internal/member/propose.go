@@ -92,9 +92,13 @@ func (m *Member) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) 
 	if err := m.plausible(r.NowMillis); err != nil {
 		return allocator.Grant{}, err
 	}
-	result, err := m.propose(ctx, r.NowMillis, &commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
-		Layout: r.Layout, Holder: r.Holder, NonceHash: hashOf(r.Nonce), WindowMs: r.Window.Milliseconds(),
-	}}})
+	c := &commandv1.AcquireWorker{
+		Layout: r.Layout, Holder: r.Holder, NonceHash: hashOf(r.Nonce), WindowMs: r.Window.Milliseconds(), Below: r.Below,
+	}
+	if p := r.Process; p != (allocator.Process{}) && m.fsmVersion() >= fsm.LeaseVersion {
+		c.Process = &commandv1.HolderProcess{Host: p.Host, ProcessId: p.ID, Kind: p.Kind, Version: p.Version}
+	}
+	result, err := m.propose(ctx, r.NowMillis, &commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: c}})
 	return m.grant(result, r.Layout, err)
 }
 

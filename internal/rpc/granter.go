@@ -25,9 +25,13 @@ var (
 
 // AcquireWorker implements allocator.Granter.
 func (g MemberGranter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) (allocator.Grant, error) {
-	resp, err := g.Workers.AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{
-		Layout: r.Layout, Holder: r.Holder, Nonce: r.Nonce[:], ClockAtMs: r.NowMillis, WindowMs: r.Window.Milliseconds(),
-	})
+	req := &snowraftv1.AcquireWorkerRequest{
+		Layout: r.Layout, Holder: r.Holder, Nonce: r.Nonce[:], ClockAtMs: r.NowMillis, WindowMs: r.Window.Milliseconds(), Below: r.Below,
+	}
+	if p := r.Process; p != (allocator.Process{}) {
+		req.Process = &snowraftv1.HolderProcess{Host: p.Host, ProcessId: p.ID, Kind: p.Kind, Version: p.Version}
+	}
+	resp, err := g.Workers.AcquireWorker(ctx, req)
 	if err != nil {
 		return allocator.Grant{}, named(err)
 	}

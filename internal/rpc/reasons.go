@@ -110,7 +110,7 @@ var reasons = []Reason{
 		"A clock is ahead of the majority's clock by more than the limit. Metadata: `ahead_ms`, `limit_ms`.",
 		"Try another member, and [correct the clock](runbook.md#clock-trouble)."},
 	{WorkersExhausted, codes.ResourceExhausted, RepeatYes, 0, redisLoading,
-		"Every worker of the layout is held, except the workers that are reserved for members: a quarter of all workers, at most 16. Or an API token holds half of the other workers, which is its limit. Metadata: `layout`, `retry_at_ms`.",
+		"Every worker of the layout is held, except the workers that are reserved for members: a quarter of all workers, at most 16. Or an API token holds its share of the other workers: half, unless `token-workers-percent` says otherwise. Metadata: `layout`, `retry_at_ms`.",
 		"Try another member, which may hold a worker, or wait as long as the `RetryInfo` says. If a holder extends its window, the wait becomes longer. [Add workers, or remove holders](runbook.md#workers-exhausted)."},
 	{WindowMismatch, codes.Aborted, RepeatNo, 0, "",
 		"`ExtendWindow`, `ReleaseWorker`: the worker is not held under this token and window.",

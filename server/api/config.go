@@ -1,11 +1,13 @@
 package api
 
 import (
+	"cmp"
 	"context"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/limits"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/wire"
@@ -95,7 +97,8 @@ func ConfigMessage(c *commandv1.Config) *snowraftv1.Config {
 	return &snowraftv1.Config{
 		MaxWindowMs: new(c.GetMaxWindowMs()), WaitThresholdMs: new(c.GetWaitThresholdMs()), MaxClockOffsetMs: new(c.GetMaxClockOffsetMs()),
 		Rollback: new(snowraftv1.RollbackPolicy(c.GetRollback())), RedisCreate: new(snowraftv1.AutoCreate(c.GetRedisCreate())),
-		Upgrades:   new(snowraftv1.Upgrades(c.GetUpgrades())),
-		Generation: c.GetGeneration(),
+		Upgrades:            new(snowraftv1.Upgrades(c.GetUpgrades())),
+		TokenWorkersPercent: new(cmp.Or(c.GetTokenWorkersPercent(), limits.DefaultTokenWorkers)),
+		Generation:          c.GetGeneration(),
 	}
 }

@@ -193,6 +193,7 @@ func (w *windowsOf) row(r *fsm.GrantRecord) *snowraftv1.WorkerWindow {
 	row := &snowraftv1.WorkerWindow{
 		Worker: r.Worker, Holder: r.Holder, Token: r.Token, FromAtMs: w.layout.MillisAt(r.From), UntilAtMs: until, HighWaterAtMs: until,
 	}
+	row.Process = processMessage(r.Process)
 	row.MemberId, row.PositionAtMs = w.lane(r)
 	return row
 }

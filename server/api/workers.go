@@ -35,7 +35,11 @@ func (w workers) AcquireWorker(ctx context.Context, req *snowraftv1.AcquireWorke
 	}
 	g, err := w.Member.AcquireWorker(ctx, allocator.AcquireRequest{
 		Layout: cmp.Or(req.GetLayout(), snowflake.Default().Name()), Holder: req.GetHolder(), Nonce: nonce,
-		NowMillis: req.GetClockAtMs(), Window: duration(req.GetWindowMs()),
+		NowMillis: req.GetClockAtMs(), Window: duration(req.GetWindowMs()), Below: req.GetBelow(),
+		Process: allocator.Process{
+			Host: req.GetProcess().GetHost(), ID: req.GetProcess().GetProcessId(),
+			Kind: req.GetProcess().GetKind(), Version: req.GetProcess().GetVersion(),
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -127,6 +131,7 @@ func workerGrant(l *snowflake.Layout, r fsm.GrantRecord, last fsm.WorkerRecord, 
 		Worker: r.Worker, Holder: r.Holder, HolderTokenId: r.Owner, Token: r.Token,
 		FromTick: r.From, UntilTick: r.Until, FromAtMs: l.MillisAt(r.From), UntilAtMs: l.MillisAt(r.Until),
 	}
+	m.Process = processMessage(r.Process)
 	switch {
 	case r.Token != last.Token: // the history does not say whether the earlier holder released it
 		m.State = snowraftv1.WorkerState_WORKER_STATE_SUPERSEDED
@@ -138,6 +143,13 @@ func workerGrant(l *snowflake.Layout, r fsm.GrantRecord, last fsm.WorkerRecord, 
 		m.State = snowraftv1.WorkerState_WORKER_STATE_HELD
 	}
 	return m
+}
+
+func processMessage(p *fsm.Process) *snowraftv1.HolderProcess {
+	if p == nil {
+		return nil
+	}
+	return &snowraftv1.HolderProcess{Host: p.Host, ProcessId: p.ID, Kind: p.Kind, Version: p.Version}
 }
 
 func nonceOf(b []byte) (n allocator.Nonce, err error) {

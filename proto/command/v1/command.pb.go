@@ -1111,12 +1111,14 @@ func (x *Field) GetBits() uint32 {
 type LayoutSpec struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// All fields have the meanings and ranges of snowraft.v1.Layout.
-	Name          string   `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Fields        []*Field `protobuf:"bytes,2,rep,name=fields,proto3" json:"fields,omitempty"`
-	UnitMs        int64    `protobuf:"varint,3,opt,name=unit_ms,json=unitMs,proto3" json:"unit_ms,omitempty"`
-	EpochAtMs     int64    `protobuf:"varint,4,opt,name=epoch_at_ms,json=epochAtMs,proto3" json:"epoch_at_ms,omitempty"`
-	Datacenter    uint64   `protobuf:"varint,5,opt,name=datacenter,proto3" json:"datacenter,omitempty"`
-	Spread        uint64   `protobuf:"varint,6,opt,name=spread,proto3" json:"spread,omitempty"`
+	Name       string   `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Fields     []*Field `protobuf:"bytes,2,rep,name=fields,proto3" json:"fields,omitempty"`
+	UnitMs     int64    `protobuf:"varint,3,opt,name=unit_ms,json=unitMs,proto3" json:"unit_ms,omitempty"`
+	EpochAtMs  int64    `protobuf:"varint,4,opt,name=epoch_at_ms,json=epochAtMs,proto3" json:"epoch_at_ms,omitempty"`
+	Datacenter uint64   `protobuf:"varint,5,opt,name=datacenter,proto3" json:"datacenter,omitempty"`
+	Spread     uint64   `protobuf:"varint,6,opt,name=spread,proto3" json:"spread,omitempty"`
+	// Since fsm_version 2.
+	LeaseOnly     bool `protobuf:"varint,40,opt,name=lease_only,json=leaseOnly,proto3" json:"lease_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1193,6 +1195,13 @@ func (x *LayoutSpec) GetSpread() uint64 {
 	return 0
 }
 
+func (x *LayoutSpec) GetLeaseOnly() bool {
+	if x != nil {
+		return x.LeaseOnly
+	}
+	return false
+}
+
 // CreateLayout adds a layout. Repeating it with the same specification changes nothing.
 type CreateLayout struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1247,7 +1256,11 @@ type AcquireWorker struct {
 	// The SHA-256 of the nonce that the process drew at its start, 32 bytes. Only the holder has the nonce itself.
 	NonceHash []byte `protobuf:"bytes,3,opt,name=nonce_hash,json=nonceHash,proto3" json:"nonce_hash,omitempty"`
 	// The length of the window requested, at least 1; the grant covers it, rounded up to whole ticks.
-	WindowMs      int64 `protobuf:"varint,4,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
+	WindowMs int64 `protobuf:"varint,4,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
+	// Since fsm_version 2. Only a worker below this number, at most 65536; 0: any.
+	Below uint64 `protobuf:"varint,40,opt,name=below,proto3" json:"below,omitempty"`
+	// Since fsm_version 2.
+	Process       *HolderProcess `protobuf:"bytes,41,opt,name=process,proto3" json:"process,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1310,6 +1323,90 @@ func (x *AcquireWorker) GetWindowMs() int64 {
 	return 0
 }
 
+func (x *AcquireWorker) GetBelow() uint64 {
+	if x != nil {
+		return x.Below
+	}
+	return 0
+}
+
+func (x *AcquireWorker) GetProcess() *HolderProcess {
+	if x != nil {
+		return x.Process
+	}
+	return nil
+}
+
+// HolderProcess describes the process of a holder, with the meanings and ranges of snowraft.v1.HolderProcess. At least one
+// field is not empty.
+type HolderProcess struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Host          string                 `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
+	ProcessId     string                 `protobuf:"bytes,2,opt,name=process_id,json=processId,proto3" json:"process_id,omitempty"`
+	Kind          string                 `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	Version       string                 `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HolderProcess) Reset() {
+	*x = HolderProcess{}
+	mi := &file_command_v1_command_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HolderProcess) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HolderProcess) ProtoMessage() {}
+
+func (x *HolderProcess) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HolderProcess.ProtoReflect.Descriptor instead.
+func (*HolderProcess) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *HolderProcess) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *HolderProcess) GetProcessId() string {
+	if x != nil {
+		return x.ProcessId
+	}
+	return ""
+}
+
+func (x *HolderProcess) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *HolderProcess) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
 // ExtendWindow moves the end of a holder's window; a compare-and-swap on until_tick. A repetition of the
 // worker's last extension, with the same ID and until_tick, gets the present window instead.
 type ExtendWindow struct {
@@ -1330,7 +1427,7 @@ type ExtendWindow struct {
 
 func (x *ExtendWindow) Reset() {
 	*x = ExtendWindow{}
-	mi := &file_command_v1_command_proto_msgTypes[6]
+	mi := &file_command_v1_command_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1342,7 +1439,7 @@ func (x *ExtendWindow) String() string {
 func (*ExtendWindow) ProtoMessage() {}
 
 func (x *ExtendWindow) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[6]
+	mi := &file_command_v1_command_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1355,7 +1452,7 @@ func (x *ExtendWindow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExtendWindow.ProtoReflect.Descriptor instead.
 func (*ExtendWindow) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{6}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ExtendWindow) GetLayout() string {
@@ -1423,7 +1520,7 @@ type ReleaseWorker struct {
 
 func (x *ReleaseWorker) Reset() {
 	*x = ReleaseWorker{}
-	mi := &file_command_v1_command_proto_msgTypes[7]
+	mi := &file_command_v1_command_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1435,7 +1532,7 @@ func (x *ReleaseWorker) String() string {
 func (*ReleaseWorker) ProtoMessage() {}
 
 func (x *ReleaseWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[7]
+	mi := &file_command_v1_command_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1448,7 +1545,7 @@ func (x *ReleaseWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseWorker.ProtoReflect.Descriptor instead.
 func (*ReleaseWorker) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{7}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ReleaseWorker) GetLayout() string {
@@ -1504,7 +1601,7 @@ type ObserveClock struct {
 
 func (x *ObserveClock) Reset() {
 	*x = ObserveClock{}
-	mi := &file_command_v1_command_proto_msgTypes[8]
+	mi := &file_command_v1_command_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1516,7 +1613,7 @@ func (x *ObserveClock) String() string {
 func (*ObserveClock) ProtoMessage() {}
 
 func (x *ObserveClock) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[8]
+	mi := &file_command_v1_command_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1529,7 +1626,7 @@ func (x *ObserveClock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ObserveClock.ProtoReflect.Descriptor instead.
 func (*ObserveClock) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{8}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ObserveClock) GetForce() bool {
@@ -1542,22 +1639,24 @@ func (x *ObserveClock) GetForce() bool {
 // Config is the configuration that all members share.
 type Config struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// All fields but generation have the meanings and ranges of snowraft.v1.Config; none may be absent.
+	// All fields but generation have the meanings and ranges of snowraft.v1.Config; none of fsm_version 1 may be absent.
 	MaxWindowMs      int64          `protobuf:"varint,1,opt,name=max_window_ms,json=maxWindowMs,proto3" json:"max_window_ms,omitempty"`
 	WaitThresholdMs  int64          `protobuf:"varint,2,opt,name=wait_threshold_ms,json=waitThresholdMs,proto3" json:"wait_threshold_ms,omitempty"`
 	MaxClockOffsetMs int64          `protobuf:"varint,3,opt,name=max_clock_offset_ms,json=maxClockOffsetMs,proto3" json:"max_clock_offset_ms,omitempty"`
 	Rollback         RollbackPolicy `protobuf:"varint,4,opt,name=rollback,proto3,enum=command.v1.RollbackPolicy" json:"rollback,omitempty"`
 	RedisCreate      AutoCreate     `protobuf:"varint,5,opt,name=redis_create,json=redisCreate,proto3,enum=command.v1.AutoCreate" json:"redis_create,omitempty"`
 	// The index of the SetConfig that changed the configuration last; 0 until one did, and in SetConfig itself.
-	Generation    uint64   `protobuf:"varint,6,opt,name=generation,proto3" json:"generation,omitempty"`
-	Upgrades      Upgrades `protobuf:"varint,7,opt,name=upgrades,proto3,enum=command.v1.Upgrades" json:"upgrades,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Generation uint64   `protobuf:"varint,6,opt,name=generation,proto3" json:"generation,omitempty"`
+	Upgrades   Upgrades `protobuf:"varint,7,opt,name=upgrades,proto3,enum=command.v1.Upgrades" json:"upgrades,omitempty"`
+	// Since fsm_version 2; 0 means the default.
+	TokenWorkersPercent int32 `protobuf:"varint,40,opt,name=token_workers_percent,json=tokenWorkersPercent,proto3" json:"token_workers_percent,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *Config) Reset() {
 	*x = Config{}
-	mi := &file_command_v1_command_proto_msgTypes[9]
+	mi := &file_command_v1_command_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1569,7 +1668,7 @@ func (x *Config) String() string {
 func (*Config) ProtoMessage() {}
 
 func (x *Config) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[9]
+	mi := &file_command_v1_command_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1582,7 +1681,7 @@ func (x *Config) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Config.ProtoReflect.Descriptor instead.
 func (*Config) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{9}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Config) GetMaxWindowMs() int64 {
@@ -1634,6 +1733,13 @@ func (x *Config) GetUpgrades() Upgrades {
 	return Upgrades_UPGRADES_UNSPECIFIED
 }
 
+func (x *Config) GetTokenWorkersPercent() int32 {
+	if x != nil {
+		return x.TokenWorkersPercent
+	}
+	return 0
+}
+
 // SetConfig replaces the configuration; a compare-and-swap on its generation.
 type SetConfig struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -1646,7 +1752,7 @@ type SetConfig struct {
 
 func (x *SetConfig) Reset() {
 	*x = SetConfig{}
-	mi := &file_command_v1_command_proto_msgTypes[10]
+	mi := &file_command_v1_command_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1658,7 +1764,7 @@ func (x *SetConfig) String() string {
 func (*SetConfig) ProtoMessage() {}
 
 func (x *SetConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[10]
+	mi := &file_command_v1_command_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1671,7 +1777,7 @@ func (x *SetConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetConfig.ProtoReflect.Descriptor instead.
 func (*SetConfig) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{10}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SetConfig) GetConfig() *Config {
@@ -1698,7 +1804,7 @@ type RaiseVersion struct {
 
 func (x *RaiseVersion) Reset() {
 	*x = RaiseVersion{}
-	mi := &file_command_v1_command_proto_msgTypes[11]
+	mi := &file_command_v1_command_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1710,7 +1816,7 @@ func (x *RaiseVersion) String() string {
 func (*RaiseVersion) ProtoMessage() {}
 
 func (x *RaiseVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[11]
+	mi := &file_command_v1_command_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1723,7 +1829,7 @@ func (x *RaiseVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RaiseVersion.ProtoReflect.Descriptor instead.
 func (*RaiseVersion) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{11}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RaiseVersion) GetVersion() uint32 {
@@ -1746,7 +1852,7 @@ type Checkpoint struct {
 
 func (x *Checkpoint) Reset() {
 	*x = Checkpoint{}
-	mi := &file_command_v1_command_proto_msgTypes[12]
+	mi := &file_command_v1_command_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1758,7 +1864,7 @@ func (x *Checkpoint) String() string {
 func (*Checkpoint) ProtoMessage() {}
 
 func (x *Checkpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[12]
+	mi := &file_command_v1_command_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1771,7 +1877,7 @@ func (x *Checkpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Checkpoint.ProtoReflect.Descriptor instead.
 func (*Checkpoint) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{12}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Checkpoint) GetIndex() uint64 {
@@ -1798,7 +1904,7 @@ type RemoveMember struct {
 
 func (x *RemoveMember) Reset() {
 	*x = RemoveMember{}
-	mi := &file_command_v1_command_proto_msgTypes[13]
+	mi := &file_command_v1_command_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1810,7 +1916,7 @@ func (x *RemoveMember) String() string {
 func (*RemoveMember) ProtoMessage() {}
 
 func (x *RemoveMember) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[13]
+	mi := &file_command_v1_command_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1823,7 +1929,7 @@ func (x *RemoveMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMember.ProtoReflect.Descriptor instead.
 func (*RemoveMember) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{13}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RemoveMember) GetId() string {
@@ -1859,7 +1965,7 @@ type SequenceSpec struct {
 
 func (x *SequenceSpec) Reset() {
 	*x = SequenceSpec{}
-	mi := &file_command_v1_command_proto_msgTypes[14]
+	mi := &file_command_v1_command_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1871,7 +1977,7 @@ func (x *SequenceSpec) String() string {
 func (*SequenceSpec) ProtoMessage() {}
 
 func (x *SequenceSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[14]
+	mi := &file_command_v1_command_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1884,7 +1990,7 @@ func (x *SequenceSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceSpec.ProtoReflect.Descriptor instead.
 func (*SequenceSpec) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{14}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *SequenceSpec) GetName() string {
@@ -1998,7 +2104,7 @@ type CreateSequence struct {
 
 func (x *CreateSequence) Reset() {
 	*x = CreateSequence{}
-	mi := &file_command_v1_command_proto_msgTypes[15]
+	mi := &file_command_v1_command_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2010,7 +2116,7 @@ func (x *CreateSequence) String() string {
 func (*CreateSequence) ProtoMessage() {}
 
 func (x *CreateSequence) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[15]
+	mi := &file_command_v1_command_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2023,7 +2129,7 @@ func (x *CreateSequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSequence.ProtoReflect.Descriptor instead.
 func (*CreateSequence) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{15}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CreateSequence) GetSpec() *SequenceSpec {
@@ -2077,7 +2183,7 @@ type UpdateSequence struct {
 
 func (x *UpdateSequence) Reset() {
 	*x = UpdateSequence{}
-	mi := &file_command_v1_command_proto_msgTypes[16]
+	mi := &file_command_v1_command_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2089,7 +2195,7 @@ func (x *UpdateSequence) String() string {
 func (*UpdateSequence) ProtoMessage() {}
 
 func (x *UpdateSequence) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[16]
+	mi := &file_command_v1_command_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2102,7 +2208,7 @@ func (x *UpdateSequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSequence.ProtoReflect.Descriptor instead.
 func (*UpdateSequence) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{16}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *UpdateSequence) GetSpec() *SequenceSpec {
@@ -2145,7 +2251,7 @@ type DeleteSequence struct {
 
 func (x *DeleteSequence) Reset() {
 	*x = DeleteSequence{}
-	mi := &file_command_v1_command_proto_msgTypes[17]
+	mi := &file_command_v1_command_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2157,7 +2263,7 @@ func (x *DeleteSequence) String() string {
 func (*DeleteSequence) ProtoMessage() {}
 
 func (x *DeleteSequence) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[17]
+	mi := &file_command_v1_command_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2170,7 +2276,7 @@ func (x *DeleteSequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSequence.ProtoReflect.Descriptor instead.
 func (*DeleteSequence) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{17}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DeleteSequence) GetName() string {
@@ -2209,7 +2315,7 @@ type AllocateBlock struct {
 
 func (x *AllocateBlock) Reset() {
 	*x = AllocateBlock{}
-	mi := &file_command_v1_command_proto_msgTypes[18]
+	mi := &file_command_v1_command_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2221,7 +2327,7 @@ func (x *AllocateBlock) String() string {
 func (*AllocateBlock) ProtoMessage() {}
 
 func (x *AllocateBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[18]
+	mi := &file_command_v1_command_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2234,7 +2340,7 @@ func (x *AllocateBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AllocateBlock.ProtoReflect.Descriptor instead.
 func (*AllocateBlock) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{18}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *AllocateBlock) GetName() string {
@@ -2305,7 +2411,7 @@ type ReturnBlock struct {
 
 func (x *ReturnBlock) Reset() {
 	*x = ReturnBlock{}
-	mi := &file_command_v1_command_proto_msgTypes[19]
+	mi := &file_command_v1_command_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2317,7 +2423,7 @@ func (x *ReturnBlock) String() string {
 func (*ReturnBlock) ProtoMessage() {}
 
 func (x *ReturnBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[19]
+	mi := &file_command_v1_command_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2330,7 +2436,7 @@ func (x *ReturnBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnBlock.ProtoReflect.Descriptor instead.
 func (*ReturnBlock) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{19}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ReturnBlock) GetName() string {
@@ -2388,7 +2494,7 @@ type CreateToken struct {
 
 func (x *CreateToken) Reset() {
 	*x = CreateToken{}
-	mi := &file_command_v1_command_proto_msgTypes[20]
+	mi := &file_command_v1_command_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2400,7 +2506,7 @@ func (x *CreateToken) String() string {
 func (*CreateToken) ProtoMessage() {}
 
 func (x *CreateToken) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[20]
+	mi := &file_command_v1_command_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2413,7 +2519,7 @@ func (x *CreateToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateToken.ProtoReflect.Descriptor instead.
 func (*CreateToken) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{20}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CreateToken) GetName() string {
@@ -2478,7 +2584,7 @@ type UpdateToken struct {
 
 func (x *UpdateToken) Reset() {
 	*x = UpdateToken{}
-	mi := &file_command_v1_command_proto_msgTypes[21]
+	mi := &file_command_v1_command_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2490,7 +2596,7 @@ func (x *UpdateToken) String() string {
 func (*UpdateToken) ProtoMessage() {}
 
 func (x *UpdateToken) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[21]
+	mi := &file_command_v1_command_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2503,7 +2609,7 @@ func (x *UpdateToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateToken.ProtoReflect.Descriptor instead.
 func (*UpdateToken) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{21}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *UpdateToken) GetId() uint64 {
@@ -2567,7 +2673,7 @@ type DeleteToken struct {
 
 func (x *DeleteToken) Reset() {
 	*x = DeleteToken{}
-	mi := &file_command_v1_command_proto_msgTypes[22]
+	mi := &file_command_v1_command_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2579,7 +2685,7 @@ func (x *DeleteToken) String() string {
 func (*DeleteToken) ProtoMessage() {}
 
 func (x *DeleteToken) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[22]
+	mi := &file_command_v1_command_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2592,7 +2698,7 @@ func (x *DeleteToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteToken.ProtoReflect.Descriptor instead.
 func (*DeleteToken) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{22}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DeleteToken) GetId() uint64 {
@@ -2625,7 +2731,7 @@ type ResumeSequence struct {
 
 func (x *ResumeSequence) Reset() {
 	*x = ResumeSequence{}
-	mi := &file_command_v1_command_proto_msgTypes[23]
+	mi := &file_command_v1_command_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2637,7 +2743,7 @@ func (x *ResumeSequence) String() string {
 func (*ResumeSequence) ProtoMessage() {}
 
 func (x *ResumeSequence) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[23]
+	mi := &file_command_v1_command_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2650,7 +2756,7 @@ func (x *ResumeSequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResumeSequence.ProtoReflect.Descriptor instead.
 func (*ResumeSequence) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{23}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ResumeSequence) GetName() string {
@@ -2692,7 +2798,7 @@ type AcknowledgeRestore struct {
 
 func (x *AcknowledgeRestore) Reset() {
 	*x = AcknowledgeRestore{}
-	mi := &file_command_v1_command_proto_msgTypes[24]
+	mi := &file_command_v1_command_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2704,7 +2810,7 @@ func (x *AcknowledgeRestore) String() string {
 func (*AcknowledgeRestore) ProtoMessage() {}
 
 func (x *AcknowledgeRestore) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[24]
+	mi := &file_command_v1_command_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2717,7 +2823,7 @@ func (x *AcknowledgeRestore) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeRestore.ProtoReflect.Descriptor instead.
 func (*AcknowledgeRestore) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{24}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *AcknowledgeRestore) GetIndex() uint64 {
@@ -2738,7 +2844,7 @@ type Lead struct {
 
 func (x *Lead) Reset() {
 	*x = Lead{}
-	mi := &file_command_v1_command_proto_msgTypes[25]
+	mi := &file_command_v1_command_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2750,7 +2856,7 @@ func (x *Lead) String() string {
 func (*Lead) ProtoMessage() {}
 
 func (x *Lead) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[25]
+	mi := &file_command_v1_command_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2763,7 +2869,7 @@ func (x *Lead) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Lead.ProtoReflect.Descriptor instead.
 func (*Lead) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{25}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Lead) GetNonce() []byte {
@@ -2789,7 +2895,7 @@ type Seal struct {
 
 func (x *Seal) Reset() {
 	*x = Seal{}
-	mi := &file_command_v1_command_proto_msgTypes[26]
+	mi := &file_command_v1_command_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2801,7 +2907,7 @@ func (x *Seal) String() string {
 func (*Seal) ProtoMessage() {}
 
 func (x *Seal) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[26]
+	mi := &file_command_v1_command_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2814,7 +2920,7 @@ func (x *Seal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Seal.ProtoReflect.Descriptor instead.
 func (*Seal) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{26}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Seal) GetEvidence() []byte {
@@ -2850,7 +2956,7 @@ type Supersede struct {
 
 func (x *Supersede) Reset() {
 	*x = Supersede{}
-	mi := &file_command_v1_command_proto_msgTypes[27]
+	mi := &file_command_v1_command_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2862,7 +2968,7 @@ func (x *Supersede) String() string {
 func (*Supersede) ProtoMessage() {}
 
 func (x *Supersede) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[27]
+	mi := &file_command_v1_command_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2875,7 +2981,7 @@ func (x *Supersede) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Supersede.ProtoReflect.Descriptor instead.
 func (*Supersede) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{27}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Supersede) GetCluster() string {
@@ -2929,7 +3035,7 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\tjudged_at\x18\x04 \x01(\x04R\bjudgedAt\"F\n" +
 	"\x05Field\x12)\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x15.command.v1.FieldKindR\x04kind\x12\x12\n" +
-	"\x04bits\x18\x02 \x01(\rR\x04bits\"\xbc\x01\n" +
+	"\x04bits\x18\x02 \x01(\rR\x04bits\"\xdb\x01\n" +
 	"\n" +
 	"LayoutSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12)\n" +
@@ -2939,15 +3045,25 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\n" +
 	"datacenter\x18\x05 \x01(\x04R\n" +
 	"datacenter\x12\x16\n" +
-	"\x06spread\x18\x06 \x01(\x04R\x06spread\":\n" +
+	"\x06spread\x18\x06 \x01(\x04R\x06spread\x12\x1d\n" +
+	"\n" +
+	"lease_only\x18( \x01(\bR\tleaseOnly\":\n" +
 	"\fCreateLayout\x12*\n" +
-	"\x04spec\x18\x01 \x01(\v2\x16.command.v1.LayoutSpecR\x04spec\"{\n" +
+	"\x04spec\x18\x01 \x01(\v2\x16.command.v1.LayoutSpecR\x04spec\"\xc6\x01\n" +
 	"\rAcquireWorker\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x16\n" +
 	"\x06holder\x18\x02 \x01(\tR\x06holder\x12\x1d\n" +
 	"\n" +
 	"nonce_hash\x18\x03 \x01(\fR\tnonceHash\x12\x1b\n" +
-	"\twindow_ms\x18\x04 \x01(\x03R\bwindowMs\"\xd2\x01\n" +
+	"\twindow_ms\x18\x04 \x01(\x03R\bwindowMs\x12\x14\n" +
+	"\x05below\x18( \x01(\x04R\x05below\x123\n" +
+	"\aprocess\x18) \x01(\v2\x19.command.v1.HolderProcessR\aprocess\"p\n" +
+	"\rHolderProcess\x12\x12\n" +
+	"\x04host\x18\x01 \x01(\tR\x04host\x12\x1d\n" +
+	"\n" +
+	"process_id\x18\x02 \x01(\tR\tprocessId\x12\x12\n" +
+	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x18\n" +
+	"\aversion\x18\x04 \x01(\tR\aversion\"\xd2\x01\n" +
 	"\fExtendWindow\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\x04R\x06worker\x12\x14\n" +
@@ -2968,7 +3084,7 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"until_tick\x18\x05 \x01(\x03R\tuntilTick\x12\x1b\n" +
 	"\tnext_tick\x18\x06 \x01(\x03R\bnextTick\"$\n" +
 	"\fObserveClock\x12\x14\n" +
-	"\x05force\x18\x01 \x01(\bR\x05force\"\xcc\x02\n" +
+	"\x05force\x18\x01 \x01(\bR\x05force\"\x80\x03\n" +
 	"\x06Config\x12\"\n" +
 	"\rmax_window_ms\x18\x01 \x01(\x03R\vmaxWindowMs\x12*\n" +
 	"\x11wait_threshold_ms\x18\x02 \x01(\x03R\x0fwaitThresholdMs\x12-\n" +
@@ -2978,7 +3094,8 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\n" +
 	"generation\x18\x06 \x01(\x04R\n" +
 	"generation\x120\n" +
-	"\bupgrades\x18\a \x01(\x0e2\x14.command.v1.UpgradesR\bupgrades\"W\n" +
+	"\bupgrades\x18\a \x01(\x0e2\x14.command.v1.UpgradesR\bupgrades\x122\n" +
+	"\x15token_workers_percent\x18( \x01(\x05R\x13tokenWorkersPercent\"W\n" +
 	"\tSetConfig\x12*\n" +
 	"\x06config\x18\x01 \x01(\v2\x12.command.v1.ConfigR\x06config\x12\x1e\n" +
 	"\n" +
@@ -3163,7 +3280,7 @@ func file_command_v1_command_proto_rawDescGZIP() []byte {
 }
 
 var file_command_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
-var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
+var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
 var file_command_v1_command_proto_goTypes = []any{
 	(ActorKind)(0),             // 0: command.v1.ActorKind
 	(FieldKind)(0),             // 1: command.v1.FieldKind
@@ -3179,70 +3296,72 @@ var file_command_v1_command_proto_goTypes = []any{
 	(*LayoutSpec)(nil),         // 11: command.v1.LayoutSpec
 	(*CreateLayout)(nil),       // 12: command.v1.CreateLayout
 	(*AcquireWorker)(nil),      // 13: command.v1.AcquireWorker
-	(*ExtendWindow)(nil),       // 14: command.v1.ExtendWindow
-	(*ReleaseWorker)(nil),      // 15: command.v1.ReleaseWorker
-	(*ObserveClock)(nil),       // 16: command.v1.ObserveClock
-	(*Config)(nil),             // 17: command.v1.Config
-	(*SetConfig)(nil),          // 18: command.v1.SetConfig
-	(*RaiseVersion)(nil),       // 19: command.v1.RaiseVersion
-	(*Checkpoint)(nil),         // 20: command.v1.Checkpoint
-	(*RemoveMember)(nil),       // 21: command.v1.RemoveMember
-	(*SequenceSpec)(nil),       // 22: command.v1.SequenceSpec
-	(*CreateSequence)(nil),     // 23: command.v1.CreateSequence
-	(*UpdateSequence)(nil),     // 24: command.v1.UpdateSequence
-	(*DeleteSequence)(nil),     // 25: command.v1.DeleteSequence
-	(*AllocateBlock)(nil),      // 26: command.v1.AllocateBlock
-	(*ReturnBlock)(nil),        // 27: command.v1.ReturnBlock
-	(*CreateToken)(nil),        // 28: command.v1.CreateToken
-	(*UpdateToken)(nil),        // 29: command.v1.UpdateToken
-	(*DeleteToken)(nil),        // 30: command.v1.DeleteToken
-	(*ResumeSequence)(nil),     // 31: command.v1.ResumeSequence
-	(*AcknowledgeRestore)(nil), // 32: command.v1.AcknowledgeRestore
-	(*Lead)(nil),               // 33: command.v1.Lead
-	(*Seal)(nil),               // 34: command.v1.Seal
-	(*Supersede)(nil),          // 35: command.v1.Supersede
+	(*HolderProcess)(nil),      // 14: command.v1.HolderProcess
+	(*ExtendWindow)(nil),       // 15: command.v1.ExtendWindow
+	(*ReleaseWorker)(nil),      // 16: command.v1.ReleaseWorker
+	(*ObserveClock)(nil),       // 17: command.v1.ObserveClock
+	(*Config)(nil),             // 18: command.v1.Config
+	(*SetConfig)(nil),          // 19: command.v1.SetConfig
+	(*RaiseVersion)(nil),       // 20: command.v1.RaiseVersion
+	(*Checkpoint)(nil),         // 21: command.v1.Checkpoint
+	(*RemoveMember)(nil),       // 22: command.v1.RemoveMember
+	(*SequenceSpec)(nil),       // 23: command.v1.SequenceSpec
+	(*CreateSequence)(nil),     // 24: command.v1.CreateSequence
+	(*UpdateSequence)(nil),     // 25: command.v1.UpdateSequence
+	(*DeleteSequence)(nil),     // 26: command.v1.DeleteSequence
+	(*AllocateBlock)(nil),      // 27: command.v1.AllocateBlock
+	(*ReturnBlock)(nil),        // 28: command.v1.ReturnBlock
+	(*CreateToken)(nil),        // 29: command.v1.CreateToken
+	(*UpdateToken)(nil),        // 30: command.v1.UpdateToken
+	(*DeleteToken)(nil),        // 31: command.v1.DeleteToken
+	(*ResumeSequence)(nil),     // 32: command.v1.ResumeSequence
+	(*AcknowledgeRestore)(nil), // 33: command.v1.AcknowledgeRestore
+	(*Lead)(nil),               // 34: command.v1.Lead
+	(*Seal)(nil),               // 35: command.v1.Seal
+	(*Supersede)(nil),          // 36: command.v1.Supersede
 }
 var file_command_v1_command_proto_depIdxs = []int32{
 	9,  // 0: command.v1.Command.actor:type_name -> command.v1.Actor
 	12, // 1: command.v1.Command.create_layout:type_name -> command.v1.CreateLayout
 	13, // 2: command.v1.Command.acquire_worker:type_name -> command.v1.AcquireWorker
-	14, // 3: command.v1.Command.extend_window:type_name -> command.v1.ExtendWindow
-	15, // 4: command.v1.Command.release_worker:type_name -> command.v1.ReleaseWorker
-	16, // 5: command.v1.Command.observe_clock:type_name -> command.v1.ObserveClock
-	18, // 6: command.v1.Command.set_config:type_name -> command.v1.SetConfig
-	19, // 7: command.v1.Command.raise_version:type_name -> command.v1.RaiseVersion
-	20, // 8: command.v1.Command.checkpoint:type_name -> command.v1.Checkpoint
-	21, // 9: command.v1.Command.remove_member:type_name -> command.v1.RemoveMember
-	23, // 10: command.v1.Command.create_sequence:type_name -> command.v1.CreateSequence
-	24, // 11: command.v1.Command.update_sequence:type_name -> command.v1.UpdateSequence
-	25, // 12: command.v1.Command.delete_sequence:type_name -> command.v1.DeleteSequence
-	26, // 13: command.v1.Command.allocate_block:type_name -> command.v1.AllocateBlock
-	27, // 14: command.v1.Command.return_block:type_name -> command.v1.ReturnBlock
-	28, // 15: command.v1.Command.create_token:type_name -> command.v1.CreateToken
-	29, // 16: command.v1.Command.update_token:type_name -> command.v1.UpdateToken
-	30, // 17: command.v1.Command.delete_token:type_name -> command.v1.DeleteToken
-	31, // 18: command.v1.Command.resume_sequence:type_name -> command.v1.ResumeSequence
-	32, // 19: command.v1.Command.acknowledge_restore:type_name -> command.v1.AcknowledgeRestore
-	33, // 20: command.v1.Command.lead:type_name -> command.v1.Lead
-	34, // 21: command.v1.Command.seal:type_name -> command.v1.Seal
-	35, // 22: command.v1.Command.supersede:type_name -> command.v1.Supersede
+	15, // 3: command.v1.Command.extend_window:type_name -> command.v1.ExtendWindow
+	16, // 4: command.v1.Command.release_worker:type_name -> command.v1.ReleaseWorker
+	17, // 5: command.v1.Command.observe_clock:type_name -> command.v1.ObserveClock
+	19, // 6: command.v1.Command.set_config:type_name -> command.v1.SetConfig
+	20, // 7: command.v1.Command.raise_version:type_name -> command.v1.RaiseVersion
+	21, // 8: command.v1.Command.checkpoint:type_name -> command.v1.Checkpoint
+	22, // 9: command.v1.Command.remove_member:type_name -> command.v1.RemoveMember
+	24, // 10: command.v1.Command.create_sequence:type_name -> command.v1.CreateSequence
+	25, // 11: command.v1.Command.update_sequence:type_name -> command.v1.UpdateSequence
+	26, // 12: command.v1.Command.delete_sequence:type_name -> command.v1.DeleteSequence
+	27, // 13: command.v1.Command.allocate_block:type_name -> command.v1.AllocateBlock
+	28, // 14: command.v1.Command.return_block:type_name -> command.v1.ReturnBlock
+	29, // 15: command.v1.Command.create_token:type_name -> command.v1.CreateToken
+	30, // 16: command.v1.Command.update_token:type_name -> command.v1.UpdateToken
+	31, // 17: command.v1.Command.delete_token:type_name -> command.v1.DeleteToken
+	32, // 18: command.v1.Command.resume_sequence:type_name -> command.v1.ResumeSequence
+	33, // 19: command.v1.Command.acknowledge_restore:type_name -> command.v1.AcknowledgeRestore
+	34, // 20: command.v1.Command.lead:type_name -> command.v1.Lead
+	35, // 21: command.v1.Command.seal:type_name -> command.v1.Seal
+	36, // 22: command.v1.Command.supersede:type_name -> command.v1.Supersede
 	0,  // 23: command.v1.Actor.kind:type_name -> command.v1.ActorKind
 	1,  // 24: command.v1.Field.kind:type_name -> command.v1.FieldKind
 	10, // 25: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
 	11, // 26: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
-	2,  // 27: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
-	3,  // 28: command.v1.Config.redis_create:type_name -> command.v1.AutoCreate
-	4,  // 29: command.v1.Config.upgrades:type_name -> command.v1.Upgrades
-	17, // 30: command.v1.SetConfig.config:type_name -> command.v1.Config
-	5,  // 31: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
-	6,  // 32: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
-	22, // 33: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
-	22, // 34: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
-	35, // [35:35] is the sub-list for method output_type
-	35, // [35:35] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	14, // 27: command.v1.AcquireWorker.process:type_name -> command.v1.HolderProcess
+	2,  // 28: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
+	3,  // 29: command.v1.Config.redis_create:type_name -> command.v1.AutoCreate
+	4,  // 30: command.v1.Config.upgrades:type_name -> command.v1.Upgrades
+	18, // 31: command.v1.SetConfig.config:type_name -> command.v1.Config
+	5,  // 32: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
+	6,  // 33: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
+	23, // 34: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
+	23, // 35: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
+	36, // [36:36] is the sub-list for method output_type
+	36, // [36:36] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_command_proto_init() }
@@ -3274,16 +3393,16 @@ func file_command_v1_command_proto_init() {
 		(*Command_Seal)(nil),
 		(*Command_Supersede)(nil),
 	}
-	file_command_v1_command_proto_msgTypes[15].OneofWrappers = []any{}
 	file_command_v1_command_proto_msgTypes[16].OneofWrappers = []any{}
-	file_command_v1_command_proto_msgTypes[23].OneofWrappers = []any{}
+	file_command_v1_command_proto_msgTypes[17].OneofWrappers = []any{}
+	file_command_v1_command_proto_msgTypes[24].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_command_proto_rawDesc), len(file_command_v1_command_proto_rawDesc)),
 			NumEnums:      8,
-			NumMessages:   28,
+			NumMessages:   29,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -677,7 +677,9 @@ type SnapshotWorker struct {
 	ExtendedFromTick int64  `protobuf:"varint,9,opt,name=extended_from_tick,json=extendedFromTick,proto3" json:"extended_from_tick,omitempty"`
 	// The ID of the API token of the application that holds the worker, whose holder is shown as "token/holder"; 0 for any
 	// other holder.
-	Owner         uint64 `protobuf:"varint,10,opt,name=owner,proto3" json:"owner,omitempty"`
+	Owner uint64 `protobuf:"varint,10,opt,name=owner,proto3" json:"owner,omitempty"`
+	// Absent if the holder did not describe its process.
+	Process       *HolderProcess `protobuf:"bytes,40,opt,name=process,proto3" json:"process,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -782,6 +784,13 @@ func (x *SnapshotWorker) GetOwner() uint64 {
 	return 0
 }
 
+func (x *SnapshotWorker) GetProcess() *HolderProcess {
+	if x != nil {
+		return x.Process
+	}
+	return nil
+}
+
 // SnapshotGrant is one entry of the grant history, oldest first.
 type SnapshotGrant struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
@@ -793,8 +802,9 @@ type SnapshotGrant struct {
 	UntilTick int64                  `protobuf:"varint,6,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
 	// By the proposer's clock.
 	GrantedAtMs int64 `protobuf:"varint,7,opt,name=granted_at_ms,json=grantedAtMs,proto3" json:"granted_at_ms,omitempty"`
-	// As in SnapshotWorker.
-	Owner         uint64 `protobuf:"varint,8,opt,name=owner,proto3" json:"owner,omitempty"`
+	// As in SnapshotWorker, as is the process.
+	Owner         uint64         `protobuf:"varint,8,opt,name=owner,proto3" json:"owner,omitempty"`
+	Process       *HolderProcess `protobuf:"bytes,40,opt,name=process,proto3" json:"process,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -883,6 +893,13 @@ func (x *SnapshotGrant) GetOwner() uint64 {
 		return x.Owner
 	}
 	return 0
+}
+
+func (x *SnapshotGrant) GetProcess() *HolderProcess {
+	if x != nil {
+		return x.Process
+	}
+	return nil
 }
 
 // SnapshotRemovedMember is a member that was removed, oldest first.
@@ -1575,7 +1592,7 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\fraft_address\x18\x03 \x01(\tR\vraftAddress\"`\n" +
 	"\x0eSnapshotLayout\x12*\n" +
 	"\x04spec\x18\x01 \x01(\v2\x16.command.v1.LayoutSpecR\x04spec\x12\"\n" +
-	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\"\xb4\x02\n" +
+	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\"\xe9\x02\n" +
 	"\x0eSnapshotWorker\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\x04R\x06worker\x12\x1d\n" +
 	"\n" +
@@ -1589,7 +1606,8 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\fextension_id\x18\b \x01(\x06R\vextensionId\x12,\n" +
 	"\x12extended_from_tick\x18\t \x01(\x03R\x10extendedFromTick\x12\x14\n" +
 	"\x05owner\x18\n" +
-	" \x01(\x04R\x05owner\"\xea\x01\n" +
+	" \x01(\x04R\x05owner\x123\n" +
+	"\aprocess\x18( \x01(\v2\x19.command.v1.HolderProcessR\aprocess\"\x9f\x02\n" +
 	"\rSnapshotGrant\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\x04R\x06worker\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x16\n" +
@@ -1600,7 +1618,8 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\n" +
 	"until_tick\x18\x06 \x01(\x03R\tuntilTick\x12\"\n" +
 	"\rgranted_at_ms\x18\a \x01(\x03R\vgrantedAtMs\x12\x14\n" +
-	"\x05owner\x18\b \x01(\x04R\x05owner\"'\n" +
+	"\x05owner\x18\b \x01(\x04R\x05owner\x123\n" +
+	"\aprocess\x18( \x01(\v2\x19.command.v1.HolderProcessR\aprocess\"'\n" +
 	"\x15SnapshotRemovedMember\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"\xa9\x02\n" +
 	"\rSnapshotToken\x12\x0e\n" +
@@ -1698,7 +1717,8 @@ var file_command_v1_snapshot_proto_goTypes = []any{
 	(*SnapshotEnd)(nil),           // 14: command.v1.SnapshotEnd
 	(*Config)(nil),                // 15: command.v1.Config
 	(*LayoutSpec)(nil),            // 16: command.v1.LayoutSpec
-	(*SequenceSpec)(nil),          // 17: command.v1.SequenceSpec
+	(*HolderProcess)(nil),         // 17: command.v1.HolderProcess
+	(*SequenceSpec)(nil),          // 18: command.v1.SequenceSpec
 }
 var file_command_v1_snapshot_proto_depIdxs = []int32{
 	1,  // 0: command.v1.SnapshotRecord.meta:type_name -> command.v1.SnapshotMeta
@@ -1717,12 +1737,14 @@ var file_command_v1_snapshot_proto_depIdxs = []int32{
 	2,  // 13: command.v1.SnapshotMeta.sealed:type_name -> command.v1.Sealed
 	4,  // 14: command.v1.Restored.old_members:type_name -> command.v1.OldMember
 	16, // 15: command.v1.SnapshotLayout.spec:type_name -> command.v1.LayoutSpec
-	17, // 16: command.v1.SnapshotSequence.spec:type_name -> command.v1.SequenceSpec
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	17, // 16: command.v1.SnapshotWorker.process:type_name -> command.v1.HolderProcess
+	17, // 17: command.v1.SnapshotGrant.process:type_name -> command.v1.HolderProcess
+	18, // 18: command.v1.SnapshotSequence.spec:type_name -> command.v1.SequenceSpec
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_snapshot_proto_init() }

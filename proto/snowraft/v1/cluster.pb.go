@@ -1725,9 +1725,12 @@ type Config struct {
 	// Output only. Increases with each change of the configuration.
 	Generation uint64 `protobuf:"varint,6,opt,name=generation,proto3" json:"generation,omitempty"`
 	// Auto by default.
-	Upgrades      *Upgrades `protobuf:"varint,7,opt,name=upgrades,proto3,enum=snowraft.v1.Upgrades,oneof" json:"upgrades,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Upgrades *Upgrades `protobuf:"varint,7,opt,name=upgrades,proto3,enum=snowraft.v1.Upgrades,oneof" json:"upgrades,omitempty"`
+	// The part of a layout's workers, without those for members only, that the holders with one API token can have, in percent:
+	// 1 to 100; 50 by default.
+	TokenWorkersPercent *int32 `protobuf:"varint,40,opt,name=token_workers_percent,json=tokenWorkersPercent,proto3,oneof" json:"token_workers_percent,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *Config) Reset() {
@@ -1807,6 +1810,13 @@ func (x *Config) GetUpgrades() Upgrades {
 		return *x.Upgrades
 	}
 	return Upgrades_UPGRADES_UNSPECIFIED
+}
+
+func (x *Config) GetTokenWorkersPercent() int32 {
+	if x != nil && x.TokenWorkersPercent != nil {
+		return *x.TokenWorkersPercent
+	}
+	return 0
 }
 
 type GetConfigRequest struct {
@@ -2221,7 +2231,7 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"leaderName\"\x0e\n" +
 	"\fLeaveRequest\"<\n" +
 	"\rLeaveResponse\x12+\n" +
-	"\x06quorum\x18\x01 \x01(\v2\x13.snowraft.v1.QuorumR\x06quorum\"\xd8\x03\n" +
+	"\x06quorum\x18\x01 \x01(\v2\x13.snowraft.v1.QuorumR\x06quorum\"\xab\x04\n" +
 	"\x06Config\x12'\n" +
 	"\rmax_window_ms\x18\x01 \x01(\x03H\x00R\vmaxWindowMs\x88\x01\x01\x12/\n" +
 	"\x11wait_threshold_ms\x18\x02 \x01(\x03H\x01R\x0fwaitThresholdMs\x88\x01\x01\x122\n" +
@@ -2231,13 +2241,15 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\n" +
 	"generation\x18\x06 \x01(\x04R\n" +
 	"generation\x126\n" +
-	"\bupgrades\x18\a \x01(\x0e2\x15.snowraft.v1.UpgradesH\x05R\bupgrades\x88\x01\x01B\x10\n" +
+	"\bupgrades\x18\a \x01(\x0e2\x15.snowraft.v1.UpgradesH\x05R\bupgrades\x88\x01\x01\x127\n" +
+	"\x15token_workers_percent\x18( \x01(\x05H\x06R\x13tokenWorkersPercent\x88\x01\x01B\x10\n" +
 	"\x0e_max_window_msB\x14\n" +
 	"\x12_wait_threshold_msB\x16\n" +
 	"\x14_max_clock_offset_msB\v\n" +
 	"\t_rollbackB\x0f\n" +
 	"\r_redis_createB\v\n" +
-	"\t_upgrades\"\x12\n" +
+	"\t_upgradesB\x18\n" +
+	"\x16_token_workers_percent\"\x12\n" +
 	"\x10GetConfigRequest\"@\n" +
 	"\x11GetConfigResponse\x12+\n" +
 	"\x06config\x18\x01 \x01(\v2\x13.snowraft.v1.ConfigR\x06config\"\xcd\x01\n" +

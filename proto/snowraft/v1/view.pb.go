@@ -1012,7 +1012,9 @@ type WorkerWindow struct {
 	// ID of the holder if it is a member; empty otherwise.
 	MemberId string `protobuf:"bytes,8,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
 	// The window reaches beyond now, and the holder has not released the worker.
-	Held          bool `protobuf:"varint,9,opt,name=held,proto3" json:"held,omitempty"`
+	Held bool `protobuf:"varint,9,opt,name=held,proto3" json:"held,omitempty"`
+	// The holder's process, as it described itself.
+	Process       *HolderProcess `protobuf:"bytes,40,opt,name=process,proto3" json:"process,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1108,6 +1110,13 @@ func (x *WorkerWindow) GetHeld() bool {
 		return x.Held
 	}
 	return false
+}
+
+func (x *WorkerWindow) GetProcess() *HolderProcess {
+	if x != nil {
+		return x.Process
+	}
+	return nil
 }
 
 // Event is a change or a failure, as one member saw it.
@@ -1636,7 +1645,7 @@ var File_snowraft_v1_view_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_view_proto_rawDesc = "" +
 	"\n" +
-	"\x16snowraft/v1/view.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x19snowraft/v1/cluster.proto\x1a\x16snowraft/v1/rule.proto\x1a\x1asnowraft/v1/sequence.proto\"@\n" +
+	"\x16snowraft/v1/view.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x19snowraft/v1/cluster.proto\x1a\x16snowraft/v1/rule.proto\x1a\x1asnowraft/v1/sequence.proto\x1a\x18snowraft/v1/worker.proto\"@\n" +
 	"\x12GetOverviewRequest\x12*\n" +
 	"\x11windows_of_layout\x18\x01 \x01(\tR\x0fwindowsOfLayout\"H\n" +
 	"\x13GetOverviewResponse\x121\n" +
@@ -1706,7 +1715,7 @@ const file_snowraft_v1_view_proto_rawDesc = "" +
 	"\x04rows\x18\x05 \x03(\v2\x19.snowraft.v1.WorkerWindowR\x04rows\x12\x18\n" +
 	"\adensity\x18\x06 \x03(\rR\adensity\x12\x17\n" +
 	"\atick_ms\x18\a \x01(\x03R\x06tickMs\x123\n" +
-	"\aearlier\x18\b \x03(\v2\x19.snowraft.v1.WorkerWindowR\aearlier\"\x92\x02\n" +
+	"\aearlier\x18\b \x03(\v2\x19.snowraft.v1.WorkerWindowR\aearlier\"\xc8\x02\n" +
 	"\fWorkerWindow\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\x04R\x06worker\x12\x16\n" +
 	"\x06holder\x18\x02 \x01(\tR\x06holder\x12\x14\n" +
@@ -1717,7 +1726,8 @@ const file_snowraft_v1_view_proto_rawDesc = "" +
 	"\x10high_water_at_ms\x18\x06 \x01(\x03R\rhighWaterAtMs\x12$\n" +
 	"\x0eposition_at_ms\x18\a \x01(\x03R\fpositionAtMs\x12\x1b\n" +
 	"\tmember_id\x18\b \x01(\tR\bmemberId\x12\x12\n" +
-	"\x04held\x18\t \x01(\bR\x04held\"\xf5\x02\n" +
+	"\x04held\x18\t \x01(\bR\x04held\x124\n" +
+	"\aprocess\x18( \x01(\v2\x1a.snowraft.v1.HolderProcessR\aprocess\"\xf5\x02\n" +
 	"\x05Event\x12\x13\n" +
 	"\x05at_ms\x18\x01 \x01(\x03R\x04atMs\x12\x16\n" +
 	"\x06member\x18\x02 \x01(\tR\x06member\x12*\n" +
@@ -1832,7 +1842,8 @@ var file_snowraft_v1_view_proto_goTypes = []any{
 	(*Quorum)(nil),                    // 19: snowraft.v1.Quorum
 	(*Member)(nil),                    // 20: snowraft.v1.Member
 	(*Lane)(nil),                      // 21: snowraft.v1.Lane
-	(*Sequence)(nil),                  // 22: snowraft.v1.Sequence
+	(*HolderProcess)(nil),             // 22: snowraft.v1.HolderProcess
+	(*Sequence)(nil),                  // 23: snowraft.v1.Sequence
 }
 var file_snowraft_v1_view_proto_depIdxs = []int32{
 	7,  // 0: snowraft.v1.GetOverviewResponse.overview:type_name -> snowraft.v1.Overview
@@ -1848,24 +1859,25 @@ var file_snowraft_v1_view_proto_depIdxs = []int32{
 	21, // 10: snowraft.v1.MemberView.lanes:type_name -> snowraft.v1.Lane
 	12, // 11: snowraft.v1.LayoutWindows.rows:type_name -> snowraft.v1.WorkerWindow
 	12, // 12: snowraft.v1.LayoutWindows.earlier:type_name -> snowraft.v1.WorkerWindow
-	1,  // 13: snowraft.v1.Event.kind:type_name -> snowraft.v1.EventKind
-	2,  // 14: snowraft.v1.Event.severity:type_name -> snowraft.v1.EventSeverity
-	13, // 15: snowraft.v1.ListEventsResponse.events:type_name -> snowraft.v1.Event
-	18, // 16: snowraft.v1.ListSequenceViewsResponse.sequences:type_name -> snowraft.v1.SequenceView
-	22, // 17: snowraft.v1.SequenceView.sequence:type_name -> snowraft.v1.Sequence
-	3,  // 18: snowraft.v1.ViewService.GetOverview:input_type -> snowraft.v1.GetOverviewRequest
-	5,  // 19: snowraft.v1.ViewService.WatchOverview:input_type -> snowraft.v1.WatchOverviewRequest
-	14, // 20: snowraft.v1.ViewService.ListEvents:input_type -> snowraft.v1.ListEventsRequest
-	16, // 21: snowraft.v1.ViewService.ListSequenceViews:input_type -> snowraft.v1.ListSequenceViewsRequest
-	4,  // 22: snowraft.v1.ViewService.GetOverview:output_type -> snowraft.v1.GetOverviewResponse
-	6,  // 23: snowraft.v1.ViewService.WatchOverview:output_type -> snowraft.v1.WatchOverviewResponse
-	15, // 24: snowraft.v1.ViewService.ListEvents:output_type -> snowraft.v1.ListEventsResponse
-	17, // 25: snowraft.v1.ViewService.ListSequenceViews:output_type -> snowraft.v1.ListSequenceViewsResponse
-	22, // [22:26] is the sub-list for method output_type
-	18, // [18:22] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	22, // 13: snowraft.v1.WorkerWindow.process:type_name -> snowraft.v1.HolderProcess
+	1,  // 14: snowraft.v1.Event.kind:type_name -> snowraft.v1.EventKind
+	2,  // 15: snowraft.v1.Event.severity:type_name -> snowraft.v1.EventSeverity
+	13, // 16: snowraft.v1.ListEventsResponse.events:type_name -> snowraft.v1.Event
+	18, // 17: snowraft.v1.ListSequenceViewsResponse.sequences:type_name -> snowraft.v1.SequenceView
+	23, // 18: snowraft.v1.SequenceView.sequence:type_name -> snowraft.v1.Sequence
+	3,  // 19: snowraft.v1.ViewService.GetOverview:input_type -> snowraft.v1.GetOverviewRequest
+	5,  // 20: snowraft.v1.ViewService.WatchOverview:input_type -> snowraft.v1.WatchOverviewRequest
+	14, // 21: snowraft.v1.ViewService.ListEvents:input_type -> snowraft.v1.ListEventsRequest
+	16, // 22: snowraft.v1.ViewService.ListSequenceViews:input_type -> snowraft.v1.ListSequenceViewsRequest
+	4,  // 23: snowraft.v1.ViewService.GetOverview:output_type -> snowraft.v1.GetOverviewResponse
+	6,  // 24: snowraft.v1.ViewService.WatchOverview:output_type -> snowraft.v1.WatchOverviewResponse
+	15, // 25: snowraft.v1.ViewService.ListEvents:output_type -> snowraft.v1.ListEventsResponse
+	17, // 26: snowraft.v1.ViewService.ListSequenceViews:output_type -> snowraft.v1.ListSequenceViewsResponse
+	23, // [23:27] is the sub-list for method output_type
+	19, // [19:23] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_view_proto_init() }
@@ -1876,6 +1888,7 @@ func file_snowraft_v1_view_proto_init() {
 	file_snowraft_v1_cluster_proto_init()
 	file_snowraft_v1_rule_proto_init()
 	file_snowraft_v1_sequence_proto_init()
+	file_snowraft_v1_worker_proto_init()
 	file_snowraft_v1_view_proto_msgTypes[7].OneofWrappers = []any{}
 	file_snowraft_v1_view_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}

@@ -95,7 +95,11 @@ type AcquireWorkerRequest struct {
 	ClockAtMs int64 `protobuf:"varint,4,opt,name=clock_at_ms,json=clockAtMs,proto3" json:"clock_at_ms,omitempty"`
 	// The length of the requested window in milliseconds, at least 1. The grant covers it, rounded up to whole ticks, up to the
 	// longest window that the cluster grants.
-	WindowMs      int64 `protobuf:"varint,5,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
+	WindowMs int64 `protobuf:"varint,5,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
+	// Grant only a worker below this number, at most 65536; 0: any. For a program whose IDs have fewer bits for the worker.
+	Below uint64 `protobuf:"varint,40,opt,name=below,proto3" json:"below,omitempty"`
+	// The process that will hold the worker. A cluster that has not finalized the upgrade to this version ignores it.
+	Process       *HolderProcess `protobuf:"bytes,41,opt,name=process,proto3" json:"process,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -165,6 +169,93 @@ func (x *AcquireWorkerRequest) GetWindowMs() int64 {
 	return 0
 }
 
+func (x *AcquireWorkerRequest) GetBelow() uint64 {
+	if x != nil {
+		return x.Below
+	}
+	return 0
+}
+
+func (x *AcquireWorkerRequest) GetProcess() *HolderProcess {
+	if x != nil {
+		return x.Process
+	}
+	return nil
+}
+
+// HolderProcess describes the process that holds a worker, for people. All fields are optional texts of at most 128 bytes.
+type HolderProcess struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the host.
+	Host string `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
+	// The process ID.
+	ProcessId string `protobuf:"bytes,2,opt,name=process_id,json=processId,proto3" json:"process_id,omitempty"`
+	// The kind of the holder, such as "member", "generator" or "worker run".
+	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The version of the holder's program.
+	Version       string `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HolderProcess) Reset() {
+	*x = HolderProcess{}
+	mi := &file_snowraft_v1_worker_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HolderProcess) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HolderProcess) ProtoMessage() {}
+
+func (x *HolderProcess) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_worker_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HolderProcess.ProtoReflect.Descriptor instead.
+func (*HolderProcess) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_worker_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *HolderProcess) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *HolderProcess) GetProcessId() string {
+	if x != nil {
+		return x.ProcessId
+	}
+	return ""
+}
+
+func (x *HolderProcess) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *HolderProcess) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
 type AcquireWorkerResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Grant *Grant                 `protobuf:"bytes,1,opt,name=grant,proto3" json:"grant,omitempty"`
@@ -176,7 +267,7 @@ type AcquireWorkerResponse struct {
 
 func (x *AcquireWorkerResponse) Reset() {
 	*x = AcquireWorkerResponse{}
-	mi := &file_snowraft_v1_worker_proto_msgTypes[1]
+	mi := &file_snowraft_v1_worker_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -188,7 +279,7 @@ func (x *AcquireWorkerResponse) String() string {
 func (*AcquireWorkerResponse) ProtoMessage() {}
 
 func (x *AcquireWorkerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_worker_proto_msgTypes[1]
+	mi := &file_snowraft_v1_worker_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -201,7 +292,7 @@ func (x *AcquireWorkerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireWorkerResponse.ProtoReflect.Descriptor instead.
 func (*AcquireWorkerResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_worker_proto_rawDescGZIP(), []int{1}
+	return file_snowraft_v1_worker_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *AcquireWorkerResponse) GetGrant() *Grant {
@@ -241,7 +332,7 @@ type Grant struct {
 
 func (x *Grant) Reset() {
 	*x = Grant{}
-	mi := &file_snowraft_v1_worker_proto_msgTypes[2]
+	mi := &file_snowraft_v1_worker_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -253,7 +344,7 @@ func (x *Grant) String() string {
 func (*Grant) ProtoMessage() {}
 
 func (x *Grant) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_worker_proto_msgTypes[2]
+	mi := &file_snowraft_v1_worker_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -266,7 +357,7 @@ func (x *Grant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grant.ProtoReflect.Descriptor instead.
 func (*Grant) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_worker_proto_rawDescGZIP(), []int{2}
+	return file_snowraft_v1_worker_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Grant) GetWorker() uint64 {
@@ -351,7 +442,7 @@ type ExtendWindowRequest struct {
 
 func (x *ExtendWindowRequest) Reset() {
 	*x = ExtendWindowRequest{}
-	mi := &file_snowraft_v1_worker_proto_msgTypes[3]
+	mi := &file_snowraft_v1_worker_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -363,7 +454,7 @@ func (x *ExtendWindowRequest) String() string {
 func (*ExtendWindowRequest) ProtoMessage() {}
 
 func (x *ExtendWindowRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_worker_proto_msgTypes[3]
+	mi := &file_snowraft_v1_worker_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -376,7 +467,7 @@ func (x *ExtendWindowRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExtendWindowRequest.ProtoReflect.Descriptor instead.
 func (*ExtendWindowRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_worker_proto_rawDescGZIP(), []int{3}
+	return file_snowraft_v1_worker_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ExtendWindowRequest) GetLayout() string {
@@ -446,7 +537,7 @@ type ExtendWindowResponse struct {
 
 func (x *ExtendWindowResponse) Reset() {
 	*x = ExtendWindowResponse{}
-	mi := &file_snowraft_v1_worker_proto_msgTypes[4]
+	mi := &file_snowraft_v1_worker_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -458,7 +549,7 @@ func (x *ExtendWindowResponse) String() string {
 func (*ExtendWindowResponse) ProtoMessage() {}
 
 func (x *ExtendWindowResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_worker_proto_msgTypes[4]
+	mi := &file_snowraft_v1_worker_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -471,7 +562,7 @@ func (x *ExtendWindowResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExtendWindowResponse.ProtoReflect.Descriptor instead.
 func (*ExtendWindowResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_worker_proto_rawDescGZIP(), []int{4}
+	return file_snowraft_v1_worker_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ExtendWindowResponse) GetGrant() *Grant {
@@ -506,7 +597,7 @@ type ReleaseWorkerRequest struct {
 
 func (x *ReleaseWorkerRequest) Reset() {
 	*x = ReleaseWorkerRequest{}
-	mi := &file_snowraft_v1_worker_proto_msgTypes[5]
+	mi := &file_snowraft_v1_worker_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -518,7 +609,7 @@ func (x *ReleaseWorkerRequest) String() string {
 func (*ReleaseWorkerRequest) ProtoMessage() {}
 
 func (x *ReleaseWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_worker_proto_msgTypes[5]
+	mi := &file_snowraft_v1_worker_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -531,7 +622,7 @@ func (x *ReleaseWorkerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseWorkerRequest.ProtoReflect.Descriptor instead.
 func (*ReleaseWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_worker_proto_rawDescGZIP(), []int{5}
+	return file_snowraft_v1_worker_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ReleaseWorkerRequest) GetLayout() string {
@@ -584,7 +675,7 @@ type ReleaseWorkerResponse struct {
 
 func (x *ReleaseWorkerResponse) Reset() {
 	*x = ReleaseWorkerResponse{}
-	mi := &file_snowraft_v1_worker_proto_msgTypes[6]
+	mi := &file_snowraft_v1_worker_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -596,7 +687,7 @@ func (x *ReleaseWorkerResponse) String() string {
 func (*ReleaseWorkerResponse) ProtoMessage() {}
 
 func (x *ReleaseWorkerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_worker_proto_msgTypes[6]
+	mi := &file_snowraft_v1_worker_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -609,7 +700,7 @@ func (x *ReleaseWorkerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseWorkerResponse.ProtoReflect.Descriptor instead.
 func (*ReleaseWorkerResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_worker_proto_rawDescGZIP(), []int{6}
+	return file_snowraft_v1_worker_proto_rawDescGZIP(), []int{7}
 }
 
 type ListWorkersRequest struct {
@@ -626,7 +717,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_snowraft_v1_worker_proto_msgTypes[7]
+	mi := &file_snowraft_v1_worker_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -638,7 +729,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_worker_proto_msgTypes[7]
+	mi := &file_snowraft_v1_worker_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -651,7 +742,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_worker_proto_rawDescGZIP(), []int{7}
+	return file_snowraft_v1_worker_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListWorkersRequest) GetLayout() string {
@@ -692,13 +783,15 @@ type WorkerGrant struct {
 	// The ID of the API token with which the holder acquired the worker; 0 without one. A name of a deleted token can be used
 	// again, an ID cannot.
 	HolderTokenId uint64 `protobuf:"varint,9,opt,name=holder_token_id,json=holderTokenId,proto3" json:"holder_token_id,omitempty"`
+	// The holder's process, as it described itself.
+	Process       *HolderProcess `protobuf:"bytes,40,opt,name=process,proto3" json:"process,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WorkerGrant) Reset() {
 	*x = WorkerGrant{}
-	mi := &file_snowraft_v1_worker_proto_msgTypes[8]
+	mi := &file_snowraft_v1_worker_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -710,7 +803,7 @@ func (x *WorkerGrant) String() string {
 func (*WorkerGrant) ProtoMessage() {}
 
 func (x *WorkerGrant) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_worker_proto_msgTypes[8]
+	mi := &file_snowraft_v1_worker_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -723,7 +816,7 @@ func (x *WorkerGrant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkerGrant.ProtoReflect.Descriptor instead.
 func (*WorkerGrant) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_worker_proto_rawDescGZIP(), []int{8}
+	return file_snowraft_v1_worker_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *WorkerGrant) GetWorker() uint64 {
@@ -789,6 +882,13 @@ func (x *WorkerGrant) GetHolderTokenId() uint64 {
 	return 0
 }
 
+func (x *WorkerGrant) GetProcess() *HolderProcess {
+	if x != nil {
+		return x.Process
+	}
+	return nil
+}
+
 type ListWorkersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// In ascending order.
@@ -804,7 +904,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_snowraft_v1_worker_proto_msgTypes[9]
+	mi := &file_snowraft_v1_worker_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -816,7 +916,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_worker_proto_msgTypes[9]
+	mi := &file_snowraft_v1_worker_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -829,7 +929,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_worker_proto_rawDescGZIP(), []int{9}
+	return file_snowraft_v1_worker_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*WorkerGrant {
@@ -864,13 +964,21 @@ var File_snowraft_v1_worker_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_worker_proto_rawDesc = "" +
 	"\n" +
-	"\x18snowraft/v1/worker.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16snowraft/v1/rule.proto\"\x99\x01\n" +
+	"\x18snowraft/v1/worker.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16snowraft/v1/rule.proto\"\xe5\x01\n" +
 	"\x14AcquireWorkerRequest\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x16\n" +
 	"\x06holder\x18\x02 \x01(\tR\x06holder\x12\x14\n" +
 	"\x05nonce\x18\x03 \x01(\fR\x05nonce\x12\x1e\n" +
 	"\vclock_at_ms\x18\x04 \x01(\x03R\tclockAtMs\x12\x1b\n" +
-	"\twindow_ms\x18\x05 \x01(\x03R\bwindowMs\"l\n" +
+	"\twindow_ms\x18\x05 \x01(\x03R\bwindowMs\x12\x14\n" +
+	"\x05below\x18( \x01(\x04R\x05below\x124\n" +
+	"\aprocess\x18) \x01(\v2\x1a.snowraft.v1.HolderProcessR\aprocess\"p\n" +
+	"\rHolderProcess\x12\x12\n" +
+	"\x04host\x18\x01 \x01(\tR\x04host\x12\x1d\n" +
+	"\n" +
+	"process_id\x18\x02 \x01(\tR\tprocessId\x12\x12\n" +
+	"\x04kind\x18\x03 \x01(\tR\x04kind\x12\x18\n" +
+	"\aversion\x18\x04 \x01(\tR\aversion\"l\n" +
 	"\x15AcquireWorkerResponse\x12(\n" +
 	"\x05grant\x18\x01 \x01(\v2\x12.snowraft.v1.GrantR\x05grant\x12\x1d\n" +
 	"\areceipt\x18\x02 \x01(\fH\x00R\areceipt\x88\x01\x01B\n" +
@@ -914,7 +1022,7 @@ const file_snowraft_v1_worker_proto_rawDesc = "" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"\xa5\x02\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"\xdb\x02\n" +
 	"\vWorkerGrant\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\x04R\x06worker\x12\x16\n" +
 	"\x06holder\x18\x02 \x01(\tR\x06holder\x12\x14\n" +
@@ -926,7 +1034,8 @@ const file_snowraft_v1_worker_proto_rawDesc = "" +
 	"from_at_ms\x18\x06 \x01(\x03R\bfromAtMs\x12\x1e\n" +
 	"\vuntil_at_ms\x18\a \x01(\x03R\tuntilAtMs\x12.\n" +
 	"\x05state\x18\b \x01(\x0e2\x18.snowraft.v1.WorkerStateR\x05state\x12&\n" +
-	"\x0fholder_token_id\x18\t \x01(\x04R\rholderTokenId\"\xa1\x01\n" +
+	"\x0fholder_token_id\x18\t \x01(\x04R\rholderTokenId\x124\n" +
+	"\aprocess\x18( \x01(\v2\x1a.snowraft.v1.HolderProcessR\aprocess\"\xa1\x01\n" +
 	"\x13ListWorkersResponse\x122\n" +
 	"\aworkers\x18\x01 \x03(\v2\x18.snowraft.v1.WorkerGrantR\aworkers\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x1a\n" +
@@ -957,38 +1066,41 @@ func file_snowraft_v1_worker_proto_rawDescGZIP() []byte {
 }
 
 var file_snowraft_v1_worker_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_snowraft_v1_worker_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_snowraft_v1_worker_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_snowraft_v1_worker_proto_goTypes = []any{
 	(WorkerState)(0),              // 0: snowraft.v1.WorkerState
 	(*AcquireWorkerRequest)(nil),  // 1: snowraft.v1.AcquireWorkerRequest
-	(*AcquireWorkerResponse)(nil), // 2: snowraft.v1.AcquireWorkerResponse
-	(*Grant)(nil),                 // 3: snowraft.v1.Grant
-	(*ExtendWindowRequest)(nil),   // 4: snowraft.v1.ExtendWindowRequest
-	(*ExtendWindowResponse)(nil),  // 5: snowraft.v1.ExtendWindowResponse
-	(*ReleaseWorkerRequest)(nil),  // 6: snowraft.v1.ReleaseWorkerRequest
-	(*ReleaseWorkerResponse)(nil), // 7: snowraft.v1.ReleaseWorkerResponse
-	(*ListWorkersRequest)(nil),    // 8: snowraft.v1.ListWorkersRequest
-	(*WorkerGrant)(nil),           // 9: snowraft.v1.WorkerGrant
-	(*ListWorkersResponse)(nil),   // 10: snowraft.v1.ListWorkersResponse
+	(*HolderProcess)(nil),         // 2: snowraft.v1.HolderProcess
+	(*AcquireWorkerResponse)(nil), // 3: snowraft.v1.AcquireWorkerResponse
+	(*Grant)(nil),                 // 4: snowraft.v1.Grant
+	(*ExtendWindowRequest)(nil),   // 5: snowraft.v1.ExtendWindowRequest
+	(*ExtendWindowResponse)(nil),  // 6: snowraft.v1.ExtendWindowResponse
+	(*ReleaseWorkerRequest)(nil),  // 7: snowraft.v1.ReleaseWorkerRequest
+	(*ReleaseWorkerResponse)(nil), // 8: snowraft.v1.ReleaseWorkerResponse
+	(*ListWorkersRequest)(nil),    // 9: snowraft.v1.ListWorkersRequest
+	(*WorkerGrant)(nil),           // 10: snowraft.v1.WorkerGrant
+	(*ListWorkersResponse)(nil),   // 11: snowraft.v1.ListWorkersResponse
 }
 var file_snowraft_v1_worker_proto_depIdxs = []int32{
-	3,  // 0: snowraft.v1.AcquireWorkerResponse.grant:type_name -> snowraft.v1.Grant
-	3,  // 1: snowraft.v1.ExtendWindowResponse.grant:type_name -> snowraft.v1.Grant
-	0,  // 2: snowraft.v1.WorkerGrant.state:type_name -> snowraft.v1.WorkerState
-	9,  // 3: snowraft.v1.ListWorkersResponse.workers:type_name -> snowraft.v1.WorkerGrant
-	1,  // 4: snowraft.v1.WorkerService.AcquireWorker:input_type -> snowraft.v1.AcquireWorkerRequest
-	4,  // 5: snowraft.v1.WorkerService.ExtendWindow:input_type -> snowraft.v1.ExtendWindowRequest
-	6,  // 6: snowraft.v1.WorkerService.ReleaseWorker:input_type -> snowraft.v1.ReleaseWorkerRequest
-	8,  // 7: snowraft.v1.WorkerService.ListWorkers:input_type -> snowraft.v1.ListWorkersRequest
-	2,  // 8: snowraft.v1.WorkerService.AcquireWorker:output_type -> snowraft.v1.AcquireWorkerResponse
-	5,  // 9: snowraft.v1.WorkerService.ExtendWindow:output_type -> snowraft.v1.ExtendWindowResponse
-	7,  // 10: snowraft.v1.WorkerService.ReleaseWorker:output_type -> snowraft.v1.ReleaseWorkerResponse
-	10, // 11: snowraft.v1.WorkerService.ListWorkers:output_type -> snowraft.v1.ListWorkersResponse
-	8,  // [8:12] is the sub-list for method output_type
-	4,  // [4:8] is the sub-list for method input_type
-	4,  // [4:4] is the sub-list for extension type_name
-	4,  // [4:4] is the sub-list for extension extendee
-	0,  // [0:4] is the sub-list for field type_name
+	2,  // 0: snowraft.v1.AcquireWorkerRequest.process:type_name -> snowraft.v1.HolderProcess
+	4,  // 1: snowraft.v1.AcquireWorkerResponse.grant:type_name -> snowraft.v1.Grant
+	4,  // 2: snowraft.v1.ExtendWindowResponse.grant:type_name -> snowraft.v1.Grant
+	0,  // 3: snowraft.v1.WorkerGrant.state:type_name -> snowraft.v1.WorkerState
+	2,  // 4: snowraft.v1.WorkerGrant.process:type_name -> snowraft.v1.HolderProcess
+	10, // 5: snowraft.v1.ListWorkersResponse.workers:type_name -> snowraft.v1.WorkerGrant
+	1,  // 6: snowraft.v1.WorkerService.AcquireWorker:input_type -> snowraft.v1.AcquireWorkerRequest
+	5,  // 7: snowraft.v1.WorkerService.ExtendWindow:input_type -> snowraft.v1.ExtendWindowRequest
+	7,  // 8: snowraft.v1.WorkerService.ReleaseWorker:input_type -> snowraft.v1.ReleaseWorkerRequest
+	9,  // 9: snowraft.v1.WorkerService.ListWorkers:input_type -> snowraft.v1.ListWorkersRequest
+	3,  // 10: snowraft.v1.WorkerService.AcquireWorker:output_type -> snowraft.v1.AcquireWorkerResponse
+	6,  // 11: snowraft.v1.WorkerService.ExtendWindow:output_type -> snowraft.v1.ExtendWindowResponse
+	8,  // 12: snowraft.v1.WorkerService.ReleaseWorker:output_type -> snowraft.v1.ReleaseWorkerResponse
+	11, // 13: snowraft.v1.WorkerService.ListWorkers:output_type -> snowraft.v1.ListWorkersResponse
+	10, // [10:14] is the sub-list for method output_type
+	6,  // [6:10] is the sub-list for method input_type
+	6,  // [6:6] is the sub-list for extension type_name
+	6,  // [6:6] is the sub-list for extension extendee
+	0,  // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_worker_proto_init() }
@@ -997,15 +1109,15 @@ func file_snowraft_v1_worker_proto_init() {
 		return
 	}
 	file_snowraft_v1_rule_proto_init()
-	file_snowraft_v1_worker_proto_msgTypes[1].OneofWrappers = []any{}
-	file_snowraft_v1_worker_proto_msgTypes[4].OneofWrappers = []any{}
+	file_snowraft_v1_worker_proto_msgTypes[2].OneofWrappers = []any{}
+	file_snowraft_v1_worker_proto_msgTypes[5].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowraft_v1_worker_proto_rawDesc), len(file_snowraft_v1_worker_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   10,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

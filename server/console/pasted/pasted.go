@@ -90,11 +90,13 @@ type candidate struct {
 }
 
 // named returns the layout with a name. Without a name, it returns all layouts: first the cluster's, beginning with its
-// default layout, then presets.
+// default layout, then presets. Of presets that read an ID alike it returns the first.
 func (of Layouts) named(name string) []candidate {
 	var all []candidate
 	add := func(l *snowflake.Layout, own bool) {
-		known := slices.ContainsFunc(all, func(c candidate) bool { return c.Name() == l.Name() })
+		known := slices.ContainsFunc(all, func(c candidate) bool {
+			return c.Name() == l.Name() || !own && alike(c.Spec(), l.Spec())
+		})
 		if (name == "" || name == l.Name()) && !known {
 			all = append(all, candidate{l, own})
 		}
@@ -111,6 +113,11 @@ func (of Layouts) named(name string) []candidate {
 		add(l, false)
 	}
 	return all
+}
+
+// alike reports whether every ID means the same in two layouts, such as those of Leaf and Hutool.
+func alike(a, b snowflake.Spec) bool {
+	return slices.Equal(a.Fields, b.Fields) && a.EpochMillis == b.EpochMillis && a.UnitMillis == b.UnitMillis && a.TicksPerMilli == b.TicksPerMilli
 }
 
 // readEncoded reads an ID in each encoding, or only in the given encoding.
@@ -229,7 +236,7 @@ func (of Layouts) reading(l candidate, id uint64, p snowflake.Parts) Reading {
 		r.Doubt = "its time is on the first day of the layout, so the number is too small"
 	case l.own && p.Datacenter != spec.Datacenter:
 		r.Doubt = fmt.Sprintf("its datacenter is %d, and this cluster issues IDs for datacenter %d", p.Datacenter, spec.Datacenter)
-	case l.own && id > math.MaxInt64:
+	case l.own && !spec.LeaseOnly && id > math.MaxInt64:
 		r.Doubt = "it has 64 bits, and IDs of a cluster have at most 63"
 	}
 	if !l.own {

@@ -77,7 +77,7 @@ func (p *Grant) HeadHeight() int { return p.Levels*levelHeight + levelHeight/2 }
 func windowOf(g *snowraftv1.WorkerGrant, o *snowraftv1.Overview) *snowraftv1.WorkerWindow {
 	w := &snowraftv1.WorkerWindow{
 		Worker: g.GetWorker(), Holder: g.GetHolder(), Token: g.GetToken(), FromAtMs: g.GetFromAtMs(), UntilAtMs: g.GetUntilAtMs(),
-		HighWaterAtMs: g.GetUntilAtMs(), Held: g.GetState() == snowraftv1.WorkerState_WORKER_STATE_HELD,
+		Process: g.GetProcess(), HighWaterAtMs: g.GetUntilAtMs(), Held: g.GetState() == snowraftv1.WorkerState_WORKER_STATE_HELD,
 	}
 	if at := strings.LastIndexByte(g.GetHolder(), '/'); at >= 0 && g.GetHolderTokenId() == 0 { // a token means an application
 		for _, m := range o.GetMembers() {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -61,6 +62,7 @@ type Bar struct {
 	Problem string
 
 	Holder, Owner         string
+	Process               string // the holder's process in words; empty if unknown
 	Token                 uint64
 	From, Until, Position int64 // Unix ms; Position 0 is unknown
 	State                 string
@@ -132,7 +134,7 @@ func (w *Windows) bar(r *snowraftv1.WorkerWindow, who holders, superseded bool) 
 	b := Bar{
 		Key:    fmt.Sprintf("w%d-%d", r.GetWorker(), r.GetToken()),
 		Class:  "application",
-		Holder: r.GetHolder(), Owner: who.owner(r), Token: r.GetToken(),
+		Holder: r.GetHolder(), Owner: who.owner(r), Process: rpc.ProcessText(r.GetProcess()), Token: r.GetToken(),
 		From: r.GetFromAtMs(), Until: r.GetUntilAtMs(), Position: r.GetPositionAtMs(),
 		FromText: Stamp(r.GetFromAtMs(), w.Now), UntilText: Stamp(r.GetUntilAtMs(), w.Now),
 	}

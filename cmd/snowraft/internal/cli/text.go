@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/internal/apijson"
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -33,6 +34,9 @@ func Holder(g *snowraftv1.WorkerGrant) string {
 	}
 	return g.GetHolder()
 }
+
+// Process describes the process of a worker's holder in words; empty if the holder did not.
+func Process(g *snowraftv1.WorkerGrant) string { return rpc.ProcessText(g.GetProcess()) }
 
 // human formats a duration without zero parts at the end: 10m, not 10m0s.
 func human(d time.Duration) string {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +35,7 @@ func showConfig(p *cli.Printer, resp interface{ GetConfig() *snowraftv1.Config }
 		"rollback", cli.Word(c.GetRollback()),
 		"redis-create", cli.Word(c.GetRedisCreate()),
 		"upgrades", cli.Word(c.GetUpgrades()),
+		"token-workers-percent", c.GetTokenWorkersPercent(),
 		"generation", c.GetGeneration(),
 	))
 }
@@ -104,6 +106,7 @@ generation, which grows with each change.`,
 		Example: `  snowraft config set --max-window 30m
   snowraft config set --rollback swap --wait-threshold 2s
   snowraft config set --redis-create strict
+  snowraft config set --token-workers-percent 90
   snowraft config set --max-window 30m --if-generation 7`,
 	}
 	flags := cmd.Flags()
@@ -111,6 +114,8 @@ generation, which grows with each change.`,
 		// The present configuration is not known here, so no default is shown.
 		cli.AddFlag(cmd, "", name, "", v, help).DefValue = ""
 	})
+	var percent uint64
+	cli.AddFlag(cmd, "", "token-workers-percent", "", cli.UintValue(&percent, 1), "part of a layout's workers, without those for members only, that one API token can hold, at most 100").DefValue = ""
 	generation := cli.AddGenerationFlag(cmd, "configuration")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		req := &snowraftv1.Config{}
@@ -134,6 +139,7 @@ generation, which grows with each change.`,
 				upgrades, _ := apijson.Parse[snowraftv1.Upgrades](c.Upgrades)
 				req.Upgrades = &upgrades
 			}},
+			{"token-workers-percent", func() { req.TokenWorkersPercent = new(int32(min(percent, math.MaxInt32))) }},
 		} {
 			if flags.Changed(set.flag) {
 				set.apply()
@@ -141,7 +147,7 @@ generation, which grows with each change.`,
 			}
 		}
 		if !given {
-			return cli.Usagef("config set: missing setting; set --max-window, --wait-threshold, --max-clock-offset, --rollback, --redis-create or --upgrades")
+			return cli.Usagef("config set: missing setting; set --max-window, --wait-threshold, --max-clock-offset, --rollback, --redis-create, --upgrades or --token-workers-percent")
 		}
 		resp, err := r.Cluster.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: req, ExpectedGeneration: generation()})
 		if err != nil {

@@ -40,6 +40,10 @@ The same integer has different times in different layouts: IDs that Twitter's la
 dates to June 2019 belong to July and August 2033 in the layout "default". A cluster
 that issues IDs in "default" can repeat these IDs in 2033.
 
+Programs that make IDs with leased workers count as the cluster, so the answers also hold
+for layouts that only lease. Layouts with equal fields and epochs, such as the presets
+hutool, leaf and mybatis, make the same IDs.
+
 Describe the existing system by its --preset, or by --fields and --epoch. A --sample of
 its IDs then confirms the description. Without a description, the sample must include
 the least and the greatest ID of the system, and the system must have stopped.
@@ -139,7 +143,7 @@ const longestPause = int64(time.Second / time.Millisecond)
 func meet(system existingSystem, l *snowflake.Layout, now int64) meeting {
 	m := meeting{Layout: l.Name()}
 	from := min(l.MillisAt(l.TickAt(now)+1), now+longestPause)
-	if m.FirstID, m.LastID, m.Meets = collision.Meet(system.ids, collision.Issued(l, from)); m.Meets {
+	if m.FirstID, m.LastID, m.Meets = collision.MeetIssued(system.ids, l, from); m.Meets {
 		m.FirstAtMS, m.LastAtMS = l.TimeOf(m.FirstID).UnixMilli(), l.TimeOf(m.LastID).UnixMilli()
 	}
 	return m

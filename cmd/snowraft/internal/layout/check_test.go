@@ -61,6 +61,13 @@ func TestMeet(t *testing.T) {
 		{"--preset twitter --datacenter 1 --until 2080-01-01T00:00:00Z", "twitter", "", ""}, // the cluster has datacenter 0
 		{"--preset twitter --until 2012-01-01T00:00:00Z", "default", "", ""},
 		{"--preset mastodon", "default", "", ""},
+		{"--preset mybatis", "default", "2026-11", "2041-01"},
+		{"--preset mybatis", "leaf", "", ""}, // continues after the last ID
+		{"--preset mybatis --until 2026-11-24T00:00:00Z", "leaf", "2026-11", "2026-11"},
+		{"--preset tsid --until 2026-11-24T00:00:00Z", "tsid", "2026-11", "2026-11"},
+		{"--preset tsid", "default", "2026-11", "2031-11"},
+		{"--preset cap", "cap", "", ""}, // of equal ticks although IDs do not sort by time
+		{"--preset cap --until 2026-11-24T00:00:00Z", "cap", "2026-11", "2026-11"},
 		{"--preset sonyflake", "default", "2026-11", "2029-11"},
 		{"--preset sonyflake", "sonyflake", "", ""}, // continues in the next tick
 		// The time field is exhausted in February 2025. After that, the time runs over into the bits above, or begins again.
@@ -82,6 +89,9 @@ func TestSuggest(t *testing.T) {
 	for line, want := range map[string]string{
 		"--preset twitter": "snowraft layout create NAME --preset twitter",
 		"--preset twitter --datacenter 0 --until 2080-01-01T00:00:00Z": "snowraft layout create NAME --preset twitter --datacenter 1",
+		"--preset mybatis": "snowraft layout create NAME --preset mybatis",
+		"--preset tsid":    "snowraft layout create NAME --preset tsid",
+		"--fields time:41,worker:10,sequence:12 --epoch 1288834974657": "snowraft layout create NAME --preset hutool",
 		"--preset discord": "snowraft layout create NAME --fields time:41,worker:10,sequence:12 --epoch 2014-12-31T00:00:00Z",
 		"--fields time:40,sequence:4,worker:12 --unit 10ms --epoch 2020-01-01T00:00:00Z": "snowraft layout create NAME --fields time:40,sequence:4,worker:12 --unit 10ms --epoch 2020-01-01T00:00:00Z",
 		"--fields time:45,worker:8,sequence:10 --unit 10us --epoch 2020-01-01T00:00:00Z": "snowraft layout create NAME --fields time:41,worker:10,sequence:12 --epoch 1983-10-19T00:00:00Z",

@@ -19,6 +19,7 @@ type specFlags struct {
 
 	preset             string
 	datacenter, spread uint64
+	leaseOnly          bool
 }
 
 func newCreate(a *cli.App) *cobra.Command {
@@ -29,7 +30,9 @@ func newCreate(a *cli.App) *cobra.Command {
 		Long: `Create a layout from --fields, which have at most 63 bits, or from a --preset:
 ` + cli.Either(cli.PresetNames()) + `.
 A preset of 64 bits, without a worker or with an exhausted time field can only decode
-IDs, and cannot be created. Creating an identical layout again succeeds. Creating a
+IDs, and cannot be created. A layout with --lease-only, such as the presets cap and tsid,
+has workers for programs that make IDs of their own: it may have 64 bits, with the time in
+any place, and the cluster issues no IDs of it. Creating an identical layout again succeeds. Creating a
 different one under an existing name fails, because layouts never change.
 
 A name has 1 to 64 characters of a-z, 0-9, '.', '_' and '-'.`,
@@ -44,6 +47,7 @@ A name has 1 to 64 characters of a-z, 0-9, '.', '_' and '-'.`,
 	cli.AddFlag(cmd, "", "preset", "", cli.ChoiceValue(&f.preset, cli.PresetNames()...), "well-known layout to take fields, unit, epoch and spread from").Value.(*cli.Value).Kind = "NAME"
 	cli.AddFlag(cmd, "", "datacenter", "", cli.UintValue(&f.datacenter, 0), "value of the datacenter field in every ID of this cluster")
 	cli.AddFlag(cmd, "", "spread", "", cli.UintValue(&f.spread, 0), "number of sequences at which a tick can start; 0 starts every tick at 0 (default: a quarter of the sequence field, at least 64)")
+	flags.BoolVar(&f.leaseOnly, "lease-only", false, "lease workers to other programs, and issue no IDs")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		spec, err := f.spec(args[0], flags)
 		if err != nil {
@@ -71,10 +75,13 @@ func (f *specFlags) spec(name string, flags *pflag.FlagSet) (snowflake.Spec, err
 	if flags.Changed("spread") {
 		spec.Spread = f.spread
 	}
+	if f.leaseOnly {
+		spec.LeaseOnly, spec.Spread = true, 0
+	}
 	layout, err := snowflake.New(spec)
 	if err == nil {
 		// At its own epoch a layout is neither too early nor full.
-		err = layout.CanIssue(spec.EpochMillis)
+		err = layout.CanLease(spec.EpochMillis)
 	}
 	if err != nil {
 		return spec, cli.Usagef("layout %q: %s", name, cli.Plain(err))

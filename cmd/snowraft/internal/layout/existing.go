@@ -58,7 +58,9 @@ func (e *existing) describe(stdin io.Reader, now int64) (existingSystem, error) 
 		if err != nil {
 			return s, err
 		}
-		spec.Name = "existing"
+		if spec.Name == "" {
+			spec.Name = "existing"
+		}
 		if s.layout, err = snowflake.New(spec); err != nil {
 			return s, cli.Usagef("%s", cli.Plain(err))
 		}

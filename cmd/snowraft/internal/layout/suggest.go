@@ -2,6 +2,7 @@ package layout
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/snowraft/snowraft/internal/collision"
@@ -33,7 +34,7 @@ func suggest(s existingSystem, now int64) (snowflake.Spec, bool) {
 	}
 	for _, spec := range candidates {
 		l, err := snowflake.New(spec)
-		if err != nil || l.CanIssue(now) != nil || l.CanIssue(now+shortestLife.Milliseconds()) != nil {
+		if err != nil || l.CanLease(now) != nil || l.CanLease(now+shortestLife.Milliseconds()) != nil {
 			continue
 		}
 		if !meet(s, l, now).Meets {
@@ -49,7 +50,11 @@ const mostDatacenters = 64
 // command returns the command that creates a layout.
 func command(spec snowflake.Spec) string {
 	line := "snowraft layout create NAME"
-	for _, preset := range snowflake.Presets() {
+	presets := snowflake.Presets()
+	if named, ok := snowflake.Preset(spec.Name); ok { // before presets with the same fields
+		presets = slices.Insert(presets, 0, named)
+	}
+	for _, preset := range presets {
 		known := preset.Spec()
 		if snowflake.FormatFields(known.Fields) == snowflake.FormatFields(spec.Fields) && known.UnitMillis == spec.UnitMillis && known.EpochMillis == spec.EpochMillis {
 			line += " --preset " + known.Name

@@ -49,8 +49,8 @@ release; released, by its holder.`,
 			return err
 		}
 		return out.Answer(list,
-			cli.Table(list.GetWorkers(), []string{"WORKER", "STATE", "HOLDER", "FENCING TOKEN", "FROM", "HIGH-WATER"}, func(w *snowraftv1.WorkerGrant) []any {
-				return []any{w.GetWorker(), cli.Word(w.GetState()), cli.Holder(w), w.GetToken(), cli.Stamp(w.GetFromAtMs()), cli.Stamp(w.GetUntilAtMs())}
+			cli.Table(list.GetWorkers(), []string{"WORKER", "STATE", "HOLDER", "FENCING TOKEN", "FROM", "HIGH-WATER", "PROCESS"}, func(w *snowraftv1.WorkerGrant) []any {
+				return []any{w.GetWorker(), cli.Word(w.GetState()), cli.Holder(w), w.GetToken(), cli.Stamp(w.GetFromAtMs()), cli.Stamp(w.GetUntilAtMs()), cli.Process(w)}
 			}),
 			cli.Line("%d of %d workers of layout %s were ever granted.", list.GetUsed(), list.GetCapacity(), layout))
 	})

@@ -180,7 +180,9 @@ func (f *API) ListWorkers(_ context.Context, r *snowraftv1.ListWorkersRequest) (
 		return resp, nil
 	}
 	resp.Workers = []*snowraftv1.WorkerGrant{{
-		Worker: 18, Holder: "billing/b/0", HolderTokenId: 17, Token: 9, FromTick: 1, UntilTick: 2, FromAtMs: 1735689600001, UntilAtMs: 1735689600002,
+		Worker: 18, Holder: "billing/b/0", HolderTokenId: 17, Token: 9,
+		Process:  &snowraftv1.HolderProcess{Host: "web-1", ProcessId: "812", Kind: "worker run", Version: "1.4.0"},
+		FromTick: 1, UntilTick: 2, FromAtMs: 1735689600001, UntilAtMs: 1735689600002,
 		State: snowraftv1.WorkerState_WORKER_STATE_HELD,
 	}}
 	return resp, nil
@@ -211,7 +213,7 @@ func (f *API) ListLayouts(context.Context, *snowraftv1.ListLayoutsRequest) (*sno
 var config = &snowraftv1.Config{
 	MaxWindowMs: proto.Int64(600000), WaitThresholdMs: proto.Int64(1000), MaxClockOffsetMs: proto.Int64(500),
 	Rollback: snowraftv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE.Enum(), RedisCreate: snowraftv1.AutoCreate_AUTO_CREATE_OFF.Enum(), Generation: 7,
-	Upgrades: snowraftv1.Upgrades_UPGRADES_AUTO.Enum(),
+	Upgrades: snowraftv1.Upgrades_UPGRADES_AUTO.Enum(), TokenWorkersPercent: proto.Int32(50),
 }
 
 func (f *API) GetStatus(_ context.Context, req *snowraftv1.GetStatusRequest) (*snowraftv1.GetStatusResponse, error) {
