@@ -11,7 +11,7 @@ type GrantRecord struct {
 	Token         uint64          // log index of the acquisition
 	Holder        string          // name as shown: with the token's name in front for an application
 	Owner         uint64          // ID of the API token that acquired the worker; 0 without one
-	Process       *Process        // as the holder described it; nil if it did not
+	Process       *Process        // nil if the holder did not describe it
 	NonceHash     [hashBytes]byte // SHA-256 of the holder's nonce
 	From, Until   int64           // ticks; Until includes extensions and a release
 	GrantedMillis int64           // Unix ms on the proposer's clock; 0 if the history does not reach back that far

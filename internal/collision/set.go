@@ -54,8 +54,8 @@ func exhausted(l *snowflake.Layout, last uint64) Set {
 	return Set{parts: []part{{shift, above, 0, min(last, 1<<above-1)}}}
 }
 
-// Issued returns the set of IDs that a cluster, or the holders of its workers, can issue with a layout after the instant from,
-// in Unix milliseconds.
+// Issued returns the set of IDs that a cluster, or holders of its workers, can issue with a layout after the instant from.
+// The instant is in Unix milliseconds.
 func Issued(l *snowflake.Layout, from int64) Set {
 	return issuedUntil(l, from, l.ExhaustsAt()-1)
 }

@@ -1013,7 +1013,7 @@ type WorkerWindow struct {
 	MemberId string `protobuf:"bytes,8,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
 	// The window reaches beyond now, and the holder has not released the worker.
 	Held bool `protobuf:"varint,9,opt,name=held,proto3" json:"held,omitempty"`
-	// The holder's process, as it described itself.
+	// The holder's own description of its process.
 	Process       *HolderProcess `protobuf:"bytes,40,opt,name=process,proto3" json:"process,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -783,7 +783,7 @@ type WorkerGrant struct {
 	// The ID of the API token with which the holder acquired the worker; 0 without one. A name of a deleted token can be used
 	// again, an ID cannot.
 	HolderTokenId uint64 `protobuf:"varint,9,opt,name=holder_token_id,json=holderTokenId,proto3" json:"holder_token_id,omitempty"`
-	// The holder's process, as it described itself.
+	// The holder's own description of its process.
 	Process       *HolderProcess `protobuf:"bytes,40,opt,name=process,proto3" json:"process,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

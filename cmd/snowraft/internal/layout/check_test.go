@@ -66,7 +66,7 @@ func TestMeet(t *testing.T) {
 		{"--preset mybatis --until 2026-11-24T00:00:00Z", "leaf", "2026-11", "2026-11"},
 		{"--preset tsid --until 2026-11-24T00:00:00Z", "tsid", "2026-11", "2026-11"},
 		{"--preset tsid", "default", "2026-11", "2031-11"},
-		{"--preset cap", "cap", "", ""}, // of equal ticks although IDs do not sort by time
+		{"--preset cap", "cap", "", ""}, // although IDs do not sort by time
 		{"--preset cap --until 2026-11-24T00:00:00Z", "cap", "2026-11", "2026-11"},
 		{"--preset sonyflake", "default", "2026-11", "2029-11"},
 		{"--preset sonyflake", "sonyflake", "", ""}, // continues in the next tick
