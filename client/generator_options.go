@@ -32,24 +32,29 @@ func newGeneratorOptions(opts []GeneratorOption) (generatorOptions, error) {
 	if o.logger == nil {
 		o.logger = slog.New(slog.DiscardHandler)
 	}
-	if o.holder == nil {
-		name, err := os.Hostname()
-		if err != nil {
-			return o, fmt.Errorf("client: missing holder name, and this host has no name; set WithGeneratorHolder: %w", err)
-		}
-		o.holder = &name
-	}
 	switch {
 	case o.layout == "":
 		return o, errors.New("client: layout name must not be empty")
 	case o.lanes < 1 || o.lanes > limits.Lanes:
 		return o, fmt.Errorf("client: %d lanes: expected 1 to %d", o.lanes, limits.Lanes)
 	}
-	// Members check the name too, but without this check a generator would wait for a worker that it never gets.
-	if err := nfc.CheckProcess("holder name", *o.holder); err != nil {
-		return o, fmt.Errorf("client: %w", err)
+	return o, checkHolder(&o.holder, "WithGeneratorHolder")
+}
+
+// checkHolder checks the name of a holder; nil becomes the host's name. Members check the name too, but without this check
+// the program would wait for a worker that it never gets.
+func checkHolder(holder **string, option string) error {
+	if *holder == nil {
+		name, err := os.Hostname()
+		if err != nil {
+			return fmt.Errorf("client: missing holder name, and this host has no name; set %s: %w", option, err)
+		}
+		*holder = &name
 	}
-	return o, nil
+	if err := nfc.CheckProcess("holder name", **holder); err != nil {
+		return fmt.Errorf("client: %w", err)
+	}
+	return nil
 }
 
 // WithGeneratorLayout sets the layout of the IDs; the default is "default".
