@@ -65,7 +65,9 @@ func HoldWorker(ctx context.Context, c *Client, opts ...WorkerOption) (*HeldWork
 			errors.Is(err, snowflake.ErrInvalidLayout), denied(err):
 			return nil, err
 		}
-		o.logger.Warn("worker not acquired; retrying", "layout", o.layout, "error", err)
+		if pause < longestPause {
+			o.logger.Warn("worker not acquired; retrying", "layout", o.layout, "error", err)
+		}
 		if !wait(ctx, pause, nil) {
 			last, _ := errors.AsType[*Error](err)
 			return nil, interrupted(ctx.Err(), last)

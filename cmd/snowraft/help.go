@@ -53,6 +53,9 @@ func exitCodes() *cobra.Command {
  10  For serve: the member was removed from its cluster, or its cluster was
      superseded. Do not restart the member automatically, because every further
      start with this data directory fails in the same way.
+ 75  For worker run: the end of its lease ended the command. Other codes from 4
+     are those of the command, or 128 plus the number of the signal that killed
+     it.
 
 Output before exit code 1 or 3 stays valid: "id" and "seq next" split a large count
 into several calls. With -o json, the error is one line on standard error: a

@@ -51,6 +51,8 @@ var sections = []struct{ dir, title string }{
 	{"cmd/snowraft/internal/restore", "Command line: restore"},
 	{"cmd/snowraft/internal/debug", "Command line: debug archives"},
 	{"cmd/snowraft/internal/bench", "Command line: measurements"},
+	{"internal/deadline", "Programs with a leased worker: the clock"},
+	{"cmd/snowraft/internal/worker", "Programs with a leased worker: containment"},
 }
 
 // TestSafetyRulesAreDocumented compares the tables with the patches.

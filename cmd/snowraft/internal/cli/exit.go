@@ -47,6 +47,17 @@ func (e removed) Unwrap() error { return e.error }
 // Removed wraps err so that the program exits with ExitRemoved.
 func Removed(err error) error { return removed{err} }
 
+// exit is an error with its own exit code.
+type exit struct {
+	error // nil: nothing is printed
+	code  int
+}
+
+func (e exit) Unwrap() error { return e.error }
+
+// Exit returns an error that makes the program exit with a code. It is printed unless err is nil.
+func Exit(code int, err error) error { return exit{err, code} }
+
 // Warn prints a warning: a fact for the user that does not make the command fail.
 func (a *App) Warn(format string, args ...any) {
 	_, style := a.Terminal(a.Stderr)
@@ -77,7 +88,13 @@ func (a *App) exit(err error) int {
 	if err == nil {
 		return ExitDone
 	}
-	a.printError(err)
+	own, coded := errors.AsType[exit](err)
+	if !coded || own.error != nil {
+		a.printError(err)
+	}
+	if coded {
+		return own.code
+	}
 	if _, usage := errors.AsType[*usageError](err); usage {
 		return ExitUsage
 	}

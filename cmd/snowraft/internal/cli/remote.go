@@ -62,20 +62,29 @@ func (r *Remote) At(address string) (*Remote, error) {
 	return Dial([]string{address}, r.Timeout, r.access)
 }
 
+// Client returns the Go client of the connections.
+func (r *Remote) Client() *client.Client { return r.client }
+
 // Close closes the connections. No call may be in progress.
 func (r *Remote) Close() { _ = r.client.Close() } // no call is in progress
 
-// Client makes cmd a command that calls a cluster: it adds the flags of a client
-// command and runs work.
-func (a *App) Client(cmd *cobra.Command, work func(ctx context.Context, r *Remote, out *Printer, args []string) error) *cobra.Command {
+// AddConnection adds the flags of a connection to a cluster. The function dial returns the cluster; the flags must be resolved.
+func (a *App) AddConnection(cmd *cobra.Command) (dial func() (*Remote, error)) {
 	addresses, timeout := []string{defaultAddress}, DefaultTimeout
 	AddSetting(cmd, "Connection", AddrFlag, AddressesValue(&addresses, "10.0.0.1:7700,10.0.0.2:7700"),
 		"API addresses of members; the command tries each before it fails")
 	AddFlag(cmd, "Connection", "timeout", "", DurationValue(&timeout, time.Millisecond, time.Hour),
 		"longest time of a call, over all members that it tries")
 	AddAccessFlags(cmd)
+	return func() (*Remote, error) { return Dial(addresses, timeout, a.Access(cmd.Flags())) }
+}
+
+// Client makes cmd a command that calls a cluster: it adds the flags of a client
+// command and runs work.
+func (a *App) Client(cmd *cobra.Command, work func(ctx context.Context, r *Remote, out *Printer, args []string) error) *cobra.Command {
+	dial := a.AddConnection(cmd)
 	return a.Command(cmd, func(ctx context.Context, out *Printer, args []string) error {
-		r, err := Dial(addresses, timeout, a.Access(cmd.Flags()))
+		r, err := dial()
 		if err != nil {
 			return err
 		}

@@ -14,12 +14,13 @@ import (
 func New(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "worker",
-		Short: "Show the holders of workers",
-		Long: `Show the holders of workers. A worker is a value of the worker field of a layout. The
-cluster grants a window of time on a worker to one holder at a time. Only this holder
-issues IDs in the window.`,
-		Example: `  snowraft worker list`,
-	}, newList(a))
+		Short: "Show the holders of workers, and run programs with a worker",
+		Long: `Show the holders of workers, and run programs with a worker. A worker is a value of the
+worker field of a layout. The cluster grants a window of time on a worker to one holder
+at a time. Only this holder issues IDs in the window.`,
+		Example: `  snowraft worker list
+  snowraft worker run --env-worker WORKER -- ./app`,
+	}, newList(a), newRun(a), newGuard())
 }
 
 func newList(a *cli.App) *cobra.Command {

@@ -1,0 +1,238 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/contain"
+	"github.com/snowraft/snowraft/internal/deadline"
+)
+
+// look is the longest time between two readings of the clock.
+const look = 50 * time.Millisecond
+
+// forwarded are the signals that the command gets. SIGCONT continues a command that the terminal stopped.
+var forwarded = []os.Signal{
+	unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGTERM, unix.SIGCONT, unix.SIGWINCH,
+}
+
+// wrapper holds a worker and runs a command with it.
+type wrapper struct {
+	app     *cli.App
+	set     settings
+	args    []string
+	hold    *client.HeldWorker
+	signals chan os.Signal
+	judge   deadline.Judge
+	child   *contain.Child
+
+	lost   <-chan struct{}
+	ending string         // reason why the lease ends the command; empty if it does not
+	last   contain.Report // the report of the command's end
+}
+
+// guard runs the guard of a command.
+func guard(args []string) error { return contain.Guard(args) }
+
+// run runs a command with a worker.
+func run(ctx context.Context, a *cli.App, r *cli.Remote, s settings, args []string) error {
+	w := &wrapper{app: a, set: s, args: args, signals: make(chan os.Signal, 16)}
+	for _, s := range forwarded {
+		if !signal.Ignored(s) { // nohup ignores SIGHUP
+			signal.Notify(w.signals, s)
+		}
+	}
+	defer signal.Stop(w.signals)
+	// The kernel kills the guard when the thread that started it exits.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if code, err := w.acquire(ctx, r.Client()); code != 0 || err != nil {
+		return cli.Exit(code, err)
+	}
+	return w.supervise(r.Timeout)
+}
+
+// acquire waits for a worker or a signal.
+func (w *wrapper) acquire(ctx context.Context, c *client.Client) (code int, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	options := []client.WorkerOption{
+		client.WithWorkerLayout(w.set.layout), client.WithWorkerLogger(slog.New(slog.NewTextHandler(w.app.Stderr, nil))),
+	}
+	if w.set.holder != "" {
+		options = append(options, client.WithWorkerHolder(w.set.holder))
+	}
+	held := make(chan error, 1)
+	go func() {
+		var err error
+		w.hold, err = client.HoldWorker(ctx, c, options...)
+		held <- err
+	}()
+	for {
+		select {
+		case err := <-held:
+			if err != nil {
+				return cli.ExitFailed, err
+			}
+			w.lost = w.hold.Lost()
+			return 0, nil
+		case s := <-w.signals:
+			if s == unix.SIGINT || s == unix.SIGTERM || s == unix.SIGQUIT || s == unix.SIGHUP {
+				cancel()
+				if err := <-held; err == nil {
+					w.give(time.Second)
+				}
+				return 128 + int(s.(unix.Signal)), nil //nolint:forcetypeassert // all signals have this type
+			}
+		}
+	}
+}
+
+// rules returns the window and its margins.
+func (w *wrapper) rules() deadline.Rules {
+	from, until := w.hold.Window()
+	return deadline.Rules{
+		From: time.Duration(from.UnixNano()), Until: time.Duration(until.UnixNano()),
+		Back: w.set.back, Ahead: w.set.lead, Offset: w.hold.MaxClockOffset(), Stop: w.set.stopTimeout,
+	}
+}
+
+// supervise runs the command until all its processes have ended, and ends the lease.
+func (w *wrapper) supervise(timeout time.Duration) error {
+	rules := w.rules()
+	if margin := rules.Back + rules.Ahead + rules.Offset + rules.Stop; rules.Until-rules.From <= margin {
+		w.give(timeout)
+		return fmt.Errorf("the window of %v is shorter than --stop-timeout, --ahead, --clock-back and the cluster's clock offset, %v together; "+
+			"shorten them, or raise max-window of the cluster", rules.Until-rules.From, margin)
+	}
+	steps, end, err := deadline.Steps()
+	if err != nil {
+		w.hold.Abandon()
+		return err
+	}
+	defer end()
+	w.judge.Judge(deadline.Now(), rules)
+	w.child, err = contain.Start(contain.Command{
+		Guard: []string{"worker", "guard", "--"}, Args: w.args, Env: append(os.Environ(), w.set.environment(w.hold)...), Rules: rules, Weak: w.set.weak,
+	})
+	if err != nil {
+		w.give(timeout)
+		return fmt.Errorf("the command was not started, because its descendants could outlive it (%w); "+
+			"allow a PID namespace, be the first process of a container, or set --weak-containment", err)
+	}
+	gone := w.child.Gone()
+	ticker := time.NewTicker(look)
+	defer ticker.Stop()
+	for reports := w.child.Reports(); ; {
+		if now := w.rules(); now != rules {
+			rules = now
+			w.child.Extend(rules)
+		}
+		switch verdict, why := w.judge.Judge(deadline.Now(), rules); verdict {
+		case deadline.Kill:
+			w.note(why)
+			w.child.Kill()
+		case deadline.Stop:
+			w.note(why)
+			w.child.Stop()
+		case deadline.Early, deadline.Run:
+		}
+		select {
+		case r, ok := <-reports:
+			if !ok {
+				reports = nil
+			}
+			w.take(r)
+		case <-gone:
+			for r := range w.child.Reports() {
+				w.take(r)
+			}
+			return w.finish(timeout)
+		case s := <-w.signals:
+			if s == unix.SIGCONT {
+				w.child.Continue()
+			} else {
+				w.child.Signal(s.(unix.Signal)) //nolint:forcetypeassert // all signals have this type
+			}
+		case <-w.lost:
+			w.lost = nil
+			w.note("the worker was lost")
+			w.child.Stop()
+		case <-steps:
+			w.judge.Step()
+		case <-ticker.C:
+		}
+	}
+}
+
+// note keeps the first reason why the lease ends the command.
+func (w *wrapper) note(why string) {
+	if w.ending == "" {
+		w.ending = why
+	}
+}
+
+// take handles a report of the guard.
+func (w *wrapper) take(r contain.Report) {
+	switch {
+	case r.Ending != "":
+		w.note(r.Ending)
+	case r.Exited, r.Failure != "":
+		w.last = r
+	case r.Paused != 0:
+		_ = unix.Kill(os.Getpid(), unix.SIGSTOP) // the shell continues this process, which then judges the clock
+	}
+}
+
+// finish ends the lease of a command whose processes have ended, and returns its exit code.
+func (w *wrapper) finish(timeout time.Duration) error {
+	contain.TakeTerminal()
+	w.release(timeout)
+	switch failed := errors.New(w.last.Failure); {
+	case w.ending != "":
+		text := fmt.Sprintf("worker %d of layout %s: %s; the command was ended", w.hold.Worker(), w.set.layout, w.ending)
+		if p := w.hold.Problem(); p != nil {
+			text += ": " + p.Error()
+		}
+		return cli.Exit(ExitLease, errors.New(text))
+	case w.last.Missing:
+		return cli.Exit(127, failed)
+	case w.last.Failure != "":
+		return cli.Exit(126, failed)
+	case !w.last.Exited:
+		return cli.Exit(ExitLease, errors.New("the guard was killed, and the command with it"))
+	case w.last.Code != 0:
+		return cli.Exit(w.last.Code, nil)
+	default:
+		return nil
+	}
+}
+
+// release ends the lease. It returns the rest of the window if the times of all IDs are known.
+func (w *wrapper) release(timeout time.Duration) {
+	last := w.judge.Last(deadline.Now(), w.rules(), tick(w.hold.Layout()))
+	if w.judge.Stepped() || !w.hold.Allows(last) {
+		w.hold.Abandon()
+		return
+	}
+	w.give(timeout)
+}
+
+// give returns the rest of the window after the times that were allowed.
+func (w *wrapper) give(timeout time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	if err := w.hold.Close(ctx); err != nil {
+		w.app.Warn("worker %d not released; it becomes free when its window ends: %v", w.hold.Worker(), err)
+	}
+}

@@ -1,0 +1,277 @@
+package worker
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server"
+)
+
+// asProgram makes the test binary the program.
+const asProgram = "SNOWRAFT_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		os.Exit(clitest.Commands{New}.In(context.Background(), cli.System("test"), os.Args[1:]...))
+	}
+	os.Exit(m.Run())
+}
+
+// member is a cluster of one member.
+type member struct {
+	*server.Server
+	remote *cli.Remote
+}
+
+func startMember(t *testing.T) *member {
+	t.Helper()
+	cfg := server.Config{Name: "a", DataDir: t.TempDir(), BootstrapExpect: 1, Version: "v0.0.0", MaxWindow: window}
+	for _, address := range []*string{&cfg.APIAddr, &cfg.HTTPAddr, &cfg.RaftAddr, &cfg.GossipAddr} {
+		*address = cli.Localhost + ":0"
+	}
+	m, err := server.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close(context.Background()) })
+	r, err := cli.Dial([]string{m.APIAddr()}, time.Minute, cli.Access{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for m.Ready() != nil {
+		<-tick.C
+	}
+	return &member{m, r}
+}
+
+// window is the length of the windows of a member.
+const window = 6 * time.Second
+
+// wrapped is a running "worker run".
+type wrapped struct {
+	*exec.Cmd
+	output *os.File       // the pipe that only the command and its descendants write
+	lines  *bufio.Scanner // lines of output, until the last of these processes exits
+	keep   *os.File       // a further writer until the first line
+	errors bytes.Buffer
+	done   chan struct{}
+}
+
+// wrap runs a shell script under "worker run" with a stop timeout of 1 s.
+func (m *member) wrap(t *testing.T, script string, flags ...string) *wrapped {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "output")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := append([]string{"worker", "run", "--addr", m.APIAddr(), "--stop-timeout", "1s", "--env-worker", "WORKER"}, flags...)
+	w := &wrapped{Cmd: exec.CommandContext(t.Context(), "/proc/self/exe", append(args, "--", "sh", "-c", "exec >"+path+"; "+script)...), done: make(chan struct{})}
+	w.Env = append(os.Environ(), asProgram+"=1")
+	w.Stderr, w.WaitDelay = &w.errors, time.Second // a descendant that survives must not delay the failure
+	var err error
+	if w.output, err = os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.output.Close() })
+	if w.keep, err = os.OpenFile(path, os.O_WRONLY, 0); err != nil {
+		t.Fatal(err)
+	}
+	w.lines = bufio.NewScanner(w.output)
+	if err := w.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = w.Wait()
+		_ = w.keep.Close()
+		close(w.done)
+	}()
+	t.Cleanup(func() {
+		_ = w.Process.Kill()
+		<-w.done
+	})
+	return w
+}
+
+// begin waits for the first line of the output. It skips the test where no containment is possible.
+func (w *wrapped) begin(t *testing.T) {
+	t.Helper()
+	if !w.lines.Scan() {
+		<-w.done
+		if strings.Contains(w.errors.String(), "--weak-containment") {
+			t.Skip("no containment here: " + w.errors.String())
+		}
+		t.Fatal(w.errors.String())
+	}
+	_ = w.keep.Close()
+}
+
+// last returns the last line of the output, after all processes with the output have ended.
+func (w *wrapped) last(t *testing.T) (line string) {
+	t.Helper()
+	_ = w.output.SetReadDeadline(time.Now().Add(5 * window))
+	for w.lines.Scan() {
+		line = w.lines.Text()
+	}
+	if w.lines.Err() != nil {
+		t.Fatalf("the command has not ended: %v", w.lines.Err())
+	}
+	return line
+}
+
+// code returns the exit code of the wrapper.
+func (w *wrapped) code() int {
+	<-w.done
+	return w.ProcessState.ExitCode()
+}
+
+func TestRunPassesOnTheExitCode(t *testing.T) {
+	t.Parallel()
+	m := startMember(t)
+	for script, want := range map[string]int{
+		"exit 0": 0, "exit 7": 7, "kill -9 $$": 128 + 9, "test $WORKER = 1 || exit 3": 0,
+	} {
+		w := m.wrap(t, script, "--weak-containment")
+		if code := w.code(); code != want {
+			t.Errorf("%s: exit code %d, want %d: %s", script, code, want, w.errors.String())
+		}
+	}
+	w := m.wrap(t, "trap 'exit 9' TERM; echo; while :; do sleep 0.05; done", "--weak-containment")
+	w.begin(t)
+	_ = w.Process.Signal(unix.SIGTERM)
+	if code := w.code(); code != 9 {
+		t.Errorf("after SIGTERM: exit code %d, want 9: %s", code, w.errors.String())
+	}
+}
+
+// The worker of a command that has ended is free at once, from the last time that an ID of the command can have.
+func TestRunReleasesTheWorker(t *testing.T) {
+	t.Parallel()
+	m := startMember(t)
+	for range 3 {
+		w := m.wrap(t, "echo; date +%s%N; echo $WORKER >&2", "--weak-containment", "--holder", "app", "--ahead", "100ms")
+		w.begin(t)
+		last := nanoseconds(t, w.last(t))
+		if code := w.code(); code != 0 || w.errors.String() != "1\n" {
+			t.Fatalf("exit code %d, %s; want worker 1", code, w.errors.String())
+		}
+		resp, err := m.remote.Workers.ListWorkers(t.Context(), &snowraftv1.ListWorkersRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := resp.GetWorkers()[1]
+		if free := time.UnixMilli(g.GetUntilAtMs()); g.GetState() != snowraftv1.WorkerState_WORKER_STATE_RELEASED || free.Sub(last) < 107*time.Millisecond {
+			t.Errorf("%v, free at %v, want at least 107 ms after %v", g.GetState(), free, last)
+		}
+		for time.Now().Before(time.UnixMilli(g.GetUntilAtMs())) {
+			runtime.Gosched() // the next holder prefers a worker that is free already
+		}
+	}
+}
+
+// All descendants of the command end with a wrapper that is killed, even those in sessions of their own.
+func TestDescendantsEndWithTheWrapper(t *testing.T) {
+	t.Parallel()
+	m := startMember(t)
+	w := m.wrap(t, "setsid sh -c 'setsid sleep 100 & sleep 100' & (setsid sleep 100 &) ; echo; sleep 100")
+	w.begin(t)
+	_ = w.Process.Kill()
+	w.last(t)
+}
+
+// clock is a script that ignores SIGTERM and prints its clock, in nanoseconds, until it is killed.
+const clock = "trap '' TERM; while :; do date +%s%N; done"
+
+func nanoseconds(t *testing.T, text string) time.Time {
+	t.Helper()
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Unix(0, n)
+}
+
+// If the wrapper is stopped, the guard ends the command before its window ends.
+func TestGuardEndsTheCommandOfAStoppedWrapper(t *testing.T) {
+	t.Parallel()
+	m := startMember(t)
+	w := m.wrap(t, clock, "--weak-containment")
+	w.begin(t)
+	_ = w.Process.Signal(unix.SIGSTOP)
+	stopped := time.Now()
+	if last := nanoseconds(t, w.last(t)); last.After(stopped.Add(window)) {
+		t.Errorf("the command ran until %v, and the last window ended before %v", last, stopped.Add(window))
+	}
+}
+
+// If the guard is stopped and the window is not extended, the wrapper ends the command before its window ends.
+func TestWrapperEndsTheCommandOfAStoppedGuard(t *testing.T) {
+	t.Parallel()
+	m := startMember(t)
+	w := m.wrap(t, clock, "--weak-containment")
+	w.begin(t)
+	for _, guard := range children(t, w.Process.Pid) {
+		_ = unix.Kill(guard, unix.SIGSTOP)
+	}
+	_ = m.Close(context.Background())
+	closed := time.Now()
+	if last := nanoseconds(t, w.last(t)); last.After(closed.Add(window)) {
+		t.Errorf("the command ran until %v, and the last window ended before %v", last, closed.Add(window))
+	}
+	if code := w.code(); code != ExitLease {
+		t.Errorf("exit code %d, want %d: %s", code, ExitLease, w.errors.String())
+	}
+}
+
+// children returns the process IDs of the children of a process.
+func children(t *testing.T, pid int) (all []int) {
+	t.Helper()
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, _ := os.ReadFile(file)
+		for word := range strings.FieldsSeq(string(text)) {
+			child, _ := strconv.Atoi(word)
+			all = append(all, child)
+		}
+	}
+	if len(all) == 0 {
+		t.Fatal("the wrapper has no guard")
+	}
+	return all
+}
+
+// Without a cluster, the command gets SIGTERM before its window ends, and the message has the reason.
+func TestRunEndsTheCommandWithoutACluster(t *testing.T) {
+	t.Parallel()
+	m := startMember(t)
+	w := m.wrap(t, "trap 'date +%s%N; exit 0' TERM; echo; while :; do sleep 0.05; done", "--weak-containment")
+	w.begin(t)
+	_ = m.Close(context.Background())
+	closed := time.Now()
+	if last := nanoseconds(t, w.last(t)); last.After(closed.Add(window)) {
+		t.Errorf("the command ran until %v, and the last window ended before %v", last, closed.Add(window))
+	}
+	if code, text := w.code(), w.errors.String(); code != ExitLease || !strings.Contains(text, "the window ends soon; the command was ended: ") {
+		t.Errorf("exit code %d, want %d with the reason: %s", code, ExitLease, text)
+	}
+}
