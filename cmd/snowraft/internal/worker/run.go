@@ -1,6 +1,11 @@
 package worker
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +22,8 @@ const ExitLease = 75
 // settings are the flags of "worker run".
 type settings struct {
 	layout, holder          string
-	envWorker, envDC        string
+	envWorker, envDC, file  string
+	args                    []string
 	stopTimeout, back, lead time.Duration
 	weak                    bool
 }
@@ -28,8 +34,8 @@ func newRun(a *cli.App) *cobra.Command {
 		Use:   "run COMMAND [ARGUMENT]...",
 		Short: "Run a command with a worker of its own",
 		Long: `Run a command with a worker of its own, for programs that make IDs with a library
-that needs a unique worker number. The command gets the number in the environment. It
-starts when the window of the worker has begun, and its window is extended while it
+that needs a unique worker number. The command gets the number in the environment, in an
+argument or in a file. It starts when the window of the worker has begun, and its window is extended while it
 runs. Without an extension, the command gets SIGTERM --stop-timeout before the window
 ends, and is killed in time. So no other holder makes the same IDs. Linux only.
 
@@ -50,6 +56,8 @@ started, 127 if it does not exist; 1, 2 and 3 if nothing was started.`,
 	cli.AddSetting(cmd, "Worker", "holder", cli.WordsValue(&s.holder, "NAME"), "stable name of the holder; the default is the host name")
 	cli.AddFlag(cmd, "Worker", "env-worker", "", variableValue(&s.envWorker), "environment variable that gets the number of the worker")
 	cli.AddFlag(cmd, "Worker", "env-datacenter", "", variableValue(&s.envDC), "environment variable that gets the datacenter of the layout")
+	cli.AddFlag(cmd, "Worker", "arg", "", argumentsValue(&s.args), "argument to append, with {worker}, {datacenter} and {layout} replaced; can be repeated")
+	cli.AddFlag(cmd, "Worker", "file", "", cli.FileValue(&s.file), "file to write WORKER=, DATACENTER= and LAYOUT= into before the start")
 	cli.AddFlag(cmd, "End", "stop-timeout", "", cli.DurationValue(&s.stopTimeout, 0, time.Hour), "time between SIGTERM and the kill")
 	cli.AddFlag(cmd, "End", "ahead", "", cli.DurationValue(&s.lead, 0, time.Hour), "time by which the library runs ahead of the clock")
 	cli.AddFlag(cmd, "End", "clock-back", "", cli.DurationValue(&s.back, 0, time.Minute), "step back of the clock that the library waits out")
@@ -86,16 +94,61 @@ func variableValue(p *string) *cli.Value {
 	return v
 }
 
+// argumentsValue returns a value that accepts an argument each time that it is set.
+func argumentsValue(p *[]string) *cli.Value {
+	return &cli.Value{Kind: "TEXT", Expects: "an argument", Text: func() string { return strings.Join(*p, " ") }, Parse: func(s string) bool {
+		*p = append(*p, s)
+		return true
+	}}
+}
+
+// numbers hold the text of what a command is configured with.
+type numbers struct{ worker, datacenter, layout string }
+
+func numbersOf(h *client.HeldWorker) numbers {
+	spec := h.Layout().Spec()
+	return numbers{worker: cli.Decimal(h.Worker()), datacenter: cli.Decimal(spec.Datacenter), layout: spec.Name}
+}
+
 // environment returns the variables for the command, after those of this process.
-func (s settings) environment(h *client.HeldWorker) (added []string) {
-	add := func(name, value string) {
-		if name != "" {
-			added = append(added, name+"="+value)
-		}
+func (s settings) environment(n numbers) (added []string) {
+	if s.envWorker != "" {
+		added = append(added, s.envWorker+"="+n.worker)
 	}
-	add(s.envWorker, cli.Decimal(h.Worker()))
-	add(s.envDC, cli.Decimal(h.Layout().Spec().Datacenter))
+	if s.envDC != "" {
+		added = append(added, s.envDC+"="+n.datacenter)
+	}
 	return added
+}
+
+// arguments returns the command with its arguments and those of --arg.
+func (s settings) arguments(command []string, n numbers) []string {
+	replace := strings.NewReplacer("{worker}", n.worker, "{datacenter}", n.datacenter, "{layout}", n.layout)
+	return append(slices.Clone(command), cli.Map(replace.Replace, s.args)...)
+}
+
+// write writes the file of --file, if there is one. A reader sees the whole file or none of it.
+func (s settings) write(n numbers) error {
+	if s.file == "" {
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(s.file), filepath.Base(s.file)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(f.Name()) }() // after the renaming, there is none
+	_, err = fmt.Fprintf(f, "WORKER=%s\nDATACENTER=%s\nLAYOUT=%s\n", n.worker, n.datacenter, n.layout)
+	if err := errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), s.file)
+}
+
+// clean removes the file of --file, whose numbers no longer belong to a process.
+func (s settings) clean() {
+	if s.file != "" {
+		_ = os.Remove(s.file)
+	}
 }
 
 // tick returns the length of a tick.

@@ -121,9 +121,16 @@ func (w *wrapper) supervise(timeout time.Duration) error {
 		return err
 	}
 	defer end()
+	n := numbersOf(w.hold)
+	if err := w.set.write(n); err != nil {
+		w.give(timeout)
+		return err
+	}
+	defer w.set.clean()
 	w.judge.Judge(deadline.Now(), rules)
 	w.child, err = contain.Start(contain.Command{
-		Guard: []string{"worker", "guard", "--"}, Args: w.args, Env: append(os.Environ(), w.set.environment(w.hold)...), Rules: rules, Weak: w.set.weak,
+		Guard: []string{"worker", "guard", "--"}, Args: w.set.arguments(w.args, n), Env: append(os.Environ(), w.set.environment(n)...),
+		Rules: rules, Weak: w.set.weak,
 	})
 	if err != nil {
 		w.give(timeout)

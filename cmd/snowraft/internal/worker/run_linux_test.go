@@ -186,6 +186,22 @@ func TestRunReleasesTheWorker(t *testing.T) {
 	}
 }
 
+// The command gets its numbers in the environment, in arguments and in a file, which the wrapper removes.
+func TestRunConfiguresTheCommand(t *testing.T) {
+	t.Parallel()
+	m := startMember(t)
+	file := filepath.Join(t.TempDir(), "worker")
+	w := m.wrap(t, `echo; echo "$WORKER,$DC,$0,$1",$(cat `+file+`)`, "--weak-containment",
+		"--env-datacenter", "DC", "--arg", "--node={worker}/{datacenter}", "--arg", "{layout} {other}", "--file", file)
+	w.begin(t)
+	if got, want := w.last(t), "1,0,--node=1/0,default {other},WORKER=1 DATACENTER=0 LAYOUT=default"; got != want || w.code() != 0 {
+		t.Errorf("%s, want %s: %s", got, want, w.errors.String())
+	}
+	if left, err := filepath.Glob(file + "*"); len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
 // All descendants of the command end with a wrapper that is killed, even those in sessions of their own.
 func TestDescendantsEndWithTheWrapper(t *testing.T) {
 	t.Parallel()
