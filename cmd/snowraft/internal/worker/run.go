@@ -19,6 +19,12 @@ import (
 // ExitLease is the exit code of "worker run" if the end of the lease ended the command: EX_TEMPFAIL of sysexits.h.
 const ExitLease = 75
 
+// The values of --restart.
+const (
+	restartNever  = "never"
+	restartAlways = "always"
+)
+
 // settings are the flags of "worker run".
 type settings struct {
 	layout, holder          string
@@ -26,10 +32,11 @@ type settings struct {
 	args                    []string
 	stopTimeout, back, lead time.Duration
 	weak                    bool
+	restart                 string
 }
 
 func newRun(a *cli.App) *cobra.Command {
-	s := settings{stopTimeout: 10 * time.Second, back: 5 * time.Millisecond}
+	s := settings{restart: restartNever, stopTimeout: 10 * time.Second, back: 5 * time.Millisecond}
 	cmd := &cobra.Command{
 		Use:   "run COMMAND [ARGUMENT]...",
 		Short: "Run a command with a worker of its own",
@@ -61,6 +68,7 @@ started, 127 if it does not exist; 1, 2 and 3 if nothing was started.`,
 	cli.AddFlag(cmd, "End", "stop-timeout", "", cli.DurationValue(&s.stopTimeout, 0, time.Hour), "time between SIGTERM and the kill")
 	cli.AddFlag(cmd, "End", "ahead", "", cli.DurationValue(&s.lead, 0, time.Hour), "time by which the library runs ahead of the clock")
 	cli.AddFlag(cmd, "End", "clock-back", "", cli.DurationValue(&s.back, 0, time.Minute), "step back of the clock that the library waits out")
+	cli.AddFlag(cmd, "End", "restart", "", cli.ChoiceValue(&s.restart, restartNever, restartAlways), "restart of a command that has ended, with another lease")
 	cli.AddFlag(cmd, "End", "weak-containment", "", cli.SwitchValue(&s.weak), "start the command even if its descendants can outlive it").NoOptDefVal = "true"
 	dial := a.AddConnection(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

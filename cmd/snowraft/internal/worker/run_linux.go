@@ -36,6 +36,7 @@ type wrapper struct {
 	judge   deadline.Judge
 	child   *contain.Child
 
+	ended  bool // a signal ended the command, or the wait for a worker failed
 	lost   <-chan struct{}
 	ending string         // reason why the lease ends the command; empty if it does not
 	last   contain.Report // the report of the command's end
@@ -44,20 +45,81 @@ type wrapper struct {
 // guard runs the guard of a command.
 func guard(args []string) error { return contain.Guard(args) }
 
-// run runs a command with a worker.
+// The pauses before restarts. A command that ran for as long as the longest pause is restarted after the first one.
+const (
+	firstPause   = time.Second
+	longestPause = 30 * time.Second
+)
+
+// run runs a command with a worker, and restarts it if the settings say so.
 func run(ctx context.Context, a *cli.App, r *cli.Remote, s settings, args []string) error {
-	w := &wrapper{app: a, set: s, args: args, signals: make(chan os.Signal, 16)}
+	signals := make(chan os.Signal, 16)
 	for _, s := range forwarded {
 		if !signal.Ignored(s) { // nohup ignores SIGHUP
-			signal.Notify(w.signals, s)
+			signal.Notify(signals, s)
 		}
 	}
-	defer signal.Stop(w.signals)
+	defer signal.Stop(signals)
 	// The kernel kills the guard when the thread that started it exits.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		began := deadline.Now().Mono
+		w := &wrapper{app: a, set: s, args: args, signals: signals}
+		code, err := w.live(ctx, r)
+		if s.restart != restartAlways || w.ended || w.child == nil || w.last.Failure != "" {
+			return result(code, err)
+		}
+		if deadline.Now().Mono-began >= longestPause {
+			pause = firstPause
+		}
+		if err == nil {
+			err = fmt.Errorf("the command exited with code %d", code)
+		}
+		a.Warn("%v; restart in %v", err, pause)
+		if code := w.rest(pause); code != 0 {
+			return result(code, nil)
+		}
+	}
+}
+
+// result returns the error that makes the program exit with a code.
+func result(code int, err error) error {
+	if code == 0 && err == nil {
+		return nil
+	}
+	return cli.Exit(code, err)
+}
+
+// ends reports whether a signal ends a process.
+func ends(s os.Signal) bool {
+	return s == unix.SIGINT || s == unix.SIGTERM || s == unix.SIGQUIT || s == unix.SIGHUP
+}
+
+// killedBy returns the exit code of a process that a signal ended.
+func killedBy(s os.Signal) int { return 128 + int(s.(unix.Signal)) } //nolint:forcetypeassert // all signals have this type
+
+// rest waits before a restart. It returns the exit code after a signal; otherwise 0.
+func (w *wrapper) rest(pause time.Duration) (code int) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+			return 0
+		case s := <-w.signals:
+			if ends(s) {
+				return killedBy(s)
+			}
+		}
+	}
+}
+
+// live leases a worker and runs the command once.
+func (w *wrapper) live(ctx context.Context, r *cli.Remote) (code int, err error) {
 	if code, err := w.acquire(ctx, r.Client()); code != 0 || err != nil {
-		return cli.Exit(code, err)
+		w.ended = true
+		return code, err
 	}
 	return w.supervise(r.Timeout)
 }
@@ -87,12 +149,12 @@ func (w *wrapper) acquire(ctx context.Context, c *client.Client) (code int, err 
 			w.lost = w.hold.Lost()
 			return 0, nil
 		case s := <-w.signals:
-			if s == unix.SIGINT || s == unix.SIGTERM || s == unix.SIGQUIT || s == unix.SIGHUP {
+			if ends(s) {
 				cancel()
 				if err := <-held; err == nil {
 					w.give(time.Second)
 				}
-				return 128 + int(s.(unix.Signal)), nil //nolint:forcetypeassert // all signals have this type
+				return killedBy(s), nil
 			}
 		}
 	}
@@ -108,23 +170,23 @@ func (w *wrapper) rules() deadline.Rules {
 }
 
 // supervise runs the command until all its processes have ended, and ends the lease.
-func (w *wrapper) supervise(timeout time.Duration) error {
+func (w *wrapper) supervise(timeout time.Duration) (code int, err error) {
 	rules := w.rules()
 	if margin := rules.Back + rules.Ahead + rules.Offset + rules.Stop; rules.Until-rules.From <= margin {
 		w.give(timeout)
-		return fmt.Errorf("the window of %v is shorter than --stop-timeout, --ahead, --clock-back and the cluster's clock offset, %v together; "+
+		return cli.ExitFailed, fmt.Errorf("the window of %v is shorter than --stop-timeout, --ahead, --clock-back and the cluster's clock offset, %v together; "+
 			"shorten them, or raise max-window of the cluster", rules.Until-rules.From, margin)
 	}
 	steps, end, err := deadline.Steps()
 	if err != nil {
-		w.hold.Abandon()
-		return err
+		w.give(timeout)
+		return cli.ExitFailed, err
 	}
 	defer end()
 	n := numbersOf(w.hold)
 	if err := w.set.write(n); err != nil {
 		w.give(timeout)
-		return err
+		return cli.ExitFailed, err
 	}
 	defer w.set.clean()
 	w.judge.Judge(deadline.Now(), rules)
@@ -134,7 +196,7 @@ func (w *wrapper) supervise(timeout time.Duration) error {
 	})
 	if err != nil {
 		w.give(timeout)
-		return fmt.Errorf("the command was not started, because its descendants could outlive it (%w); "+
+		return cli.ExitFailed, fmt.Errorf("the command was not started, because its descendants could outlive it (%w); "+
 			"allow a PID namespace, be the first process of a container, or set --weak-containment", err)
 	}
 	gone := w.child.Gone()
@@ -166,6 +228,7 @@ func (w *wrapper) supervise(timeout time.Duration) error {
 			}
 			return w.finish(timeout)
 		case s := <-w.signals:
+			w.ended = w.ended || ends(s)
 			if s == unix.SIGCONT {
 				w.child.Continue()
 			} else {
@@ -202,7 +265,7 @@ func (w *wrapper) take(r contain.Report) {
 }
 
 // finish ends the lease of a command whose processes have ended, and returns its exit code.
-func (w *wrapper) finish(timeout time.Duration) error {
+func (w *wrapper) finish(timeout time.Duration) (code int, err error) {
 	contain.TakeTerminal()
 	w.release(timeout)
 	switch failed := errors.New(w.last.Failure); {
@@ -211,17 +274,15 @@ func (w *wrapper) finish(timeout time.Duration) error {
 		if p := w.hold.Problem(); p != nil {
 			text += ": " + p.Error()
 		}
-		return cli.Exit(ExitLease, errors.New(text))
+		return ExitLease, errors.New(text)
 	case w.last.Missing:
-		return cli.Exit(127, failed)
+		return 127, failed
 	case w.last.Failure != "":
-		return cli.Exit(126, failed)
+		return 126, failed
 	case !w.last.Exited:
-		return cli.Exit(ExitLease, errors.New("the guard was killed, and the command with it"))
-	case w.last.Code != 0:
-		return cli.Exit(w.last.Code, nil)
+		return ExitLease, errors.New("the guard was killed, and the command with it")
 	default:
-		return nil
+		return w.last.Code, nil
 	}
 }
 

@@ -202,6 +202,22 @@ func TestRunConfiguresTheCommand(t *testing.T) {
 	}
 }
 
+// With --restart always, the command runs again until the wrapper gets a signal.
+func TestRunRestartsTheCommand(t *testing.T) {
+	t.Parallel()
+	m := startMember(t)
+	w := m.wrap(t, "echo $WORKER; exit 3", "--weak-containment", "--restart", "always")
+	for range 2 {
+		if !w.lines.Scan() {
+			t.Fatal(w.errors.String())
+		}
+	}
+	_ = w.Process.Signal(unix.SIGTERM)
+	if code := w.code(); code != 3 && code != 128+int(unix.SIGTERM) || !strings.Contains(w.errors.String(), "the command exited with code 3; restart in 1s") {
+		t.Errorf("exit code %d: %s", code, w.errors.String())
+	}
+}
+
 // All descendants of the command end with a wrapper that is killed, even those in sessions of their own.
 func TestDescendantsEndWithTheWrapper(t *testing.T) {
 	t.Parallel()
