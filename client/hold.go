@@ -102,6 +102,7 @@ func (h *HeldWorker) acquire(ctx context.Context) error {
 	}
 	g, err := h.granter.AcquireWorker(ctx, allocator.AcquireRequest{
 		Layout: h.layout.Name(), Holder: *h.opts.holder, Nonce: h.nonce, NowMillis: now.Wall, Window: limits.MaxWindow,
+		Below: h.opts.below, Process: h.opts.process,
 	})
 	if err != nil {
 		return allocating(err, time.UnixMilli(now.Wall))

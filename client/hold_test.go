@@ -103,6 +103,33 @@ func TestHeldWorkerIsLostAtTheEndOfItsWindow(t *testing.T) {
 	})
 }
 
+// A holder gets a worker below its number, and the cluster describes its process.
+func TestHeldWorkerIsBelowANumber(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		hosts := startHosts(t, 1)
+		c, layout := newApplication(t, apis(hosts...)), hosts[0].narrow("narrow", 4)
+		first := holdWorker(t, c, layout, "a")
+		short, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		below := client.WithWorkerBelow(first.Worker() + 1)
+		if h, err := client.HoldWorker(short, c, client.WithWorkerLayout(layout), below); !errors.Is(err, client.ErrWorkersExhausted) {
+			t.Errorf("HoldWorker() = %v, %v, want no worker below %d", h, err, first.Worker()+1)
+		}
+		if err := first.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		h, err := client.HoldWorker(t.Context(), c, client.WithWorkerLayout(layout), below, client.WithWorkerProgram("app", "v7"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(h.Abandon)
+		if p := hosts[0].granted(layout)[h.Worker()].GetProcess(); h.Worker() != first.Worker() || p.GetKind() != "app" || p.GetVersion() != "v7" || p.GetProcessId() == "" {
+			t.Errorf("worker %d of %v, want worker %d of app v7", h.Worker(), p, first.Worker())
+		}
+	})
+}
+
 // HoldWorker waits while the cluster may grant a worker later, and fails at once if it never will.
 func TestHoldWorkerWaitsForAWorker(t *testing.T) {
 	t.Parallel()
