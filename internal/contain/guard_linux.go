@@ -22,7 +22,7 @@ type guard struct {
 	args    []string
 	orders  <-chan order
 	reports *os.File
-	kind    Kind
+	means   means
 	rules   deadline.Rules
 	judge   deadline.Judge
 
@@ -42,11 +42,11 @@ func Guard(args []string) error {
 	if !ok || first.Rules == nil {
 		return errors.New("this command is started by \"snowraft worker run\" only")
 	}
-	g.kind, g.rules, g.foreground = first.Kind, *first.Rules, first.Foreground
+	g.means, g.rules, g.foreground = first.Means, *first.Rules, first.Foreground
 	steps, end, err := deadline.Steps()
 	if err == nil {
 		defer end()
-		err = g.kind.prepare()
+		err = g.means.prepare()
 	}
 	if err != nil {
 		send(g.reports, Report{Failure: err.Error()})
@@ -65,7 +65,7 @@ func (g *guard) run(steps <-chan struct{}) {
 	signal.Notify(others, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGHUP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGPIPE, unix.SIGUSR1, unix.SIGUSR2)
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
-	defer func() { g.kind.kill(g.command) }()
+	defer g.means.end()
 	for !g.act() {
 		select {
 		case o, ok := <-g.orders:
@@ -152,7 +152,10 @@ func (g *guard) start() bool {
 		if g.terminal, _ = os.OpenFile("/dev/tty", os.O_RDWR, 0); g.terminal != nil && g.foreground {
 			attr.Foreground, attr.Ctty = true, int(g.terminal.Fd())
 		}
-		g.command, err = syscall.ForkExec(path, g.args, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: attr})
+		err = g.means.Group.around(func() (err error) {
+			g.command, err = syscall.ForkExec(path, g.args, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: attr})
+			return err
+		})
 	}
 	if err != nil {
 		send(g.reports, Report{Failure: err.Error(), Missing: errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist)})

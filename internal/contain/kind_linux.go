@@ -1,14 +1,17 @@
 package contain
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// Kind is a means of containment.
+// Kind is a kind of containment.
 type Kind string
 
 const (
@@ -18,28 +21,41 @@ const (
 	UserNamespace Kind = "user namespace"
 	// Container is a container whose first process is the starter.
 	Container Kind = "container"
-	// Weak contains the process group of the command. Processes that leave it survive a kill of guard and starter.
+	// ControlGroup is a control group below that of the starter, which guard and starter kill.
+	ControlGroup Kind = "control group"
+	// Weak is the tree of the guard's descendants, which guard and starter kill. Those of other users can survive.
 	Weak Kind = "weak"
 )
 
-// kinds returns the means to try, best first.
-func kinds(weak bool) []Kind {
-	var all []Kind
+// means is a means of containment.
+type means struct {
+	Kind  Kind
+	Group group `json:",omitempty"` // of the command; only for ControlGroup
+}
+
+// allMeans returns the means to try, best first.
+func allMeans(weak bool) []means {
+	var all []means
 	if os.Getpid() == 1 {
-		all = append(all, Container)
+		all = append(all, means{Kind: Container})
 	}
-	all = append(all, Namespace, UserNamespace)
+	all = append(all, means{Kind: Namespace}, means{Kind: UserNamespace})
+	for _, g := range ownGroups() {
+		all = append(all, means{ControlGroup, g})
+	}
 	if weak {
-		all = append(all, Weak)
+		all = append(all, means{Kind: Weak})
 	}
 	return all
 }
 
+// ofKernel reports whether the kernel ends the command with the guard.
+func (m means) ofKernel() bool { return m.Kind == Namespace || m.Kind == UserNamespace }
+
 // attr returns the attributes of the guard's process.
-func (k Kind) attr() *syscall.SysProcAttr {
-	// The signal clears at changes of credentials and belongs to a thread. It only adds to the end of the orders.
-	attr := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	switch k {
+func (m means) attr() *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{}
+	switch m.Kind {
 	case Namespace:
 		attr.Cloneflags = unix.CLONE_NEWPID | unix.CLONE_NEWNS
 	case UserNamespace:
@@ -47,15 +63,21 @@ func (k Kind) attr() *syscall.SysProcAttr {
 		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getuid(), HostID: os.Getuid(), Size: 1}}
 		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getgid(), HostID: os.Getgid(), Size: 1}}
 		attr.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
-	case Container, Weak:
+	case Container, ControlGroup, Weak:
+		return attr // a guard that outlives its starter kills the command
 	}
+	// The signal clears at changes of credentials and belongs to a thread. It only adds to the end of the orders.
+	attr.Pdeathsig = syscall.SIGKILL
 	return attr
 }
 
+// adopt makes orphans of the command children of this process.
+func adopt() error { return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) }
+
 // prepare sets up the guard's process. Children of the calling thread inherit its capabilities, so the thread must be locked.
-func (k Kind) prepare() error {
-	if k == Container || k == Weak {
-		return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+func (m means) prepare() error {
+	if !m.ofKernel() {
+		return cmp.Or(adopt(), m.Group.around(func() error { return nil }))
 	}
 	if os.Getpid() != 1 {
 		return fmt.Errorf("the guard is process %d of its namespace, want 1", os.Getpid())
@@ -69,16 +91,36 @@ func (k Kind) prepare() error {
 	return unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
 }
 
-// kill kills the command and its descendants, but not the caller. command is its process ID, 0 before its start. In a
-// namespace, the kernel does so when the guard exits.
-func (k Kind) kill(command int) {
-	switch k {
+// kill kills the descendants of the command that this process can find, but not the caller. In a namespace, the kernel kills
+// them when the guard exits.
+func (m means) kill() {
+	switch m.Kind {
 	case Container:
 		_ = unix.Kill(-1, unix.SIGKILL)
+	case ControlGroup:
+		m.Group.kill()
 	case Weak:
-		if command > 0 {
-			_ = unix.Kill(-command, unix.SIGKILL)
-		}
+		kill(children())
 	case Namespace, UserNamespace:
+	}
+}
+
+// end kills the descendants of the command until the caller has reaped each of them. It must have no other children.
+func (m means) end() {
+	if m.ofKernel() {
+		return
+	}
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for {
+		m.kill() // then those that they left to the caller
+		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+		switch {
+		case errors.Is(err, unix.ECHILD):
+			m.Group.remove()
+			return
+		case pid == 0:
+			<-again.C
+		}
 	}
 }

@@ -18,7 +18,7 @@ const (
 
 // order is a message to the guard. The first one has all settings.
 type order struct {
-	Kind       Kind            `json:",omitempty"`
+	Means      means
 	Rules      *deadline.Rules `json:",omitempty"` // the window and its margins from now on
 	Signal     unix.Signal     `json:",omitempty"` // passed on to the command
 	Stop       bool            `json:",omitempty"` // end the command as at the end of its window

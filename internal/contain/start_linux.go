@@ -25,9 +25,8 @@ type Command struct {
 
 // Child is a command under its guard. Its methods are for one goroutine.
 type Child struct {
-	kind    Kind
+	means   means
 	guard   int // process ID
-	command int
 	orders  chan order
 	ended   chan struct{} // closed when the guard was reaped
 	reports <-chan Report
@@ -37,17 +36,29 @@ type Child struct {
 // to its goroutine until the guard has ended.
 func Start(c Command) (*Child, error) {
 	var failures []string
-	for _, kind := range kinds(c.Weak) {
-		child, err := start(c, kind)
+	for _, m := range allMeans(c.Weak) {
+		child, err := start(c, m)
 		if err == nil {
 			return child, nil
 		}
-		failures = append(failures, fmt.Sprintf("%s: %v", kind, err))
+		failures = append(failures, fmt.Sprintf("%s: %v", m.Kind, err))
 	}
 	return nil, errors.New(strings.Join(failures, "; "))
 }
 
-func start(c Command, kind Kind) (*Child, error) {
+func start(c Command, m means) (*Child, error) {
+	if !m.ofKernel() {
+		if err := adopt(); err != nil {
+			return nil, err
+		}
+	}
+	if m.Kind == ControlGroup {
+		below, err := m.Group.make()
+		if err != nil {
+			return nil, err
+		}
+		m.Group = below
+	}
 	orders, toGuard, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -60,15 +71,15 @@ func start(c Command, kind Kind) (*Child, error) {
 	}
 	defer func() { _ = reports.Close() }()
 	pid, err := syscall.ForkExec("/proc/self/exe", append(append([]string{os.Args[0]}, c.Guard...), c.Args...), &syscall.ProcAttr{
-		Env: c.Env, Files: []uintptr{0, 1, 2, orders.Fd(), reports.Fd()}, Sys: kind.attr(),
+		Env: c.Env, Files: []uintptr{0, 1, 2, orders.Fd(), reports.Fd()}, Sys: m.attr(),
 	})
 	if err != nil {
 		_, _ = toGuard.Close(), fromGuard.Close()
 		return nil, err
 	}
-	child := &Child{kind: kind, guard: pid, orders: make(chan order, 64), ended: make(chan struct{}), reports: receive[Report](fromGuard)}
+	child := &Child{means: m, guard: pid, orders: make(chan order, 64), ended: make(chan struct{}), reports: receive[Report](fromGuard)}
 	go child.post(toGuard)
-	child.order(order{Kind: kind, Rules: &c.Rules, Foreground: inForeground()})
+	child.order(order{Means: m, Rules: &c.Rules, Foreground: inForeground()})
 	_ = reports.Close() // the guard has the only copy, so its end is the end of the reports
 	if first := <-child.reports; !first.Ready {
 		child.Kill()
@@ -99,9 +110,6 @@ func (c *Child) order(o order) {
 	}
 }
 
-// Kind returns the means of containment.
-func (c *Child) Kind() Kind { return c.kind }
-
 // Reports returns the reports of the guard. The channel is closed when the guard has ended.
 func (c *Child) Reports() <-chan Report { return c.reports }
 
@@ -119,7 +127,7 @@ func (c *Child) Continue() { c.order(order{Continue: true, Foreground: inForegro
 
 // Kill kills the command, all its descendants and the guard.
 func (c *Child) Kill() {
-	c.kind.kill(c.command)
+	c.means.kill()
 	_ = unix.Kill(c.guard, unix.SIGKILL)
 }
 
@@ -135,15 +143,7 @@ func (c *Child) Gone() <-chan struct{} {
 			}
 		}
 		close(c.ended)
-		c.kind.kill(c.command)
-		if c.kind != Container {
-			return
-		}
-		for { // orphans of a guard that was killed
-			if _, err := unix.Wait4(-1, nil, 0, nil); err != nil && !errors.Is(err, unix.EINTR) {
-				return
-			}
-		}
+		c.means.end() // orphans of a guard that was killed
 	}()
 	return gone
 }
