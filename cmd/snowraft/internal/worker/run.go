@@ -1,23 +1,19 @@
 package worker
 
 import (
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/snowraft/snowraft/client"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
-	"github.com/snowraft/snowraft/snowflake"
 )
 
 // ExitLease is the exit code of "worker run" if the end of the lease ended the command: EX_TEMPFAIL of sysexits.h.
 const ExitLease = 75
+
+// maxCount is the greatest --count.
+const maxCount = 1024
 
 // The values of --restart.
 const (
@@ -27,16 +23,19 @@ const (
 
 // settings are the flags of "worker run".
 type settings struct {
+	places
+
 	layout, holder          string
-	envWorker, envDC, file  string
-	args                    []string
+	below                   uint64
+	count                   int
+	file, dir               string
 	stopTimeout, back, lead time.Duration
 	weak                    bool
 	restart                 string
 }
 
 func newRun(a *cli.App) *cobra.Command {
-	s := settings{restart: restartNever, stopTimeout: 10 * time.Second, back: 5 * time.Millisecond}
+	s := settings{count: 1, restart: restartNever, stopTimeout: 10 * time.Second, back: 5 * time.Millisecond}
 	cmd := &cobra.Command{
 		Use:   "run COMMAND [ARGUMENT]...",
 		Short: "Run a command with a worker of its own",
@@ -47,8 +46,8 @@ runs. Without an extension, the command gets SIGTERM --stop-timeout before the w
 ends, and is killed in time. So no other holder makes the same IDs. Linux only.
 
 All descendants of the command end with it. If this is impossible, because the process
-is neither the first one of a container nor allowed to make a PID namespace, nothing is
-started without --weak-containment. A second process, the guard, ends the command if
+is not the first one of a container, and may make neither a PID namespace nor a control
+group, nothing is started without --weak-containment. A second process, the guard, ends the command if
 this process is stopped or killed.
 
 Signals are passed on. Exit codes: that of the command, or 128 plus the number of the
@@ -61,10 +60,11 @@ started, 127 if it does not exist; 1, 2 and 3 if nothing was started.`,
 	cmd.Flags().SetInterspersed(false)
 	a.AddLayoutFlag(cmd, &s.layout).Usage = "name of the layout"
 	cli.AddSetting(cmd, "Worker", "holder", cli.WordsValue(&s.holder, "NAME"), "stable name of the holder; the default is the host name")
-	cli.AddFlag(cmd, "Worker", "env-worker", "", variableValue(&s.envWorker), "environment variable that gets the number of the worker")
-	cli.AddFlag(cmd, "Worker", "env-datacenter", "", variableValue(&s.envDC), "environment variable that gets the datacenter of the layout")
-	cli.AddFlag(cmd, "Worker", "arg", "", argumentsValue(&s.args), "argument to append, with {worker}, {datacenter} and {layout} replaced; can be repeated")
+	cli.AddFlag(cmd, "Worker", "below", "", cli.UintValue(&s.below, 0), "lease a worker below this number, for a library with fewer workers; 0 for any")
+	addPlaces(cmd, &s.places)
 	cli.AddFlag(cmd, "Worker", "file", "", cli.FileValue(&s.file), "file to write WORKER=, DATACENTER= and LAYOUT= into before the start")
+	cli.AddFlag(cmd, "Worker", "count", "", cli.IntValue(&s.count, 1, maxCount), "workers to lease, for the processes of a forking server; with --dir")
+	cli.AddFlag(cmd, "Worker", "dir", "", cli.TextValue(&s.dir, "DIRECTORY"), "directory to write a file for each worker into, for worker claim")
 	cli.AddFlag(cmd, "End", "stop-timeout", "", cli.DurationValue(&s.stopTimeout, 0, time.Hour), "time between SIGTERM and the kill")
 	cli.AddFlag(cmd, "End", "ahead", "", cli.DurationValue(&s.lead, 0, time.Hour), "time by which the library runs ahead of the clock")
 	cli.AddFlag(cmd, "End", "clock-back", "", cli.DurationValue(&s.back, 0, time.Minute), "step back of the clock that the library waits out")
@@ -75,6 +75,9 @@ started, 127 if it does not exist; 1, 2 and 3 if nothing was started.`,
 		if err := cli.Resolve(cmd.Flags(), a.Env, nil); err != nil {
 			return err
 		}
+		if err := s.check(); err != nil {
+			return err
+		}
 		r, err := dial()
 		if err != nil {
 			return err
@@ -83,6 +86,24 @@ started, 127 if it does not exist; 1, 2 and 3 if nothing was started.`,
 		return run(cmd.Context(), a, r, s, args)
 	}
 	return cmd
+}
+
+// addPlaces adds the flags of the places for the numbers of a command.
+func addPlaces(cmd *cobra.Command, p *places) {
+	cli.AddFlag(cmd, "Worker", "env-worker", "", variableValue(&p.envWorker), "environment variable that gets the number of the worker")
+	cli.AddFlag(cmd, "Worker", "env-datacenter", "", variableValue(&p.envDC), "environment variable that gets the datacenter of the layout")
+	cli.AddFlag(cmd, "Worker", "arg", "", argumentsValue(&p.args), "argument to append, with {worker}, {datacenter} and {layout} replaced; can be repeated")
+}
+
+// check checks flags that depend on each other.
+func (s settings) check() error {
+	switch {
+	case s.dir == "" && s.count > 1:
+		return cli.Usagef("--count needs --dir, the directory for a file for each worker")
+	case s.dir != "" && (s.file != "" || !s.none()):
+		return cli.Usagef("--dir leaves no use for --file, --arg, --env-worker and --env-datacenter; give those to worker claim")
+	}
+	return nil
 }
 
 // someCommand checks that there is a command to run.
@@ -108,60 +129,6 @@ func argumentsValue(p *[]string) *cli.Value {
 		*p = append(*p, s)
 		return true
 	}}
-}
-
-// numbers hold the text of what a command is configured with.
-type numbers struct{ worker, datacenter, layout string }
-
-func numbersOf(h *client.HeldWorker) numbers {
-	spec := h.Layout().Spec()
-	return numbers{worker: cli.Decimal(h.Worker()), datacenter: cli.Decimal(spec.Datacenter), layout: spec.Name}
-}
-
-// environment returns the variables for the command, after those of this process.
-func (s settings) environment(n numbers) (added []string) {
-	if s.envWorker != "" {
-		added = append(added, s.envWorker+"="+n.worker)
-	}
-	if s.envDC != "" {
-		added = append(added, s.envDC+"="+n.datacenter)
-	}
-	return added
-}
-
-// arguments returns the command with its arguments and those of --arg.
-func (s settings) arguments(command []string, n numbers) []string {
-	replace := strings.NewReplacer("{worker}", n.worker, "{datacenter}", n.datacenter, "{layout}", n.layout)
-	return append(slices.Clone(command), cli.Map(replace.Replace, s.args)...)
-}
-
-// write writes the file of --file, if there is one. A reader sees the whole file or none of it.
-func (s settings) write(n numbers) error {
-	if s.file == "" {
-		return nil
-	}
-	f, err := os.CreateTemp(filepath.Dir(s.file), filepath.Base(s.file)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // after the renaming, there is none
-	_, err = fmt.Fprintf(f, "WORKER=%s\nDATACENTER=%s\nLAYOUT=%s\n", n.worker, n.datacenter, n.layout)
-	if err := errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), s.file)
-}
-
-// clean removes the file of --file, whose numbers no longer belong to a process.
-func (s settings) clean() {
-	if s.file != "" {
-		_ = os.Remove(s.file)
-	}
-}
-
-// tick returns the length of a tick.
-func tick(l *snowflake.Layout) time.Duration {
-	return time.Duration(l.Spec().UnitMillis) * time.Millisecond
 }
 
 // newGuard returns the hidden command that "worker run" starts.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/signal"
 	"runtime"
@@ -12,7 +11,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/snowraft/snowraft/client"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/internal/contain"
 	"github.com/snowraft/snowraft/internal/deadline"
@@ -20,6 +18,10 @@ import (
 
 // look is the longest time between two readings of the clock.
 const look = 50 * time.Millisecond
+
+// patience is the time for which a killed command may not have ended. Then only the exit of this process can help, if it is
+// the first one of a container.
+const patience = 5 * time.Second
 
 // forwarded are the signals that the command gets. SIGCONT continues a command that the terminal stopped.
 var forwarded = []os.Signal{
@@ -31,13 +33,12 @@ type wrapper struct {
 	app     *cli.App
 	set     settings
 	args    []string
-	hold    *client.HeldWorker
+	holds   leases
 	signals chan os.Signal
 	judge   deadline.Judge
 	child   *contain.Child
 
-	ended  bool // a signal ended the command, or the wait for a worker failed
-	lost   <-chan struct{}
+	ended  bool           // a signal ended the command, or the wait for a worker failed
 	ending string         // reason why the lease ends the command; empty if it does not
 	last   contain.Report // the report of the command's end
 }
@@ -117,43 +118,36 @@ func (w *wrapper) rest(pause time.Duration) (code int) {
 
 // live leases a worker and runs the command once.
 func (w *wrapper) live(ctx context.Context, r *cli.Remote) (code int, err error) {
-	if code, err := w.acquire(ctx, r.Client()); code != 0 || err != nil {
+	if code, err := w.acquire(ctx, r); code != 0 || err != nil {
 		w.ended = true
 		return code, err
 	}
 	return w.supervise(r.Timeout)
 }
 
-// acquire waits for a worker or a signal.
-func (w *wrapper) acquire(ctx context.Context, c *client.Client) (code int, err error) {
+// acquire waits for the workers or a signal.
+func (w *wrapper) acquire(ctx context.Context, r *cli.Remote) (code int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	options := []client.WorkerOption{
-		client.WithWorkerLayout(w.set.layout), client.WithWorkerLogger(slog.New(slog.NewTextHandler(w.app.Stderr, nil))),
-	}
-	if w.set.holder != "" {
-		options = append(options, client.WithWorkerHolder(w.set.holder))
-	}
 	held := make(chan error, 1)
 	go func() {
 		var err error
-		w.hold, err = client.HoldWorker(ctx, c, options...)
+		w.holds, err = lease(ctx, r.Client(), w.set, w.app)
 		held <- err
 	}()
 	for {
 		select {
 		case err := <-held:
 			if err != nil {
+				w.give(r.Timeout)
 				return cli.ExitFailed, err
 			}
-			w.lost = w.hold.Lost()
 			return 0, nil
 		case s := <-w.signals:
 			if ends(s) {
 				cancel()
-				if err := <-held; err == nil {
-					w.give(time.Second)
-				}
+				<-held
+				w.give(time.Second)
 				return killedBy(s), nil
 			}
 		}
@@ -162,10 +156,10 @@ func (w *wrapper) acquire(ctx context.Context, c *client.Client) (code int, err 
 
 // rules returns the window and its margins.
 func (w *wrapper) rules() deadline.Rules {
-	from, until := w.hold.Window()
+	from, until := w.holds.window()
 	return deadline.Rules{
 		From: time.Duration(from.UnixNano()), Until: time.Duration(until.UnixNano()),
-		Back: w.set.back, Ahead: w.set.lead, Offset: w.hold.MaxClockOffset(), Stop: w.set.stopTimeout,
+		Back: w.set.back, Ahead: w.set.lead, Offset: w.holds[0].MaxClockOffset(), Stop: w.set.stopTimeout,
 	}
 }
 
@@ -183,23 +177,24 @@ func (w *wrapper) supervise(timeout time.Duration) (code int, err error) {
 		return cli.ExitFailed, err
 	}
 	defer end()
-	n := numbersOf(w.hold)
-	if err := w.set.write(n); err != nil {
+	n := numbersOf(w.holds[0])
+	if err := w.set.write(w.holds); err != nil {
 		w.give(timeout)
 		return cli.ExitFailed, err
 	}
 	defer w.set.clean()
 	w.judge.Judge(deadline.Now(), rules)
 	w.child, err = contain.Start(contain.Command{
-		Guard: []string{"worker", "guard", "--"}, Args: w.set.arguments(w.args, n), Env: append(os.Environ(), w.set.environment(n)...),
+		Guard: []string{"worker", "guard", "--"}, Args: w.set.arguments(w.args, n), Env: w.set.environment(n),
 		Rules: rules, Weak: w.set.weak,
 	})
 	if err != nil {
 		w.give(timeout)
 		return cli.ExitFailed, fmt.Errorf("the command was not started, because its descendants could outlive it (%w); "+
-			"allow a PID namespace, be the first process of a container, or set --weak-containment", err)
+			"allow a PID namespace or a control group, be the first process of a container, or set --weak-containment", err)
 	}
 	gone := w.child.Gone()
+	var overdue <-chan time.Time
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
 	for reports := w.child.Reports(); ; {
@@ -211,10 +206,17 @@ func (w *wrapper) supervise(timeout time.Duration) (code int, err error) {
 		case deadline.Kill:
 			w.note(why)
 			w.child.Kill()
+			if overdue == nil {
+				overdue = time.After(patience)
+			}
 		case deadline.Stop:
 			w.note(why)
 			w.child.Stop()
 		case deadline.Early, deadline.Run:
+		}
+		if w.holds.lost() {
+			w.note("the worker was lost")
+			w.child.Stop()
 		}
 		select {
 		case r, ok := <-reports:
@@ -234,10 +236,9 @@ func (w *wrapper) supervise(timeout time.Duration) (code int, err error) {
 			} else {
 				w.child.Signal(s.(unix.Signal)) //nolint:forcetypeassert // all signals have this type
 			}
-		case <-w.lost:
-			w.lost = nil
-			w.note("the worker was lost")
-			w.child.Stop()
+		case <-overdue:
+			w.holds.abandon()
+			return ExitLease, fmt.Errorf("worker %d of layout %s: %s; processes of the command survived the kill", w.holds[0].Worker(), w.set.layout, w.ending)
 		case <-steps:
 			w.judge.Step()
 		case <-ticker.C:
@@ -270,8 +271,8 @@ func (w *wrapper) finish(timeout time.Duration) (code int, err error) {
 	w.release(timeout)
 	switch failed := errors.New(w.last.Failure); {
 	case w.ending != "":
-		text := fmt.Sprintf("worker %d of layout %s: %s; the command was ended", w.hold.Worker(), w.set.layout, w.ending)
-		if p := w.hold.Problem(); p != nil {
+		text := fmt.Sprintf("worker %d of layout %s: %s; the command was ended", w.holds[0].Worker(), w.set.layout, w.ending)
+		if p := w.holds.problem(); p != nil {
 			text += ": " + p.Error()
 		}
 		return ExitLease, errors.New(text)
@@ -286,21 +287,19 @@ func (w *wrapper) finish(timeout time.Duration) (code int, err error) {
 	}
 }
 
-// release ends the lease. It returns the rest of the window if the times of all IDs are known.
+// release ends the leases. It returns the rest of the windows if the times of all IDs are known.
 func (w *wrapper) release(timeout time.Duration) {
-	last := w.judge.Last(deadline.Now(), w.rules(), tick(w.hold.Layout()))
-	if w.judge.Stepped() || !w.hold.Allows(last) {
-		w.hold.Abandon()
+	last := w.judge.Last(deadline.Now(), w.rules(), tick(w.holds[0].Layout()))
+	if w.judge.Stepped() || !w.holds.allow(last) {
+		w.holds.abandon()
 		return
 	}
 	w.give(timeout)
 }
 
-// give returns the rest of the window after the times that were allowed.
+// give returns the rest of the windows after the times that were allowed.
 func (w *wrapper) give(timeout time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	if err := w.hold.Close(ctx); err != nil {
-		w.app.Warn("worker %d not released; it becomes free when its window ends: %v", w.hold.Worker(), err)
-	}
+	w.holds.close(ctx, w.app)
 }

@@ -75,14 +75,20 @@ type wrapped struct {
 	done   chan struct{}
 }
 
-// wrap runs a shell script under "worker run" with a stop timeout of 1 s.
+// wrap runs a shell script under "worker run" with a stop timeout of 1 s. The variable WORKER has its number.
 func (m *member) wrap(t *testing.T, script string, flags ...string) *wrapped {
+	t.Helper()
+	return m.wrapPlain(t, script, append(flags, "--env-worker", "WORKER")...)
+}
+
+// wrapPlain does the same without the variable.
+func (m *member) wrapPlain(t *testing.T, script string, flags ...string) *wrapped {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "output")
 	if err := unix.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"worker", "run", "--addr", m.APIAddr(), "--stop-timeout", "1s", "--env-worker", "WORKER"}, flags...)
+	args := append([]string{"worker", "run", "--addr", m.APIAddr(), "--stop-timeout", "1s"}, flags...)
 	w := &wrapped{Cmd: exec.CommandContext(t.Context(), "/proc/self/exe", append(args, "--", "sh", "-c", "exec >"+path+"; "+script)...), done: make(chan struct{})}
 	w.Env = append(os.Environ(), asProgram+"=1")
 	w.Stderr, w.WaitDelay = &w.errors, time.Second // a descendant that survives must not delay the failure

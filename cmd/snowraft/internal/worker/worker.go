@@ -20,7 +20,7 @@ worker field of a layout. The cluster grants a window of time on a worker to one
 at a time. Only this holder issues IDs in the window.`,
 		Example: `  snowraft worker list
   snowraft worker run --env-worker WORKER -- ./app`,
-	}, newList(a), newRun(a), newGuard())
+	}, newList(a), newRun(a), newClaim(a), newGuard())
 }
 
 func newList(a *cli.App) *cobra.Command {
