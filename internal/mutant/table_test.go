@@ -52,6 +52,7 @@ var sections = []struct{ dir, title string }{
 	{"cmd/snowraft/internal/debug", "Command line: debug archives"},
 	{"cmd/snowraft/internal/bench", "Command line: measurements"},
 	{"internal/deadline", "Programs with a leased worker: the clock"},
+	{"internal/contain", "Programs with a leased worker: orphans"},
 	{"cmd/snowraft/internal/worker", "Programs with a leased worker: containment"},
 }
 
