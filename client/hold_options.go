@@ -45,7 +45,7 @@ func WithWorkerHolder(name string) WorkerOption { return func(o *holdOptions) { 
 // WithWorkerBelow requests a worker below n, for a library whose worker field is narrower than that of the layout.
 func WithWorkerBelow(n uint64) WorkerOption { return func(o *holdOptions) { o.below = n } }
 
-// WithWorkerProgram describes this process to people, beside its host and process ID. Each text has at most 128 bytes.
+// WithWorkerProgram describes this process to people. The cluster also shows its host and process ID. Each text has at most 128 bytes.
 func WithWorkerProgram(name, version string) WorkerOption {
 	return func(o *holdOptions) { o.process.Kind, o.process.Version = name, version }
 }

@@ -23,7 +23,7 @@ func numbersOf(h *client.HeldWorker) numbers {
 	return numbers{worker: cli.Decimal(h.Worker()), datacenter: cli.Decimal(spec.Datacenter), layout: spec.Name}
 }
 
-// places are where a command gets its numbers.
+// places are the variables and arguments with the numbers of a command.
 type places struct {
 	envWorker, envDC string
 	args             []string
@@ -50,7 +50,7 @@ func (p places) arguments(command []string, n numbers) []string {
 // none reports whether the command gets its numbers in none of these places.
 func (p places) none() bool { return p.envWorker == "" && p.envDC == "" && len(p.args) == 0 }
 
-// file returns the path of the file for the numbers of lease i; empty for none.
+// path returns the path of the file for the numbers of lease i; empty for none.
 func (s settings) path(i int) string {
 	if s.dir != "" {
 		return filepath.Join(s.dir, strconv.Itoa(i))

@@ -1,0 +1,152 @@
+//go:build process
+
+package processtest
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// clockScript prints its worker and its clock, in nanoseconds, until it is killed.
+const clockScript = `trap "" TERM; while :; do echo $WORKER $(date +%s%N); done`
+
+// startLeasing starts members with windows of a length.
+func startLeasing(t *testing.T, size int, window time.Duration) []*member {
+	t.Helper()
+	members := startCluster(t, size)
+	if _, stderr, code := command(t, at(members[0]), "config", "set", "--max-window", window.String()); code != 0 {
+		t.Fatal(stderr)
+	}
+	return members
+}
+
+// wrap starts a script under "worker run". It skips the test where no containment is possible.
+func (m *member) wrap(script string, flags ...string) *process {
+	m.t.Helper()
+	args := append([]string{"worker", "run", "--env-worker", "WORKER", "--stop-timeout", "1s"}, flags...)
+	return start(m.t, at(m), append(args, "--", "sh", "-c", script)...)
+}
+
+// times returns the worker of a clockScript, and its first and last time. The last line may be cut off.
+func times(t *testing.T, p *process) (worker string, first, last int64) {
+	t.Helper()
+	lines := strings.SplitAfter(p.stdout.String(), "\n")
+	for _, line := range lines {
+		number, clock, whole := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if !whole || !strings.HasSuffix(line, "\n") {
+			continue
+		}
+		now, err := strconv.ParseInt(clock, 10, 64)
+		if err != nil || worker != "" && number != worker {
+			t.Fatalf("line %q of worker %s", line, worker)
+		}
+		if worker == "" {
+			first = now
+		}
+		worker, last = number, max(last, now)
+	}
+	if worker == "" {
+		if strings.Contains(p.stderr.String(), "--weak-containment") {
+			t.Skip(p.stderr.String())
+		}
+		t.Fatalf("the command printed nothing: %s", p.stderr.String())
+	}
+	return worker, first, last
+}
+
+// A holder whose wrapper is stopped shares no millisecond with the next holder of its worker.
+func TestStoppedWrapper(t *testing.T) {
+	t.Parallel()
+	m := startLeasing(t, 1, 10*time.Second)[0]
+	first := m.wrap(clockScript, "--below", "2")
+	until(t, "the command prints", func() bool { return first.stdout.String() != "" || !first.running() })
+	times(t, first)
+	first.signal(syscall.SIGSTOP)
+	second := m.wrap(clockScript, "--below", "2")
+	until(t, "the next holder prints", func() bool { return second.stdout.String() != "" })
+	first.signal(syscall.SIGCONT)
+	if code := first.exit(); code != 75 {
+		t.Errorf("exit code %d of the stopped wrapper: %s", code, first.stderr.String())
+	}
+	worker, _, last := times(t, first)
+	next, begin, _ := times(t, second)
+	if worker != next || begin/1e6 <= last/1e6 {
+		t.Errorf("worker %s until %d, then worker %s from %d", worker, last, next, begin)
+	}
+}
+
+// Commands that exit at once follow each other on one worker, and share no millisecond.
+func TestWrappedCrashLoop(t *testing.T) {
+	t.Parallel()
+	m := startLeasing(t, 1, 30*time.Second)[0]
+	var end int64
+	for i := range 20 {
+		p := m.wrap("echo $WORKER $(date +%s%N)", "--below", "2")
+		if code := p.exit(); code != 0 && !strings.Contains(p.stderr.String(), "--weak-containment") {
+			t.Fatalf("exit code %d: %s", code, p.stderr.String())
+		}
+		worker, first, last := times(t, p)
+		if worker != "1" || first/1e6 <= end/1e6 {
+			t.Fatalf("round %d: worker %s from %d, want 1 after %d", i, worker, first, end)
+		}
+		end = last
+	}
+}
+
+// Each wrapper has a pair of numbers of its own.
+func TestWrappedPairs(t *testing.T) {
+	t.Parallel()
+	const wrappers = 40
+	m := startLeasing(t, 1, time.Minute)[0]
+	if _, stderr, code := command(t, at(m), "layout", "create", "mybatis", "--preset", "mybatis"); code != 0 {
+		t.Fatal(stderr)
+	}
+	var all []*process
+	for range wrappers {
+		all = append(all, m.wrap(`echo "$DC $WORKER"; exec sleep 1000`, "--layout", "mybatis", "--env-datacenter", "DC"))
+	}
+	holders := map[string]int{}
+	for i, p := range all {
+		until(t, fmt.Sprintf("wrapper %d prints", i), func() bool { return strings.HasSuffix(p.stdout.String(), "\n") || !p.running() })
+		if strings.Contains(p.stderr.String(), "--weak-containment") {
+			t.Skip(p.stderr.String())
+		}
+		holders[p.stdout.String()]++
+	}
+	if len(holders) != wrappers {
+		t.Errorf("%d wrappers have %d pairs: %v", wrappers, len(holders), holders)
+	}
+}
+
+// Without a quorum for longer than the window, the command stops before the end of the window. With the quorum, it runs again.
+func TestWrappedWithoutQuorum(t *testing.T) {
+	t.Parallel()
+	const window = 8 * time.Second
+	members := startLeasing(t, 3, window)
+	p := members[0].wrap(`echo start; while :; do echo $(date +%s%N); sleep 0.02; done`, "--restart", "always")
+	until(t, "the command starts", func() bool { return strings.Contains(p.stdout.String(), "start") || !p.running() })
+	if !p.running() {
+		if strings.Contains(p.stderr.String(), "--weak-containment") {
+			t.Skip(p.stderr.String())
+		}
+		t.Fatal(p.stderr.String())
+	}
+	for _, m := range members[1:] {
+		m.kill()
+	}
+	lost := time.Now()
+	until(t, "the command stops", func() bool { return strings.Contains(p.stderr.String(), "the command was ended") })
+	lines := strings.Fields(p.stdout.String())
+	last, err := strconv.ParseInt(lines[len(lines)-1], 10, 64)
+	if end := lost.Add(window); err != nil || time.Unix(0, last).After(end) {
+		t.Errorf("the last line is %q, want a time before %d", lines[len(lines)-1], end.UnixNano())
+	}
+	for _, m := range members[1:] {
+		m.start()
+	}
+	until(t, "the command starts again", func() bool { return strings.Count(p.stdout.String(), "start") == 2 })
+}
