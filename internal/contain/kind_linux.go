@@ -30,7 +30,7 @@ const (
 // means is a means of containment.
 type means struct {
 	Kind  Kind
-	Group group `json:",omitempty"` // of the command; only for ControlGroup
+	Group group `json:",omitempty"` // control group of the command; empty without one
 }
 
 // allMeans returns the means to try, best first.

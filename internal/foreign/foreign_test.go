@@ -23,7 +23,7 @@ type library struct {
 	count  int
 	// command returns the program that makes that many IDs. Without a worker, the library or the image chooses one.
 	command func(t *testing.T, count int, worker ...string) *exec.Cmd
-	env     []string      // of a copy without a worker
+	env     []string      // variables for a copy without a worker
 	ahead   time.Duration // greatest lead of an ID over the clock
 }
 
