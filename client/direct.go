@@ -37,7 +37,7 @@ func (d *direct) Invoke(ctx context.Context, method string, req, reply any, opts
 	deadline, _ := ctx.Deadline()
 	mine, cancel := context.WithTimeout(ctx, time.Until(deadline)/time.Duration(left))
 	defer cancel()
-	l, err := d.connect(mine, d.addrs[at])
+	l, err := d.connect(mine, d.addrs[at], left > 1)
 	if err != nil {
 		return err
 	}
@@ -69,12 +69,17 @@ func (d *direct) next(avoid []string) (at, left int) {
 	return at, left
 }
 
-// connect waits for the connection to a member and returns it. It closes a connection that fails, so that the next
-// try opens another one without the backoff of gRPC.
-func (d *direct) connect(ctx context.Context, addr string) (*link, error) {
+// connect waits for the connection to a member and returns it. With others left, it waits for connectLimit at most. It
+// closes a connection that fails, so that the next try opens another one without the backoff of gRPC.
+func (d *direct) connect(ctx context.Context, addr string, others bool) (*link, error) {
 	l, err := d.link(addr)
 	if err != nil {
 		return nil, err
+	}
+	if others {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, connectLimit)
+		defer cancel()
 	}
 	if err := l.ready(ctx); err != nil {
 		d.mu.Lock()
@@ -105,7 +110,7 @@ func (d *direct) link(addr string) (l *link, err error) {
 
 // NewStream implements grpc.ClientConnInterface. It opens a stream to the first member that accepts a connection.
 func (d *direct) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (stream grpc.ClientStream, err error) {
-	for _, addr := range d.addrs {
+	for i, addr := range d.addrs {
 		var l *link
 		explain := func(err error) error {
 			e := newError(err, addr)
@@ -113,7 +118,7 @@ func (d *direct) NewStream(ctx context.Context, desc *grpc.StreamDesc, method st
 			return e
 		}
 		connecting, cancel := context.WithTimeout(ctx, d.opts.timeout)
-		l, err = d.connect(connecting, addr)
+		l, err = d.connect(connecting, addr, i < len(d.addrs)-1)
 		cancel()
 		if err != nil {
 			err = explain(err)

@@ -135,6 +135,11 @@ func TestOneShotDividesTime(t *testing.T) {
 		if _, err := f.client(addrs, WithOneShot(), WithTimeout(7*time.Second)).NextID(t.Context()); err != nil || time.Since(began) != connectLimit+3*time.Second {
 			t.Errorf("the third member answered after %v, %v", time.Since(began), err)
 		}
+		const alone = 3 * time.Second // more than connectLimit
+		began = time.Now()
+		if _, err := f.client(addrs[:1], WithOneShot(), WithTimeout(alone)).NextID(t.Context()); err == nil || time.Since(began) != alone {
+			t.Errorf("an only member had %v for its connection, %v", time.Since(began), err)
+		}
 		f.members[1].hangs()
 		slices.Reverse(addrs)
 		began = time.Now()

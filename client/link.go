@@ -22,7 +22,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// connectLimit is the time within which a member must accept a connection.
+// connectLimit is the time within which a member must accept a connection while others are left.
 const connectLimit = time.Second
 
 // unsent is the error of a request that was not sent because there was no connection.
@@ -64,8 +64,6 @@ func newLink(addr string, o *options) (l *link, err error) {
 
 // ready waits until the connection is established. Its error is an unsent.
 func (l *link) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, connectLimit)
-	defer cancel()
 	l.Connect()
 	for {
 		state, why := l.GetState(), rpc.ErrNotAPI
