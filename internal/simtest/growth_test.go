@@ -13,7 +13,7 @@ import (
 func TestLogAndSnapshotsStayBounded(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{idle: true}, func(w *world) {
-		total, batch, most := depth.Of(10_000, 100_000), 100, 0
+		total, batch, most := depth.Of(8_000, 100_000), 100, 0
 		m := w.leader().proc().member
 		for done := 0; done < total; done += batch {
 			var running sync.WaitGroup

@@ -13,7 +13,7 @@ const recovery = 10 * time.Second
 
 func TestHourOfPartitions(t *testing.T) {
 	t.Parallel()
-	span := time.Duration(depth.Of(depth.Little(2, 3), 60)) * time.Minute
+	span := time.Duration(depth.Of(2, 60)) * time.Minute
 	t.Run("long windows", func(t *testing.T) {
 		simulate(t, options{sequences: ofAllKinds(), pace: 300 * time.Millisecond}, func(w *world) { w.partitions(span) })
 	})

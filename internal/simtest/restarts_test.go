@@ -54,7 +54,7 @@ func TestKilledMemberIssuesSoonAfterStart(t *testing.T) {
 	simulate(t, options{}, func(w *world) {
 		slowest := time.Duration(0)
 		for _, away := range []time.Duration{2 * transportTimeout, time.Minute, 5 * time.Minute} {
-			for range depth.Of(3, 10) {
+			for range depth.Of(2, 10) {
 				w.pass(w.between(30*time.Second, time.Minute))
 				n := w.follower()
 				n.crash()
@@ -71,7 +71,7 @@ func TestCrashStormOfAllMembers(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{members: 5, lanes: 2, sequences: ofAllKinds()}, func(w *world) {
 		slowest := time.Duration(0)
-		for range depth.Of(5, 25) {
+		for range depth.Of(4, 25) {
 			if w.rng.IntN(6) == 0 {
 				w.crashAll()
 			}
