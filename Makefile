@@ -87,6 +87,10 @@ redis-clients: ## Use real members with Redis libraries of Go, npm, PyPI and Mav
 	go -C internal/redisclients vet ./...
 	@internal/tools/tagged-tests.sh redisclients $(TESTFLAGS)
 
+.PHONY: foreign
+foreign: ## Play libraries of Maven, Go, npm and PyPI that make IDs, alone and with leased workers, as root
+	@internal/tools/tagged-tests.sh foreign $(TESTFLAGS)
+
 .PHONY: chart-check
 chart-check: bin/helm bin/golangci-lint ## Lint the Helm chart, check what it renders, and run clusters from it
 	cd deploy/helm && ../../bin/golangci-lint run
@@ -163,7 +167,7 @@ rules: ## Check and test the alerting rules (Debian's prometheus)
 .PHONY: lint
 lint: bin/golangci-lint ## Lint, with all that build tags add, and count wording to avoid
 	@internal/tools/style.sh
-	bin/golangci-lint run --build-tags browser,install,mutants,packages,process,prometheus,redisclients,root
+	bin/golangci-lint run --build-tags browser,foreign,install,mutants,packages,process,prometheus,redisclients,root
 
 .PHONY: fmt
 fmt: bin/golangci-lint bin/.protos ## Format the Go code and the protos
@@ -193,6 +197,7 @@ tidy-check: ## Check that each go.mod and go.sum is tidy
 	cd bench && go mod tidy -diff
 	cd deploy/helm && go mod tidy -diff
 	cd internal/redisclients && go mod tidy -diff
+	cd internal/foreign/testdata/go && go mod tidy -diff
 
 .PHONY: vulncheck
 vulncheck: bin/govulncheck ## Look up the dependencies in the vulnerability database

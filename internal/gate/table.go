@@ -144,6 +144,11 @@ var table = []part{
 		full:  each(tests("make", "redis-clients", "TESTFLAGS=-json")),
 	},
 	{
+		name: "foreign", lane: waits, turn: 1,
+		paths: []string{"internal/foreign/", "internal/contain/", "cmd/snowraft/internal/worker/", "docs/workers", "snowflake/preset"},
+		full:  each(tests("make", "foreign", "TESTFLAGS=-json")),
+	},
+	{
 		name: "packages", lane: waits, turn: 2, paths: []string{"deploy/linux/"},
 		full: each(tests("make", "packages-test", "TESTFLAGS=-json")),
 	},

@@ -1,4 +1,4 @@
-// Command foreign prints IDs of a library: foreign LIBRARY COUNT [WORKER].
+// Command foreign prints IDs of a library: foreign LIBRARY COUNT. The variable WORKER has the worker.
 package main
 
 import (
@@ -13,11 +13,11 @@ import (
 
 func main() {
 	count, _ := strconv.Atoi(os.Args[2])
-	worker := uint16(1) // a number in the image, equal in all copies
-	if len(os.Args) == 4 {
-		n, _ := strconv.ParseUint(os.Args[3], 10, 16)
-		worker = uint16(n)
+	n, err := strconv.ParseUint(os.Getenv("WORKER"), 10, 16)
+	if err != nil {
+		panic(err)
 	}
+	worker := uint16(n)
 	var next func() uint64
 	switch os.Args[1] {
 	case "bwmarrin":

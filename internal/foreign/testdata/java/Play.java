@@ -5,21 +5,26 @@ import io.hypersistence.tsid.TSID;
 import java.io.PrintStream;
 import java.util.function.LongSupplier;
 
-/** Prints IDs of a library: Play LIBRARY COUNT [DATACENTER WORKER]. Without numbers the library chooses its own. */
+/** Prints IDs of a library: Play LIBRARY COUNT. Without variables the library chooses its own worker. */
 public class Play {
 	public static void main(String[] args) {
-		boolean given = args.length == 4;
-		int datacenter = given ? Integer.parseInt(args[2]) : 0, worker = given ? Integer.parseInt(args[3]) : 0;
-		int node = datacenter << 5 | worker;
 		LongSupplier next = switch (args[0]) {
-			case "mybatis" -> (given ? new Sequence(worker, datacenter) : new Sequence(null))::nextId;
-			case "hutool" -> (given ? new Snowflake(worker, datacenter) : new Snowflake())::nextId;
-			case "tsid-creator" -> {
-				TsidFactory factory = given ? TsidFactory.newInstance1024(node) : new TsidFactory();
+			case "mybatis" -> { // the variables that Spring binds to mybatis-plus.global-config.sequence
+				String prefix = "MYBATISPLUS_GLOBALCONFIG_SEQUENCE_", worker = System.getenv(prefix + "WORKERID");
+				yield (worker == null ? new Sequence(null)
+					: new Sequence(Long.parseLong(worker), Long.parseLong(System.getenv(prefix + "DATACENTERID"))))::nextId;
+			}
+			case "hutool" -> {
+				String worker = System.getenv("WORKER");
+				yield (worker == null ? new Snowflake()
+					: new Snowflake(Long.parseLong(worker), Long.parseLong(System.getenv("DATACENTER"))))::nextId;
+			}
+			case "tsid-creator" -> { // reads TSIDCREATOR_NODE
+				TsidFactory factory = new TsidFactory();
 				yield () -> factory.create().toLong();
 			}
-			case "hypersistence" -> {
-				TSID.Factory factory = given ? TSID.Factory.newInstance1024(node) : TSID.Factory.newInstance1024();
+			case "hypersistence-tsid" -> { // reads TSID_NODE
+				TSID.Factory factory = TSID.Factory.newInstance1024();
 				yield () -> factory.generate().toLong();
 			}
 			default -> throw new IllegalArgumentException(args[0]);

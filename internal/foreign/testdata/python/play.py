@@ -1,10 +1,10 @@
-"""Prints IDs of the package snowflake-id: python3 play.py COUNT [WORKER]."""
+"""Prints IDs of the package snowflake-id: python3 play.py COUNT. The variable WORKER has the worker."""
+import os
 import sys
 
 from snowflake import SnowflakeGenerator
 
-worker = int(sys.argv[2]) if len(sys.argv) == 3 else 1  # a number in the image, equal in all copies
-generator = SnowflakeGenerator(worker)
+generator = SnowflakeGenerator(int(os.environ["WORKER"]))
 print("ready", flush=True)
 sys.stdin.read(1)  # all copies begin together
 ids = []

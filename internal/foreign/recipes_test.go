@@ -1,0 +1,146 @@
+//go:build foreign
+
+package foreign_test
+
+import (
+	"bufio"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const recipes = "../../docs/workers-recipes.md"
+
+// cluster is a running "snowraft dev".
+type cluster struct {
+	cmd *exec.Cmd
+	api string
+}
+
+var started *cluster
+
+// startCluster builds the program, and starts a cluster that all tests share.
+func startCluster(t *testing.T) *cluster {
+	t.Helper()
+	if started != nil {
+		return started
+	}
+	program := filepath.Join(shared, "snowraft")
+	build := exec.Command("go", "build", "-o", program, "../../cmd/snowraft")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as in a release
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	api := freeAddress(t)
+	_, port, _ := net.SplitHostPort(api)
+	cmd := exec.Command(program, "dev", "--port-base", port)
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	started = &cluster{cmd, api}
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), "ready after") {
+			return started
+		}
+	}
+	t.Fatal("the cluster does not become ready")
+	return nil
+}
+
+func stopCluster() {
+	if started != nil {
+		_ = started.cmd.Process.Signal(os.Interrupt)
+		_ = started.cmd.Wait()
+	}
+}
+
+// freeAddress returns an address of 127.0.0.1 with a free port.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+// shell returns a command that runs a script with the program in the path.
+func (c *cluster) shell(script string, before ...string) *exec.Cmd {
+	args := append(before, "sh", "-c", script)
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), "PATH="+shared+":"+os.Getenv("PATH"), "SNOWRAFT_ADDR="+c.api)
+	return cmd
+}
+
+// container returns a command that runs a script as a container does: in namespaces of processes and mounts.
+func (c *cluster) container(holder, script string) *exec.Cmd {
+	cmd := c.shell("exec "+script, "unshare", "--pid", "--fork", "--mount-proc", "--kill-child")
+	cmd.Env = append(cmd.Env, "SNOWRAFT_HOLDER="+holder)
+	return cmd
+}
+
+// recipe runs the first command of a recipe, which creates a layout, and returns the second one with another command for the program.
+func (c *cluster) recipe(t *testing.T, name string, program ...string) string {
+	t.Helper()
+	page, err := os.ReadFile(recipes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "\n### "+name+"\n")
+	_, rest, _ = strings.Cut(rest, "```sh\n")
+	text, _, ok := strings.Cut(rest, "```")
+	places := regexp.MustCompile(`java -jar app\.jar|node app\.js|python3 app\.py|gunicorn -w 4|\./app`).FindAllString(text, -1)
+	if !ok || len(places) != 1 {
+		t.Fatalf("the recipe for %s has the programs %q", name, places)
+	}
+	create, run, _ := strings.Cut(text, "\n")
+	if out, err := c.shell(create).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", create, err, out)
+	}
+	return strings.Replace(run, places[0], strings.Join(program, " "), 1)
+}
+
+// TestRecipes plays each library in two containers with the commands of its recipe, and in a third one that waits for one of
+// their workers. All IDs are different.
+func TestRecipes(t *testing.T) {
+	for _, l := range libraries() {
+		t.Run(l.name, func(t *testing.T) {
+			c := startCluster(t)
+			script := c.recipe(t, l.name, l.program(t, l.count)...)
+			script = strings.Replace(script, "worker run", "worker run --below 2", 1)
+			both, _ := play(t, l.count, c.container("a", script), c.container("b", script))
+			again, _ := play(t, l.count, c.container("a", script))
+			if n := repeated(append(both, again...)...); n != 0 {
+				t.Errorf("%d IDs came twice", n)
+			}
+			workers := []uint64{l.workerOf(t, both[0]), l.workerOf(t, both[1]), l.workerOf(t, again[0])}
+			t.Logf("3 times %d IDs of the workers %d", l.count, workers)
+			if workers[0]+workers[1] != 1 || workers[2] > 1 {
+				t.Errorf("workers %d, want 0 and 1, and one of these", workers)
+			}
+		})
+	}
+}
+
+// workerOf returns the one worker in all IDs.
+func (l library) workerOf(t *testing.T, ids []uint64) uint64 {
+	t.Helper()
+	first, _ := l.layout.Unpack(ids[0])
+	for _, id := range ids {
+		if p, err := l.layout.Unpack(id); err != nil || p.Worker != first.Worker {
+			t.Fatalf("ID %d has the parts %+v, %v, want worker %d", id, p, err, first.Worker)
+		}
+	}
+	return first.Worker
+}
