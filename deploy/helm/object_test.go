@@ -42,6 +42,7 @@ type serviceMonitor struct {
 
 // newObject returns an empty object by API version and kind.
 var newObject = map[string]func() any{
+	"apps/v1 Deployment":                      func() any { return new(appsv1.Deployment) },
 	"apps/v1 StatefulSet":                     func() any { return new(appsv1.StatefulSet) },
 	"batch/v1 Job":                            func() any { return new(batchv1.Job) },
 	"v1 ConfigMap":                            func() any { return new(corev1.ConfigMap) },

@@ -108,6 +108,25 @@ func TestUnitsAreHardened(t *testing.T) {
 	}
 }
 
+// TestUnitOfWorkerRun checks the unit of docs/workers.md.
+func TestUnitOfWorkerRun(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/workers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```ini\n")
+	unit, _, _ := strings.Cut(rest, "```")
+	unit = strings.Replace(unit, "/usr/bin/snowraft", "/bin/true", 1) // verify wants a program that exists
+	path := filepath.Join(t.TempDir(), "orders.service")
+	if err := os.WriteFile(path, []byte(unit), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if output, err := exec.Command("systemd-analyze", "verify", "--man=no", path).CombinedOutput(); err != nil || len(output) > 0 || unit == "" {
+		t.Errorf("%v\n%s", err, output)
+	}
+}
+
 // TestInstalledMember installs a package, starts a member as the page describes, lets the member hang and crash, upgrades,
 // removes and installs again.
 func TestInstalledMember(t *testing.T) {
