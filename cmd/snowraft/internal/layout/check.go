@@ -26,7 +26,12 @@ type meeting struct {
 	// The shared IDs at these times.
 	FirstID uint64 `json:"firstId,string"`
 	LastID  uint64 `json:"lastId,string"`
+	// leaseOnly excludes a layout from the advice, because the cluster cannot issue from it.
+	leaseOnly bool
 }
+
+// safe reports whether the cluster can issue from the layout, and never repeats an ID.
+func (m meeting) safe() bool { return !m.Meets && !m.leaseOnly }
 
 func newCheck(a *cli.App) *cobra.Command {
 	e := &existing{}
@@ -141,7 +146,7 @@ const longestPause = int64(time.Second / time.Millisecond)
 // meet compares a layout of the cluster with the existing system. It assumes that the cluster issues no ID of the layout before
 // the next tick. It does not assume so if the present tick still lasts long, because the cluster may issue IDs of that tick.
 func meet(system existingSystem, l *snowflake.Layout, now int64) meeting {
-	m := meeting{Layout: l.Name()}
+	m := meeting{Layout: l.Name(), leaseOnly: l.Spec().LeaseOnly}
 	from := min(l.MillisAt(l.TickAt(now)+1), now+longestPause)
 	if m.FirstID, m.LastID, m.Meets = collision.MeetIssued(system.ids, l, from); m.Meets {
 		m.FirstAtMS, m.LastAtMS = l.TimeOf(m.FirstID).UnixMilli(), l.TimeOf(m.LastID).UnixMilli()
@@ -162,7 +167,7 @@ func report(out *cli.Printer, system existingSystem, meetings []meeting, now int
 		Existing compared  `json:"existing"`
 		Safe     string    `json:"create,omitempty"` // command that creates a safe layout
 	}{Layouts: meetings, Existing: system.compared()}
-	if safe, ok := suggest(system, now); ok && len(unsafe) == len(meetings) {
+	if safe, ok := suggest(system, now); ok && len(unsafe) > 0 && !slices.ContainsFunc(meetings, meeting.safe) {
 		doc.Safe = command(safe)
 	}
 	blocks := []cli.Block{cli.Table(meetings, []string{"LAYOUT", "REPEATS IDS", "FIRST", "LAST"}, func(m meeting) []any {
@@ -180,7 +185,7 @@ func report(out *cli.Printer, system existingSystem, meetings []meeting, now int
 		return err
 	}
 	next := "create a safe layout and issue from it with --layout"
-	if i := slices.IndexFunc(meetings, func(m meeting) bool { return !m.Meets }); i >= 0 {
+	if i := slices.IndexFunc(meetings, meeting.safe); i >= 0 {
 		next = fmt.Sprintf("issue from layout %q", meetings[i].Layout)
 	} else if doc.Safe == "" {
 		next = "no safe layout is known: stop the existing system first, or describe it more narrowly with --since, --until and --datacenter"

@@ -113,6 +113,33 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
+// TestAdvice checks that the advice names a layout that the cluster can issue from.
+func TestAdvice(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ layouts, advice string }{
+		{"default cap tsid", "create a safe layout"},
+		{"cap tsid sonyflake", "create a safe layout"},
+		{"cap tsid leaf", `issue from layout "leaf"`},
+		{"tsid", ""},
+	} {
+		s := system(t, "--preset tsid")
+		var meetings []meeting
+		for name := range strings.FieldsSeq(c.layouts) {
+			l, _ := snowflake.Preset(name)
+			meetings = append(meetings, meet(s, l, now))
+		}
+		var text strings.Builder
+		a := &cli.App{Stdout: &text, Env: func(string) string { return "" }, Columns: func() int { return 0 }}
+		err := report(a.Printer(cli.OutputText), s, meetings, now)
+		if (err == nil) != (c.advice == "") || err != nil && !strings.Contains(err.Error(), c.advice) {
+			t.Errorf("%s: %v, want %q", c.layouts, err, c.advice)
+		}
+		if creates := strings.Contains(text.String(), "layout create"); creates != strings.HasPrefix(c.advice, "create") {
+			t.Errorf("%s: %s", c.layouts, text.String())
+		}
+	}
+}
+
 // TestPresentTickOfSeconds checks a layout with ticks that are long enough to issue IDs after a check and before the next tick.
 func TestPresentTickOfSeconds(t *testing.T) {
 	t.Parallel()
