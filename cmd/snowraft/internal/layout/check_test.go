@@ -113,6 +113,39 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
+// TestLeaseOnlyPresets checks what docs/layouts.md says of the presets that only lease workers: whose old IDs their new ones can be
+// equal to, and whose new IDs their old ones.
+func TestLeaseOnlyPresets(t *testing.T) {
+	t.Parallel()
+	for only, want := range map[string][2]string{
+		"cap": {
+			"baidu cosid default discord hutool instagram leaf mastodon mybatis netease sonyflake tsid twitter",
+			"cosid default hutool jssafe leaf mybatis netease sonyflake tsid twitter yitter",
+		},
+		"tsid": {
+			"baidu cap cosid discord hutool instagram leaf mybatis twitter",
+			"cap default jssafe netease sonyflake yitter",
+		},
+	} {
+		own, _ := snowflake.Preset(only)
+		var others [2][]string
+		for _, l := range snowflake.Presets() {
+			if l.Name() == only {
+				continue
+			}
+			if meet(system(t, "--preset "+l.Name()), own, now).Meets {
+				others[0] = append(others[0], l.Name())
+			}
+			if (l.Spec().LeaseOnly || l.CanIssue(now) == nil) && meet(system(t, "--preset "+only), l, now).Meets {
+				others[1] = append(others[1], l.Name())
+			}
+		}
+		if got := [2]string{strings.Join(others[0], " "), strings.Join(others[1], " ")}; got != want {
+			t.Errorf("%s meets\n%q, want\n%q", only, got, want)
+		}
+	}
+}
+
 // TestAdvice checks that the advice names a layout that the cluster can issue from.
 func TestAdvice(t *testing.T) {
 	t.Parallel()
