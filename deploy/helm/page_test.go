@@ -35,7 +35,7 @@ func TestPodOfRestoreIsRestricted(t *testing.T) {
 }
 
 // TestDeploymentOfWorkerRun checks the Deployment of docs/workers.md: the program is where the init container copies it, worker run is the
-// first process, and the program that it runs has time to end.
+// first process, and the pod allows a long shutdown.
 func TestDeploymentOfWorkerRun(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/workers.md")

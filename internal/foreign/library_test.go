@@ -43,7 +43,7 @@ func libraries() []library {
 	}
 }
 
-// with returns the variables that give a worker to the program.
+// with returns variables that give a worker to the program.
 func (l library) with(worker int) []string {
 	return strings.Fields(fmt.Sprintf(l.worker, worker, worker>>5, worker&31))
 }

@@ -23,7 +23,7 @@ type cluster struct {
 
 var started *cluster
 
-// startCluster builds the program, and starts a cluster that all tests share.
+// startCluster builds the program like a release, and starts a cluster that all tests share.
 func startCluster(t *testing.T) *cluster {
 	t.Helper()
 	if started != nil {
@@ -31,7 +31,7 @@ func startCluster(t *testing.T) *cluster {
 	}
 	program := filepath.Join(shared, "snowraft")
 	build := exec.Command("go", "build", "-o", program, "../../cmd/snowraft")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as in a release
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
