@@ -18,6 +18,9 @@
 // the mode of the sequence in its generation; clients change them under load
 // (definitions). A simulation with too few of these events fails as well.
 //
+// Programs with ID libraries of their own lease workers on hosts with bad clocks, under the rules
+// of "worker run". No two of them may use the same tick of a worker (foreign_test.go).
+//
 // Healthy histories must not be taken for those of disks that were set back
 // (TestInnocents). Each gate simulates 160 of them, and the nightly run 100,000.
 //
