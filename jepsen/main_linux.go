@@ -51,7 +51,7 @@ Exit codes: 0 PASS, 1 FAIL, 2 INVALID (the run shows nothing), 3 no run was poss
 	}
 	c.AddCommand(
 		runCommand(), checkCommand(), scheduleCommand(), listCommand(), mutantsCommand(), scenarioCommand(),
-		generatorCommand(), hostileCommand(), siegeCommand())
+		generatorCommand(), foreignCommand(), hostileCommand(), siegeCommand())
 	return c
 }
 

@@ -30,6 +30,9 @@ const stuckTransfer = "a failed leadership transfer blocks Raft"
 // before the process handled signals.
 var expectedExits = []string{exitKilled, exitRefused, exitRemoved, "exit status 0", "signal: terminated"}
 
+// expectedOfWrappers are further exit statuses of "worker run": the lease ended the command, or SIGKILL or SIGTERM did.
+var expectedOfWrappers = []string{"exit status 75", "exit status 137", "exit status 143"}
+
 // Exits fails if a process exited with a panic, a memory fault or another unexpected status. It also fails if a founder
 // halted without a fault of its disk: networks, clocks and other members are not valid reasons. The only exception is a
 // stuck transfer of leadership, see stuckTransfer.
@@ -44,7 +47,7 @@ func Exits(r *Run) Verdict {
 			continue
 		}
 		ended++
-		if !slices.Contains(expectedExits, p.Exit) {
+		if !slices.Contains(expectedExits, p.Exit) && !(p.Generator && slices.Contains(expectedOfWrappers, p.Exit)) {
 			v.fail("%s exited with %q at %s; see its log", r.process(p.Start), p.Exit, r.clock(p.To))
 		}
 		if p.Exit != exitRefused && p.Exit != exitRemoved || !slices.Contains(r.Header.Members, p.Member) || r.diskFailed(p) {

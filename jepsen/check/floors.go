@@ -15,6 +15,8 @@ const (
 	shortShare    = 0.1
 	// churned is the least number of workers per minute that change their holder in the workload "churn".
 	churned = 10
+	// wrappedHit is the least number of faults per minute that hit processes of the workload "wrapped".
+	wrappedHit = 6
 	// longRun is the length of a run that surely has installed snapshots: members take a snapshot every 4,096 entries.
 	longRun = 5 * time.Minute
 )
@@ -54,6 +56,9 @@ func floorsFor(r *Run, p schedule.Plan) Floors {
 	f.LeaderChanges = (upsets + 1) / 2
 	if slices.Contains(p.Workloads, "churn") {
 		f.HandedOver = int(time.Duration(p.Duration).Minutes() * churned)
+	}
+	if slices.Contains(p.Workloads, "wrapped") {
+		f.WrappedFaults = int(time.Duration(p.Duration).Minutes() * wrappedHit)
 	}
 	if ids && (long || skews >= surelyOne || skews == len(p.Events)) {
 		f.Refusals = 5 * skews

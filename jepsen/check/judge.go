@@ -25,6 +25,7 @@ func Judge(dir string) (*Run, []Verdict, error) {
 	}
 	if grants, last, err := grantsOf(logs); err == nil {
 		held, seen.HandedOver = heldAtEnd(r, last), handovers(grants)
+		r.findGaps(grants)
 	}
 	verdicts := []Verdict{
 		Containment(r, logs...),

@@ -12,8 +12,8 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// Run is an opened run directory: the journal without the operations, which can be many. Nothing changes a Run after
-// [Open]. Times are on the clock of [history.Now].
+// Run is an opened run directory: the journal without the operations, which can be many. Only [Judge] changes a
+// Run after [Open]. Times are on the clock of [history.Now].
 type Run struct {
 	Dir       string
 	Header    history.Run
@@ -24,6 +24,8 @@ type Run struct {
 	Phases    map[string]int64 // times by the names of phases
 	Notes     []history.Note
 	Lives     []history.Life // restored clusters, in order; the first life is not among them
+
+	gaps map[uint32][]gap // exceptions of wrapped generators, by start
 }
 
 // ProcessSpan is a process, from its start to its end.
@@ -99,7 +101,7 @@ func (r *Run) add(line history.Line) error {
 
 func (r *Run) addLayout(l *history.Layout) error {
 	spec := snowflake.Spec{
-		Name: l.Name, UnitMillis: l.UnitMillis, EpochMillis: l.EpochMillis, Datacenter: l.Datacenter, Spread: l.Spread,
+		Name: l.Name, UnitMillis: l.UnitMillis, EpochMillis: l.EpochMillis, Datacenter: l.Datacenter, Spread: l.Spread, LeaseOnly: l.LeaseOnly,
 	}
 	for _, f := range l.Fields {
 		field, err := snowflake.ParseField(f.Kind)

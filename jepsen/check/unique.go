@@ -21,7 +21,9 @@ func Uniqueness(r *Run) Verdict { return UniquenessWithin(r, DefaultBudget) }
 func UniquenessWithin(r *Run, budget int) Verdict {
 	v := newVerdict("uniqueness")
 	err := errors.Join(
-		r.uniqueIDs(v, budget, func(string, *snowflake.Layout, repeat) bool { return false }),
+		r.uniqueIDs(v, budget, func(_ string, l *snowflake.Layout, o repeat) bool {
+			return r.excused(l, o.first.Start, o.first.First) || r.excused(l, o.second.Start, o.second.First)
+		}),
 		r.uniqueNumbers(v, budget, func(numberGroup, repeat) bool { return false }))
 	if err != nil {
 		v.invalid("%v", err)

@@ -15,6 +15,7 @@ type Floors struct {
 	SnapshotsInstalled int     // snapshots that members installed from the leader
 	Ambiguous          int     // operations with an unknown outcome
 	HandedOver         int     // windows granted to another process than the worker's window before
+	WrappedFaults      int     // faults that hit processes of the workload "wrapped"
 	Rate               float64 // answered requests for IDs of the workload "ids" per second of load
 }
 
@@ -50,10 +51,15 @@ func Vacuity(r *Run, events []schedule.Event, seen Seen, f Floors) Verdict {
 	}
 	v.Facts["leader_changes"] = r.leaderChanges()
 	v.Facts["handed_over"], v.Facts["snapshots_installed"] = int64(seen.HandedOver), int64(seen.SnapshotsInstalled)
+	for _, n := range r.Notes {
+		if n.What == history.NoteWrapped {
+			v.Facts["wrapped_faults"]++
+		}
+	}
 	for _, floor := range []struct {
 		what  string
 		floor int
-	}{{"leader_changes", f.LeaderChanges}, {"refusals", f.Refusals}, {"snapshots_installed", f.SnapshotsInstalled}, {"ambiguous", f.Ambiguous}, {"handed_over", f.HandedOver}} {
+	}{{"leader_changes", f.LeaderChanges}, {"refusals", f.Refusals}, {"snapshots_installed", f.SnapshotsInstalled}, {"ambiguous", f.Ambiguous}, {"handed_over", f.HandedOver}, {"wrapped_faults", f.WrappedFaults}} {
 		if v.Facts[floor.what] < int64(floor.floor) {
 			v.invalid("%s: %d, expected at least %d", floor.what, v.Facts[floor.what], floor.floor)
 		}
@@ -70,9 +76,10 @@ func Vacuity(r *Run, events []schedule.Event, seen Seen, f Floors) Verdict {
 	r.planned(v, events)
 	v.Summary = fmt.Sprintf("%d operations, %d faults; counts, and their minimums in parentheses: "+
 		"requests for IDs answered per second %.1f (%.1f), leader changes %d (%d), refusals because of a clock %d (%d), "+
-		"unknown outcomes %d (%d), snapshots installed %d (%d), workers handed over %d (%d)",
+		"unknown outcomes %d (%d), snapshots installed %d (%d), workers handed over %d (%d), faults of wrapped generators %d (%d)",
 		v.Facts["ops"], v.Facts["faults"], rate, f.Rate, v.Facts["leader_changes"], f.LeaderChanges, v.Facts["refusals"], f.Refusals,
-		v.Facts["ambiguous"], f.Ambiguous, v.Facts["snapshots_installed"], f.SnapshotsInstalled, seen.HandedOver, f.HandedOver)
+		v.Facts["ambiguous"], f.Ambiguous, v.Facts["snapshots_installed"], f.SnapshotsInstalled, seen.HandedOver, f.HandedOver,
+		v.Facts["wrapped_faults"], f.WrappedFaults)
 	return *v
 }
 

@@ -28,11 +28,14 @@ func (l *liveness) workers(held Held) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.run.Layouts)) {
-		allowed := 0
+		allowed, first := 0, firstWindow
+		if l.run.Layouts[name].Spec().LeaseOnly {
+			first = l.longest() // wrappers do not start slowly
+		}
 		workers := make(map[uint64]bool)
 		for _, p := range l.run.Processes {
 			statuses := byStart[p.Start]
-			if len(statuses) == 0 && l.lasts(p.From, p.To, p.From+firstWindow) {
+			if len(statuses) == 0 && l.lasts(p.From, p.To, p.From+first) {
 				allowed++ // lane of an unknown layout
 			}
 			for n, s := range statuses {
@@ -74,6 +77,10 @@ func (l *liveness) lasts(seen, next, until int64) bool {
 	if next >= l.end {
 		return true
 	}
-	longest := cmp.Or(l.run.Header.MaxWindowMillis*int64(time.Millisecond), maxWindow)
-	return max(until, next)+min(4*max(next-seen, until-seen, firstWindow), longest) > l.end
+	return max(until, next)+min(4*max(next-seen, until-seen, firstWindow), l.longest()) > l.end
+}
+
+// longest returns the length of the longest window.
+func (l *liveness) longest() int64 {
+	return cmp.Or(l.run.Header.MaxWindowMillis*int64(time.Millisecond), maxWindow)
 }

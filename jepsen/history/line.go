@@ -44,6 +44,7 @@ type Layout struct {
 	EpochMillis int64   `json:"epoch_at_ms"`
 	Datacenter  uint64  `json:"datacenter,omitempty"`
 	Spread      uint64  `json:"spread,omitempty"`
+	LeaseOnly   bool    `json:"lease_only,omitempty"`
 }
 
 // Field is a bit field of a layout: time, datacenter, worker or sequence.
@@ -249,6 +250,12 @@ const (
 	NoteStranger = "stranger"
 	// NoteFinalize is a note about the first request to finalize the upgrade, written before it is sent.
 	NoteFinalize = "finalize-requested"
+	// NoteWrapped is a note about a fault that hit a process of a wrapped generator. Detail names it, such as "kill guard".
+	NoteWrapped = "wrapped-fault"
+	// NoteFrozen and NoteThawed are notes about a wrapped generator with all of its processes stopped: after the last
+	// one stopped, and before the first one continues.
+	NoteFrozen = "frozen"
+	NoteThawed = "thawed"
 	// NoteSealed is a note about the first time that a member reported that its cluster is sealed.
 	NoteSealed = "sealed"
 )

@@ -8,18 +8,21 @@ import (
 	"slices"
 )
 
-// Guest is a host of an embedded generator, a program that issues IDs without being a member. Like a member, a guest can
+// Guest is a host of a generator, a program that issues IDs without being a member. Like a member, a guest can
 // be cut off, killed and paused, and its clock can be wrong. When its process exits, it stays down.
-type Guest struct{ machine }
+type Guest struct {
+	machine
+	Workload string // name of the workload whose generator runs on the host
+}
 
-// AddGuest makes a host for generators. Its address ends in 100 + number; number must be at least 1.
-func (l *Lab) AddGuest(ctx context.Context, name string, number int) (*Guest, error) {
+// AddGuest makes a host for generators of a workload. Its address ends in 100 + number; number must be at least 1.
+func (l *Lab) AddGuest(ctx context.Context, workload, name string, number int) (*Guest, error) {
 	const first = 100
 	host, err := l.Net.AddHost(ctx, name, first+number)
 	if err != nil {
 		return nil, err
 	}
-	g := &Guest{machine{Name: name, Host: host, lab: l, generator: true}}
+	g := &Guest{machine: machine{Name: name, Host: host, lab: l, generator: true}, Workload: workload}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.guests = append(l.guests, g)

@@ -86,6 +86,9 @@ func (l *Lab) Record(line history.Line) { l.cfg.Journal.Add(line) }
 // MaxWindow returns the longest window that the members grant during the run.
 func (l *Lab) MaxWindow() time.Duration { return l.cfg.MaxWindow }
 
+// Program returns the path of the program under test.
+func (l *Lab) Program() string { return l.cfg.Binary }
+
 // Secured reports whether the members have a secret.
 func (l *Lab) Secured() bool { return l.cfg.Secured }
 

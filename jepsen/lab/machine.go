@@ -56,6 +56,16 @@ func (m *machine) Current() uint32 {
 	return m.proc.start
 }
 
+// PID returns the ID of the running process, 0 if none runs.
+func (m *machine) PID() int {
+	m.state.Lock()
+	defer m.state.Unlock()
+	if m.proc == nil {
+		return 0
+	}
+	return m.proc.cmd.Process.Pid
+}
+
 // Running reports whether the process runs or is paused.
 func (m *machine) Running() bool { return m.Current() != 0 }
 

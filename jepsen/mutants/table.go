@@ -41,6 +41,19 @@ func Rows() []Row {
 			Where: "nonvoters", Workloads: []string{"strict", "nonvoters"}, Duration: 30 * time.Second, Rate: 400, Events: leavings,
 		},
 		{
+			Where: "wrapped", Workloads: []string{"ids", "wrapped"}, Duration: 45 * time.Second, MaxWindow: 8 * time.Second, Kinds: "kill,pause,isolate",
+		},
+		{
+			// The wrapper is stopped, and the guard lets the command continue beyond the end of the window.
+			Bug: "run-guard-sleeps", Workloads: []string{"wrapped"}, Duration: 40 * time.Second, MaxWindow: 8 * time.Second,
+			Expected: []string{containment, uniqueness}, OnlyExpected: true,
+		},
+		{
+			// The host is cut off, and wrapper and guard only send SIGTERM, which the command ignores.
+			Bug: "run-end-ignored", Workloads: []string{"wrapped"}, Duration: 40 * time.Second, MaxWindow: 8 * time.Second,
+			Expected: []string{containment, uniqueness}, OnlyExpected: true,
+		},
+		{
 			// A holder extends a window again after it has released the worker.
 			Bug: "no-token-check", Workloads: []string{"churn"}, Duration: 15 * time.Second,
 			Expected: []string{logAudit}, OnlyExpected: true,

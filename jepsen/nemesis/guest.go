@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/snowraft/snowraft/jepsen/lab"
@@ -37,7 +38,7 @@ func guestKinds() []Kind {
 
 // guest returns the generator's host that an event hits.
 func (w *World) guest(e schedule.Event) (*lab.Guest, error) {
-	guests := w.Lab.Guests()
+	guests := slices.DeleteFunc(w.Lab.Guests(), func(g *lab.Guest) bool { return g.Workload != "embedded" })
 	if len(guests) == 0 {
 		return nil, errors.New("the run has no embedded generator")
 	}

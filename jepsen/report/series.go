@@ -41,7 +41,9 @@ func (s *series) add(op history.Op) {
 	switch op.Outcome {
 	case history.OK:
 		b.ok[s.workload(op.Workload)]++
-		b.latencies.add(time.Duration(op.Return - op.Call))
+		if op.Return > op.Call { // IDs of wrapped generators are collected, not requested
+			b.latencies.add(time.Duration(op.Return - op.Call))
+		}
 	case history.Fail:
 		b.failed++
 	default:

@@ -57,7 +57,7 @@ func runEmbedded(ctx context.Context, w *World) error {
 	errs := make([]error, generators)
 	var wg sync.WaitGroup
 	for i := range generators {
-		guest, err := w.Lab.AddGuest(ctx, fmt.Sprintf("gen-%d", i+1), i+1)
+		guest, err := w.Lab.AddGuest(ctx, "embedded", fmt.Sprintf("gen-%d", i+1), i+1)
 		if err != nil {
 			return err
 		}
