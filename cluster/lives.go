@@ -116,8 +116,8 @@ func (n *Node) life(ctx context.Context, other string, nonce string) life {
 		return own
 	}
 	for _, s := range n.servers() {
-		if address, err := n.ServerAddr(s.ID); err == nil && len(own.Members) < maxLifeMembers {
-			own.Members = append(own.Members, string(address))
+		if address := n.saidAddress(s.ID); address != "" && len(own.Members) < maxLifeMembers {
+			own.Members = append(own.Members, address)
 		}
 	}
 	if !slices.Contains(known.Superseded, other) {
@@ -125,11 +125,22 @@ func (n *Node) life(ctx context.Context, other string, nonce string) life {
 	}
 	if own.Ends = n.stillLeads(ctx); !own.Ends {
 		_, id := n.raft.LeaderWithID()
-		if address, err := n.ServerAddr(id); err == nil {
-			own.Leader = string(address)
-		}
+		own.Leader = n.saidAddress(id)
 	}
 	return own
+}
+
+// saidAddress returns the address that a member announced itself, in raft's form, or else that of ServerAddr; empty if there is
+// none. The Raft configuration may have an address of before a move, and has none of the member that was restored first.
+func (n *Node) saidAddress(id raft.ServerID) string {
+	if p, _ := n.gossip.peer(string(id)); p.met.Raft != "" {
+		return string(raftAddress(string(id), p.met.Raft))
+	}
+	address, err := n.ServerAddr(id)
+	if err != nil {
+		return ""
+	}
+	return string(address)
 }
 
 // stillLeads reports whether this node leads, which a majority confirms after the call began.

@@ -237,6 +237,25 @@ func (silent) AskMark(context.Context, raft.ServerID, raft.ServerAddress) (Mark,
 	return Mark{}, ErrMemberUnreachable
 }
 
+// The other cluster hears the addresses that members announced, because it must find the leader. Those in the Raft configuration may
+// be of before a move.
+func TestLifeHasAnnouncedAddresses(t *testing.T) {
+	t.Parallel()
+	n, id := withNonvoter(t, newRemovals())
+	p, _ := n.gossip.peer(id)
+	moved := p.meta.started()
+	moved.Raft = "moved.example.net:7702"
+	n.gossip.met(moved, "") // it dialed this node, and was not dialed
+	said := n.life(t.Context(), uuid.NewString(), newNonce())
+	want := []string{string(raftAddress(n.ID(), n.cfg.RaftAddress)), string(raftAddress(id, moved.Raft))}
+	if !slices.Equal(said.Members, want) {
+		t.Errorf("life() has the members %v, want %v", said.Members, want)
+	}
+	if at := n.saidAddress(raft.ServerID(id)); at != want[1] {
+		t.Errorf("saidAddress() = %q, want %q", at, want[1])
+	}
+}
+
 // A node says that another cluster ended only if an operator said so, and if a majority confirms that the node leads.
 func TestOnlyConfirmedLeaderEndsAnotherLife(t *testing.T) {
 	t.Parallel()
