@@ -21,13 +21,16 @@ const (
 	announcePasses = 10
 )
 
+// knowsEarlier is what a node announces in place of a digest if its earlier data directory lies next to the present one.
+var knowsEarlier = "earlier"
+
 // bootstrap starts a cluster if there is none to join. It returns when this node belongs to a cluster.
 //
 // The nodes that wait for each other agree without a coordinator. Each node takes the BootstrapExpect lowest IDs among the
 // waiting nodes that it sees, itself included, and announces a digest of that set. Once all nodes of the set announce the
 // same digest, the node with the lowest ID starts the cluster, with the whole set as voters. A node that sees a cluster
-// waits until it is added. A node whose earlier data directory lies next to the present one takes no part: a new cluster would
-// issue the IDs and numbers of the earlier one again.
+// waits until it is added. A node whose earlier data directory lies next to the present one says so, and no node that sees it
+// starts a cluster: that would issue the IDs and numbers of the earlier one again.
 func (n *Node) bootstrap() {
 	if n.id.Cluster() == "" && n.raft.LastIndex() > 0 {
 		n.startCluster(func() error { return nil }) // the process exited half-way through
@@ -35,6 +38,10 @@ func (n *Node) bootstrap() {
 	}
 	if n.alone() {
 		n.standFirst()
+	}
+	if n.aside.Dir != "" {
+		n.quorum.Store(&knowsEarlier)
+		n.gossip.announce()
 	}
 	tick := time.NewTicker(bootstrapInterval)
 	defer tick.Stop()
@@ -67,8 +74,8 @@ func (n *Node) agreedSet() []meta {
 		if !p.alive {
 			continue
 		}
-		if p.meta.Cluster != "" {
-			return nil // a cluster exists: its leader adds this node
+		if p.meta.Cluster != "" || p.meta.Quorum == knowsEarlier {
+			return nil // a cluster exists: its leader adds this node, or an operator restores it
 		}
 		if p.meta.Expect == own.Expect {
 			waiting = append(waiting, p.meta)

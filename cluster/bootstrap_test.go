@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/snowraft/snowraft/cluster/storage"
@@ -100,6 +101,23 @@ func TestBootstrapYieldsToACluster(t *testing.T) {
 	a.hear(old)
 	if a.agreedSet() != nil {
 		t.Error("started although a cluster exists")
+	}
+}
+
+// Four nodes wait for three, and the host of the last one has a directory of an earlier cluster.
+func TestNoClusterIsFoundedWithAPeerThatKnowsOne(t *testing.T) {
+	nodes := []*Node{waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 3), waiting(nodeID(4), 3)}
+	nodes[3].quorum.Store(&knowsEarlier)
+	for range 2 {
+		for _, n := range nodes[:3] {
+			n.hear(nodes...)
+			if n.agreedSet() != nil {
+				t.Fatal("started although a peer knows an earlier cluster")
+			}
+		}
+	}
+	if s := nodes[0].seeking().String(); !strings.Contains(s, nodes[3].cfg.Name) {
+		t.Errorf("seeking() = %q, want the node that knows more", s)
 	}
 }
 

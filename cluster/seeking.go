@@ -13,6 +13,7 @@ type seeking struct {
 	expect  int      // number of new members that start a cluster together; 0: this node only joins
 	seen    []string // new members that this node sees, itself included if it may start a cluster
 	differs []string // new members with another --bootstrap-expect
+	earlier string   // a node that knows an earlier cluster; empty if there is none
 	through string   // a member of a cluster that this node sees; empty if there is none
 	failed  []string // seeds that were not reached, with the reasons
 	seeds   int
@@ -33,6 +34,8 @@ func (n *Node) seeking() seeking {
 		case !p.alive:
 		case m.Cluster != "":
 			s.through = m.Name
+		case m.Quorum == knowsEarlier:
+			s.earlier = m.Name
 		case own.Expect == 0 || m.Expect == own.Expect:
 			s.seen = append(s.seen, m.Name)
 		default:
@@ -56,6 +59,9 @@ func (s seeking) String() string {
 	case s.expect > 0 && s.aside.Dir != "":
 		parts = append(parts, fmt.Sprintf("%s holds a member of cluster %s, and a new cluster would repeat its IDs and numbers: "+
 			"move that directory back, or restore from it; to found another cluster, move it elsewhere", s.aside.Dir, s.aside.Cluster))
+	case s.expect > 0 && s.earlier != "":
+		parts = append(parts, fmt.Sprintf("the host of %s has the data directory of an earlier cluster, and a new one would repeat its IDs and numbers: "+
+			"follow the status of %s", s.earlier, s.earlier))
 	case s.expect > 0 && missing > 0:
 		parts = append(parts, fmt.Sprintf("%d of %d members seen: %s; waiting for %d more", len(s.seen), s.expect, enumerate(s.seen), missing))
 	case s.expect > 0 && same != "":
