@@ -21,7 +21,7 @@ const (
 	announcePasses = 10
 )
 
-// knowsEarlier is what a node announces in place of a digest if its earlier data directory lies next to the present one.
+// knowsEarlier replaces the digest of a node whose earlier data directory lies next to the present one.
 var knowsEarlier = "earlier"
 
 // bootstrap starts a cluster if there is none to join. It returns when this node belongs to a cluster.

@@ -45,6 +45,7 @@ type heardLives struct {
 	claims map[string]claim       // keyed by address
 	own    map[Relation]heardLife // heard by this node
 	other  heardLife              // heard by another member, which announces that in gossip
+	by     string                 // meta.Process of the other member
 }
 
 // claim is a node that may belong to another life.
@@ -232,19 +233,29 @@ func (g *gossip) heardOf(relations ...Relation) HeardLife {
 }
 
 // shareLives announces whether this node hears another life, if that differs from its last announcement. It also records the
-// announcements of the other members.
+// announcements of the other members. An announcement of a failed process counts for lifeKept.
 func (n *Node) shareLives(announced bool) (hears bool) {
 	if hears = n.gossip.hears(); hears != announced {
 		n.gossip.announce()
 	}
+	var heard heardLife
+	var by string
+	silent := make(map[string]bool)
 	for _, p := range n.gossip.all() {
-		if member, _ := n.standing(p.meta.ID); member && p.alive && p.met.Hears {
-			heard := HeardLife{Relation: Older, Member: fmt.Sprintf("one that member %s hears", cmp.Or(p.met.Name, p.met.ID))}
-			now := n.gossip.watch.Now().Mono
-			n.gossip.heard.mu.Lock()
-			n.gossip.heard.other = heardLife{heard, now}
-			n.gossip.heard.mu.Unlock()
+		switch member, _ := n.standing(p.meta.ID); {
+		case !member || !p.alive:
+		case p.met.Hears:
+			by = p.met.Process
+			heard = heardLife{HeardLife{Relation: Older, Member: fmt.Sprintf("one that member %s hears", cmp.Or(p.met.Name, p.met.ID))}, n.gossip.watch.Now().Mono}
+		default:
+			silent[p.met.Process] = true
 		}
+	}
+	h := &n.gossip.heard
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if by != "" || silent[h.by] { // a member announces for 30 s what it heard, so its silence is the end
+		h.other, h.by = heard, by
 	}
 	return hears
 }

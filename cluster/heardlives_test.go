@@ -193,4 +193,18 @@ func TestAncestorHeardByAnotherMember(t *testing.T) {
 	if n.meta().Hears {
 		t.Error("meta().Hears = true for an ancestor that only another member heard")
 	}
+	says := func(m meta, hears bool) {
+		m.Hears = hears
+		n.gossip.met(m, m.Raft)
+		n.shareLives(false)
+	}
+	says(p.meta, false)
+	if heard := n.OldLife(); heard.Member != "" {
+		t.Errorf("OldLife() = %+v after the member hears it no more", heard)
+	}
+	says(p.meta, true)
+	says(p.meta.started(), false)
+	if n.OldLife().Member == "" {
+		t.Error("the next process of the member, which heard nothing yet, ends the report of the process before")
+	}
 }

@@ -245,7 +245,7 @@ func TestLifeHasAnnouncedAddresses(t *testing.T) {
 	p, _ := n.gossip.peer(id)
 	moved := p.meta.started()
 	moved.Raft = "moved.example.net:7702"
-	n.gossip.met(moved, "") // it dialed this node, and was not dialed
+	n.gossip.met(moved, "")
 	said := n.life(t.Context(), uuid.NewString(), newNonce())
 	want := []string{string(raftAddress(n.ID(), n.cfg.RaftAddress)), string(raftAddress(id, moved.Raft))}
 	if !slices.Equal(said.Members, want) {
