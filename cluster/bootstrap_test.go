@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -118,6 +119,21 @@ func TestNoClusterIsFoundedWithAPeerThatKnowsOne(t *testing.T) {
 	}
 	if s := nodes[0].seeking().String(); !strings.Contains(s, nodes[3].cfg.Name) {
 		t.Errorf("seeking() = %q, want the node that knows more", s)
+	}
+}
+
+// A seed that refused a connection before it started, and that is seen since, has no failure.
+func TestSeenSeedsHaveNoFailure(t *testing.T) {
+	a, b := waiting(nodeID(1), 3), waiting(nodeID(2), 3)
+	a.cfg.Join = []string{"b:7703", "c:7703"}
+	for _, seed := range a.cfg.Join {
+		a.seedContacts.note(seed, errors.New("connection refused"))
+	}
+	seen := b.meta()
+	seen.Gossip = "b:7703"
+	a.gossip.learn(seen, true)
+	if s := a.seeking().String(); strings.Contains(s, "b:7703") || !strings.Contains(s, "c:7703: connection refused") {
+		t.Errorf("seeking() = %q, want a failure of c alone", s)
 	}
 }
 

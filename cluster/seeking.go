@@ -42,8 +42,9 @@ func (n *Node) seeking() seeking {
 			s.differs = append(s.differs, fmt.Sprintf("%s has --bootstrap-expect %d", m.Name, m.Expect))
 		}
 	}
+	contacted := n.strangers() // a node that is seen is not contacted again, so its last outcome is old
 	for _, seed := range n.cfg.Join {
-		if reason, _ := n.seedContacts.last(seed); reason != "" {
+		if reason, _ := n.seedContacts.last(seed); reason != "" && slices.Contains(contacted, seed) {
 			s.failed = append(s.failed, seed+": "+reason)
 		}
 	}

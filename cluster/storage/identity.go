@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -134,6 +135,9 @@ func (e *unusableError) Error() string {
 		}
 	}
 	remedy := "let this user read and write it. A new member may use another directory"
+	if errors.Is(e.err, fs.ErrPermission) { // perhaps that of a member that ran as another user
+		remedy = "let this user read and write it and its files"
+	}
 	if errors.Is(e.err, syscall.ENOSPC) || errors.Is(e.err, syscall.EDQUOT) {
 		remedy = "free space on its disk, then start the member again"
 	}

@@ -156,6 +156,15 @@ func TestUnusableDirectoryError(t *testing.T) {
 	}
 }
 
+// A member that ran once as another user keeps its directory: with another one, it would be a new member.
+func TestForbiddenDirectoryError(t *testing.T) {
+	err := &unusableError{"/data", &os.PathError{Op: "open", Path: "/data/node.json", Err: syscall.EACCES}}
+	want := "data directory /data: cannot be used (node.json: permission denied); let this user read and write it and its files"
+	if err.Error() != want {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
+
 // A full disk is a matter of space: permissions do not help, and an existing member must keep its directory.
 func TestFullDiskError(t *testing.T) {
 	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT} {
