@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +24,9 @@ func (c *collector) compose(now clock.Reading, members []*snowraftv1.Member) *sn
 		ObservedClockAtMs: own.GetObservedClockAtMs(),
 		WaitThresholdMs:   own.GetConfig().GetWaitThresholdMs(), MaxClockOffsetMs: own.GetConfig().GetMaxClockOffsetMs(),
 		Layouts: layouts[:min(len(layouts), maxLayouts)],
+	}
+	for _, m := range members {
+		m.Name = cmp.Or(m.GetName(), m.GetId()) // a member that was not heard since the start of this process has no known name
 	}
 	slices.SortFunc(members, byName)
 	joined := false

@@ -26,11 +26,12 @@ type fakeCluster struct {
 	asked   map[string]int
 	ids     map[string]uint64
 	removed map[string]bool
-	ahead   int64 // offset of a's clock, ms
+	unnamed map[string]bool // members whose names a does not know
+	ahead   int64           // offset of a's clock, ms
 }
 
 func newFake(names ...string) *fakeCluster {
-	return &fakeCluster{names: names, hang: map[string]bool{}, refuse: map[string]bool{}, asked: map[string]int{}, ids: map[string]uint64{}, removed: map[string]bool{}}
+	return &fakeCluster{names: names, hang: map[string]bool{}, refuse: map[string]bool{}, asked: map[string]int{}, ids: map[string]uint64{}, removed: map[string]bool{}, unnamed: map[string]bool{}}
 }
 
 func (f *fakeCluster) status(name string) *snowraftv1.GetStatusResponse {
@@ -54,8 +55,11 @@ func (f *fakeCluster) Members() (all []*snowraftv1.Member) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, name := range f.names {
-		if !f.removed[name] {
-			all = append(all, &snowraftv1.Member{Id: name, Name: name, Alive: true, ApiAddress: name + ":7700", Role: snowraftv1.MemberRole_MEMBER_ROLE_VOTER})
+		if known := name; !f.removed[name] {
+			if f.unnamed[name] {
+				known = ""
+			}
+			all = append(all, &snowraftv1.Member{Id: name, Name: known, Alive: true, ApiAddress: name + ":7700", Role: snowraftv1.MemberRole_MEMBER_ROLE_VOTER})
 		}
 	}
 	return all
@@ -64,18 +68,18 @@ func (f *fakeCluster) Members() (all []*snowraftv1.Member) {
 func (f *fakeCluster) Ask(ctx context.Context, m *snowraftv1.Member) (*snowraftv1.GetStatusResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.asked[m.GetName()]++
+	f.asked[m.GetId()]++
 	switch {
-	case f.refuse[m.GetName()]:
+	case f.refuse[m.GetId()]:
 		return nil, &rpc.Error{Code: codes.Unavailable, Message: "connection refused"}
-	case f.hang[m.GetName()]:
+	case f.hang[m.GetId()]:
 		f.mu.Unlock()
 		<-ctx.Done()
 		f.mu.Lock()
 		return nil, ctx.Err()
 	}
-	f.ids[m.GetName()] += 1000
-	return f.status(m.GetName()), nil
+	f.ids[m.GetId()] += 1000
+	return f.status(m.GetId()), nil
 }
 
 func (f *fakeCluster) Layouts() []string { return []string{"default"} }
@@ -231,6 +235,20 @@ func TestOverviewOfAMemberWithAWrongClock(t *testing.T) {
 		}
 		if at := o.GetMembers()[0].GetClockAtMs(); at != time.Now().UnixMilli()+f.ahead {
 			t.Errorf("clock of a at %d, want its own time", at)
+		}
+	})
+}
+
+// A member that was not heard since the start of the composing one is shown by its ID.
+func TestMemberWithoutAName(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("a", "b", "c-id")
+		f.set(f.hang, "c-id", true)
+		f.set(f.unnamed, "c-id", true)
+		o := next(t, watch(t, hubOf(t, f)))
+		if m := o.GetMembers()[2].GetMember(); m.GetName() != "c-id" || !strings.Contains(o.GetVerdict().GetSentence(), "c-id does not answer") {
+			t.Errorf("member %v, verdict %q", m, o.GetVerdict().GetSentence())
 		}
 	})
 }
