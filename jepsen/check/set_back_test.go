@@ -1,6 +1,7 @@
 package check
 
 import (
+	"errors"
 	"maps"
 	"strings"
 	"testing"
@@ -65,6 +66,15 @@ func TestSetBack(t *testing.T) {
 		"an ID of a window of one branch": {
 			happens: func(w *world) { w.issue(1, 1, 250, 0, 1); w.issue(30, 1, 250, 0, 1) }, want: Fail, says: "was issued twice",
 		},
+		"an ID of a tick without a window": {
+			happens: func(w *world) { w.issue(1, 1, 350, 0, 1) }, want: Fail, says: "is in no window of the process that issued it",
+		},
+		"an ID of another member's window": {
+			happens: func(w *world) { w.issue(2, 1, 150, 0, 1) }, want: Fail, says: "is in no window of the process that issued it",
+		},
+		"IDs of the windows of two processes": {
+			happens: func(w *world) { w.issue(30, 0, 110, 0, 1); w.issue(30, 1, 250, 0, 1) }, want: Fail, says: "is in no window of the process that issued it",
+		},
 		"a number after the seal": {
 			happens: func(w *world) { w.takes("n3", 2, 60+2*second, 110, 1) }, want: Fail, says: "n3 was sealed, and answered",
 		},
@@ -81,7 +91,8 @@ func TestSetBack(t *testing.T) {
 			r, _ := w.finish()
 			r.Header.WallNanos = w.layout.MillisAt(120) * int64(time.Millisecond)
 			v := newVerdict("set-back")
-			if err := setBackBranches(r).judge(v); err != nil {
+			b := setBackBranches(r)
+			if err := errors.Join(b.judge(v), b.silent(v, history.NoteSealed, r.firstEnded())); err != nil {
 				t.Fatal(err)
 			}
 			if v.Outcome != c.want || !strings.Contains(strings.Join(v.Failures, "\n"), c.says) {
@@ -92,22 +103,29 @@ func TestSetBack(t *testing.T) {
 }
 
 // setBackBranches returns branches in which the numbers 1 to 100 were granted before the copies, 101 to 200 in the old
-// branch, and 101 to 120 in the new one. One window of the old branch ended before, the other one reaches into both.
+// branch, and 101 to 120 in the new one. One window of the old branch ended before, the other one
+// reaches into both.
 func setBackBranches(r *Run) *branches {
 	block := func(first int64, count uint64) raftlog.Block {
 		return raftlog.Block{Index: uint64(first), First: first, Count: count, Increment: 1}
 	}
-	windows := func(until int64) map[raftlog.Lane][]raftlog.Window {
+	windows := func(ended, until int64, nonce byte) map[raftlog.Lane][]raftlog.Window {
 		lane := func(worker uint64) raftlog.Lane { return raftlog.Lane{Layout: worldSpec.Name, Worker: worker} }
-		return map[raftlog.Lane][]raftlog.Window{lane(0): {{From: 0, Until: 100}}, lane(1): {{From: 100, Until: until}}}
+		window := func(from, until int64) []raftlog.Window {
+			return []raftlog.Window{{Holder: "n1/0", NonceHash: [32]byte{nonce}, From: from, Until: until}}
+		}
+		return map[raftlog.Lane][]raftlog.Window{lane(0): window(0, ended), lane(1): window(100, until)}
 	}
 	b := &branches{
 		run: r, fault: FaultSpan{Name: FaultSetBack, From: setBackAt, To: 50, Hosts: []string{"n1"}}, forked: 1,
 		old: &raftlog.Log{Final: 3}, now: &raftlog.Log{Final: 2}, all: raftlog.NewGrants(),
-		lost:  &raftlog.Grants{Windows: windows(300), Blocks: map[string][]raftlog.Block{"s": {block(101, 100)}}},
-		again: &raftlog.Grants{Windows: windows(200), Blocks: map[string][]raftlog.Block{"s": {block(101, 20)}}},
+		lost:  &raftlog.Grants{Windows: windows(100, 300, 1), Blocks: map[string][]raftlog.Block{"s": {block(101, 100)}}},
+		again: &raftlog.Grants{Windows: windows(120, 200, 2), Blocks: map[string][]raftlog.Block{"s": {block(101, 20)}}},
 	}
 	b.lostSets, b.againSets = blocksOf(b.lost), blocksOf(b.again)
+	b.side = b.setBackSide
+	b.all.Add(&raftlog.Grants{Windows: b.lost.Windows})
+	b.all.Add(&raftlog.Grants{Windows: b.again.Windows})
 	maps.Copy(b.all.Blocks, map[string][]raftlog.Block{"s": {block(1, 100), block(101, 100)}})
 	return b
 }

@@ -258,6 +258,8 @@ const (
 	NoteThawed = "thawed"
 	// NoteSealed is a note about the first time that a member reported that its cluster is sealed.
 	NoteSealed = "sealed"
+	// NoteHeard is a note about the first time that a member reported that it hears an older cluster.
+	NoteHeard = "stopped by an older cluster"
 )
 
 // Note is a remark for people and checkers.

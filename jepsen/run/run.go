@@ -123,7 +123,7 @@ func (r *run) open(ctx context.Context) (err error) {
 	}
 	cfg.Flags = append(cfg.Flags, r.Plan.Flags...)
 	if r.Script != nil {
-		cfg.Strays = r.Script.Strays
+		cfg.Strays, cfg.Twins = r.Script.Strays, r.Script.Twins
 	}
 	for _, w := range r.loads {
 		cfg.Flags = append(cfg.Flags, w.Flags...)

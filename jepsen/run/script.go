@@ -18,6 +18,8 @@ type Script struct {
 	WaitThreshold, MaxWindow time.Duration
 	// Strays is the number of hosts for members of another cluster.
 	Strays int
+	// Twins is the number of hosts that begin without a member.
+	Twins int
 	// Play makes the faults and undoes them. An error means that there is no run to judge.
 	Play func(ctx context.Context, w *workload.World) error
 }

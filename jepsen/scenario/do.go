@@ -61,7 +61,7 @@ func Do(ctx context.Context, sc Scenario, o Options) (Result, error) {
 	err := run.Do(ctx, run.Options{
 		Dir: o.Dir, Programs: o.Programs, Self: o.Self, Plan: plan, Progress: o.Progress,
 		Script: &run.Script{
-			WaitThreshold: sc.WaitThreshold, MaxWindow: sc.MaxWindow, Strays: sc.Strays,
+			WaitThreshold: sc.WaitThreshold, MaxWindow: sc.MaxWindow, Strays: sc.Strays, Twins: sc.Twins,
 			Play: func(ctx context.Context, w *workload.World) error { return s.play(ctx, w, sc.script) },
 		},
 	})

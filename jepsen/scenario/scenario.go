@@ -28,6 +28,8 @@ type Scenario struct {
 	WaitThreshold, MaxWindow time.Duration
 	// Strays are hosts for members of another cluster.
 	Strays int
+	// Twins are hosts for members of the cluster that begin without one.
+	Twins int
 	// Secured gives the members a secret.
 	Secured bool
 
@@ -40,7 +42,7 @@ type Scenario struct {
 func All() []Scenario {
 	return []Scenario{
 		staleRange(), deposedLeader(), smallRollback(), workerOverflow(), flippingClock(),
-		stoppedPrimary(), rebuiltSequence(), mergedClusters(), recoveredQuorum(), restoredCluster(), setBackMajority(),
+		stoppedPrimary(), rebuiltSequence(), mergedClusters(), recoveredQuorum(), restoredCluster(), setBackMajority(), setBackAll(), twoLives(),
 	}
 }
 
