@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -325,5 +326,16 @@ func TestForgedNodesGetNoVote(t *testing.T) {
 	}
 	if _, err := n.Propose(t.Context(), []byte("x")); err != nil {
 		t.Error(err)
+	}
+}
+
+// The last voter stays, with force too. The refusal does not count the other voters, because there are none.
+func TestLastVoterStays(t *testing.T) {
+	t.Parallel()
+	n, _ := withNonvoter(t, newRemovals())
+	for _, force := range []bool{false, true} {
+		if err := n.CheckRemoval(n.ID(), force); !errors.Is(err, ErrQuorum) || !strings.Contains(err.Error(), "it is the last voter") {
+			t.Errorf("CheckRemoval(force %t) = %v", force, err)
+		}
 	}
 }
