@@ -90,8 +90,9 @@ func TestRemoveFromAnyMember(t *testing.T) {
 		// A follower removes the leader, which transfers leadership first.
 		gone := leader(t, nodes)
 		rest := except(nodes, gone)
-		if _, err := rest[0].cluster.RemoveMember(t.Context(), &snowraftv1.RemoveMemberRequest{Member: gone.cfg.Name}); err != nil {
-			t.Fatal(err)
+		resp, err := rest[0].cluster.RemoveMember(t.Context(), &snowraftv1.RemoveMemberRequest{Member: gone.cfg.Name})
+		if q := resp.GetQuorum(); err != nil || q.GetVoters() != 4 || q.GetMayFail() != 1 {
+			t.Fatalf("RemoveMember() = %v, %v, want the 4 voters that stay", resp, err)
 		}
 		select {
 		case <-gone.server.Done():
