@@ -128,7 +128,8 @@ func (b *branches) mayRepeatNumbers(g numberGroup, o repeat) bool {
 	return b.apart(o)
 }
 
-// mayRepeatIDs reports whether all these IDs are in windows of both branches. That of the old one ended after the fault began.
+// mayRepeatIDs reports whether all these IDs are in windows of both branches. That of the old one reaches
+// beyond the beginning of the fault.
 func (b *branches) mayRepeatIDs(name string, l *snowflake.Layout, o repeat) bool {
 	workerBits := max(bits.Len64(l.Workers()), 1) - 1
 	lane := raftlog.Lane{Layout: name, Worker: o.group & (1<<workerBits - 1)}

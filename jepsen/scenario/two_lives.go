@@ -71,7 +71,7 @@ func (r *returned) restore() error {
 	}
 	s.faults.End()
 	for i, m := range r.old {
-		m.Damaged(true) // its log is not of the life that is harvested
+		m.Damaged(true) // another life's log, which is not harvested
 		if err := disk.CopyDir(r.young[i].Files(), m.Side()); err != nil {
 			return err
 		}
@@ -147,8 +147,12 @@ func (r *returned) meet() error {
 // silent calls both clusters for some time. The old one issues on; the checker finds the calls of the new one that succeeded.
 func (r *returned) silent() error {
 	s := r.s
-	from, until := r.given.answers.Load(), history.Now()+int64(3*time.Second)
-	for history.Now() < until {
+	begun := history.Now()
+	var before int64 // answers of the old cluster in the first half, some of them from blocks that it held
+	for passed := time.Duration(0); passed < 3*time.Second; passed = time.Duration(history.Now() - begun) {
+		if passed < 1500*time.Millisecond {
+			before = r.given.answers.Load()
+		}
 		for _, m := range r.young {
 			s.client.IDs(s.ctx, m, "", 10, 0)
 		}
@@ -156,7 +160,7 @@ func (r *returned) silent() error {
 			return s.ctx.Err()
 		}
 	}
-	if r.given.answers.Load() == from {
+	if r.given.answers.Load() == before {
 		r.violation("the old cluster stopped, although only its successor must")
 	}
 	return nil
@@ -172,6 +176,9 @@ func (r *returned) supersede() error {
 	err := s.until("the end of the old cluster", func(context.Context) bool {
 		return r.old[0].Failures() > 0 && r.old[1].Failures() > 0
 	})
+	if err != nil && s.ctx.Err() == nil {
+		r.violation("the members of the old cluster did not halt within %v", reachWithin)
+	}
 	if err != nil {
 		return err
 	}
