@@ -23,10 +23,11 @@ type disk struct {
 	logs      map[uint64]*raft.Log
 	low, high uint64
 	values    map[string][]byte
-	snapshots []snapshot // newest first
-	size      int        // size of the logs' data
-	cut       *atomic.Uint64
-	replay    *raft.Log // entry that takes the place of one with its index and term; nil: none
+	snapshots []snapshot     // newest first
+	size      int            // size of the logs' data
+	cut       *atomic.Uint64 // number of truncations of the log
+	write     func()         // takes the time of a write to the log
+	replay    *raft.Log      // entry that takes the place of one with its index and term; nil: none
 }
 
 type snapshot struct {
@@ -34,9 +35,9 @@ type snapshot struct {
 	data []byte
 }
 
-// newDisk returns an empty disk, which counts the truncations of its log in cut.
-func newDisk(cut *atomic.Uint64) *disk {
-	return &disk{logs: make(map[uint64]*raft.Log), values: make(map[string][]byte), cut: cut}
+// newDisk returns an empty disk.
+func (w *world) newDisk() *disk {
+	return &disk{logs: make(map[uint64]*raft.Log), values: make(map[string][]byte), cut: &w.counts.truncations, write: w.net.write}
 }
 
 // clone copies a disk. The content is never changed in place.
@@ -45,7 +46,7 @@ func (d *disk) clone() *disk {
 	defer d.mu.Unlock()
 	return &disk{
 		logs: maps.Clone(d.logs), low: d.low, high: d.high, size: d.size,
-		values: maps.Clone(d.values), snapshots: slices.Clone(d.snapshots), cut: d.cut, replay: d.replay,
+		values: maps.Clone(d.values), snapshots: slices.Clone(d.snapshots), cut: d.cut, write: d.write, replay: d.replay,
 	}
 }
 
@@ -91,6 +92,7 @@ func (d *disk) GetLog(index uint64, l *raft.Log) error {
 func (d *disk) StoreLog(l *raft.Log) error { return d.StoreLogs([]*raft.Log{l}) }
 
 func (d *disk) StoreLogs(logs []*raft.Log) error {
+	d.write()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, l := range logs {

@@ -4,7 +4,8 @@
 //
 // The simulation is the world around the members: the network, which loses
 // messages of some kinds in some directions (network), disks that outlive a
-// process (disk), wrong clocks (wrist), processes that crash (process), and
+// process (disk), a log that takes up to 100 ms to commit (network.slow), wrong
+// clocks (wrist), processes that crash (process), and
 // clients that continuously request IDs (process.run) and
 // numbers of sequences (client).
 //

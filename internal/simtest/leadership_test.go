@@ -103,7 +103,7 @@ func TestStaleLeaderCannotGrant(t *testing.T) {
 // The lease alone does not prevent it from issuing them, because a transfer waits for no lease.
 func TestStaleLeaderGivesNoNumbers(t *testing.T) {
 	t.Parallel()
-	simulate(t, options{idle: true, sequences: []rules{{spec: plain("s", strict)}}}, func(w *world) {
+	simulate(t, options{idle: true, quick: true, sequences: []rules{{spec: plain("s", strict)}}}, func(w *world) {
 		w.staleLeaders(10)
 	})
 }

@@ -183,7 +183,7 @@ func (i *innocents) replace() {
 func (n *node) empty() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.disk, n.dir, n.failure = newDisk(&n.counts.truncations), n.newDir(), nil
+	n.disk, n.dir, n.failure = n.newDisk(), n.newDir(), nil
 }
 
 // retire takes a machine out of the world.

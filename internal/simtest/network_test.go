@@ -37,7 +37,7 @@ var (
 	errTimeout       = errors.New("i/o timeout")
 )
 
-// network decides whether and when messages arrive.
+// network decides whether and when messages arrive, and when disks have written.
 type network struct {
 	mu    sync.Mutex
 	rng   *rand.Rand
@@ -45,14 +45,21 @@ type network struct {
 	walls map[link]bool         // new connections on the Raft plane are refused
 	loss  [planes]float64       // share of messages lost at random
 	delay [planes]time.Duration // greatest latency between two nodes
+	disk  time.Duration         // greatest time of a write to a log
 	nodes map[string]*node      // nodes by each of their addresses
 }
 
 func newNetwork(rng *rand.Rand) *network {
 	return &network{
 		rng: rng, cut: make(map[link]bool), walls: make(map[link]bool), nodes: make(map[string]*node),
-		delay: [planes]time.Duration{time.Millisecond, time.Millisecond, 2 * time.Millisecond},
+		delay: [planes]time.Duration{time.Millisecond, time.Millisecond, 2 * time.Millisecond}, disk: time.Millisecond,
 	}
+}
+
+// slow draws how long messages of Raft and writes of the log take, so that many commands meet others before they commit.
+func (n *network) slow() {
+	const most = 30 * time.Millisecond
+	n.delay[raftPlane], n.disk = n.within(most), n.within(most)
 }
 
 // block cuts the way from some nodes to others, in this direction only.
@@ -129,10 +136,16 @@ func (n *network) passes(p plane, from, to *process) bool {
 }
 
 // latency returns the time that a message takes.
-func (n *network) latency(p plane) time.Duration {
+func (n *network) latency(p plane) time.Duration { return n.within(n.delay[p]) }
+
+// write takes the time of a write to a log.
+func (n *network) write() { time.Sleep(n.within(n.disk)) }
+
+// within returns a positive time up to a greatest one.
+func (n *network) within(most time.Duration) time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return 1 + time.Duration(n.rng.Int64N(int64(n.delay[p])))
+	return 1 + time.Duration(n.rng.Int64N(int64(most)))
 }
 
 // at returns the node with an address.

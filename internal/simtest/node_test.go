@@ -37,7 +37,7 @@ func (w *world) addNode(expect int) *node {
 	w.machines++
 	n := &node{
 		world: w, number: w.machines, expect: expect,
-		clock: newWrist(), disk: newDisk(&w.counts.truncations),
+		clock: newWrist(), disk: w.newDisk(),
 	}
 	n.name = fmt.Sprintf("%s%d", w.prefix, n.number)
 	n.dir = n.newDir()

@@ -65,7 +65,7 @@ func (w *world) loseNonvoter() {
 func TestKilledLeaderIsReplacedWithoutTimeout(t *testing.T) {
 	t.Parallel()
 	for _, members := range []int{3, 5} {
-		simulate(t, options{members: members, idle: true}, func(w *world) {
+		simulate(t, options{members: members, idle: true, quick: true}, func(w *world) {
 			w.loseNonvoter()
 			for range 20 {
 				leader, before := w.follow(), w.called()

@@ -34,6 +34,7 @@ type options struct {
 	supported []uint32       // newest supported fsm_version, by member; default the build's
 	finalize  time.Duration  // time after which a leader finalizes an upgrade; default 1 h
 	manual    bool           // operators finalize upgrades
+	quick     bool           // messages of Raft and writes of the log take up to 1 ms; default up to a drawn time of at most 30 ms
 	idle      bool           // no clients request IDs
 	sequences []rules        // sequences of the other clients; default none
 	pace      time.Duration  // least time between requests of those clients; default 100 ms
@@ -109,6 +110,9 @@ func newWorld(t *testing.T, o options) *world {
 		T: t, options: o, seed: seedOf(t) + o.number, log: newJournal(t), audit: newAudit(snowflake.MustNew(o.layout)),
 	}
 	w.rng, w.net = w.source(0), newNetwork(w.source(1))
+	if !w.quick {
+		w.net.slow()
+	}
 	w.numbers = newNumbers(w.audit.fault)
 	w.base = t.TempDir() // removed after end
 	w.stopWatching = w.watchClocks()
