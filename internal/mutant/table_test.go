@@ -44,6 +44,7 @@ var sections = []struct{ dir, title string }{
 	{"server/thrift", "Thrift"},
 	{"client", "Go client"},
 	{"cmd/snowraft", "Command line"},
+	{"cmd/snowraft/internal/cli", "Command line: output"},
 	{"cmd/snowraft/internal/serve", "Command line: processes"},
 	{"cmd/snowraft/internal/member", "Command line: members"},
 	{"cmd/snowraft/internal/seq", "Command line: sequences"},
