@@ -13,6 +13,8 @@ type auditToken struct {
 	narrowed uint64
 	scopes   []string
 	expires  int64
+	rate     uint64
+	burst    uint64
 }
 
 // checkActor reports whether a command must be refused because its actor lost the rights that it was judged by.
@@ -49,7 +51,7 @@ func (a *audit) checkTokens(index uint64, cmd *commandv1.Command, r Result) (min
 				return true, nil
 			}
 		}
-		a.tokens[index] = &auditToken{c.GetName(), index, index, c.GetScopes(), c.GetExpiresAtMs()}
+		a.tokens[index] = &auditToken{c.GetName(), index, index, c.GetScopes(), c.GetExpiresAtMs(), c.GetRate(), c.GetBurst()}
 	case *commandv1.Command_UpdateToken:
 		c := body.UpdateToken
 		switch t := a.tokens[c.GetId()]; {
@@ -63,13 +65,18 @@ func (a *audit) checkTokens(index uint64, cmd *commandv1.Command, r Result) (min
 					t.narrowed = index
 				}
 			}
-			t.changed, t.scopes, t.expires = index, c.GetScopes(), c.GetExpiresAtMs()
+			t.changed, t.scopes, t.expires, t.rate, t.burst = index, c.GetScopes(), c.GetExpiresAtMs(), c.GetRate(), c.GetBurst()
 		}
 	case *commandv1.Command_DeleteToken:
-		if a.tokens[body.DeleteToken.GetId()] == nil {
+		c := body.DeleteToken
+		switch t := a.tokens[c.GetId()]; {
+		case t == nil:
 			want = unknownTokenReason
+		case c.GetGeneration() != 0 && t.changed != c.GetGeneration():
+			want = mismatchedGen
+		default:
+			delete(a.tokens, c.GetId())
 		}
-		delete(a.tokens, body.DeleteToken.GetId())
 	default:
 		return false, nil
 	}
@@ -83,7 +90,8 @@ func (a *audit) checkTokens(index uint64, cmd *commandv1.Command, r Result) (min
 func (a *audit) compareTokens(s *State) error {
 	for _, r := range s.Tokens(0, maxTokens) {
 		t := a.tokens[r.ID]
-		if t == nil || t.name != r.Name || t.changed != r.Generation || t.expires != r.ExpiresAtMillis || !slices.Equal(t.scopes, r.Scopes) {
+		if t == nil || t.name != r.Name || t.changed != r.Generation || t.expires != r.ExpiresAtMillis ||
+			t.rate != r.Rate || t.burst != r.Burst || !slices.Equal(t.scopes, r.Scopes) {
 			return violated("token", "%+v, want %+v", r, t)
 		}
 	}

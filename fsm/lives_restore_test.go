@@ -3,6 +3,7 @@ package fsm
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/hashicorp/raft"
 )
@@ -12,8 +13,11 @@ func (w *lives) attest() error {
 	if w.life == 1 {
 		return nil
 	}
-	if w.choose("acknowledge", 6) == 0 {
+	switch w.choose("statement", 7) {
+	case 0:
 		return w.commit(acknowledge(w.s.Restored().GetIndex()))
+	case 1:
+		return w.end(fmt.Sprint("cluster-", 1+w.choose("cluster", w.life)))
 	}
 	page := w.s.Frozen("", 100)
 	if len(page) == 0 {
@@ -29,6 +33,18 @@ func (w *lives) attest() error {
 		}
 	}
 	return w.commit(cmd)
+}
+
+// end commits the statement that another life ended, which may be repeated. Branches are not restored.
+func (w *lives) end(cluster string) error {
+	if w.s.Restored() == nil {
+		return nil
+	}
+	err := w.commit(superseding(cluster))
+	if known := w.s.Restored().GetSuperseded(); err == nil && !slices.Contains(known, cluster) {
+		err = violated("superseded", "%v lacks %q", known, cluster)
+	}
+	return err
 }
 
 // backUp keeps the state of a member, or the state in the directory of a member whose log has an end that was never

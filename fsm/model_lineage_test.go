@@ -30,9 +30,9 @@ func (w *world) lead() error {
 
 // seal presents a position, or an operator's word, and compares the result.
 func (w *world) seal(evidence *position.Position, want commandv1.Refusal) error {
-	cmd := &commandv1.Command{ClockAtMs: w.now, Version: LineageVersion, Body: &commandv1.Command_Seal{Seal: &commandv1.Seal{}}}
+	cmd := &commandv1.Command{ClockAtMs: w.now, Version: LineageVersion, Body: &commandv1.Command_Seal{Seal: &commandv1.Seal{Reason: "a disk was set back"}}}
 	if evidence != nil {
-		cmd.GetSeal().Evidence = evidence.Append(nil)
+		cmd.GetSeal().Evidence, cmd.GetSeal().Witness = evidence.Append(nil), "a"
 	}
 	data, err := Encode(cmd)
 	if err != nil {

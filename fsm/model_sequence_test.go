@@ -80,7 +80,9 @@ func (w *world) seen(name string) Sequence {
 func (w *world) modelSpec(name string) *commandv1.SequenceSpec {
 	n := modelNumbers[w.choose("numbers", len(modelNumbers))]
 	reset := []commandv1.SequenceReset{resetNone, resetNone, resetDaily, resetDaily, resetMonthly, resetYearly}[w.choose("reset", 6)]
-	return plain(name, numbers(n[0], n[1], n[2], n[3]), resetting(reset))
+	spec := plain(name, numbers(n[0], n[1], n[2], n[3]), resetting(reset))
+	spec.Format = []string{"", "{date:yyyyMMdd}/{seq}"}[w.choose("format", 2)]
+	return spec
 }
 
 // numberOne gives a number out of the process's block.

@@ -47,9 +47,9 @@ const (
 var modelSpecs = []snowflake.Spec{
 	{Name: "long", UnitMillis: modelUnit, EpochMillis: modelEpoch, Fields: []snowflake.FieldBits{
 		{Field: snowflake.FieldTime, Bits: 40}, {Field: snowflake.FieldWorker, Bits: 2}, {Field: snowflake.FieldSequence, Bits: 1},
-	}},
-	{Name: "short", UnitMillis: modelUnit, EpochMillis: modelEpoch, Fields: []snowflake.FieldBits{
-		{Field: snowflake.FieldTime, Bits: 6}, {Field: snowflake.FieldWorker, Bits: 1}, {Field: snowflake.FieldSequence, Bits: 1},
+	}, Spread: 2},
+	{Name: "short", UnitMillis: modelUnit, EpochMillis: modelEpoch, Datacenter: 1, Fields: []snowflake.FieldBits{
+		{Field: snowflake.FieldTime, Bits: 6}, {Field: snowflake.FieldDatacenter, Bits: 1}, {Field: snowflake.FieldWorker, Bits: 1}, {Field: snowflake.FieldSequence, Bits: 1},
 	}},
 }
 

@@ -26,12 +26,26 @@ func (w *world) makeTokens() error {
 }
 
 func (w *world) makeToken(application string) error {
-	r, err := w.administrate(createToken(application, "a", "b"))
+	cmd := createToken(application, "a", "b")
+	c := cmd.GetCreateToken()
+	c.Rate, c.Burst = w.rate()
+	if w.choose("expires", 4) == 0 {
+		c.ExpiresAtMs = w.expiry()
+	}
+	r, err := w.administrate(cmd)
 	if err == nil && r.Token != nil {
 		w.tokens[application] = r.Token.ID
 	}
 	return err
 }
+
+// rate returns the rate and burst of a token, which only processes limit.
+func (w *world) rate() (rate, burst uint64) {
+	rate = uint64(w.choose("rate", 3))
+	return rate, 2 * rate
+}
+
+func (w *world) expiry() int64 { return w.now + int64(w.choose("expiry", 20))*modelUnit }
 
 // administrate commits a command at once.
 func (w *world) administrate(cmd *commandv1.Command) (Result, error) {
@@ -54,12 +68,17 @@ func (w *world) revoke(p *process) error {
 	case !ok:
 		return w.makeToken(p.application)
 	case w.choose("delete", 3) == 0:
-		_, err := w.administrate(deleteToken(id))
+		cmd := deleteToken(id)
+		cmd.GetDeleteToken().Generation = []uint64{0, r.Generation, r.Generation - 1}[w.choose("generation", 3)]
+		_, err := w.administrate(cmd)
 		return err
 	}
 	cmd := updateToken(id, r.Generation, modelScopes[w.choose("scopes", len(modelScopes))]...)
+	c := cmd.GetUpdateToken()
+	c.Rate, c.Burst = w.rate()
+	c.Enable = w.choose("enable", 2) == 0
 	if w.choose("expires", 2) == 0 {
-		cmd.GetUpdateToken().ExpiresAtMs = w.now + int64(w.choose("expiry", 20))*modelUnit
+		c.ExpiresAtMs = w.expiry()
 	}
 	_, err := w.administrate(cmd)
 	return err
@@ -73,5 +92,5 @@ func (w *world) actor(p *process) *commandv1.Actor {
 	if w.choose("new token", 4) == 0 {
 		p.token = w.tokens[p.application]
 	}
-	return &commandv1.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_TOKEN, Token: p.token, JudgedAt: w.index}
+	return &commandv1.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_TOKEN, Token: p.token, Name: p.application, JudgedAt: w.index}
 }
