@@ -32,6 +32,7 @@ type settings struct {
 	stopTimeout, back, lead time.Duration
 	weak                    bool
 	restart                 string
+	httpAddr                string
 }
 
 func newRun(a *cli.App) *cobra.Command {
@@ -70,6 +71,7 @@ started, 127 if it does not exist; 1, 2 and 3 if nothing was started.`,
 	cli.AddFlag(cmd, "End", "clock-back", "", cli.DurationValue(&s.back, 0, time.Minute), "step back of the clock that the library waits out")
 	cli.AddFlag(cmd, "End", "restart", "", cli.ChoiceValue(&s.restart, restartNever, restartAlways), "restart of a command that has ended, with another lease")
 	cli.AddFlag(cmd, "End", "weak-containment", "", cli.SwitchValue(&s.weak), "start the command even if its descendants can outlive it").NoOptDefVal = "true"
+	cli.AddFlag(cmd, "Process", "http-addr", "", cli.OptionalListenValue(&s.httpAddr), "address for /healthz, /readyz and /metrics of the lease; empty for none")
 	dial := a.AddConnection(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := cli.Resolve(cmd.Flags(), a.Env, nil); err != nil {

@@ -35,6 +35,7 @@ type wrapper struct {
 	args    []string
 	holds   leases
 	signals chan os.Signal
+	watch   *watch
 	judge   deadline.Judge
 	child   *contain.Child
 
@@ -61,12 +62,20 @@ func run(ctx context.Context, a *cli.App, r *cli.Remote, s settings, args []stri
 		}
 	}
 	defer signal.Stop(signals)
+	seen := &watch{}
+	if s.httpAddr != "" {
+		end, err := seen.serve(s.httpAddr)
+		if err != nil {
+			return err
+		}
+		defer end()
+	}
 	// The kernel kills the guard when the thread that started it exits.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		began := deadline.Now().Mono
-		w := &wrapper{app: a, set: s, args: args, signals: signals}
+		w := &wrapper{app: a, set: s, args: args, signals: signals, watch: seen}
 		code, err := w.live(ctx, r)
 		if s.restart != restartAlways || w.ended || w.child == nil || w.last.Failure != "" {
 			return result(code, err)
@@ -142,6 +151,7 @@ func (w *wrapper) acquire(ctx context.Context, r *cli.Remote) (code int, err err
 				w.give(r.Timeout)
 				return cli.ExitFailed, err
 			}
+			w.watch.change(func(s *watch) { s.holds = w.holds })
 			return 0, nil
 		case s := <-w.signals:
 			if ends(s) {
@@ -250,6 +260,10 @@ func (w *wrapper) supervise(timeout time.Duration) (code int, err error) {
 func (w *wrapper) note(why string) {
 	if w.ending == "" {
 		w.ending = why
+		w.watch.change(func(s *watch) {
+			s.up = false
+			s.ended++
+		})
 	}
 }
 
@@ -258,8 +272,14 @@ func (w *wrapper) take(r contain.Report) {
 	switch {
 	case r.Ending != "":
 		w.note(r.Ending)
+	case r.Started != 0:
+		w.watch.change(func(s *watch) {
+			s.up = w.ending == ""
+			s.starts++
+		})
 	case r.Exited, r.Failure != "":
 		w.last = r
+		w.watch.change(func(s *watch) { s.up = false })
 	case r.Paused != 0:
 		_ = unix.Kill(os.Getpid(), unix.SIGSTOP) // the shell continues this process, which then judges the clock
 	}
@@ -268,6 +288,7 @@ func (w *wrapper) take(r contain.Report) {
 // finish ends the lease of a command whose processes have ended, and returns its exit code.
 func (w *wrapper) finish(timeout time.Duration) (code int, err error) {
 	contain.TakeTerminal()
+	w.watch.change(func(s *watch) { s.up, s.holds = false, nil })
 	w.release(timeout)
 	switch failed := errors.New(w.last.Failure); {
 	case w.ending != "":
