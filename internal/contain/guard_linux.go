@@ -24,7 +24,7 @@ type guard struct {
 	reports *os.File
 	means   means
 	rules   deadline.Rules
-	judge   deadline.Judge
+	clock   *deadline.Clock
 
 	foreground bool
 	terminal   *os.File // nil without one
@@ -43,9 +43,10 @@ func Guard(args []string) error {
 		return errors.New("this command is started by \"snowraft worker run\" only")
 	}
 	g.means, g.rules, g.foreground = first.Means, *first.Rules, first.Foreground
-	steps, end, err := deadline.Steps()
+	clock, err := deadline.Watch()
 	if err == nil {
-		defer end()
+		defer clock.Close()
+		g.clock = clock
 		err = g.means.prepare()
 	}
 	if err != nil {
@@ -53,12 +54,12 @@ func Guard(args []string) error {
 		return err
 	}
 	send(g.reports, Report{Ready: true})
-	g.run(steps)
+	g.run()
 	return nil
 }
 
 // run guards until the command has ended, the starter has ended, or the command must be killed.
-func (g *guard) run(steps <-chan struct{}) {
+func (g *guard) run() {
 	children, others := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(children, unix.SIGCHLD)
 	// The starter passes on signals. Those of the terminal also reach the guard, which must survive them.
@@ -77,8 +78,7 @@ func (g *guard) run(steps <-chan struct{}) {
 			if g.reap() {
 				return
 			}
-		case <-steps:
-			g.judge.Step()
+		case <-g.clock.Steps():
 		case <-ticker.C:
 		}
 	}
@@ -86,7 +86,7 @@ func (g *guard) run(steps <-chan struct{}) {
 
 // act does what the clock demands, and reports whether the guard must exit, which kills the command.
 func (g *guard) act() (end bool) {
-	verdict, why := g.judge.Judge(deadline.Now(), g.rules)
+	verdict, why := g.clock.Verdict(g.rules)
 	switch verdict {
 	case deadline.Run:
 		if g.command == 0 && !g.stopping {

@@ -11,6 +11,7 @@ import (
 type Reading struct {
 	Wall time.Duration // the wall clock, since the Unix epoch. It can jump, both ways
 	Mono time.Duration // time since the boot, suspensions included. It never jumps
+	Set  bool          // the clock was set since the last reading
 }
 
 // Rules hold the window of a program and its margins.
@@ -44,24 +45,32 @@ const noise = 2 * time.Millisecond
 type Judge struct {
 	first   time.Duration // the base of the first reading
 	highest time.Duration // the highest base
+	latest  time.Duration // the base of the last reading
 	begun   bool
 	stepped bool
+	early   bool // the last reading showed a step before Set did
 }
 
 // Judge returns the verdict at a reading, with the reason for Stop and Kill.
 func (j *Judge) Judge(r Reading, rules Rules) (Verdict, string) {
 	base := r.Wall - r.Mono
 	if !j.begun {
-		j.begun, j.first, j.highest = true, base, base
+		j.begun, j.first, j.highest, j.latest = true, base, base, base
+		r.Set = false // before the first reading
 	}
-	j.highest = max(j.highest, base)
-	if (base - j.first).Abs() > noise {
+	moved := (base - j.latest).Abs() > noise
+	undone := r.Set && !moved && !j.early
+	j.early = moved && !r.Set
+	j.highest, j.latest = max(j.highest, base), base
+	if r.Set || (base-j.first).Abs() > noise {
 		j.stepped = true
 	}
 	end := rules.Until - rules.Ahead - rules.Offset - j.highest - r.Mono
 	switch back := j.highest - base; {
 	case back > rules.Back+noise:
 		return Kill, fmt.Sprintf("the clock moved back by %v", back.Round(time.Millisecond))
+	case undone:
+		return Kill, "the clock was set, and set back before it was read"
 	case end <= 0 && j.stepped:
 		return Kill, "the clock moved out of the window"
 	case end <= 0:
@@ -74,9 +83,6 @@ func (j *Judge) Judge(r Reading, rules Rules) (Verdict, string) {
 		return Run, ""
 	}
 }
-
-// Step notes a step of the clock that no reading may show.
-func (j *Judge) Step() { j.stepped = true }
 
 // Stepped reports whether the clock was set since the first reading. The times of the program's IDs are unknown then.
 func (j *Judge) Stepped() bool { return j.stepped }

@@ -85,13 +85,30 @@ func TestLastTimeOfIDs(t *testing.T) {
 	}
 }
 
-// A step that no reading shows counts.
+// A step that the next one undoes is not in the readings. The program may have IDs with any time then.
 func TestUnseenStep(t *testing.T) {
 	t.Parallel()
 	var j Judge
 	j.Judge(at(1001*time.Second, time.Second), rules)
-	j.Step()
-	if v, _ := j.Judge(at(1002*time.Second, 2*time.Second), rules); v != Run || !j.Stepped() {
-		t.Errorf("verdict %v, stepped %v", v, j.Stepped())
+	r := at(1002*time.Second, 2*time.Second)
+	r.Set = true
+	if v, why := j.Judge(r, rules); v != Kill || !strings.Contains(why, "set back") || !j.Stepped() {
+		t.Errorf("verdict %v (%s), stepped %v", v, why, j.Stepped())
+	}
+}
+
+// The kernel may note a step just after a reading shows it.
+func TestStepNotedLate(t *testing.T) {
+	t.Parallel()
+	for _, early := range []bool{false, true} {
+		var j Judge
+		j.Judge(at(1001*time.Second, time.Second), rules)
+		moved, after := at(1005*time.Second, 2*time.Second), at(1006*time.Second, 3*time.Second)
+		moved.Set, after.Set = !early, early
+		for _, r := range []Reading{moved, after} {
+			if v, why := j.Judge(r, rules); v != Run || !j.Stepped() {
+				t.Errorf("early %v: verdict %v (%s), stepped %v", early, v, why, j.Stepped())
+			}
+		}
 	}
 }

@@ -36,7 +36,7 @@ type wrapper struct {
 	holds   leases
 	signals chan os.Signal
 	watch   *watch
-	judge   deadline.Judge
+	clock   *deadline.Clock
 	child   *contain.Child
 
 	ended  bool           // a signal ended the command, or the wait for a worker failed
@@ -181,19 +181,19 @@ func (w *wrapper) supervise(timeout time.Duration) (code int, err error) {
 		return cli.ExitFailed, fmt.Errorf("the window of %v is shorter than --stop-timeout, --ahead, --clock-back and the cluster's clock offset, %v together; "+
 			"shorten them, or raise max-window of the cluster", rules.Until-rules.From, margin)
 	}
-	steps, end, err := deadline.Steps()
+	w.clock, err = deadline.Watch()
 	if err != nil {
 		w.give(timeout)
 		return cli.ExitFailed, err
 	}
-	defer end()
+	defer w.clock.Close()
 	n := numbersOf(w.holds[0])
 	if err := w.set.write(w.holds); err != nil {
 		w.give(timeout)
 		return cli.ExitFailed, err
 	}
 	defer w.set.clean()
-	w.judge.Judge(deadline.Now(), rules)
+	w.clock.Verdict(rules)
 	w.child, err = contain.Start(contain.Command{
 		Guard: []string{"worker", "guard", "--"}, Args: w.set.arguments(w.args, n), Env: w.set.environment(n),
 		Rules: rules, Weak: w.set.weak,
@@ -212,7 +212,7 @@ func (w *wrapper) supervise(timeout time.Duration) (code int, err error) {
 			rules = now
 			w.child.Extend(rules)
 		}
-		switch verdict, why := w.judge.Judge(deadline.Now(), rules); verdict {
+		switch verdict, why := w.clock.Verdict(rules); verdict {
 		case deadline.Kill:
 			w.note(why)
 			w.child.Kill()
@@ -249,8 +249,7 @@ func (w *wrapper) supervise(timeout time.Duration) (code int, err error) {
 		case <-overdue:
 			w.holds.abandon()
 			return ExitLease, fmt.Errorf("worker %d of layout %s: %s; processes of the command survived the kill", w.holds[0].Worker(), w.set.layout, w.ending)
-		case <-steps:
-			w.judge.Step()
+		case <-w.clock.Steps():
 		case <-ticker.C:
 		}
 	}
@@ -310,8 +309,10 @@ func (w *wrapper) finish(timeout time.Duration) (code int, err error) {
 
 // release ends the leases. It returns the rest of the windows if the times of all IDs are known.
 func (w *wrapper) release(timeout time.Duration) {
-	last := w.judge.Last(deadline.Now(), w.rules(), tick(w.holds[0].Layout()))
-	if w.judge.Stepped() || !w.holds.allow(last) {
+	rules := w.rules()
+	w.clock.Verdict(rules) // the last processes may have seen a step that this one has not
+	last := w.clock.Last(deadline.Now(), rules, tick(w.holds[0].Layout()))
+	if w.clock.Stepped() || !w.holds.allow(last) {
 		w.holds.abandon()
 		return
 	}
