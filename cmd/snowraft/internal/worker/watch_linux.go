@@ -14,10 +14,10 @@ import (
 	"github.com/snowraft/snowraft/internal/deadline"
 )
 
-// watch is what operators see of the leases and the command.
+// watch holds the facts about the leases and the command that operators see.
 type watch struct {
 	mu     sync.Mutex
-	holds  leases // of the present run
+	holds  leases // leases now
 	starts int    // starts of the command
 	ended  int    // ends of the command by the lease
 	up     bool   // the command runs, and nothing ends it
