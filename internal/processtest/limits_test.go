@@ -39,6 +39,9 @@ const (
 	// TestClientWhileAMemberHangs, TestSecretRotationUnderLoad.
 	slowestCall = promised(3 * time.Second)
 
+	// All descendants of a wrapped command end with a wrapper that is killed: TestKilledWrapper.
+	endWithWrapper = promised(time.Second)
+
 	// A deleted token gets no ID from a member: TestRevocationStopsIssuing.
 	revoked = promised(time.Second)
 

@@ -4,11 +4,15 @@ package processtest
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/snowraft/snowraft/internal/depth"
 )
 
 // clockScript prints its worker and its clock, in nanoseconds, until it is killed.
@@ -58,10 +62,50 @@ func times(t *testing.T, p *process) (worker string, first, last int64) {
 	return worker, first, last
 }
 
+// forkingServer is a server of another user, whose four processes have sessions of their own and ignore SIGTERM.
+const forkingServer = `exec setpriv --reuid=65534 --regid=65534 --clear-groups perl -MPOSIX=setsid -e '
+	$SIG{TERM} = "IGNORE"; $| = 1;
+	for (1..4) { fork or do { setsid; while (1) { select undef, undef, undef, 0.05 } } }
+	print "$$\n"; 1 while wait > 0'`
+
+// The processes of a forking server end with a wrapper that is killed, although they have another user.
+func TestKilledWrapper(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("only root can change users")
+	}
+	group, err := os.MkdirTemp("/sys/fs/cgroup/pids", "snowraft-test-*")
+	if err != nil {
+		if group, err = os.MkdirTemp("/sys/fs/cgroup", "snowraft-test-*"); err != nil {
+			t.Skip(err)
+		}
+	}
+	t.Cleanup(func() { _ = os.Remove(group) })
+	m := startLeasing(t, 1, 30*time.Second)[0]
+	script := `echo $$ >"$0/cgroup.procs"; exec "$@"`
+	p := startProgram(t, "/bin/sh", at(m), "-c", script, group, program, "worker", "run", "--env-worker", "WORKER", "--", "sh", "-c", forkingServer)
+	until(t, "the server starts", func() bool { return p.stdout.String() != "" || !p.running() })
+	processes := func() int {
+		text, err := os.ReadFile(filepath.Join(group, "cgroup.procs"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(strings.Fields(string(text)))
+	}
+	if n := processes(); n < 7 {
+		if strings.Contains(p.stderr.String(), "--weak-containment") {
+			t.Skip(p.stderr.String())
+		}
+		t.Fatalf("%d processes, want wrapper, guard, server and its four: %s", n, p.stderr.String())
+	}
+	p.signal(syscall.SIGKILL)
+	within(t, endWithWrapper, "all processes end", func() bool { return processes() == 0 })
+}
+
 // A holder whose wrapper is stopped shares no millisecond with the next holder of its worker.
 func TestStoppedWrapper(t *testing.T) {
 	t.Parallel()
-	m := startLeasing(t, 1, 10*time.Second)[0]
+	m := startLeasing(t, 1, time.Duration(depth.Of(10, 30))*time.Second)[0]
 	first := m.wrap(clockScript, "--below", "2")
 	until(t, "the command prints", func() bool { return first.stdout.String() != "" || !first.running() })
 	times(t, first)
@@ -84,7 +128,7 @@ func TestWrappedCrashLoop(t *testing.T) {
 	t.Parallel()
 	m := startLeasing(t, 1, 30*time.Second)[0]
 	var end int64
-	for i := range 20 {
+	for i := range depth.Of(20, 200) {
 		p := m.wrap("echo $WORKER $(date +%s%N)", "--below", "2")
 		if code := p.exit(); code != 0 && !strings.Contains(p.stderr.String(), "--weak-containment") {
 			t.Fatalf("exit code %d: %s", code, p.stderr.String())
@@ -97,21 +141,25 @@ func TestWrappedCrashLoop(t *testing.T) {
 	}
 }
 
-// Each wrapper has a pair of numbers of its own.
+// Each wrapper has a pair of numbers of its own. So many wrappers need the processors for themselves.
 func TestWrappedPairs(t *testing.T) {
-	t.Parallel()
-	const wrappers = 40
+	wrappers := depth.Of(40, 300)
 	m := startLeasing(t, 1, time.Minute)[0]
 	if _, stderr, code := command(t, at(m), "layout", "create", "mybatis", "--preset", "mybatis"); code != 0 {
 		t.Fatal(stderr)
 	}
+	const together = 8 // more starts at a time would starve the member
 	var all []*process
-	for range wrappers {
-		all = append(all, m.wrap(`echo "$DC $WORKER"; exec sleep 1000`, "--layout", "mybatis", "--env-datacenter", "DC"))
-	}
 	holders := map[string]int{}
-	for i, p := range all {
-		until(t, fmt.Sprintf("wrapper %d prints", i), func() bool { return strings.HasSuffix(p.stdout.String(), "\n") || !p.running() })
+	for i := range wrappers + together {
+		if i < wrappers {
+			all = append(all, m.wrap(`echo "$DC $WORKER"; exec sleep 10000`, "--layout", "mybatis", "--env-datacenter", "DC"))
+		}
+		if i < together {
+			continue
+		}
+		p := all[i-together]
+		until(t, fmt.Sprintf("wrapper %d prints", i-together), func() bool { return strings.HasSuffix(p.stdout.String(), "\n") || !p.running() })
 		if strings.Contains(p.stderr.String(), "--weak-containment") {
 			t.Skip(p.stderr.String())
 		}
