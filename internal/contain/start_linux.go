@@ -131,13 +131,14 @@ func (c *Child) Kill() {
 	_ = unix.Kill(c.guard, unix.SIGKILL)
 }
 
-// Gone waits for the guard and all descendants of the command. It closes the channel when each of them was reaped.
+// Gone waits for the guard and all descendants of the command. It closes the channel when each of them was reaped. This process must have no
+// other children.
 func (c *Child) Gone() <-chan struct{} {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
 		for {
-			pid, err := unix.Wait4(c.guard, nil, 0, nil)
+			pid, err := unix.Wait4(-1, nil, 0, nil) // the first process of a container gets orphans of others too
 			if pid == c.guard || err != nil && !errors.Is(err, unix.EINTR) {
 				break
 			}

@@ -51,9 +51,15 @@ is not the first one of a container, and may make neither a PID namespace nor a 
 group, nothing is started without --weak-containment. A second process, the guard, ends the command if
 this process is stopped or killed.
 
-Signals are passed on. Exit codes: that of the command, or 128 plus the number of the
-signal that killed it; 75 if the end of the lease ended it; 126 if it cannot be
-started, 127 if it does not exist; 1, 2 and 3 if nothing was started.`,
+The processes of a forking server all see one environment, so --env-worker is unsafe
+for it: use --count and "snowraft worker claim".
+
+Signals are passed on. Exit codes:
+  75          the end of the lease ended the command; one line has the reason
+  126, 127    the command cannot be started, does not exist
+  1, 2, 3     nothing was started; see "snowraft help exit-codes"
+  others      that of the command, or 128 plus the number of the signal that
+              killed it`,
 		Example: `  snowraft worker run --env-worker WORKER -- ./app
   snowraft worker run --env-datacenter DC --env-worker WORKER -- java -jar a.jar`,
 		Args: someCommand,
