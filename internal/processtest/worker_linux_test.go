@@ -144,7 +144,7 @@ func TestWrappedCrashLoop(t *testing.T) {
 // Each wrapper has a pair of numbers of its own. So many wrappers need the processors for themselves.
 func TestWrappedPairs(t *testing.T) {
 	wrappers := depth.Of(40, 300)
-	m := startLeasing(t, 1, time.Minute)[0]
+	m := startLeasing(t, 1, 10*time.Minute)[0]
 	if _, stderr, code := command(t, at(m), "layout", "create", "mybatis", "--preset", "mybatis"); code != 0 {
 		t.Fatal(stderr)
 	}
