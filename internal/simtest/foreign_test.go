@@ -86,6 +86,7 @@ type foreigner struct {
 	clock  *wrist
 	rng    *rand.Rand
 	leases byte
+	set    bool // since the last look
 }
 
 // now reads the host's clock.
@@ -95,9 +96,17 @@ func (h *foreigner) now() deadline.Reading {
 }
 
 // step moves the clock. A host's processes learn of each step.
-func (h *foreigner) step(by time.Duration, judge *deadline.Judge) {
+func (h *foreigner) step(by time.Duration) {
 	h.clock.set(h.clock.ahead() + by)
-	judge.Step()
+	h.set = true
+}
+
+// look judges the host's clock.
+func (h *foreigner) look(judge *deadline.Judge, g allocator.Grant) (deadline.Reading, deadline.Verdict) {
+	now := h.now()
+	now.Set, h.set = h.set, false
+	verdict, _ := judge.Judge(now, h.rules(g))
+	return now, verdict
 }
 
 // leader returns a connection to the leader, nil without a leader.
@@ -149,6 +158,7 @@ func (h *foreigner) lease(to allocator.Granter) {
 	if killed {
 		h.count(&h.counts.kills)
 	}
+	h.look(&judge, g) // the program may have seen a step that no reading shows
 	next := h.layout.TickAt(judge.Last(h.now(), h.rules(g), time.Millisecond).UnixMilli()) + 1
 	to = h.leader()
 	if judge.Stepped() || next > g.Until || to == nil {
@@ -186,14 +196,14 @@ func (h *foreigner) program(g allocator.Grant, nonce allocator.Nonce, judge *dea
 		}
 		switch h.rng.IntN(12000) {
 		case 0:
-			h.step([]time.Duration{-time.Hour, -time.Second, time.Second, time.Hour}[h.rng.IntN(4)], judge)
+			h.step([]time.Duration{-time.Hour, -time.Second, time.Second, time.Hour}[h.rng.IntN(4)])
 		case 1, 2, 3, 4:
-			h.step(time.Duration(h.rng.IntN(9)-4)*time.Millisecond, judge)
+			h.step(time.Duration(h.rng.IntN(9)-4) * time.Millisecond)
 		case 5, 6, 7, 8, 9, 10:
 			return g, false
 		}
-		now := h.now()
-		switch verdict, _ := judge.Judge(now, h.rules(g)); {
+		now, verdict := h.look(judge, g)
+		switch {
 		case verdict == deadline.Kill:
 			return g, true
 		case verdict == deadline.Early && !started:
@@ -201,7 +211,7 @@ func (h *foreigner) program(g allocator.Grant, nonce allocator.Nonce, judge *dea
 		case !started:
 			started = true
 			if h.rng.IntN(2) == 0 {
-				h.step(-foreignBack, judge)
+				h.step(-foreignBack)
 			}
 			continue
 		}
