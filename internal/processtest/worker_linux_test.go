@@ -150,7 +150,7 @@ func TestWrappedPairs(t *testing.T) {
 	}
 	const together = 8 // more starts at a time would starve the member
 	var all []*process
-	holders := map[string]int{}
+	holders := map[string]*process{}
 	for i := range wrappers + together {
 		if i < wrappers {
 			all = append(all, m.wrap(`echo "$DC $WORKER"; exec sleep 10000`, "--layout", "mybatis", "--env-datacenter", "DC"))
@@ -163,10 +163,23 @@ func TestWrappedPairs(t *testing.T) {
 		if strings.Contains(p.stderr.String(), "--weak-containment") {
 			t.Skip(p.stderr.String())
 		}
-		holders[p.stdout.String()]++
+		pair := p.stdout.String()
+		var datacenter, worker uint
+		if _, err := fmt.Sscan(pair, &datacenter, &worker); err != nil || datacenter > 31 || worker > 31 {
+			t.Fatalf("pair %q: %s", pair, p.stderr.String())
+		}
+		if other := holders[pair]; other != nil && other.running() && p.running() {
+			t.Errorf("two wrappers have %q", pair)
+		}
+		holders[pair] = p
+	}
+	for pair, p := range holders {
+		if !p.running() {
+			t.Errorf("the wrapper with %q ended: %s", pair, p.stderr.String())
+		}
 	}
 	if len(holders) != wrappers {
-		t.Errorf("%d wrappers have %d pairs: %v", wrappers, len(holders), holders)
+		t.Errorf("%d wrappers have %d pairs", wrappers, len(holders))
 	}
 }
 

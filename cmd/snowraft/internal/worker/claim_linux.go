@@ -107,9 +107,12 @@ func read(f *os.File) (n numbers, pause time.Duration, err error) {
 		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
 		values[key] = value
 	}
-	millis, err := strconv.Atoi(values["PAUSE_MS"])
-	if err != nil || values["WORKER"] == "" {
-		return n, 0, errors.New("not a file of worker run --dir")
+	var millis uint64
+	for key, to := range map[string]*uint64{"PAUSE_MS": &millis, "WORKER": &n.worker, "DATACENTER": &n.datacenter, "SPLIT": &n.split} {
+		if *to, err = strconv.ParseUint(values[key], 10, 63); err != nil {
+			return n, 0, errors.New("not a file of worker run --dir")
+		}
 	}
-	return numbers{values["WORKER"], values["DATACENTER"], values["LAYOUT"]}, time.Duration(millis) * time.Millisecond, nil
+	n.layout = values["LAYOUT"]
+	return n, time.Duration(millis) * time.Millisecond, nil
 }

@@ -3,6 +3,7 @@ package worker
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,12 +16,29 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// numbers hold the text of what a command is configured with.
-type numbers struct{ worker, datacenter, layout string }
+// numbers are what a command is configured with.
+type numbers struct {
+	worker, datacenter uint64
+	layout             string
+	split              uint64 // of a layout without datacenter: how many workers a library with datacenters has in each; else 0
+}
 
 func numbersOf(h *client.HeldWorker) numbers {
 	spec := h.Layout().Spec()
-	return numbers{worker: cli.Decimal(h.Worker()), datacenter: cli.Decimal(spec.Datacenter), layout: spec.Name}
+	n := numbers{worker: h.Worker(), datacenter: spec.Datacenter, layout: spec.Name}
+	if !slices.ContainsFunc(spec.Fields, func(f snowflake.FieldBits) bool { return f.Field == snowflake.FieldDatacenter }) {
+		n.split = 1 << (bits.Len64(h.Layout().Workers()) / 2)
+	}
+	return n
+}
+
+// halves returns the numbers for a library that asks for a datacenter. In a layout without one, that is the upper half of the
+// bits of the worker.
+func (n numbers) halves() numbers {
+	if n.split > 0 {
+		n.datacenter, n.worker = n.worker/n.split, n.worker%n.split
+	}
+	return n
 }
 
 // places are the variables and arguments with the numbers of a command.
@@ -32,19 +50,30 @@ type places struct {
 // environment returns the variables for the command, after those of this process.
 func (p places) environment(n numbers) []string {
 	all := os.Environ()
+	if p.datacenter() {
+		n = n.halves()
+	}
 	if p.envWorker != "" {
-		all = append(all, p.envWorker+"="+n.worker)
+		all = append(all, p.envWorker+"="+cli.Decimal(n.worker))
 	}
 	if p.envDC != "" {
-		all = append(all, p.envDC+"="+n.datacenter)
+		all = append(all, p.envDC+"="+cli.Decimal(n.datacenter))
 	}
 	return all
 }
 
 // arguments returns the command with its arguments and those of --arg.
 func (p places) arguments(command []string, n numbers) []string {
-	replace := strings.NewReplacer("{worker}", n.worker, "{datacenter}", n.datacenter, "{layout}", n.layout)
+	if p.datacenter() {
+		n = n.halves()
+	}
+	replace := strings.NewReplacer("{worker}", cli.Decimal(n.worker), "{datacenter}", cli.Decimal(n.datacenter), "{layout}", n.layout)
 	return append(slices.Clone(command), cli.Map(replace.Replace, p.args)...)
+}
+
+// datacenter reports whether the command asks for a datacenter.
+func (p places) datacenter() bool {
+	return p.envDC != "" || slices.ContainsFunc(p.args, func(arg string) bool { return strings.Contains(arg, "{datacenter}") })
 }
 
 // none reports whether the command gets its numbers in none of these places.
@@ -65,7 +94,7 @@ func (s settings) write(l leases) error {
 		if path == "" {
 			continue
 		}
-		lines := fmt.Sprintf("WORKER=%s\nDATACENTER=%s\nLAYOUT=%s\n", n.worker, n.datacenter, n.layout)
+		lines := fmt.Sprintf("WORKER=%d\nDATACENTER=%d\nLAYOUT=%s\nSPLIT=%d\n", n.worker, n.datacenter, n.layout, n.split)
 		if s.dir != "" {
 			lines += fmt.Sprintf("PAUSE_MS=%d\n", s.pause(tick(h.Layout())).Milliseconds()+1)
 		}

@@ -69,7 +69,7 @@ Signals are passed on. Exit codes:
 	cli.AddSetting(cmd, "Worker", "holder", cli.WordsValue(&s.holder, "NAME"), "stable name of the holder; the default is the host name")
 	cli.AddFlag(cmd, "Worker", "below", "", cli.UintValue(&s.below, 0), "lease a worker below this number, for a library with fewer workers; 0 for any")
 	addPlaces(cmd, &s.places)
-	cli.AddFlag(cmd, "Worker", "file", "", cli.FileValue(&s.file), "file to write WORKER=, DATACENTER= and LAYOUT= into before the start")
+	cli.AddFlag(cmd, "Worker", "file", "", cli.FileValue(&s.file), "file to write WORKER=, DATACENTER=, LAYOUT= and SPLIT= into before the start")
 	cli.AddFlag(cmd, "Worker", "count", "", cli.IntValue(&s.count, 1, maxCount), "workers to lease, for the processes of a forking server; with --dir")
 	cli.AddFlag(cmd, "Worker", "dir", "", cli.TextValue(&s.dir, "DIRECTORY"), "directory to write a file for each worker into, for worker claim")
 	cli.AddFlag(cmd, "End", "stop-timeout", "", cli.DurationValue(&s.stopTimeout, 0, time.Hour), "time between SIGTERM and the kill")
@@ -99,7 +99,7 @@ Signals are passed on. Exit codes:
 // addPlaces adds the flags of the places for the numbers of a command.
 func addPlaces(cmd *cobra.Command, p *places) {
 	cli.AddFlag(cmd, "Worker", "env-worker", "", variableValue(&p.envWorker), "environment variable that gets the number of the worker")
-	cli.AddFlag(cmd, "Worker", "env-datacenter", "", variableValue(&p.envDC), "environment variable that gets the datacenter of the layout")
+	cli.AddFlag(cmd, "Worker", "env-datacenter", "", variableValue(&p.envDC), "environment variable that gets the datacenter; of a layout without one, the upper half of the worker")
 	cli.AddFlag(cmd, "Worker", "arg", "", argumentsValue(&p.args), "argument to append, with {worker}, {datacenter} and {layout} replaced; can be repeated")
 }
 

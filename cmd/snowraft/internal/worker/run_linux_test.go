@@ -200,7 +200,7 @@ func TestRunConfiguresTheCommand(t *testing.T) {
 	w := m.wrap(t, `echo; echo "$WORKER,$DC,$0,$1",$(cat `+file+`)`, "--weak-containment",
 		"--env-datacenter", "DC", "--arg", "--node={worker}/{datacenter}", "--arg", "{layout} {other}", "--file", file)
 	w.begin(t)
-	if got, want := w.last(t), "1,0,--node=1/0,default {other},WORKER=1 DATACENTER=0 LAYOUT=default"; got != want || w.code() != 0 {
+	if got, want := w.last(t), "1,0,--node=1/0,default {other},WORKER=1 DATACENTER=0 LAYOUT=default SPLIT=32"; got != want || w.code() != 0 {
 		t.Errorf("%s, want %s: %s", got, want, w.errors.String())
 	}
 	if left, err := filepath.Glob(file + "*"); len(left) > 0 {
