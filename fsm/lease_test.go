@@ -262,14 +262,14 @@ func searched(l *layout, a want, limit int64) (int, bool) {
 	if last != none && fits(last) {
 		return last, true
 	}
-	own, any := none, none
+	own, common := none, none
 	for n := range w.count() {
 		k := w.see(n)
 		if k.holding() == a.holding && fits(n) && (own == none || k.token < w.see(own).token) {
 			own = n
 		}
-		if fits(n) && (!full || k.owner == a.owner) && (any == none || k.highWater < w.see(any).highWater) {
-			any = n
+		if fits(n) && (!full || k.owner == a.owner) && (common == none || k.highWater < w.see(common).highWater) {
+			common = n
 		}
 	}
 	switch {
@@ -278,5 +278,5 @@ func searched(l *layout, a want, limit int64) (int, bool) {
 	case !full && w.count() < int(a.end):
 		return w.count(), true
 	}
-	return any, any != none
+	return common, common != none
 }

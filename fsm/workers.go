@@ -94,8 +94,8 @@ type want struct {
 // part returns the greatest number of workers of one API token: by default half of the common ones, so that an application
 // that takes all it can leaves some for others.
 func (w *workers) part(c *commandv1.Config) int {
-	percent := cmp.Or(uint64(c.GetTokenWorkersPercent()), limits.DefaultTokenWorkers) //nolint:gosec // never negative
-	return int(w.common/100*percent + (w.common%100*percent+99)/100)                  //nolint:gosec // at most 2^62
+	percent := cmp.Or(uint64(c.GetTokenWorkersPercent()), limits.DefaultTokenWorkers)
+	return int(w.common/100*percent + (w.common%100*percent+99)/100)
 }
 
 // full reports whether the owner had as many workers last as one token gets, and so gets no others.

@@ -56,7 +56,7 @@ func starter(which string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(child.guard)
+	fmt.Fprintln(os.Stdout, child.guard)
 	<-child.Gone()
 	return nil
 }

@@ -26,7 +26,7 @@ const inMachine = "SNOWRAFT_TEST_MACHINE"
 func init() {
 	if program := os.Getenv(inMachine); program != "" {
 		err := stepClocks(program, os.Getenv("SNOWRAFT_TEST_RESULT"))
-		fmt.Println("result:", err)
+		fmt.Fprintln(os.Stdout, "result:", err)
 		_ = unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
 	}
 }

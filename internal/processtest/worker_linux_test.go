@@ -65,7 +65,7 @@ func times(t *testing.T, p *process) (worker string, first, last int64) {
 // forkingServer is a server of another user, whose four processes have sessions of their own and ignore SIGTERM.
 const forkingServer = `exec setpriv --reuid=65534 --regid=65534 --clear-groups perl -MPOSIX=setsid -e '
 	$SIG{TERM} = "IGNORE"; $| = 1;
-	for (1..4) { fork or do { setsid; while (1) { select undef, undef, undef, 0.05 } } }
+	for (1..4) { fork or do { setsid; sleep 1 while 1 } }
 	print "$$\n"; 1 while wait > 0'`
 
 // The processes of a forking server end with a wrapper that is killed, although they have another user.
@@ -74,9 +74,9 @@ func TestKilledWrapper(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can change users")
 	}
-	group, err := os.MkdirTemp("/sys/fs/cgroup/pids", "snowraft-test-*")
+	group, err := os.MkdirTemp("/sys/fs/cgroup/pids", "snowraft-test-*") //nolint:usetesting // a control group
 	if err != nil {
-		if group, err = os.MkdirTemp("/sys/fs/cgroup", "snowraft-test-*"); err != nil {
+		if group, err = os.MkdirTemp("/sys/fs/cgroup", "snowraft-test-*"); err != nil { //nolint:usetesting // a control group
 			t.Skip(err)
 		}
 	}

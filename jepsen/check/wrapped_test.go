@@ -19,7 +19,7 @@ func TestGapsOfFrozenWrappers(t *testing.T) {
 	const second = int64(time.Second)
 	for name, c := range map[string]struct {
 		window  raftlog.Window
-		tick    int64 // of the ID, in units of 10 ms
+		tick    int64 // units of 10 ms
 		worker  uint64
 		start   uint32
 		excused bool

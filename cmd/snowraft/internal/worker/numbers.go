@@ -16,11 +16,11 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// numbers are what a command is configured with.
+// numbers hold the configuration of a command.
 type numbers struct {
 	worker, datacenter uint64
 	layout             string
-	split              uint64 // of a layout without datacenter: how many workers a library with datacenters has in each; else 0
+	split              uint64 // workers in each datacenter of the library; 0 if the layout has the datacenter
 }
 
 func numbersOf(h *client.HeldWorker) numbers {
@@ -32,7 +32,7 @@ func numbersOf(h *client.HeldWorker) numbers {
 	return n
 }
 
-// halves returns the numbers for a library that asks for a datacenter. In a layout without one, that is the upper half of the
+// halves returns the numbers for a library with a datacenter. In a layout without one, that is the upper half of the
 // bits of the worker.
 func (n numbers) halves() numbers {
 	if n.split > 0 {
@@ -71,7 +71,7 @@ func (p places) arguments(command []string, n numbers) []string {
 	return append(slices.Clone(command), cli.Map(replace.Replace, p.args)...)
 }
 
-// datacenter reports whether the command asks for a datacenter.
+// datacenter reports whether the command gets a datacenter.
 func (p places) datacenter() bool {
 	return p.envDC != "" || slices.ContainsFunc(p.args, func(arg string) bool { return strings.Contains(arg, "{datacenter}") })
 }
