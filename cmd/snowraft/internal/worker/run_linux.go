@@ -156,7 +156,7 @@ func (w *wrapper) acquire(ctx context.Context, r *cli.Remote) (code int, err err
 		case s := <-w.signals:
 			if ends(s) {
 				cancel()
-				_ = <-held // the signal is the reason
+				<-held //nolint:errcheck // the signal is the reason
 				w.give(time.Second)
 				return killedBy(s), nil
 			}
