@@ -23,9 +23,11 @@ const look = 50 * time.Millisecond
 // the first one of a container.
 const patience = 5 * time.Second
 
-// forwarded are the signals that the command gets. SIGCONT continues a command that the terminal stopped.
-var forwarded = []os.Signal{
-	unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGTERM, unix.SIGCONT, unix.SIGWINCH,
+// forwarded are the signals that the command gets. SIGCONT continues a command that the terminal stopped. gunicorn takes SIGTTIN
+// and SIGTTOU as commands.
+var forwarded = []unix.Signal{
+	unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGTERM, unix.SIGCONT, unix.SIGWINCH, unix.SIGTTIN,
+	unix.SIGTTOU,
 }
 
 // wrapper holds a worker and runs a command with it.
@@ -60,6 +62,9 @@ func run(ctx context.Context, a *cli.App, r *cli.Remote, s settings, args []stri
 		if !signal.Ignored(s) { // nohup ignores SIGHUP
 			signal.Notify(signals, s)
 		}
+	}
+	for s := unix.Signal(35); s <= 64; s++ { // signals of real time
+		signal.Notify(signals, s)
 	}
 	defer signal.Stop(signals)
 	seen := &watch{}

@@ -167,6 +167,19 @@ func TestRunPassesOnTheExitCode(t *testing.T) {
 	}
 }
 
+func TestRunPassesOnSignals(t *testing.T) {
+	t.Parallel()
+	m := startMember(t)
+	for _, s := range []unix.Signal{unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGWINCH, unix.SIGTTIN, unix.SIGTTOU, 35, 64} {
+		w := m.wrap(t, fmt.Sprintf("trap 'exit 9' %d; echo; while :; do sleep 0.05; done", s), "--weak-containment")
+		w.begin(t)
+		_ = w.Process.Signal(s)
+		if code := w.code(); code != 9 {
+			t.Errorf("after %v: exit code %d, want 9: %s", s, code, w.errors.String())
+		}
+	}
+}
+
 // The worker of a command that has ended is free at once, from the last time that an ID of the command can have.
 func TestRunReleasesTheWorker(t *testing.T) {
 	t.Parallel()

@@ -96,7 +96,7 @@ func (w *watch) serve(address string) (end func(), err error) {
 		}
 		fmt.Fprintln(rw, "ok")
 	})
-	s := &http.Server{Handler: mux, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, IdleTimeout: time.Minute}
+	s := &http.Server{Handler: mux, MaxHeaderBytes: 4 << 10, ReadTimeout: 5 * time.Second, WriteTimeout: 5 * time.Second, IdleTimeout: time.Minute}
 	go func() { _ = s.Serve(l) }() // until Close
 	return func() { _ = s.Close() }, nil
 }
