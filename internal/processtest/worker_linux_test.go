@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -71,8 +72,22 @@ const forkingServer = `exec setpriv --reuid=65534 --regid=65534 --clear-groups p
 // The processes of a forking server end with a wrapper that is killed, although they have another user.
 func TestKilledWrapper(t *testing.T) {
 	t.Parallel()
+	m := startLeasing(t, 1, 30*time.Second)[0]
+	p, processes := m.wrapInGroup(forkingServer)
+	if n := len(processes()); n < 7 {
+		t.Fatalf("%d processes, want wrapper, guard, server and its four: %s", n, p.stderr.String())
+	}
+	p.signal(syscall.SIGKILL)
+	within(t, endWithWrapper, "all processes end", func() bool { return len(processes()) == 0 })
+}
+
+// wrapInGroup starts a script under "worker run" in a new control group, and returns after its first output. processes returns all
+// processes of the group.
+func (m *member) wrapInGroup(script string, flags ...string) (p *process, processes func() []int) {
+	t := m.t
+	t.Helper()
 	if os.Getuid() != 0 {
-		t.Skip("only root can change users")
+		t.Skip("only root can make control groups")
 	}
 	group, err := os.MkdirTemp("/sys/fs/cgroup/pids", "snowraft-test-*") //nolint:usetesting // a control group
 	if err != nil {
@@ -81,25 +96,50 @@ func TestKilledWrapper(t *testing.T) {
 		}
 	}
 	t.Cleanup(func() { _ = os.Remove(group) })
-	m := startLeasing(t, 1, 30*time.Second)[0]
-	script := `echo $$ >"$0/cgroup.procs"; exec "$@"`
-	p := startProgram(t, "/bin/sh", at(m), "-c", script, group, program, "worker", "run", "--env-worker", "WORKER", "--", "sh", "-c", forkingServer)
-	until(t, "the server starts", func() bool { return p.stdout.String() != "" || !p.running() })
-	processes := func() int {
+	args := append([]string{"-c", `echo $$ >"$0/cgroup.procs"; exec "$@"`, group, program, "worker", "run", "--env-worker", "WORKER"}, flags...)
+	p = startProgram(t, "/bin/sh", at(m), append(args, "--", "sh", "-c", script)...)
+	until(t, "the command starts", func() bool { return p.stdout.String() != "" || !p.running() })
+	if strings.Contains(p.stderr.String(), "--weak-containment") {
+		t.Skip(p.stderr.String())
+	}
+	return p, func() (all []int) {
 		text, err := os.ReadFile(filepath.Join(group, "cgroup.procs"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(strings.Fields(string(text)))
-	}
-	if n := processes(); n < 7 {
-		if strings.Contains(p.stderr.String(), "--weak-containment") {
-			t.Skip(p.stderr.String())
+		for _, field := range strings.Fields(string(text)) {
+			pid, err := strconv.Atoi(field)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, pid)
 		}
-		t.Fatalf("%d processes, want wrapper, guard, server and its four: %s", n, p.stderr.String())
+		return all
 	}
-	p.signal(syscall.SIGKILL)
-	within(t, endWithWrapper, "all processes end", func() bool { return processes() == 0 })
+}
+
+// Wrapper, guard and command that were stopped beyond the end of the window end when they continue. The log has the documented exception:
+// the time until which the command printed.
+func TestFrozenWrapper(t *testing.T) {
+	t.Parallel()
+	const window = 5 * time.Second
+	m := startLeasing(t, 1, window)[0]
+	p, processes := m.wrapInGroup(clockScript, "--stop-timeout", "1s")
+	frozen := processes()
+	for _, pid := range frozen {
+		_ = syscall.Kill(pid, syscall.SIGSTOP)
+	}
+	end := time.Now().Add(window) // at the latest
+	until(t, "the window ends", func() bool { return time.Now().After(end) })
+	thawed := time.Now()
+	for _, pid := range slices.Backward(frozen) { // the command before wrapper and guard
+		_ = syscall.Kill(pid, syscall.SIGCONT)
+	}
+	if code := p.exit(); code != 75 {
+		t.Errorf("exit code %d of the stopped wrapper: %s", code, p.stderr.String())
+	}
+	_, _, last := times(t, p)
+	t.Logf("after the thaw, the command printed for %v", max(0, time.Unix(0, last).Sub(thawed)))
 }
 
 // A holder whose wrapper is stopped shares no millisecond with the next holder of its worker.
