@@ -21,8 +21,8 @@ type guarded struct {
 	ready  <-chan struct{} // closed when bounds may be called
 	// appended is called with each request for entries, and its answer, that did not fail.
 	appended func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse)
-	// chosen is called when a message says that a leader has chosen this node as its successor.
-	chosen func()
+	// received is called with each request before raft handles it.
+	received func(command any)
 	// refused is called with the reason for which a request was refused; it is an errOpposed if another node refused one of
 	// this leader.
 	refused func(error)
@@ -33,10 +33,10 @@ type guarded struct {
 }
 
 func newGuarded(inner Transport, ready <-chan struct{}, bounds func() bounds,
-	appended func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse), chosen func(), refused func(error),
+	appended func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse), received func(command any), refused func(error),
 ) *guarded {
 	g := &guarded{
-		Transport: inner, ready: ready, bounds: bounds, appended: appended, chosen: chosen, refused: refused,
+		Transport: inner, ready: ready, bounds: bounds, appended: appended, received: received, refused: refused,
 		consume: make(chan raft.RPC), closed: make(chan struct{}),
 	}
 	g.wg.Go(g.run)
@@ -89,9 +89,7 @@ func (g *guarded) pass(rpc raft.RPC) bool {
 		}()
 		return true
 	}
-	if _, ok := rpc.Command.(*raft.TimeoutNowRequest); ok {
-		g.chosen()
-	}
+	g.received(rpc.Command)
 	answers := make(chan raft.RPCResponse, 1)
 	to := rpc.RespChan
 	rpc.RespChan = answers

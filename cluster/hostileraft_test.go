@@ -178,7 +178,7 @@ func TestAnswersInAbsurdTermAreRefused(t *testing.T) {
 	close(ready)
 	const wall = 1_800_000_000_000
 	g := newGuarded(inner, ready, func() bounds { return bounds{term: 7, wall: wall} },
-		func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse) {}, func() {}, func(error) {})
+		func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse) {}, func(any) {}, func(error) {})
 	defer g.Close()
 	var said uint64
 	go func() {

@@ -203,6 +203,24 @@ func (n *Node) InTouch() bool {
 	return leader != "" && time.Since(n.raft.LastContact()) < n.cfg.Timing.Heartbeat
 }
 
+// onReceived notes what a request of another node says, before raft handles it.
+func (n *Node) onReceived(command any) {
+	switch r := command.(type) {
+	case *raft.TimeoutNowRequest: // a leader has chosen this node as its successor
+		n.elections.expect(n.Term()+1, ElectionTransfer)
+	case *raft.AppendEntriesRequest:
+		if r.Term >= n.Term() {
+			n.heard.CompareAndSwap(0, r.LeaderCommitIndex)
+		}
+	}
+}
+
+// Heard returns the commit index that a leader announced first since the start of this process; false before.
+func (n *Node) Heard() (committed uint64, ok bool) {
+	committed = n.heard.Load()
+	return committed, committed != 0
+}
+
 // AppliedIndex returns the index of the last log entry that this node has applied.
 func (n *Node) AppliedIndex() uint64 { return n.raft.AppliedIndex() }
 

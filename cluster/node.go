@@ -72,6 +72,7 @@ type Node struct {
 	links        links
 	succession   succession
 	elections    elections
+	heard        atomic.Uint64 // see Heard
 	proposals    proposals
 	leaders      atomic.Uint64 // see LeaderChanges
 	wasOpen      bool          // see WasOpen; final once Open returned
@@ -202,7 +203,7 @@ func (n *Node) openRaft() error {
 		if lost := n.replicated.observe(id, args, resp, n.gossip.mono()); lost > 0 {
 			n.noteLostBy(id, lost)
 		}
-	}, func() { n.elections.expect(n.Term()+1, ElectionTransfer) }, n.onRefusedMessage)
+	}, n.onReceived, n.onRefusedMessage)
 	r, err := n.newRaft(newPatient(n.guarded, n.replicates))
 	if err != nil {
 		return errors.Join(fmt.Errorf("raft: %w", err), n.guarded.Close())

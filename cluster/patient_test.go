@@ -45,7 +45,7 @@ func TestReplicationErrorsReturnWithNextHeartbeat(t *testing.T) {
 				var replicates atomic.Bool
 				replicates.Store(true)
 				g := newGuarded(member, ready, func() bounds { return bounds{term: 7} },
-					func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse) {}, func() {}, func(error) {})
+					func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse) {}, func(any) {}, func(error) {})
 				p := newPatient(g, func(id raft.ServerID, term uint64) bool { return id == "b" && term == 7 && replicates.Load() })
 				ask := func() <-chan error {
 					done := make(chan error, 1)

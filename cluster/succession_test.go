@@ -130,7 +130,7 @@ func TestLeaderTriesPastBrokenConnections(t *testing.T) {
 		_, inner := raft.NewInmemTransport("a")
 		b := &brittle{InmemTransport: inner, errors: c.errors}
 		g := newGuarded(b, ready, func() bounds { return bounds{wall: 1} },
-			func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse) {}, func() {}, func(error) {})
+			func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse) {}, func(any) {}, func(error) {})
 		err := g.AppendEntries("b", "b", &raft.AppendEntriesRequest{}, new(raft.AppendEntriesResponse))
 		if b.calls != c.calls || (err != nil) != c.fails {
 			t.Errorf("after %v: %d calls and %v, want %d", c.errors, b.calls, err, c.calls)
@@ -166,7 +166,7 @@ func TestLeaderOpensConnectionsAgainAtOnce(t *testing.T) {
 			ready := make(chan struct{})
 			close(ready)
 			g := newGuarded(ends[0], ready, func() bounds { return bounds{wall: 1} },
-				func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse) {}, func() {}, func(error) {})
+				func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse) {}, func(any) {}, func(error) {})
 			t.Cleanup(func() { _ = g.Close() })
 			from := origin{a.self.ID, a.self.Process}
 			for round := range 5 {

@@ -61,6 +61,13 @@ func (t *tokenTable) AwaitApplied(ctx context.Context, index uint64) error {
 	return m.State().AwaitApplied(ctx, index)
 }
 
+// CaughtUp implements trust.Table.
+func (t *tokenTable) CaughtUp() bool {
+	m := t.server.member
+	committed, ok := m.Node().Heard()
+	return m.Node().IsLeader() || ok && m.State().Applied() >= committed
+}
+
 // NowMillis implements trust.Table.
 func (t *tokenTable) NowMillis() int64 { return t.clock.now() }
 

@@ -29,6 +29,8 @@ type Table interface {
 	NeverIssued(index uint64) bool
 	// AwaitApplied returns nil once the replica has applied the log up to an index, or is known to have all commands up to it.
 	AwaitApplied(ctx context.Context, index uint64) error
+	// CaughtUp reports whether the replica has applied, since the start of the process, all that the cluster had committed.
+	CaughtUp() bool
 	// NowMillis returns the observed clock plus the monotonic time since, in Unix ms.
 	NowMillis() int64
 }
@@ -132,7 +134,7 @@ func (a *Authorizer) Authenticate(ctx context.Context, text string) (*Principal,
 	if k, ok := a.find(idOf(text)); ok {
 		if verified := k.text.Load(); verified != nil && equal(*verified, body) {
 			_, err := k.present()
-			return &k.Principal, err
+			return &k.Principal, k.refusal(err)
 		}
 	}
 	token, err := ParseToken(text)
@@ -151,7 +153,7 @@ func (a *Authorizer) Authenticate(ctx context.Context, text string) (*Principal,
 	verified := body // a copy, so that body itself stays on the stack
 	k.text.Store(&verified)
 	_, err = k.present()
-	return &k.Principal, err
+	return &k.Principal, k.refusal(err)
 }
 
 // The names of callers without a token whose calls a member forwards; see [Principal.Forwarded].
@@ -186,7 +188,7 @@ func (a *Authorizer) Forwarded(ctx context.Context, as string) (*Principal, erro
 		k = a.intern(record)
 	}
 	_, err = k.present()
-	return &k.Principal, err
+	return &k.Principal, k.refusal(err)
 }
 
 // Anonymous returns the principal of calls without a token.
@@ -216,9 +218,9 @@ func (a *Authorizer) intern(record *Record) *known {
 	return found.(*known)
 }
 
-// ErrBehind is the error of a token that a replica cannot judge, because the replica may not know the token
+// ErrBehind is the error of a caller that a replica cannot judge, because the replica may not know the token or its scopes
 // yet.
-var ErrBehind = errors.New("this member is behind the others, and may not know the token yet; try again, or try another member")
+var ErrBehind = errors.New("this member is behind the others, and may not know the token or its scopes yet; try again, or try another member")
 
 // awaitFor is await for a caller that may be a stranger. Its wait takes a place, and ends early if another call
 // needs the place.
@@ -289,6 +291,15 @@ func (k *known) present() (*state, error) {
 	default:
 		return s, nil
 	}
+}
+
+// refusal returns the error of a call that the present record refuses. A replica that has not caught up may have a former
+// record, so it refuses for the moment only.
+func (k *known) refusal(err error) error {
+	if err != nil && !k.table.CaughtUp() {
+		return ErrBehind
+	}
+	return err
 }
 
 // gone implements records.

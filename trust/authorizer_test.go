@@ -131,6 +131,39 @@ func TestAuthorizeFollowsTheTable(t *testing.T) {
 	}
 }
 
+// A member that has not caught up since its start may not know that a caller has got a scope.
+func TestReplicaThatIsBehindRefusesForTheMoment(t *testing.T) {
+	t.Parallel()
+	token := Token{ID: 7, Secret: NewTokenSecret()}
+	expired := Token{ID: 8, Secret: NewTokenSecret()}
+	table := newTable(
+		&Record{ID: 7, Hash: HashTokenSecret(token.Secret), Scopes: []Scope{"cluster:read"}},
+		&Record{ID: 8, Hash: HashTokenSecret(expired.Secret), ExpiresAtMillis: 1})
+	table.now.Store(2)
+	a := NewAuthorizer(table)
+	refusals := func() (all []error) {
+		p, err := a.Authenticate(t.Context(), token.Text())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, old := a.Authenticate(t.Context(), expired.Text())
+		_, passed := a.Forwarded(t.Context(), "8")
+		return []error{a.Anonymous().Authorize(RightNextNumbers, "orders"), p.Authorize(RightNextNumbers, "orders"), old, passed}
+	}
+	table.behind.Store(true)
+	for i, err := range refusals() {
+		if !errors.Is(err, ErrBehind) {
+			t.Errorf("behind: refusal %d is %v", i, err)
+		}
+	}
+	table.behind.Store(false)
+	for i, err := range refusals() {
+		if _, ok := errors.AsType[*Denied](err); !ok {
+			t.Errorf("caught up: refusal %d is %v", i, err)
+		}
+	}
+}
+
 func TestEqualTokensAreOnePrincipal(t *testing.T) {
 	t.Parallel()
 	token, record := newToken(17)

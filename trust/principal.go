@@ -40,6 +40,8 @@ type records interface {
 	present() (*state, error)
 	// gone reports whether the token is known to be no longer valid. It does not wait.
 	gone() bool
+	// refusal returns the error to refuse a call with: err, nil included, unless the rights may be outdated.
+	refusal(err error) error
 }
 
 var (
@@ -135,7 +137,7 @@ func (p *Principal) Actor() string {
 	}
 }
 
-// Authorize returns nil if the caller has a right, otherwise a [*Denied]. The resource is the effective name:
+// Authorize returns nil if the caller has a right, otherwise a [*Denied] or [ErrBehind]. The resource is the effective name:
 // that of the default layout if the request omits the layout. "*" means every name.
 func (p *Principal) Authorize(right, resource string) error {
 	if p == nil {
@@ -157,20 +159,20 @@ func (p *Principal) Authorize(right, resource string) error {
 func (p *Principal) judge(right, resource string) error {
 	now, err := p.source.present()
 	if err != nil {
-		return err
+		return p.source.refusal(err)
 	}
 	if now.covers(right, resource) {
 		return nil
 	}
 	switch {
 	case p.kind == kindAnonymous:
-		return noToken(right, resource)
+		return p.source.refusal(noToken(right, resource))
 	case right == RightAny:
 		return nil
 	case right == RightMember:
 		return &Denied{Fault: FaultScope, Right: right, Detail: "only members make this call"}
 	default:
-		return &Denied{Fault: FaultScope, Right: right, Resource: resource, Detail: fmt.Sprintf("token %d lacks the scope %s", p.id, needed(right, resource))}
+		return p.source.refusal(&Denied{Fault: FaultScope, Right: right, Resource: resource, Detail: fmt.Sprintf("token %d lacks the scope %s", p.id, needed(right, resource))})
 	}
 }
 

@@ -128,6 +128,9 @@ func (v *verdict) present() (*state, error) {
 }
 
 // gone implements records, by the last word of a member.
+func (*verdict) refusal(err error) error { return err }
+
+// gone implements records.
 func (v *verdict) gone() bool {
 	w := v.word.Load()
 	return w != nil && w.err == nil && w.state.record == nil

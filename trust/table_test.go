@@ -17,6 +17,7 @@ type table struct {
 	applied   uint64
 	never     atomic.Uint64 // least index that was never issued; 0 if unknown
 	grew      chan struct{}
+	behind    atomic.Bool
 	read      func() // is called once, after the next record was read; nil: nothing
 }
 
@@ -30,6 +31,7 @@ func newTable(records ...*Record) *table {
 
 func (t *table) TokenRevision() uint64 { return t.revision.Load() }
 func (t *table) NowMillis() int64      { return t.now.Load() }
+func (t *table) CaughtUp() bool        { return !t.behind.Load() }
 
 func (t *table) Token(id uint64) (*Record, bool) {
 	t.mu.Lock()

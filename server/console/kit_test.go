@@ -241,6 +241,7 @@ func (t *table) Token(id uint64) (*trust.Record, bool) {
 func (*table) Anonymous() *trust.Record                   { return &trust.Record{} }
 func (*table) NeverIssued(uint64) bool                    { return true }
 func (*table) AwaitApplied(context.Context, uint64) error { return nil }
+func (*table) CaughtUp() bool                             { return true }
 func (*table) NowMillis() int64                           { return time.Now().UnixMilli() }
 
 // change replaces the record of a token; nil deletes it.

@@ -38,6 +38,7 @@ func (noTable) Token(uint64) (*trust.Record, bool)         { return nil, false }
 func (noTable) Anonymous() *trust.Record                   { return &trust.Record{} }
 func (noTable) NeverIssued(uint64) bool                    { return false }
 func (noTable) AwaitApplied(context.Context, uint64) error { return nil }
+func (noTable) CaughtUp() bool                             { return true }
 func (noTable) NowMillis() int64                           { return 1 }
 
 // statusOnly serves GetStatus.
