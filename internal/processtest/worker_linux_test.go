@@ -89,9 +89,9 @@ func (m *member) wrapInGroup(script string, flags ...string) (p *process, proces
 	if os.Getuid() != 0 {
 		t.Skip("only root can make control groups")
 	}
-	group, err := os.MkdirTemp("/sys/fs/cgroup/pids", "snowraft-test-*") //nolint:usetesting // a control group
+	group, err := os.MkdirTemp("/sys/fs/cgroup/pids", "snowraft-test-*")
 	if err != nil {
-		if group, err = os.MkdirTemp("/sys/fs/cgroup", "snowraft-test-*"); err != nil { //nolint:usetesting // a control group
+		if group, err = os.MkdirTemp("/sys/fs/cgroup", "snowraft-test-*"); err != nil {
 			t.Skip(err)
 		}
 	}
@@ -107,7 +107,7 @@ func (m *member) wrapInGroup(script string, flags ...string) (p *process, proces
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, field := range strings.Fields(string(text)) {
+		for field := range strings.FieldsSeq(string(text)) {
 			pid, err := strconv.Atoi(field)
 			if err != nil {
 				t.Fatal(err)
