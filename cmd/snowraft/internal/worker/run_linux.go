@@ -26,8 +26,8 @@ const patience = 5 * time.Second
 // forwarded are the signals that the command gets. SIGCONT continues a command that the terminal stopped. gunicorn takes SIGTTIN
 // and SIGTTOU as commands.
 var forwarded = []unix.Signal{
-	unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGTERM, unix.SIGCONT, unix.SIGWINCH, unix.SIGTTIN,
-	unix.SIGTTOU,
+	unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGTERM, unix.SIGCONT, unix.SIGWINCH, unix.SIGTSTP,
+	unix.SIGTTIN, unix.SIGTTOU,
 }
 
 // wrapper holds a worker and runs a command with it.

@@ -170,7 +170,7 @@ func TestRunPassesOnTheExitCode(t *testing.T) {
 func TestRunPassesOnSignals(t *testing.T) {
 	t.Parallel()
 	m := startMember(t)
-	for _, s := range []unix.Signal{unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGWINCH, unix.SIGTTIN, unix.SIGTTOU, 35, 64} {
+	for _, s := range []unix.Signal{unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGWINCH, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, 35, 64} {
 		w := m.wrap(t, fmt.Sprintf("trap 'exit 9' %d; echo; while :; do sleep 0.05; done", s), "--weak-containment")
 		w.begin(t)
 		_ = w.Process.Signal(s)
