@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -41,6 +42,7 @@ func write(t *testing.T, path, workers, text string) {
 
 // TestGunicorn takes a million IDs from a forking server with the recipe's hook. In between, the server replaces its processes.
 func TestGunicorn(t *testing.T) {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // under nohup, the wrapper would ignore it too
 	c, dir, workers, address := startCluster(t), pythonDir(t), t.TempDir(), freeAddress(t)
 	write(t, filepath.Join(dir, "gunicorn.conf.py"), workers,
 		block(t, "../../docs/workers.md", "In Python", "python")+"\n"+block(t, recipes, "\n### gunicorn\n", "python"))

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -169,6 +170,7 @@ func TestRunPassesOnTheExitCode(t *testing.T) {
 
 func TestRunPassesOnSignals(t *testing.T) {
 	t.Parallel()
+	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP) // under nohup, the wrapper would ignore it too
 	m := startMember(t)
 	for _, s := range []unix.Signal{unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGWINCH, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, 35, 64} {
 		w := m.wrap(t, fmt.Sprintf("trap 'exit 9' %d; echo; while :; do sleep 0.05; done", s), "--weak-containment")
