@@ -4,11 +4,13 @@ package foreign_test
 
 import (
 	"bufio"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -64,15 +66,38 @@ func stopCluster() {
 	}
 }
 
-// freeAddress returns an address of 127.0.0.1 with a free port.
+// freeAddress returns an address of 127.0.0.1 whose port and the 99 ports after it are free. They are below those of outgoing
+// connections, which another process could take meanwhile.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	at := func(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+	for range 100 {
+		base := 12_000 + 100*rand.IntN(190)
+		free := 0
+		for free < 100 && isFree(at(base+free)) {
+			free++
+		}
+		if free == 100 {
+			return at(base)
+		}
+	}
+	t.Fatal("no free ports")
+	return ""
+}
+
+// isFree reports whether TCP and UDP can both listen at an address.
+func isFree(address string) bool {
+	l, err := net.Listen("tcp", address)
 	if err != nil {
-		t.Fatal(err)
+		return false
 	}
 	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	u, err := net.ListenPacket("udp", address)
+	if err != nil {
+		return false
+	}
+	_ = u.Close()
+	return true
 }
 
 // shell returns a command that runs a script with the program in the path.
