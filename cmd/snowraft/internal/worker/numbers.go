@@ -32,15 +32,6 @@ func numbersOf(h *client.HeldWorker) numbers {
 	return n
 }
 
-// halves returns the numbers for a library with a datacenter. In a layout without one, that is the upper half of the
-// bits of the worker.
-func (n numbers) halves() numbers {
-	if n.split > 0 {
-		n.datacenter, n.worker = n.worker/n.split, n.worker%n.split
-	}
-	return n
-}
-
 // places are the variables and arguments with the numbers of a command.
 type places struct {
 	envWorker, envDC string
@@ -50,9 +41,7 @@ type places struct {
 // environment returns the variables for the command, after those of this process.
 func (p places) environment(n numbers) []string {
 	all := os.Environ()
-	if p.datacenter() {
-		n = n.halves()
-	}
+	n = p.fit(n)
 	if p.envWorker != "" {
 		all = append(all, p.envWorker+"="+cli.Decimal(n.worker))
 	}
@@ -64,16 +53,19 @@ func (p places) environment(n numbers) []string {
 
 // arguments returns the command with its arguments and those of --arg.
 func (p places) arguments(command []string, n numbers) []string {
-	if p.datacenter() {
-		n = n.halves()
-	}
+	n = p.fit(n)
 	replace := strings.NewReplacer("{worker}", cli.Decimal(n.worker), "{datacenter}", cli.Decimal(n.datacenter), "{layout}", n.layout)
 	return append(slices.Clone(command), cli.Map(replace.Replace, p.args)...)
 }
 
-// datacenter reports whether the command gets a datacenter.
-func (p places) datacenter() bool {
-	return p.envDC != "" || slices.ContainsFunc(p.args, func(arg string) bool { return strings.Contains(arg, "{datacenter}") })
+// fit returns the numbers for the library of the command. If the command gets a datacenter and its layout has none, that is the
+// upper half of the bits of the worker.
+func (p places) fit(n numbers) numbers {
+	datacenter := p.envDC != "" || slices.ContainsFunc(p.args, func(arg string) bool { return strings.Contains(arg, "{datacenter}") })
+	if datacenter && n.split > 0 {
+		n.datacenter, n.worker = n.worker/n.split, n.worker%n.split
+	}
+	return n
 }
 
 // none reports whether the command gets its numbers in none of these places.
