@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,6 +27,23 @@ var actors = map[string]func(args []string) error{
 	"hold":   holdOpen,
 	"open":   openOnce,
 	"do":     do,
+	"copy":   copyMounts,
+}
+
+// copyMounts makes a mount namespace that receives the mounts and unmounts of the present one, prints "copied", and waits until
+// the process is killed.
+func copyMounts([]string) error {
+	runtime.LockOSThread() // the namespace belongs to the thread
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return err
+	}
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stdout, "copied")
+	for {
+		_ = unix.Pause() // also returns after signals of the runtime
+	}
 }
 
 // commitForever commits the numbers from 1 upward to a database, each with 3000

@@ -297,3 +297,16 @@ func TestCloseDoesNotHang(t *testing.T) {
 	close(goOn)
 	_ = a.cmd.Wait()
 }
+
+// A process with a mount namespace of its own, such as a wrapped command, has copies of the mounts.
+func TestPowerOnWithCopiedMounts(t *testing.T) {
+	d := newInterposed(t)
+	start(t, "copy").line()
+	if err := d.PowerOff(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.PowerOn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	done(t, "write "+filepath.Join(d.Path(), "f")+" 0 1 a", "ok")
+}

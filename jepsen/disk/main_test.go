@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/snowraft/snowraft/jepsen/sandbox"
 )
 
 // role is the environment variable with the role of this process: "tests" runs the
@@ -58,11 +60,8 @@ func inNamespaces() (int, error) {
 }
 
 func isolate() error {
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("make mounts private: %w", err)
-	}
-	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
-		return fmt.Errorf("mount /proc: %w", err)
+	if err := sandbox.Settle(); err != nil {
+		return err
 	}
 	// The loopback interface of a new network namespace is down.
 	return exec.Command("ip", "link", "set", "lo", "up").Run()

@@ -67,10 +67,14 @@ func Run(program string) (int, error) {
 	}
 }
 
-// Settle prepares the mounts of the sandbox. A program must call it first inside the sandbox.
+// Settle prepares the mounts of the sandbox, which are private to it. Mounts and unmounts inside reach the processes of the
+// sandbox that have a mount namespace of their own, unless these have made their mounts private. A program must call it first
+// inside the sandbox.
 func Settle() error {
-	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("make mounts private: %w", err)
+	for _, propagation := range []uintptr{unix.MS_PRIVATE, unix.MS_SHARED} {
+		if err := unix.Mount("", "/", "", unix.MS_REC|propagation, ""); err != nil {
+			return fmt.Errorf("separate the mounts: %w", err)
+		}
 	}
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("mount /proc: %w", err)
