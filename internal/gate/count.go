@@ -17,6 +17,7 @@ type counter struct {
 	passed int      // tests, subtests, and lines "ok NAME" of other tools
 	none   bool     // the command said that the slice has none of its checks
 	failed []string // reasons of failed tests and runs
+	last   []string // the last lines that are no events
 	within bool     // the lines that follow explain a failed run
 	rest   []byte
 	held   map[[2]string][]string // output of tests without a result yet, by package and test
@@ -43,6 +44,7 @@ const (
 	maxReasons = 3   // lines that explain one failed test
 	maxRuns    = 12  // lines that explain failed runs
 	maxReason  = 300 // bytes
+	maxLast    = 6   // lines that stand for reasons if no reason is known
 )
 
 // Write implements io.Writer.
@@ -94,14 +96,25 @@ func (c *counter) plain(line string) {
 	}
 	c.within = failedRun.MatchString(line) || c.within && strings.HasPrefix(line, " ")
 	if c.within && len(c.failed) < maxRuns {
-		c.reason(line)
+		c.failed = append(c.failed, short(line))
+	}
+	if c.last = append(c.last, short(line)); len(c.last) > maxLast {
+		c.last = c.last[1:]
 	}
 	fmt.Fprint(c.out, line)
 }
 
-func (c *counter) reason(line string) {
+// reasons returns the lines that explain why the command failed.
+func (c *counter) reasons() []string {
+	if len(c.failed) > 0 {
+		return c.failed
+	}
+	return c.last
+}
+
+func short(line string) string {
 	line = strings.TrimSpace(line)
-	c.failed = append(c.failed, line[:min(len(line), maxReason)])
+	return line[:min(len(line), maxReason)]
 }
 
 // show prints the output of a failed test, or of a package outside of its tests.
@@ -110,7 +123,7 @@ func (c *counter) show(key [2]string) {
 	reasons := 0
 	for _, line := range c.held[key] {
 		if reasons < maxReasons && reasonLine.MatchString(line) {
-			c.reason(fmt.Sprintf("%s %s: %s", path.Base(key[0]), key[1], strings.TrimSpace(line)))
+			c.failed = append(c.failed, short(fmt.Sprintf("%s %s: %s", path.Base(key[0]), key[1], strings.TrimSpace(line))))
 			reasons++
 		}
 	}

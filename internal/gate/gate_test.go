@@ -184,8 +184,18 @@ func TestCounter(t *testing.T) {
 func TestCounterExplainsRuns(t *testing.T) {
 	n := newCounter(io.Discard)
 	_, _ = io.WriteString(n, "pd-1  PASS  well\n  and good\npd-2  INVALID  bad\n    not reached\n    not compared\nreports: here\n  there\n")
-	if want := []string{"pd-2  INVALID  bad", "not reached", "not compared"}; !slices.Equal(n.failed, want) {
-		t.Errorf("%q, want %q", n.failed, want)
+	if want := []string{"pd-2  INVALID  bad", "not reached", "not compared"}; !slices.Equal(n.reasons(), want) {
+		t.Errorf("%q, want %q", n.reasons(), want)
+	}
+}
+
+// A run that fails without a verdict is explained by its last lines.
+func TestCounterKeepsTheLastLines(t *testing.T) {
+	n := newCounter(io.Discard)
+	_, _ = io.WriteString(n, strings.Repeat("step\n", 50)+"jepsen: open x: input/output error\nexit status 3\n")
+	got := n.reasons()
+	if len(got) != maxLast || !slices.Equal(got[maxLast-2:], []string{"jepsen: open x: input/output error", "exit status 3"}) {
+		t.Errorf("%q", got)
 	}
 }
 

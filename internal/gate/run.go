@@ -174,7 +174,7 @@ func (r *runner) run(ctx context.Context, j job, out io.Writer) verdict {
 		}
 		v.failed = true
 		v.reasons = append(v.reasons, fmt.Sprintf("%s: %v", c, err))
-		v.reasons = append(v.reasons, checks.failed...)
+		v.reasons = append(v.reasons, checks.reasons()...)
 	}
 	v.took = time.Since(began)
 	return v
