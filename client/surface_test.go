@@ -56,6 +56,28 @@ func TestSurfaceFindsTypesOfOthers(t *testing.T) {
 	}
 }
 
+// Programs with the client contain no HTTP gateway, and nothing of members but the allocator.
+func TestClientContainsNoServer(t *testing.T) {
+	t.Parallel()
+	command := exec.CommandContext(t.Context(), "go", "list", "-deps", module+"client")
+	command.Stderr = t.Output()
+	out, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	packages := strings.Fields(string(out))
+	if !slices.Contains(packages, module+"allocator") {
+		t.Fatalf("no allocator among %d packages", len(packages))
+	}
+	for _, path := range packages {
+		for _, unwanted := range []string{"/grpc-gateway/", module + "server", module + "cluster", module + "fsm", "/hashicorp/"} {
+			if strings.Contains(path, unwanted) {
+				t.Errorf("the client depends on %s", path)
+			}
+		}
+	}
+}
+
 // load returns the type information of a package, from the compiler's export data.
 func load(t *testing.T, path string) *types.Package {
 	t.Helper()

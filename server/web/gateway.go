@@ -19,6 +19,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
+	gatewayv1 "github.com/snowraft/snowraft/proto/gateway/snowraft/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -64,14 +65,14 @@ func newGateway(conn grpc.ClientConnInterface) (*gateway, error) {
 	)
 	conn = strict{conn}
 	if err := errors.Join(
-		register(g.mux, conn, snowraftv1.NewIdServiceClient, snowraftv1.RegisterIdServiceHandlerClient),
-		register(g.mux, conn, snowraftv1.NewLayoutServiceClient, snowraftv1.RegisterLayoutServiceHandlerClient),
-		register(g.mux, conn, snowraftv1.NewWorkerServiceClient, snowraftv1.RegisterWorkerServiceHandlerClient),
-		register(g.mux, conn, snowraftv1.NewClusterServiceClient, snowraftv1.RegisterClusterServiceHandlerClient),
-		register(g.mux, conn, snowraftv1.NewSequenceServiceClient, snowraftv1.RegisterSequenceServiceHandlerClient),
-		register(g.mux, conn, snowraftv1.NewTokenServiceClient, snowraftv1.RegisterTokenServiceHandlerClient),
-		register(g.mux, conn, snowraftv1.NewOperationsServiceClient, snowraftv1.RegisterOperationsServiceHandlerClient),
-		register(g.mux, conn, snowraftv1.NewViewServiceClient, snowraftv1.RegisterViewServiceHandlerClient),
+		register(g.mux, conn, snowraftv1.NewIdServiceClient, gatewayv1.RegisterIdServiceHandlerClient),
+		register(g.mux, conn, snowraftv1.NewLayoutServiceClient, gatewayv1.RegisterLayoutServiceHandlerClient),
+		register(g.mux, conn, snowraftv1.NewWorkerServiceClient, gatewayv1.RegisterWorkerServiceHandlerClient),
+		register(g.mux, conn, snowraftv1.NewClusterServiceClient, gatewayv1.RegisterClusterServiceHandlerClient),
+		register(g.mux, conn, snowraftv1.NewSequenceServiceClient, gatewayv1.RegisterSequenceServiceHandlerClient),
+		register(g.mux, conn, snowraftv1.NewTokenServiceClient, gatewayv1.RegisterTokenServiceHandlerClient),
+		register(g.mux, conn, snowraftv1.NewOperationsServiceClient, gatewayv1.RegisterOperationsServiceHandlerClient),
+		register(g.mux, conn, snowraftv1.NewViewServiceClient, gatewayv1.RegisterViewServiceHandlerClient),
 	); err != nil {
 		return nil, err
 	}

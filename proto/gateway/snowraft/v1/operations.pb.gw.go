@@ -16,6 +16,7 @@ import (
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
+	extSnowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/grpclog"
@@ -35,9 +36,9 @@ var (
 	_ = metadata.Join
 )
 
-func request_OperationsService_AcknowledgeRestore_0(ctx context.Context, marshaler runtime.Marshaler, client OperationsServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_OperationsService_AcknowledgeRestore_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.OperationsServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq AcknowledgeRestoreRequest
+		protoReq extSnowraftv1.AcknowledgeRestoreRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -50,9 +51,9 @@ func request_OperationsService_AcknowledgeRestore_0(ctx context.Context, marshal
 	return msg, metadata, err
 }
 
-func local_request_OperationsService_AcknowledgeRestore_0(ctx context.Context, marshaler runtime.Marshaler, server OperationsServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_OperationsService_AcknowledgeRestore_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.OperationsServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq AcknowledgeRestoreRequest
+		protoReq extSnowraftv1.AcknowledgeRestoreRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -62,9 +63,9 @@ func local_request_OperationsService_AcknowledgeRestore_0(ctx context.Context, m
 	return msg, metadata, err
 }
 
-func request_OperationsService_SealCluster_0(ctx context.Context, marshaler runtime.Marshaler, client OperationsServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_OperationsService_SealCluster_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.OperationsServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq SealClusterRequest
+		protoReq extSnowraftv1.SealClusterRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -77,9 +78,9 @@ func request_OperationsService_SealCluster_0(ctx context.Context, marshaler runt
 	return msg, metadata, err
 }
 
-func local_request_OperationsService_SealCluster_0(ctx context.Context, marshaler runtime.Marshaler, server OperationsServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_OperationsService_SealCluster_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.OperationsServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq SealClusterRequest
+		protoReq extSnowraftv1.SealClusterRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -89,9 +90,9 @@ func local_request_OperationsService_SealCluster_0(ctx context.Context, marshale
 	return msg, metadata, err
 }
 
-func request_OperationsService_Supersede_0(ctx context.Context, marshaler runtime.Marshaler, client OperationsServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_OperationsService_Supersede_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.OperationsServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq SupersedeRequest
+		protoReq extSnowraftv1.SupersedeRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -104,9 +105,9 @@ func request_OperationsService_Supersede_0(ctx context.Context, marshaler runtim
 	return msg, metadata, err
 }
 
-func local_request_OperationsService_Supersede_0(ctx context.Context, marshaler runtime.Marshaler, server OperationsServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_OperationsService_Supersede_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.OperationsServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq SupersedeRequest
+		protoReq extSnowraftv1.SupersedeRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -116,9 +117,9 @@ func local_request_OperationsService_Supersede_0(ctx context.Context, marshaler 
 	return msg, metadata, err
 }
 
-func request_OperationsService_GetUpgrade_0(ctx context.Context, marshaler runtime.Marshaler, client OperationsServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_OperationsService_GetUpgrade_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.OperationsServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GetUpgradeRequest
+		protoReq extSnowraftv1.GetUpgradeRequest
 		metadata runtime.ServerMetadata
 	)
 	if req.Body != nil {
@@ -128,18 +129,18 @@ func request_OperationsService_GetUpgrade_0(ctx context.Context, marshaler runti
 	return msg, metadata, err
 }
 
-func local_request_OperationsService_GetUpgrade_0(ctx context.Context, marshaler runtime.Marshaler, server OperationsServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_OperationsService_GetUpgrade_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.OperationsServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GetUpgradeRequest
+		protoReq extSnowraftv1.GetUpgradeRequest
 		metadata runtime.ServerMetadata
 	)
 	msg, err := server.GetUpgrade(ctx, &protoReq)
 	return msg, metadata, err
 }
 
-func request_OperationsService_FinalizeUpgrade_0(ctx context.Context, marshaler runtime.Marshaler, client OperationsServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_OperationsService_FinalizeUpgrade_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.OperationsServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq FinalizeUpgradeRequest
+		protoReq extSnowraftv1.FinalizeUpgradeRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -152,9 +153,9 @@ func request_OperationsService_FinalizeUpgrade_0(ctx context.Context, marshaler 
 	return msg, metadata, err
 }
 
-func local_request_OperationsService_FinalizeUpgrade_0(ctx context.Context, marshaler runtime.Marshaler, server OperationsServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_OperationsService_FinalizeUpgrade_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.OperationsServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq FinalizeUpgradeRequest
+		protoReq extSnowraftv1.FinalizeUpgradeRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -169,7 +170,7 @@ func local_request_OperationsService_FinalizeUpgrade_0(ctx context.Context, mars
 // StreamingRPC :currently unsupported pending https://github.com/grpc/grpc-go/issues/906.
 // Note that using this registration option will cause many gRPC library features to stop working. Consider using RegisterOperationsServiceHandlerFromEndpoint instead.
 // GRPC interceptors will not work for this type of registration. To use interceptors, you must use the "runtime.WithMiddlewares" option in the "runtime.NewServeMux" call.
-func RegisterOperationsServiceHandlerServer(ctx context.Context, mux *runtime.ServeMux, server OperationsServiceServer) error {
+func RegisterOperationsServiceHandlerServer(ctx context.Context, mux *runtime.ServeMux, server extSnowraftv1.OperationsServiceServer) error {
 	mux.Handle(http.MethodPost, pattern_OperationsService_AcknowledgeRestore_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -301,15 +302,15 @@ func RegisterOperationsServiceHandlerFromEndpoint(ctx context.Context, mux *runt
 // RegisterOperationsServiceHandler registers the http handlers for service OperationsService to "mux".
 // The handlers forward requests to the grpc endpoint over "conn".
 func RegisterOperationsServiceHandler(ctx context.Context, mux *runtime.ServeMux, conn *grpc.ClientConn) error {
-	return RegisterOperationsServiceHandlerClient(ctx, mux, NewOperationsServiceClient(conn))
+	return RegisterOperationsServiceHandlerClient(ctx, mux, extSnowraftv1.NewOperationsServiceClient(conn))
 }
 
 // RegisterOperationsServiceHandlerClient registers the http handlers for service OperationsService
-// to "mux". The handlers forward requests to the grpc endpoint over the given implementation of "OperationsServiceClient".
-// Note: the gRPC framework executes interceptors within the gRPC handler. If the passed in "OperationsServiceClient"
+// to "mux". The handlers forward requests to the grpc endpoint over the given implementation of "extSnowraftv1.OperationsServiceClient".
+// Note: the gRPC framework executes interceptors within the gRPC handler. If the passed in "extSnowraftv1.OperationsServiceClient"
 // doesn't go through the normal gRPC flow (creating a gRPC client etc.) then it will be up to the passed in
-// "OperationsServiceClient" to call the correct interceptors. This client ignores the HTTP middlewares.
-func RegisterOperationsServiceHandlerClient(ctx context.Context, mux *runtime.ServeMux, client OperationsServiceClient) error {
+// "extSnowraftv1.OperationsServiceClient" to call the correct interceptors. This client ignores the HTTP middlewares.
+func RegisterOperationsServiceHandlerClient(ctx context.Context, mux *runtime.ServeMux, client extSnowraftv1.OperationsServiceClient) error {
 	mux.Handle(http.MethodPost, pattern_OperationsService_AcknowledgeRestore_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
+	extSnowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/grpclog"
@@ -37,9 +38,9 @@ var (
 
 var filter_ClusterService_GetStatus_0 = &utilities.DoubleArray{Encoding: map[string]int{}, Base: []int(nil), Check: []int(nil)}
 
-func request_ClusterService_GetStatus_0(ctx context.Context, marshaler runtime.Marshaler, client ClusterServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_ClusterService_GetStatus_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.ClusterServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GetStatusRequest
+		protoReq extSnowraftv1.GetStatusRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -55,9 +56,9 @@ func request_ClusterService_GetStatus_0(ctx context.Context, marshaler runtime.M
 	return msg, metadata, err
 }
 
-func local_request_ClusterService_GetStatus_0(ctx context.Context, marshaler runtime.Marshaler, server ClusterServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_ClusterService_GetStatus_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.ClusterServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GetStatusRequest
+		protoReq extSnowraftv1.GetStatusRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -70,9 +71,9 @@ func local_request_ClusterService_GetStatus_0(ctx context.Context, marshaler run
 	return msg, metadata, err
 }
 
-func request_ClusterService_ListMembers_0(ctx context.Context, marshaler runtime.Marshaler, client ClusterServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_ClusterService_ListMembers_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.ClusterServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ListMembersRequest
+		protoReq extSnowraftv1.ListMembersRequest
 		metadata runtime.ServerMetadata
 	)
 	if req.Body != nil {
@@ -82,18 +83,18 @@ func request_ClusterService_ListMembers_0(ctx context.Context, marshaler runtime
 	return msg, metadata, err
 }
 
-func local_request_ClusterService_ListMembers_0(ctx context.Context, marshaler runtime.Marshaler, server ClusterServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_ClusterService_ListMembers_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.ClusterServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ListMembersRequest
+		protoReq extSnowraftv1.ListMembersRequest
 		metadata runtime.ServerMetadata
 	)
 	msg, err := server.ListMembers(ctx, &protoReq)
 	return msg, metadata, err
 }
 
-func request_ClusterService_AddMember_0(ctx context.Context, marshaler runtime.Marshaler, client ClusterServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_ClusterService_AddMember_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.ClusterServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq AddMemberRequest
+		protoReq extSnowraftv1.AddMemberRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -106,9 +107,9 @@ func request_ClusterService_AddMember_0(ctx context.Context, marshaler runtime.M
 	return msg, metadata, err
 }
 
-func local_request_ClusterService_AddMember_0(ctx context.Context, marshaler runtime.Marshaler, server ClusterServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_ClusterService_AddMember_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.ClusterServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq AddMemberRequest
+		protoReq extSnowraftv1.AddMemberRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -120,9 +121,9 @@ func local_request_ClusterService_AddMember_0(ctx context.Context, marshaler run
 
 var filter_ClusterService_RemoveMember_0 = &utilities.DoubleArray{Encoding: map[string]int{"member": 0}, Base: []int{1, 1, 0}, Check: []int{0, 1, 2}}
 
-func request_ClusterService_RemoveMember_0(ctx context.Context, marshaler runtime.Marshaler, client ClusterServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_ClusterService_RemoveMember_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.ClusterServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq RemoveMemberRequest
+		protoReq extSnowraftv1.RemoveMemberRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -147,9 +148,9 @@ func request_ClusterService_RemoveMember_0(ctx context.Context, marshaler runtim
 	return msg, metadata, err
 }
 
-func local_request_ClusterService_RemoveMember_0(ctx context.Context, marshaler runtime.Marshaler, server ClusterServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_ClusterService_RemoveMember_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.ClusterServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq RemoveMemberRequest
+		protoReq extSnowraftv1.RemoveMemberRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -171,9 +172,9 @@ func local_request_ClusterService_RemoveMember_0(ctx context.Context, marshaler 
 	return msg, metadata, err
 }
 
-func request_ClusterService_TransferLeadership_0(ctx context.Context, marshaler runtime.Marshaler, client ClusterServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_ClusterService_TransferLeadership_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.ClusterServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq TransferLeadershipRequest
+		protoReq extSnowraftv1.TransferLeadershipRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -186,9 +187,9 @@ func request_ClusterService_TransferLeadership_0(ctx context.Context, marshaler 
 	return msg, metadata, err
 }
 
-func local_request_ClusterService_TransferLeadership_0(ctx context.Context, marshaler runtime.Marshaler, server ClusterServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_ClusterService_TransferLeadership_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.ClusterServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq TransferLeadershipRequest
+		protoReq extSnowraftv1.TransferLeadershipRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -198,9 +199,9 @@ func local_request_ClusterService_TransferLeadership_0(ctx context.Context, mars
 	return msg, metadata, err
 }
 
-func request_ClusterService_Leave_0(ctx context.Context, marshaler runtime.Marshaler, client ClusterServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_ClusterService_Leave_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.ClusterServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq LeaveRequest
+		protoReq extSnowraftv1.LeaveRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -213,9 +214,9 @@ func request_ClusterService_Leave_0(ctx context.Context, marshaler runtime.Marsh
 	return msg, metadata, err
 }
 
-func local_request_ClusterService_Leave_0(ctx context.Context, marshaler runtime.Marshaler, server ClusterServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_ClusterService_Leave_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.ClusterServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq LeaveRequest
+		protoReq extSnowraftv1.LeaveRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -225,9 +226,9 @@ func local_request_ClusterService_Leave_0(ctx context.Context, marshaler runtime
 	return msg, metadata, err
 }
 
-func request_ClusterService_GetConfig_0(ctx context.Context, marshaler runtime.Marshaler, client ClusterServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_ClusterService_GetConfig_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.ClusterServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GetConfigRequest
+		protoReq extSnowraftv1.GetConfigRequest
 		metadata runtime.ServerMetadata
 	)
 	if req.Body != nil {
@@ -237,9 +238,9 @@ func request_ClusterService_GetConfig_0(ctx context.Context, marshaler runtime.M
 	return msg, metadata, err
 }
 
-func local_request_ClusterService_GetConfig_0(ctx context.Context, marshaler runtime.Marshaler, server ClusterServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_ClusterService_GetConfig_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.ClusterServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GetConfigRequest
+		protoReq extSnowraftv1.GetConfigRequest
 		metadata runtime.ServerMetadata
 	)
 	msg, err := server.GetConfig(ctx, &protoReq)
@@ -248,9 +249,9 @@ func local_request_ClusterService_GetConfig_0(ctx context.Context, marshaler run
 
 var filter_ClusterService_UpdateConfig_0 = &utilities.DoubleArray{Encoding: map[string]int{"config": 0}, Base: []int{1, 1, 0}, Check: []int{0, 1, 2}}
 
-func request_ClusterService_UpdateConfig_0(ctx context.Context, marshaler runtime.Marshaler, client ClusterServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_ClusterService_UpdateConfig_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.ClusterServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq UpdateConfigRequest
+		protoReq extSnowraftv1.UpdateConfigRequest
 		metadata runtime.ServerMetadata
 	)
 	newReader, berr := utilities.IOReaderFactory(req.Body)
@@ -280,9 +281,9 @@ func request_ClusterService_UpdateConfig_0(ctx context.Context, marshaler runtim
 	return msg, metadata, err
 }
 
-func local_request_ClusterService_UpdateConfig_0(ctx context.Context, marshaler runtime.Marshaler, server ClusterServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_ClusterService_UpdateConfig_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.ClusterServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq UpdateConfigRequest
+		protoReq extSnowraftv1.UpdateConfigRequest
 		metadata runtime.ServerMetadata
 	)
 	newReader, berr := utilities.IOReaderFactory(req.Body)
@@ -309,9 +310,9 @@ func local_request_ClusterService_UpdateConfig_0(ctx context.Context, marshaler 
 	return msg, metadata, err
 }
 
-func request_ClusterService_ResetObservedClock_0(ctx context.Context, marshaler runtime.Marshaler, client ClusterServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_ClusterService_ResetObservedClock_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.ClusterServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ResetObservedClockRequest
+		protoReq extSnowraftv1.ResetObservedClockRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -324,9 +325,9 @@ func request_ClusterService_ResetObservedClock_0(ctx context.Context, marshaler 
 	return msg, metadata, err
 }
 
-func local_request_ClusterService_ResetObservedClock_0(ctx context.Context, marshaler runtime.Marshaler, server ClusterServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_ClusterService_ResetObservedClock_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.ClusterServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ResetObservedClockRequest
+		protoReq extSnowraftv1.ResetObservedClockRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -341,7 +342,7 @@ func local_request_ClusterService_ResetObservedClock_0(ctx context.Context, mars
 // StreamingRPC :currently unsupported pending https://github.com/grpc/grpc-go/issues/906.
 // Note that using this registration option will cause many gRPC library features to stop working. Consider using RegisterClusterServiceHandlerFromEndpoint instead.
 // GRPC interceptors will not work for this type of registration. To use interceptors, you must use the "runtime.WithMiddlewares" option in the "runtime.NewServeMux" call.
-func RegisterClusterServiceHandlerServer(ctx context.Context, mux *runtime.ServeMux, server ClusterServiceServer) error {
+func RegisterClusterServiceHandlerServer(ctx context.Context, mux *runtime.ServeMux, server extSnowraftv1.ClusterServiceServer) error {
 	mux.Handle(http.MethodGet, pattern_ClusterService_GetStatus_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -553,15 +554,15 @@ func RegisterClusterServiceHandlerFromEndpoint(ctx context.Context, mux *runtime
 // RegisterClusterServiceHandler registers the http handlers for service ClusterService to "mux".
 // The handlers forward requests to the grpc endpoint over "conn".
 func RegisterClusterServiceHandler(ctx context.Context, mux *runtime.ServeMux, conn *grpc.ClientConn) error {
-	return RegisterClusterServiceHandlerClient(ctx, mux, NewClusterServiceClient(conn))
+	return RegisterClusterServiceHandlerClient(ctx, mux, extSnowraftv1.NewClusterServiceClient(conn))
 }
 
 // RegisterClusterServiceHandlerClient registers the http handlers for service ClusterService
-// to "mux". The handlers forward requests to the grpc endpoint over the given implementation of "ClusterServiceClient".
-// Note: the gRPC framework executes interceptors within the gRPC handler. If the passed in "ClusterServiceClient"
+// to "mux". The handlers forward requests to the grpc endpoint over the given implementation of "extSnowraftv1.ClusterServiceClient".
+// Note: the gRPC framework executes interceptors within the gRPC handler. If the passed in "extSnowraftv1.ClusterServiceClient"
 // doesn't go through the normal gRPC flow (creating a gRPC client etc.) then it will be up to the passed in
-// "ClusterServiceClient" to call the correct interceptors. This client ignores the HTTP middlewares.
-func RegisterClusterServiceHandlerClient(ctx context.Context, mux *runtime.ServeMux, client ClusterServiceClient) error {
+// "extSnowraftv1.ClusterServiceClient" to call the correct interceptors. This client ignores the HTTP middlewares.
+func RegisterClusterServiceHandlerClient(ctx context.Context, mux *runtime.ServeMux, client extSnowraftv1.ClusterServiceClient) error {
 	mux.Handle(http.MethodGet, pattern_ClusterService_GetStatus_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
+	extSnowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/grpclog"
@@ -37,9 +38,9 @@ var (
 
 var filter_SequenceService_CreateSequence_0 = &utilities.DoubleArray{Encoding: map[string]int{"sequence": 0}, Base: []int{1, 1, 0}, Check: []int{0, 1, 2}}
 
-func request_SequenceService_CreateSequence_0(ctx context.Context, marshaler runtime.Marshaler, client SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_SequenceService_CreateSequence_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq CreateSequenceRequest
+		protoReq extSnowraftv1.CreateSequenceRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq.Sequence); err != nil && !errors.Is(err, io.EOF) {
@@ -58,9 +59,9 @@ func request_SequenceService_CreateSequence_0(ctx context.Context, marshaler run
 	return msg, metadata, err
 }
 
-func local_request_SequenceService_CreateSequence_0(ctx context.Context, marshaler runtime.Marshaler, server SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_SequenceService_CreateSequence_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq CreateSequenceRequest
+		protoReq extSnowraftv1.CreateSequenceRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq.Sequence); err != nil && !errors.Is(err, io.EOF) {
@@ -78,9 +79,9 @@ func local_request_SequenceService_CreateSequence_0(ctx context.Context, marshal
 
 var filter_SequenceService_GetSequence_0 = &utilities.DoubleArray{Encoding: map[string]int{"name": 0}, Base: []int{1, 1, 0}, Check: []int{0, 1, 2}}
 
-func request_SequenceService_GetSequence_0(ctx context.Context, marshaler runtime.Marshaler, client SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_SequenceService_GetSequence_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GetSequenceRequest
+		protoReq extSnowraftv1.GetSequenceRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -105,9 +106,9 @@ func request_SequenceService_GetSequence_0(ctx context.Context, marshaler runtim
 	return msg, metadata, err
 }
 
-func local_request_SequenceService_GetSequence_0(ctx context.Context, marshaler runtime.Marshaler, server SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_SequenceService_GetSequence_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GetSequenceRequest
+		protoReq extSnowraftv1.GetSequenceRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -131,9 +132,9 @@ func local_request_SequenceService_GetSequence_0(ctx context.Context, marshaler 
 
 var filter_SequenceService_ListSequences_0 = &utilities.DoubleArray{Encoding: map[string]int{}, Base: []int(nil), Check: []int(nil)}
 
-func request_SequenceService_ListSequences_0(ctx context.Context, marshaler runtime.Marshaler, client SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_SequenceService_ListSequences_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ListSequencesRequest
+		protoReq extSnowraftv1.ListSequencesRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -149,9 +150,9 @@ func request_SequenceService_ListSequences_0(ctx context.Context, marshaler runt
 	return msg, metadata, err
 }
 
-func local_request_SequenceService_ListSequences_0(ctx context.Context, marshaler runtime.Marshaler, server SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_SequenceService_ListSequences_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ListSequencesRequest
+		protoReq extSnowraftv1.ListSequencesRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -166,9 +167,9 @@ func local_request_SequenceService_ListSequences_0(ctx context.Context, marshale
 
 var filter_SequenceService_UpdateSequence_0 = &utilities.DoubleArray{Encoding: map[string]int{"sequence": 0, "name": 1}, Base: []int{1, 2, 1, 0, 0}, Check: []int{0, 1, 2, 3, 2}}
 
-func request_SequenceService_UpdateSequence_0(ctx context.Context, marshaler runtime.Marshaler, client SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_SequenceService_UpdateSequence_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq UpdateSequenceRequest
+		protoReq extSnowraftv1.UpdateSequenceRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -207,9 +208,9 @@ func request_SequenceService_UpdateSequence_0(ctx context.Context, marshaler run
 	return msg, metadata, err
 }
 
-func local_request_SequenceService_UpdateSequence_0(ctx context.Context, marshaler runtime.Marshaler, server SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_SequenceService_UpdateSequence_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq UpdateSequenceRequest
+		protoReq extSnowraftv1.UpdateSequenceRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -247,9 +248,9 @@ func local_request_SequenceService_UpdateSequence_0(ctx context.Context, marshal
 
 var filter_SequenceService_DeleteSequence_0 = &utilities.DoubleArray{Encoding: map[string]int{"name": 0}, Base: []int{1, 1, 0}, Check: []int{0, 1, 2}}
 
-func request_SequenceService_DeleteSequence_0(ctx context.Context, marshaler runtime.Marshaler, client SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_SequenceService_DeleteSequence_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq DeleteSequenceRequest
+		protoReq extSnowraftv1.DeleteSequenceRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -274,9 +275,9 @@ func request_SequenceService_DeleteSequence_0(ctx context.Context, marshaler run
 	return msg, metadata, err
 }
 
-func local_request_SequenceService_DeleteSequence_0(ctx context.Context, marshaler runtime.Marshaler, server SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_SequenceService_DeleteSequence_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq DeleteSequenceRequest
+		protoReq extSnowraftv1.DeleteSequenceRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -298,9 +299,9 @@ func local_request_SequenceService_DeleteSequence_0(ctx context.Context, marshal
 	return msg, metadata, err
 }
 
-func request_SequenceService_SetNext_0(ctx context.Context, marshaler runtime.Marshaler, client SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_SequenceService_SetNext_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq SetNextRequest
+		protoReq extSnowraftv1.SetNextRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -313,9 +314,9 @@ func request_SequenceService_SetNext_0(ctx context.Context, marshaler runtime.Ma
 	return msg, metadata, err
 }
 
-func local_request_SequenceService_SetNext_0(ctx context.Context, marshaler runtime.Marshaler, server SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_SequenceService_SetNext_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq SetNextRequest
+		protoReq extSnowraftv1.SetNextRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -325,9 +326,9 @@ func local_request_SequenceService_SetNext_0(ctx context.Context, marshaler runt
 	return msg, metadata, err
 }
 
-func request_SequenceService_ResumeSequence_0(ctx context.Context, marshaler runtime.Marshaler, client SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_SequenceService_ResumeSequence_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ResumeSequenceRequest
+		protoReq extSnowraftv1.ResumeSequenceRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -340,9 +341,9 @@ func request_SequenceService_ResumeSequence_0(ctx context.Context, marshaler run
 	return msg, metadata, err
 }
 
-func local_request_SequenceService_ResumeSequence_0(ctx context.Context, marshaler runtime.Marshaler, server SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_SequenceService_ResumeSequence_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ResumeSequenceRequest
+		protoReq extSnowraftv1.ResumeSequenceRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -354,9 +355,9 @@ func local_request_SequenceService_ResumeSequence_0(ctx context.Context, marshal
 
 var filter_SequenceService_ListFrozenSequences_0 = &utilities.DoubleArray{Encoding: map[string]int{}, Base: []int(nil), Check: []int(nil)}
 
-func request_SequenceService_ListFrozenSequences_0(ctx context.Context, marshaler runtime.Marshaler, client SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_SequenceService_ListFrozenSequences_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ListFrozenSequencesRequest
+		protoReq extSnowraftv1.ListFrozenSequencesRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -372,9 +373,9 @@ func request_SequenceService_ListFrozenSequences_0(ctx context.Context, marshale
 	return msg, metadata, err
 }
 
-func local_request_SequenceService_ListFrozenSequences_0(ctx context.Context, marshaler runtime.Marshaler, server SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_SequenceService_ListFrozenSequences_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ListFrozenSequencesRequest
+		protoReq extSnowraftv1.ListFrozenSequencesRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -387,9 +388,9 @@ func local_request_SequenceService_ListFrozenSequences_0(ctx context.Context, ma
 	return msg, metadata, err
 }
 
-func request_SequenceService_NextNumbers_0(ctx context.Context, marshaler runtime.Marshaler, client SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_SequenceService_NextNumbers_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq NextNumbersRequest
+		protoReq extSnowraftv1.NextNumbersRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -402,9 +403,9 @@ func request_SequenceService_NextNumbers_0(ctx context.Context, marshaler runtim
 	return msg, metadata, err
 }
 
-func local_request_SequenceService_NextNumbers_0(ctx context.Context, marshaler runtime.Marshaler, server SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_SequenceService_NextNumbers_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq NextNumbersRequest
+		protoReq extSnowraftv1.NextNumbersRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -416,9 +417,9 @@ func local_request_SequenceService_NextNumbers_0(ctx context.Context, marshaler 
 
 var filter_SequenceService_GetLast_0 = &utilities.DoubleArray{Encoding: map[string]int{}, Base: []int(nil), Check: []int(nil)}
 
-func request_SequenceService_GetLast_0(ctx context.Context, marshaler runtime.Marshaler, client SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_SequenceService_GetLast_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GetLastRequest
+		protoReq extSnowraftv1.GetLastRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -434,9 +435,9 @@ func request_SequenceService_GetLast_0(ctx context.Context, marshaler runtime.Ma
 	return msg, metadata, err
 }
 
-func local_request_SequenceService_GetLast_0(ctx context.Context, marshaler runtime.Marshaler, server SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_SequenceService_GetLast_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GetLastRequest
+		protoReq extSnowraftv1.GetLastRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -449,9 +450,9 @@ func local_request_SequenceService_GetLast_0(ctx context.Context, marshaler runt
 	return msg, metadata, err
 }
 
-func request_SequenceService_AllocateBlock_0(ctx context.Context, marshaler runtime.Marshaler, client SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_SequenceService_AllocateBlock_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq AllocateBlockRequest
+		protoReq extSnowraftv1.AllocateBlockRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -464,9 +465,9 @@ func request_SequenceService_AllocateBlock_0(ctx context.Context, marshaler runt
 	return msg, metadata, err
 }
 
-func local_request_SequenceService_AllocateBlock_0(ctx context.Context, marshaler runtime.Marshaler, server SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_SequenceService_AllocateBlock_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq AllocateBlockRequest
+		protoReq extSnowraftv1.AllocateBlockRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -476,9 +477,9 @@ func local_request_SequenceService_AllocateBlock_0(ctx context.Context, marshale
 	return msg, metadata, err
 }
 
-func request_SequenceService_ReturnBlock_0(ctx context.Context, marshaler runtime.Marshaler, client SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_SequenceService_ReturnBlock_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ReturnBlockRequest
+		protoReq extSnowraftv1.ReturnBlockRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -491,9 +492,9 @@ func request_SequenceService_ReturnBlock_0(ctx context.Context, marshaler runtim
 	return msg, metadata, err
 }
 
-func local_request_SequenceService_ReturnBlock_0(ctx context.Context, marshaler runtime.Marshaler, server SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_SequenceService_ReturnBlock_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ReturnBlockRequest
+		protoReq extSnowraftv1.ReturnBlockRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -508,7 +509,7 @@ func local_request_SequenceService_ReturnBlock_0(ctx context.Context, marshaler 
 // StreamingRPC :currently unsupported pending https://github.com/grpc/grpc-go/issues/906.
 // Note that using this registration option will cause many gRPC library features to stop working. Consider using RegisterSequenceServiceHandlerFromEndpoint instead.
 // GRPC interceptors will not work for this type of registration. To use interceptors, you must use the "runtime.WithMiddlewares" option in the "runtime.NewServeMux" call.
-func RegisterSequenceServiceHandlerServer(ctx context.Context, mux *runtime.ServeMux, server SequenceServiceServer) error {
+func RegisterSequenceServiceHandlerServer(ctx context.Context, mux *runtime.ServeMux, server extSnowraftv1.SequenceServiceServer) error {
 	mux.Handle(http.MethodPost, pattern_SequenceService_CreateSequence_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -780,15 +781,15 @@ func RegisterSequenceServiceHandlerFromEndpoint(ctx context.Context, mux *runtim
 // RegisterSequenceServiceHandler registers the http handlers for service SequenceService to "mux".
 // The handlers forward requests to the grpc endpoint over "conn".
 func RegisterSequenceServiceHandler(ctx context.Context, mux *runtime.ServeMux, conn *grpc.ClientConn) error {
-	return RegisterSequenceServiceHandlerClient(ctx, mux, NewSequenceServiceClient(conn))
+	return RegisterSequenceServiceHandlerClient(ctx, mux, extSnowraftv1.NewSequenceServiceClient(conn))
 }
 
 // RegisterSequenceServiceHandlerClient registers the http handlers for service SequenceService
-// to "mux". The handlers forward requests to the grpc endpoint over the given implementation of "SequenceServiceClient".
-// Note: the gRPC framework executes interceptors within the gRPC handler. If the passed in "SequenceServiceClient"
+// to "mux". The handlers forward requests to the grpc endpoint over the given implementation of "extSnowraftv1.SequenceServiceClient".
+// Note: the gRPC framework executes interceptors within the gRPC handler. If the passed in "extSnowraftv1.SequenceServiceClient"
 // doesn't go through the normal gRPC flow (creating a gRPC client etc.) then it will be up to the passed in
-// "SequenceServiceClient" to call the correct interceptors. This client ignores the HTTP middlewares.
-func RegisterSequenceServiceHandlerClient(ctx context.Context, mux *runtime.ServeMux, client SequenceServiceClient) error {
+// "extSnowraftv1.SequenceServiceClient" to call the correct interceptors. This client ignores the HTTP middlewares.
+func RegisterSequenceServiceHandlerClient(ctx context.Context, mux *runtime.ServeMux, client extSnowraftv1.SequenceServiceClient) error {
 	mux.Handle(http.MethodPost, pattern_SequenceService_CreateSequence_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
+	extSnowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/grpclog"
@@ -35,9 +36,9 @@ var (
 	_ = metadata.Join
 )
 
-func request_TokenService_CreateToken_0(ctx context.Context, marshaler runtime.Marshaler, client TokenServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_TokenService_CreateToken_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.TokenServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq CreateTokenRequest
+		protoReq extSnowraftv1.CreateTokenRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq.Token); err != nil && !errors.Is(err, io.EOF) {
@@ -50,9 +51,9 @@ func request_TokenService_CreateToken_0(ctx context.Context, marshaler runtime.M
 	return msg, metadata, err
 }
 
-func local_request_TokenService_CreateToken_0(ctx context.Context, marshaler runtime.Marshaler, server TokenServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_TokenService_CreateToken_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.TokenServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq CreateTokenRequest
+		protoReq extSnowraftv1.CreateTokenRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq.Token); err != nil && !errors.Is(err, io.EOF) {
@@ -62,9 +63,9 @@ func local_request_TokenService_CreateToken_0(ctx context.Context, marshaler run
 	return msg, metadata, err
 }
 
-func request_TokenService_GetToken_0(ctx context.Context, marshaler runtime.Marshaler, client TokenServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_TokenService_GetToken_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.TokenServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GetTokenRequest
+		protoReq extSnowraftv1.GetTokenRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -83,9 +84,9 @@ func request_TokenService_GetToken_0(ctx context.Context, marshaler runtime.Mars
 	return msg, metadata, err
 }
 
-func local_request_TokenService_GetToken_0(ctx context.Context, marshaler runtime.Marshaler, server TokenServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_TokenService_GetToken_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.TokenServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GetTokenRequest
+		protoReq extSnowraftv1.GetTokenRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -103,9 +104,9 @@ func local_request_TokenService_GetToken_0(ctx context.Context, marshaler runtim
 
 var filter_TokenService_ListTokens_0 = &utilities.DoubleArray{Encoding: map[string]int{}, Base: []int(nil), Check: []int(nil)}
 
-func request_TokenService_ListTokens_0(ctx context.Context, marshaler runtime.Marshaler, client TokenServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_TokenService_ListTokens_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.TokenServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ListTokensRequest
+		protoReq extSnowraftv1.ListTokensRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -121,9 +122,9 @@ func request_TokenService_ListTokens_0(ctx context.Context, marshaler runtime.Ma
 	return msg, metadata, err
 }
 
-func local_request_TokenService_ListTokens_0(ctx context.Context, marshaler runtime.Marshaler, server TokenServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_TokenService_ListTokens_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.TokenServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ListTokensRequest
+		protoReq extSnowraftv1.ListTokensRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -138,9 +139,9 @@ func local_request_TokenService_ListTokens_0(ctx context.Context, marshaler runt
 
 var filter_TokenService_UpdateToken_0 = &utilities.DoubleArray{Encoding: map[string]int{"changes": 0, "token": 1}, Base: []int{1, 1, 2, 0, 0}, Check: []int{0, 1, 1, 2, 3}}
 
-func request_TokenService_UpdateToken_0(ctx context.Context, marshaler runtime.Marshaler, client TokenServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_TokenService_UpdateToken_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.TokenServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq UpdateTokenRequest
+		protoReq extSnowraftv1.UpdateTokenRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -179,9 +180,9 @@ func request_TokenService_UpdateToken_0(ctx context.Context, marshaler runtime.M
 	return msg, metadata, err
 }
 
-func local_request_TokenService_UpdateToken_0(ctx context.Context, marshaler runtime.Marshaler, server TokenServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_TokenService_UpdateToken_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.TokenServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq UpdateTokenRequest
+		protoReq extSnowraftv1.UpdateTokenRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -219,9 +220,9 @@ func local_request_TokenService_UpdateToken_0(ctx context.Context, marshaler run
 
 var filter_TokenService_DeleteToken_0 = &utilities.DoubleArray{Encoding: map[string]int{"token": 0}, Base: []int{1, 1, 0}, Check: []int{0, 1, 2}}
 
-func request_TokenService_DeleteToken_0(ctx context.Context, marshaler runtime.Marshaler, client TokenServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_TokenService_DeleteToken_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.TokenServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq DeleteTokenRequest
+		protoReq extSnowraftv1.DeleteTokenRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -246,9 +247,9 @@ func request_TokenService_DeleteToken_0(ctx context.Context, marshaler runtime.M
 	return msg, metadata, err
 }
 
-func local_request_TokenService_DeleteToken_0(ctx context.Context, marshaler runtime.Marshaler, server TokenServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_TokenService_DeleteToken_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.TokenServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq DeleteTokenRequest
+		protoReq extSnowraftv1.DeleteTokenRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -270,9 +271,9 @@ func local_request_TokenService_DeleteToken_0(ctx context.Context, marshaler run
 	return msg, metadata, err
 }
 
-func request_TokenService_VerifyToken_0(ctx context.Context, marshaler runtime.Marshaler, client TokenServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_TokenService_VerifyToken_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.TokenServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq VerifyTokenRequest
+		protoReq extSnowraftv1.VerifyTokenRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -285,9 +286,9 @@ func request_TokenService_VerifyToken_0(ctx context.Context, marshaler runtime.M
 	return msg, metadata, err
 }
 
-func local_request_TokenService_VerifyToken_0(ctx context.Context, marshaler runtime.Marshaler, server TokenServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_TokenService_VerifyToken_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.TokenServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq VerifyTokenRequest
+		protoReq extSnowraftv1.VerifyTokenRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -302,7 +303,7 @@ func local_request_TokenService_VerifyToken_0(ctx context.Context, marshaler run
 // StreamingRPC :currently unsupported pending https://github.com/grpc/grpc-go/issues/906.
 // Note that using this registration option will cause many gRPC library features to stop working. Consider using RegisterTokenServiceHandlerFromEndpoint instead.
 // GRPC interceptors will not work for this type of registration. To use interceptors, you must use the "runtime.WithMiddlewares" option in the "runtime.NewServeMux" call.
-func RegisterTokenServiceHandlerServer(ctx context.Context, mux *runtime.ServeMux, server TokenServiceServer) error {
+func RegisterTokenServiceHandlerServer(ctx context.Context, mux *runtime.ServeMux, server extSnowraftv1.TokenServiceServer) error {
 	mux.Handle(http.MethodPost, pattern_TokenService_CreateToken_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -454,15 +455,15 @@ func RegisterTokenServiceHandlerFromEndpoint(ctx context.Context, mux *runtime.S
 // RegisterTokenServiceHandler registers the http handlers for service TokenService to "mux".
 // The handlers forward requests to the grpc endpoint over "conn".
 func RegisterTokenServiceHandler(ctx context.Context, mux *runtime.ServeMux, conn *grpc.ClientConn) error {
-	return RegisterTokenServiceHandlerClient(ctx, mux, NewTokenServiceClient(conn))
+	return RegisterTokenServiceHandlerClient(ctx, mux, extSnowraftv1.NewTokenServiceClient(conn))
 }
 
 // RegisterTokenServiceHandlerClient registers the http handlers for service TokenService
-// to "mux". The handlers forward requests to the grpc endpoint over the given implementation of "TokenServiceClient".
-// Note: the gRPC framework executes interceptors within the gRPC handler. If the passed in "TokenServiceClient"
+// to "mux". The handlers forward requests to the grpc endpoint over the given implementation of "extSnowraftv1.TokenServiceClient".
+// Note: the gRPC framework executes interceptors within the gRPC handler. If the passed in "extSnowraftv1.TokenServiceClient"
 // doesn't go through the normal gRPC flow (creating a gRPC client etc.) then it will be up to the passed in
-// "TokenServiceClient" to call the correct interceptors. This client ignores the HTTP middlewares.
-func RegisterTokenServiceHandlerClient(ctx context.Context, mux *runtime.ServeMux, client TokenServiceClient) error {
+// "extSnowraftv1.TokenServiceClient" to call the correct interceptors. This client ignores the HTTP middlewares.
+func RegisterTokenServiceHandlerClient(ctx context.Context, mux *runtime.ServeMux, client extSnowraftv1.TokenServiceClient) error {
 	mux.Handle(http.MethodPost, pattern_TokenService_CreateToken_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()

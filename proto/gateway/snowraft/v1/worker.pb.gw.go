@@ -16,6 +16,7 @@ import (
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
+	extSnowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/grpclog"
@@ -35,9 +36,9 @@ var (
 	_ = metadata.Join
 )
 
-func request_WorkerService_AcquireWorker_0(ctx context.Context, marshaler runtime.Marshaler, client WorkerServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_WorkerService_AcquireWorker_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.WorkerServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq AcquireWorkerRequest
+		protoReq extSnowraftv1.AcquireWorkerRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -50,9 +51,9 @@ func request_WorkerService_AcquireWorker_0(ctx context.Context, marshaler runtim
 	return msg, metadata, err
 }
 
-func local_request_WorkerService_AcquireWorker_0(ctx context.Context, marshaler runtime.Marshaler, server WorkerServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_WorkerService_AcquireWorker_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.WorkerServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq AcquireWorkerRequest
+		protoReq extSnowraftv1.AcquireWorkerRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -62,9 +63,9 @@ func local_request_WorkerService_AcquireWorker_0(ctx context.Context, marshaler 
 	return msg, metadata, err
 }
 
-func request_WorkerService_ExtendWindow_0(ctx context.Context, marshaler runtime.Marshaler, client WorkerServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_WorkerService_ExtendWindow_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.WorkerServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ExtendWindowRequest
+		protoReq extSnowraftv1.ExtendWindowRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -77,9 +78,9 @@ func request_WorkerService_ExtendWindow_0(ctx context.Context, marshaler runtime
 	return msg, metadata, err
 }
 
-func local_request_WorkerService_ExtendWindow_0(ctx context.Context, marshaler runtime.Marshaler, server WorkerServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_WorkerService_ExtendWindow_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.WorkerServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ExtendWindowRequest
+		protoReq extSnowraftv1.ExtendWindowRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -89,9 +90,9 @@ func local_request_WorkerService_ExtendWindow_0(ctx context.Context, marshaler r
 	return msg, metadata, err
 }
 
-func request_WorkerService_ReleaseWorker_0(ctx context.Context, marshaler runtime.Marshaler, client WorkerServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_WorkerService_ReleaseWorker_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.WorkerServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ReleaseWorkerRequest
+		protoReq extSnowraftv1.ReleaseWorkerRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -104,9 +105,9 @@ func request_WorkerService_ReleaseWorker_0(ctx context.Context, marshaler runtim
 	return msg, metadata, err
 }
 
-func local_request_WorkerService_ReleaseWorker_0(ctx context.Context, marshaler runtime.Marshaler, server WorkerServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_WorkerService_ReleaseWorker_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.WorkerServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ReleaseWorkerRequest
+		protoReq extSnowraftv1.ReleaseWorkerRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -118,9 +119,9 @@ func local_request_WorkerService_ReleaseWorker_0(ctx context.Context, marshaler 
 
 var filter_WorkerService_ListWorkers_0 = &utilities.DoubleArray{Encoding: map[string]int{}, Base: []int(nil), Check: []int(nil)}
 
-func request_WorkerService_ListWorkers_0(ctx context.Context, marshaler runtime.Marshaler, client WorkerServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_WorkerService_ListWorkers_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.WorkerServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ListWorkersRequest
+		protoReq extSnowraftv1.ListWorkersRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -136,9 +137,9 @@ func request_WorkerService_ListWorkers_0(ctx context.Context, marshaler runtime.
 	return msg, metadata, err
 }
 
-func local_request_WorkerService_ListWorkers_0(ctx context.Context, marshaler runtime.Marshaler, server WorkerServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_WorkerService_ListWorkers_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.WorkerServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ListWorkersRequest
+		protoReq extSnowraftv1.ListWorkersRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -156,7 +157,7 @@ func local_request_WorkerService_ListWorkers_0(ctx context.Context, marshaler ru
 // StreamingRPC :currently unsupported pending https://github.com/grpc/grpc-go/issues/906.
 // Note that using this registration option will cause many gRPC library features to stop working. Consider using RegisterWorkerServiceHandlerFromEndpoint instead.
 // GRPC interceptors will not work for this type of registration. To use interceptors, you must use the "runtime.WithMiddlewares" option in the "runtime.NewServeMux" call.
-func RegisterWorkerServiceHandlerServer(ctx context.Context, mux *runtime.ServeMux, server WorkerServiceServer) error {
+func RegisterWorkerServiceHandlerServer(ctx context.Context, mux *runtime.ServeMux, server extSnowraftv1.WorkerServiceServer) error {
 	mux.Handle(http.MethodPost, pattern_WorkerService_AcquireWorker_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -268,15 +269,15 @@ func RegisterWorkerServiceHandlerFromEndpoint(ctx context.Context, mux *runtime.
 // RegisterWorkerServiceHandler registers the http handlers for service WorkerService to "mux".
 // The handlers forward requests to the grpc endpoint over "conn".
 func RegisterWorkerServiceHandler(ctx context.Context, mux *runtime.ServeMux, conn *grpc.ClientConn) error {
-	return RegisterWorkerServiceHandlerClient(ctx, mux, NewWorkerServiceClient(conn))
+	return RegisterWorkerServiceHandlerClient(ctx, mux, extSnowraftv1.NewWorkerServiceClient(conn))
 }
 
 // RegisterWorkerServiceHandlerClient registers the http handlers for service WorkerService
-// to "mux". The handlers forward requests to the grpc endpoint over the given implementation of "WorkerServiceClient".
-// Note: the gRPC framework executes interceptors within the gRPC handler. If the passed in "WorkerServiceClient"
+// to "mux". The handlers forward requests to the grpc endpoint over the given implementation of "extSnowraftv1.WorkerServiceClient".
+// Note: the gRPC framework executes interceptors within the gRPC handler. If the passed in "extSnowraftv1.WorkerServiceClient"
 // doesn't go through the normal gRPC flow (creating a gRPC client etc.) then it will be up to the passed in
-// "WorkerServiceClient" to call the correct interceptors. This client ignores the HTTP middlewares.
-func RegisterWorkerServiceHandlerClient(ctx context.Context, mux *runtime.ServeMux, client WorkerServiceClient) error {
+// "extSnowraftv1.WorkerServiceClient" to call the correct interceptors. This client ignores the HTTP middlewares.
+func RegisterWorkerServiceHandlerClient(ctx context.Context, mux *runtime.ServeMux, client extSnowraftv1.WorkerServiceClient) error {
 	mux.Handle(http.MethodPost, pattern_WorkerService_AcquireWorker_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
+	extSnowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/grpclog"
@@ -35,9 +36,9 @@ var (
 	_ = metadata.Join
 )
 
-func request_LayoutService_CreateLayout_0(ctx context.Context, marshaler runtime.Marshaler, client LayoutServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_LayoutService_CreateLayout_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.LayoutServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq CreateLayoutRequest
+		protoReq extSnowraftv1.CreateLayoutRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq.Layout); err != nil && !errors.Is(err, io.EOF) {
@@ -50,9 +51,9 @@ func request_LayoutService_CreateLayout_0(ctx context.Context, marshaler runtime
 	return msg, metadata, err
 }
 
-func local_request_LayoutService_CreateLayout_0(ctx context.Context, marshaler runtime.Marshaler, server LayoutServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_LayoutService_CreateLayout_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.LayoutServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq CreateLayoutRequest
+		protoReq extSnowraftv1.CreateLayoutRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq.Layout); err != nil && !errors.Is(err, io.EOF) {
@@ -62,9 +63,9 @@ func local_request_LayoutService_CreateLayout_0(ctx context.Context, marshaler r
 	return msg, metadata, err
 }
 
-func request_LayoutService_GetLayout_0(ctx context.Context, marshaler runtime.Marshaler, client LayoutServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_LayoutService_GetLayout_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.LayoutServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GetLayoutRequest
+		protoReq extSnowraftv1.GetLayoutRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -83,9 +84,9 @@ func request_LayoutService_GetLayout_0(ctx context.Context, marshaler runtime.Ma
 	return msg, metadata, err
 }
 
-func local_request_LayoutService_GetLayout_0(ctx context.Context, marshaler runtime.Marshaler, server LayoutServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_LayoutService_GetLayout_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.LayoutServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GetLayoutRequest
+		protoReq extSnowraftv1.GetLayoutRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -103,9 +104,9 @@ func local_request_LayoutService_GetLayout_0(ctx context.Context, marshaler runt
 
 var filter_LayoutService_ListLayouts_0 = &utilities.DoubleArray{Encoding: map[string]int{}, Base: []int(nil), Check: []int(nil)}
 
-func request_LayoutService_ListLayouts_0(ctx context.Context, marshaler runtime.Marshaler, client LayoutServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_LayoutService_ListLayouts_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.LayoutServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ListLayoutsRequest
+		protoReq extSnowraftv1.ListLayoutsRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -121,9 +122,9 @@ func request_LayoutService_ListLayouts_0(ctx context.Context, marshaler runtime.
 	return msg, metadata, err
 }
 
-func local_request_LayoutService_ListLayouts_0(ctx context.Context, marshaler runtime.Marshaler, server LayoutServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_LayoutService_ListLayouts_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.LayoutServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ListLayoutsRequest
+		protoReq extSnowraftv1.ListLayoutsRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -141,7 +142,7 @@ func local_request_LayoutService_ListLayouts_0(ctx context.Context, marshaler ru
 // StreamingRPC :currently unsupported pending https://github.com/grpc/grpc-go/issues/906.
 // Note that using this registration option will cause many gRPC library features to stop working. Consider using RegisterLayoutServiceHandlerFromEndpoint instead.
 // GRPC interceptors will not work for this type of registration. To use interceptors, you must use the "runtime.WithMiddlewares" option in the "runtime.NewServeMux" call.
-func RegisterLayoutServiceHandlerServer(ctx context.Context, mux *runtime.ServeMux, server LayoutServiceServer) error {
+func RegisterLayoutServiceHandlerServer(ctx context.Context, mux *runtime.ServeMux, server extSnowraftv1.LayoutServiceServer) error {
 	mux.Handle(http.MethodPost, pattern_LayoutService_CreateLayout_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -233,15 +234,15 @@ func RegisterLayoutServiceHandlerFromEndpoint(ctx context.Context, mux *runtime.
 // RegisterLayoutServiceHandler registers the http handlers for service LayoutService to "mux".
 // The handlers forward requests to the grpc endpoint over "conn".
 func RegisterLayoutServiceHandler(ctx context.Context, mux *runtime.ServeMux, conn *grpc.ClientConn) error {
-	return RegisterLayoutServiceHandlerClient(ctx, mux, NewLayoutServiceClient(conn))
+	return RegisterLayoutServiceHandlerClient(ctx, mux, extSnowraftv1.NewLayoutServiceClient(conn))
 }
 
 // RegisterLayoutServiceHandlerClient registers the http handlers for service LayoutService
-// to "mux". The handlers forward requests to the grpc endpoint over the given implementation of "LayoutServiceClient".
-// Note: the gRPC framework executes interceptors within the gRPC handler. If the passed in "LayoutServiceClient"
+// to "mux". The handlers forward requests to the grpc endpoint over the given implementation of "extSnowraftv1.LayoutServiceClient".
+// Note: the gRPC framework executes interceptors within the gRPC handler. If the passed in "extSnowraftv1.LayoutServiceClient"
 // doesn't go through the normal gRPC flow (creating a gRPC client etc.) then it will be up to the passed in
-// "LayoutServiceClient" to call the correct interceptors. This client ignores the HTTP middlewares.
-func RegisterLayoutServiceHandlerClient(ctx context.Context, mux *runtime.ServeMux, client LayoutServiceClient) error {
+// "extSnowraftv1.LayoutServiceClient" to call the correct interceptors. This client ignores the HTTP middlewares.
+func RegisterLayoutServiceHandlerClient(ctx context.Context, mux *runtime.ServeMux, client extSnowraftv1.LayoutServiceClient) error {
 	mux.Handle(http.MethodPost, pattern_LayoutService_CreateLayout_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
+	extSnowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/grpclog"
@@ -37,9 +38,9 @@ var (
 
 var filter_ViewService_GetOverview_0 = &utilities.DoubleArray{Encoding: map[string]int{}, Base: []int(nil), Check: []int(nil)}
 
-func request_ViewService_GetOverview_0(ctx context.Context, marshaler runtime.Marshaler, client ViewServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_ViewService_GetOverview_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.ViewServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GetOverviewRequest
+		protoReq extSnowraftv1.GetOverviewRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -55,9 +56,9 @@ func request_ViewService_GetOverview_0(ctx context.Context, marshaler runtime.Ma
 	return msg, metadata, err
 }
 
-func local_request_ViewService_GetOverview_0(ctx context.Context, marshaler runtime.Marshaler, server ViewServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_ViewService_GetOverview_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.ViewServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GetOverviewRequest
+		protoReq extSnowraftv1.GetOverviewRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -72,9 +73,9 @@ func local_request_ViewService_GetOverview_0(ctx context.Context, marshaler runt
 
 var filter_ViewService_ListEvents_0 = &utilities.DoubleArray{Encoding: map[string]int{}, Base: []int(nil), Check: []int(nil)}
 
-func request_ViewService_ListEvents_0(ctx context.Context, marshaler runtime.Marshaler, client ViewServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_ViewService_ListEvents_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.ViewServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ListEventsRequest
+		protoReq extSnowraftv1.ListEventsRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -90,9 +91,9 @@ func request_ViewService_ListEvents_0(ctx context.Context, marshaler runtime.Mar
 	return msg, metadata, err
 }
 
-func local_request_ViewService_ListEvents_0(ctx context.Context, marshaler runtime.Marshaler, server ViewServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_ViewService_ListEvents_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.ViewServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ListEventsRequest
+		protoReq extSnowraftv1.ListEventsRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -107,9 +108,9 @@ func local_request_ViewService_ListEvents_0(ctx context.Context, marshaler runti
 
 var filter_ViewService_ListSequenceViews_0 = &utilities.DoubleArray{Encoding: map[string]int{}, Base: []int(nil), Check: []int(nil)}
 
-func request_ViewService_ListSequenceViews_0(ctx context.Context, marshaler runtime.Marshaler, client ViewServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_ViewService_ListSequenceViews_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.ViewServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ListSequenceViewsRequest
+		protoReq extSnowraftv1.ListSequenceViewsRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -125,9 +126,9 @@ func request_ViewService_ListSequenceViews_0(ctx context.Context, marshaler runt
 	return msg, metadata, err
 }
 
-func local_request_ViewService_ListSequenceViews_0(ctx context.Context, marshaler runtime.Marshaler, server ViewServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_ViewService_ListSequenceViews_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.ViewServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ListSequenceViewsRequest
+		protoReq extSnowraftv1.ListSequenceViewsRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -145,7 +146,7 @@ func local_request_ViewService_ListSequenceViews_0(ctx context.Context, marshale
 // StreamingRPC :currently unsupported pending https://github.com/grpc/grpc-go/issues/906.
 // Note that using this registration option will cause many gRPC library features to stop working. Consider using RegisterViewServiceHandlerFromEndpoint instead.
 // GRPC interceptors will not work for this type of registration. To use interceptors, you must use the "runtime.WithMiddlewares" option in the "runtime.NewServeMux" call.
-func RegisterViewServiceHandlerServer(ctx context.Context, mux *runtime.ServeMux, server ViewServiceServer) error {
+func RegisterViewServiceHandlerServer(ctx context.Context, mux *runtime.ServeMux, server extSnowraftv1.ViewServiceServer) error {
 	mux.Handle(http.MethodGet, pattern_ViewService_GetOverview_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -237,15 +238,15 @@ func RegisterViewServiceHandlerFromEndpoint(ctx context.Context, mux *runtime.Se
 // RegisterViewServiceHandler registers the http handlers for service ViewService to "mux".
 // The handlers forward requests to the grpc endpoint over "conn".
 func RegisterViewServiceHandler(ctx context.Context, mux *runtime.ServeMux, conn *grpc.ClientConn) error {
-	return RegisterViewServiceHandlerClient(ctx, mux, NewViewServiceClient(conn))
+	return RegisterViewServiceHandlerClient(ctx, mux, extSnowraftv1.NewViewServiceClient(conn))
 }
 
 // RegisterViewServiceHandlerClient registers the http handlers for service ViewService
-// to "mux". The handlers forward requests to the grpc endpoint over the given implementation of "ViewServiceClient".
-// Note: the gRPC framework executes interceptors within the gRPC handler. If the passed in "ViewServiceClient"
+// to "mux". The handlers forward requests to the grpc endpoint over the given implementation of "extSnowraftv1.ViewServiceClient".
+// Note: the gRPC framework executes interceptors within the gRPC handler. If the passed in "extSnowraftv1.ViewServiceClient"
 // doesn't go through the normal gRPC flow (creating a gRPC client etc.) then it will be up to the passed in
-// "ViewServiceClient" to call the correct interceptors. This client ignores the HTTP middlewares.
-func RegisterViewServiceHandlerClient(ctx context.Context, mux *runtime.ServeMux, client ViewServiceClient) error {
+// "extSnowraftv1.ViewServiceClient" to call the correct interceptors. This client ignores the HTTP middlewares.
+func RegisterViewServiceHandlerClient(ctx context.Context, mux *runtime.ServeMux, client extSnowraftv1.ViewServiceClient) error {
 	mux.Handle(http.MethodGet, pattern_ViewService_GetOverview_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
+	extSnowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/grpclog"
@@ -35,9 +36,9 @@ var (
 	_ = metadata.Join
 )
 
-func request_IdService_GenerateIds_0(ctx context.Context, marshaler runtime.Marshaler, client IdServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_IdService_GenerateIds_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.IdServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateIdsRequest
+		protoReq extSnowraftv1.GenerateIdsRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -50,9 +51,9 @@ func request_IdService_GenerateIds_0(ctx context.Context, marshaler runtime.Mars
 	return msg, metadata, err
 }
 
-func local_request_IdService_GenerateIds_0(ctx context.Context, marshaler runtime.Marshaler, server IdServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_IdService_GenerateIds_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.IdServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateIdsRequest
+		protoReq extSnowraftv1.GenerateIdsRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -62,9 +63,9 @@ func local_request_IdService_GenerateIds_0(ctx context.Context, marshaler runtim
 	return msg, metadata, err
 }
 
-func request_IdService_GenerateUuids_0(ctx context.Context, marshaler runtime.Marshaler, client IdServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_IdService_GenerateUuids_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.IdServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateUuidsRequest
+		protoReq extSnowraftv1.GenerateUuidsRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -77,9 +78,9 @@ func request_IdService_GenerateUuids_0(ctx context.Context, marshaler runtime.Ma
 	return msg, metadata, err
 }
 
-func local_request_IdService_GenerateUuids_0(ctx context.Context, marshaler runtime.Marshaler, server IdServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_IdService_GenerateUuids_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.IdServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateUuidsRequest
+		protoReq extSnowraftv1.GenerateUuidsRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -91,9 +92,9 @@ func local_request_IdService_GenerateUuids_0(ctx context.Context, marshaler runt
 
 var filter_IdService_DecodeId_0 = &utilities.DoubleArray{Encoding: map[string]int{"id": 0}, Base: []int{1, 1, 0}, Check: []int{0, 1, 2}}
 
-func request_IdService_DecodeId_0(ctx context.Context, marshaler runtime.Marshaler, client IdServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_IdService_DecodeId_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.IdServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq DecodeIdRequest
+		protoReq extSnowraftv1.DecodeIdRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -118,9 +119,9 @@ func request_IdService_DecodeId_0(ctx context.Context, marshaler runtime.Marshal
 	return msg, metadata, err
 }
 
-func local_request_IdService_DecodeId_0(ctx context.Context, marshaler runtime.Marshaler, server IdServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_IdService_DecodeId_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.IdServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq DecodeIdRequest
+		protoReq extSnowraftv1.DecodeIdRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -144,9 +145,9 @@ func local_request_IdService_DecodeId_0(ctx context.Context, marshaler runtime.M
 
 var filter_IdService_WhoIs_0 = &utilities.DoubleArray{Encoding: map[string]int{"id": 0}, Base: []int{1, 1, 0}, Check: []int{0, 1, 2}}
 
-func request_IdService_WhoIs_0(ctx context.Context, marshaler runtime.Marshaler, client IdServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_IdService_WhoIs_0(ctx context.Context, marshaler runtime.Marshaler, client extSnowraftv1.IdServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq WhoIsRequest
+		protoReq extSnowraftv1.WhoIsRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -171,9 +172,9 @@ func request_IdService_WhoIs_0(ctx context.Context, marshaler runtime.Marshaler,
 	return msg, metadata, err
 }
 
-func local_request_IdService_WhoIs_0(ctx context.Context, marshaler runtime.Marshaler, server IdServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_IdService_WhoIs_0(ctx context.Context, marshaler runtime.Marshaler, server extSnowraftv1.IdServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq WhoIsRequest
+		protoReq extSnowraftv1.WhoIsRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -200,7 +201,7 @@ func local_request_IdService_WhoIs_0(ctx context.Context, marshaler runtime.Mars
 // StreamingRPC :currently unsupported pending https://github.com/grpc/grpc-go/issues/906.
 // Note that using this registration option will cause many gRPC library features to stop working. Consider using RegisterIdServiceHandlerFromEndpoint instead.
 // GRPC interceptors will not work for this type of registration. To use interceptors, you must use the "runtime.WithMiddlewares" option in the "runtime.NewServeMux" call.
-func RegisterIdServiceHandlerServer(ctx context.Context, mux *runtime.ServeMux, server IdServiceServer) error {
+func RegisterIdServiceHandlerServer(ctx context.Context, mux *runtime.ServeMux, server extSnowraftv1.IdServiceServer) error {
 	mux.Handle(http.MethodPost, pattern_IdService_GenerateIds_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -312,15 +313,15 @@ func RegisterIdServiceHandlerFromEndpoint(ctx context.Context, mux *runtime.Serv
 // RegisterIdServiceHandler registers the http handlers for service IdService to "mux".
 // The handlers forward requests to the grpc endpoint over "conn".
 func RegisterIdServiceHandler(ctx context.Context, mux *runtime.ServeMux, conn *grpc.ClientConn) error {
-	return RegisterIdServiceHandlerClient(ctx, mux, NewIdServiceClient(conn))
+	return RegisterIdServiceHandlerClient(ctx, mux, extSnowraftv1.NewIdServiceClient(conn))
 }
 
 // RegisterIdServiceHandlerClient registers the http handlers for service IdService
-// to "mux". The handlers forward requests to the grpc endpoint over the given implementation of "IdServiceClient".
-// Note: the gRPC framework executes interceptors within the gRPC handler. If the passed in "IdServiceClient"
+// to "mux". The handlers forward requests to the grpc endpoint over the given implementation of "extSnowraftv1.IdServiceClient".
+// Note: the gRPC framework executes interceptors within the gRPC handler. If the passed in "extSnowraftv1.IdServiceClient"
 // doesn't go through the normal gRPC flow (creating a gRPC client etc.) then it will be up to the passed in
-// "IdServiceClient" to call the correct interceptors. This client ignores the HTTP middlewares.
-func RegisterIdServiceHandlerClient(ctx context.Context, mux *runtime.ServeMux, client IdServiceClient) error {
+// "extSnowraftv1.IdServiceClient" to call the correct interceptors. This client ignores the HTTP middlewares.
+func RegisterIdServiceHandlerClient(ctx context.Context, mux *runtime.ServeMux, client extSnowraftv1.IdServiceClient) error {
 	mux.Handle(http.MethodPost, pattern_IdService_GenerateIds_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
