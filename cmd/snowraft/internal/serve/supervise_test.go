@@ -3,6 +3,8 @@ package serve
 import (
 	"context"
 	"errors"
+	"net"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -12,7 +14,6 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
-	"github.com/snowraft/snowraft/internal/sdnotify"
 	"github.com/snowraft/snowraft/server"
 )
 
@@ -27,12 +28,12 @@ type fakeManager struct {
 
 func (m *fakeManager) Watchdog() time.Duration { return m.watchdog }
 
-func (m *fakeManager) Notify(states ...sdnotify.State) error {
+func (m *fakeManager) Notify(states ...string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	line := time.Since(m.began).String()
 	for _, s := range states {
-		line += " " + string(s)
+		line += " " + s
 	}
 	m.learned = append(m.learned, line)
 	return nil
@@ -158,5 +159,56 @@ func TestUnknownManagerDoesNotStopServe(t *testing.T) {
 	m.end(nil)
 	if code := a.run(t.Context(), "serve", "--name", "a"); code != cli.ExitDone || !strings.Contains(a.Err.String(), "a socket of another kind") {
 		t.Errorf("exit code %d: %s", code, a.Err.String())
+	}
+}
+
+func TestManagerOfTheEnvironment(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "notify")
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Net: "unixgram", Name: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close() //nolint:errcheck // only read
+	t.Setenv("WATCHDOG_PID", "")
+	for _, c := range []struct {
+		socket, micros string
+		manager        bool
+		watchdog       time.Duration
+		fails          bool
+	}{
+		{"", "2000000", false, 0, false},
+		{path, "", true, 0, false},
+		{path, "2000000", true, 2 * time.Second, false},
+		{path, "soon", true, 0, true},
+	} {
+		t.Setenv("NOTIFY_SOCKET", c.socket)
+		t.Setenv("WATCHDOG_USEC", c.micros)
+		m, err := inherit()
+		if (m != nil) != c.manager || (err != nil) != c.fails {
+			t.Errorf("%+v: %v, %v", c, m, err)
+			continue
+		}
+		if m == nil {
+			continue
+		}
+		if got := m.Watchdog(); got != c.watchdog {
+			t.Errorf("%+v: a watchdog of %v", c, got)
+		}
+		if err := m.Notify("READY=1", status("waiting\nREADY=1\t for a  leader")); err != nil {
+			t.Fatal(err)
+		}
+		buf := make([]byte, 4096)
+		n, err := conn.Read(buf)
+		if got, want := string(buf[:n]), "READY=1\nSTATUS=waiting READY=1 for a leader"; err != nil || got != want {
+			t.Errorf("datagram %q, %v, want %q", got, err, want)
+		}
+	}
+}
+
+func TestStatusIsBounded(t *testing.T) {
+	t.Parallel()
+	got := status(strings.Repeat("é", maxStatus))
+	if len(got) > len("STATUS=")+maxStatus || strings.ToValidUTF8(got, "") != got || len(got) < maxStatus {
+		t.Errorf("a status of %d bytes: %q", len(got), got)
 	}
 }
