@@ -21,8 +21,9 @@ type audit struct {
 type auditLayout struct {
 	layout  *snowflake.Layout
 	workers []auditWorker
-	cells   map[cell]owner // granted and not returned
-	issued  map[cell]bool  // an ID was issued in it
+	cells   map[cell]owner                      // granted and not returned
+	issued  map[cell]bool                       // an ID was issued in it
+	said    map[uint64]*commandv1.HolderProcess // processes of the holders, by the token of the grant
 }
 
 type auditWorker struct {
@@ -33,6 +34,7 @@ type auditWorker struct {
 	owner      uint64 // the token that it was acquired with
 	nonce      []byte
 	released   bool
+	process    *commandv1.HolderProcess
 	extension  uint64 // ID of the last one under the token
 	moved      int64  // the end that the last extension moved
 }
@@ -47,13 +49,13 @@ type owner struct {
 	nonce string
 }
 
-func newAudit() audit {
+func newAudit(specs []snowflake.Spec) audit {
 	a := audit{layouts: map[string]*auditLayout{}, sequences: newAuditSequences(), tokens: map[uint64]*auditToken{}}
-	for _, spec := range modelSpecs {
+	for _, spec := range specs {
 		l := snowflake.MustNew(spec)
 		a.layouts[spec.Name] = &auditLayout{
 			layout: l, workers: make([]auditWorker, l.Workers()),
-			cells: map[cell]owner{}, issued: map[cell]bool{},
+			cells: map[cell]owner{}, issued: map[cell]bool{}, said: map[uint64]*commandv1.HolderProcess{},
 		}
 	}
 	return a
@@ -70,9 +72,7 @@ func (a *audit) check(index, term uint64, cmd *commandv1.Command, config *comman
 	}
 	switch body := cmd.GetBody().(type) {
 	case *commandv1.Command_AcquireWorker:
-		by := auditHolder{}
-		by.shown, by.owner, by.most = a.shown(cmd)
-		return a.layouts[body.AcquireWorker.GetLayout()].acquire(index, cmd.GetClockAtMs(), by, body.AcquireWorker, config, observed, r)
+		return a.layouts[body.AcquireWorker.GetLayout()].acquire(index, cmd.GetClockAtMs(), a.holder(cmd, config), body.AcquireWorker, config, observed, r)
 	case *commandv1.Command_ExtendWindow:
 		return a.layouts[body.ExtendWindow.GetLayout()].extend(cmd.GetClockAtMs(), body.ExtendWindow, config, r)
 	case *commandv1.Command_ReleaseWorker:
@@ -232,6 +232,10 @@ func (a *audit) compare(info LayoutInfo, records []WorkerRecord) error {
 	}
 	for _, rec := range records {
 		k := l.workers[rec.Worker]
+		if !proto.Equal(rec.Process.message(), k.process) {
+			return violated("process", "%+v of worker %d, want %v", rec.Process, rec.Worker, k.process)
+		}
+		rec.Process = nil
 		want := WorkerRecord{GrantRecord{
 			Worker: rec.Worker, Token: k.token, Holder: k.holder, Owner: k.owner, NonceHash: [hashBytes]byte(k.nonce), From: k.from, Until: k.high,
 		}, k.released}
@@ -248,6 +252,9 @@ func (a *audit) checkWhoIs(s *State) error {
 			g, ok := s.WhoIs(name, at.worker, at.tick)
 			if !ok || g.Token != has.token || string(g.NonceHash[:]) != has.nonce {
 				return violated("whois", "worker %d, tick %d: %+v, %v, want token %d", at.worker, at.tick, g, ok, has.token)
+			}
+			if !proto.Equal(g.Process.message(), l.said[has.token]) {
+				return violated("whois", "token %d has the process %+v, want %v", has.token, g.Process, l.said[has.token])
 			}
 		}
 		for worker, k := range l.workers {

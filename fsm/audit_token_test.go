@@ -100,14 +100,3 @@ func (a *audit) compareTokens(s *State) error {
 	}
 	return nil
 }
-
-// shown returns the name under which the holder of an acquisition is shown, the token that owns it, and the number of
-// workers that it may choose from.
-func (a *audit) shown(cmd *commandv1.Command) (holder string, owner uint64, most int) {
-	workers := len(a.layouts[cmd.GetAcquireWorker().GetLayout()].workers)
-	holder = cmd.GetAcquireWorker().GetHolder()
-	if t := a.tokens[cmd.GetActor().GetToken()]; t != nil {
-		return t.name + "/" + holder, cmd.GetActor().GetToken(), workers - min(16, workers/4)
-	}
-	return holder, 0, workers
-}

@@ -4,11 +4,33 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// auditHolder is the holder that acquires a worker, and the number of workers that it may choose from.
+// auditHolder is the holder that acquires a worker.
 type auditHolder struct {
-	shown string
+	shown string // with the name of its token
 	owner uint64
-	most  int
+	end   int // workers below it are wanted, and not for members only
+	part  int // greatest number of workers of its token
+}
+
+// holder returns the holder of an acquisition.
+func (a *audit) holder(cmd *commandv1.Command, config *commandv1.Config) auditHolder {
+	c := cmd.GetAcquireWorker()
+	l := a.layouts[c.GetLayout()]
+	h, common := auditHolder{shown: c.GetHolder(), end: len(l.workers)}, len(l.workers)
+	if !l.layout.Spec().LeaseOnly {
+		common -= min(16, common/4)
+	}
+	if t := a.tokens[cmd.GetActor().GetToken()]; t != nil {
+		percent := 50
+		if p := config.GetTokenWorkersPercent(); p > 0 {
+			percent = int(p)
+		}
+		h = auditHolder{t.name + "/" + h.shown, cmd.GetActor().GetToken(), common, (common*percent + 99) / 100}
+	}
+	if below := int(c.GetBelow()); below > 0 {
+		h.end = min(h.end, below)
+	}
+	return h
 }
 
 func (l *auditLayout) acquire(index uint64, now int64, by auditHolder, c *commandv1.AcquireWorker, config *commandv1.Config, observed int64, r Result) error {
@@ -33,8 +55,9 @@ func (l *auditLayout) acquire(index uint64, now int64, by auditHolder, c *comman
 		return violated("rules", "acquire by %s at tick %d returned %+v, want %+v", c.GetHolder(), l.layout.TickAt(now), g, want)
 	}
 	l.workers[worker] = auditWorker{
-		used: true, high: until, from: from, token: index, holder: by.shown, owner: by.owner, nonce: c.GetNonceHash(),
+		used: true, high: until, from: from, token: index, holder: by.shown, owner: by.owner, nonce: c.GetNonceHash(), process: c.GetProcess(),
 	}
+	l.said[index] = c.GetProcess()
 	return nil
 }
 
@@ -56,12 +79,7 @@ func (l *auditLayout) expect(now int64, by auditHolder, c *commandv1.AcquireWork
 		best, ok = l.best(by, min(l.layout.TickAt(now+config.GetWaitThresholdMs()), horizon-1))
 	}
 	if !ok {
-		soonest := ticks
-		for _, k := range l.workers[:by.most] {
-			if l.may(by, k) {
-				soonest = min(soonest, k.high)
-			}
-		}
+		soonest := l.soonest(by)
 		if soonest == ticks {
 			return 0, 0, 0, commandv1.Refusal_REFUSAL_TIME_EXHAUSTED, 0
 		}
@@ -72,7 +90,28 @@ func (l *auditLayout) expect(now int64, by auditHolder, c *commandv1.AcquireWork
 	return uint64(best), from, until, 0, 0
 }
 
-// may reports whether a holder may get a worker if the worker is free: a token with half of the workers gets no others.
+// soonest returns the first tick at which a holder may get a worker, or, if its share has none that it wants, at which the
+// share can become smaller.
+func (l *auditLayout) soonest(by auditHolder) int64 {
+	ticks := int64(l.layout.Ticks())
+	soonest, wanted := ticks, false
+	for _, k := range l.workers[:by.end] {
+		if l.may(by, k) {
+			soonest, wanted = min(soonest, k.high), true
+		}
+	}
+	if wanted {
+		return soonest
+	}
+	for _, k := range l.workers {
+		if k.used && k.owner == by.owner {
+			soonest = min(soonest, k.high)
+		}
+	}
+	return soonest
+}
+
+// may reports whether a holder may get a worker if the worker is free: a token with its whole share gets no others.
 func (l *auditLayout) may(by auditHolder, k auditWorker) bool {
 	own := 0
 	for _, o := range l.workers {
@@ -80,7 +119,7 @@ func (l *auditLayout) may(by auditHolder, k auditWorker) bool {
 			own++
 		}
 	}
-	return by.owner == 0 || k.used && k.owner == by.owner || own < (by.most+1)/2
+	return by.owner == 0 || k.used && k.owner == by.owner || own < by.part
 }
 
 // best returns the worker to grant to a holder.
@@ -93,18 +132,18 @@ func (l *auditLayout) best(by auditHolder, limit int64) (best int, ok bool) {
 		if last < 0 || k.token > l.workers[last].token {
 			last = i
 		}
-		if k.high <= limit && (first < 0 || k.token < l.workers[first].token) {
+		if i < by.end && k.high <= limit && (first < 0 || k.token < l.workers[first].token) {
 			first = i
 		}
 	}
-	if last >= 0 && l.workers[last].high <= limit {
+	if last >= 0 && last < by.end && l.workers[last].high <= limit {
 		return last, true
 	}
 	if first >= 0 { // the model has too few workers for the bound of looks to matter
 		return first, true
 	}
 	best = -1
-	for i, k := range l.workers[:by.most] {
+	for i, k := range l.workers[:by.end] {
 		switch {
 		case !l.may(by, k):
 		case !k.used:

@@ -19,10 +19,12 @@ func (w *world) clock(p *process) int64 { return w.now + p.skew }
 func (w *world) window() int64 { return int64(1+w.choose("window", 6)) * modelUnit }
 
 func (w *world) acquire(p *process) {
-	spec := modelSpecs[w.choose("layout", len(modelSpecs))]
-	w.ask(p, nil, &commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
-		Layout: spec.Name, Holder: p.name, NonceHash: p.nonceHash(), WindowMs: w.window(),
-	}}})
+	spec := w.specs()[w.choose("layout", len(w.specs()))]
+	c := &commandv1.AcquireWorker{Layout: spec.Name, Holder: p.name, NonceHash: p.nonceHash(), WindowMs: w.window()}
+	if w.leases {
+		w.describe(c)
+	}
+	w.ask(p, nil, &commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: c}})
 }
 
 func (w *world) extend(p *process) {

@@ -75,16 +75,20 @@ func (w *world) observe(at int64) error {
 }
 
 func (w *world) setConfig() error {
+	c := &commandv1.Config{
+		MaxWindowMs:      []int64{1000, 2000}[w.choose("max window", 2)],
+		WaitThresholdMs:  []int64{1, 250, 1000}[w.choose("threshold", 3)],
+		MaxClockOffsetMs: 500,
+		Rollback:         commandv1.RollbackPolicy(1 + w.choose("rollback", 2)),
+		RedisCreate:      commandv1.AutoCreate(1 + w.choose("create", 3)),
+		Upgrades:         commandv1.Upgrades_UPGRADES_AUTO,
+	}
+	if w.leases {
+		c.TokenWorkersPercent = w.share()
+	}
+	generation := []uint64{w.machines[0].ConfigValue().GetGeneration(), 0}[w.choose("generation", 2)]
 	return w.propose(&commandv1.Command{ClockAtMs: w.now, Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{
-		Config: &commandv1.Config{
-			MaxWindowMs:      []int64{1000, 2000}[w.choose("max window", 2)],
-			WaitThresholdMs:  []int64{1, 250, 1000}[w.choose("threshold", 3)],
-			MaxClockOffsetMs: 500,
-			Rollback:         commandv1.RollbackPolicy(1 + w.choose("rollback", 2)),
-			RedisCreate:      commandv1.AutoCreate(1 + w.choose("create", 3)),
-			Upgrades:         commandv1.Upgrades_UPGRADES_AUTO,
-		},
-		Generation: []uint64{w.machines[0].ConfigValue().GetGeneration(), 0}[w.choose("generation", 2)],
+		Config: c, Generation: generation,
 	}}})
 }
 

@@ -108,6 +108,7 @@ type reply struct {
 type world struct {
 	source
 	adversary
+	leases    bool // requests have fields of leases, and a layout is for leases only
 	machines  []*Machine
 	processes []*process
 	pending   []*proposal
@@ -137,7 +138,7 @@ type world struct {
 
 func newWorld(s source, a adversary, replicas int) *world {
 	w := &world{
-		source: s, adversary: a, term: 1, now: modelEpoch + 8*modelUnit, issued: map[string]map[uint64]bool{}, audit: newAudit(),
+		source: s, adversary: a, term: 1, now: modelEpoch + 8*modelUnit, issued: map[string]map[uint64]bool{}, audit: newAudit(modelSpecs),
 		given: map[given]bool{}, eras: map[string]int{}, eraOf: map[requestOf]int{}, lastBlock: map[string]uint64{}, keyOf: map[uint64][]byte{}, tokens: map[string]uint64{},
 	}
 	for range replicas {
@@ -154,7 +155,12 @@ func newWorld(s source, a adversary, replicas int) *world {
 
 // run takes a number of steps and returns the first violation.
 func (w *world) run(steps int) error {
-	for _, spec := range modelSpecs {
+	if w.leases {
+		if err := w.propose(raise(LeaseVersion)); err != nil {
+			return err
+		}
+	}
+	for _, spec := range w.specs() {
 		if err := w.propose(&commandv1.Command{ClockAtMs: w.now, Body: &commandv1.Command_CreateLayout{
 			CreateLayout: &commandv1.CreateLayout{Spec: LayoutSpec(spec)},
 		}}); err != nil {

@@ -49,6 +49,16 @@ func TestModel(t *testing.T) {
 	})
 }
 
+// TestModelOfLeases walks in worlds with leases.
+func TestModelOfLeases(t *testing.T) {
+	t.Parallel()
+	for seed := uint64(1); seed <= uint64(depth.Of(depth.Little(5, 30), 1000)); seed++ {
+		if err := newLeaseWorld(seeded{rand.New(rand.NewPCG(seed, 0))}, adversary{}, 2).run(walkSteps); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+}
+
 func TestModelSeeds(t *testing.T) {
 	t.Parallel()
 	if *walkSeed != 0 {
