@@ -19,6 +19,9 @@
 // the mode of the sequence in its generation; clients change them under load
 // (definitions). A simulation with too few of these events fails as well.
 //
+// Clusters of one to five voters have every kind of fault, among them nonvoters that are down and operators that
+// lower the observed clock (TestEveryFault). The test prints how often each kind happened, and fails if one never did.
+//
 // Programs with ID libraries of their own lease workers on hosts with bad clocks, under the rules
 // of "worker run". No two of them may use the same tick of a worker (foreign_test.go).
 //

@@ -1,7 +1,6 @@
 package simtest
 
 import (
-	"fmt"
 	"testing"
 	"time"
 
@@ -43,42 +42,43 @@ func (w *world) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(w.rng.Int64N(int64(high-low)+1))
 }
 
+// cuts are the faults of the network between two parts of the members.
+var cuts = []struct {
+	what string
+	do   func(w *world, few, rest []*node)
+}{
+	{"part all traffic", func(w *world, few, rest []*node) { w.net.part(few, rest, allPlanes...) }},
+	{"block all traffic from them", func(w *world, few, rest []*node) { w.net.block(few, rest, allPlanes...) }},
+	{"block all traffic to them", func(w *world, few, rest []*node) { w.net.block(rest, few, allPlanes...) }},
+	{"part Raft only", func(w *world, few, rest []*node) { w.net.part(few, rest, raftPlane) }},
+	{"part gossip only", func(w *world, few, rest []*node) { w.net.part(few, rest, gossipPlane) }},
+	{"part calls only", func(w *world, few, rest []*node) { w.net.part(few, rest, apiPlane) }},
+	{"lose a share of the traffic of one kind", func(w *world, _, _ []*node) { w.net.lose(0.05+0.4*w.rng.Float64(), allPlanes[w.rng.IntN(3)]) }},
+}
+
 // partition causes a random fault of the network.
 func (w *world) partition() {
+	few, rest := w.parts()
+	w.cut(max(0, w.rng.IntN(1+len(cuts))-1), few, rest) // the first one twice as often
+}
+
+// parts draws two parts of the running members, of which there are two at least.
+func (w *world) parts() (few, rest []*node) {
 	nodes := w.live()
 	w.rng.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
 	size := 1 + w.rng.IntN(len(nodes)/2)
-	few, rest := nodes[:size], nodes[size:]
+	few, rest = nodes[:size], nodes[size:]
 	if l := w.leaderNow(); l != nil && w.rng.IntN(3) == 0 {
 		few, rest = []*node{l}, w.others(l)
 	}
-	what := ""
-	switch w.rng.IntN(8) {
-	case 0, 1:
-		what = "part all traffic"
-		w.net.part(few, rest, allPlanes...)
-	case 2:
-		what = "block all traffic from them"
-		w.net.block(few, rest, allPlanes...)
-	case 3:
-		what = "block all traffic to them"
-		w.net.block(rest, few, allPlanes...)
-	case 4:
-		what = "part Raft only"
-		w.net.part(few, rest, raftPlane)
-	case 5:
-		what = "part gossip only"
-		w.net.part(few, rest, gossipPlane)
-	case 6:
-		what = "part calls only"
-		w.net.part(few, rest, apiPlane)
-	case 7:
-		what = "lose a share of the traffic of one kind"
-		w.net.lose(0.05+0.4*w.rng.Float64(), allPlanes[w.rng.IntN(3)])
-	}
+	return few, rest
+}
+
+func (w *world) cut(kind int, few, rest []*node) {
+	cuts[kind].do(w, few, rest)
 	names := ""
 	for _, n := range few {
 		names += " " + n.name
 	}
-	w.log.logger("test").Info("fault", "what", what, "of", fmt.Sprint(names))
+	w.log.logger("test").Info("fault", "what", cuts[kind].what, "of", names)
 }

@@ -56,6 +56,8 @@ type world struct {
 	base     string     // directory of the identities
 	roster   sync.Mutex // guards nodes; the test's goroutine, the only writer, reads without it
 	nodes    []*node
+	down     *node // a nonvoter that is to stay down; nil: none
+	downID   string
 	machines int // made so far
 	counts   counts
 	ending   sync.WaitGroup // cleanups of killed processes
