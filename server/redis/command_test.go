@@ -258,6 +258,8 @@ func TestAnswers(t *testing.T) {
 		{"MULTI\r\nQUIT\r\n", "+OK\r\n+OK\r\n"},
 		{"MULTI\r\nINCR a\r\nDEL a\r\nEXEC\r\nINCR a\r\n", "+OK\r\n" + queued + "-ERR DEL is not served: this is Snowraft, where a key is a sequence, " +
 			"served by INCR, INCRBY, GET and EXISTS; to delete one: snowraft seq delete NAME\r\n" + aborted + ":1\r\n"},
+		{"MULTI\r\nINCR a\r\nSET a 3\r\nSET a 0 NX\r\nEXEC\r\nINCR a\r\n", "+OK\r\n" + queued + "-ERR SET is not served: this is Snowraft, where a key is a sequence, " +
+			"served by INCR, INCRBY, GET and EXISTS; to set the next number: snowraft seq set NAME NEXT\r\n" + queued + aborted + ":1\r\n"},
 		{"MULTI\r\nAUTH x\r\nEXEC\r\n", "+OK\r\n-ERR AUTH is not served in a transaction, which holds commands about keys\r\n" + aborted},
 		{"WATCH a\r\n", "-ERR WATCH is not served: a transaction watches no keys. Each INCR is atomic, whatever other clients do\r\n"},
 

@@ -9,8 +9,8 @@ import (
 
 // setValue answers SET. Only SET key value NX is served.
 func (c *conn) setValue(args [][]byte) {
-	if len(args) != 4 || !strings.EqualFold(string(args[3]), "nx") {
-		c.refuse("ERR SET is not served: " + refusals["set"])
+	if !isSetNX(args) {
+		c.refuseSet()
 		return
 	}
 	if set, ok := c.setIfMissing(args); set {
@@ -19,6 +19,10 @@ func (c *conn) setValue(args [][]byte) {
 		c.null()
 	}
 }
+
+func isSetNX(args [][]byte) bool { return len(args) == 4 && strings.EqualFold(string(args[3]), "nx") }
+
+func (c *conn) refuseSet() { c.refuse("ERR SET is not served: " + refusals["set"]) }
 
 // setNX answers SETNX key value.
 func (c *conn) setNX(args [][]byte) {

@@ -56,6 +56,8 @@ func (c *conn) queue(args [][]byte) {
 		c.refuseArity(args)
 	case cmd.key[0] == 0:
 		c.refuse("ERR " + strings.ToUpper(cmd.name) + " is not served in a transaction, which holds commands about keys")
+	case cmd.name == "set" && !isSetNX(args):
+		c.refuseSet()
 	case size > limits.RequestBytes || before+size > maxQueued:
 		c.refuse("ERR a transaction holds at most 256 KiB of commands; send a pipeline without MULTI")
 	case !c.s.queued.take(t.owner, size):
