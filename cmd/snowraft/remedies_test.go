@@ -66,8 +66,10 @@ func TestWrongCA(t *testing.T) {
 func TestForceIsAFlag(t *testing.T) {
 	t.Parallel()
 	api := clitest.NewAPI(t)
-	api.Refuse(&rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.WouldRepeat, Message: "it may repeat numbers; start beyond them, or set force"})
-	if _, stderr, _ := command(t, "seq", "set", "a", "2", "--addr", api.Address); !strings.Contains(stderr, "or set --force [") {
-		t.Errorf("%q", stderr)
+	for field, flag := range map[string]string{"force": "--force", "force_format": "--force-format"} {
+		api.Refuse(&rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.WouldRepeat, Message: "it may repeat numbers; start beyond them, or set " + field})
+		if _, stderr, _ := command(t, "seq", "set", "a", "2", "--addr", api.Address); !strings.Contains(stderr, "or set "+flag+" [") {
+			t.Errorf("%q", stderr)
+		}
 	}
 }

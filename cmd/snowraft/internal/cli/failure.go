@@ -89,6 +89,9 @@ func Cause(err error) string {
 	return err.Error()
 }
 
+// asFlags gives fields of requests the names of their flags.
+var asFlags = strings.NewReplacer("set force_format", "set --force-format", "set force", "set --force")
+
 // reason returns the error text that one member sent, or gRPC's error text about that member.
 func reason(f *client.Error) string {
 	e := rpc.FromError(f)
@@ -96,7 +99,7 @@ func reason(f *client.Error) string {
 	case f.Unsent:
 		return e.Message
 	case e.Reason != "":
-		s := fmt.Sprintf("%s [%s]", strings.ReplaceAll(e.Message, "set force", "set --force"), e.Reason)
+		s := fmt.Sprintf("%s [%s]", asFlags.Replace(e.Message), e.Reason)
 		if e.RetryAfter > 0 {
 			s += fmt.Sprintf(", try again in %v", roundUp(e.RetryAfter))
 		}
