@@ -69,7 +69,7 @@ func checkConfig(c *commandv1.Config) error {
 		}
 	}
 	if p := c.GetTokenWorkersPercent(); p < 0 || p > 100 {
-		return fmt.Errorf("token_workers_percent %d: expected 1 to 100, or 0 for the default", p)
+		return fmt.Errorf("share of an API token of %d percent: expected 1 to 100, or 0 for the default", p)
 	}
 	switch c.GetRollback() {
 	case commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE, commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP:
