@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"strings"
@@ -185,6 +186,47 @@ func TestWrongTransportIsNamed(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A TLS port that does not speak gRPC, such as a member's port for Raft, gossip, HTTP or Redis, is not the API.
+func TestOtherPortsOfASecuredMember(t *testing.T) {
+	t.Parallel()
+	keys, err := trust.NewKeys(trust.NewSecret())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := trust.ServerTLS{Keys: keys, MemberID: "a", Hosts: []string{"127.0.0.1"}, Now: time.Now}.Config()
+	for name, protocols := range map[string][]string{"no protocol": nil, "HTTP": {"http/1.1"}, "closes": {"closes"}} {
+		l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		go func() {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				if name != "closes" {
+					config := config.Clone()
+					config.NextProtos = protocols
+					_ = tls.Server(conn, config).HandshakeContext(t.Context())
+				} else {
+					_, _ = conn.Read(make([]byte, 4096))
+				}
+				_ = conn.Close()
+			}
+		}()
+		c, err := New([]string{l.Addr().String()}, WithCA(keys.Signing().Authority().PEM()), WithOneShot())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.NextID(within(t, patience)); !errors.Is(err, rpc.ErrNotAPI) {
+			t.Errorf("%s: %v, want %v", name, err, rpc.ErrNotAPI)
+		}
+		_ = c.Close()
+	}
 }
 
 // After a rotation of the secret, the error of a client with the old pin or CA names the action to take.

@@ -5,9 +5,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -86,6 +88,10 @@ func (l *link) ready(ctx context.Context) error {
 	}
 }
 
+// otherProtocol are the errors of handshakes with a TLS port that does not speak gRPC: of a server that chose no protocol, and of one
+// that knows others. Neither has a type.
+var otherProtocol = []string{"missing selected ALPN property", "tls: no application protocol"}
+
 // innermost shortens the error of a dialer. The message that contains it already names the address.
 func innermost(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
@@ -93,6 +99,9 @@ func innermost(err error) error {
 	}
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
 		return rpc.ErrNoTLS
+	}
+	if errors.Is(err, io.EOF) || slices.ContainsFunc(otherProtocol, func(text string) bool { return strings.Contains(err.Error(), text) }) {
+		return rpc.ErrNotAPI
 	}
 	if _, ok := errors.AsType[*trust.StrangerError](err); ok {
 		return fmt.Errorf("%w; use the pin, CA or secret file of that secret; if the secret was replaced, use its new pin, CA or secret file (see \"snowraft secret list\")", err)
