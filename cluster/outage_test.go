@@ -94,6 +94,21 @@ func TestOutageForgetsEarlierContacts(t *testing.T) {
 	}
 }
 
+// A voter that does not answer over Raft while no leader is known serves no quorum, even if gossip takes another process at its address
+// for it.
+func TestUnansweredVotersDoNotServe(t *testing.T) {
+	t.Parallel()
+	n := waiting(nodeID(1), 3)
+	n.noteLeader(false)
+	if n.peerContacts.note("b", errors.New("certificate of another member")); !n.unansweredBy("b") || n.unansweredBy("c") {
+		t.Errorf("unansweredBy() = %t for a voter that failed to answer, and %t for one that was not contacted", n.unansweredBy("b"), n.unansweredBy("c"))
+	}
+	n.noteLeader(true)
+	if n.peerContacts.note("b", errors.New("timed out")); n.unansweredBy("b") {
+		t.Error("a voter counts as failed for a contact while a leader is known")
+	}
+}
+
 func TestReasonsOfFailedContactsAreShort(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

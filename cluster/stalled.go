@@ -28,6 +28,13 @@ func (n *Node) announceStall() {
 	}
 }
 
+// unansweredBy reports whether a voter failed to answer while no leader is known, so that no quorum has it. Gossip may still take a
+// voter for alive whose address another process has, or whose Raft port is unreachable.
+func (n *Node) unansweredBy(id string) bool {
+	reason, _ := n.peerContacts.last(id)
+	return n.leaderless.Load() != 0 && reason != ""
+}
+
 // ledForSome reports whether this node has known a leader for stalledKnown.
 func (n *Node) ledForSome() bool {
 	since := n.ledFrom.Load()

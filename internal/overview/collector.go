@@ -2,7 +2,6 @@ package overview
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -184,12 +183,12 @@ func (c *collector) note(a answer) {
 	}
 	p.asked = true
 	if a.err != nil {
-		p.quiet = p.quiet.after(a.sent.Mono, errors.Is(a.err, ErrRefused))
+		p.quiet = p.quiet.after(a.sent.Mono, a.err)
 		p.broken = p.quiet.refused || rpc.FromError(a.err).Code == codes.Unavailable
 		return
 	}
-	if a.status.GetMemberId() != a.id { // another member has the address now
-		p.quiet = p.quiet.after(a.sent.Mono, false)
+	if a.status.GetMemberId() != a.id {
+		p.quiet = p.quiet.after(a.sent.Mono, ErrReplaced)
 		p.broken = true
 		return
 	}

@@ -93,12 +93,14 @@ func (c *collector) evidence(now clock.Reading, members []*snowraftv1.Member) ev
 	e := evidence{
 		own: own, leaderless: c.leaderless(now), led: c.led,
 		statuses: map[string]*snowraftv1.GetStatusResponse{own.GetMemberId(): own},
-		older:    make(map[string]bool),
+		older:    make(map[string]bool), replaced: make(map[string]bool),
 	}
 	for _, m := range members {
 		if p := c.peers[m.GetId()]; p != nil && p.answers(now) {
 			e.statuses[m.GetId()] = p.status
 			e.older[m.GetId()] = e.leaderless > 0 && p.taken < c.lostLeader
+		} else if p != nil {
+			e.replaced[m.GetId()] = p.quiet.replaced
 		}
 	}
 	return e

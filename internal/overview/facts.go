@@ -11,6 +11,7 @@ import (
 type evidence struct {
 	own        *snowraftv1.GetStatusResponse            // status of the composing member
 	statuses   map[string]*snowraftv1.GetStatusResponse // statuses of the members that answer, including the composing member
+	replaced   map[string]bool                          // another member answers at the member's address
 	older      map[string]bool                          // the status is from before the composing member lost its leader
 	leaderless time.Duration                            // time since the composing member lost its leader; 0 if it has one
 	led        string                                   // ID of the last leader known to the composing member; empty if none

@@ -82,6 +82,10 @@ func (f *facts) silence(m *snowraftv1.MemberView) finding {
 		found.Action = fmt.Sprintf("read the log of %s, and start it again when the cause is gone", name)
 	case f.branched():
 		found.Action = "back up the data directory of " + name + " too"
+	case f.replaced[m.GetMember().GetId()] && f.outage:
+		found.Action, found.Runbook = fmt.Sprintf("start %s with the data directory that it had", name), runbookLost
+	case f.replaced[m.GetMember().GetId()]:
+		found.Action = fmt.Sprintf("start %s with the data directory that it had, or remove it if that is lost", name)
 	case f.outage && (m.GetDown() || !m.GetMember().GetAlive()):
 		found.Action = "start " + name // no member can be removed now
 	case m.GetMember().GetAlive() && !m.GetDown():

@@ -40,13 +40,17 @@ var ErrClosed = errors.New("this process is shutting down")
 // ErrRefused is the error of [Source.Ask] for a member whose address refuses connections: no process listens there.
 var ErrRefused = errors.New("connection refused")
 
+// ErrReplaced is the error of [Source.Ask] if another member answers at the member's address.
+var ErrReplaced = errors.New("another member has the address")
+
 // Source is the process that composes the overviews. Several goroutines call its methods.
 type Source interface {
 	// Status returns the status of the process.
 	Status() *snowraftv1.GetStatusResponse
 	// Members returns the members known to this process, including itself. The caller owns the messages.
 	Members() []*snowraftv1.Member
-	// Ask requests the status of another member. The error wraps ErrRefused if the member's address refuses connections.
+	// Ask requests the status of another member. The error wraps ErrRefused if the member's address refuses connections,
+	// and ErrReplaced if another member answers there.
 	Ask(ctx context.Context, member *snowraftv1.Member) (*snowraftv1.GetStatusResponse, error)
 	// Layouts returns the names of all layouts, sorted.
 	Layouts() []string

@@ -29,7 +29,7 @@ func (f *facts) leadership() []finding {
 			"check the Raft port between them", runbookCutOff).about(self)}
 	case lost && f.allDown():
 		f.outage, f.stuck = true, true
-		return []finding{of(bad, "quorum is lost: "+f.unanswered(), fmt.Sprintf("start %s; do not restart %s", list(names(f.silent)), f.others()), runbookNoLeader)}
+		return f.lostWith(of(bad, "quorum is lost: "+f.unanswered(), fmt.Sprintf("%s; do not restart %s", f.revival(), f.others()), runbookNoLeader))
 	case f.own.GetLeaderId() != "" && ended: // until the member notices
 		f.fallen = f.led
 		return []finding{of(warning, fmt.Sprintf("the leader, %s, %s", f.LeaderName, last.GetProblem()), "wait some seconds for the election of another leader", runbookNoLeader).about(f.LeaderName)}
@@ -39,12 +39,12 @@ func (f *facts) leadership() []finding {
 			"check its process, and the network to its API port", runbookCutOff).about(f.LeaderName)}
 	case lost && f.reached() <= 1 && f.needed > 1:
 		f.outage, f.stuck = true, true
-		return []finding{of(bad, fmt.Sprintf("quorum is lost, or %s is cut off from it: %s", self, f.unanswered()),
-			fmt.Sprintf("start %s, or restore the network to %s; do not restart %s", list(names(f.silent)), self, self), runbookCutOff)}
+		return f.lostWith(of(bad, fmt.Sprintf("quorum is lost, or %s is cut off from it: %s", self, f.unanswered()),
+			fmt.Sprintf("%s, or restore the network to %s; do not restart %s", f.revival(), self, self), runbookCutOff))
 	case lost:
 		f.outage, f.stuck = true, true
-		return []finding{of(bad, "quorum is lost: "+f.unanswered(),
-			fmt.Sprintf("start %s; do not restart %s", list(names(f.silent)), f.others()), runbookNoLeader)}
+		return f.lostWith(of(bad, "quorum is lost: "+f.unanswered(),
+			fmt.Sprintf("%s; do not restart %s", f.revival(), f.others()), runbookNoLeader))
 	case f.leaderless > electionTime:
 		f.stuck = true
 		return []finding{of(bad, fmt.Sprintf("no leader since %s, although %d of %s answer", f.leaderlessSince(), f.reached(), count(f.voters, "voter")),
@@ -99,4 +99,27 @@ func (f *facts) unanswered() string {
 	default:
 		return fmt.Sprintf("%s do not answer %s", list(names(f.silent)), f.own.GetName())
 	}
+}
+
+// revival returns how the members that do not answer come back.
+func (f *facts) revival() string {
+	start := "start " + list(names(f.silent))
+	if f.emptied() {
+		return start + " with the data directories that they had, or recover the cluster if most of these are lost"
+	}
+	return start
+}
+
+// lostWith returns a finding about a lost quorum, with the section of the runbook about lost directories if some may be lost.
+func (f *facts) lostWith(found finding) []finding {
+	if f.emptied() {
+		found.Runbook = runbookLost
+	}
+	return []finding{found}
+}
+
+// emptied reports whether another member answers at the address of one that does not answer, perhaps because that one's data
+// directory is lost.
+func (f *facts) emptied() bool {
+	return slices.ContainsFunc(f.silent, func(m *snowraftv1.MemberView) bool { return f.replaced[m.GetMember().GetId()] })
 }

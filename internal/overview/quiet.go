@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"errors"
 	"time"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -12,16 +13,18 @@ const gossipTime = 30 * time.Second
 
 // quiet describes the silence of a member. It is zero while the member answers.
 type quiet struct {
-	since   int64 // send time of the first unanswered request, on the monotonic clock in ms
-	refused bool  // the last request was refused: no process listens at the member's address
+	since int64 // send time of the first unanswered request, on the monotonic clock in ms
+	// refused reports that no process listens at the member's address, and replaced that another member does, as the last
+	// request showed.
+	refused, replaced bool
 }
 
-// after returns the state after another unanswered request, which was sent at the given time.
-func (q quiet) after(sent int64, refused bool) quiet {
+// after returns the state after another request, which was sent at the given time and failed.
+func (q quiet) after(sent int64, err error) quiet {
 	if q.since == 0 {
 		q.since = max(sent, 1)
 	}
-	q.refused = refused
+	q.refused, q.replaced = errors.Is(err, ErrRefused), errors.Is(err, ErrReplaced)
 	return q
 }
 
@@ -32,7 +35,7 @@ func (q quiet) heard(m *snowraftv1.Member, now int64) bool {
 
 // down reports whether a member is down, as far as its address, gossip and the member itself show.
 func (q quiet) down(m *snowraftv1.Member, now int64) bool {
-	return m.GetHalted() || q.refused && !q.heard(m, now)
+	return m.GetHalted() || (q.refused || q.replaced) && !q.heard(m, now)
 }
 
 // show writes the silence of a member as a problem. The member asker composes the overview. For a member that does not refuse
@@ -48,6 +51,8 @@ func (q quiet) show(v *snowraftv1.MemberView, asker string, now int64) {
 		v.Problem = "halted, because it was unsafe to continue"
 	case at == "":
 		v.Problem = "does not answer " + asker + ", which does not know its API address"
+	case v.GetDown() && q.replaced:
+		v.Problem = "is not at " + at + ", where another member answers"
 	case v.GetDown():
 		v.Problem = "is down: " + at + " refuses connections"
 	case q.refused:

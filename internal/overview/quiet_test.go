@@ -76,6 +76,16 @@ func TestVerdictWithoutAnswersOrLeader(t *testing.T) {
 			"Quorum is lost: b and c are down; a is issuing IDs, but no numbers of strict sequences; without quorum a continues until 12:14 UTC; start b and c; do not restart a.",
 			[]string{"no-leader", "a-member-does-not-start", "a-member-does-not-start"},
 		},
+		"two of three started empty": {
+			func() *scene { s := newScene("a", "b", "c"); s.replace("b", "c"); s.leader(""); return s }, bad,
+			"Quorum is lost: b and c are down; a is issuing IDs, but no numbers of strict sequences; without quorum a continues until 12:14 UTC; start b and c with the data directories that they had, or recover the cluster if most of these are lost; do not restart a.",
+			[]string{"lost-majority", "lost-majority", "lost-majority"},
+		},
+		"one started empty": {
+			func() *scene { s := newScene("a", "b", "c"); s.replace("c"); return s }, warning,
+			"c is not at c:7700, where another member answers; a and b are issuing IDs; b leads; the cluster tolerates no further failure; without quorum each continues until 12:14 UTC; start c with the data directory that it had, or remove it if that is lost.",
+			[]string{"a-member-does-not-start"},
+		},
 		"three of five killed": {
 			func() *scene {
 				s := newScene("a", "b", "c", "d", "e")

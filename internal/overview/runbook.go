@@ -3,6 +3,7 @@ package overview
 // Anchors of headings in docs/runbook.md. Each finding has one of them.
 const (
 	runbookNoLeader     = "no-leader"
+	runbookLost         = "lost-majority"
 	runbookCutOff       = "member-cut-off"
 	runbookBehind       = "clock-behind"
 	runbookAhead        = "clock-ahead"

@@ -13,6 +13,7 @@ type scene struct {
 	own      *snowraftv1.GetStatusResponse
 	without  time.Duration // time without a leader
 	led      string        // last leader known to a
+	replaced map[string]bool
 	older    map[string]bool
 }
 
@@ -21,7 +22,7 @@ var noon = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC).UnixMilli()
 func newScene(members ...string) *scene {
 	s := &scene{o: &snowraftv1.Overview{
 		ClusterId: "id", ComposedBy: members[0], ComposedAtMs: noon, ObservedClockAtMs: noon, WaitThresholdMs: 1000, MaxClockOffsetMs: 500,
-	}, statuses: map[string]*snowraftv1.GetStatusResponse{}, older: map[string]bool{}}
+	}, statuses: map[string]*snowraftv1.GetStatusResponse{}, replaced: map[string]bool{}, older: map[string]bool{}}
 	for _, name := range members {
 		s.add(name, snowraftv1.MemberRole_MEMBER_ROLE_VOTER)
 	}
@@ -71,6 +72,14 @@ func (s *scene) silence(alive bool, members ...string) { s.quiet(quiet{}, alive,
 // kill makes members refuse connections. Gossip has not noticed it yet.
 func (s *scene) kill(members ...string) { s.quiet(quiet{since: 1, refused: true}, true, members...) }
 
+// replace makes other members answer at the addresses of members.
+func (s *scene) replace(members ...string) {
+	s.quiet(quiet{since: 1, replaced: true}, true, members...)
+	for _, name := range members {
+		s.replaced[name] = true
+	}
+}
+
 // sceneMono is the time of a scene on the monotonic clock, in ms.
 const sceneMono = 60_000
 
@@ -87,7 +96,7 @@ func (s *scene) quiet(q quiet, alive bool, members ...string) {
 }
 
 func (s *scene) judge() {
-	judge(s.o, evidence{own: s.own, statuses: s.statuses, older: s.older, leaderless: s.without, led: s.led})
+	judge(s.o, evidence{own: s.own, statuses: s.statuses, replaced: s.replaced, older: s.older, leaderless: s.without, led: s.led})
 }
 
 // refuse makes a member issue no IDs.

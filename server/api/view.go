@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"strings"
 	"syscall"
 
 	"google.golang.org/grpc"
@@ -93,7 +94,10 @@ func (o outlook) Ask(ctx context.Context, m *snowraftv1.Member) (*snowraftv1.Get
 	reply := new(snowraftv1.GetStatusResponse)
 	err := o.Invoker.Invoke(ctx, cluster.Member{ID: m.GetId(), API: m.GetApiAddress()},
 		snowraftv1.ClusterService_GetStatus_FullMethodName, &snowraftv1.GetStatusRequest{}, reply)
-	if rpc.FromError(err).Code == codes.Unavailable && o.refuses(ctx, m.GetApiAddress()) {
+	switch unavailable := rpc.FromError(err).Code == codes.Unavailable; {
+	case unavailable && strings.Contains(err.Error(), trust.ErrOtherMember.Error()): // gRPC passes on the text only
+		err = overview.ErrReplaced
+	case unavailable && o.refuses(ctx, m.GetApiAddress()):
 		err = overview.ErrRefused
 	}
 	return reply, err
