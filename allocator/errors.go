@@ -30,7 +30,7 @@ var (
 
 	// ErrOldClusterAlive reports that a member of an earlier cluster, or of a sibling from the same backup, runs, and may
 	// grant the same windows and blocks.
-	ErrOldClusterAlive = errors.New("this cluster was restored, and a member of the earlier cluster or of another restored one runs; stop that member, or end its cluster with \"snowraft cluster supersede\"")
+	ErrOldClusterAlive = errors.New("this cluster was restored, and a member of the earlier cluster or of another restored one runs; stop this cluster if it is a test, otherwise stop that member, or end its cluster with \"snowraft cluster supersede\"")
 
 	// ErrSetBack reports that members of the cluster were set back to an earlier state, so that it may have granted the
 	// same twice. It grants nothing more.

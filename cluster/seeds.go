@@ -51,7 +51,7 @@ func (n *Node) contacted(address string, err error) {
 	}
 	if n.alone() && n.gossip.mono()-n.seeds.since <= seedsHalt && n.confirmed(other) {
 		n.Fail(fmt.Errorf("the data directory %s belongs to cluster %s, which has no other member, but %s belongs to cluster %s; both clusters may issue the same IDs. "+
-			"To join that cluster, start with an empty data directory; to keep this one, start without %s in --join",
+			"To keep the data, start without %s in --join; to join that cluster, move the directory away and start with an empty one",
 			n.cfg.DataDir, other.Ours, address, other.Theirs, address))
 		return
 	}

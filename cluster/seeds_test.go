@@ -85,7 +85,7 @@ func TestSeedOfAnotherCluster(t *testing.T) {
 			if failure := n.Failure(); (failure != nil) != c.halts {
 				t.Errorf("halts with %v", failure)
 			} else if c.halts {
-				for _, want := range []string{other.Theirs, other.Ours, seed, "empty data directory", "without"} {
+				for _, want := range []string{other.Theirs, other.Ours, seed, "To keep the data, start without", "without"} {
 					if !strings.Contains(failure.Error(), want) {
 						t.Errorf("%q lacks %q", failure, want)
 					}

@@ -56,7 +56,7 @@ func (f *facts) oldCluster(r *snowraftv1.Restoration) finding {
 	if r.GetOldClusterIsSibling() {
 		text = "another cluster was restored from the same one and runs, so both issue nothing: "
 	}
-	found := of(bad, text+r.GetOldClusterAlive(), "stop its members permanently, or end that cluster", runbookRestored)
+	found := of(bad, text+r.GetOldClusterAlive(), "if this cluster is a test, stop it; otherwise stop the other's members permanently, or end the other", runbookRestored)
 	switch id := r.GetOldClusterId(); {
 	case id == "":
 		return found
@@ -71,7 +71,7 @@ func (f *facts) oldCluster(r *snowraftv1.Restoration) finding {
 func (f *facts) youngerCluster() []finding {
 	for _, id := range keys(f.statuses) {
 		if younger := f.statuses[id].GetYoungerClusterAlive(); younger != "" {
-			return []finding{of(warning, "a cluster that was restored from a backup of this one runs, and issues nothing while this one runs: "+younger,
+			return []finding{of(warning, "another cluster, restored from a backup of this one, runs, and issues nothing while this one runs: "+younger,
 				"stop it, unless it is to take over; then end this cluster from there", runbookRestored)}
 		}
 	}

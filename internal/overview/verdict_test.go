@@ -187,7 +187,7 @@ func TestVerdict(t *testing.T) {
 				s.own.Restoration = &snowraftv1.Restoration{IssuesAtMs: noon - 600_000, OldClusterAlive: "x at 10.0.0.9:7702 of cluster old", OldClusterId: "old"}
 				return s
 			}, bad,
-			"The cluster from before the restore still runs, so this one issues nothing: x at 10.0.0.9:7702 of cluster old; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; stop its members permanently, or end that cluster.",
+			"The cluster from before the restore still runs, so this one issues nothing: x at 10.0.0.9:7702 of cluster old; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; if this cluster is a test, stop it; otherwise stop the other's members permanently, or end the other.",
 			[]string{"restored-and-frozen"},
 		},
 		"restored, another member hears the old cluster": {
@@ -196,7 +196,7 @@ func TestVerdict(t *testing.T) {
 				s.own.Restoration = &snowraftv1.Restoration{IssuesAtMs: noon - 600_000, OldClusterAlive: "one that member b hears"}
 				return s
 			}, bad,
-			"The cluster from before the restore still runs, so this one issues nothing: one that member b hears; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; stop its members permanently, or end that cluster.",
+			"The cluster from before the restore still runs, so this one issues nothing: one that member b hears; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; if this cluster is a test, stop it; otherwise stop the other's members permanently, or end the other.",
 			[]string{"restored-and-frozen"},
 		},
 		"restored, a sibling lives": {
@@ -205,7 +205,7 @@ func TestVerdict(t *testing.T) {
 				s.own.Restoration = &snowraftv1.Restoration{IssuesAtMs: noon - 600_000, OldClusterAlive: "x at 10.0.0.9:7702 of cluster old", OldClusterId: "old", OldClusterIsSibling: true}
 				return s
 			}, bad,
-			"Another cluster was restored from the same one and runs, so both issue nothing: x at 10.0.0.9:7702 of cluster old; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; stop its members permanently, or end that cluster.",
+			"Another cluster was restored from the same one and runs, so both issue nothing: x at 10.0.0.9:7702 of cluster old; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; if this cluster is a test, stop it; otherwise stop the other's members permanently, or end the other.",
 			[]string{"restored-and-frozen"},
 		},
 		"restored, the old cluster was ended": {
@@ -223,7 +223,7 @@ func TestVerdict(t *testing.T) {
 				s.statuses["b"].YoungerClusterAlive = "x at 10.0.0.9:7702 of cluster old"
 				return s
 			}, warning,
-			"a cluster that was restored from a backup of this one runs, and issues nothing while this one runs: x at 10.0.0.9:7702 of cluster old; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; stop it, unless it is to take over; then end this cluster from there.",
+			"Another cluster, restored from a backup of this one, runs, and issues nothing while this one runs: x at 10.0.0.9:7702 of cluster old; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; stop it, unless it is to take over; then end this cluster from there.",
 			[]string{"restored-and-frozen"},
 		},
 		"foreign peer": {
