@@ -298,3 +298,24 @@ func TestUnrecordedWritesFail(t *testing.T) {
 		t.Errorf("no term: %v, reported %v", err, reported)
 	}
 }
+
+// A later version may keep further files in a data directory, as this one keeps the watermark that earlier ones do not know. A member
+// that returns to an earlier version starts nevertheless, and leaves these files alone.
+func TestFilesOfLaterVersionsDoNotMatter(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	later := filepath.Join(dir, "later")
+	if err := os.WriteFile(later, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		var reported []error
+		s, id, err := openTestStore(t, dir, &reported)
+		if err := errors.Join(err, s.Logs.StoreLog(entry(1, 1, "a")), s.Close(), id.Close()); err != nil || len(reported) > 0 {
+			t.Fatalf("%v, reported %v", err, reported)
+		}
+	}
+	if raw, err := os.ReadFile(later); err != nil || string(raw) != "x" {
+		t.Errorf("the file holds %q, %v", raw, err)
+	}
+}

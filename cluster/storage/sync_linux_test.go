@@ -1,10 +1,13 @@
 package storage
 
 import (
+	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/google/uuid"
 	"golang.org/x/sys/unix"
 )
 
@@ -74,4 +77,49 @@ func TestStoresWaitForTheDisk(t *testing.T) {
 	if pages := unwritten(t); pages > 0 {
 		t.Errorf("%d pages were not written", pages)
 	}
+}
+
+// An entry costs one transaction of bbolt, which waits for the disk twice: for the pages, and for the page that names them. The
+// watermark waits for nothing.
+func TestSyncsPerEntry(t *testing.T) {
+	dir := t.TempDir()
+	var reported []error
+	s, id, err := openTestStore(t, dir, &reported)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close(); _ = id.Close() }()
+	w, err := OpenWatermark(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	const entries = 20
+	begun := transactions(t, filepath.Join(dir, logFile))
+	for i := uint64(1); i <= entries; i++ {
+		if err := errors.Join(s.Logs.StoreLog(entry(i, 1, "a")), w.Raise(markAt(uuid.NewString(), i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if made := transactions(t, filepath.Join(dir, logFile)) - begun; made != entries {
+		t.Errorf("%d entries cost %d transactions", entries, made)
+	}
+	_ = unwritten(t) // skips where the kernel reports no pages
+	if pages, _ := dirty(t, filepath.Join(dir, watermarkFile)); pages == 0 {
+		t.Error("the watermark waited for the disk")
+	}
+}
+
+// transactions returns the number of transactions that a store of bbolt has made durable: the greater one of its two meta pages.
+func transactions(t *testing.T, path string) (last uint64) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const txid = 64 // its place in a meta page
+	for meta := range 2 {
+		last = max(last, binary.NativeEndian.Uint64(raw[meta*os.Getpagesize()+txid:]))
+	}
+	return last
 }
