@@ -25,6 +25,7 @@ func (w *lives) branch(life int) (*lives, error) {
 	b := *w
 	b.s, b.life, b.term, b.log, b.stored, b.since, b.backups = s, life, w.term+1, nil, nil, 0, nil
 	b.forced, b.known = w.forcedUntil(len(w.longest)), maps.Clone(w.known)
+	b.positions = slices.Clone(w.positions)
 	b.longest, b.asked, b.claims = slices.Clone(w.longest), slices.Clone(w.asked), slices.Clone(w.claims)
 	b.numbers, b.lastOf, b.answered = maps.Clone(w.numbers), maps.Clone(w.lastOf), maps.Clone(w.answered)
 	b.sent, b.applied, b.granted = maps.Clone(w.sent), maps.Clone(w.applied), map[livesWorker]map[livesOwner]Grant{}
@@ -68,6 +69,9 @@ func (w *lives) setBack(steps int) error {
 		branches[i] = b
 	}
 	a, b := branches[0], branches[1]
+	if err := contradict(a, b); err != nil {
+		return err
+	}
 	s, moments, err := a.reunite(b)
 	if err != nil {
 		return err

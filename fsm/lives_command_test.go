@@ -27,13 +27,13 @@ func livesPeriod(zone string, reset commandv1.SequenceReset, at int64) (int32, e
 func (w *lives) command(s *State) *commandv1.Command {
 	cmd := w.body(s)
 	if cmd != nil {
-		cmd.Version, cmd.ClockAtMs = 1, w.clock()
+		cmd.Version, cmd.ClockAtMs = MinVersion(cmd), w.clock()
 	}
 	return cmd
 }
 
 func (w *lives) body(s *State) *commandv1.Command {
-	switch w.choose("command", 20) {
+	switch w.choose("command", 22) {
 	case 0, 1, 2, 3:
 		return w.acquire()
 	case 4, 5:
@@ -52,6 +52,8 @@ func (w *lives) body(s *State) *commandv1.Command {
 		return w.askAgain()
 	case 12, 13, 14:
 		return w.administer(s)
+	case 15:
+		return w.history(s)
 	}
 	return w.allocate(s)
 }

@@ -102,6 +102,9 @@ func (w *lives) tail(committed []*raft.Log) (tail []*raft.Log, index uint64, err
 		leader.Apply(entry.Index, entry.Term, cmd)
 		tail, index = append(tail, entry), entry.Index
 	}
+	if err := w.committed(leader); err != nil {
+		return nil, 0, err
+	}
 	for range w.choose("lost", 12) {
 		cmd := w.command(leader)
 		if cmd == nil {
@@ -195,6 +198,10 @@ func (w *lives) begin(s *State, b livesBackup) error {
 	if s, err = w.read(w.write(s)); err != nil {
 		return err
 	}
+	if s.Sealed() != nil {
+		return violated("seal", "life %d begins sealed", w.life+1)
+	}
+	w.positions = nil
 	w.s, w.life, w.index, w.term, w.log, w.stored, w.since, w.known, w.forced = s, w.life+1, r.Index, w.term+1, nil, nil, 0, b.known, b.forced
 	w.wrongHost = host < 0
 	return nil

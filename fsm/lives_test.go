@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/snowraft/snowraft/internal/depth"
+	"github.com/snowraft/snowraft/internal/position"
 	"github.com/snowraft/snowraft/internal/seed"
 	"github.com/snowraft/snowraft/snowflake"
 
@@ -124,6 +125,9 @@ type lives struct {
 	answered map[livesAnswer]bool       // answers in the logs
 	applied  map[uint64]int             // life with a correct clock in which a command had this index: a token, or a generation
 	drawn    uint64
+
+	positions []position.Position // committed ones of this life
+	led       uint64              // number of leaderships
 }
 
 func newLives(s source) *lives {
@@ -137,6 +141,11 @@ func newLives(s source) *lives {
 func (w *lives) run(count, steps int) error {
 	for _, spec := range livesSpecs[:2] {
 		if err := w.commit(createLayout(spec)); err != nil {
+			return err
+		}
+	}
+	if w.choose("newest version", 2) == 0 {
+		if err := w.commit(at(w.now, raise(LineageVersion))); err != nil {
 			return err
 		}
 	}
@@ -191,6 +200,7 @@ func (w *lives) commit(cmd *commandv1.Command) error {
 	if err != nil {
 		return err
 	}
+	sealed := w.s.Sealed() != nil
 	r := w.s.Apply(w.index, w.term, cmd)
 	if r.Halted != nil {
 		return violated("halted", "%v", r.Halted)
@@ -198,6 +208,9 @@ func (w *lives) commit(cmd *commandv1.Command) error {
 	w.longest = append(w.longest, w.s.Config().GetMaxWindowMs())
 	if r.Err != nil {
 		return nil
+	}
+	if err := w.checkHistory(sealed, cmd, r); err != nil {
+		return err
 	}
 	if forced != "" {
 		w.forces = append(w.forces, livesForce{forced, len(w.longest)})
