@@ -64,8 +64,9 @@ type seqAction struct {
 
 func exploreSequences(depth int) (nodes int, err error) {
 	root := &seqNode{fsm: NewState()}
+	root.fsm.Apply(1, 0, raise(Version))
 	s := &seqSearch{seen: map[seqKey]int{}, actions: seqActions()}
-	err = s.visit(root, 1, depth)
+	err = s.visit(root, 2, depth)
 	return len(s.seen), err
 }
 
