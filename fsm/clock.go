@@ -24,17 +24,18 @@ func (s *State) checkClock(now int64, l *layout) *Refused {
 	config := s.Config()
 	threshold, swap := config.GetWaitThresholdMs(), config.GetRollback() == commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP
 	if behind := minus(s.observed, now); behind > threshold && !swap {
-		return refuseClock(behind, s.observed-threshold, "behind the observed clock, limit %d ms", threshold)
+		return refuseClock(behind, s.observed-threshold, "behind the observed clock, limit %d ms; correct the clock or, if it is correct, "+
+			"set the observed clock back with \"snowraft clock reset\"", threshold)
 	}
 	if epoch := l.layout.MillisAt(0); now < epoch {
-		return refuseClock(minus(epoch, now), epoch, "before the epoch of layout %q", l.name)
+		return refuseClock(minus(epoch, now), epoch, "before the epoch of layout %q; correct the clock", l.name)
 	}
 	return nil
 }
 
 func refuseClock(behind, retryAt int64, format string, arg any) *Refused {
 	refused := refuse(commandv1.Refusal_REFUSAL_CLOCK_BEHIND,
-		"clock is %d ms "+format+"; correct the clock", behind, arg)
+		"clock is %d ms "+format, behind, arg)
 	refused.BehindMillis = behind
 	return refused.retryAt(retryAt)
 }

@@ -14,7 +14,7 @@ type SkewError struct {
 }
 
 func (e *SkewError) Error() string {
-	return fmt.Sprintf("this clock is %v ahead of the majority's, limit %v; correct the clock", e.Ahead, e.Limit)
+	return fmt.Sprintf("this clock is %v ahead of the majority's, limit %v; correct the clock, or those of the other members if this one is correct", e.Ahead, e.Limit)
 }
 
 // BehindError reports that the clock is behind by more than the wait threshold.

@@ -112,10 +112,10 @@ func (f *facts) wrongClock(level snowraftv1.VerdictLevel, m *snowraftv1.MemberVi
 	text := name + " issues no IDs: its clock is "
 	if m.GetReason() == rpc.ClockSkew {
 		if m.GetClockOffsetMs() <= f.GetMaxClockOffsetMs() { // measured differently, or refused for another reason
-			return of(level, name+" issues no IDs: "+m.GetProblem(), "correct the clock of "+name, runbookAhead).about(name)
+			return of(level, name+" issues no IDs: "+m.GetProblem(), correctClock(name), runbookAhead).about(name)
 		}
 		return of(level, text+fmt.Sprintf("%s ahead of the majority's, limit %s", offset(m.GetClockOffsetMs(), f.GetMaxClockOffsetMs()), millis(f.GetMaxClockOffsetMs())),
-			"correct the clock of "+name, runbookAhead).about(name)
+			correctClock(name), runbookAhead).about(name)
 	}
 	behind := f.GetObservedClockAtMs() - m.GetClockAtMs()
 	if behind <= f.GetWaitThresholdMs() { // the lane has issued IDs with future times
@@ -126,7 +126,12 @@ func (f *facts) wrongClock(level snowraftv1.VerdictLevel, m *snowraftv1.MemberVi
 		behind, than = off, "the majority's"
 	}
 	return of(level, text+fmt.Sprintf("%s behind %s, limit %s", offset(behind, f.GetWaitThresholdMs()), than, millis(f.GetWaitThresholdMs())),
-		"correct the clock of "+name, runbookBehind).about(name)
+		correctClock(name), runbookBehind).about(name)
+}
+
+// correctClock returns the remedy for a clock that differs from the majority's. The majority can be wrong, too.
+func correctClock(name string) string {
+	return "correct the clock of " + name + ", or those of the others if it is correct"
 }
 
 // observedAhead returns the finding about an observed clock that is ahead of most clocks.
@@ -149,10 +154,10 @@ func (f *facts) clocks() (all []finding) {
 		case limit == 0:
 		case off > limit/2:
 			all = append(all, of(warning, fmt.Sprintf("the clock of %s is %s ahead of the majority's, and beyond %s it stops issuing", name, offset(off, 0), millis(limit)),
-				"correct the clock of "+name, runbookAhead).about(name))
+				correctClock(name), runbookAhead).about(name))
 		case -off > max(limit, f.GetWaitThresholdMs()/2):
 			all = append(all, of(warning, fmt.Sprintf("the clock of %s is %s behind the majority's", name, offset(-off, 0)),
-				"correct the clock of "+name, runbookBehind).about(name))
+				correctClock(name), runbookBehind).about(name))
 		}
 	}
 	return all

@@ -73,7 +73,7 @@ func TestVerdict(t *testing.T) {
 				s.view("c").ClockAtMs -= 3200
 				return s
 			}, warning,
-			"c issues no IDs: its clock is 3.2 s behind the observed clock, limit 1 s; 2 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; correct the clock of c.",
+			"c issues no IDs: its clock is 3.2 s behind the observed clock, limit 1 s; 2 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; correct the clock of c, or those of the others if it is correct.",
 			[]string{"clock-behind"},
 		},
 		"clock behind the majority's": {
@@ -84,22 +84,22 @@ func TestVerdict(t *testing.T) {
 				s.view("c").ClockOffsetMs = -4998
 				return s
 			}, warning,
-			"c issues no IDs: its clock is 5 s behind the majority's, limit 1 s; 2 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; correct the clock of c.",
+			"c issues no IDs: its clock is 5 s behind the majority's, limit 1 s; 2 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; correct the clock of c, or those of the others if it is correct.",
 			[]string{"clock-behind"},
 		},
 		"clock ahead": {
 			func() *scene {
 				s := newScene("a", "b", "c")
-				s.refuse("c", rpc.ClockSkew, "this clock is 2h ahead of the majority's, limit 500ms; correct the clock")
+				s.refuse("c", rpc.ClockSkew, "this clock is 2h ahead of the majority's, limit 500ms; correct the clock, or those of the other members if this one is correct")
 				s.view("c").ClockOffsetMs = 7_200_000
 				return s
 			}, warning,
-			"c issues no IDs: its clock is 2h0m ahead of the majority's, limit 500 ms; 2 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; correct the clock of c.",
+			"c issues no IDs: its clock is 2h0m ahead of the majority's, limit 500 ms; 2 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; correct the clock of c, or those of the others if it is correct.",
 			[]string{"clock-ahead"},
 		},
 		"clock a little ahead": {
 			func() *scene { s := newScene("a", "b", "c"); s.view("c").ClockOffsetMs = 300; return s }, warning,
-			"The clock of c is 300 ms ahead of the majority's, and beyond 500 ms it stops issuing; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; correct the clock of c.",
+			"The clock of c is 300 ms ahead of the majority's, and beyond 500 ms it stops issuing; 3 of 3 members are issuing IDs; b leads; the cluster tolerates one failure; without quorum each continues until 12:14 UTC; correct the clock of c, or those of the others if it is correct.",
 			[]string{"clock-ahead"},
 		},
 		"clock off by nothing to speak of": {
