@@ -57,11 +57,11 @@ observations. "jepsen scenario list" lists the scenarios.`,
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "print the progress of each run")
 	c.AddCommand(&cobra.Command{
 		Use:   "list",
-		Short: "List the scenarios, and a bug that makes each one fail",
+		Short: "List the scenarios, and the bugs that make each one fail",
 		Args:  cobra.NoArgs,
 		Run: func(cmd *cobra.Command, _ []string) {
 			for _, s := range scenario.All() {
-				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%-20s %s\n%21s(%s; fails with --mutants %s)\n", s.Name, s.Other, "", s.Source, s.Bug)
+				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%-20s %s\n%21s(%s; fails with --mutants %s)\n", s.Name, s.Other, "", s.Source, strings.Join(s.Bugs, ", or "))
 			}
 		},
 	})

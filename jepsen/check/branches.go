@@ -38,19 +38,19 @@ type branches struct {
 	side func(history.Issued) string
 }
 
-// openBranches reads the logs of the copies and of the old branch of a fault, and their grants.
-func openBranches(r *Run, fault string) (*branches, error) {
+// openBranches reads the logs of the copies and of the old branch of a fault, which are of one life, and their grants.
+func openBranches(r *Run, fault string, life int) (*branches, error) {
 	at := slices.IndexFunc(r.Faults, func(f FaultSpan) bool { return f.Name == fault })
 	if at < 0 {
 		return nil, fmt.Errorf("no fault %s", fault)
 	}
 	b := &branches{run: r, fault: r.Faults[at], all: raftlog.NewGrants()}
-	copied, err := openBranch(filepath.Join(r.Dir, BranchCopied), 1)
+	copied, err := openBranch(filepath.Join(r.Dir, BranchCopied), life)
 	if err != nil {
 		return nil, err
 	}
 	b.forked = copied.Final
-	if b.old, err = openBranch(filepath.Join(r.Dir, BranchOld), 1); err != nil {
+	if b.old, err = openBranch(filepath.Join(r.Dir, BranchOld), life); err != nil {
 		return nil, err
 	}
 	b.lost, err = b.grants(b.old)
@@ -64,6 +64,22 @@ func (b *branches) continued(now *raftlog.Log) (err error) {
 		return err
 	}
 	b.lostSets, b.againSets = blocksOf(b.lost), blocksOf(b.again)
+	return nil
+}
+
+// grantedIn adds the grants of the lives from one to another, both included, to all.
+func (b *branches) grantedIn(from, to int) error {
+	for life := from; life <= to; life++ {
+		log, err := raftlog.Open(b.run.Dir, life)
+		if err != nil {
+			return err
+		}
+		granted, err := log.Grants()
+		if err != nil {
+			return err
+		}
+		b.all.Add(granted)
+	}
 	return nil
 }
 

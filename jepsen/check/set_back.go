@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/snowraft/snowraft/jepsen/history"
-	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
 // FaultSetBack is the fault that sets members back. It begins when the members are killed, and ends when all members reach
@@ -49,7 +48,7 @@ func SetBack(r *Run) Verdict {
 
 // openSetBack reads the logs of the branches, and those of the clusters that were restored from them.
 func openSetBack(r *Run) (*branches, error) {
-	b, err := openBranches(r, FaultSetBack)
+	b, err := openBranches(r, FaultSetBack, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -61,18 +60,7 @@ func openSetBack(r *Run) (*branches, error) {
 		return nil, err
 	}
 	b.side = b.setBackSide
-	for life := 2; life <= len(r.Lives)+1; life++ {
-		log, err := raftlog.Open(r.Dir, life)
-		if err != nil {
-			return nil, err
-		}
-		granted, err := log.Grants()
-		if err != nil {
-			return nil, err
-		}
-		b.all.Add(granted)
-	}
-	return b, nil
+	return b, b.grantedIn(2, len(r.Lives)+1)
 }
 
 // setBackSide returns the branch of the process that issued a range.

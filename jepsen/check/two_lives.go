@@ -12,7 +12,7 @@ import (
 // return of the old cluster, on the hosts of the fault, and ends when an operator ends that cluster.
 const FaultTwoLives = "two-lives"
 
-// JudgeTwoLives judges a run in which a cluster returned once next to its restored successor. The checkers of a single history
+// JudgeTwoLives judges a run in which a cluster returned once next to the last one that was restored from its backup. The checkers of a single history
 // do not apply to it.
 func JudgeTwoLives(dir string) (*Run, []Verdict, error) {
 	r, plan, err := openPlanned(dir)
@@ -28,7 +28,7 @@ func JudgeTwoLives(dir string) (*Run, []Verdict, error) {
 //
 //   - a number was issued twice that only one of the two granted after the end of the old cluster;
 //   - an ID was issued twice outside of the windows of both, or of those that the old cluster had after its return;
-//   - a process of before the restore issued one of the values, or one cluster issued a value twice;
+//   - a process of before the last restore issued one of the values, or one cluster issued a value twice;
 //   - no log granted an issued number, or the window of an issued ID to the process that issued it; or
 //   - a member of the later cluster issued a value after it had reported the old one, until an operator ended that.
 //
@@ -48,19 +48,20 @@ func TwoLives(r *Run) Verdict {
 
 // openTwoLives reads the logs of the two clusters.
 func openTwoLives(r *Run) (*branches, error) {
-	b, err := openBranches(r, FaultTwoLives)
+	old := len(r.Lives)
+	if old == 0 {
+		return nil, errors.New("no restore")
+	}
+	b, err := openBranches(r, FaultTwoLives, old)
 	if err != nil {
 		return nil, err
 	}
-	if len(r.Lives) != 1 {
-		return nil, fmt.Errorf("%d restores", len(r.Lives))
-	}
-	now, err := openBranch(r.Dir, 2)
+	now, err := openBranch(r.Dir, old+1)
 	if err != nil {
 		return nil, err
 	}
 	b.side = b.lifeSide
-	return b, b.continued(now)
+	return b, errors.Join(b.continued(now), b.grantedIn(1, old-1))
 }
 
 // lifeSide returns the cluster of the process that issued a range.
@@ -71,7 +72,7 @@ func (b *branches) lifeSide(i history.Issued) string {
 		return ""
 	case slices.Contains(b.fault.Hosts, p.Member):
 		return BranchOld
-	case b.run.lifeAt(p.From) > 1:
+	case b.run.lifeAt(p.From) > len(b.run.Lives):
 		return BranchNew
 	default:
 		return sideNone

@@ -2,9 +2,11 @@ package raftlog
 
 import (
 	"bufio"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"sync"
@@ -35,6 +37,9 @@ type Summary struct {
 
 	Snapshots []Snapshot `json:"snapshots,omitempty"` // ascending
 	States    []State    `json:"states,omitempty"`    // states of the snapshots whose content was copied
+
+	// Sum is a checksum over the undamaged entries.
+	Sum uint32 `json:"sum,omitempty"`
 
 	Damaged          int    `json:"damaged,omitempty"` // entries with a wrong checksum
 	FirstDamaged     uint64 `json:"first_damaged,omitempty"`
@@ -81,6 +86,7 @@ func (s *Summary) saw(e Entry) {
 		s.First = e.Index
 	}
 	s.Last, s.Term = e.Index, e.Term
+	s.Sum = crc32.Update(s.Sum, crc32.IEEETable, binary.BigEndian.AppendUint32(nil, entrySum(&e)))
 }
 
 // seen identifies an entry with its predecessor's term. Each is archived once.
@@ -117,12 +123,26 @@ func CreateRestored(runDir string, life int, dataDir string) (*Archive, error) {
 	if len(found) != 1 {
 		return nil, fmt.Errorf("restored directory: %d snapshots, expected 1", len(found))
 	}
+	return createFrom(filepath.Dir(found[0]), runDir, life)
+}
+
+// CreateBranch makes the archive of another branch of a life's log, in a directory of the run's directory. From life 2 on, the
+// life must have an archive.
+func CreateBranch(runDir, branch string, life int) (*Archive, error) {
+	if life == 1 {
+		return Create(filepath.Join(runDir, branch), life)
+	}
+	return createFrom(dirOf(runDir, life), filepath.Join(runDir, branch), life)
+}
+
+// createFrom makes the archive of a life that begins with the state in a directory.
+func createFrom(begin, runDir string, life int) (*Archive, error) {
 	a, err := Create(runDir, life)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range []string{metaFile, stateFile} {
-		raw, err := os.ReadFile(filepath.Join(filepath.Dir(found[0]), name))
+		raw, err := os.ReadFile(filepath.Join(begin, name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dirOf(runDir, life), name), raw, 0o644) //nolint:gosec // G306: readable for all users
 		}

@@ -18,7 +18,7 @@ import (
 // IDs from it until its window has ended.
 func deposedLeader() Scenario {
 	return Scenario{
-		Name: "pd-9051", Source: "tikv/pd#9051, tikv/pd#9157", Bug: "no-confirm",
+		Name: "pd-9051", Source: "tikv/pd#9051, tikv/pd#9157", Bugs: []string{"no-confirm"},
 		Other:     "TiKV PD: a deposed leader continued to issue timestamps and to save them",
 		Loads:     []string{"ids", "strict"},
 		MaxWindow: 6 * time.Second,

@@ -17,7 +17,7 @@ import (
 // rate.
 func flippingClock() Scenario {
 	return Scenario{
-		Name: "twitter-snowflake-6", Source: "twitter-archive/snowflake#6", Bug: "reset-before-check",
+		Name: "twitter-snowflake-6", Source: "twitter-archive/snowflake#6", Bugs: []string{"reset-before-check"},
 		Other: "Twitter's Snowflake: the sequence was reset before the backwards clock was refused, and then repeated in that tick",
 		Loads: []string{"ids", "strict"},
 		script: func(s *stage) error {

@@ -18,7 +18,7 @@ import (
 // contacts the members of both clusters.
 func mergedClusters() Scenario {
 	return Scenario{
-		Name: "merged-clusters", Source: "known from systems that identify peers by their addresses alone", Bug: "no-cluster-check",
+		Name: "merged-clusters", Source: "known from systems that identify peers by their addresses alone", Bugs: []string{"no-cluster-check"},
 		Other:  "Clusters that identified peers by their addresses alone became one when an address was reused",
 		Loads:  []string{"ids", "strict"},
 		Strays: 3,

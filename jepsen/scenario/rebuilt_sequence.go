@@ -15,7 +15,7 @@ import (
 // sequences.
 func rebuiltSequence() Scenario {
 	return Scenario{
-		Name: "seaweedfs-1939", Source: "seaweedfs/seaweedfs#1939", Bug: "no-sync",
+		Name: "seaweedfs-1939", Source: "seaweedfs/seaweedfs#1939", Bugs: []string{"no-sync"},
 		Other: "SeaweedFS: after a restart of all masters, the sequence in memory was rebuilt too low",
 		Loads: []string{"ids", "strict"},
 		script: func(s *stage) error {

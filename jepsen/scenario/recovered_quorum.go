@@ -14,7 +14,7 @@ import (
 // another, until the quorum consists only of members that lost power before.
 func recoveredQuorum() Scenario {
 	return Scenario{
-		Name: "nats-7567", Source: "nats-io/nats-server#7567", Bug: "no-sync",
+		Name: "nats-7567", Source: "nats-io/nats-server#7567", Bugs: []string{"no-sync"},
 		Other: "NATS JetStream: acknowledged writes were lost when members lost power, because they were not synced",
 		Loads: []string{"ids", "strict"},
 		script: func(s *stage) error {

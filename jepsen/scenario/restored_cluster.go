@@ -19,7 +19,7 @@ const restoredWindow = 6 * time.Second
 // it onto one host, which two others join. The backup does not contain the grants of the old cluster after the backup.
 func restoredCluster() Scenario {
 	return Scenario{
-		Name: "restored-cluster", Source: "known from systems that are restored to their state at the backup", Bug: "live-not-frozen",
+		Name: "restored-cluster", Source: "known from systems that are restored to their state at the backup", Bugs: []string{"live-not-frozen"},
 		Other: "Systems restored from a backup reissued the numbers that they had issued after the backup",
 		Loads: []string{"ids", "strict", "relaxed", "redis", "embedded"}, MaxWindow: restoredWindow,
 		script: func(s *stage) error {

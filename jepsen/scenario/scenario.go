@@ -20,8 +20,8 @@ type Scenario struct {
 	Name string
 	// Source names the description of the failure. Other describes the failure of the other system in a few words.
 	Source, Other string
-	// Bug is a planted bug that makes the scenario fail.
-	Bug string
+	// Bugs are planted bugs; each makes the scenario fail.
+	Bugs []string
 	// Loads are the workloads that run in addition to the script's clients.
 	Loads []string
 	// WaitThreshold and MaxWindow configure the cluster; 0 means the default of runs.
@@ -42,7 +42,8 @@ type Scenario struct {
 func All() []Scenario {
 	return []Scenario{
 		staleRange(), deposedLeader(), smallRollback(), workerOverflow(), flippingClock(),
-		stoppedPrimary(), rebuiltSequence(), mergedClusters(), recoveredQuorum(), restoredCluster(), setBackMajority(), setBackAll(), twoLives(),
+		stoppedPrimary(), rebuiltSequence(), mergedClusters(), recoveredQuorum(), restoredCluster(),
+		setBackMajority(), setBackOutrun(), setBackAll(), twoLives(),
 	}
 }
 

@@ -24,11 +24,13 @@ func TestScenariosAreComplete(t *testing.T) {
 			t.Errorf("duplicate scenario name %s", s.Name)
 		}
 		known[s.Name] = true
-		if s.Source == "" || s.Other == "" || s.Bug == "" || s.script == nil {
+		if s.Source == "" || s.Other == "" || len(s.Bugs) == 0 || s.script == nil {
 			t.Errorf("%s is incomplete: %+v", s.Name, s)
 		}
-		if _, err := mutant.Named(patches, s.Bug); err != nil {
-			t.Errorf("%s: %v", s.Name, err)
+		for _, bug := range s.Bugs {
+			if _, err := mutant.Named(patches, bug); err != nil {
+				t.Errorf("%s: %v", s.Name, err)
+			}
 		}
 		if _, err := workload.Choose(strings.Join(s.Loads, ",")); err != nil {
 			t.Errorf("%s: %v", s.Name, err)

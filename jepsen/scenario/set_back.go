@@ -8,7 +8,8 @@ import "github.com/snowraft/snowraft/jepsen/check"
 // the members. The third member restarts before, so that it knows only what its disk kept.
 func setBackMajority() Scenario {
 	return Scenario{
-		Name: "set-back", Source: "known from replicated systems whose machines are restored from snapshots", Bug: "watermark-not-kept",
+		Name: "set-back", Source: "known from replicated systems whose machines are restored from snapshots",
+		Bugs:  []string{"watermark-not-kept", "sealed-member-issues"},
 		Other: "A majority that was restored from snapshots elected a leader of the same term, and issued numbers again",
 		Loads: []string{"ids"}, MaxWindow: restoredWindow, Secured: true, judge: check.JudgeSetBack,
 		script: func(s *stage) error {
@@ -16,7 +17,24 @@ func setBackMajority() Scenario {
 			if err != nil {
 				return err
 			}
-			return t.play(t.copy, t.outrun, t.replace, t.reunite, t.silent, t.goOn)
+			return t.play(t.copy, t.outrun, t.replace, t.reunite, t.silent, t.kept, t.goOn)
+		},
+	}
+}
+
+// setBackOutrun is setBackMajority, and the members that were set back commit so much that the third one is sent a snapshot.
+func setBackOutrun() Scenario {
+	return Scenario{
+		Name: "set-back-outrun", Source: "known from replicated systems whose machines are restored from snapshots",
+		Bugs:  []string{"snapshot-not-judged"},
+		Other: "A member that had seen more was overwritten by a snapshot of members that were restored from snapshots",
+		Loads: []string{"ids"}, MaxWindow: restoredWindow, Secured: true, judge: check.JudgeSetBack,
+		script: func(s *stage) error {
+			t, err := s.travel(2)
+			if err != nil {
+				return err
+			}
+			return t.play(t.copy, t.outrun, t.replace, t.overtake, t.reunite, t.offered, t.silent, t.kept, t.goOn)
 		},
 	}
 }
@@ -24,7 +42,7 @@ func setBackMajority() Scenario {
 // setBackAll replaces the directories of all members by earlier copies. Only a client that was absent meanwhile knows more.
 func setBackAll() Scenario {
 	return Scenario{
-		Name: "set-back-all", Source: "known from replicated systems whose machines are restored from snapshots", Bug: "receipt-not-checked",
+		Name: "set-back-all", Source: "known from replicated systems whose machines are restored from snapshots", Bugs: []string{"receipt-not-checked"},
 		Other: "A cluster that was restored from snapshots issued numbers again, and no client noticed",
 		Loads: []string{"ids"}, MaxWindow: restoredWindow, Secured: true, judge: check.JudgeSetBack,
 		script: func(s *stage) error {

@@ -18,7 +18,7 @@ import (
 // threshold is 3 s here, the interval at which Leaf reports its clock.
 func smallRollback() Scenario {
 	return Scenario{
-		Name: "leaf-216", Source: "Meituan-Dianping/Leaf#216", Bug: "reuse-window",
+		Name: "leaf-216", Source: "Meituan-Dianping/Leaf#216", Bugs: []string{"reuse-window"},
 		Other:         "Leaf: a restart with a clock that was behind by less than the reporting interval issued IDs twice",
 		Loads:         []string{"ids", "strict"},
 		WaitThreshold: 3 * time.Second,

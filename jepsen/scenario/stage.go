@@ -217,6 +217,9 @@ func (s *stage) others(without *lab.Member) []*lab.Member {
 // orders is the name of the strict sequence of scripts.
 const orders = "orders"
 
+// block is the number of numbers of that sequence that scripts let its leader keep.
+const block = 100
+
 // strict creates the strict sequence. Its leader keeps block numbers in memory.
 func (s *stage) strict(block uint64) error {
 	return s.Create(s.ctx, &snowraftv1.Sequence{

@@ -16,7 +16,7 @@ import (
 // again. The leader loses leadership by a transfer, by isolation, and by a pause.
 func staleRange() Scenario {
 	return Scenario{
-		Name: "pd-3305", Source: "tikv/pd#3305", Bug: "keep-leader-term",
+		Name: "pd-3305", Source: "tikv/pd#3305", Bugs: []string{"keep-leader-term"},
 		Other: "TiKV PD: a leader that was elected again continued with the range that it still had in memory",
 		Loads: []string{"ids", "strict"},
 		script: func(s *stage) error {

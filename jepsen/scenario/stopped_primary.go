@@ -14,7 +14,7 @@ import (
 // continues the former leader, and transfers leadership back to it.
 func stoppedPrimary() Scenario {
 	return Scenario{
-		Name: "vitess-3116", Source: "vitessio/vitess#3116", Bug: "keep-leader-term",
+		Name: "vitess-3116", Source: "vitessio/vitess#3116", Bugs: []string{"keep-leader-term"},
 		Other: "Vitess: a former primary served a sequence from the range in its memory after a new primary had issued numbers",
 		Loads: []string{"ids", "strict"},
 		script: func(s *stage) error {

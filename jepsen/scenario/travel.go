@@ -5,7 +5,6 @@ package scenario
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"time"
 
 	"google.golang.org/grpc/metadata"
@@ -31,6 +30,7 @@ type travel struct {
 	numbers  *taker
 	receipt  []byte                      // the receipt of the absent client
 	archives map[string]*raftlog.Archive // keyed by branch
+	log      raftlog.Summary             // of the third member before the reunion
 	unite    func() error
 	failed   bool
 }
@@ -52,7 +52,7 @@ func (s *stage) travel(members int) (*travel, error) {
 // play plays the steps until one of them fails.
 func (t *travel) play(steps ...func() error) error {
 	defer t.close()
-	if err := t.s.strict(100); err != nil {
+	if err := t.s.strict(block); err != nil {
 		return err
 	}
 	for _, step := range steps {
@@ -77,7 +77,7 @@ func (t *travel) copy() error {
 		if err := disk.CopyDir(m.Files(), m.Side()); err != nil {
 			return err
 		}
-		if err := t.harvest(check.BranchCopied, m, m.Side()); err != nil {
+		if _, err := t.harvest(check.BranchCopied, m, m.Side()); err != nil {
 			return err
 		}
 	}
@@ -123,7 +123,7 @@ func (t *travel) replace() error {
 	t.unite = func() error { defer end(); return heal() }
 	down(t.hit)
 	for _, m := range t.hit {
-		if err := t.harvest(check.BranchOld, m, m.Files()); err != nil {
+		if _, err := t.harvest(check.BranchOld, m, m.Files()); err != nil {
 			return err
 		}
 		if err := errors.Join(disk.CopyDir(m.Side(), m.Files()), disk.Wipe(m.Side()), m.Start(s.ctx)); err != nil {
@@ -140,7 +140,8 @@ func (t *travel) replace() error {
 		return nil
 	}
 	start := s.kill(t.third)
-	if err := t.harvest(check.BranchOld, t.third, t.third.Files()); err != nil {
+	var err error
+	if t.log, err = t.harvest(check.BranchOld, t.third, t.third.Files()); err != nil {
 		return err
 	}
 	if err := start(); err != nil {
@@ -269,7 +270,7 @@ func (t *travel) goOn() error {
 	s := t.s
 	s.faults.End()
 	for _, m := range t.hit {
-		if err := t.harvest(check.BranchNew, m, m.Files()); err != nil {
+		if _, err := t.harvest(check.BranchNew, m, m.Files()); err != nil {
 			return err
 		}
 	}
@@ -285,17 +286,16 @@ func (t *travel) goOn() error {
 }
 
 // harvest adds the log of a stopped member, or of a copy, to the archive of a branch.
-func (t *travel) harvest(branch string, m *lab.Member, dir string) error {
+func (t *travel) harvest(branch string, m *lab.Member, dir string) (raftlog.Summary, error) {
 	archive := t.archives[branch]
 	if archive == nil {
 		var err error
-		if archive, err = raftlog.Create(filepath.Join(t.s.Dir, branch), 1); err != nil {
-			return err
+		if archive, err = raftlog.CreateBranch(t.s.Dir, branch, 1); err != nil {
+			return raftlog.Summary{}, err
 		}
 		t.archives[branch] = archive
 	}
-	_, err := archive.Harvest(m.Name, history.Now(), dir)
-	return err
+	return archive.Harvest(m.Name, history.Now(), dir)
 }
 
 func (t *travel) close() {

@@ -5,7 +5,6 @@ package scenario
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"time"
 
 	"github.com/snowraft/snowraft/jepsen/check"
@@ -15,18 +14,22 @@ import (
 	"github.com/snowraft/snowraft/jepsen/nemesis"
 	"github.com/snowraft/snowraft/jepsen/network"
 	"github.com/snowraft/snowraft/jepsen/raftlog"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// twoLives restores a cluster from a backup, and lets two members of the old cluster return on other hosts. The two clusters
-// cannot reach each other at first, and both issue. Later the new one stops, and an operator ends the old one.
+// twoLives restores a restored cluster from a backup, and lets two members of it return on other hosts. The two clusters cannot reach
+// each other at first, and both issue. An operator of the old one ends the new one, which must not believe it. Later the new one stops,
+// and an operator of that one ends the old one.
 func twoLives() Scenario {
 	return Scenario{
-		Name: "two-lives", Source: "known from systems that are restored while the old one comes back", Bug: "windows-despite-old-cluster",
+		Name: "two-lives", Source: "known from systems that are restored while the old one comes back",
+		Bugs:  []string{"windows-despite-old-cluster", "relatives-are-siblings", "descent-not-compared"},
 		Other: "An old cluster that returned next to the restored one issued the same numbers",
 		Loads: []string{"ids"}, MaxWindow: restoredWindow, Secured: true, Twins: 2, judge: check.JudgeTwoLives,
 		script: func(s *stage) error {
 			r := &returned{s: s, old: s.Lab.Twins(), young: s.Lab.Founders()}
-			for _, step := range []func() error{r.restore, r.comeBack, r.meet, r.silent, r.supersede} {
+			for _, step := range []func() error{r.begin, r.restore, r.comeBack, r.mistake, r.meet, r.silent, r.unbelieved, r.supersede} {
 				if err := step(); err != nil || r.wrong {
 					return err
 				}
@@ -41,24 +44,38 @@ type returned struct {
 	s            *stage
 	old, young   []*lab.Member
 	cluster      string // ID of the old one
+	life         int    // number of the old one
 	given, later *taker // numbers of the old cluster after its return, and of the new one
 	unite        func() error
 	end          func()
 	wrong        bool
 }
 
+// begin restores the first cluster, because only a restored one can end others.
+func (r *returned) begin() error {
+	s := r.s
+	if err := s.strict(block); err != nil {
+		return err
+	}
+	r.later = s.take(r.young...)
+	if err := s.more(r.later, 100); err != nil {
+		return err
+	}
+	backup, err := s.faults.Backup(s.ctx, nemesis.FromMember, r.young[0])
+	if err != nil {
+		return err
+	}
+	return s.reborn(backup, r.young[0])
+}
+
 // restore backs up the cluster, ends it, and restores it. It keeps the directories of two members.
 func (r *returned) restore() error {
 	s := r.s
-	if err := s.strict(100); err != nil {
-		return err
-	}
 	v, err := s.look(s.endpoint(r.young[0]), nil)
 	if err != nil {
 		return err
 	}
-	r.cluster = v.cluster
-	r.later = s.take(r.young...)
+	r.cluster, r.life = v.cluster, s.Lab.Life()
 	if err := s.more(r.later, 100); err != nil {
 		return err
 	}
@@ -115,6 +132,27 @@ func (r *returned) comeBack() error {
 	return errors.Join(s.more(r.given, 100), s.more(r.later, 100))
 }
 
+// mistake ends the new cluster by the word of an operator of the old one.
+func (r *returned) mistake() error {
+	s := r.s
+	v, err := s.look(s.endpoint(r.young[0]), nil)
+	if err != nil {
+		return err
+	}
+	leader, _, err := s.leader(0, r.old...)
+	if err != nil {
+		return err
+	}
+	conn, err := s.conn(leader)
+	if err != nil {
+		return err
+	}
+	return s.until("the word of the old cluster", func(ctx context.Context) bool {
+		_, err := snowraftv1.NewOperationsServiceClient(conn).Supersede(ctx, &snowraftv1.SupersedeRequest{ClusterId: v.cluster})
+		return err == nil
+	})
+}
+
 // meet lets the clusters reach each other, and waits until all members of the new one hear the old one.
 func (r *returned) meet() error {
 	s := r.s
@@ -166,6 +204,16 @@ func (r *returned) silent() error {
 	return nil
 }
 
+// unbelieved checks that no member of the new cluster halted on the word of the old one.
+func (r *returned) unbelieved() error {
+	for _, m := range r.young {
+		if m.Failures() > 0 {
+			r.violation("%s halted on the word of an operator of the older cluster", m.Name)
+		}
+	}
+	return nil
+}
+
 // supersede ends the old cluster. Its members halt, and the new cluster issues again.
 func (r *returned) supersede() error {
 	s := r.s
@@ -196,7 +244,7 @@ func (r *returned) supersede() error {
 
 // harvest archives the logs of the old members as those of a branch.
 func (r *returned) harvest(branch string, dir func(*lab.Member) string) error {
-	archive, err := raftlog.Create(filepath.Join(r.s.Dir, branch), 1)
+	archive, err := raftlog.CreateBranch(r.s.Dir, branch, r.life)
 	if err != nil {
 		return err
 	}

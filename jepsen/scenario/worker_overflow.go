@@ -36,7 +36,7 @@ const (
 // each start.
 func workerOverflow() Scenario {
 	return Scenario{
-		Name: "uid-generator-52", Source: "baidu/uid-generator#52", Bug: "worker-out-of-range",
+		Name: "uid-generator-52", Source: "baidu/uid-generator#52", Bugs: []string{"worker-out-of-range"},
 		Other:     "Baidu's uid-generator: a worker number that was too large for its field overflowed into the bits of the time",
 		Loads:     []string{"ids", "strict"},
 		MaxWindow: narrowWindow,
