@@ -37,7 +37,7 @@ var (
 	ErrSetBack = errors.New("the cluster was set back in time and is sealed; restore it with \"snowraft restore\"")
 
 	// ErrContradicted reports that a leader contradicts what one member knows to be committed. Another member may answer.
-	ErrContradicted = errors.New("this member knows another history than the leader, because disks were set back")
+	ErrContradicted = errors.New("this member knows another history than the leader, because disks were set back; restore the cluster with \"snowraft restore\"")
 
 	// ErrClosed reports that the issuer or the sequence was closed.
 	ErrClosed = errors.New("this process is shutting down; try another member")

@@ -83,7 +83,7 @@ func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
 	if m.ID == own.ID {
 		m.Address = own.Raft
 		m.Name, m.Gossip, m.API, m.Version, m.Commands, m.Starts, m.Alive = own.Name, own.Gossip, own.API, own.Version, own.Commands, own.Starts, true
-		m.Secrets, m.Halted = own.fingerprints(), own.Halted
+		m.Secrets, m.Halted, m.Stalled = own.fingerprints(), own.Halted, m.Voter && n.Contradiction() != nil
 		return m
 	}
 	m.NotAliveSince, m.Host = n.gossip.began, n.links.host(m.ID)

@@ -235,6 +235,9 @@ func (m *Member) Clock() *clock.Watch { return m.clock }
 func (m *Member) Ready() error {
 	i := (*m.byName.Load())[snowflake.Default().Name()]
 	if i == nil {
+		if err := m.mustStop(); err != nil {
+			return err // a witness that restarted has applied nothing
+		}
 		return errors.New(cmp.Or(m.node.NoLeader(), "this member has not received the state of its cluster"))
 	}
 	return i.Ready()

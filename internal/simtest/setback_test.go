@@ -201,6 +201,14 @@ func (w *world) testifies(witness *node, had map[uint64]raft.Log) {
 	if err := witness.proc().issue(1, 0); !errors.Is(err, allocator.ErrContradicted) {
 		w.Errorf("the witness: %v, want %v", err, allocator.ErrContradicted)
 	}
+	if err := witness.proc().member.Ready(); !errors.Is(err, allocator.ErrContradicted) {
+		w.Errorf("the witness is ready: %v, want %v", err, allocator.ErrContradicted)
+	}
+	for _, n := range w.live() {
+		if q := n.proc().member.Node().Quorum(); q.Alive != q.Voters-1 {
+			w.Errorf("%s counts %d of %d voters as alive, with the witness", n.name, q.Alive, q.Voters)
+		}
+	}
 }
 
 // Raft cannot distinguish two branches with equal terms: it appends the entries of the one to the other.
