@@ -45,7 +45,7 @@ func (f *facts) restoration() (all []finding) {
 	}
 	if r.GetNamesClosed() {
 		all = append(all, of(warning, "no sequence with a new name can be created since the restore",
-			"create what the backup lacks, then acknowledge the restore", runbookRestored).by("snowraft restore acknowledge"))
+			"acknowledge the restore, then create what the backup lacks, each sequence with its --start", runbookRestored).by("snowraft restore acknowledge"))
 	}
 	return all
 }
