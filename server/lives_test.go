@@ -168,5 +168,15 @@ func TestSupersedeIsRefused(t *testing.T) {
 		}
 		_, err := snowraftv1.NewOperationsServiceClient(n.conn).Supersede(t.Context(), &snowraftv1.SupersedeRequest{ClusterId: "x"})
 		wantReason(t, "no ID", err, rpc.InvalidArgument)
+
+		old.stop()
+		younger := s.restored("younger", n)
+		until(t, "the younger cluster leads", younger.leads)
+		until(t, "the younger cluster is heard", func() bool { return n.status().GetYoungerClusterAlive() != "" })
+		_, err = snowraftv1.NewOperationsServiceClient(n.conn).Supersede(t.Context(), &snowraftv1.SupersedeRequest{ClusterId: younger.status().GetClusterId()})
+		wantReason(t, "a younger cluster", err, rpc.InvalidArgument)
+		if got := n.status().GetRestoration().GetSuperseded(); len(got) != 0 {
+			t.Errorf("superseded %v", got)
+		}
 	})
 }

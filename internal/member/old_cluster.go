@@ -48,6 +48,8 @@ func (m *Member) Supersede(ctx context.Context, id string) (uint64, error) {
 		return 0, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_INVALID_ARGUMENT, Detail: fmt.Sprintf("cluster %q: expected a cluster ID", id)}
 	case id == m.node.ClusterID():
 		return 0, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_INVALID_ARGUMENT, Detail: "this is the ID of the cluster that answers; name the other cluster"}
+	case id == m.node.YoungerLife().Cluster:
+		return 0, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_INVALID_ARGUMENT, Detail: fmt.Sprintf("cluster %q was restored from this one, and only it can end this one; stop its members instead", id)}
 	}
 	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_Supersede{Supersede: &commandv1.Supersede{Cluster: id}}})
 	return result.Index, err
