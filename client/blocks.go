@@ -160,8 +160,5 @@ func blocksError(err error) error {
 	if errors.Is(err, allocator.ErrClosed) || errors.Is(err, ErrClosed) {
 		return ErrClosed
 	}
-	if known, ok := errors.AsType[*Error](err); ok {
-		return known
-	}
 	return allocating(err, time.UnixMilli(clock.System()().Wall))
 }

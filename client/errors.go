@@ -236,8 +236,12 @@ func wired(from *rpc.Error) *Error {
 	return e
 }
 
-// allocating returns the error of an allocator in this process as an Error.
+// allocating converts the error of an allocator in this process, or of a call for it, to a new Error.
 func allocating(err error, now time.Time) *Error {
+	if of, ok := errors.AsType[*Error](err); ok {
+		e := *of
+		return &e
+	}
 	e := wired(cmp.Or(rpc.Classify(err, now), rpc.FromError(err)))
 	e.message = rpc.Message(err)
 	return e

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/lines"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/snowflake"
@@ -16,6 +17,7 @@ import (
 // open requests the layout and opens the lanes. It retries until it succeeds or ctx ends.
 func (g *Generator) open(ctx context.Context) {
 	const patience = 5 * time.Second
+	var failing lines.Repeat
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		bounded, cancel := context.WithTimeout(ctx, patience)
 		layout, err := g.layout(bounded)
@@ -35,7 +37,9 @@ func (g *Generator) open(ctx context.Context) {
 		if err == nil || !wait(ctx, pause, nil) {
 			return
 		}
-		g.opts.logger.Warn("generator cannot start yet; retrying", "layout", g.opts.layout, "error", err)
+		if failing.Allow() {
+			g.opts.logger.Warn("generator cannot start yet; retrying", "layout", g.opts.layout, "error", err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -12,6 +13,7 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/lines"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/snowflake"
@@ -56,16 +58,20 @@ func HoldWorker(ctx context.Context, c *Client, opts ...WorkerOption) (*HeldWork
 		opts:    o, lost: make(chan struct{}),
 	}
 	_, _ = rand.Read(h.nonce[:]) // never fails
+	var failing lines.Repeat
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		err := h.begin(ctx, c)
 		switch {
 		case err == nil:
+			if failing != (lines.Repeat{}) {
+				o.logger.Info("worker acquired", "layout", o.layout, "worker", h.worker)
+			}
 			return h, nil
 		case errors.Is(err, ErrUnknownLayout), errors.Is(err, ErrInvalidArgument), errors.Is(err, ErrClosed),
 			errors.Is(err, snowflake.ErrInvalidLayout), denied(err):
 			return nil, err
 		}
-		if pause < longestPause {
+		if failing.Allow() {
 			o.logger.Warn("worker not acquired; retrying", "layout", o.layout, "error", err)
 		}
 		if !wait(ctx, pause, nil) {
@@ -191,10 +197,11 @@ func (h *HeldWorker) end() bool {
 // keep extends the window until ctx ends or the worker is lost.
 func (h *HeldWorker) keep(ctx context.Context) {
 	failures, extension := 0, uint64(0)
+	var failing lines.Repeat
 	for {
 		left := h.left()
 		if left <= 0 {
-			h.lose(errShortWindow)
+			h.lose(cmp.Or(h.Problem(), errShortWindow))
 			return
 		}
 		pause := left / 2
@@ -207,7 +214,7 @@ func (h *HeldWorker) keep(ctx context.Context) {
 		if extension == 0 {
 			extension = drawExtension()
 		}
-		err := h.extend(ctx, extension)
+		err := h.extend(ctx, extension, min(longestCall, max(left/4, time.Second)))
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -216,9 +223,14 @@ func (h *HeldWorker) keep(ctx context.Context) {
 			return
 		case err != nil:
 			failures++
-			h.opts.logger.Warn("window not extended; retrying", "worker", h.worker, "error", err)
+			if failing.Allow() {
+				h.opts.logger.Warn("window not extended; retrying", "worker", h.worker, "error", err)
+			}
 		default:
-			failures, extension = 0, 0
+			if failures > 0 {
+				h.opts.logger.Info("window extended", "worker", h.worker)
+			}
+			failures, extension, failing = 0, 0, lines.Repeat{}
 		}
 		h.mu.Lock()
 		h.problem = err
@@ -234,9 +246,11 @@ func (h *HeldWorker) left() time.Duration {
 	return clock.Between(h.judge.watch.Now().Wall, until.UnixMilli())
 }
 
+// longestCall is the longest time for one try of an extension.
+const longestCall = 5 * time.Second
+
 // extend tries to move the end of the window. All tries of one extension have the same ID.
-func (h *HeldWorker) extend(ctx context.Context, id uint64) error {
-	const patience = 5 * time.Second
+func (h *HeldWorker) extend(ctx context.Context, id uint64, patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	g, err := h.granter.ExtendWindow(ctx, allocator.ExtendRequest{

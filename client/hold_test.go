@@ -3,6 +3,8 @@ package client_test
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -126,6 +128,42 @@ func TestHeldWorkerIsBelowANumber(t *testing.T) {
 		t.Cleanup(h.Abandon)
 		if p := hosts[0].granted(layout)[h.Worker()].GetProcess(); h.Worker() != first.Worker() || p.GetKind() != "app" || p.GetVersion() != "v7" || p.GetProcessId() == "" {
 			t.Errorf("worker %d of %v, want worker %d of app v7", h.Worker(), p, first.Worker())
+		}
+	})
+}
+
+// A failure that lasts is logged less and less often, and its end once.
+func TestHeldWorkerLogsFewFailures(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		hosts := startHosts(t, 1)
+		c, layout := newApplication(t, apis(hosts...)), hosts[0].narrow("narrow", 1)
+		first := holdWorker(t, c, layout, "a")
+		holdWorker(t, c, layout, "b")
+		go func() {
+			time.Sleep(20 * time.Second)
+			_ = first.Close(context.Background())
+		}()
+		var log strings.Builder
+		h, err := client.HoldWorker(t.Context(), c, client.WithWorkerLayout(layout), client.WithWorkerLogger(slog.New(slog.NewTextHandler(&log, nil))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.Abandon()
+		if failed, ended := strings.Count(log.String(), "worker not acquired; retrying"), strings.Count(log.String(), "worker acquired"); failed != 3 || ended != 1 {
+			t.Errorf("%d lines about the failure and %d about its end, want 3 and 1:\n%s", failed, ended, log.String())
+		}
+	})
+}
+
+// The error of a call names its member and its reason once.
+func TestHoldWorkerPassesOnTheErrorOfAMember(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		hosts := startHosts(t, 1)
+		_, err := client.HoldWorker(t.Context(), newApplication(t, apis(hosts...)), client.WithWorkerBelow(1<<40))
+		if !errors.Is(err, client.ErrInvalidArgument) || strings.Count(err.Error(), "snowraft: ") != 1 || strings.Count(err.Error(), "[INVALID_ARGUMENT]") != 1 {
+			t.Errorf("HoldWorker() = %v", err)
 		}
 	})
 }

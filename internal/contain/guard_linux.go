@@ -2,6 +2,7 @@ package contain
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -156,14 +157,25 @@ func (g *guard) start() bool {
 			g.command, err = syscall.ForkExec(path, g.args, &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: attr})
 			return err
 		})
+		if err != nil {
+			err = fmt.Errorf("%s: %w", path, err)
+		}
 	}
 	if err != nil {
-		send(g.reports, Report{Failure: err.Error(), Missing: errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist)})
+		send(g.reports, Report{Failure: err.Error(), Code: StartCode(err)})
 		return false
 	}
 	signal.Ignore(unix.SIGTTOU) // the guard gives the terminal to the command, from the background
 	send(g.reports, Report{Started: g.command})
 	return true
+}
+
+// StartCode returns the exit code for a command that could not be started: 127 if it does not exist, otherwise 126.
+func StartCode(err error) int {
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
+		return 127
+	}
+	return 126
 }
 
 // reap waits for children that have ended or stopped, and reports whether the command has ended.

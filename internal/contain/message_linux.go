@@ -30,12 +30,11 @@ type order struct {
 type Report struct {
 	Ready   bool        `json:",omitempty"` // the containment works
 	Failure string      `json:",omitempty"` // reason why the guard or the command could not start
-	Missing bool        `json:",omitempty"` // the command does not exist
 	Started int         `json:",omitempty"` // process ID of the command, in the guard's namespace
 	Paused  unix.Signal `json:",omitempty"` // the terminal stopped the command with this signal
 	Ending  string      `json:",omitempty"` // reason why the guard ends the command
 	Exited  bool        `json:",omitempty"` // the command ended
-	Code    int         `json:",omitempty"` // exit code; 128 plus the number of the signal that killed it
+	Code    int         `json:",omitempty"` // exit code, or that of StartCode; 128 plus the number of the signal that killed it
 }
 
 // receive passes on the messages of a file until its end.

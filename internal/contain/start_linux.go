@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -41,9 +42,20 @@ func Start(c Command) (*Child, error) {
 		if err == nil {
 			return child, nil
 		}
-		failures = append(failures, fmt.Sprintf("%s: %v", m.Kind, err))
+		failures = append(failures, fmt.Sprintf("%s: %v", m.Kind, reason(err)))
 	}
-	return nil, errors.New(strings.Join(failures, "; "))
+	return nil, errors.New(strings.Join(slices.Compact(failures), "; ")) // there are many control groups
+}
+
+// reason returns the cause of a failure to start a guard, without the random names of control groups.
+func reason(err error) error {
+	if path, ok := errors.AsType[*os.PathError](err); ok {
+		err = path.Err
+	}
+	if errors.Is(err, unix.ENOSPC) {
+		return errors.New("as many exist as the kernel's parameters user.max_pid_namespaces and user.max_user_namespaces allow")
+	}
+	return err
 }
 
 func start(c Command, m means) (*Child, error) {

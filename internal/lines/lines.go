@@ -1,5 +1,5 @@
-// Package lines bounds the log lines that unauthenticated peers can cause. Without a bound, any host that reaches a port could
-// fill the disk. The main type is [Limit].
+// Package lines bounds the log lines that unauthenticated peers and lasting failures can cause. Without a bound, any host that
+// reaches a port could fill the disk. The main types are [Limit] and [Repeat].
 package lines
 
 import (

@@ -44,7 +44,9 @@ func Group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
 	cmd.AddCommand(subcommands...)
 	var names []string
 	for _, sub := range cmd.Commands() {
-		names = append(names, sub.Name())
+		if !sub.Hidden {
+			names = append(names, sub.Name())
+		}
 	}
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

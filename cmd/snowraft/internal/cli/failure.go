@@ -23,13 +23,13 @@ import (
 type conn struct{ grpc.ClientConnInterface }
 
 func (c conn) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
-	return worded(c.ClientConnInterface.Invoke(ctx, method, args, reply, opts...))
+	return Worded(c.ClientConnInterface.Invoke(ctx, method, args, reply, opts...))
 }
 
 func (c conn) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	s, err := c.ClientConnInterface.NewStream(ctx, desc, method, opts...)
 	if err != nil {
-		return nil, worded(err)
+		return nil, Worded(err)
 	}
 	return stream{s}, nil
 }
@@ -37,10 +37,10 @@ func (c conn) NewStream(ctx context.Context, desc *grpc.StreamDesc, method strin
 // stream is a stream of the command line.
 type stream struct{ grpc.ClientStream }
 
-func (s stream) RecvMsg(m any) error { return worded(s.ClientStream.RecvMsg(m)) }
+func (s stream) RecvMsg(m any) error { return Worded(s.ClientStream.RecvMsg(m)) }
 
-// worded returns the error of an API call in words for people.
-func worded(err error) error {
+// Worded returns the error of an API call in words for people.
+func Worded(err error) error {
 	if failed, ok := errors.AsType[*client.Error](err); ok {
 		return &callError{failed}
 	}

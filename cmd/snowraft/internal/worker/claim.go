@@ -31,7 +31,7 @@ its children that keep the open file. Without a free file, it waits. Linux only.
 		if dir == "" {
 			return cli.Usagef("claim needs --dir, the directory of worker run --dir")
 		}
-		return claim(cmd.Context(), dir, p, args)
+		return claim(cmd.Context(), a, dir, p, args)
 	}
 	return cmd
 }

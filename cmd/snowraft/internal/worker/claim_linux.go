@@ -15,16 +15,22 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/contain"
 )
 
 // claim claims a worker of a directory and becomes a command.
-func claim(ctx context.Context, dir string, p places, args []string) error {
+func claim(ctx context.Context, a *cli.App, dir string, p places, args []string) error {
 	path, err := exec.LookPath(args[0])
 	if err != nil {
-		return cli.Exit(127, err)
+		return cli.Exit(contain.StartCode(err), err)
+	}
+	if _, err := os.ReadDir(dir); err != nil {
+		return fmt.Errorf("--dir %q: %w", dir, cli.Innermost(err))
 	}
 	again := time.NewTicker(look)
 	defer again.Stop()
+	waiting := time.AfterFunc(time.Second, func() { a.Warn("no worker in %s is free; waiting", dir) })
+	defer waiting.Stop()
 	for {
 		f, err := takeAny(dir)
 		if err != nil {
@@ -39,7 +45,8 @@ func claim(ctx context.Context, dir string, p places, args []string) error {
 			if err := wait(ctx, time.After(pause)); err != nil {
 				return err
 			}
-			return cli.Exit(126, unix.Exec(path, p.arguments(args, n), p.environment(n)))
+			err = unix.Exec(path, p.arguments(args, n), p.environment(n))
+			return cli.Exit(contain.StartCode(err), fmt.Errorf("%s: %w", path, err))
 		}
 		if err := wait(ctx, again.C); err != nil {
 			return err

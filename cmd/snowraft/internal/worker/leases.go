@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -16,7 +17,7 @@ type leases []*client.HeldWorker
 func lease(ctx context.Context, c *client.Client, s settings, a *cli.App) (leases, error) {
 	options := []client.WorkerOption{
 		client.WithWorkerLayout(s.layout), client.WithWorkerBelow(s.below), client.WithWorkerProgram("worker run", a.Version),
-		client.WithWorkerLogger(slog.New(slog.NewTextHandler(a.Stderr, nil))),
+		client.WithWorkerLogger(slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{ReplaceAttr: forPeople}))),
 	}
 	if s.holder != "" {
 		options = append(options, client.WithWorkerHolder(s.holder))
@@ -30,6 +31,14 @@ func lease(ctx context.Context, c *client.Client, s settings, a *cli.App) (lease
 		all = append(all, h)
 	}
 	return all, nil
+}
+
+// forPeople words the errors in the log as those of other commands, with advice.
+func forPeople(_ []string, attr slog.Attr) slog.Attr {
+	if err, ok := attr.Value.Any().(error); ok {
+		attr.Value = slog.StringValue(cli.Worded(err).Error())
+	}
+	return attr
 }
 
 // window returns the time that the windows have in common.
@@ -83,7 +92,10 @@ func (l leases) allow(last time.Time) bool {
 func (l leases) close(ctx context.Context, a *cli.App) {
 	for _, h := range l {
 		if err := h.Close(ctx); err != nil {
-			a.Warn("worker %d not released; it becomes free when its window ends: %v", h.Worker(), err)
+			if errors.Is(err, context.DeadlineExceeded) {
+				err = errors.New("no answer in time")
+			}
+			a.Warn("worker %d not released; it becomes free when its window ends: %v", h.Worker(), cli.Worded(err))
 		}
 	}
 }

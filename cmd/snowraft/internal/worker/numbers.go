@@ -91,7 +91,7 @@ func (s settings) write(l leases) error {
 			lines += fmt.Sprintf("PAUSE_MS=%d\n", s.pause(tick(h.Layout())).Milliseconds()+1)
 		}
 		if err := replace(path, lines); err != nil {
-			return err
+			return fmt.Errorf("write %s: %w", path, cli.Innermost(err))
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/names/nfc"
 )
 
 // ExitLease is the exit code of "worker run" if the end of the lease ended the command: EX_TEMPFAIL of sysexits.h.
@@ -108,6 +109,8 @@ func (s settings) check() error {
 	switch {
 	case s.dir == "" && s.count > 1:
 		return cli.Usagef("--count needs --dir, the directory for a file for each worker")
+	case s.holder != "" && nfc.CheckProcess("--holder", s.holder) != nil:
+		return cli.Usagef("%v", nfc.CheckProcess("--holder", s.holder))
 	case s.dir != "" && (s.file != "" || !s.none()):
 		return cli.Usagef("--dir leaves no use for --file, --arg, --env-worker and --env-datacenter; give those to worker claim")
 	}

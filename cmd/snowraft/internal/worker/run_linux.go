@@ -154,7 +154,7 @@ func (w *wrapper) acquire(ctx context.Context, r *cli.Remote) (code int, err err
 		case err := <-held:
 			if err != nil {
 				w.give(r.Timeout)
-				return cli.ExitFailed, err
+				return cli.ExitFailed, cli.Worded(err)
 			}
 			w.watch.change(func(s *watch) { s.holds = w.holds })
 			return 0, nil
@@ -294,17 +294,15 @@ func (w *wrapper) finish(timeout time.Duration) (code int, err error) {
 	contain.TakeTerminal()
 	w.watch.change(func(s *watch) { s.up, s.holds = false, nil })
 	w.release(timeout)
-	switch failed := errors.New(w.last.Failure); {
+	switch {
 	case w.ending != "":
 		text := fmt.Sprintf("worker %d of layout %s: %s; the command was ended", w.holds[0].Worker(), w.set.layout, w.ending)
 		if p := w.holds.problem(); p != nil {
-			text += ": " + p.Error()
+			text += ": " + cli.Worded(p).Error()
 		}
 		return ExitLease, errors.New(text)
-	case w.last.Missing:
-		return 127, failed
 	case w.last.Failure != "":
-		return 126, failed
+		return w.last.Code, errors.New(w.last.Failure)
 	case !w.last.Exited:
 		return ExitLease, errors.New("the guard was killed, and the command with it")
 	default:

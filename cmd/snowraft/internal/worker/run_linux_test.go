@@ -168,6 +168,49 @@ func TestRunPassesOnTheExitCode(t *testing.T) {
 	}
 }
 
+// A failure before the start has one line, which names the flag or the file, and its exit code.
+func TestFailedStartNamesItsCause(t *testing.T) {
+	t.Parallel()
+	m, dir := startMember(t), t.TempDir()
+	for name, text := range map[string]string{"script": "#!/nowhere\n", "data": "no program"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil { //nolint:gosec // a program
+			t.Fatal(err)
+		}
+	}
+	script, data, readOnly, away := filepath.Join(dir, "script"), filepath.Join(dir, "data"), "/proc/self/status", filepath.Join(dir, "none", "x")
+	run, claim := []string{"run", "--weak-containment", "--stop-timeout", "1s", "--addr", m.APIAddr()}, []string{"claim", "--dir"}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{append(run, "--layout", "nope", "true"), 1, `layout "nope" does not exist; see "snowraft layout list", or create the layout with "snowraft layout create" [UNKNOWN_LAYOUT]`},
+		{append(run, "--below", "70000", "true"), 1, "below 70000: expected 1 to 65536, or 0 for any worker [INVALID_ARGUMENT]"},
+		{append(run, "--file", away, "true"), 1, "write " + away + ": no such file or directory"},
+		{append(run, "--http-addr", m.APIAddr(), "true"), 1, `--http-addr "` + m.APIAddr() + `": address already in use`},
+		{append(run, "--stop-timeout", "1h", "true"), 1, "the window of 6s is shorter than --stop-timeout, --ahead, --clock-back and the cluster's clock offset, 1h0m0.505s together; " +
+			"shorten them, or raise max-window of the cluster"},
+		{append(run, "--holder", strings.Repeat("x", 126), "true"), 2, "--holder of 126 bytes: expected 1 to 125 bytes"},
+		{append(run, "--count", "2", "true"), 2, "--count needs --dir, the directory for a file for each worker"},
+		{append(run, "nowhere"), 127, `exec: "nowhere": executable file not found in $PATH`},
+		{append(run, script), 127, script + ": no such file or directory"},
+		{append(run, data), 126, data + ": exec format error"},
+		{append(run, readOnly), 126, `exec: "` + readOnly + `": permission denied`},
+		{append(claim, dir, "nowhere"), 127, `exec: "nowhere": executable file not found in $PATH`},
+		{append(claim, dir, readOnly), 126, `exec: "` + readOnly + `": permission denied`},
+		{append(claim, away, "true"), 1, `--dir "` + away + `": no such file or directory`},
+		{nil, 2, "worker: missing subcommand; expected claim, list or run"},
+	} {
+		cmd := exec.CommandContext(t.Context(), "/proc/self/exe", append([]string{"worker"}, c.args...)...)
+		cmd.Env = append(os.Environ(), asProgram+"=1")
+		out, _ := cmd.CombinedOutput()
+		text := string(out)
+		if code := cmd.ProcessState.ExitCode(); code != c.code || text != "snowraft: "+c.want+"\n" {
+			t.Errorf("%q: exit code %d, want %d: %s", c.args, code, c.code, text)
+		}
+	}
+}
+
 func TestRunPassesOnSignals(t *testing.T) {
 	t.Parallel()
 	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP) // under nohup, the wrapper would ignore it too

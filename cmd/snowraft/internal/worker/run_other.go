@@ -13,6 +13,6 @@ var errLinux = errors.New("worker run needs Linux, whose kernel ends all descend
 
 func run(context.Context, *cli.App, *cli.Remote, settings, []string) error { return errLinux }
 
-func claim(context.Context, string, places, []string) error { return errLinux }
+func claim(context.Context, *cli.App, string, places, []string) error { return errLinux }
 
 func guard([]string) error { return errLinux }

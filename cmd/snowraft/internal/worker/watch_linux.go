@@ -80,7 +80,7 @@ func number(b bool) float64 {
 func (w *watch) serve(address string) (end func(), err error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--http-addr %q: %w", address, cli.Innermost(err))
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(w)
