@@ -4,8 +4,6 @@ package foreign_test
 
 import (
 	"bufio"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/snowraft/snowraft/internal/freeport"
 )
 
 const recipes = "../../docs/workers-recipes.md"
@@ -37,9 +37,8 @@ func startCluster(t *testing.T) *cluster {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
-	api := freeAddress(t)
-	_, port, _ := net.SplitHostPort(api)
-	cmd := exec.Command(program, "dev", "--port-base", port)
+	base := freeport.Base(t, 26)
+	cmd := exec.Command(program, "dev", "--port-base", strconv.Itoa(base))
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	if err == nil {
@@ -48,7 +47,7 @@ func startCluster(t *testing.T) *cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	started = &cluster{cmd, api}
+	started = &cluster{cmd, freeport.At(base)}
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() {
 		if strings.Contains(lines.Text(), "ready after") {
@@ -64,40 +63,6 @@ func stopCluster() {
 		_ = started.cmd.Process.Signal(os.Interrupt)
 		_ = started.cmd.Wait()
 	}
-}
-
-// freeAddress returns an address of 127.0.0.1 whose port and the 99 ports after it are free. They are below those of outgoing
-// connections, which another process could take meanwhile.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	at := func(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
-	for range 100 {
-		base := 12_000 + 100*rand.IntN(190)
-		free := 0
-		for free < 100 && isFree(at(base+free)) {
-			free++
-		}
-		if free == 100 {
-			return at(base)
-		}
-	}
-	t.Fatal("no free ports")
-	return ""
-}
-
-// isFree reports whether TCP and UDP can both listen at an address.
-func isFree(address string) bool {
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return false
-	}
-	defer func() { _ = l.Close() }()
-	u, err := net.ListenPacket("udp", address)
-	if err != nil {
-		return false
-	}
-	_ = u.Close()
-	return true
 }
 
 // shell returns a command that runs a script with the program in the path.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/freeport"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -115,7 +116,7 @@ func TestRestartsAreNoCopies(t *testing.T) {
 		m := members[i%3]
 		m.kill()
 		if i%6 == 3 {
-			m.raft, m.gossip = freeAddress(t), freeAddress(t)
+			m.raft, m.gossip = freeport.Address(t), freeport.Address(t)
 		}
 		m.start().untilIssues()
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/freeport"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -27,7 +28,7 @@ func TestDashboardsOfHealthyCluster(t *testing.T) {
 	t.Parallel()
 	cert, key := certificate(t)
 	members := newCluster(t, 3, "--tls-cert", cert, "--tls-key", key)
-	secret, redisAddr := trust.NewSecret(), freeAddress(t)
+	secret, redisAddr := trust.NewSecret(), freeport.Address(t)
 	members[0].flags = append(members[0].flags, "--redis-addr", redisAddr)
 	for _, m := range members {
 		m.secured(secret).start()
@@ -35,7 +36,7 @@ func TestDashboardsOfHealthyCluster(t *testing.T) {
 	for _, m := range members {
 		m.untilIssues()
 	}
-	gateway := newMember(t, "g", "--redis-addr", freeAddress(t), "--tls-cert", cert, "--tls-key", key)
+	gateway := newMember(t, "g", "--redis-addr", freeport.Address(t), "--tls-cert", cert, "--tls-key", key)
 	gateway.gateway([]string{"SNOWRAFT_TOKEN=" + members[0].firstToken("gateway", "tokens:verify", "ids:issue:*")}, members...)
 	exercise(t, members)
 	config, app := trusting(t, cert), members[0].firstToken("app", "ids:issue:default")

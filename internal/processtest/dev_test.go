@@ -3,7 +3,6 @@
 package processtest
 
 import (
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/freeport"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -24,11 +24,7 @@ var issuedBy = regexp.MustCompile(`(?m)^(\d{15,})\s+\S+Z\s+\d+\s+\d+\s+dev-[123]
 // portBase returns a base at which all ports of dev are free.
 func portBase(t *testing.T) string {
 	t.Helper()
-	_, port, err := net.SplitHostPort(freeAddresses(t, 26))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
+	return strconv.Itoa(freeport.Base(t, 26))
 }
 
 // dev is a running "snowraft dev". Its temporary files are in a directory of the test.

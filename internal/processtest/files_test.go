@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/snowraft/snowraft/internal/freeport"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -49,7 +50,7 @@ func TestFewOpenFiles(t *testing.T) {
 		m.secured(first)
 	}
 	m := members[0]
-	redis := freeAddress(t)
+	redis := freeport.Address(t)
 	m.launch, m.flags = fewFiles(limit), append(m.flags, "--redis-addr", redis)
 	for _, each := range members {
 		each.start()

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/internal/freeport"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -21,7 +22,7 @@ func TestGatewayOfSecuredMembers(t *testing.T) {
 	own, token := m.firstToken("gateway", "tokens:verify", "ids:issue:*"), m.firstToken("app", "ids:issue:default")
 
 	cert, key := certificate(t)
-	redisAddr := freeAddress(t)
+	redisAddr := freeport.Address(t)
 	g := newMember(t, "g1", "--redis-addr", redisAddr, "--tls-cert", cert, "--tls-key", key)
 	g.gateway([]string{"SNOWRAFT_TOKEN=" + own}, m)
 	ca, err := os.ReadFile(cert)

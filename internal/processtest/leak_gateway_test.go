@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowraft/snowraft/internal/freeport"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -22,7 +23,7 @@ func (s *secretive) gateway(t *testing.T) *member {
 		t.Fatal(err)
 	}
 	s.secrets["the token of the gateway"] = token.Secret[:]
-	audit, redis := filepath.Join(t.TempDir(), "audit.log"), freeAddress(t)
+	audit, redis := filepath.Join(t.TempDir(), "audit.log"), freeport.Address(t)
 	g := newMember(t, "g1", "--redis-addr", redis, "--log-level", "debug", "--audit-log", audit)
 	g.gateway([]string{"SNOWRAFT_TOKEN=" + own}, s.members...)
 	until(t, "the gateway is ready", func() bool {

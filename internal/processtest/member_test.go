@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/snowraft/snowraft/internal/freeport"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -49,7 +50,7 @@ func newMember(t *testing.T, name string, flags ...string) *member {
 	t.Helper()
 	m := &member{
 		t: t, name: name, dir: filepath.Join(t.TempDir(), name), program: program, flags: flags,
-		launch: (*exec.Cmd).Start, api: freeAddress(t), http: freeAddress(t), raft: freeAddress(t), gossip: freeAddress(t),
+		launch: (*exec.Cmd).Start, api: freeport.Address(t), http: freeport.Address(t), raft: freeport.Address(t), gossip: freeport.Address(t),
 	}
 	if i := slices.Index(flags, "--secret-file"); i >= 0 {
 		m.secret.Store(&flags[i+1])

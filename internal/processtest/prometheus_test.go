@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/snowraft/snowraft/internal/freeport"
 )
 
 // prometheus is a Prometheus that scrapes members and evaluates the alerting rules of deploy.
@@ -35,7 +37,7 @@ func startPrometheus(t *testing.T, interval time.Duration, targets int, jobs str
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, p := t.TempDir(), &prometheus{t, freeAddress(t)}
+	dir, p := t.TempDir(), &prometheus{t, freeport.Address(t)}
 	for name, text := range map[string]string{
 		"rules.yaml": hasten(string(rules)),
 		"prometheus.yaml": fmt.Sprintf("global: {scrape_interval: %[1]v, scrape_timeout: 1s, evaluation_interval: 1s}\nrule_files: [rules.yaml]\nscrape_configs:\n%[2]s",

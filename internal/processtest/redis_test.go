@@ -17,6 +17,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/snowraft/snowraft/internal/freeport"
 	"github.com/snowraft/snowraft/internal/lincheck"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -26,7 +27,7 @@ const retryable = "LOADING "
 
 // listenRedis makes a member, which must not be started yet, listen for Redis clients.
 func (m *member) listenRedis() string {
-	address := freeAddress(m.t)
+	address := freeport.Address(m.t)
 	m.flags = append(m.flags, "--redis-addr", address, "--initial-redis-create", "strict")
 	return address
 }
@@ -91,7 +92,7 @@ func TestRedisClients(t *testing.T) {
 	lead := leader(t, members)
 	asked := others(members, lead)[0]
 	address := addresses[asked]
-	until(t, "the Redis listener is open", func() bool { return !isFree(address) })
+	until(t, "the Redis listener is open", func() bool { return !freeport.IsFree(address) })
 
 	s, began, killed := watchStalls(t), time.Now(), time.Time{}
 	exact := func() bool { // an election before the kill may skip numbers

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/snowraft/snowraft/internal/freeport"
 )
 
 // TestLanguagePages runs the programs of the pages about languages at a real member. "sh" blocks install libraries. The
@@ -26,7 +28,7 @@ func TestLanguagePages(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			dir, redis := t.TempDir(), freeAddress(t)
+			dir, redis := t.TempDir(), freeport.Address(t)
 			m := startCluster(t, 1, "--redis-addr", redis)[0]
 			var ports []string
 			for written, address := range map[string]string{"7700": m.api, "7701": m.http, "7704": redis} {

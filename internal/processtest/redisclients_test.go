@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowraft/snowraft/internal/freeport"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -60,7 +61,7 @@ func TestRedisLibraries(t *testing.T) {
 func redisCluster(t *testing.T, size int, secret *trust.Secret, flags ...string) (members []*member, addresses []string) {
 	t.Helper()
 	members = newCluster(t, size)
-	_, port, err := net.SplitHostPort(freeAddress(t))
+	_, port, err := net.SplitHostPort(freeport.Address(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/snowraft/snowraft/internal/freeport"
 )
 
 // mustRun runs a command that must succeed, and returns its output.
@@ -79,7 +81,7 @@ func restoreFrom(t *testing.T, destroy func(l *lives, addrs string) (file string
 	members := newCluster(t, 3, "--initial-max-window", "3s", "--initial-redis-create", "relaxed")
 	var addrs, redis []string
 	for _, m := range members {
-		addrs, redis = append(addrs, m.api), append(redis, freeAddress(t))
+		addrs, redis = append(addrs, m.api), append(redis, freeport.Address(t))
 		m.flags = append(m.flags, "--redis-addr", redis[len(redis)-1])
 		m.start()
 	}

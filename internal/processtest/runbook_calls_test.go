@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/freeport"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -83,7 +84,7 @@ func drillRate(d *drill) {
 
 // drillOverloaded opens more connections than one address may have.
 func drillOverloaded(d *drill) {
-	redis := freeAddress(d.t)
+	redis := freeport.Address(d.t)
 	d.text[redis] = "a.example.net:7704"
 	d.started(1, "--redis-addr", redis)
 	var clients []net.Conn

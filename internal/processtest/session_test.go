@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/snowraft/snowraft/internal/freeport"
 )
 
 // sessions is the least number of commands on each page. It detects a page whose sessions
@@ -110,7 +112,7 @@ type reader struct {
 
 func newReader(t *testing.T, root string) *reader {
 	t.Helper()
-	redis := freeAddress(t)
+	redis := freeport.Address(t)
 	m := startCluster(t, 1, "--redis-addr", redis)[0]
 	r := &reader{member: m, dir: t.TempDir(), toMember: make(map[string]string), toText: make(map[string]string)}
 	for i, address := range []string{m.api, m.http, m.raft, m.gossip, redis} {
@@ -119,7 +121,7 @@ func newReader(t *testing.T, root string) *reader {
 		r.toMember[written], r.toText[actual] = actual, written
 	}
 	for i := range 24 { // ports of members that a page starts
-		_, actual, _ := strings.Cut(freeAddress(t), ":")
+		_, actual, _ := strings.Cut(freeport.Address(t), ":")
 		written := strconv.Itoa(7710 + i)
 		r.toMember[written], r.toText[actual] = actual, written
 	}

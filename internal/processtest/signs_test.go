@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/snowraft/snowraft/internal/freeport"
 )
 
 // logs waits until a member has logged a line that contains all parts.
@@ -135,7 +137,7 @@ func (m *member) explains(line, reason string) {
 func TestWaitingMembersLogTheReason(t *testing.T) {
 	t.Parallel()
 	const line = `level=INFO msg="cluster not joined; retrying"`
-	nowhere := []string{freeAddress(t), freeAddress(t)}
+	nowhere := []string{freeport.Address(t), freeport.Address(t)}
 	lost := newMember(t, "lost", "--join", strings.Join(nowhere, ",")).start()
 	lost.explains(line, fmt.Sprintf("no member reached; %s: connection refused; %s: connection refused", nowhere[0], nowhere[1]))
 	until(t, "the line comes again", func() bool { return strings.Count(lost.stderr.String(), line) > 1 })

@@ -15,12 +15,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/freeport"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
 // listenThrift makes a process, which must not be started yet, listen for clients of Twitter's Snowflake server.
 func (m *member) listenThrift() string {
-	address := freeAddress(m.t)
+	address := freeport.Address(m.t)
 	m.flags = append(m.flags, "--thrift-addr", address)
 	return address
 }

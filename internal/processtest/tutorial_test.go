@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/snowraft/snowraft/internal/freeport"
 )
 
 // TestTutorial plays the tutorial from top to bottom: its "sh" blocks start members, and its "console" blocks print the output
@@ -66,7 +68,7 @@ func newPupil(t *testing.T) *pupil {
 		started: make(map[string]string), ids: make(map[string]string),
 	}
 	for i := range 12 { // four ports of three members
-		_, actual, _ := strings.Cut(freeAddress(t), ":")
+		_, actual, _ := strings.Cut(freeport.Address(t), ":")
 		written := strconv.Itoa(7700 + i/4*10 + i%4)
 		p.here[written], p.page[actual] = actual, written
 	}

@@ -5,7 +5,6 @@ import (
 
 	"context"
 	"errors"
-	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -15,23 +14,13 @@ import (
 	"testing"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/freeport"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
 )
 
-// freeBase returns a base at which all ports of dev are free. The ports are below
-// the ephemeral ports of the system.
-func freeBase(t *testing.T) int {
-	t.Helper()
-	for range 100 {
-		base := 10_000 + 100*rand.IntN(200)
-		if _, err := firstTaken(t.Context(), base); err == nil {
-			return base
-		}
-	}
-	t.Fatal("no free ports")
-	return 0
-}
+// devPorts is the number of successive ports that has all ports of dev.
+const devPorts = (devMembers-1)*portStep + thriftOffset + 1
 
 // devApp is an app whose dev opens fake members, all of which answer at one fake API.
 func devApp(t *testing.T) (a *testApp, opened *[]server.Config, members *[]*fakeMember) {
@@ -54,7 +43,7 @@ func devApp(t *testing.T) (a *testApp, opened *[]server.Config, members *[]*fake
 func TestDev(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	a, opened, members := devApp(t)
-	base := freeBase(t)
+	base := freeport.Base(t, devPorts)
 	// The signal arrives before the start, so dev prints only the welcome before it stops.
 	started := make(chan struct{})
 	go func() {
@@ -135,7 +124,7 @@ func TestDevThatCannotStart(t *testing.T) {
 		}
 		return open(ctx, cfg)
 	}
-	code := a.run(t.Context(), "dev", "--port-base", strconv.Itoa(freeBase(t)))
+	code := a.run(t.Context(), "dev", "--port-base", strconv.Itoa(freeport.Base(t, devPorts)))
 	if want := "snowraft: dev-3: the disk is full\n"; code != cli.ExitFailed || a.Err.String() != want {
 		t.Errorf("exit code %d, %q, want %q", code, a.Err.String(), want)
 	}
@@ -150,7 +139,7 @@ func TestDevKeepsADataDirectory(t *testing.T) {
 	a, _, _ := devApp(t)
 	dir := filepath.Join(t.TempDir(), "data")
 	a.Sent <- interrupt // before it has started
-	if code := a.run(t.Context(), "dev", "--data-dir", dir, "--port-base", strconv.Itoa(freeBase(t))); code != cli.ExitDone {
+	if code := a.run(t.Context(), "dev", "--data-dir", dir, "--port-base", strconv.Itoa(freeport.Base(t, devPorts))); code != cli.ExitDone {
 		t.Fatalf("exit code %d: %s", code, a.Err.String())
 	}
 	if kept, err := os.ReadDir(dir); err != nil || len(kept) != 3 {
@@ -173,7 +162,7 @@ func TestDevStopsWithoutWarnings(t *testing.T) {
 			return m, err
 		}
 		a.Sent <- interrupt // before it has started
-		code := a.run(t.Context(), "dev", "--log-level", level, "--data-dir", t.TempDir(), "--port-base", strconv.Itoa(freeBase(t)))
+		code := a.run(t.Context(), "dev", "--log-level", level, "--data-dir", t.TempDir(), "--port-base", strconv.Itoa(freeport.Base(t, devPorts)))
 		if got := strings.Count(a.Err.String(), "workers not released"); code != cli.ExitDone || got != want {
 			t.Errorf("--log-level %s: exit code %d, %d warnings, want %d: %s", level, code, got, want, a.Err.String())
 		}
@@ -191,7 +180,7 @@ func TestDevWithoutMembersLeft(t *testing.T) {
 		}
 		return len(p), nil
 	})
-	code := a.run(t.Context(), "dev", "--open", "--port-base", strconv.Itoa(freeBase(t)))
+	code := a.run(t.Context(), "dev", "--open", "--port-base", strconv.Itoa(freeport.Base(t, devPorts)))
 	if runtime.GOOS == "linux" && !strings.HasPrefix(a.Err.String(), "snowraft: warning: --open: console not opened: no desktop") {
 		t.Errorf("%q has no warning about the desktop", a.Err.String())
 	}
@@ -204,7 +193,7 @@ func TestDevWithoutMembersLeft(t *testing.T) {
 
 func TestDevPortTaken(t *testing.T) {
 	t.Parallel()
-	base := freeBase(t)
+	base := freeport.Base(t, devPorts)
 	var lc net.ListenConfig
 	for _, c := range []struct {
 		port    int

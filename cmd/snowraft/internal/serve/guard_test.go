@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/freeport"
 	"github.com/snowraft/snowraft/server"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -71,7 +72,7 @@ func TestServeRefusesASecuredDirectory(t *testing.T) {
 		dir := t.TempDir()
 		args := strings.Fields(command + " --data-dir " + dir)
 		if want == "" {
-			args = []string{"dev", "--port-base", strconv.Itoa(freeBase(t)), "--data-dir", dir}
+			args = []string{"dev", "--port-base", strconv.Itoa(freeport.Base(t, devPorts)), "--data-dir", dir}
 			want = "--data-dir \"" + dir + "\": the data belongs to a secured cluster; set --secure"
 		} else {
 			write(t, dir, "member.json", `{"starts": 1}`)

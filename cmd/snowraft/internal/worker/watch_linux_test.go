@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"regexp"
@@ -13,18 +12,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-)
 
-// freeAddress returns an address at which nothing listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
-}
+	"github.com/snowraft/snowraft/internal/freeport"
+)
 
 // ask requests a path of a wrapper. The code is 0 while nothing listens.
 func ask(t *testing.T, address, path string) (code int, text string) {
@@ -59,7 +49,7 @@ func await(t *testing.T, ok func() bool) {
 // A wrapper is healthy while it lives, and ready while its lease holds and its command runs. It exports the metrics that the page lists.
 func TestWatchedWrapper(t *testing.T) {
 	t.Parallel()
-	m, address := startMember(t), freeAddress(t)
+	m, address := startMember(t), freeport.Address(t)
 	is := func(path string, want int) func() bool {
 		return func() bool {
 			code, _ := ask(t, address, path)
