@@ -8,12 +8,17 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/freeport"
 )
 
 // block returns the first block of a page in a language after a mark.
@@ -40,21 +45,27 @@ func write(t *testing.T, path, workers, text string) {
 	}
 }
 
-// TestGunicorn takes a million IDs from a forking server with the recipe's hook. In between, the server replaces its processes.
-func TestGunicorn(t *testing.T) {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // under nohup, the wrapper would ignore it too
-	c, dir, workers, address := startCluster(t), pythonDir(t), t.TempDir(), freeAddress(t)
+// startGunicorn starts the recipe of gunicorn, with words before the server. The shell that becomes the wrapper runs a script first.
+func startGunicorn(t *testing.T, first, before string) (cmd *exec.Cmd, address string) {
+	t.Helper()
+	c, dir, workers, address := startCluster(t), pythonDir(t), t.TempDir(), freeport.Address(t)
 	write(t, filepath.Join(dir, "gunicorn.conf.py"), workers,
 		block(t, "../../docs/workers.md", "In Python", "python")+"\n"+block(t, recipes, "\n### gunicorn\n", "python"))
-	script := c.recipe(t, "gunicorn", "python3 -m gunicorn -w 4 --bind", address, "--chdir", dir)
+	script := c.recipe(t, "gunicorn", before, "python3 -m gunicorn -w 4 --bind", address, "--chdir", dir)
 	script = strings.NewReplacer("/run/app/workers", workers, "gunicorn.conf.py", filepath.Join(dir, "gunicorn.conf.py")).Replace(script)
-	cmd := c.shell("exec " + script)
+	cmd = c.shell(first + "exec " + script)
 	cmd.Env, cmd.Stderr = append(cmd.Env, "PYTHONPATH="+dir), os.Stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return cmd, address
+}
 
+// TestGunicorn takes a million IDs from a forking server with the recipe's hook. In between, the server replaces its processes.
+func TestGunicorn(t *testing.T) {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // under nohup, the wrapper would ignore it too
+	cmd, address := startGunicorn(t, "", "")
 	processes := map[string]bool{}
 	first := ask(t, address, processes)
 	for len(processes) < 2 {
@@ -78,6 +89,42 @@ func TestGunicorn(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("the server ended with %v", err)
 	}
+}
+
+// TestKilledWrapperOfGunicorn kills the wrapper of a forking server that runs as another user, as under gosu. All processes end within 1 s.
+func TestKilledWrapperOfGunicorn(t *testing.T) {
+	group, err := os.MkdirTemp("/sys/fs/cgroup/pids", "snowraft-foreign-*")
+	if err != nil {
+		if group, err = os.MkdirTemp("/sys/fs/cgroup", "snowraft-foreign-*"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { _ = os.Remove(group) })
+	file := filepath.Join(group, "cgroup.procs")
+	processes := func() []string {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Fields(string(text))
+	}
+	// The user of the server may not read a home in which Python is.
+	const other = "setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=+dac_read_search --ambient-caps=+dac_read_search"
+	cmd, address := startGunicorn(t, "echo $$ >"+file+"; ", other)
+	get(t, "http://"+address+"/?1")
+	for len(processes()) < 7 { // wrapper, guard, server and its four
+		runtime.Gosched()
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	killed := time.Now()
+	for len(processes()) > 0 {
+		if time.Since(killed) > time.Second {
+			t.Fatalf("after 1 s, these processes run: %v", processes())
+		}
+	}
+	t.Logf("all processes ended in %v", time.Since(killed))
 }
 
 // ask takes half a million IDs in parallel requests, and notes the processes that answer.
