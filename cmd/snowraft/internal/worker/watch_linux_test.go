@@ -56,7 +56,7 @@ func TestWatchedWrapper(t *testing.T) {
 			return code == want
 		}
 	}
-	w := m.wrap(t, "trap '' TERM; echo; while :; do sleep 0.05; done", "--weak-containment",
+	w := m.wrap(t, clock, "--weak-containment",
 		"--http-addr", address, "--restart", "always", "--stop-timeout", "3s")
 	w.begin(t)
 	await(t, is("/readyz", http.StatusOK))
@@ -87,7 +87,12 @@ func TestWatchedWrapper(t *testing.T) {
 	}
 
 	_ = m.Close(context.Background())
-	await(t, is("/readyz", http.StatusServiceUnavailable)) // the command still runs, for 3 s
+	await(t, is("/readyz", http.StatusServiceUnavailable))
+	for unready := time.Now(); !nanoseconds(t, w.lines.Text()).After(unready); { // the command still runs, for 3 s
+		if !w.lines.Scan() {
+			t.Fatal("the command ended before the wrapper was no longer ready")
+		}
+	}
 	for path, want := range map[string]int{"/healthz": http.StatusOK, "/none": http.StatusNotFound} {
 		if code, body := ask(t, address, path); code != want {
 			t.Errorf("%s: %d, %s", path, code, body)
