@@ -38,8 +38,10 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// tree is a script whose descendants have sessions of their own, and that prints a line when they run.
-const tree = `setsid sh -c 'setsid sleep 100 & setsid sleep 100 & echo; sleep 100' & (setsid sleep 100 &); sleep 100`
+// tree is a script whose descendants have sessions of their own, and that prints a line when they run. One of them leaves the control group
+// for the group OUT, unless that is empty.
+const tree = `(setsid sh -c 'if [ "$OUT" ]; then echo 0 >"$OUT/cgroup.procs"; fi; exec sleep 100' &)
+setsid sh -c 'setsid sleep 100 & setsid sleep 100 & echo; sleep 100' & (setsid sleep 100 &); sleep 100`
 
 // starter runs tree with a means until it and its descendants have ended, and prints the process ID of its guard first.
 func starter(which string) error {
@@ -49,8 +51,9 @@ func starter(which string) error {
 	if i, err := strconv.Atoi(which); err == nil {
 		m = means{ControlGroup, ownGroups()[i]}
 	}
+	env := append(os.Environ(), "OUT="+string(m.Group))
 	child, err := start(Command{
-		Guard: []string{"guard"}, Args: []string{"sh", "-c", tree}, Env: os.Environ(),
+		Guard: []string{"guard"}, Args: []string{"sh", "-c", tree}, Env: env,
 		Rules: deadline.Rules{From: now - time.Hour, Until: now + time.Hour},
 	}, m)
 	if err != nil {

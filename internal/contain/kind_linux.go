@@ -99,6 +99,7 @@ func (m means) kill() {
 		_ = unix.Kill(-1, unix.SIGKILL)
 	case ControlGroup:
 		m.Group.kill()
+		kill(children()) // orphans that left the group
 	case Weak:
 		kill(children())
 	case Namespace, UserNamespace:
