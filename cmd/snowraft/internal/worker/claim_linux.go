@@ -63,9 +63,12 @@ func wait(ctx context.Context, c <-chan time.Time) error {
 	}
 }
 
+// claimable matches the names of the files in --dir.
+const claimable = "[0-9]*"
+
 // takeAny locks one of the files of a directory. It returns nil if all are locked.
 func takeAny(dir string) (*os.File, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "[0-9]*"))
+	files, err := filepath.Glob(filepath.Join(dir, claimable))
 	if err != nil {
 		return nil, err
 	}

@@ -1,13 +1,9 @@
 package worker
 
 import (
-	"errors"
-	"fmt"
 	"math/bits"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -70,55 +66,6 @@ func (p places) fit(n numbers) numbers {
 
 // none reports whether the command gets its numbers in none of these places.
 func (p places) none() bool { return p.envWorker == "" && p.envDC == "" && len(p.args) == 0 }
-
-// path returns the path of the file for the numbers of lease i; empty for none.
-func (s settings) path(i int) string {
-	if s.dir != "" {
-		return filepath.Join(s.dir, strconv.Itoa(i))
-	}
-	return s.file
-}
-
-// write writes the files of --file and --dir. A reader sees a whole file or none.
-func (s settings) write(l leases) error {
-	for i, h := range l {
-		path, n := s.path(i), numbersOf(h)
-		if path == "" {
-			continue
-		}
-		lines := fmt.Sprintf("WORKER=%d\nDATACENTER=%d\nLAYOUT=%s\nSPLIT=%d\n", n.worker, n.datacenter, n.layout, n.split)
-		if s.dir != "" {
-			lines += fmt.Sprintf("PAUSE_MS=%d\n", s.pause(tick(h.Layout())).Milliseconds()+1)
-		}
-		if err := replace(path, lines); err != nil {
-			return fmt.Errorf("write %s: %w", path, cli.Innermost(err))
-		}
-	}
-	return nil
-}
-
-// replace writes a file whole.
-func replace(path, text string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // after the renaming, there is none
-	_, err = f.WriteString(text)
-	if err := errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
-
-// clean removes the files, whose numbers no longer belong to a process.
-func (s settings) clean() {
-	for i := range s.count {
-		if path := s.path(i); path != "" {
-			_ = os.Remove(path)
-		}
-	}
-}
 
 // pause returns the time after which the clock has passed all IDs of a process that has ended: its library may have run
 // ahead, and the clock may have moved back since.

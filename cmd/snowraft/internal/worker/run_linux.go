@@ -193,11 +193,12 @@ func (w *wrapper) supervise(timeout time.Duration) (code int, err error) {
 	}
 	defer w.clock.Close()
 	n := numbersOf(w.holds[0])
-	if err := w.set.write(w.holds); err != nil {
+	written, err := w.set.write(w.holds)
+	if err != nil {
 		w.give(timeout)
 		return cli.ExitFailed, err
 	}
-	defer w.set.clean()
+	defer written.remove()
 	w.clock.Verdict(rules)
 	w.child, err = contain.Start(contain.Command{
 		Guard: []string{"worker", "guard", "--"}, Args: w.set.arguments(w.args, n), Env: w.set.environment(n),
