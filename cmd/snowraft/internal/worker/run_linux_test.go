@@ -85,6 +85,14 @@ func (m *member) wrap(t *testing.T, script string, flags ...string) *wrapped {
 // wrapPlain does the same without the variable.
 func (m *member) wrapPlain(t *testing.T, script string, flags ...string) *wrapped {
 	t.Helper()
+	w := m.prepare(t, script, flags...)
+	w.launch(t)
+	return w
+}
+
+// prepare returns a wrapper that is to be launched.
+func (m *member) prepare(t *testing.T, script string, flags ...string) *wrapped {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "output")
 	if err := unix.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
@@ -102,6 +110,12 @@ func (m *member) wrapPlain(t *testing.T, script string, flags ...string) *wrappe
 		t.Fatal(err)
 	}
 	w.lines = bufio.NewScanner(w.output)
+	return w
+}
+
+// launch starts the wrapper.
+func (w *wrapped) launch(t *testing.T) {
+	t.Helper()
 	if err := w.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +128,6 @@ func (m *member) wrapPlain(t *testing.T, script string, flags ...string) *wrappe
 		_ = w.Process.Kill()
 		<-w.done
 	})
-	return w
 }
 
 // begin waits for the first line of the output. It skips the test where no containment is possible.
