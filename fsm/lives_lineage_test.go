@@ -27,7 +27,7 @@ func (w *lives) history(s *State) *commandv1.Command {
 		return &commandv1.Command{Body: &commandv1.Command_Seal{Seal: &commandv1.Seal{Evidence: p.Append(nil), Witness: "a"}}}
 	}
 	w.led++
-	nonce := make([]byte, nonceBytes) // of this life, or this branch
+	nonce := make([]byte, nonceBytes) // names this life or branch
 	binary.BigEndian.PutUint64(nonce, uint64(w.life))
 	binary.BigEndian.PutUint64(nonce[8:], w.led)
 	return &commandv1.Command{Body: &commandv1.Command_Lead{Lead: &commandv1.Lead{Nonce: nonce}}}

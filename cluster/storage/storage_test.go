@@ -299,8 +299,8 @@ func TestUnrecordedWritesFail(t *testing.T) {
 	}
 }
 
-// A later version may keep further files in a data directory, as this one keeps the watermark that earlier ones do not know. A member
-// that returns to an earlier version starts nevertheless, and leaves these files alone.
+// A later version may keep further files in a data directory. The watermark is such a file for earlier versions. A member that returns
+// to an earlier version starts nevertheless, and leaves these files alone.
 func TestFilesOfLaterVersionsDoNotMatter(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -117,7 +117,7 @@ func transactions(t *testing.T, path string) (last uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const txid = 64 // its place in a meta page
+	const txid = 64 // offset in a meta page
 	for meta := range 2 {
 		last = max(last, binary.NativeEndian.Uint64(raw[meta*os.Getpagesize()+txid:]))
 	}

@@ -14,8 +14,7 @@ const gossipTime = 30 * time.Second
 // quiet describes the silence of a member. It is zero while the member answers.
 type quiet struct {
 	since int64 // send time of the first unanswered request, on the monotonic clock in ms
-	// refused reports that no process listens at the member's address, and replaced that another member does, as the last
-	// request showed.
+	// The last request showed refused if no process listens at the member's address, and replaced if another member does.
 	refused, replaced bool
 }
 

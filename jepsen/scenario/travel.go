@@ -30,7 +30,7 @@ type travel struct {
 	numbers  *taker
 	receipt  []byte                      // the receipt of the absent client
 	archives map[string]*raftlog.Archive // keyed by branch
-	log      raftlog.Summary             // of the third member before the reunion
+	log      raftlog.Summary             // the third member's before the reunion
 	unite    func() error
 	failed   bool
 }

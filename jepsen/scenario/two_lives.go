@@ -19,8 +19,8 @@ import (
 )
 
 // twoLives restores a restored cluster from a backup, and lets two members of it return on other hosts. The two clusters cannot reach
-// each other at first, and both issue. An operator of the old one ends the new one, which must not believe it. Later the new one stops,
-// and an operator of that one ends the old one.
+// each other at first, and both issue. An operator of the old one supersedes the new one, which must not believe it. Later the new one
+// stops, and its operator supersedes the old one.
 func twoLives() Scenario {
 	return Scenario{
 		Name: "two-lives", Source: "known from systems that are restored while the old one comes back",
@@ -51,7 +51,7 @@ type returned struct {
 	wrong        bool
 }
 
-// begin restores the first cluster, because only a restored one can end others.
+// begin restores the first cluster, because only a restored one can supersede others.
 func (r *returned) begin() error {
 	s := r.s
 	if err := s.strict(block); err != nil {
@@ -132,7 +132,7 @@ func (r *returned) comeBack() error {
 	return errors.Join(s.more(r.given, 100), s.more(r.later, 100))
 }
 
-// mistake ends the new cluster by the word of an operator of the old one.
+// mistake supersedes the new cluster from the old one.
 func (r *returned) mistake() error {
 	s := r.s
 	v, err := s.look(s.endpoint(r.young[0]), nil)
