@@ -94,8 +94,9 @@ func (o outlook) Ask(ctx context.Context, m *snowraftv1.Member) (*snowraftv1.Get
 	reply := new(snowraftv1.GetStatusResponse)
 	err := o.Invoker.Invoke(ctx, cluster.Member{ID: m.GetId(), API: m.GetApiAddress()},
 		snowraftv1.ClusterService_GetStatus_FullMethodName, &snowraftv1.GetStatusRequest{}, reply)
-	switch unavailable := rpc.FromError(err).Code == codes.Unavailable; {
-	case unavailable && strings.Contains(err.Error(), trust.ErrOtherMember.Error()): // gRPC passes on the text only
+	e := rpc.FromError(err)
+	switch unavailable := e.Code == codes.Unavailable; {
+	case e.Reason == rpc.OtherCluster, unavailable && strings.Contains(err.Error(), trust.ErrOtherMember.Error()): // gRPC passes on the text only
 		err = overview.ErrReplaced
 	case unavailable && o.refuses(ctx, m.GetApiAddress()):
 		err = overview.ErrRefused
