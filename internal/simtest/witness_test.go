@@ -1,0 +1,53 @@
+package simtest
+
+import (
+	"errors"
+	"reflect"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/allocator"
+)
+
+// entries returns the log on a disk.
+func (d *disk) entries() map[uint64]raft.Log {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	all := make(map[uint64]raft.Log)
+	for i, l := range d.logs {
+		all[i] = *l
+	}
+	return all
+}
+
+// keeps checks that a disk has each entry that it had.
+func (w *world) keeps(n *node, had map[uint64]raft.Log) {
+	w.Helper()
+	has := n.disk.entries()
+	for i, l := range had {
+		if !reflect.DeepEqual(has[i], l) {
+			w.Errorf("entry %d of %s has changed", i, n.name)
+		}
+	}
+}
+
+// testifies waits until a leader has contradicted the witness. It checks that the witness issues nothing, stays up, and has each
+// entry that it had.
+func (w *world) testifies(witness *node, had map[uint64]raft.Log) {
+	w.Helper()
+	w.until(2*recovery, "the leader contradicts the witness", func() bool { return witness.proc().member.Node().Contradiction() != nil })
+	w.pass(30 * time.Second)
+	w.keeps(witness, had)
+	if err := witness.proc().issue(1, 0); !errors.Is(err, allocator.ErrContradicted) {
+		w.Errorf("the witness: %v, want %v", err, allocator.ErrContradicted)
+	}
+	if err := witness.proc().member.Ready(); !errors.Is(err, allocator.ErrContradicted) {
+		w.Errorf("the witness is ready: %v, want %v", err, allocator.ErrContradicted)
+	}
+	for _, n := range w.live() {
+		if q := n.proc().member.Node().Quorum(); q.Alive != q.Voters-1 {
+			w.Errorf("%s counts %d of %d voters as alive, with the witness", n.name, q.Alive, q.Voters)
+		}
+	}
+}
