@@ -214,7 +214,7 @@ func (p *everyPlay) key() uint64 {
 	return maphash.Comparable(everySeed, k)
 }
 
-var everyBlockDepth = flag.Int("fsm.blocks", depth.Of(depth.Little(3, 4), 6), "how many steps the walk over every block takes")
+var everyBlockDepth = flag.Int("fsm.blocks", depth.Walk(depth.Little(3, 4), 6, 8), "how many steps the walk over every block takes")
 
 func TestEveryBlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -145,6 +145,7 @@ type everyRecord struct {
 	sequence
 	spec                   sequenceSpec
 	live, buried, restored bool
+	first, latest          bool // whether the numbering is the incarnation's first one, and began with the last change
 	returnable             [2]bool
 	closed                 bool
 	observed               int64
@@ -199,11 +200,12 @@ func (n *everyNode) record(s *State) everyRecord {
 	if q == nil {
 		return r
 	}
-	r.sequence, r.spec = *q, *q.spec
+	r.sequence, r.spec, r.first, r.latest = *q, *q.spec, q.numbering == q.incarnation, q.numbering == q.generation
 	for i, b := range n.blocks {
 		r.returnable[i] = q.lastToken != 0 && q.lastToken == b.token
 	}
-	r.sequence.spec, r.sequence.created, r.sequence.incarnation, r.sequence.generation, r.sequence.lastToken = nil, 0, 0, 0, 0
+	r.sequence.spec, r.sequence.created, r.sequence.lastToken = nil, 0, 0
+	r.sequence.incarnation, r.sequence.generation, r.sequence.numbering = 0, 0, 0
 	return r
 }
 
@@ -235,19 +237,19 @@ var everyDepth = flag.Int("fsm.life", 0, "how many steps the walk over every lif
 func TestEveryLife(t *testing.T) {
 	t.Parallel()
 	for name, w := range map[string]struct {
-		alphabet        []everyAction
-		ordinary, whole int
-		least           int // states of the ordinary depth
+		alphabet              []everyAction
+		ordinary, gate, night int // steps
+		least                 int // states of the ordinary depth
 	}{
-		"periods":  {slices.Concat(everyClock, everyChanges, everyBlocks[:1], everyRestores), 8, 14, 11_000},
-		"numbers":  {slices.Concat(everyClock, everyChanges, everyBlocks, everyRestores), 6, 9, 9000},
-		"requests": {slices.Concat(everyClock, everyChanges[:4], everyRequests, everyRestores), 8, 18, 4000},
-		"IDs":      {slices.Concat(everyClock, everyWindows, everyRestores), 7, 10, 13_000},
-		"all":      {slices.Concat(everyClock, everyChanges, everyBlocks, everyRequests, everyWindows, everyRestores, everySnapshot), 4, 6, 3000},
+		"periods":  {slices.Concat(everyClock, everyChanges, everyBlocks[:1], everyRestores), 8, 16, 18, 14_000},
+		"numbers":  {slices.Concat(everyClock, everyChanges, everyBlocks, everyRestores), 6, 9, 11, 11_000},
+		"requests": {slices.Concat(everyClock, everyChanges[:4], everyRequests, everyRestores), 8, 40, 40, 4000},
+		"IDs":      {slices.Concat(everyClock, everyWindows, everyRestores), 7, 11, 13, 13_000},
+		"all":      {slices.Concat(everyClock, everyChanges, everyBlocks, everyRequests, everyWindows, everyRestores, everySnapshot), 4, 6, 7, 3200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			steps := depth.Of(depth.Little(w.ordinary/2, w.ordinary), w.whole)
+			steps := depth.Walk(depth.Little(w.ordinary/2, w.ordinary), w.gate, w.night)
 			if *everyDepth > 0 {
 				steps = *everyDepth
 			}

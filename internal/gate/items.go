@@ -84,6 +84,12 @@ func whole(c command) command {
 	return c
 }
 
+// night gives walks the depth of a night.
+func night(c command) command {
+	c.env = append(c.env, "SNOWRAFT_DEPTH=night")
+	return c
+}
+
 // testedPackage is a package with its tests that need no build tag.
 type testedPackage struct {
 	path  string // "./fsm"

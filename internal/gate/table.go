@@ -12,6 +12,9 @@ var raced = []string{
 	"./internal/share", "./server/frontend", "./server/redis", "./trust",
 }
 
+// walks selects the walks over every order of steps.
+const walks = "-run=^(TestEveryLife|TestEveryBlock|TestEveryCall)$"
+
 // table holds all parts, in the order in which they run: of a lane the longest first, so that no processor is idle at the end.
 var table = []part{
 	{
@@ -34,6 +37,11 @@ var table = []part{
 			return []command{tests("make", "mutants", fmt.Sprintf("TESTFLAGS=-json -mutant.since=%s -mutant.slice=%d", orZero(w.base), w.slice))}, nil
 		},
 		full: each(tests("make", "mutants", "TESTFLAGS=-json")),
+	},
+	{
+		name: "walks", always: true, // over every order of steps, which draw nothing; one at a time at night, for their memory
+		gate: each(whole(tests("go", "test", "-json", walks, "./fsm", "./internal/member"))),
+		full: each(night(tests("go", "test", "-json", "-count=1", "-timeout=6h", "-parallel=1", walks, "./fsm", "./internal/member"))),
 	},
 	{
 		name: "release", turn: 4,

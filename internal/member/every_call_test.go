@@ -255,7 +255,7 @@ func (p *everyPlay) write(h interface{ Write([]byte) (int, error) }, q fsm.Seque
 		last, some, stats.Taken, stats.Skipped, stats.Blocks, stats.BlockSize)
 }
 
-var everyCallDepth = flag.Int("member.calls", depth.Of(depth.Little(3, 4), 6), "how many calls the walk over every call takes")
+var everyCallDepth = flag.Int("member.calls", depth.Walk(depth.Little(3, 4), 7, 8), "how many calls the walk over every call takes")
 
 func TestEveryCall(t *testing.T) {
 	s := newEveryStage(t)
