@@ -7,7 +7,7 @@ import (
 )
 
 // The index that a machine has applied after it restored a snapshot covers every command before the snapshot, also one that left
-// nothing behind. A leader tells that index to members that then wait for it.
+// nothing behind. A leader returns that index to members that then wait for it.
 func TestAppliedAfterRestore(t *testing.T) {
 	t.Parallel()
 	m := New(Options{})

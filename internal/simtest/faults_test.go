@@ -85,7 +85,7 @@ func (w *world) running() *node {
 	return live[w.rng.IntN(len(live))]
 }
 
-// calm ends all faults. A nonvoter that is down stays down: nobody needs it.
+// calm ends all faults. A nonvoter that is down stays down.
 func (w *world) calm() {
 	w.Helper()
 	w.net.heal()
