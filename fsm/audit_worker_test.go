@@ -6,7 +6,7 @@ import (
 
 // auditHolder is the holder that acquires a worker.
 type auditHolder struct {
-	shown string // with the name of its token
+	shown string // full name, which begins with its token's
 	owner uint64
 	end   int // workers below it are wanted, and not for members only
 	part  int // greatest number of workers of its token

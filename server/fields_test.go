@@ -20,7 +20,7 @@ import (
 // whole is the sequence of calls at one place that sets every field of every request.
 type whole struct {
 	visit
-	sequence *snowraftv1.Sequence // as the last change returned it
+	sequence *snowraftv1.Sequence // answer to the last change
 	block    *snowraftv1.Block
 	config   *snowraftv1.Config
 	record   *snowraftv1.Token
@@ -54,7 +54,7 @@ func (v *whole) spec() *snowraftv1.Sequence {
 // wholes holds the calls in their order. A command of each must reach the log, equal for all places.
 var wholes = []struct {
 	method  string
-	refused bool // by the state machine
+	refused bool // the state machine refuses the command
 	request func(v *whole) proto.Message
 }{
 	{snowraftv1.SequenceService_CreateSequence_FullMethodName, false, func(v *whole) proto.Message {
@@ -86,7 +86,7 @@ var wholes = []struct {
 	{snowraftv1.SequenceService_NextNumbers_FullMethodName, false, func(v *whole) proto.Message {
 		return &snowraftv1.NextNumbersRequest{Sequence: v.name, Count: 2, RequestId: "next"}
 	}},
-	{snowraftv1.SequenceService_ResumeSequence_FullMethodName, true, func(v *whole) proto.Message { // it is not frozen
+	{snowraftv1.SequenceService_ResumeSequence_FullMethodName, true, func(v *whole) proto.Message { // the sequence is not frozen
 		return &snowraftv1.ResumeSequenceRequest{Sequence: v.name, After: new(int64(77)), Margin: 11, ExpectedGeneration: &v.sequence.Generation}
 	}},
 	{snowraftv1.SequenceService_DeleteSequence_FullMethodName, false, func(v *whole) proto.Message {

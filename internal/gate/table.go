@@ -40,7 +40,7 @@ var table = []part{
 	},
 	{
 		name: "walks", always: true, // over every order of steps, which draw nothing; one at a time at night, for their memory
-		gate: each(whole(tests("go", "test", "-json", walks, "./fsm", "./internal/member"))),
+		gate: each(whole(tests("go", "test", "-json", "-timeout=30m", walks, "./fsm", "./internal/member"))),
 		full: each(night(tests("go", "test", "-json", "-count=1", "-timeout=6h", "-parallel=1", walks, "./fsm", "./internal/member"))),
 	},
 	{

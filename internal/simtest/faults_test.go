@@ -142,7 +142,7 @@ func TestEveryFault(t *testing.T) {
 						w.addNode(0).start()
 						w.untilVoters(voters)
 					}
-					w.nodes[0].expect = 0 // it joins the others when it starts again
+					w.nodes[0].expect = 0 // the node joins the others when it starts again
 					for range depth.Of(1, 20) {
 						deck := slices.DeleteFunc(slices.Clone(faults), func(f fault) bool { return f.least > voters })
 						w.rng.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
