@@ -134,4 +134,5 @@ func drillWorkers(d *drill) {
 	}
 	d.run()
 	d.run()
+	d.run()
 }
