@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/internal/depth"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // clockScript prints its worker and its clock, in nanoseconds, until it is killed.
@@ -181,19 +182,21 @@ func TestWrappedCrashLoop(t *testing.T) {
 	}
 }
 
-// Each wrapper has a pair of numbers of its own. So many wrappers need the processors for themselves.
+// Each wrapper of one token has a pair of numbers of its own. So many wrappers need the processors for themselves.
 func TestWrappedPairs(t *testing.T) {
 	wrappers := depth.Of(40, 300)
-	m := startLeasing(t, 1, 10*time.Minute)[0]
-	if _, stderr, code := command(t, at(m), "layout", "create", "mybatis", "--preset", "mybatis"); code != 0 {
+	m := newCluster(t, 1)[0].secured(trust.NewSecret()).start()
+	m.untilIssues()
+	if _, stderr, code := command(t, at(m), "layout", "create", "mybatis", "--preset", "mybatis", "--secret-file", *m.secret.Load()); code != 0 {
 		t.Fatal(stderr)
 	}
+	token := m.firstToken("orders", "worker:lease:mybatis")
 	const together = 8 // more starts at a time would starve the member
 	var all []*process
 	holders := map[string]*process{}
 	for i := range wrappers + together {
 		if i < wrappers {
-			all = append(all, m.wrap(`echo "$DC $WORKER"; exec sleep 10000`, "--layout", "mybatis", "--env-datacenter", "DC"))
+			all = append(all, m.wrap(`echo "$DC $WORKER"; exec sleep 10000`, "--layout", "mybatis", "--env-datacenter", "DC", "--token", token))
 		}
 		if i < together {
 			continue
