@@ -136,7 +136,7 @@ func (h *HeldWorker) Window() (from, until time.Time) {
 	return time.UnixMilli(h.layout.MillisAt(h.from)), time.UnixMilli(h.layout.MillisAt(h.until))
 }
 
-// Problem returns the reason why the last extension of the window failed; nil after a success.
+// Problem returns the reason why the last extension of the window failed, or is late; nil after a success.
 func (h *HeldWorker) Problem() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -214,7 +214,15 @@ func (h *HeldWorker) keep(ctx context.Context) {
 		if extension == 0 {
 			extension = drawExtension()
 		}
-		err := h.extend(ctx, extension, min(longestCall, max(left/4, time.Second)))
+		late := make(chan struct{})
+		unanswered := time.AfterFunc(left/8, func() {
+			defer close(late)
+			h.fail(errUnanswered)
+		})
+		err := h.extend(ctx, extension)
+		if !unanswered.Stop() {
+			<-late
+		}
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -232,13 +240,21 @@ func (h *HeldWorker) keep(ctx context.Context) {
 			}
 			failures, extension, failing = 0, 0, lines.Repeat{}
 		}
-		h.mu.Lock()
-		h.problem = err
-		h.mu.Unlock()
+		h.fail(err)
 	}
 }
 
-var errShortWindow = errors.New("client: the window of the worker ended")
+var (
+	errShortWindow = errors.New("client: the window of the worker ended")
+	errUnanswered  = errors.New("client: no answer yet to a request for a longer window")
+)
+
+// fail keeps the reason why the window is not extended; nil if it is.
+func (h *HeldWorker) fail(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.problem = err
+}
 
 // left returns the time until the window ends.
 func (h *HeldWorker) left() time.Duration {
@@ -246,11 +262,9 @@ func (h *HeldWorker) left() time.Duration {
 	return clock.Between(h.judge.watch.Now().Wall, until.UnixMilli())
 }
 
-// longestCall is the longest time for one try of an extension.
-const longestCall = 5 * time.Second
-
 // extend tries to move the end of the window. All tries of one extension have the same ID.
-func (h *HeldWorker) extend(ctx context.Context, id uint64, patience time.Duration) error {
+func (h *HeldWorker) extend(ctx context.Context, id uint64) error {
+	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	g, err := h.granter.ExtendWindow(ctx, allocator.ExtendRequest{
@@ -272,9 +286,7 @@ func (h *HeldWorker) extend(ctx context.Context, id uint64, patience time.Durati
 
 // lose reports that the window will not be extended.
 func (h *HeldWorker) lose(err error) {
-	h.mu.Lock()
-	h.problem = err
-	h.mu.Unlock()
+	h.fail(err)
 	h.opts.logger.Warn("worker lost", "worker", h.worker, "error", err)
 	close(h.lost)
 }

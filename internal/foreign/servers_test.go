@@ -93,9 +93,9 @@ func TestGunicorn(t *testing.T) {
 
 // TestKilledWrapperOfGunicorn kills the wrapper of a forking server that runs as another user, as under gosu. All processes end within 1 s.
 func TestKilledWrapperOfGunicorn(t *testing.T) {
-	group, err := os.MkdirTemp("/sys/fs/cgroup/pids", "snowraft-foreign-*")
+	group, err := os.MkdirTemp("/sys/fs/cgroup/pids", "snowraft-foreign-*") //nolint:usetesting // a control group
 	if err != nil {
-		if group, err = os.MkdirTemp("/sys/fs/cgroup", "snowraft-foreign-*"); err != nil {
+		if group, err = os.MkdirTemp("/sys/fs/cgroup", "snowraft-foreign-*"); err != nil { //nolint:usetesting // a control group
 			t.Fatal(err)
 		}
 	}

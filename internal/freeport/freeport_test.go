@@ -13,7 +13,7 @@ func TestBaseHasFreePortsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = taken.Close() }()
-	seen := map[int]bool{taken.LocalAddr().(*net.UDPAddr).Port: true} //nolint:forcetypeassert // of UDP
+	seen := map[int]bool{taken.LocalAddr().(*net.UDPAddr).Port: true} //nolint:forcetypeassert // a UDP address
 	next.port -= 3
 	for range 100 {
 		base := Base(t, 5)

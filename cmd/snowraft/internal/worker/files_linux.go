@@ -67,7 +67,7 @@ func (f *files) writeAll(s settings, l leases) (err error) {
 	return nil
 }
 
-// removeOld removes a file that another wrapper wrote.
+// removeOld removes a file that another wrapper wrote, and no other.
 func removeOld(path string) error {
 	f, err := open(path)
 	if err != nil {
@@ -75,7 +75,7 @@ func removeOld(path string) error {
 	}
 	defer func() { _ = f.Close() }()
 	if _, _, err := read(f); err != nil {
-		return nil //nolint:nilerr // a file of somebody else
+		return nil
 	}
 	return os.Remove(path)
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A process could claim a worker that nobody holds, if the files of a killed wrapper with more workers stayed. Files of others stay.
+// A process could claim a worker that no wrapper holds, if the files of a killed wrapper with more workers stayed. Files of others stay.
 func TestRunRemovesTheFilesOfAKilledWrapper(t *testing.T) {
 	t.Parallel()
 	m, dir := startMember(t), t.TempDir()

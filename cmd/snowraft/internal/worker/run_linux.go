@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -299,7 +300,7 @@ func (w *wrapper) finish(timeout time.Duration) (code int, err error) {
 	case w.ending != "":
 		text := fmt.Sprintf("worker %d of layout %s: %s; the command was ended", w.holds[0].Worker(), w.set.layout, w.ending)
 		if p := w.holds.problem(); p != nil {
-			text += ": " + cli.Worded(p).Error()
+			text += ": " + strings.TrimPrefix(cli.Worded(p).Error(), "client: ")
 		}
 		return ExitLease, errors.New(text)
 	case w.last.Failure != "":

@@ -40,7 +40,7 @@ func stopped(pid int) bool {
 	return strings.HasPrefix(state, "T")
 }
 
-// typist reads a line and prints it, and then its clock, in nanoseconds. It starts no process: a shell does not stop while a process that
+// typist prints what it reads first, and then its clock, in nanoseconds. It starts no process: a shell does not stop while a process that
 // it starts with vfork is stopped.
 const typist = `exec bash -c 'read line; echo $line; while :; do echo ${EPOCHREALTIME/./}000; read -t 0.05; done'`
 
