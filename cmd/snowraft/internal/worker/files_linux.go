@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -42,7 +43,7 @@ func (s settings) write(l leases) (*files, error) {
 
 // writeAll writes a file for each worker into --dir, and removes files that a wrapper left that was killed.
 func (f *files) writeAll(s settings, l leases) (err error) {
-	if f.lock, err = locked(s.dir, unix.LOCK_NB); err != nil {
+	if f.lock, err = locked(s.dir); err != nil {
 		return fmt.Errorf("--dir %q: %w", s.dir, cli.Innermost(err))
 	}
 	old, err := filepath.Glob(filepath.Join(s.dir, claimable))
@@ -82,12 +83,15 @@ func removeOld(path string) error {
 
 // writeOne writes the file of --file.
 func (f *files) writeOne(path, lines string) error {
-	others, err := locked(filepath.Dir(path), 0) // until the file is locked
+	others, err := lockedSoon(filepath.Dir(path)) // until the file is locked
+	if errors.Is(err, errInUse) {
+		return fmt.Errorf("--file %q: its directory is the --dir of another worker run; choose another directory", path)
+	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, cli.Innermost(err))
 	}
 	defer func() { _ = others.Close() }()
-	old, err := locked(path, unix.LOCK_NB)
+	old, err := locked(path)
 	switch {
 	case err == nil:
 		_ = old.Close()
@@ -120,13 +124,13 @@ func (s settings) lines(h *client.HeldWorker) string {
 // open opens a file to read it. It does not wait for the writer of a pipe.
 func open(path string) (*os.File, error) { return os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) }
 
-// locked opens and locks a file. With LOCK_NB, it returns errInUse if another process has the lock.
-func locked(path string, how int) (*os.File, error) {
+// locked opens and locks a file. It returns errInUse if another process has the lock.
+func locked(path string) (*os.File, error) {
 	f, err := open(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|how); err != nil {
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		_ = f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			err = errInUse
@@ -134,6 +138,17 @@ func locked(path string, how int) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// lockedSoon opens and locks a directory that other wrappers lock for moments only, unless it is their --dir.
+func lockedSoon(dir string) (f *os.File, err error) {
+	for range 20 {
+		if f, err = locked(dir); !errors.Is(err, errInUse) {
+			return f, err
+		}
+		<-time.After(look)
+	}
+	return nil, err
 }
 
 // create writes a file, so that a reader sees a whole file or none, and returns it open.

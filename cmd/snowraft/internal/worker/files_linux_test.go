@@ -40,6 +40,12 @@ func TestFilesHaveOneWrapper(t *testing.T) {
 		if code := second.code(); code != 1 || second.errors.String() != "snowraft: "+flag+` "`+place+`": another worker run uses it; give each its own`+"\n" {
 			t.Errorf("%s: exit code %d: %s", flag, code, second.errors.String())
 		}
+		if flag == "--dir" {
+			inside := m.wrapPlain(t, "echo", "--weak-containment", "--file", filepath.Join(place, "worker"))
+			if code := inside.code(); code != 1 || !strings.Contains(inside.errors.String(), "its directory is the --dir of another worker run") {
+				t.Errorf("a file in the directory: exit code %d: %s", code, inside.errors.String())
+			}
+		}
 		_ = first.Process.Kill()
 		<-first.done
 		third := m.wrapPlain(t, "echo; cat "+place+"*/0 "+place+" 2>/dev/null; true", "--weak-containment", flag, place)
