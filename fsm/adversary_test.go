@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	walks       = flag.Uint64("fsm.walks", uint64(depth.Little(20, 200)), "how many walks each weaker adversary takes")
-	weakerDepth = flag.Int("fsm.weaker", depth.Little(3, 5), "how many steps the exhaustive search with a weaker adversary goes")
+	walks       = flag.Uint64("fsm.walks", uint64(depth.Of(depth.Little(20, 50), 200)), "how many walks each weaker adversary takes")
+	weakerDepth = flag.Int("fsm.weaker", depth.Of(depth.Little(3, 4), 5), "how many steps the exhaustive search with a weaker adversary goes")
 )
 
 // weaker lists adversaries that do less to the log than the adversary of the other tests, or look at less. They

@@ -180,7 +180,7 @@ func TestBranchesSeeds(t *testing.T) {
 		}
 		return
 	}
-	for seed := uint64(1); seed <= uint64(depth.Of(depth.Little(40, 250), 2000)); seed++ {
+	for seed := uint64(1); seed <= uint64(depth.Of(depth.Little(40, 80), 2000)); seed++ {
 		if err := walkBranches(seed); err != nil {
 			t.Fatalf("%v\nagain: go test ./fsm -run TestBranchesSeeds -fsm.seed %d", err, seed)
 		}

@@ -303,7 +303,7 @@ func TestLivesSeeds(t *testing.T) {
 		}
 		return
 	}
-	for seed := uint64(1); seed <= uint64(depth.Of(depth.Little(40, 250), 2000)); seed++ {
+	for seed := uint64(1); seed <= uint64(depth.Of(depth.Little(40, 80), 2000)); seed++ {
 		if err := walkLives(seed); err != nil {
 			t.Fatalf("%v\nagain: go test ./fsm -run TestLivesSeeds -fsm.seed %d", err, seed)
 		}

@@ -265,7 +265,7 @@ func searchNonceHash(p int, start uint8) []byte {
 // ticksMask has the bits of the ticks [from, until).
 func ticksMask(from, until int64) uint8 { return uint8(1<<until - 1<<from) }
 
-var searchDepth = flag.Int("fsm.depth", depth.Of(depth.Little(4, 6), 7), "how many steps the exhaustive search goes")
+var searchDepth = flag.Int("fsm.depth", depth.Of(depth.Little(4, 5), 7), "how many steps the exhaustive search goes")
 
 func TestSearch(t *testing.T) {
 	t.Parallel()

@@ -67,7 +67,7 @@ func TestModelSeeds(t *testing.T) {
 		}
 		return
 	}
-	for seed := uint64(1); seed <= uint64(depth.Of(depth.Little(20, 200), 1000)); seed++ {
+	for seed := uint64(1); seed <= uint64(depth.Of(depth.Little(20, 60), 1000)); seed++ {
 		if err := walk(seed, adversary{}, walkSteps); err != nil {
 			t.Fatalf("%v\nagain: go test ./fsm -run TestModelSeeds -fsm.seed %d", err, seed)
 		}

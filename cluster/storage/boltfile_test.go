@@ -14,6 +14,8 @@ import (
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
+
+	"github.com/snowraft/snowraft/internal/depth"
 )
 
 // openUnsynced opens a log file as a node does, but does not wait for the disk.
@@ -62,7 +64,7 @@ func TestSoundFilesAreAccepted(t *testing.T) {
 	path := filepath.Join(t.TempDir(), logFile)
 	var first, last uint64 = 1, 0
 	b := openUnsynced(t, path, false)
-	for step := range 3000 {
+	for step := range depth.Of(1000, 3000) {
 		var err error
 		switch n := rng.IntN(100); {
 		case n < 80:

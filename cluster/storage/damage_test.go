@@ -14,6 +14,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/snowraft/snowraft/internal/depth"
 )
 
 // inChild runs the rest of a test in a child process, because a panic in a goroutine of bbolt would crash this process. The
@@ -242,9 +244,9 @@ func TestDamagedDataDirectory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range 60 {
+		for i := range depth.Of(24, 60) {
 			bad := bytes.Clone(raw)
-			if i < 50 {
+			if i%6 < 5 {
 				at, bit := rng.IntN(len(raw)), rng.IntN(8)
 				trial("%s: bit %d of byte %d", name, bit, at)
 				bad[at] ^= 1 << bit

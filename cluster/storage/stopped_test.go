@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/internal/depth"
 )
 
 // testCluster is the cluster ID of the tests' data directories.
@@ -226,7 +228,7 @@ func TestSeededDirectoryStartsAMember(t *testing.T) {
 // Of several restores into one directory, one at most succeeds, and the others leave its files alone.
 func TestSeedsOfOneDirectory(t *testing.T) {
 	t.Parallel()
-	for range 40 {
+	for range depth.Of(15, 40) {
 		dir := filepath.Join(t.TempDir(), "new")
 		var wg sync.WaitGroup
 		var created atomic.Int32

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/depth"
 )
 
 // Members that start together, in any order, soon form one cluster.
 func TestBootstrapTogether(t *testing.T) {
 	t.Parallel()
 	slowest := time.Duration(0)
-	for i := range 30 {
+	for i := range depth.Of(10, 30) {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, options{members: 3 + i%2*2})
 			for range w.members {

@@ -283,7 +283,7 @@ func TestClocksAreSlewed(t *testing.T) {
 		for _, n := range w.nodes {
 			n.clock.drift(float64(n.number) * 50e-6)
 		}
-		undisturbed(w.live(), time.Duration(depth.Little(3, 15))*time.Minute)
+		undisturbed(w.live(), time.Duration(depth.Of(3, 15))*time.Minute)
 	})
 }
 

@@ -262,7 +262,7 @@ func TestForeignHolders(t *testing.T) {
 			h := &foreigner{foreign: f, name: fmt.Sprintf("foreign-%d", i), clock: newWrist(), rng: w.source(stream + uint64(i))}
 			f.alive.Go(h.run)
 		}
-		rounds := depth.Of(20, 80)
+		rounds := depth.Of(12, 80)
 		for range rounds {
 			w.pass(w.between(5*time.Second, 10*time.Second))
 			w.net.lose(0.1, apiPlane)

@@ -17,7 +17,7 @@ var scarce = options{
 
 func TestHavoc(t *testing.T) {
 	t.Parallel()
-	simulate(t, scarce, func(w *world) { w.havoc(depth.Of(15, 60)) })
+	simulate(t, scarce, func(w *world) { w.havoc(depth.Of(8, 60)) })
 }
 
 // In addition to other faults, one clock at a time is off by seconds or an hour. Between two such

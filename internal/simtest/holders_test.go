@@ -109,7 +109,7 @@ func TestAThousandHolders(t *testing.T) {
 		w.until(recovery, "all holders have a worker", func() bool { return h.ready() == count })
 		w.pass(15 * time.Minute) // until slow start has reached windows of 10 min
 
-		minutes := depth.Of(depth.Little(1, 6), 20)
+		minutes := depth.Of(depth.Little(1, 3), 20)
 		committed := w.commands()
 		busiest := uint64(0)
 		for range minutes {

@@ -15,7 +15,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-var innocentHistories = flag.Int("simtest.histories", depth.Of(depth.Little(20, 160), 1000), "how many healthy histories are simulated")
+var innocentHistories = flag.Int("simtest.histories", depth.Of(depth.Little(20, 80), 1000), "how many healthy histories are simulated")
 
 const (
 	// historiesOfWorld is the number of histories that one cluster lives through.

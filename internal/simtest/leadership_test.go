@@ -14,6 +14,7 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/depth"
 	"github.com/snowraft/snowraft/internal/member"
 )
 
@@ -21,8 +22,8 @@ func TestTransfersUnderLoad(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{maxWindow: 2 * time.Second, sequences: ofAllKinds()}, func(w *world) {
 		w.pass(10 * time.Second)
-		moved := 0
-		for range 150 {
+		moved, transfers := 0, depth.Of(45, 150)
+		for range transfers {
 			from := w.leader()
 			to := w.nodes[w.rng.IntN(len(w.nodes))]
 			ctx, cancel := context.WithTimeout(w.Context(), 5*time.Second)
@@ -37,8 +38,8 @@ func TestTransfersUnderLoad(t *testing.T) {
 			undisturbed(w.nodes, w.between(0, 2*time.Second))
 		}
 		t.Logf("leadership moved %d times", moved)
-		if moved < 50 {
-			t.Errorf("leadership moved %d times, want at least 50", moved)
+		if moved < transfers/3 {
+			t.Errorf("leadership moved %d times, want at least %d", moved, transfers/3)
 		}
 	})
 }

@@ -42,7 +42,7 @@ func (w *world) remove(id string, patience time.Duration) {
 func TestRemovalOfFreshNonvoters(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{idle: true}, func(w *world) {
-		for round := range depth.Of(depth.Little(12, 20), 40) {
+		for round := range depth.Of(12, 40) {
 			n := w.addNode(0).start()
 			w.until(recovery, "the new member is a nonvoter", func() bool { _, nonvoters := w.voters(); return nonvoters == 1 })
 			id := n.proc().member.Node().ID()

@@ -35,7 +35,7 @@ func TestCrashLoopOfOneMember(t *testing.T) {
 	simulate(t, options{}, func(w *world) {
 		w.pass(time.Minute)
 		n := w.follower()
-		for range 50 {
+		for range depth.Of(20, 50) {
 			n.crash()
 			w.pass(w.between(0, 200*time.Millisecond))
 			n.start()
@@ -54,7 +54,7 @@ func TestKilledMemberIssuesSoonAfterStart(t *testing.T) {
 	simulate(t, options{}, func(w *world) {
 		slowest := time.Duration(0)
 		for _, away := range []time.Duration{2 * transportTimeout, time.Minute, 5 * time.Minute} {
-			for range depth.Of(2, 10) {
+			for range depth.Of(1, 10) {
 				w.pass(w.between(30*time.Second, time.Minute))
 				n := w.follower()
 				n.crash()
@@ -71,7 +71,7 @@ func TestCrashStormOfAllMembers(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{members: 5, lanes: 2, sequences: ofAllKinds()}, func(w *world) {
 		slowest := time.Duration(0)
-		for range depth.Of(4, 25) {
+		for range depth.Of(3, 25) {
 			if w.rng.IntN(6) == 0 {
 				w.crashAll()
 			}
@@ -98,7 +98,7 @@ func TestCrashStormOfAllMembers(t *testing.T) {
 func TestGracefulRestarts(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{lanes: 2, sequences: ofAllKinds()}, func(w *world) {
-		for i := range 20 {
+		for i := range depth.Of(10, 20) {
 			n := w.nodes[i%len(w.nodes)]
 			if i%5 == 0 {
 				n = w.leader()
@@ -166,7 +166,7 @@ func TestAllShutDownAtOnce(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{}, func(w *world) {
 		slowest := time.Duration(0)
-		for range 40 {
+		for range depth.Of(15, 40) {
 			w.pass(w.between(0, 3*time.Second))
 			var closing sync.WaitGroup
 			began := time.Now()

@@ -214,9 +214,9 @@ func TestRestartedWitness(t *testing.T) {
 // The second branch has compacted its log beyond the entries of the witness, so its leader sends a snapshot.
 func TestOutrunWitness(t *testing.T) {
 	t.Parallel()
-	simulate(t, options{unaudited: true}, func(w *world) {
+	simulate(t, options{unaudited: true, timing: eager}, func(w *world) {
 		witness, others := w.forked(sameTerm)
-		w.commit(20_000)
+		w.commit(4000)
 		w.until(2*time.Minute, "the log of the leader is compacted", func() bool {
 			first, _ := w.leaderOf(others).disk.FirstIndex()
 			return first > witness.proc().member.Node().LastIndex()

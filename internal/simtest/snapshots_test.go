@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/depth"
 )
 
 // eager takes snapshots often.
@@ -25,7 +26,7 @@ func (w *world) commit(commands int) {
 func TestRestartFromSnapshots(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{timing: eager}, func(w *world) {
-		for range 3 {
+		for range depth.Of(1, 3) {
 			w.commit(3000) // more than the log keeps behind a snapshot
 			w.pass(time.Minute)
 			for _, n := range w.nodes {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/depth"
 )
 
 // called returns the number of elections that live members won without a timeout or a transfer.
@@ -67,7 +68,7 @@ func TestKilledLeaderIsReplacedWithoutTimeout(t *testing.T) {
 	for _, members := range []int{3, 5} {
 		simulate(t, options{members: members, idle: true, quick: true}, func(w *world) {
 			w.loseNonvoter()
-			for range 20 {
+			for range depth.Of(8, 20) {
 				leader, before := w.follow(), w.called()
 				term := leader.proc().member.Node().Term()
 				before -= leader.proc().member.Node().ElectionsWon()[cluster.ElectionRefused]

@@ -11,11 +11,12 @@ import (
 
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/depth"
 	"github.com/snowraft/snowraft/internal/member"
 )
 
 // soon replaces the hour before an upgrade is finalized, because the simulation of an hour takes seconds.
-const soon = 6 * time.Minute
+var soon = time.Duration(depth.Of(3, 6)) * time.Minute
 
 // almost returns the time before the leader finalizes an upgrade, without the last minute. The leader notices all members in it.
 func (w *world) almost() time.Duration { return cmp.Or(w.finalize, time.Hour) - time.Minute }
@@ -88,9 +89,9 @@ func TestUpgradeIsFinalizedAfterAnHour(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			o := options{supported: []uint32{fsm.Version, fsm.Version, fsm.Version}, idle: true}
-			if c.disturb != nil {
-				o.finalize = soon
+			o := options{supported: []uint32{fsm.Version, fsm.Version, fsm.Version}, idle: true, finalize: soon}
+			if c.disturb == nil {
+				o.finalize = time.Duration(depth.Of(20, 0)) * time.Minute // 0: the default, an hour
 			}
 			simulate(t, o, func(w *world) {
 				w.upgrade(w.nodes...)
