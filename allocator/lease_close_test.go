@@ -44,7 +44,7 @@ func spin(until func() bool) {
 // thousands of rounds can pass without one, so the test also counts the races. Each planted bug shows about as
 // often as a race.
 func TestCloseRacesWithTakes(t *testing.T) {
-	rounds, races := depth.Little(1000, 10_000), depth.Little(20, 200) // at least
+	rounds, races := depth.Of(depth.Little(1000, 3000), 10_000), depth.Of(depth.Little(20, 60), 200) // at least
 	const patience = time.Minute
 	if runtime.GOMAXPROCS(0) < 2 {
 		t.Skip("needs two processors that run at once")

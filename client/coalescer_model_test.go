@@ -66,7 +66,7 @@ func raise64(what *atomic.Int64, to int64) {
 // of its own call or context.
 func TestCoalescedCallers(t *testing.T) {
 	refused := errors.New("refused")
-	for seed := range uint64(depth.Little(20, 200)) {
+	for seed := range uint64(depth.Of(depth.Little(20, 60), 200)) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0))
 			var mu sync.Mutex
