@@ -1,4 +1,4 @@
-package restore
+package main
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	inspecting "github.com/snowraft/snowraft/cmd/snowraft/internal/backup"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/restore"
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/backup"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
@@ -68,7 +69,7 @@ func commandAt(t *testing.T, args ...string) (stdout, stderr string, code int) {
 		args = slices.Delete(slices.Clone(args), off, off+1)
 	}
 	a.Unsynchronised = func() bool { return off >= 0 }
-	code = clitest.Commands{New}.In(t.Context(), a, args...)
+	code = clitest.Commands{restore.New}.In(t.Context(), a, args...)
 	return w.Out.String(), w.Err.String(), code
 }
 
@@ -120,7 +121,7 @@ func TestRestoreSaysWhenIDsAreIssued(t *testing.T) {
 	t.Parallel()
 	file, dir := writeBackup(t, clitest.DeadAddress), filepath.Join(t.TempDir(), "new")
 	ended := restoredAt.Add(time.Minute)
-	var doc Document
+	var doc restore.Document
 	out, stderr, code := commandAt(t, "restore", file, "--data-dir", dir, "--old-ended", ended.UTC().Format("2006-01-02T15:04:05.000Z"), "--old-cluster-is-gone", "--clock-checked", unsynchronised, "--old-max-window", "20m", "--old-max-clock-offset", "5s", "-o", "json")
 	if code != cli.ExitDone {
 		t.Fatal(stderr)
@@ -156,7 +157,7 @@ func TestSecondsOfOldEndedMeanTheirEnd(t *testing.T) {
 	t.Parallel()
 	file := writeBackup(t, clitest.DeadAddress)
 	floor := func(ended string) int64 {
-		var doc Document
+		var doc restore.Document
 		out, stderr, code := commandAt(t, "restore", file, "--data-dir", filepath.Join(t.TempDir(), "new"), "--old-ended", ended, "--old-cluster-is-gone", "-o", "json")
 		if code != cli.ExitDone {
 			t.Fatal(stderr)

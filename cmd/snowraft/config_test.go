@@ -1,4 +1,4 @@
-package cluster
+package main
 
 import (
 	"strings"
@@ -12,7 +12,7 @@ func TestConfigSetNamesUnreachedMembers(t *testing.T) {
 	t.Parallel()
 	f := clitest.NewAPI(t)
 	f.Unreached = []string{"b", "c"}
-	stdout, stderr, code := clitest.Commands{NewConfig}.Run(t, "config", "set", "--rollback", "swap", "--addr", f.Address, "-o", "json")
+	stdout, stderr, code := command(t, "config", "set", "--rollback", "swap", "--addr", f.Address, "-o", "json")
 	want := "snowraft: warning: change committed; not acknowledged in time by members: b, c; until they learn of the change, they may use the previous configuration\n"
 	if code != cli.ExitDone || stderr != want || !strings.Contains(stdout, `"unreachedMembers":["b","c"]`) {
 		t.Errorf("exit code %d, %q and %q, want %q", code, stdout, stderr, want)

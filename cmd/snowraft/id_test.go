@@ -1,4 +1,4 @@
-package id
+package main
 
 import (
 	"reflect"
@@ -11,13 +11,11 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-var issuing = clitest.Commands{New}
-
 func TestManyIDs(t *testing.T) {
 	t.Parallel()
 	f := clitest.NewAPI(t)
 	const n = 2_000_001
-	out := issuing.Succeeds(t, "id", "-n", "2000001", "--addr", f.Address)
+	out := succeeds(t, "id", "-n", "2000001", "--addr", f.Address)
 	if lines := strings.Count(out, "\n"); lines != n {
 		t.Errorf("%d lines, want %d", lines, n)
 	}
@@ -29,7 +27,7 @@ func TestManyIDs(t *testing.T) {
 		t.Errorf("the requests are for %v, want %v", counts, want)
 	}
 	var listed []int
-	for line := range strings.Lines(issuing.Succeeds(t, "id", "-n", "1000002", "-o", "json", "--addr", f.Address)) {
+	for line := range strings.Lines(succeeds(t, "id", "-n", "1000002", "-o", "json", "--addr", f.Address)) {
 		var resp snowraftv1.GenerateIdsResponse
 		if err := apijson.Unmarshal([]byte(line), &resp); err != nil {
 			t.Fatal(err)
@@ -44,7 +42,7 @@ func TestManyIDs(t *testing.T) {
 func TestManyUUIDs(t *testing.T) {
 	t.Parallel()
 	f := clitest.NewAPI(t)
-	if lines := strings.Count(issuing.Succeeds(t, "id", "--uuid", "-n", "200001", "--addr", f.Address), "\n"); lines != 200_001 {
+	if lines := strings.Count(succeeds(t, "id", "--uuid", "-n", "200001", "--addr", f.Address), "\n"); lines != 200_001 {
 		t.Errorf("%d UUIDs, want 200001", lines)
 	}
 	var counts []uint32
@@ -60,7 +58,7 @@ func TestManyUUIDs(t *testing.T) {
 func TestEncodingsInJSON(t *testing.T) {
 	t.Parallel()
 	f := clitest.NewAPI(t)
-	if got, want := issuing.Succeeds(t, "id", "-n", "2", "--encoding", "base62", "-o", "json", "--addr", f.Address), `{"ranges":[],"ids":["IRfc3ORJcv","IRfc3ORJcw"]}`+"\n"; got != want {
+	if got, want := succeeds(t, "id", "-n", "2", "--encoding", "base62", "-o", "json", "--addr", f.Address), `{"ranges":[],"ids":["IRfc3ORJcv","IRfc3ORJcw"]}`+"\n"; got != want {
 		t.Errorf("prints %s, want %s", got, want)
 	}
 }

@@ -1,4 +1,4 @@
-package debug
+package main
 
 import (
 	"archive/tar"
@@ -14,15 +14,13 @@ import (
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 )
 
-var program = clitest.Commands{New}
-
 // debugFiles writes an archive of a fake and of two members that do not answer, and returns the files in the archive.
 func debugFiles(t *testing.T, sent [][2]string) (files map[string]string, stderr string, code int) {
 	t.Helper()
 	f := clitest.NewAPI(t)
 	f.Files = sent
 	path := filepath.Join(t.TempDir(), "x.tar.gz")
-	_, stderr, code = program.Run(t, "debug", path, "--addr", f.Address, "--seconds", "1", "--timeout", "3s")
+	_, stderr, code = command(t, "debug", path, "--addr", f.Address, "--seconds", "1", "--timeout", "3s")
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, stderr, code
@@ -99,7 +97,7 @@ func TestDebugUsage(t *testing.T) {
 		{[]string{fresh, "--data-dir", dir}, "not the data directory of a member"},
 		{[]string{fresh, "--seconds", "61"}, "expected a whole number from 1 to 60"},
 	} {
-		_, stderr, code := program.Run(t, append([]string{"debug"}, c.args...)...)
+		_, stderr, code := command(t, append([]string{"debug"}, c.args...)...)
 		if code != cli.ExitUsage || !strings.Contains(stderr, c.says) {
 			t.Errorf("%q: exit code %d: %s", c.args, code, stderr)
 		}

@@ -1,4 +1,4 @@
-package id
+package main
 
 import (
 	"encoding/json"
@@ -9,10 +9,9 @@ import (
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/id"
 	"github.com/snowraft/snowraft/snowflake"
 )
-
-var program = clitest.Commands{NewDecode, NewEncode}
 
 // vector is a published example ID.
 type vector struct {
@@ -24,7 +23,7 @@ type vector struct {
 
 func vectors(t *testing.T) []vector {
 	t.Helper()
-	data, err := os.ReadFile("../../../../snowflake/testdata/vectors.json")
+	data, err := os.ReadFile("../../snowflake/testdata/vectors.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +46,7 @@ func vectors(t *testing.T) []vector {
 // decode decodes a text of a vector's ID. The vector of Sonyflake is of a program that had just chosen its own epoch.
 func (v vector) decode(t *testing.T, text string) string {
 	t.Helper()
-	stdout, stderr, code := program.Run(t, "decode", text, "--layout", v.Layout, "-o", "json")
+	stdout, stderr, code := command(t, "decode", text, "--layout", v.Layout, "-o", "json")
 	if code != cli.ExitDone || (stderr != "") != (v.ID == "1677787138") {
 		t.Errorf("decode %s: exit code %d, %s", text, code, stderr)
 	}
@@ -89,17 +88,17 @@ func TestDecodeUUIDs(t *testing.T) {
 		}
 	}
 	// The ID in the UUID has a plain form too.
-	if got, want := program.Succeeds(t, "encode", "019b76da-a800-7806-8010-c885bc185cb8"), program.Succeeds(t, "decode", "019b76da-a800-7806-8010-c885bc185cb8"); !strings.Contains(want, strings.TrimSpace(got)) {
+	if got, want := succeeds(t, "encode", "019b76da-a800-7806-8010-c885bc185cb8"), succeeds(t, "decode", "019b76da-a800-7806-8010-c885bc185cb8"); !strings.Contains(want, strings.TrimSpace(got)) {
 		t.Errorf("encode of a UUID prints %s, want the ID in %s", got, want)
 	}
-	clitest.Golden(t, "decode-uuid", program.Succeeds(t, "decode", "019b76da-a800-7806-8010-c885bc185cb8"))
+	clitest.Golden(t, "decode-uuid", succeeds(t, "decode", "019b76da-a800-7806-8010-c885bc185cb8"))
 }
 
 func TestEncodeVectors(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors(t) {
 		for _, instant := range []string{v.Time, strconv.FormatInt(v.TickAtMillis, 10)} {
-			got := program.Succeeds(t, "encode", "--layout", v.Layout, "--time", instant,
+			got := succeeds(t, "encode", "--layout", v.Layout, "--time", instant,
 				"--datacenter", cli.Decimal(v.Datacenter), "--worker", cli.Decimal(v.Worker), "--sequence", cli.Decimal(v.Sequence))
 			// The time in the vector is already rounded down to a tick longer than 1 ms.
 			if got != v.ID+"\n" {
@@ -113,21 +112,21 @@ func TestEncodeBackAndForth(t *testing.T) {
 	t.Parallel()
 	const id = "132271570944028672"
 	for _, e := range snowflake.Encodings() {
-		text := strings.TrimSpace(program.Succeeds(t, "encode", id, "--encoding", e.String()))
-		if back := program.Succeeds(t, "encode", text, "--from", e.String()); back != id+"\n" {
+		text := strings.TrimSpace(succeeds(t, "encode", id, "--encoding", e.String()))
+		if back := succeeds(t, "encode", text, "--from", e.String()); back != id+"\n" {
 			t.Errorf("%v: %s back is %s", e, text, back)
 		}
-		if out := program.Succeeds(t, "decode", text, "--encoding", e.String()); !strings.Contains(out, id) {
+		if out := succeeds(t, "decode", text, "--encoding", e.String()); !strings.Contains(out, id) {
 			t.Errorf("%v: decode %s prints %s", e, text, out)
 		}
 	}
-	if got, want := program.Succeeds(t, "encode", id, "--encoding", "base58", "-o", "json"), `{"id":"132271570944028672","encoding":"base58","text":"Jos2sncHm1"}`+"\n"; got != want {
+	if got, want := succeeds(t, "encode", id, "--encoding", "base58", "-o", "json"), `{"id":"132271570944028672","encoding":"base58","text":"Jos2sncHm1"}`+"\n"; got != want {
 		t.Errorf("encode prints %s, want %s", got, want)
 	}
-	if got, want := program.Succeeds(t, "encode", "--tick", "1", "--worker", "2", "--sequence", "3"), "4202499\n"; got != want {
+	if got, want := succeeds(t, "encode", "--tick", "1", "--worker", "2", "--sequence", "3"), "4202499\n"; got != want {
 		t.Errorf("encode prints %s, want %s", got, want)
 	}
-	clitest.Golden(t, "decode", program.Succeeds(t, "decode", id))
+	clitest.Golden(t, "decode", succeeds(t, "decode", id))
 }
 
 // TestDecodeSeveral decodes arguments and the lines of standard input, in their order.
@@ -136,7 +135,7 @@ func TestDecodeSeveral(t *testing.T) {
 	decode := func(input string, args ...string) (stdout, stderr string, code int) {
 		w := clitest.New()
 		w.In.WriteString(input)
-		code = program.In(t.Context(), w.App("test"), append([]string{"decode"}, args...)...)
+		code = clitest.Commands{id.NewDecode}.In(t.Context(), w.App("test"), append([]string{"decode"}, args...)...)
 		return w.Out.String(), w.Err.String(), code
 	}
 	const text = "132271570944028672\n\n 132271570944028673 \n019b76da-a800-7806-8010-c885bc185cb8\n"
@@ -179,7 +178,7 @@ func TestDecodeSeveral(t *testing.T) {
 func TestOwnLayout(t *testing.T) {
 	t.Parallel()
 	own := []string{"--fields", "time:41,datacenter:5,worker:5,sequence:12", "--epoch", "2015-01-01T00:00:00Z", "--unit", "10ms"}
-	on := func(args ...string) string { return program.Succeeds(t, append(args, own...)...) }
+	on := func(args ...string) string { return succeeds(t, append(args, own...)...) }
 	layout := snowflake.MustNew(snowflake.Spec{Name: "own", UnitMillis: 10, EpochMillis: 1_420_070_400_000, Fields: snowflake.Default().Spec().Fields})
 	bound := strings.TrimSpace(on("encode", "--time", "2026-01-01T00:00:00Z"))
 	if want := strconv.FormatUint(uint64(layout.TickAt(1_767_225_600_000))<<22, 10); bound != want {
@@ -197,7 +196,7 @@ func TestOwnLayout(t *testing.T) {
 func TestShortTicks(t *testing.T) {
 	t.Parallel()
 	own := []string{"--fields", "time:45,worker:8,sequence:10", "--epoch", "2020-01-01T00:00:00Z", "--unit", "10us"}
-	on := func(args ...string) string { return program.Succeeds(t, append(args, own...)...) }
+	on := func(args ...string) string { return succeeds(t, append(args, own...)...) }
 	bound := strings.TrimSpace(on("encode", "--time", "2026-01-01T00:00:00Z"))
 	if want := strconv.FormatInt((1_767_225_600_000-1_577_836_800_000)*100<<18, 10); bound != want {
 		t.Errorf("encode --time prints %s, want %s", bound, want)
@@ -206,7 +205,7 @@ func TestShortTicks(t *testing.T) {
 		t.Errorf("decode prints %s", got)
 	}
 	own[5] = "3us"
-	if _, stderr, code := program.Run(t, append([]string{"decode", "1"}, own...)...); code != cli.ExitUsage || !strings.Contains(stderr, "a whole part of 1ms, such as 10us") {
+	if _, stderr, code := command(t, append([]string{"decode", "1"}, own...)...); code != cli.ExitUsage || !strings.Contains(stderr, "a whole part of 1ms, such as 10us") {
 		t.Errorf("a tick of 3us: exit code %d, %s", code, stderr)
 	}
 }
@@ -219,7 +218,7 @@ func TestIDsOlderThanTheirLayout(t *testing.T) {
 		"decode 20 29700859247 1541815603606036480 -l twitter": "2 of the IDs date to the first minute",
 		"decode 1541815603606036480 -l twitter":                "",
 	} {
-		stdout, stderr, code := program.Run(t, strings.Fields(line)...)
+		stdout, stderr, code := command(t, strings.Fields(line)...)
 		if code != cli.ExitDone || stdout == "" || (want == "") != (stderr == "") || !strings.Contains(stderr, want) {
 			t.Errorf("%s: exit code %d, %q, %q, want %q", line, code, stdout, stderr, want)
 		}
