@@ -99,7 +99,7 @@ func TestSilentCallsOfCallersAreBounded(t *testing.T) {
 					return conn
 				}
 				var open atomic.Int64
-				const conns, each = 20, maxConcurrentStreams
+				const conns, each = 10, maxConcurrentStreams
 				for range conns {
 					conn := known()
 					for range each {
