@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/depth"
 )
 
 // voters returns the numbers of voters and nonvoters as the leader sees them.
@@ -72,7 +73,7 @@ func TestNonvoterWithoutReplicationIsNotPromoted(t *testing.T) {
 		w.net.part([]*node{n}, w.live(), raftPlane)
 		n.start()
 		w.until(recovery, "the new member is a nonvoter", func() bool { _, nonvoters := w.voters(); return nonvoters == 1 })
-		w.pass(5 * time.Minute)
+		w.pass(time.Duration(depth.Of(1, 5)) * time.Minute)
 		if voters, _ := w.voters(); voters != 3 {
 			t.Errorf("%d voters, want 3", voters)
 		}

@@ -156,7 +156,7 @@ func TestLivingLeaderIsKept(t *testing.T) {
 					w.loseNonvoter()
 					leader := w.follow()
 					term := leader.proc().member.Node().Term()
-					for range 50 {
+					for range depth.Of(20, 50) {
 						disturb(w, leader)
 						w.pass(w.between(0, 2*time.Second))
 						w.net.heal()
