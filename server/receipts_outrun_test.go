@@ -50,8 +50,8 @@ func TestAbsentClientSealsALongerHistory(t *testing.T) {
 		}
 		l := leader(t, s.nodes)
 		branched := l.server.Member().Node().LastIndex()
-		l.commit(7000) // a snapshot comes after 4096
-		const kept = 2048 // behind a snapshot
+		l.commit(7000)
+		const kept = 2048 // behind a snapshot, which comes after 4096
 		until(t, "the log is compacted", func() bool { return l.snapshotIndex() > branched+kept })
 		for _, h := range back { // they read the history from their snapshots
 			h.crash()
