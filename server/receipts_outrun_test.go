@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/depth"
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/server/frontend"
 )
@@ -50,7 +51,7 @@ func TestAbsentClientSealsALongerHistory(t *testing.T) {
 		}
 		l := leader(t, s.nodes)
 		branched := l.server.Member().Node().LastIndex()
-		l.commit(7000)
+		l.commit(int64(depth.Of(7000, 20_000)))
 		const kept = 2048 // behind a snapshot, which comes after 4096
 		until(t, "the log is compacted", func() bool { return l.snapshotIndex() > branched+kept })
 		for _, h := range back { // they read the history from their snapshots

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/depth"
 )
 
 // noticed is the time from contact to the seal, at most.
@@ -216,7 +217,7 @@ func TestOutrunWitness(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{unaudited: true, timing: eager}, func(w *world) {
 		witness, others := w.forked(sameTerm)
-		w.commit(4000)
+		w.commit(depth.Of(4000, 20_000))
 		w.until(2*time.Minute, "the log of the leader is compacted", func() bool {
 			first, _ := w.leaderOf(others).disk.FirstIndex()
 			return first > witness.proc().member.Node().LastIndex()
