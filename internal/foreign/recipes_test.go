@@ -4,14 +4,17 @@ package foreign_test
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/snowraft/snowraft/internal/depth"
 	"github.com/snowraft/snowraft/internal/freeport"
 )
 
@@ -120,6 +123,30 @@ func TestRecipes(t *testing.T) {
 				t.Errorf("workers %d, want 0 and 1, and one of these", workers)
 			}
 		})
+	}
+}
+
+// TestCrashLoopOfTSID lets two holders have the same worker in turns, each for a program that makes IDs as fast as it can, and so
+// runs ahead of the clock. No turn repeats an ID of an earlier one.
+func TestCrashLoopOfTSID(t *testing.T) {
+	i := slices.IndexFunc(libraries(), func(l library) bool { return l.name == "tsid-creator" })
+	if i < 0 {
+		t.Fatal("no tsid-creator")
+	}
+	l, c := libraries()[i], startCluster(t)
+	const count = 100_000
+	script := c.recipe(t, l.name, l.program(t, count)...)
+	script = strings.Replace(script, "worker run", "worker run --below 1", 1)
+	var all [][]uint64
+	for turn := range depth.Of(10, 200) {
+		ids, _ := play(t, count, c.container(fmt.Sprintf("turn-%d", turn%2), script))
+		if got := l.workerOf(t, ids[0]); got != 0 {
+			t.Fatalf("turn %d has worker %d", turn, got)
+		}
+		all = append(all, ids...)
+	}
+	if n := repeated(all...); n != 0 {
+		t.Errorf("%d of %d IDs came twice", n, count*len(all))
 	}
 }
 

@@ -154,7 +154,8 @@ var table = []part{
 	{
 		name: "foreign", lane: waits, turn: 1,
 		paths: []string{"internal/foreign/", "internal/contain/", "cmd/snowraft/internal/worker/", "docs/workers", "snowflake/preset"},
-		full:  each(tests("make", "foreign", "TESTFLAGS=-json")),
+		gate:  each(tests("make", "foreign", "TESTFLAGS=-json")),
+		full:  each(whole(tests("make", "foreign", "TESTFLAGS=-json"))),
 	},
 	{
 		name: "packages", lane: waits, turn: 2, paths: []string{"deploy/linux/"},
