@@ -203,7 +203,11 @@ func (w *world) leader() *node {
 func (w *world) leaderNow() (leader *node) {
 	var term uint64
 	for _, n := range w.live() {
-		if raft := n.proc().member.Node(); raft.IsLeader() && raft.Term() > term {
+		p := n.proc()
+		if p == nil || p.opened() == nil { // it has just ended, or opens
+			continue
+		}
+		if raft := p.opened().Node(); raft.IsLeader() && raft.Term() > term {
 			leader, term = n, raft.Term()
 		}
 	}
