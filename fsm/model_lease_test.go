@@ -1,6 +1,8 @@
 package fsm
 
 import (
+	"slices"
+
 	"github.com/snowraft/snowraft/snowflake"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
@@ -24,7 +26,7 @@ func newLeaseWorld(s source, a adversary, replicas int) *world {
 // specs returns the layouts.
 func (w *world) specs() []snowflake.Spec {
 	if w.leases {
-		return append(modelSpecs[:len(modelSpecs):len(modelSpecs)], leaseSpec)
+		return append(slices.Clip(modelSpecs), leaseSpec)
 	}
 	return modelSpecs
 }

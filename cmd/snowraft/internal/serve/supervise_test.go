@@ -168,7 +168,7 @@ func TestManagerOfTheEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close() //nolint:errcheck // only read
+	defer func() { _ = conn.Close() }()
 	t.Setenv("WATCHDOG_PID", "")
 	for _, c := range []struct {
 		socket, micros string
