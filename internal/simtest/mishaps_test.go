@@ -3,14 +3,12 @@ package simtest
 import (
 	"cmp"
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/backup"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -164,8 +162,7 @@ func (i *innocents) replace() {
 		ctx, cancel := context.WithTimeout(i.Context(), 5*time.Second)
 		defer cancel()
 		const force = true // the leader may still count another voter as failed
-		err := i.leader().proc().member.Node().Remove(ctx, id, force)
-		return err == nil || errors.Is(err, cluster.ErrUnknownMember)
+		return i.tryRemove(ctx, id, force)
 	})
 	i.until(recovery, "the removed member halts", func() bool { return gone.proc() == nil })
 	if i.rng.IntN(2) == 0 {

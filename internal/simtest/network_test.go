@@ -35,6 +35,7 @@ var (
 	errRefused error = syscall.ECONNREFUSED
 	errReset   error = syscall.ECONNRESET
 	errTimeout       = errors.New("i/o timeout")
+	errOther         = errors.New("another node has the address")
 )
 
 // network decides whether and when messages arrive, and when disks have written.

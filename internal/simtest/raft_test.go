@@ -31,17 +31,17 @@ func newRaftPort(net *network, self *process) *raftPort {
 	return &raftPort{InmemTransport: inmem, net: net, self: self, known: make(map[*process]func())}
 }
 
-// call carries one request and its answer.
-func (r *raftPort) call(target raft.ServerAddress, request func() error) error {
+// call carries one request for a node and its answer.
+func (r *raftPort) call(id raft.ServerID, target raft.ServerAddress, request func(to *process) error) error {
 	to := r.net.at(cluster.HostPort(target)).proc()
 	if err := r.reach(to); err != nil {
 		return err
 	}
-	if err := r.greet(to); err != nil {
+	if err := r.greet(id, to); err != nil {
 		return err
 	}
 	r.Connect(target, to.raft.InmemTransport)
-	if err := request(); err != nil {
+	if err := request(to); err != nil {
 		return err
 	}
 	return r.carry(to, r.self)
@@ -96,8 +96,11 @@ func (r *raftPort) reset() {
 	}
 }
 
-// greet shakes hands before the first message to a process.
-func (r *raftPort) greet(to *process) error {
+// greet shakes hands before the first message to a process, which must be that of the node that is expected.
+func (r *raftPort) greet(id raft.ServerID, to *process) error {
+	if to.opened().Node().ID() != string(id) {
+		return errOther
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.known[to] != nil {
@@ -130,16 +133,19 @@ func (r *raftPort) shake(to *process) error {
 }
 
 // Greet implements cluster.Greeter.
-func (r *raftPort) Greet(_ raft.ServerID, address raft.ServerAddress) error {
+func (r *raftPort) Greet(id raft.ServerID, address raft.ServerAddress) error {
 	to := r.net.at(string(address)).proc()
 	if err := r.reach(to); err != nil {
 		return err
+	}
+	if to.opened().Node().ID() != string(id) {
+		return errOther
 	}
 	return r.shake(to)
 }
 
 // Knock implements cluster.Witnesses.
-func (r *raftPort) Knock(ctx context.Context, _ raft.ServerID, address string) (string, error) {
+func (r *raftPort) Knock(ctx context.Context, id raft.ServerID, address string) (string, error) {
 	n := r.net.at(address)
 	if n == nil {
 		return "", errRefused
@@ -155,11 +161,14 @@ func (r *raftPort) Knock(ctx context.Context, _ raft.ServerID, address string) (
 	if r.net.refuses(r.self, to) {
 		return "", errRefused
 	}
+	if to.opened().Node().ID() != string(id) {
+		return "", errOther
+	}
 	return to.opened().Node().Process(), nil
 }
 
 // AskLoss implements cluster.Witnesses.
-func (r *raftPort) AskLoss(ctx context.Context, _ raft.ServerID, address raft.ServerAddress, question cluster.Loss) (cluster.LossReply, error) {
+func (r *raftPort) AskLoss(ctx context.Context, id raft.ServerID, address raft.ServerAddress, question cluster.Loss) (cluster.LossReply, error) {
 	type answer struct {
 		reply cluster.LossReply
 		err   error
@@ -167,8 +176,8 @@ func (r *raftPort) AskLoss(ctx context.Context, _ raft.ServerID, address raft.Se
 	answers := make(chan answer, 1)
 	go func() {
 		var a answer
-		a.err = r.call(address, func() error {
-			a.reply = r.net.at(cluster.HostPort(address)).proc().opened().Node().Witness(ctx, r.self.opened().Node().ID(), question)
+		a.err = r.call(id, address, func(to *process) error {
+			a.reply = to.opened().Node().Witness(ctx, r.self.opened().Node().ID(), question)
 			return nil
 		})
 		answers <- a
@@ -182,17 +191,17 @@ func (r *raftPort) AskLoss(ctx context.Context, _ raft.ServerID, address raft.Se
 }
 
 // AskTerm implements cluster.Asker.
-func (r *raftPort) AskTerm(ctx context.Context, _ raft.ServerID, address raft.ServerAddress) (uint64, error) {
-	return answerOf(ctx, r, address, (*cluster.Node).Term)
+func (r *raftPort) AskTerm(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (uint64, error) {
+	return answerOf(ctx, r, id, address, (*cluster.Node).Term)
 }
 
 // AskMark implements cluster.Asker.
-func (r *raftPort) AskMark(ctx context.Context, _ raft.ServerID, address raft.ServerAddress) (cluster.Mark, error) {
-	return answerOf(ctx, r, address, (*cluster.Node).Mark)
+func (r *raftPort) AskMark(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (cluster.Mark, error) {
+	return answerOf(ctx, r, id, address, (*cluster.Node).Mark)
 }
 
 // answerOf carries a question to a node, and its answer back.
-func answerOf[T any](ctx context.Context, r *raftPort, address raft.ServerAddress, question func(*cluster.Node) T) (T, error) {
+func answerOf[T any](ctx context.Context, r *raftPort, id raft.ServerID, address raft.ServerAddress, question func(*cluster.Node) T) (T, error) {
 	type answer struct {
 		value T
 		err   error
@@ -200,8 +209,8 @@ func answerOf[T any](ctx context.Context, r *raftPort, address raft.ServerAddres
 	answers := make(chan answer, 1)
 	go func() {
 		var a answer
-		a.err = r.call(address, func() error {
-			a.value = question(r.net.at(cluster.HostPort(address)).proc().opened().Node())
+		a.err = r.call(id, address, func(to *process) error {
+			a.value = question(to.opened().Node())
 			return nil
 		})
 		answers <- a
@@ -231,22 +240,22 @@ func (r *raftPort) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raf
 
 func (r *raftPort) AppendEntries(id raft.ServerID, to raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	to = r.present(id, to)
-	return r.call(to, func() error { return r.InmemTransport.AppendEntries(id, to, args, resp) })
+	return r.call(id, to, func(*process) error { return r.InmemTransport.AppendEntries(id, to, args, resp) })
 }
 
 func (r *raftPort) RequestVote(id raft.ServerID, to raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
 	to = r.present(id, to)
-	return r.call(to, func() error { return r.InmemTransport.RequestVote(id, to, args, resp) })
+	return r.call(id, to, func(*process) error { return r.InmemTransport.RequestVote(id, to, args, resp) })
 }
 
 func (r *raftPort) RequestPreVote(id raft.ServerID, to raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
 	to = r.present(id, to)
-	return r.call(to, func() error { return r.InmemTransport.RequestPreVote(id, to, args, resp) })
+	return r.call(id, to, func(*process) error { return r.InmemTransport.RequestPreVote(id, to, args, resp) })
 }
 
 func (r *raftPort) InstallSnapshot(id raft.ServerID, to raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
 	to = r.present(id, to)
-	return r.call(to, func() error {
+	return r.call(id, to, func(*process) error {
 		err := r.InmemTransport.InstallSnapshot(id, to, args, resp, data)
 		if err == nil && resp.Success {
 			n := r.net.at(cluster.HostPort(to))
@@ -259,5 +268,5 @@ func (r *raftPort) InstallSnapshot(id raft.ServerID, to raft.ServerAddress, args
 
 func (r *raftPort) TimeoutNow(id raft.ServerID, to raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
 	to = r.present(id, to)
-	return r.call(to, func() error { return r.InmemTransport.TimeoutNow(id, to, args, resp) })
+	return r.call(id, to, func(*process) error { return r.InmemTransport.TimeoutNow(id, to, args, resp) })
 }

@@ -31,10 +31,21 @@ func (w *world) remove(id string, patience time.Duration) {
 	w.until(recovery, "the member is removed", func() bool {
 		ctx, cancel := context.WithTimeout(w.Context(), patience)
 		defer cancel()
-		err := w.leader().proc().member.Node().Remove(ctx, id, false)
 		patience = 5 * time.Second
-		return err == nil || errors.Is(err, cluster.ErrUnknownMember)
+		return w.tryRemove(ctx, id, false)
 	})
+}
+
+// tryRemove requests the removal of a member from the leader, and reports whether it is removed. If the member itself has become the
+// leader, tryRemove makes another one the leader.
+func (w *world) tryRemove(ctx context.Context, id string, force bool) bool {
+	leader := w.leader().proc().member.Node()
+	if leader.ID() == id {
+		_, _ = leader.TransferLeadership(ctx, "")
+		return false
+	}
+	err := leader.Remove(ctx, id, force)
+	return err == nil || errors.Is(err, cluster.ErrUnknownMember)
 }
 
 // A nonvoter is removed while its promotion becomes due. It never becomes a voter afterwards, and
