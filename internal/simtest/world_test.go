@@ -204,7 +204,7 @@ func (w *world) leaderNow() (leader *node) {
 	var term uint64
 	for _, n := range w.live() {
 		p := n.proc()
-		if p == nil || p.opened() == nil { // it has just ended, or opens
+		if p == nil || p.opened() == nil { // ended just now, or not open yet
 			continue
 		}
 		if raft := p.opened().Node(); raft.IsLeader() && raft.Term() > term {
