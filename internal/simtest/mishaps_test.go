@@ -77,7 +77,8 @@ func (i *innocents) lag() {
 	const most = 64 // at the same time
 	for from := i.leader().proc().member.Node().LastIndex(); ; {
 		leader := i.leader().proc().member
-		if leader.Node().LastIndex() > from+2300 { // more than the log keeps behind a snapshot
+		last := leader.Node().LastIndex()
+		if last > from+2300 { // more than the log keeps behind a snapshot
 			break
 		}
 		var running sync.WaitGroup
@@ -85,6 +86,9 @@ func (i *innocents) lag() {
 			running.Go(func() { _, _ = leader.ObserveClock(i.Context(), false) })
 		}
 		running.Wait()
+		if leader.Node().LastIndex() == last { // a leader that hands its leadership over refuses at once
+			i.pass(50 * time.Millisecond)
+		}
 	}
 	for _, n := range i.others(behind) {
 		i.snapshot(n)
