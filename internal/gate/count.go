@@ -17,7 +17,7 @@ type counter struct {
 	passed int      // tests, subtests, and lines "ok NAME" of other tools
 	none   bool     // the command said that the slice has none of its checks
 	failed []string // reasons of failed tests and runs
-	last   []string // the last lines that are no events
+	last   []string // the last lines, without events
 	within bool     // the lines that follow explain a failed run
 	rest   []byte
 	held   map[[2]string][]string // output of tests without a result yet, by package and test
