@@ -48,13 +48,15 @@ func suites() []section {
 		}),
 		of("waiting", "Waiting for blocks", waiting()),
 		of("protocols", "gRPC and HTTP without a network", suite{
-			runs:    []goTest{{pkg: "server", bench: "Unary|PlainHTTP"}, {pkg: "server/web", bench: "Text"}},
+			runs:    []goTest{{pkg: "server", bench: "Unary|HTTP"}, {pkg: "server/web", bench: "Text"}},
 			columns: []string{"request", "compared with", "rate relative to that"},
 			rows: []suiteRow{
 				{[]string{"`NextNumbers` of a relaxed sequence", "an empty gRPC method"}, []cell{{"Unary/Next of-bare-rate", ratio}}},
 				{[]string{"`GenerateIds`", "an empty gRPC method"}, []cell{{"Unary/GenerateIds of-bare-rate", ratio}}},
-				{[]string{"`POST /seq/NAME` of a relaxed sequence", "a net/http handler that returns a constant"}, []cell{{"PlainHTTP/seq/bench of-bare-rate", ratio}}},
-				{[]string{"`GET /id`", "a net/http handler that returns a constant"}, []cell{{"PlainHTTP/id of-bare-rate", ratio}}},
+				{[]string{"`POST /seq/NAME` of a relaxed sequence", "a net/http handler that returns a constant"}, []cell{{"HTTP/seq/bench of-bare-rate", ratio}}},
+				{[]string{"`GET /id`", "a net/http handler that returns a constant"}, []cell{{"HTTP/id of-bare-rate", ratio}}},
+				{[]string{"`POST /v1/sequences:next` of a relaxed sequence", "a net/http handler that returns a constant"}, []cell{{"HTTP/v1/sequences:next of-bare-rate", ratio}}},
+				{[]string{"`POST /v1/ids:generate`", "a net/http handler that returns a constant"}, []cell{{"HTTP/v1/ids:generate of-bare-rate", ratio}}},
 				{[]string{"`POST /seq/NAME`, without the cost of the member", "a net/http handler that returns a constant"}, []cell{{"Text/seq of-bare-rate", ratio}}},
 				{[]string{"`GET /id`, without the cost of the member", "a net/http handler that returns a constant"}, []cell{{"Text/id of-bare-rate", ratio}}},
 			},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -106,16 +107,19 @@ func BenchmarkUnary(b *testing.B) {
 	}
 }
 
-// BenchmarkPlainHTTP compares the plain paths of a member with a handler that prints a constant.
-func BenchmarkPlainHTTP(b *testing.B) {
+// BenchmarkHTTP compares the paths of a member for plain text and for JSON with a handler that prints a constant.
+func BenchmarkHTTP(b *testing.B) {
 	n := startCluster(b, 1)[0]
 	n.createSequence(&snowraftv1.Sequence{Name: "bench", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, Start: new(int64(1_000_000))})
 	bare := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "1234567\n") }))
 	b.Cleanup(bare.Close)
-	for _, c := range []struct{ method, path string }{{"POST", "/seq/bench"}, {"GET", "/id"}} {
+	for _, c := range []struct{ method, path, body string }{
+		{"POST", "/seq/bench", ""}, {"GET", "/id", ""},
+		{"POST", "/v1/sequences:next", `{"sequence":"bench","count":1}`}, {"POST", "/v1/ids:generate", "{}"},
+	} {
 		b.Run(c.path[1:], func(b *testing.B) {
-			byTurns(b, pipelined, newPipeline(b, strings.TrimPrefix(bare.URL, "http://"), c.method, c.path),
-				newPipeline(b, n.server.HTTPAddr(), c.method, c.path))
+			byTurns(b, pipelined, newPipeline(b, strings.TrimPrefix(bare.URL, "http://"), c.method, c.path, c.body),
+				newPipeline(b, n.server.HTTPAddr(), c.method, c.path, c.body))
 		})
 	}
 }
@@ -124,13 +128,13 @@ func BenchmarkPlainHTTP(b *testing.B) {
 const pipelined = 64
 
 // newPipeline returns a function that sends the same request many times over one connection.
-func newPipeline(b *testing.B, address, method, path string) func() {
+func newPipeline(b *testing.B, address, method, path, body string) func() {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { conn.Close() })
-	request := method + " " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"
+	request := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n%s", method, path, len(body), body)
 	if _, err := io.WriteString(conn, request); err != nil {
 		b.Fatal(err)
 	}

@@ -82,9 +82,6 @@ func (s *Server) auditCreation(ctx context.Context, sequence string, index uint6
 }
 
 func (s *Server) auditLine(ctx context.Context, rule *rpc.Rule, req any) trust.AuditLine {
-	if s.auth == nil && fromHTTP(ctx) {
-		ctx = s.inner.crossing.arrive(ctx) // finds the address
-	}
 	return trust.AuditLine{Actor: actor(ctx, s.auth), Address: Address(ctx), Method: rule.Method[1:], Resource: rule.Resource(req)}
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/grpc/metadata"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/trust"
@@ -35,24 +34,6 @@ func TestBearer(t *testing.T) {
 		denied, _ := errors.AsType[*trust.Denied](err)
 		if got != c.want || (err == nil) != c.ok || err != nil && (denied == nil || !denied.Unauthenticated) {
 			t.Errorf("%s: bearer() = %q, %v", name, got, err)
-		}
-	}
-}
-
-// A caller crosses while its call is in progress. A later guess of its mark by a client finds no caller.
-func TestCallerCrosses(t *testing.T) {
-	t.Parallel()
-	var c crossing
-	ctx, done := c.leave(trust.WithAddress(trust.WithPrincipal(t.Context(), trust.Admin()), "10.0.0.1:4711"))
-	sent, _ := metadata.FromOutgoingContext(ctx)
-	arrived := c.arrive(metadata.NewIncomingContext(t.Context(), sent))
-	if p := trust.PrincipalOf(arrived); p != trust.Admin() || trust.AddressOf(arrived) != "10.0.0.1:4711" {
-		t.Errorf("%s from %s arrived", p.Actor(), trust.AddressOf(arrived))
-	}
-	done()
-	for _, md := range []metadata.MD{sent, nil, metadata.Pairs(crossed, "x"), metadata.Pairs(crossed, "0")} {
-		if p := trust.PrincipalOf(c.arrive(metadata.NewIncomingContext(context.Background(), md))); p != nil {
-			t.Errorf("%s arrived by %v", p.Actor(), md)
 		}
 	}
 }

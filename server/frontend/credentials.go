@@ -19,8 +19,6 @@ const recordHandshake = 0x16
 // connection is the authentication state that gRPC keeps for a connection.
 type connection struct {
 	credentials.CommonAuthInfo
-	// inner marks connections through memory, from the HTTP port of this process.
-	inner bool
 	// principal is the owner of the certificate; nil without a certificate of a member or an administrator.
 	principal *trust.Principal
 	// asked is the fingerprint of the secret that the client needs; empty for a client without a pin, or with several.
@@ -50,10 +48,6 @@ type handshaker struct {
 // ServerHandshake implements credentials.TransportCredentials.
 func (h *handshaker) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	info := connection{CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.NoSecurity}}
-	if raw.RemoteAddr().Network() == (pipeAddr{}).Network() {
-		info.inner = true
-		return raw, info, nil
-	}
 	if h.tls == nil {
 		return raw, info, nil
 	}

@@ -24,7 +24,6 @@ func (s *Server) End() {
 // drain waits at most budget. It waits for calls over Redis's protocol, Thrift and HTTP first, because they use gRPC. That
 // takes at most half of budget, so that a slow client of those protocols does not cut off gRPC calls.
 func (s *Server) drain(ctx context.Context, budget time.Duration) {
-	defer s.inner.close()
 	ctx, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()
 	s.drainOthers(ctx, budget/2)

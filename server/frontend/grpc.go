@@ -8,8 +8,10 @@ import (
 	"runtime/debug"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -55,22 +57,22 @@ func (s *Server) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
 func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 	began := time.Now()
 	s.silence.heard(ctx)
-	ctx, span := s.spanOf(ctx, info.FullMethod)
+	inner := fromHTTP(ctx)
+	var span trace.Span
+	if !inner {
+		ctx, span = s.spanOf(ctx, info.FullMethod)
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			err = s.panicked(info.FullMethod, r)
 		}
-		inner := fromHTTP(ctx)
 		if inner {
 			s.metrics.requests.refused.note(err)
+			return
 		}
-		if !inner || span != nil {
-			m, took := s.metrics.requests.of(protocolGRPC, info.FullMethod[1:]), time.Since(began)
-			if !inner {
-				m.served(err, took)
-			}
-			m.trace(ctx, span, err, took)
-		}
+		m, took := s.metrics.requests.of(protocolGRPC, info.FullMethod[1:]), time.Since(began)
+		m.served(err, took)
+		m.trace(ctx, span, err, took)
 	}()
 	if _, ok := ctx.Deadline(); !ok {
 		p := newPatience(ctx, began)
@@ -95,6 +97,9 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 // answer serves a call within the memory budget for answers.
 func (s *Server) answer(ctx context.Context, rule *rpc.Rule, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	l, err := reserve(ctx, req)
+	if err == nil && fromHTTP(ctx) {
+		err = s.budget.during(ctx, jsonFactor*weight(req))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +108,9 @@ func (s *Server) answer(ctx context.Context, rule *rpc.Rule, req any, info *grpc
 		resp, err = s.audit(ctx, rule, req, func(ctx context.Context) (any, error) { return s.handle(ctx, req, info, handler) })
 	} else {
 		resp, err = s.handle(ctx, req, info, handler)
+	}
+	if answer, ok := resp.(proto.Message); ok && err == nil && weight(req) == 0 && fromHTTP(ctx) {
+		err = s.budget.during(ctx, jsonFactor*int64(proto.Size(answer)))
 	}
 	if err == nil {
 		return charge(ctx, l, resp)

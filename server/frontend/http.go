@@ -22,14 +22,14 @@ const maxHeaderBytes = 12 << 10
 func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 	hosts := s.hosts()
 	pages, err := console.New(console.Config{
-		What: s.what, Version: s.version, Conn: s.inner, Authenticate: s.byRequest(), Logger: s.logger.With("component", "console"),
+		What: s.what, Version: s.version, Conn: s.local, Authenticate: s.byRequest(), Logger: s.logger.With("component", "console"),
 	})
 	if err != nil {
 		return nil, err
 	}
 	s.console = pages
 	clients, err := web.New(web.Config{
-		Backend: webBackend{b, s.budget}, Conn: s.inner, Authenticate: s.byRequest(), Hosts: hosts, Gate: &s.gate, Console: pages, Logger: s.logger,
+		Backend: webBackend{b, s.budget}, Conn: s.local, Authenticate: s.byRequest(), Hosts: hosts, Gate: &s.gate, Console: pages, Logger: s.logger,
 		Served: func(ctx context.Context, method string, err error, took time.Duration) {
 			m := s.metrics.requests.of(protocolHTTP, method)
 			if method == console.StreamMethod { // lasts as long as a person looks: neither slow nor a request duration

@@ -58,7 +58,7 @@ type Server struct {
 	maxConns int // connections of each port
 	ports    *Ports
 	grpc     *grpc.Server
-	inner    *inProcess
+	local    *local
 	http     *http.Server
 	console  *console.Console // nil until the ports open
 	redis    *redis.Server    // nil when it is off
@@ -98,7 +98,7 @@ func New(cfg Config) *Server {
 		auth: cfg.Auth.noting(cfg.Logger), auditLog: cfg.Audit, certificate: cfg.Certificate, tracer: cfg.Tracer,
 		budget: newBudget(maxAnswers, maxAnswersOfOne), done: make(chan struct{}),
 	}
-	s.inner = newInProcess(s.budget, s.judge)
+	s.local = &local{server: s, methods: make(map[string]localMethod)}
 	s.metrics = newMetrics(cfg.Tracer, cfg.Named, cfg.State, state{s})
 	return s
 }
@@ -146,13 +146,12 @@ func (s *Server) Open(b Behind) (err error) {
 	s.grpc = s.newGRPC(b.Serve)
 	grpc_health_v1.RegisterHealthServer(s.grpc, newHealthService(s))
 	registerReflection(s.grpc)
-	if err = b.Services(s.grpc); err != nil {
+	if err = b.Services(s.local); err != nil {
 		return err
 	}
 	if s.http, err = s.newHTTP(redisBackend{b.Issuer, b.Process, s}); err != nil {
 		return err
 	}
-	s.open(func() error { return s.grpc.Serve(s.inner.listener) })
 	s.open(func() error {
 		return s.grpc.Serve(s.atAPI(s.bounded(s.ports.API, protocolGRPC)))
 	})

@@ -1,0 +1,180 @@
+package frontend
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// served returns a Server whose local calls reach services.
+func served(t *testing.T, auth *Auth) *Server {
+	t.Helper()
+	s, l := small(t, auth)
+	t.Cleanup(func() { _ = l.Close() })
+	s.grpc = s.newGRPC(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+		return handler(ctx, req)
+	})
+	t.Cleanup(s.grpc.Stop)
+	return s
+}
+
+// greedy is an IdService that issues nothing.
+type greedy struct {
+	snowraftv1.UnimplementedIdServiceServer
+}
+
+// Callers without the right to a call are refused at once, even if authorized callers use all memory.
+func TestStrangersTakeNoMemoryOverHTTP(t *testing.T) {
+	t.Parallel()
+	s := served(t, secret())
+	snowraftv1.RegisterIdServiceServer(s.local, greedy{})
+	synctest.Test(t, func(t *testing.T) {
+		s.budget = newBudget(maxAnswers, maxAnswersOfOne)
+		for range 2 {
+			l, err := s.budget.account(nil).take(t.Context(), maxAnswersOfOne)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.keep(0)
+		}
+		began := time.Now()
+		anonymous, _ := s.auth.Tokens.Authenticate(t.Context(), "")
+		many := uint32(limits.Count)
+		short := webBackend{redisBackend{issuer: s.Issuer(nil), server: s}, s.budget}
+		for name, call := range map[string]func(ctx context.Context) error{
+			"GenerateIds": func(ctx context.Context) error {
+				_, err := snowraftv1.NewIdServiceClient(s.local).GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: many})
+				return err
+			},
+			"AppendIDs": func(ctx context.Context) error {
+				_, err := short.AppendIDs(ctx, nil, nil, "", many)
+				return err
+			},
+			"Next": func(ctx context.Context) error {
+				_, _, err := short.Next(ctx, "orders", uint64(many))
+				return err
+			},
+		} {
+			err := call(trust.WithPrincipal(t.Context(), anonymous))
+			if rpc.FromError(err).Reason != rpc.Unauthenticated || time.Since(began) > 0 {
+				t.Errorf("%s: %v after %v", name, err, time.Since(began))
+			}
+			if err := call(t.Context()); rpc.FromError(err).Reason != rpc.Unauthenticated {
+				t.Errorf("%s without a caller: %v", name, err)
+			}
+		}
+	})
+}
+
+// asking is a member whose GetStatus keeps what it saw.
+type asking struct {
+	snowraftv1.UnimplementedClusterServiceServer
+	req    *snowraftv1.GetConfigRequest
+	config *snowraftv1.Config
+	ctx    context.Context
+}
+
+func (a *asking) GetConfig(ctx context.Context, req *snowraftv1.GetConfigRequest) (*snowraftv1.GetConfigResponse, error) {
+	a.ctx, a.req = ctx, req
+	return &snowraftv1.GetConfigResponse{Config: a.config}, nil
+}
+
+// A local call reaches the service with its caller, without the headers of the gateway, and shares no memory with it.
+func TestLocalCall(t *testing.T) {
+	t.Parallel()
+	s := served(t, secret())
+	service := &asking{config: &snowraftv1.Config{Generation: 7}}
+	snowraftv1.RegisterClusterServiceServer(s.local, service)
+	ctx := trust.WithAddress(trust.WithPrincipal(t.Context(), trust.Admin()), "10.0.0.1:4711")
+	ctx = metadata.AppendToOutgoingContext(ctx, rpc.ForwardedFor, "somebody")
+	req := &snowraftv1.GetConfigRequest{}
+	resp, err := snowraftv1.NewClusterServiceClient(s.local).GetConfig(ctx, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := resp.GetConfig(); got.GetGeneration() != 7 || got == service.config || service.req == req {
+		t.Errorf("the answer %v or the request is the service's own", got)
+	}
+	if p := trust.PrincipalOf(service.ctx); p != trust.Admin() || Address(service.ctx) != "10.0.0.1:4711" {
+		t.Errorf("the caller is %s at %s", p.Actor(), Address(service.ctx))
+	}
+	if headers, _ := metadata.FromOutgoingContext(service.ctx); len(headers) > 0 {
+		t.Errorf("the call carries the headers %v", headers)
+	}
+	if _, err := snowraftv1.NewTokenServiceClient(s.local).ListTokens(ctx, &snowraftv1.ListTokensRequest{}); rpc.FromError(err).Reason != rpc.MethodNotAllowed {
+		t.Errorf("a service that is not registered: %v", err)
+	}
+}
+
+// counting is a member whose overviews end after some, or with an error.
+type counting struct {
+	snowraftv1.UnimplementedViewServiceServer
+	most int
+	end  error
+}
+
+func (c counting) WatchOverview(_ *snowraftv1.WatchOverviewRequest, stream grpc.ServerStreamingServer[snowraftv1.WatchOverviewResponse]) error {
+	answer := &snowraftv1.WatchOverviewResponse{Overview: &snowraftv1.Overview{}}
+	for i := range c.most {
+		answer.Overview.ComposedAtMs = int64(i)
+		if err := stream.Send(answer); err != nil {
+			return err
+		}
+	}
+	return c.end
+}
+
+// A stream over HTTP is authorized. Its place is released at its end, or once its context ends.
+func TestLocalStreams(t *testing.T) {
+	t.Parallel()
+	failure := rpc.NewError(rpc.ShuttingDown, "no more")
+	for name, c := range map[string]struct {
+		service counting
+		caller  *trust.Principal
+		reads   int // answers that the caller reads before it cancels
+		want    func(error) bool
+	}{
+		"ends":     {counting{most: 2}, trust.Admin(), 3, func(err error) bool { return errors.Is(err, io.EOF) }},
+		"fails":    {counting{most: 2, end: failure}, trust.Admin(), 3, func(err error) bool { return rpc.FromError(err).Reason == rpc.ShuttingDown }},
+		"canceled": {counting{most: 1 << 30}, trust.Admin(), 3, func(err error) bool { return err == nil }},
+		"stranger": {counting{most: 1}, nil, 1, func(err error) bool { return rpc.FromError(err).Reason == rpc.Unauthenticated }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := served(t, secret())
+			snowraftv1.RegisterViewServiceServer(s.local, c.service)
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(trust.WithPrincipal(t.Context(), c.caller))
+				stream, err := snowraftv1.NewViewServiceClient(s.local).WatchOverview(ctx, &snowraftv1.WatchOverviewRequest{})
+				for i := range c.reads {
+					var got *snowraftv1.WatchOverviewResponse
+					if err != nil {
+						break
+					}
+					if got, err = stream.Recv(); err == nil && got.GetOverview().GetComposedAtMs() != int64(i) {
+						t.Errorf("answer %d: %v", i, got)
+					}
+				}
+				if !c.want(err) {
+					t.Errorf("the stream ended with %v", err)
+				}
+				cancel()
+				synctest.Wait()
+				if s.streams.all != 0 {
+					t.Errorf("%d places after the stream", s.streams.all)
+				}
+			})
+		})
+	}
+}
