@@ -91,9 +91,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		tokens.clock = &tokenClock{cluster: s.member.State().Observed(), read: s.member.Clock().Now}
 	}
 	router := route.New(s.member, s.peers)
-	issuer := s.Issuer(issue.FromMember(s.member, router, func(ctx context.Context, sequence string) (context.Context, error) {
-		return s.api.JudgeNext(ctx, sequence)
-	}))
+	issuer := s.Issuer(issue.FromMember(s.member, router, func(ctx context.Context) (context.Context, error) { return s.api.Acting(ctx) }))
 	s.receipts = &receipts{trust: trust.Receipts{Keys: cfg.Keys}, history: s.member, logger: logger}
 	s.api = api.New(api.Config{
 		Member: s.member, Router: router, Issuer: issuer, Invoker: s.peers, Name: cfg.Name, Version: cfg.Version,
@@ -107,7 +105,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	twitter := &twitterLayout{created: make(chan struct{})}
 	err = s.endpoints.Open(frontend.Behind{
 		Issuer: issuer, Process: process{s.api, s}, Services: s.api.Register, Serve: s.api.Serve,
-		Before: s.api.Before, TLS: s.tls(), Plain: !cfg.ClientTLS, Events: s.member.Events(),
+		Before: s.api.Before, Applied: s.member.State().Applied, TLS: s.tls(), Plain: !cfg.ClientTLS, Events: s.member.Events(),
 		Twitter: twitter.wait, Receipts: s.receipts,
 	})
 	if err != nil {

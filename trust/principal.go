@@ -140,39 +140,45 @@ func (p *Principal) Actor() string {
 // Authorize returns nil if the caller has a right, otherwise a [*Denied] or [ErrBehind]. The resource is the effective name:
 // that of the default layout if the request omits the layout. "*" means every name.
 func (p *Principal) Authorize(right, resource string) error {
+	_, err := p.authorize(right, resource)
+	return err
+}
+
+// authorize also returns the state of the token that gives the right; nil if the right does not depend on a token.
+func (p *Principal) authorize(right, resource string) (*state, error) {
 	if p == nil {
-		return noToken(right, resource)
+		return nil, noToken(right, resource)
 	}
 	switch p.kind {
 	case kindOpen, kindMember:
-		return nil
+		return nil, nil
 	case kindAdmin:
 		if right == RightMember {
-			return &Denied{Fault: FaultScope, Right: right, Detail: "only members make this call"}
+			return nil, &Denied{Fault: FaultScope, Right: right, Detail: "only members make this call"}
 		}
-		return nil
+		return nil, nil
 	default:
 		return p.judge(right, resource)
 	}
 }
 
-func (p *Principal) judge(right, resource string) error {
+func (p *Principal) judge(right, resource string) (*state, error) {
 	now, err := p.source.present()
 	if err != nil {
-		return p.source.refusal(err)
+		return now, p.source.refusal(err)
 	}
 	if now.covers(right, resource) {
-		return nil
+		return now, nil
 	}
 	switch {
 	case p.kind == kindAnonymous:
-		return p.source.refusal(noToken(right, resource))
+		return now, p.source.refusal(noToken(right, resource))
 	case right == RightAny:
-		return nil
+		return now, nil
 	case right == RightMember:
-		return &Denied{Fault: FaultScope, Right: right, Detail: "only members make this call"}
+		return now, &Denied{Fault: FaultScope, Right: right, Detail: "only members make this call"}
 	default:
-		return p.source.refusal(&Denied{Fault: FaultScope, Right: right, Resource: resource, Detail: fmt.Sprintf("token %d lacks the scope %s", p.id, needed(right, resource))})
+		return now, p.source.refusal(&Denied{Fault: FaultScope, Right: right, Resource: resource, Detail: fmt.Sprintf("token %d lacks the scope %s", p.id, needed(right, resource))})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/snowflake"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -18,9 +19,13 @@ func (s *Services) EnsureLayout(ctx context.Context, spec snowflake.Spec) (*snow
 	if _, unknown := errors.AsType[*member.UnknownLayoutError](err); !unknown {
 		return found, err
 	}
-	ctx = trust.WithPrincipal(ctx, trust.Member(s.Member.Node().ID()))
+	const method = snowraftv1.LayoutService_CreateLayout_FullMethodName
 	req := &snowraftv1.CreateLayoutRequest{Layout: rpc.Layout(spec)}
-	if _, err = s.atLeader(ctx, snowraftv1.LayoutService_CreateLayout_FullMethodName, req, func(ctx context.Context, _ any) (any, error) {
+	a, err := wire.Admit(trust.Member(s.Member.Node().ID()), rpc.RuleOf(method), req, 0)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = s.atLeader(trust.WithAdmission(ctx, a), method, req, func(ctx context.Context, _ any) (any, error) {
 		return layouts{Services: s}.CreateLayout(ctx, req)
 	}); err != nil {
 		return nil, err

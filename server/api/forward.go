@@ -29,7 +29,7 @@ func (s *Services) Serve(ctx context.Context, req any, info *grpc.UnaryServerInf
 		return s.withinRate(ctx, rule, req.(proto.Message), handler)
 	}
 	if s.forwarded(ctx) || !rule.AtLeader() {
-		ctx, err := s.judge(ctx, rule, req)
+		ctx, err := s.changing(ctx, rule)
 		if err != nil {
 			return nil, err
 		}
@@ -78,50 +78,42 @@ func (s *Services) admit(ctx context.Context) error {
 	return nil
 }
 
-// JudgeNext is judge for a request for numbers that did not come through Serve.
-func (s *Services) JudgeNext(ctx context.Context, sequence string) (context.Context, error) {
-	return s.judge(ctx, nextRule, &snowraftv1.NextNumbersRequest{Sequence: sequence})
-}
-
-var nextRule = rpc.RuleOf(snowraftv1.SequenceService_NextNumbers_FullMethodName)
-
-// judge checks the right of a caller that changes the state, and returns the context with its actor. No other function names
-// actors, and [member.Member] proposes nothing for a caller without one.
-func (s *Services) judge(ctx context.Context, rule *rpc.Rule, req any) (context.Context, error) {
+// changing returns the context of a call of a method; see Acting.
+func (s *Services) changing(ctx context.Context, rule *rpc.Rule) (context.Context, error) {
 	if rule == nil || !rule.GetChanges() {
 		return ctx, nil
 	}
-	acting := s.acting(ctx)
-	if s.Keys != nil {
-		if err := wire.Authorize(ctx, rule, req); err != nil {
-			return ctx, err
-		}
-	}
-	return acting, nil
+	return s.Acting(ctx)
 }
 
-// acting returns a context whose proposals have the caller as their actor. Call it before the rights of the caller are judged: the
-// state machine judges the actor again, by all changes since acting, so it misses no revocation.
-func (s *Services) acting(ctx context.Context) context.Context {
+// Acting returns a context whose proposals have the caller of an admitted call as their actor. No other function names actors,
+// and [member.Member] proposes nothing for a caller without one. The state machine judges the actor again, by all changes since
+// the admission, so it misses no revocation.
+func (s *Services) Acting(ctx context.Context) (context.Context, error) {
 	if s.Keys == nil {
 		if !s.forwarded(ctx) || len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedFor)) > 0 { // else a member's own call
 			ctx = member.WithActor(ctx, member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_OPEN})
 		}
-		return ctx
+		return ctx, nil
 	}
-	p, judgedAt := trust.PrincipalOf(ctx), s.Member.State().Applied()
+	admission := trust.AdmissionOf(ctx)
+	p := admission.Principal()
+	if p == nil {
+		return ctx, rpc.NewError(rpc.Internal, "nothing has admitted a call that changes the cluster")
+	}
+	if err := admission.Still(); err != nil {
+		return ctx, err
+	}
 	actor := member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_ADMIN}
 	switch {
-	case p == nil:
-		return ctx
 	case p.IsMember():
 		actor = member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_MEMBER, Name: p.MemberID()}
 	case p.IsAnonymous():
-		actor = member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_ANONYMOUS, JudgedAt: judgedAt}
+		actor = member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_ANONYMOUS, JudgedAt: admission.JudgedAt}
 	case p.TokenID() != 0:
-		actor = member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_TOKEN, Token: p.TokenID(), JudgedAt: judgedAt}
+		actor = member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_TOKEN, Token: p.TokenID(), JudgedAt: admission.JudgedAt}
 	}
-	return member.WithActor(ctx, actor)
+	return member.WithActor(ctx, actor), nil
 }
 
 // forwarded reports whether another member sent this call.
@@ -156,7 +148,7 @@ func (s *Services) atLeader(ctx context.Context, method string, req proto.Messag
 	began, aged := time.Now(), rule.Hold(req)
 	err = s.Router.AtLeader(ctx, rule.Harmless(req), func(ctx context.Context) (err error) {
 		aged(time.Since(began))
-		if ctx, err = s.judge(ctx, rule, req); err == nil {
+		if ctx, err = s.changing(ctx, rule); err == nil {
 			reply, err = handler(ctx, req)
 		}
 		return err

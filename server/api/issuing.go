@@ -8,6 +8,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/issue"
 	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // IDs is the issuing part of the IdService, on members and gateways.
@@ -28,7 +29,7 @@ func (i IDs) GenerateIds(ctx context.Context, req *snowraftv1.GenerateIdsRequest
 	}
 	taken := issue.Borrow()
 	defer issue.Return(taken)
-	if *taken, err = i.Issuer.Take(ctx, *taken, req.GetLayout(), count, after); err != nil {
+	if *taken, err = i.Issuer.Take(ctx, trust.AdmissionOf(ctx), *taken, req.GetLayout(), count, after); err != nil {
 		return nil, err
 	}
 	return wire.IDsResponse(*taken, count, req.GetPacked()), nil
@@ -36,7 +37,7 @@ func (i IDs) GenerateIds(ctx context.Context, req *snowraftv1.GenerateIdsRequest
 
 // GenerateUuids issues IDs and writes them as UUIDs.
 func (i IDs) GenerateUuids(ctx context.Context, req *snowraftv1.GenerateUuidsRequest) (*snowraftv1.GenerateUuidsResponse, error) {
-	uuids, err := i.Issuer.UUIDs(ctx, req.GetLayout(), max(req.GetCount(), 1))
+	uuids, err := i.Issuer.UUIDs(ctx, trust.AdmissionOf(ctx), req.GetLayout(), max(req.GetCount(), 1))
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ type Numbers struct {
 
 // NextNumbers issues numbers.
 func (q Numbers) NextNumbers(ctx context.Context, req *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
-	n, err := q.Issuer.Next(ctx, req.GetSequence(), uint64(req.GetCount()), req.GetRequestId())
+	n, err := q.Issuer.Next(ctx, trust.AdmissionOf(ctx), req.GetSequence(), uint64(req.GetCount()), req.GetRequestId())
 	if err != nil {
 		return nil, err
 	}
@@ -60,6 +61,6 @@ func (q Numbers) NextNumbers(ctx context.Context, req *snowraftv1.NextNumbersReq
 
 // GetLast returns the last issued number.
 func (q Numbers) GetLast(ctx context.Context, req *snowraftv1.GetLastRequest) (*snowraftv1.GetLastResponse, error) {
-	last, ok, err := q.Issuer.Last(ctx, req.GetSequence())
+	last, ok, err := q.Issuer.Last(ctx, trust.AdmissionOf(ctx), req.GetSequence())
 	return wire.LastResponse(last, ok), err
 }

@@ -6,8 +6,10 @@ import (
 
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/rpc"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -24,6 +26,8 @@ func (s *Services) Exists(ctx context.Context, sequence string) (bool, error) {
 	return err == nil, err
 }
 
+var createRule = rpc.RuleOf(snowraftv1.SequenceService_CreateSequence_FullMethodName)
+
 // OnDemand returns the request by which an INCR creates a sequence.
 func OnDemand(sequence string) *snowraftv1.CreateSequenceRequest {
 	return &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: sequence}, OnDemand: true}
@@ -37,6 +41,13 @@ func (s *Services) Create(ctx context.Context, sequence string) (created bool, e
 		return false, err
 	}
 	req := OnDemand(sequence)
+	if s.Keys != nil {
+		a, err := wire.Admit(trust.PrincipalOf(ctx), createRule, req, s.Member.State().Applied())
+		if err != nil {
+			return false, err
+		}
+		ctx = trust.WithAdmission(ctx, a)
+	}
 	reply, err := s.atLeader(ctx, snowraftv1.SequenceService_CreateSequence_FullMethodName, req, func(ctx context.Context, _ any) (any, error) {
 		return sequences{Services: s}.CreateSequence(ctx, req)
 	})

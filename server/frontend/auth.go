@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/snowflake"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -116,9 +118,9 @@ func (s *Server) authenticate(ctx context.Context) (context.Context, error) {
 	return trust.WithPrincipal(ctx, p), nil
 }
 
-// admit returns the context of a gRPC call, with its principal, or an error if the caller lacks the right of the method's
-// rule. Reflection, which has no rule, needs any valid token. A stream has no request yet: each of its messages is judged
-// separately.
+// admit returns the context of a gRPC call, with its principal and admission, or an error if the caller lacks the right of the
+// method's rule. Reflection, which has no rule, needs any valid token. A stream has no request yet: each of its messages is
+// admitted separately.
 func (s *Server) admit(ctx context.Context, rule *rpc.Rule, method string, req any) (context.Context, error) {
 	if isHealth(method) {
 		return ctx, nil
@@ -135,7 +137,11 @@ func (s *Server) admit(ctx context.Context, rule *rpc.Rule, method string, req a
 	case rule == nil: // reflection
 		err = trust.PrincipalOf(ctx).Authorize(trust.RightAny, "")
 	case req != nil:
-		return ctx, s.judge(ctx, rule, req)
+		a, err := s.judge(ctx, rule, req)
+		if err != nil {
+			return ctx, err
+		}
+		return trust.WithAdmission(ctx, a), nil
 	}
 	if err != nil {
 		s.auditRefusal(ctx, rule, req, err)
@@ -143,19 +149,41 @@ func (s *Server) admit(ctx context.Context, rule *rpc.Rule, method string, req a
 	return ctx, err
 }
 
-// judge returns an error, and audits it, unless the caller has the right of a method.
-func (s *Server) judge(ctx context.Context, rule *rpc.Rule, req any) error {
-	err := s.authorize(ctx, rule, req)
+// judge returns the admission of a call, or an error, which it audits, if the caller lacks the right of a method.
+func (s *Server) judge(ctx context.Context, rule *rpc.Rule, req any) (trust.Admission, error) {
+	a, err := s.authorize(ctx, rule, req)
 	if err != nil {
 		s.auditRefusal(ctx, rule, req, err)
 	}
-	return err
+	return a, err
 }
 
-// authorize returns an error unless the caller has the right of a method.
-func (s *Server) authorize(ctx context.Context, rule *rpc.Rule, req any) error {
+// authorize returns the admission of a call, or an error if the caller lacks the right of a method. In an open cluster, calls
+// need no admission.
+func (s *Server) authorize(ctx context.Context, rule *rpc.Rule, req any) (a trust.Admission, err error) {
 	if s.auth == nil {
-		return nil
+		return a, nil
 	}
-	return wire.Authorize(ctx, rule, req)
+	return wire.Admit(trust.PrincipalOf(ctx), rule, req, s.judgedAt())
+}
+
+// issues is authorize for the protocols that call the issuer without a message.
+func (s *Server) issues(ctx context.Context, right, resource string) (a trust.Admission, err error) {
+	if s.auth == nil {
+		return a, nil
+	}
+	return trust.PrincipalOf(ctx).Admit(right, resource, s.judgedAt())
+}
+
+// issuesIDs is issues for IDs of a layout; the empty name means the default layout.
+func (s *Server) issuesIDs(ctx context.Context, layout string) (trust.Admission, error) {
+	return s.issues(ctx, trust.RightIssueIDs, cmp.Or(layout, snowflake.Default().Name()))
+}
+
+// judgedAt returns the index for an admission. Call it before the rights are read.
+func (s *Server) judgedAt() uint64 {
+	if s.applied == nil {
+		return 0
+	}
+	return s.applied()
 }

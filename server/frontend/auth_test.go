@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/trust"
 )

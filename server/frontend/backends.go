@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/issue"
@@ -41,15 +42,24 @@ type redisBackend struct {
 	server *Server
 }
 
+// next admits a request for numbers and issues them.
+func (b redisBackend) next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
+	a, err := b.server.issues(ctx, trust.RightNextNumbers, sequence)
+	if err != nil {
+		return member.Numbering{}, err
+	}
+	return b.issuer.Next(ctx, a, sequence, count, requestID)
+}
+
 // Next issues count numbers of a sequence.
 func (b redisBackend) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
-	n, err := b.issuer.Next(ctx, sequence, count, "")
+	n, err := b.next(ctx, sequence, count, "")
 	return n.First, n.Increment, wire.Status(err)
 }
 
 // Number issues count numbers of a sequence, with their texts.
 func (b redisBackend) Number(ctx context.Context, sequence string, count uint64) (redis.Numbering, error) {
-	n, err := b.issuer.Next(ctx, sequence, count, "")
+	n, err := b.next(ctx, sequence, count, "")
 	if err != nil {
 		return redis.Numbering{}, wire.Status(err)
 	}
@@ -58,13 +68,21 @@ func (b redisBackend) Number(ctx context.Context, sequence string, count uint64)
 
 // TryNext issues count numbers of a relaxed sequence if the numbers are in memory.
 func (b redisBackend) TryNext(ctx context.Context, sequence string, count uint64) (first, increment int64, ok bool) {
-	n, ok := b.issuer.TryNext(ctx, sequence, count)
+	a, err := b.server.issues(ctx, trust.RightNextNumbers, sequence)
+	if err != nil {
+		return 0, 0, false
+	}
+	n, ok := b.issuer.TryNext(ctx, a, sequence, count)
 	return n.First, n.Increment, ok
 }
 
 // Last returns the last issued number.
 func (b redisBackend) Last(ctx context.Context, sequence string) (int64, bool, error) {
-	last, ok, err := b.issuer.Last(ctx, sequence)
+	a, err := b.server.issues(ctx, trust.RightReadSequence, sequence)
+	if err != nil {
+		return 0, false, wire.Status(err)
+	}
+	last, ok, err := b.issuer.Last(ctx, a, sequence)
 	return last, ok, wire.Status(err)
 }
 
@@ -72,7 +90,11 @@ func (b redisBackend) Last(ctx context.Context, sequence string) (int64, bool, e
 func (b redisBackend) Ids(ctx context.Context, dst []uint64, layout string, count uint32) (_ []uint64, err error) {
 	ids := issue.Borrow()
 	defer issue.Return(ids)
-	if *ids, err = b.issuer.Take(ctx, *ids, layout, count, 0); err != nil {
+	a, err := b.server.issuesIDs(ctx, layout)
+	if err != nil {
+		return dst, wire.Status(err)
+	}
+	if *ids, err = b.issuer.Take(ctx, a, *ids, layout, count, 0); err != nil {
 		return dst, wire.Status(err)
 	}
 	for _, r := range *ids {
@@ -85,7 +107,7 @@ func (b redisBackend) Ids(ctx context.Context, dst []uint64, layout string, coun
 
 // Exists reports whether a sequence exists.
 func (b redisBackend) Exists(ctx context.Context, sequence string) (bool, error) {
-	if err := b.server.authorize(ctx, existsRule, &snowraftv1.GetSequenceRequest{Name: sequence}); err != nil {
+	if _, err := b.server.authorize(ctx, existsRule, &snowraftv1.GetSequenceRequest{Name: sequence}); err != nil {
 		return false, wire.Status(err)
 	}
 	ok, err := b.Process.Exists(ctx, sequence)
@@ -119,34 +141,24 @@ const (
 
 // Next issues count numbers of a sequence. A count of 0 only checks the caller's right.
 func (b webBackend) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
-	if count == 0 {
-		return 0, 0, wire.Status(b.server.authorize(ctx, nextRule, &snowraftv1.NextNumbersRequest{Sequence: sequence}))
+	a, err := b.server.issues(ctx, trust.RightNextNumbers, sequence)
+	if err != nil || count == 0 {
+		return 0, 0, wire.Status(err)
 	}
-	size := int64(count) * numberBytes //nolint:gosec // at most limits.Texts
-	if err := b.reserve(ctx, size, nextRule, &snowraftv1.NextNumbersRequest{Sequence: sequence}); err != nil {
+	if err := b.budget.during(ctx, int64(count)*numberBytes); err != nil { //nolint:gosec // at most limits.Texts
 		return 0, 0, err
 	}
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	return b.redisBackend.Next(ctx, sequence, count)
-}
-
-// reserve takes memory for the answer to a request, if the caller has the right of rule.
-func (b webBackend) reserve(ctx context.Context, size int64, rule *rpc.Rule, req any) error {
-	if size <= freeBytes {
-		return nil
-	}
-	if err := b.server.authorize(ctx, rule, req); err != nil {
-		return wire.Status(err)
-	}
-	return b.budget.during(ctx, size)
+	n, err := b.issuer.Next(ctx, a, sequence, count, "")
+	return n.First, n.Increment, wire.Status(err)
 }
 
 // AppendNext appends count numbers as text, one per line. It flushes long text to w in pieces.
 func (b webBackend) AppendNext(ctx context.Context, dst []byte, w io.Writer, sequence string, count uint64, requestID string) ([]byte, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	n, err := b.issuer.Next(ctx, sequence, count, requestID)
+	n, err := b.next(ctx, sequence, count, requestID)
 	if err != nil {
 		return dst, wire.Status(err)
 	}
@@ -160,14 +172,18 @@ func (b webBackend) AppendNext(ctx context.Context, dst []byte, w io.Writer, seq
 
 // AppendIDs appends count IDs of a layout as text, one per line. It flushes long text to w in pieces.
 func (b webBackend) AppendIDs(ctx context.Context, dst []byte, w io.Writer, layout string, count uint32) (_ []byte, err error) {
-	if err := b.reserve(ctx, int64(count)*idBytes, issueRule, &snowraftv1.GenerateIdsRequest{Layout: layout}); err != nil {
+	a, err := b.server.issuesIDs(ctx, layout)
+	if err != nil {
+		return dst, wire.Status(err)
+	}
+	if err := b.budget.during(ctx, int64(count)*idBytes); err != nil {
 		return dst, err
 	}
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	ids := issue.Borrow()
 	defer issue.Return(ids)
-	if *ids, err = b.issuer.Take(ctx, *ids, layout, count, 0); err != nil {
+	if *ids, err = b.issuer.Take(ctx, a, *ids, layout, count, 0); err != nil {
 		return dst, wire.Status(err)
 	}
 	for _, r := range *ids {

@@ -216,8 +216,9 @@ func (c *carrier) call(t *turn, req carried) (resp any, err error) {
 // strangers do not take the places of all streams. There are two exceptions: the stream of a member, which carries the requests
 // of others, and of an anonymous caller that had the right to an earlier request.
 func (c *carrier) admit(t *turn, req carried) error {
-	err := c.judge(t, c.rule, req)
+	a, err := c.judge(t, c.rule, req)
 	if err == nil {
+		t.admission = a
 		if !c.admitted.Load() { // a store for each request would cost more
 			c.admitted.Store(true)
 		}
@@ -266,7 +267,16 @@ type turn struct {
 	over   bool // the request has been served
 	passed bool // another goroutine reads the stream
 
-	strange bool // the request ends its stream; owned by the goroutine that serves it
+	strange   bool            // the request ends its stream; owned by the goroutine that serves it
+	admission trust.Admission // of the request; set before the request is served
+}
+
+// Value implements context.Context.
+func (t *turn) Value(key any) any {
+	if v := t.admission.Value(key); v != nil {
+		return v
+	}
+	return t.patience.Value(key)
 }
 
 // Done implements context.Context.

@@ -66,13 +66,11 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 		if r := recover(); r != nil {
 			err = s.panicked(info.FullMethod, r)
 		}
-		if inner {
-			s.metrics.requests.refused.note(err)
-			return
+		if !inner { // otherwise it counts as an HTTP request
+			m, took := s.metrics.requests.of(protocolGRPC, info.FullMethod[1:]), time.Since(began)
+			m.served(err, took)
+			m.trace(ctx, span, err, took)
 		}
-		m, took := s.metrics.requests.of(protocolGRPC, info.FullMethod[1:]), time.Since(began)
-		m.served(err, took)
-		m.trace(ctx, span, err, took)
 	}()
 	if _, ok := ctx.Deadline(); !ok {
 		p := newPatience(ctx, began)

@@ -84,7 +84,7 @@ func (s *judgedStream) Context() context.Context { return s.ctx }
 func (s *judgedStream) RecvMsg(m any) error {
 	err := s.ServerStream.RecvMsg(m)
 	if err == nil && s.rule != nil {
-		err = s.server.authorize(s.ctx, s.rule, m)
+		_, err = s.server.authorize(s.ctx, s.rule, m)
 	}
 	return err
 }

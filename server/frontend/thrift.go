@@ -21,6 +21,7 @@ var twitter, _ = snowflake.Preset(thrift.Layout)
 // thriftBackend implements [thrift.Backend].
 type thriftBackend struct {
 	issuer *issue.Issuer
+	server *Server
 	Process
 	wait func(ctx context.Context) error // see Behind.Twitter
 }
@@ -34,7 +35,11 @@ func (b thriftBackend) Twitter(ctx context.Context) (id, datacenter, worker int6
 	}
 	ids := issue.Borrow()
 	defer issue.Return(ids)
-	if *ids, err = b.issuer.Take(ctx, *ids, thrift.Layout, 1, 0); err != nil {
+	a, err := b.server.issuesIDs(ctx, thrift.Layout)
+	if err != nil {
+		return 0, 0, 0, wire.Status(err)
+	}
+	if *ids, err = b.issuer.Take(ctx, a, *ids, thrift.Layout, 1, 0); err != nil {
 		return 0, 0, 0, wire.Status(err)
 	}
 	taken := (*ids)[0].First
@@ -45,7 +50,7 @@ func (b thriftBackend) Twitter(ctx context.Context) (id, datacenter, worker int6
 func (s *Server) newThrift(b Behind) *thrift.Server {
 	agents := newAgents(s.metrics.registry)
 	return thrift.New(thrift.Config{
-		Backend: thriftBackend{b.Issuer, b.Process, b.Twitter}, Logger: s.logger, Anonymous: s.asAnonymous(),
+		Backend: thriftBackend{b.Issuer, s, b.Process, b.Twitter}, Logger: s.logger, Anonymous: s.asAnonymous(),
 		Meter:  func(name string) thrift.Meter { return s.metrics.requests.of(protocolThrift, name) },
 		Issued: agents.issued,
 	})

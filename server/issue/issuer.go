@@ -13,6 +13,7 @@ import (
 	"github.com/snowraft/snowraft/internal/cowmap"
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/snowflake"
 	"github.com/snowraft/snowraft/trust"
@@ -45,48 +46,57 @@ type Counters struct {
 	Strict, Relaxed Counter                     // numbers, by the sequence's mode
 }
 
-// Issuer judges callers, checks requests, calls the source and counts issued IDs and numbers. Its methods may be called from
-// any goroutine. A failed request does not count against the rate of its token.
+// Issuer checks requests and the rates of their callers, calls the source and counts issued IDs and numbers. Its methods may be
+// called from any goroutine. A failed request does not count against the rate of its token.
+//
+// In a secured cluster, nothing is issued for a call that was not admitted with its right, and nothing for a caller that lost
+// the right while the call waited.
 type Issuer struct {
 	source   Source
 	counters Counters
-	judges   bool                        // judge callers by their principals
+	secured  bool                        // calls need an admission
 	ids      cowmap.Map[string, Counter] // keyed by layout name of the request; only layouts with issued IDs
 	refused  atomic.Uint64               // requests for IDs or numbers that failed
 }
 
-// New returns an Issuer. If judges is true, each context must hold the principal of its caller; the caller needs the right and
-// is subject to the rate of its token. Otherwise every caller has every right.
-func New(source Source, counters Counters, judges bool) *Issuer {
-	return &Issuer{source: source, counters: counters, judges: judges}
+// New returns an Issuer. If secured is true, each call needs an admission, and is subject to the rate of its caller's token.
+// Otherwise every caller has every right.
+func New(source Source, counters Counters, secured bool) *Issuer {
+	return &Issuer{source: source, counters: counters, secured: secured}
 }
 
-// judge returns an error unless the caller has the right and its rate allows count numbers. Call refund for numbers that are
-// not issued after that.
-func (i *Issuer) judge(ctx context.Context, right, resource string, count uint64) error {
-	if !i.judges {
+// spend returns an error unless the call was admitted with a right and the rate of its caller allows count numbers. Call refund
+// for numbers that are not issued after that.
+func (i *Issuer) spend(a *trust.Admission, right, resource string, count uint64) error {
+	if !i.secured {
 		return nil
 	}
-	p := trust.PrincipalOf(ctx)
-	if err := p.Authorize(right, resource); err != nil {
-		return err
+	if !a.Covers(right, resource) {
+		return rpc.NewError(rpc.Internal, fmt.Sprintf("nothing has admitted a call with the right %s", right))
 	}
-	return p.Spend(count)
+	return a.Principal().Spend(count)
 }
 
-func (i *Issuer) refund(ctx context.Context, count uint64) {
-	if i.judges {
-		trust.PrincipalOf(ctx).Refund(count)
+func (i *Issuer) refund(a *trust.Admission, count uint64) {
+	if i.secured {
+		a.Principal().Refund(count)
 	}
 }
 
-// fail counts a request for which nothing was issued, and refunds its numbers.
-func (i *Issuer) fail(ctx context.Context, count uint64) {
-	i.refused.Add(1)
-	i.refund(ctx, count)
+// finish returns the error of a request that may have waited: err, or that of a caller that has lost its right meanwhile. It
+// counts a failed request and refunds its numbers.
+func (i *Issuer) finish(a *trust.Admission, count uint64, err error) error {
+	if err == nil {
+		err = a.Still()
+	}
+	if err != nil {
+		i.refused.Add(1)
+		i.refund(a, count)
+	}
+	return err
 }
 
-// Refused returns the number of failed requests for IDs or numbers of callers that have the right.
+// Refused returns the number of failed requests for IDs or numbers that had been admitted.
 func (i *Issuer) Refused() uint64 { return i.refused.Load() }
 
 // countIDs counts issued IDs. Call it only after the source issued, so that a layout that does not exist gets no counter.
@@ -105,75 +115,77 @@ func (i *Issuer) countNumbers(n member.Numbering) {
 }
 
 // Take appends IDs as [Source].Take does. count is 1 to limits.Count.
-func (i *Issuer) Take(ctx context.Context, ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, error) {
+func (i *Issuer) Take(ctx context.Context, a trust.Admission, ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, error) {
 	if limit := uint32(limits.Count); count < 1 || count > limit {
 		return ids, wire.Invalid(fmt.Sprintf("count %d: expected at most %d IDs per call", count, limit))
 	}
-	if err := i.judge(ctx, trust.RightIssueIDs, cmp.Or(layout, snowflake.Default().Name()), uint64(count)); err != nil {
+	if err := i.spend(&a, trust.RightIssueIDs, cmp.Or(layout, snowflake.Default().Name()), uint64(count)); err != nil {
 		return ids, err
 	}
 	ids, err := i.source.Take(ctx, ids, layout, count, after)
-	if err == nil {
+	if err = i.finish(&a, uint64(count), err); err == nil {
 		i.countIDs(layout, count)
-	} else {
-		i.fail(ctx, uint64(count))
 	}
 	return ids, err
 }
 
 // UUIDs returns IDs as [Source].UUIDs does. count is 1 to limits.Texts.
-func (i *Issuer) UUIDs(ctx context.Context, layout string, count uint32) ([]string, error) {
+func (i *Issuer) UUIDs(ctx context.Context, a trust.Admission, layout string, count uint32) ([]string, error) {
 	if limit := uint32(limits.Texts); count < 1 || count > limit {
 		return nil, wire.Invalid(fmt.Sprintf("count %d: expected at most %d UUIDs per call", count, limit))
 	}
-	if err := i.judge(ctx, trust.RightIssueIDs, cmp.Or(layout, snowflake.Default().Name()), uint64(count)); err != nil {
+	if err := i.spend(&a, trust.RightIssueIDs, cmp.Or(layout, snowflake.Default().Name()), uint64(count)); err != nil {
 		return nil, err
 	}
 	uuids, err := i.source.UUIDs(ctx, layout, count)
-	if err == nil {
-		i.countIDs(layout, count)
-	} else {
-		i.fail(ctx, uint64(count))
+	if err = i.finish(&a, uint64(count), err); err != nil {
+		return nil, err
 	}
-	return uuids, err
+	i.countIDs(layout, count)
+	return uuids, nil
 }
 
 // Next returns numbers as [Source].Next does. Its arguments must pass [CheckNext].
-func (i *Issuer) Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
+func (i *Issuer) Next(ctx context.Context, a trust.Admission, sequence string, count uint64, requestID string) (member.Numbering, error) {
 	if err := CheckNext(count, requestID); err != nil {
 		return member.Numbering{}, err
 	}
-	if err := i.judge(ctx, trust.RightNextNumbers, sequence, count); err != nil {
+	if err := i.spend(&a, trust.RightNextNumbers, sequence, count); err != nil {
 		return member.Numbering{}, err
 	}
-	n, err := i.source.Next(ctx, sequence, count, requestID)
-	if err == nil {
-		i.countNumbers(n)
-	} else {
-		i.fail(ctx, count)
+	if requestID != "" { // a proposal of the caller; other numbers come from blocks of members
+		ctx = trust.WithAdmission(ctx, a)
 	}
-	return n, err
+	n, err := i.source.Next(ctx, sequence, count, requestID)
+	if err = i.finish(&a, count, err); err != nil {
+		return member.Numbering{}, err
+	}
+	i.countNumbers(n)
+	return n, nil
 }
 
 // TryNext returns numbers as [Source].TryNext does.
-func (i *Issuer) TryNext(ctx context.Context, sequence string, count uint64) (n member.Numbering, ok bool) {
-	if CheckNext(count, "") != nil || i.judge(ctx, trust.RightNextNumbers, sequence, count) != nil {
+func (i *Issuer) TryNext(ctx context.Context, a trust.Admission, sequence string, count uint64) (n member.Numbering, ok bool) {
+	if CheckNext(count, "") != nil || i.spend(&a, trust.RightNextNumbers, sequence, count) != nil {
 		return n, false
 	}
 	if n, ok = i.source.TryNext(ctx, sequence, count); ok {
 		i.countNumbers(n)
 	} else {
-		i.refund(ctx, count)
+		i.refund(&a, count)
 	}
 	return n, ok
 }
 
 // Last returns the last number as [Source].Last does.
-func (i *Issuer) Last(ctx context.Context, sequence string) (last int64, ok bool, err error) {
-	if err := i.judge(ctx, trust.RightReadSequence, sequence, 0); err != nil {
+func (i *Issuer) Last(ctx context.Context, a trust.Admission, sequence string) (last int64, ok bool, err error) {
+	if err := i.spend(&a, trust.RightReadSequence, sequence, 0); err != nil {
 		return 0, false, err
 	}
-	return i.source.Last(ctx, sequence)
+	if last, ok, err = i.source.Last(ctx, sequence); err == nil {
+		err = a.Still()
+	}
+	return last, ok, err
 }
 
 // CheckNext returns an error for a request for numbers that no sequence can serve: count must be 1 to limits.Count, and the

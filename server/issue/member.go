@@ -13,13 +13,13 @@ import (
 type memberSource struct {
 	member *member.Member
 	router *route.Router
-	judge  func(ctx context.Context, sequence string) (context.Context, error)
+	acting func(ctx context.Context) (context.Context, error)
 }
 
-// FromMember returns the source of a member. judge judges the caller of a request for numbers, and returns the context in which
-// the caller is the actor of proposals.
-func FromMember(m *member.Member, r *route.Router, judge func(ctx context.Context, sequence string) (context.Context, error)) Source {
-	return memberSource{m, r, judge}
+// FromMember returns the source of a member. acting returns the context in which the caller of an admitted call is the actor of
+// proposals.
+func FromMember(m *member.Member, r *route.Router, acting func(ctx context.Context) (context.Context, error)) Source {
+	return memberSource{m, r, acting}
 }
 
 func (s memberSource) Take(ctx context.Context, ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, error) {
@@ -48,9 +48,9 @@ func (s memberSource) UUIDs(ctx context.Context, layout string, count uint32) ([
 }
 
 func (s memberSource) Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
-	if requestID != "" { // a proposal of the caller; other numbers come from blocks of members
+	if requestID != "" {
 		var err error
-		if ctx, err = s.judge(ctx, sequence); err != nil {
+		if ctx, err = s.acting(ctx); err != nil {
 			return member.Numbering{}, err
 		}
 	}

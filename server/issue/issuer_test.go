@@ -1,0 +1,147 @@
+package issue_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/server/issue"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// source issues whatever is requested, after what happens meanwhile.
+type source struct {
+	meanwhile func()
+	calls     int
+}
+
+func (s *source) wait() {
+	s.calls++
+	if s.meanwhile != nil {
+		s.meanwhile()
+	}
+}
+
+func (s *source) Take(_ context.Context, ids []allocator.Range, _ string, count uint32, _ uint64) ([]allocator.Range, error) {
+	s.wait()
+	return append(ids, allocator.Range{First: 1, Count: count, Step: 1}), nil
+}
+
+func (s *source) UUIDs(_ context.Context, _ string, count uint32) ([]string, error) {
+	s.wait()
+	return make([]string, count), nil
+}
+
+func (s *source) Next(_ context.Context, _ string, count uint64, _ string) (member.Numbering, error) {
+	s.wait()
+	return member.Numbering{Numbers: allocator.Numbers{First: 1, Count: count}}, nil
+}
+
+func (s *source) TryNext(_ context.Context, _ string, count uint64) (member.Numbering, bool) {
+	s.calls++
+	return member.Numbering{Numbers: allocator.Numbers{First: 1, Count: count}}, true
+}
+
+func (s *source) Last(context.Context, string) (int64, bool, error) {
+	s.wait()
+	return 1, true, nil
+}
+
+type counter struct{ sum float64 }
+
+func (c *counter) Add(n float64) { c.sum += n }
+
+// tokens is a table with one token.
+type tokens struct {
+	revision uint64
+	record   *trust.Record
+}
+
+func (t *tokens) TokenRevision() uint64                    { return t.revision }
+func (t *tokens) Token(uint64) (*trust.Record, bool)       { return t.record, t.record != nil }
+func (*tokens) Anonymous() *trust.Record                   { return &trust.Record{} }
+func (*tokens) NeverIssued(uint64) bool                    { return false }
+func (*tokens) AwaitApplied(context.Context, uint64) error { return nil }
+func (*tokens) CaughtUp() bool                             { return true }
+func (*tokens) NowMillis() int64                           { return 0 }
+func (t *tokens) revoke()                                  { t.revision, t.record = t.revision+1, nil }
+
+// In a secured cluster, nothing is issued for a call that nothing has admitted, or for a caller that loses the right while the
+// call waits. Neither counts as issued.
+func TestIssuerNeedsAnAdmission(t *testing.T) {
+	t.Parallel()
+	requests := map[string]struct {
+		right, resource string
+		call            func(i *issue.Issuer, a trust.Admission) error
+	}{
+		"Take": {trust.RightIssueIDs, "default", func(i *issue.Issuer, a trust.Admission) error {
+			_, err := i.Take(t.Context(), a, nil, "", 1, 0)
+			return err
+		}},
+		"UUIDs": {trust.RightIssueIDs, "default", func(i *issue.Issuer, a trust.Admission) error {
+			_, err := i.UUIDs(t.Context(), a, "", 1)
+			return err
+		}},
+		"Next": {trust.RightNextNumbers, "orders", func(i *issue.Issuer, a trust.Admission) error {
+			_, err := i.Next(t.Context(), a, "orders", 1, "")
+			return err
+		}},
+		"TryNext": {trust.RightNextNumbers, "orders", func(i *issue.Issuer, a trust.Admission) error {
+			if _, ok := i.TryNext(t.Context(), a, "orders", 1); !ok {
+				return errors.New("nothing in memory")
+			}
+			return nil
+		}},
+		"Last": {trust.RightReadSequence, "orders", func(i *issue.Issuer, a trust.Admission) error {
+			_, _, err := i.Last(t.Context(), a, "orders")
+			return err
+		}},
+	}
+	for name, r := range requests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, ids, numbers := &source{}, &counter{}, &counter{}
+			i := issue.New(s, issue.Counters{
+				IDs: func(string) issue.Counter { return ids }, Strict: numbers, Relaxed: numbers,
+			}, true)
+			secret := trust.NewTokenSecret()
+			table := &tokens{record: &trust.Record{ID: 1, Hash: trust.HashTokenSecret(secret), Scopes: []trust.Scope{
+				trust.Scope(r.right + ":" + r.resource), "seq:admin:*",
+			}}}
+			p, err := trust.NewAuthorizer(table).Authenticate(t.Context(), trust.Token{ID: 1, Secret: secret}.Text())
+			if err != nil {
+				t.Fatal(err)
+			}
+			admitted, err := p.Admit(r.right, r.resource, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			another, err := p.Admit(trust.RightAdminSequence, r.resource, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for what, a := range map[string]trust.Admission{"no admission": {}, "an admission of another right": another} {
+				if err := r.call(i, a); err == nil || name != "TryNext" && rpc.FromError(err).Reason != rpc.Internal || s.calls > 0 {
+					t.Errorf("%s: %v after %d calls of the source", what, err, s.calls)
+				}
+			}
+			if err := r.call(i, admitted); err != nil || s.calls != 1 {
+				t.Errorf("an admitted call: %v after %d calls of the source", err, s.calls)
+			}
+			if name == "TryNext" { // never waits
+				return
+			}
+			was := ids.sum + numbers.sum
+			s.meanwhile = table.revoke
+			if denied, ok := errors.AsType[*trust.Denied](r.call(i, admitted)); !ok || !denied.Unauthenticated {
+				t.Errorf("a caller whose token was deleted meanwhile: %v", denied)
+			}
+			if now := ids.sum + numbers.sum; name != "Last" && (was != 1 || now != was || i.Refused() != 1) {
+				t.Errorf("%v, then %v issued, %d refused", was, now, i.Refused())
+			}
+		})
+	}
+}
