@@ -36,6 +36,7 @@ var sections = []struct{ dir, title string }{
 	{"server", "Requests between members"},
 	{"server/wire", "Answers between members"},
 	{"server/api", "Requests of clients"},
+	{"server/issue", "Issuing"},
 	{"server/gateway", "Gateways"},
 	{"server/diagnose", "Debug archives"},
 	{"server/frontend", "Client ports"},
