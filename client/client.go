@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/snowraft/snowraft/internal/mux"
 	"github.com/snowraft/snowraft/internal/receipt"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -73,8 +74,8 @@ func New(addrs []string, opts ...Option) (*Client, error) {
 		return nil, errors.Join(err, c.ids.close())
 	}
 	c.ids.caller.fallback = c.leader.ClientConn
-	c.idStreams = newStreams(c.ids, snowraftv1.IdService_StreamIds_FullMethodName, func() carriedAnswer { return new(snowraftv1.StreamIdsResponse) })
-	c.numberStreams = newStreams(c.leader, snowraftv1.SequenceService_StreamNumbers_FullMethodName, func() carriedAnswer { return new(snowraftv1.StreamNumbersResponse) })
+	c.idStreams = newStreams(c.ids, snowraftv1.IdService_StreamIds_FullMethodName, func() mux.Answer { return new(snowraftv1.StreamIdsResponse) })
+	c.numberStreams = newStreams(c.leader, snowraftv1.SequenceService_StreamNumbers_FullMethodName, func() mux.Answer { return new(snowraftv1.StreamNumbersResponse) })
 	c.numberStreams.toLeader = true
 	c.members.ask = snowraftv1.NewClusterServiceClient(c.leader)
 	c.members.channels = []*channel{c.ids, c.leader}

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ type carriers struct {
 	mu   sync.Mutex
 	open map[*carrierOfFake]bool
 	all  int
+	last atomic.Uint64 // ID of the last request on a stream
 }
 
 type carrierOfFake struct {
@@ -80,6 +82,7 @@ func (m *fake) StreamIds(stream snowraftv1.IdService_StreamIdsServer) error {
 			if err != nil {
 				return
 			}
+			m.carriers.last.Store(req.GetId())
 			m.carried.Add(1)
 			answers.Go(func() { m.carry(ctx, c, req) })
 		}
@@ -132,6 +135,12 @@ func startStreams(t *testing.T, n int, opts ...Option) (*fakes, *Client) {
 	return f, c
 }
 
+// chooses reports whether a stream is open.
+func chooses(s *streams) bool {
+	_, to := s.choose()
+	return to != nil
+}
+
 // use sends the next requests to a member's stream until the member is slow, refuses or is suspected.
 func use(t *testing.T, c *Client, m *fake) {
 	t.Helper()
@@ -149,11 +158,7 @@ func use(t *testing.T, c *Client, m *fake) {
 func untilAnswered(t *testing.T, c *Client, m *fake) {
 	t.Helper()
 	c.idStreams.mu.Lock()
-	pipe := c.idStreams.lines[m.addr].pipe
+	stream := c.idStreams.lines[m.addr].stream
 	c.idStreams.mu.Unlock()
-	until(t, "all requests are answered", func() bool {
-		pipe.mu.Lock()
-		defer pipe.mu.Unlock()
-		return len(pipe.letters) == 0 && pipe.unanswered == 0
-	})
+	until(t, "all requests are answered", stream.Idle)
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
+	"github.com/snowraft/snowraft/internal/mux"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -48,7 +49,7 @@ func (i *IDs) ship(b *batch[[]Range], landed func([]Range, error, *former)) (mem
 	}{}
 	req.ids.Layout, req.ids.Count, req.ids.After = i.layout, uint32(count), after
 	req.Request = &req.ids
-	return i.client.idStreams.send(b.deadline, idRequest{&req.StreamIdsRequest}, func(a carriedAnswer, failed *former) {
+	return i.client.idStreams.send(b.deadline, mux.IDRequest{StreamIdsRequest: &req.StreamIdsRequest}, func(a mux.Answer, failed *former) {
 		if failed != nil {
 			landed(nil, nil, failed)
 			return
@@ -57,11 +58,6 @@ func (i *IDs) ship(b *batch[[]Range], landed func([]Range, error, *former)) (mem
 		landed(answer, err, nil)
 	})
 }
-
-// idRequest is a request for IDs.
-type idRequest struct{ *snowraftv1.StreamIdsRequest }
-
-func (r idRequest) address(id uint64, timeoutMillis uint32) { r.Id, r.TimeoutMs = id, timeoutMillis }
 
 // Next returns one ID. IDs of different calls are in no order; for ordered IDs, use a [Session].
 func (i *IDs) Next(ctx context.Context) (int64, error) { return i.next(ctx, 0) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/mux"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -48,7 +49,7 @@ func (s *Sequence) ship(b *batch[*numbering], landed func(*numbering, error, *fo
 	}{}
 	req.numbers.Sequence, req.numbers.Count = s.name, uint32(count)
 	req.Request = &req.numbers
-	return s.client.numberStreams.send(b.deadline, numberRequest{&req.StreamNumbersRequest}, func(a carriedAnswer, failed *former) {
+	return s.client.numberStreams.send(b.deadline, mux.NumberRequest{StreamNumbersRequest: &req.StreamNumbersRequest}, func(a mux.Answer, failed *former) {
 		if failed != nil {
 			landed(nil, nil, failed)
 			return
@@ -56,15 +57,6 @@ func (s *Sequence) ship(b *batch[*numbering], landed func(*numbering, error, *fo
 		answer, err := newNumbering(a.(*snowraftv1.StreamNumbersResponse).GetResponse(), count)
 		landed(answer, err, nil)
 	})
-}
-
-// numberRequest is a request for numbers.
-type numberRequest struct {
-	*snowraftv1.StreamNumbersRequest
-}
-
-func (r numberRequest) address(id uint64, timeoutMillis uint32) {
-	r.Id, r.TimeoutMs = id, timeoutMillis
 }
 
 // Next returns the next number.

@@ -9,8 +9,11 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 
+	"github.com/snowraft/snowraft/internal/mux"
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
@@ -34,7 +37,7 @@ const (
 type streams struct {
 	channel *channel
 	method  string
-	answer  func() carriedAnswer
+	answer  func() mux.Answer
 	// toLeader prefers the leader, which answers fastest.
 	toLeader bool
 	idle     time.Duration // idleStream
@@ -49,12 +52,12 @@ type streams struct {
 // line holds the stream to one member.
 type line struct {
 	member  string
-	pipe    *pipe // nil if none is open
+	stream  *mux.Stream // nil if none is open
 	opening bool
 	rests   time.Time // end of the time for which other members are preferred
 }
 
-func newStreams(ch *channel, method string, answer func() carriedAnswer) *streams {
+func newStreams(ch *channel, method string, answer func() mux.Answer) *streams {
 	s := &streams{channel: ch, method: method, answer: answer, idle: idleStream, lines: make(map[string]*line)}
 	ch.streams = s
 	return s
@@ -63,26 +66,37 @@ func newStreams(ch *channel, method string, answer func() carriedAnswer) *stream
 // send sends a request to a member. If it returns false, nothing was sent and arrived is not called. Otherwise, arrived is
 // called once, by a goroutine that it must not block: with the answer, which is valid until arrived returns, or with the
 // failed try.
-func (s *streams) send(deadline time.Time, req carriedRequest, arrived func(carriedAnswer, *former)) (member string, ok bool) {
-	p := s.choose()
-	if p == nil {
+func (s *streams) send(deadline time.Time, req mux.Request, arrived func(mux.Answer, *former)) (member string, ok bool) {
+	member, to := s.choose()
+	if to == nil {
 		return "", false
 	}
-	return p.member, p.send(&letter{carriedRequest: req, arrived: arrived, began: time.Now(), deadline: deadline})
+	c := &pending{streams: s, member: member, arrived: arrived}
+	c.Call = mux.Call{Request: req, Receiver: c, Began: time.Now(), Deadline: deadline}
+	return member, to.Send(&c.Call)
 }
 
-// landed passes the result of a request to its arrived function.
-func (s *streams) landed(p *pipe, l *letter, a carriedAnswer, err error) {
-	s.report(TryInfo{Method: s.method, Member: p.member, Took: time.Since(l.began), Err: err})
-	switch {
-	case a != nil:
-		s.answered(p.member, nil)
-		l.arrived(a, nil)
-	case errors.Is(err, errStreamEnded): // a call may return a more specific error
-		l.arrived(nil, &former{})
+// pending is a request that was sent to a member.
+type pending struct {
+	mux.Call
+	streams *streams
+	member  string
+	arrived func(mux.Answer, *former)
+}
+
+// Receive implements mux.Receiver.
+func (c *pending) Receive(a mux.Answer, err error) {
+	s := c.streams
+	s.report(TryInfo{Method: s.method, Member: c.member, Took: time.Since(c.Began), Err: err})
+	switch _, ended := errors.AsType[*mux.Ended](err); {
+	case err == nil:
+		s.answered(c.member, nil)
+		c.arrived(a, nil)
+	case ended: // a call may return a more specific error
+		c.arrived(nil, &former{})
 	default:
-		s.answered(p.member, err)
-		l.arrived(nil, &former{member: p.member, err: err})
+		s.answered(c.member, err)
+		c.arrived(nil, &former{member: c.member, err: err})
 	}
 }
 
@@ -92,13 +106,14 @@ func (s *streams) report(about TryInfo) {
 	}
 }
 
-// choose returns the pipe to use; nil if none is open. It opens a pipe to the best member if that member has none.
-func (s *streams) choose() *pipe {
+// choose returns the stream to use and its member; nil if none is open. It opens a stream to the best member if that member
+// has none.
+func (s *streams) choose() (member string, to *mux.Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
 	if c := s.current; c != nil && c.usable() && now.Sub(s.chosen) < sameMember && !s.channel.caller.standing.suspected(c.member) {
-		return c.pipe
+		return c.member, c.stream
 	}
 	if s.toLeader && now.Sub(s.asked) >= lookEvery { // a transfer of leadership breaks no connection
 		s.asked = now
@@ -106,7 +121,7 @@ func (s *streams) choose() *pipe {
 	}
 	best := s.best(now, func(*line) bool { return true })
 	if best == nil {
-		return nil
+		return "", nil
 	}
 	if !best.usable() {
 		s.open(best)
@@ -114,11 +129,11 @@ func (s *streams) choose() *pipe {
 		suspected := s.channel.caller.standing.suspected
 		trusted := !suspected(best.member)
 		if best = s.best(now, func(l *line) bool { return l.usable() && (!trusted || !suspected(l.member)) }); best == nil {
-			return nil
+			return "", nil
 		}
 	}
 	s.current, s.chosen = best, now
-	return best.pipe
+	return best.member, best.stream
 }
 
 // best returns the line to a member with the least objections, among the lines that qualify; nil if none does. Requires the lock.
@@ -153,10 +168,7 @@ func (s *streams) best(now time.Time, qualifies func(*line) bool) (best *line) {
 }
 
 func (l *line) usable() bool {
-	if l.pipe == nil {
-		return false
-	}
-	return l.pipe.open()
+	return l.stream != nil && l.stream.Open()
 }
 
 // keep closes the streams to all addresses except these, so that their connections can be closed.
@@ -166,8 +178,8 @@ func (s *streams) keep(addrs []string) {
 	for addr, l := range s.lines {
 		if !slices.Contains(addrs, addr) {
 			delete(s.lines, addr)
-			if l.pipe != nil {
-				l.pipe.finish()
+			if l.stream != nil {
+				l.stream.Finish()
 			}
 		}
 	}
@@ -193,20 +205,19 @@ func (s *streams) run(l *line) {
 	late.Stop()
 	if err == nil {
 		opened := time.Now()
-		p := &pipe{member: l.member, stream: stream, cancel: cancel, answer: s.answer(), receipts: s.channel.caller.receipts, letters: make(map[uint64]*letter)}
-		p.landed = func(l *letter, a carriedAnswer, err error) { s.landed(p, l, a, err) }
-		s.opened(l, p)
-		defer p.tend(s.idle)()
-		err = p.receive()
+		m := mux.New(stream, s.answer(), func(a mux.Answer) { s.channel.caller.receipts.Keep(a) })
+		s.opened(l, m)
+		defer m.FinishUnused(s.idle)()
+		err = m.Receive()
 		lived = time.Since(opened)
 	}
 	s.ended(l, err, lived)
 }
 
-func (s *streams) opened(l *line, p *pipe) {
+func (s *streams) opened(l *line, m *mux.Stream) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l.pipe = p
+	l.stream = m
 }
 
 // ended notes that a stream ended. If the stream lived for long, its member or a proxy ended it; the next one may live as
@@ -214,9 +225,9 @@ func (s *streams) opened(l *line, p *pipe) {
 func (s *streams) ended(l *line, err error, lived time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l.pipe, l.opening = nil, false
+	l.stream, l.opening = nil, false
 	switch {
-	case refused(err):
+	case status.Code(err) == codes.Unimplemented: // by the member, or by a proxy before it
 		l.rests = time.Now().Add(streamsRest)
 	case lived < streamRest:
 		l.rests = time.Now().Add(streamRest)

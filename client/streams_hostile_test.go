@@ -9,6 +9,7 @@ import (
 
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 
+	"github.com/snowraft/snowraft/internal/mux"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -19,7 +20,6 @@ func TestStreamSurvivesStrangeAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, c := startStreams(t, 1)
 		m := f.members[0]
-		pipe := c.idStreams.lines[m.addr].pipe
 		for name, strange := range map[string]*snowraftv1.StreamIdsResponse{
 			"an error without a code": {Error: &spb.Status{}},
 			"an empty answer":         {},
@@ -32,9 +32,7 @@ func TestStreamSurvivesStrangeAnswers(t *testing.T) {
 			}()
 			until(t, "a request is in progress", func() bool { return m.asked.Load() > asked })
 			m.does(nil)
-			pipe.mu.Lock()
-			strange.Id = pipe.last
-			pipe.mu.Unlock()
+			strange.Id = m.carriers.last.Load()
 			m.carriers.each(func(s *carrierOfFake) {
 				for _, id := range []uint64{1, strange.GetId() + 1, math.MaxUint64} {
 					s.send(&snowraftv1.StreamIdsResponse{Id: id, Response: m.issue(&snowraftv1.GenerateIdsRequest{})})
@@ -98,7 +96,7 @@ func TestMalformedNameEndsNoStream(t *testing.T) {
 				t.Errorf("%s: no error", what)
 			}
 		}
-		if open := f.members[0].carriers.each(func(*carrierOfFake) {}); open != 1 || c.idStreams.choose() == nil {
+		if open := f.members[0].carriers.each(func(*carrierOfFake) {}); open != 1 || !chooses(c.idStreams) {
 			t.Errorf("%d streams are open, want 1", open)
 		}
 		carried := f.members[0].carried.Load()
@@ -158,16 +156,16 @@ func TestStreamOfSuspectedMemberIsAvoided(t *testing.T) {
 	defer c.Close()
 	s, standing := c.idStreams, c.ids.caller.standing
 	s.lines[resting] = &line{member: resting, rests: time.Now().Add(time.Hour)}
-	s.lines[silent] = &line{member: silent, pipe: &pipe{member: silent, letters: make(map[uint64]*letter)}}
-	if p := s.choose(); p == nil || p.member != silent {
-		t.Fatalf("choose() = %v, want the only open stream", p)
+	s.lines[silent] = &line{member: silent, stream: mux.New(nil, nil, nil)}
+	if member, to := s.choose(); to == nil || member != silent {
+		t.Fatalf("choose() = %q, %v, want the only open stream", member, to)
 	}
 	standing.suspect(silent)
-	if p := s.choose(); p != nil {
-		t.Errorf("choose() = the stream of %s, want none", p.member)
+	if member, to := s.choose(); to != nil {
+		t.Errorf("choose() = the stream of %s, want none", member)
 	}
 	standing.suspect(resting)
-	if p := s.choose(); p == nil || p.member != silent {
-		t.Errorf("choose() = %v, want the only open stream", p)
+	if member, to := s.choose(); to == nil || member != silent {
+		t.Errorf("choose() = %q, %v, want the only open stream", member, to)
 	}
 }

@@ -7,13 +7,12 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/mux"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -21,9 +20,6 @@ import (
 const (
 	// maxForwardings bounds the streams of a member to the leader. A request of a caller without a stream is a call of its own.
 	maxForwardings = 64
-	// maxForwarded bounds the unanswered requests of a stream. Requests that wait at the leader therefore delay no others, and
-	// sending never blocks: gRPC's window and buffer hold more than maxForwarded requests.
-	maxForwarded = 32
 	// forwardingPause is the time before a member opens another stream for a caller after a stream without any answer: the
 	// leader may be too old for streams.
 	forwardingPause = time.Second
@@ -40,19 +36,35 @@ type forwardings struct {
 
 // forwarding is a stream to the leader, or a placeholder while the stream is not open.
 type forwarding struct {
-	sending sync.Mutex // held for Send and CloseSend
-
-	mu      sync.Mutex
-	stream  grpc.BidiStreamingClient[snowraftv1.StreamNumbersRequest, snowraftv1.StreamNumbersResponse] // nil until it is open
-	last    uint64                                                                                      // highest request ID so far
-	waiting map[uint64]chan<- forwarded
-	closed  bool
+	mu     sync.Mutex
+	stream *mux.Stream // nil until it is open
+	closed bool        // the stream is to be closed once it is open
 }
 
 // forwarded is the outcome of a forwarded request.
 type forwarded struct {
 	resp *snowraftv1.NextNumbersResponse
 	err  error
+}
+
+// pendingForward is a request that was sent to the leader.
+type pendingForward struct {
+	mux.Call
+	answer chan forwarded
+}
+
+// Receive implements mux.Receiver. The leader may have issued the numbers of a request that gets no answer.
+func (p *pendingForward) Receive(a mux.Answer, err error) {
+	switch ended, ok := errors.AsType[*mux.Ended](err); {
+	case err == nil:
+		p.answer <- forwarded{resp: a.(*snowraftv1.StreamNumbersResponse).GetResponse()}
+	case !ok:
+		p.answer <- forwarded{err: linkError(err, true)}
+	case errors.Is(ended.Cause, io.EOF):
+		p.answer <- forwarded{err: brokenLink(ended.Error())}
+	default:
+		p.answer <- forwarded{err: brokenLink(rpc.Network(rpc.FromError(ended.Cause).Message))}
+	}
 }
 
 // of returns the stream of a caller, open or not; nil if there are too many streams. It begins to open a missing stream.
@@ -71,7 +83,7 @@ func (fs *forwardings) of(to link, as string, marks metadata.MD) *forwarding {
 	if len(fs.all) >= maxForwardings && !fs.evict() {
 		return nil
 	}
-	f := &forwarding{waiting: make(map[uint64]chan<- forwarded)}
+	f := new(forwarding)
 	fs.all[as] = f
 	go func() {
 		if f.serve(to, marks) {
@@ -94,10 +106,7 @@ func (fs *forwardings) forget(as string, f *forwarding) {
 // evict ends one stream on which no request waits, and reports whether it found such a stream. Requires fs.mu held.
 func (fs *forwardings) evict() bool {
 	for as, f := range fs.all {
-		f.mu.Lock()
-		idle := f.stream != nil && len(f.waiting) == 0
-		f.mu.Unlock()
-		if idle {
+		if stream := f.open(); stream != nil && stream.Idle() {
 			delete(fs.all, as)
 			go f.finish()
 			return true
@@ -114,56 +123,23 @@ func (f *forwarding) serve(l link, marks metadata.MD) (answered bool) {
 	if err != nil {
 		return false
 	}
+	m := mux.New(stream, new(snowraftv1.StreamNumbersResponse), nil)
 	f.mu.Lock()
-	f.stream = stream
+	f.stream = m
 	closed := f.closed
 	f.mu.Unlock()
 	if closed {
-		f.finish()
+		m.Finish()
 	}
-	for {
-		a, err := stream.Recv()
-		if err != nil {
-			f.end(err)
-			return answered
-		}
-		answered = true
-		if a.GetId() == 0 { // the leader will end the stream
-			go f.finish()
-			continue
-		}
-		got := forwarded{resp: a.GetResponse()}
-		if e := a.GetError(); e != nil {
-			got.err = linkError(status.ErrorProto(e), true)
-		}
-		f.answer(a.GetId(), got)
-	}
+	_ = m.Receive() // the receivers of the answers get the error
+	return m.Answered() > 0
 }
 
-// answer delivers an answer, unless its caller stopped waiting.
-func (f *forwarding) answer(id uint64, got forwarded) {
+// open returns the stream; nil if it is not open yet.
+func (f *forwarding) open() *mux.Stream {
 	f.mu.Lock()
-	to := f.waiting[id]
-	delete(f.waiting, id)
-	f.mu.Unlock()
-	if to != nil {
-		to <- got
-	}
-}
-
-// end fails the requests that get no answer. The leader may have issued their numbers.
-func (f *forwarding) end(err error) {
-	f.mu.Lock()
-	left := f.waiting
-	f.waiting, f.closed = nil, true
-	f.mu.Unlock()
-	why := rpc.Network(rpc.FromError(err).Message)
-	if errors.Is(err, io.EOF) {
-		why = "the stream ended"
-	}
-	for _, to := range left {
-		to <- forwarded{err: brokenLink(why)}
-	}
+	defer f.mu.Unlock()
+	return f.stream
 }
 
 // finish closes this side of the stream. The leader still answers the requests that were sent.
@@ -173,50 +149,35 @@ func (f *forwarding) finish() {
 	f.closed = true
 	f.mu.Unlock()
 	if stream != nil {
-		f.sending.Lock()
-		defer f.sending.Unlock()
-		_ = stream.CloseSend() // never fails
+		stream.Finish()
 	}
 }
 
 // next sends req and waits for the answer. If sent is false, nothing was sent.
 func (f *forwarding) next(ctx context.Context, req *snowraftv1.NextNumbersRequest) (got forwarded, sent bool) {
-	timeout := limits.CallTimeout
-	if deadline, ok := ctx.Deadline(); ok {
-		timeout = min(timeout, time.Until(deadline))
+	stream := f.open()
+	if stream == nil {
+		return got, false
 	}
-	answer := make(chan forwarded, 1)
-	id, sent := f.send(req, timeout, answer)
-	if !sent {
+	began := time.Now()
+	until := began.Add(limits.CallTimeout)
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
+		until = deadline
+	}
+	p := &pendingForward{answer: make(chan forwarded, 1)}
+	p.Call = mux.Call{
+		Request: mux.NumberRequest{StreamNumbersRequest: &snowraftv1.StreamNumbersRequest{Request: req}}, Receiver: p, Began: began, Deadline: until,
+	}
+	if !stream.Send(&p.Call) {
 		return got, false
 	}
 	select {
-	case got = <-answer:
+	case got = <-p.answer:
 	case <-ctx.Done():
-		f.mu.Lock()
-		delete(f.waiting, id) // a late answer is dropped, its numbers are lost
-		f.mu.Unlock()
+		stream.Forget(&p.Call) // the numbers of a late answer are lost
 		got.err = ctx.Err()
 	}
 	return got, true
-}
-
-func (f *forwarding) send(req *snowraftv1.NextNumbersRequest, timeout time.Duration, answer chan<- forwarded) (id uint64, sent bool) {
-	f.sending.Lock()
-	defer f.sending.Unlock()
-	f.mu.Lock()
-	if f.stream == nil || f.closed || len(f.waiting) >= maxForwarded {
-		f.mu.Unlock()
-		return 0, false
-	}
-	f.last++
-	id = f.last
-	f.waiting[id] = answer
-	f.mu.Unlock()
-	_ = f.stream.Send(&snowraftv1.StreamNumbersRequest{ // on a failure, Recv in serve returns the error
-		Request: req, Id: id, TimeoutMs: uint32(max(1, timeout.Milliseconds())), //nolint:gosec // at most limits.CallTimeout
-	})
-	return id, true
 }
 
 // forward sends a request for numbers over the stream of its caller. If sent is false, no stream was usable and nothing was

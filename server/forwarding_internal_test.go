@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/mux"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/trust"
@@ -154,10 +155,10 @@ func TestBrokenStreamHasPlainReason(t *testing.T) {
 		{io.EOF, "the stream ended"},
 		{status.Error(codes.Unavailable, `connection error: desc = "transport: EOF"`), "EOF"},
 	} {
-		got := make(chan forwarded, 1)
-		(&forwarding{waiting: map[uint64]chan<- forwarded{1: got}}).end(c.err)
-		if err, want := (<-got).err, "the connection to the leader broke, the outcome is unknown: "+c.want; err.Error() != want {
-			t.Errorf("end(%v) answers %q, want %q", c.err, err, want)
+		p := &pendingForward{answer: make(chan forwarded, 1)}
+		p.Receive(nil, &mux.Ended{Cause: c.err})
+		if err, want := (<-p.answer).err, "the connection to the leader broke, the outcome is unknown: "+c.want; err.Error() != want {
+			t.Errorf("the end of a stream by %v answers %q, want %q", c.err, err, want)
 		}
 	}
 }
@@ -206,42 +207,5 @@ func TestForwardedNumbersWithoutStreams(t *testing.T) {
 	}
 	if n := l.streams.Load(); n > 3 {
 		t.Errorf("%d streams were tried, want at most one per second", n)
-	}
-}
-
-// Requests beyond the limit of a stream are calls of their own.
-func TestForwardedNumbersBeyondStreamAreCalls(t *testing.T) {
-	t.Parallel()
-	release := make(chan struct{})
-	l := &fakeLeader{stream: func(s numbersStream) error {
-		if err := answerOne(s); err != nil {
-			return err
-		}
-		<-release
-		return answerAll(s)
-	}}
-	next := forwards(t, l)
-	untilStreamed(t, next)
-	before := l.calls.Load()
-	done := make(chan error, maxForwarded+5)
-	for range maxForwarded + 5 {
-		go func() {
-			_, err := next(t.Context())
-			done <- err
-		}()
-	}
-	for range 5 {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
-	if n := l.calls.Load() - before; n != 5 {
-		t.Errorf("%d calls next to a full stream, want 5", n)
-	}
-	close(release)
-	for range maxForwarded {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
 	}
 }

@@ -37,6 +37,7 @@ var sections = []struct{ dir, title string }{
 	{"server/wire", "Answers between members"},
 	{"server/api", "Requests of clients"},
 	{"server/issue", "Issuing"},
+	{"internal/mux", "Requests on streams"},
 	{"server/gateway", "Gateways"},
 	{"server/diagnose", "Debug archives"},
 	{"server/frontend", "Client ports"},

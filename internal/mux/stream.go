@@ -1,0 +1,192 @@
+package mux
+
+import (
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// Stream is a stream to one process. It is open until the stream ends or the other side announces its end. Its methods may be
+// called from any goroutine.
+//
+// Each call that Send accepted gets exactly one result, unless Forget removes it.
+type Stream struct {
+	stream  grpc.ClientStream
+	answer  Answer       // the message into which each answer is read
+	receipt func(Answer) // takes answers with a receipt; nil: nothing does
+
+	sending sync.Mutex // serializes SendMsg and CloseSend
+
+	mu       sync.Mutex
+	last     uint64 // ID of the last request; 0 if none was sent
+	calls    map[uint64]*Call
+	bytes    int // of pending requests
+	answered int // number of answered calls
+	closed   bool
+	// At since, answered was seen, and MaxPending calls were pending.
+	seen  int
+	since time.Time
+}
+
+// New returns a Stream that sends on a stream of gRPC. answer is the message for its answers. receipt, if not nil, takes the
+// answers that have a receipt. The caller calls Receive.
+func New(stream grpc.ClientStream, answer Answer, receipt func(Answer)) *Stream {
+	return &Stream{stream: stream, answer: answer, receipt: receipt, calls: make(map[uint64]*Call)}
+}
+
+// Send sends a request. If it returns false, nothing was sent, and there is no result: the stream is closed, its pending
+// requests have too many bytes, or they are stuck.
+func (s *Stream) Send(c *Call) bool {
+	wait := max(1, time.Until(c.Deadline).Milliseconds())
+	s.sending.Lock() // locked before mu, so that requests are sent in the order of their IDs
+	defer s.sending.Unlock()
+	s.mu.Lock()
+	if s.closed || s.stuck(c.Began) {
+		s.mu.Unlock()
+		return false
+	}
+	c.Address(s.last+1, uint32(min(wait, 1<<31)))
+	if c.size = proto.Size(c.Request) + prefixBytes; s.bytes+c.size > MaxBytes {
+		s.mu.Unlock()
+		return false
+	}
+	s.last++
+	c.id = s.last
+	s.calls[c.id] = c
+	s.bytes += c.size
+	s.mu.Unlock()
+	_ = s.stream.SendMsg(c.Request) // Receive gets the error
+	return true
+}
+
+// stuck reports whether the other side has answered nothing for a while and may have stopped reading. Requires s.mu.
+func (s *Stream) stuck(now time.Time) bool {
+	if len(s.calls) < MaxPending {
+		return false
+	}
+	if s.since.IsZero() || s.seen != s.answered {
+		s.seen, s.since = s.answered, now
+	}
+	return now.Sub(s.since) > Stalled
+}
+
+// Receive passes results to their receivers until the stream ends, and returns the error that ended the stream.
+func (s *Stream) Receive() error {
+	for {
+		a := s.answer
+		if err := s.stream.RecvMsg(a); err != nil {
+			for _, c := range s.end() {
+				c.Receiver.Receive(nil, &Ended{err})
+			}
+			return err
+		}
+		if s.receipt != nil && len(a.GetReceipt()) > 0 {
+			s.receipt(a)
+		}
+		if a.GetId() == 0 {
+			s.Finish()
+			continue
+		}
+		if c := s.take(a.GetId()); c != nil {
+			switch e := a.GetError(); {
+			case e == nil:
+				c.Receiver.Receive(a, nil)
+			case codes.Code(e.GetCode()) == codes.OK: //nolint:gosec // an unknown code stays one
+				c.Receiver.Receive(nil, status.Error(codes.Unavailable, "the answer has an error without a code"))
+			default:
+				c.Receiver.Receive(nil, status.ErrorProto(e))
+			}
+		}
+	}
+}
+
+// take removes and returns the call with an ID; nil if there is none.
+func (s *Stream) take(id uint64) *Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.calls[id]
+	if c != nil {
+		delete(s.calls, id)
+		s.bytes -= c.size
+		s.answered++
+	}
+	return c
+}
+
+// Forget drops the result of a call that Send accepted, unless its receiver has it or is about to get it.
+func (s *Stream) Forget(c *Call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.calls[c.id] == c {
+		delete(s.calls, c.id)
+		s.bytes -= c.size
+	}
+}
+
+// end closes the stream and returns the pending calls.
+func (s *Stream) end() map[uint64]*Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	left := s.calls
+	s.calls, s.closed = nil, true
+	return left
+}
+
+// Finish closes this side of the stream. The other side still answers the requests that were sent.
+func (s *Stream) Finish() {
+	s.mu.Lock()
+	was := s.closed
+	s.closed = true
+	s.mu.Unlock()
+	if !was {
+		s.sending.Lock()
+		defer s.sending.Unlock()
+		_ = s.stream.CloseSend() // never fails
+	}
+}
+
+// Open reports whether requests can be sent.
+func (s *Stream) Open() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.closed
+}
+
+// Idle reports whether no call is pending.
+func (s *Stream) Idle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.calls) == 0
+}
+
+// Answered returns the number of calls that were answered.
+func (s *Stream) Answered() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.answered
+}
+
+// FinishUnused calls Finish once no request was sent for the time idle and none is pending. The returned function stops the
+// timer.
+func (s *Stream) FinishUnused(idle time.Duration) (stop func() bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var sent uint64
+	var timer *time.Timer
+	timer = time.AfterFunc(idle, func() {
+		s.mu.Lock()
+		unused := s.last == sent && len(s.calls) == 0
+		if sent = s.last; !unused && !s.closed {
+			timer.Reset(idle)
+		}
+		s.mu.Unlock()
+		if unused {
+			s.Finish()
+		}
+	})
+	return timer.Stop
+}
