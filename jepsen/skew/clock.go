@@ -19,6 +19,7 @@ const maxOffset = 100 * 8766 * time.Hour
 type Clock struct {
 	mu     sync.Mutex
 	memory *os.File // memory of the process while it runs its first program; never that of another process
+	base   int64    // address of the vDSO
 	cells  int64    // address of the cells
 	turn   byte     // last written generation
 	offset time.Duration

@@ -18,8 +18,10 @@
 //
 // Limits: the kernel itself still uses the machine's clock. This affects raw system
 // calls (also of a program that finds no vDSO), timers set to a wall time, and the times
-// of files. A program that the process executes has the machine's clock; a child that
-// the process forks without executing keeps the offset at the fork.
+// of files. After [Start], a program that the process executes has the machine's clock; a
+// child that the process forks without executing keeps the offset at the fork. With
+// [StartFamily], both have the process's clock. All processes are traced then, so a
+// signal and the start of a thread take longer.
 //
 // The package works on Linux on amd64, for 64-bit programs. [Check] reports whether it
 // works on this machine.

@@ -30,3 +30,15 @@ func (*Clock) Offset() time.Duration { return 0 }
 
 // Close does nothing on this platform.
 func (*Clock) Close() error { return nil }
+
+// Family is not supported on this platform.
+type Family struct{}
+
+// StartFamily fails on this platform.
+func StartFamily(*exec.Cmd, time.Duration) (*Family, error) { return nil, errPlatform }
+
+// Set fails on this platform.
+func (*Family) Set(time.Duration) error { return errPlatform }
+
+// Wait returns at once on this platform.
+func (*Family) Wait() string { return "" }

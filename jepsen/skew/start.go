@@ -28,7 +28,10 @@ import (
 //
 // After an error no process is left, and cmd cannot be used again. If this process dies
 // during Start, the kernel kills the new one.
-func Start(cmd *exec.Cmd, offset time.Duration) (*Clock, error) {
+func Start(cmd *exec.Cmd, offset time.Duration) (*Clock, error) { return start(cmd, offset, 0) }
+
+// start does what Start does. The process gets a signal before its first instruction; 0 for none.
+func start(cmd *exec.Cmd, offset time.Duration, s unix.Signal) (*Clock, error) {
 	if err := checkOffset(offset); err != nil {
 		return nil, err
 	}
@@ -48,7 +51,7 @@ func Start(cmd *exec.Cmd, offset time.Duration) (*Clock, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := give(cmd.Process.Pid, offset)
+	c, err := give(cmd.Process.Pid, offset, s)
 	if err != nil {
 		end(cmd)
 		return nil, fmt.Errorf("install the clock of %s: %w", cmd.Path, err)
@@ -65,32 +68,40 @@ func end(cmd *exec.Cmd) {
 }
 
 // give installs a clock in the new process, which stops after the exec of its program,
-// and lets the process run.
-func give(pid int, offset time.Duration) (*Clock, error) {
+// and lets the process run with a signal.
+func give(pid int, offset time.Duration, s unix.Signal) (*Clock, error) {
 	if err := awaitExec(pid); err != nil {
 		return nil, err
 	}
 	if err := unix.PtraceSetOptions(pid, unix.PTRACE_O_EXITKILL); err != nil {
 		return nil, fmt.Errorf("ptrace: %w", err)
 	}
-	memory, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDWR, 0)
+	c, err := openClock(pid)
 	if err != nil {
 		return nil, err
 	}
-	c := &Clock{memory: memory}
 	if err = c.install(pid); err == nil {
 		err = c.Set(offset)
 	}
 	if err == nil {
-		if err = unix.PtraceDetach(pid); err != nil {
+		if err = ptrace(unix.PTRACE_DETACH, pid, uintptr(s)); err != nil {
 			err = fmt.Errorf("ptrace: %w", err)
 		}
 	}
 	if err != nil {
-		_ = memory.Close() // the earlier error is returned
+		_ = c.Close() // the earlier error is returned
 		return nil, err
 	}
 	return c, nil
+}
+
+// openClock returns the clock of a process, which has no cells yet.
+func openClock(pid int) (*Clock, error) {
+	memory, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &Clock{memory: memory}, nil
 }
 
 // awaitExec waits until the process has executed its program and has stopped before the
@@ -134,7 +145,7 @@ func (c *Clock) install(pid int) error {
 	if err != nil {
 		return err
 	}
-	c.cells = int64(cells)
+	c.base, c.cells = int64(base), int64(cells)
 	for _, p := range patches {
 		if err := c.write(p.bytes, int64(base+p.at)-c.cells); err != nil {
 			return err
