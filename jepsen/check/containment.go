@@ -56,7 +56,6 @@ const (
 	factNumbers = "numbers"
 	factWindows = "windows"
 	factUnknown = "ids_of_unknown_processes"
-	factExcused = "ids_after_a_freeze" // IDs in the documented exception of "worker run"
 )
 
 // mostUnknown is the divisor of the number of IDs that gives the limit of those with an unknown process.
@@ -176,8 +175,8 @@ func (c *containment) id(l *snowflake.Layout, i *history.Issued, id uint64) {
 		c.v.fail("%s is not valid in layout %q (%+v, %v)", c.name(i, id), l.Name(), parts, err)
 		return
 	}
-	if c.of.excused(l, i.Start, id) {
-		c.v.Facts[factExcused]++
+	if fact := c.of.excused(l, i.Start, id); fact != "" {
+		c.v.Facts[fact]++
 		return
 	}
 	lane := raftlog.Lane{Layout: l.Name(), Worker: parts.Worker}

@@ -8,27 +8,49 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// gapLasts is the longest time between the thaw of a wrapped generator and the kill of its command.
-const gapLasts = 5 * time.Second
+const (
+	// gapLasts is the longest time between the thaw of a wrapped generator, or a step of its clock, and the kill of its command.
+	gapLasts = 5 * time.Second
+	// clockBack is the step back that a wrapper tolerates.
+	clockBack = 5 * time.Millisecond
+)
+
+// The facts that count IDs in the documented exception of "worker run".
+const (
+	factAfterFreeze = "ids_after_a_freeze"
+	factAfterStep   = "ids_after_a_step"
+)
 
 // gap is the documented exception of "worker run". A command that was frozen beyond the end of its window, together with
-// its wrapper and its guard, can make IDs from that end until it is killed.
+// its wrapper and its guard, can make IDs from that end until it is killed. So can a command whose clock steps out of the
+// window or too far back, from the new time on.
 type gap struct {
+	fact        string
 	lane        raftlog.Lane
 	from, until int64 // ticks
 }
 
-// findGaps finds the gaps of all wrapped generators: freezes in which a window of the host ended.
+// findGaps finds the gaps of all wrapped generators: freezes in which a window of the host ended, and steps of the clock.
 func (r *Run) findGaps(g *raftlog.Grants) {
 	r.gaps = make(map[uint32][]gap)
 	clock := newObservedClock(r)
-	frozen := make(map[string]int64)
+	began := make(map[string]history.Note)
+	steps := make(map[string][]step)
 	for _, n := range r.Notes {
+		first := began[n.Member]
 		switch n.What {
-		case history.NoteFrozen:
-			frozen[n.Member] = n.At
+		case history.NoteFrozen, history.NoteStepping:
+			began[n.Member] = n
 		case history.NoteThawed:
-			r.addGaps(g, n.Member, clock.wall(frozen[n.Member]), clock.wall(n.At), r.runningAt(n.Member, n.At))
+			r.addGaps(g, n.Member, clock.wall(first.At), clock.wall(n.At), r.runningAt(n.Member, n.At))
+		case history.NoteStepped:
+			offset, err := time.ParseDuration(first.Detail)
+			if err != nil {
+				continue // nothing is excused
+			}
+			s := step{at: first.At, from: clock.wall(first.At), until: clock.wall(n.At), offset: offset.Nanoseconds()}
+			r.addSteps(g, n.Member, s, steps[n.Member])
+			steps[n.Member] = append(steps[n.Member], s)
 		}
 	}
 }
@@ -57,24 +79,24 @@ func (r *Run) addGaps(g *raftlog.Grants, host string, frozen, thawed int64, star
 			if w.Holder != host || w.Released || end*millis < frozen || (end-r.Header.MaxOffsetMillis)*millis > thawed {
 				continue
 			}
-			r.gaps[start] = append(r.gaps[start], gap{lane, w.Until, l.TickAt((thawed + int64(gapLasts)) / millis)})
+			r.gaps[start] = append(r.gaps[start], gap{factAfterFreeze, lane, w.Until, l.TickAt((thawed + int64(gapLasts)) / millis)})
 		}
 	}
 }
 
-// excused reports whether an ID of a start was made in the documented exception.
-func (r *Run) excused(l *snowflake.Layout, start uint32, id uint64) bool {
+// excused returns the fact that counts an ID of a start in the documented exception; empty for any other ID.
+func (r *Run) excused(l *snowflake.Layout, start uint32, id uint64) (fact string) {
 	if len(r.gaps[start]) == 0 {
-		return false
+		return ""
 	}
 	parts, err := l.Unpack(id)
 	if err != nil {
-		return false
+		return ""
 	}
 	for _, g := range r.gaps[start] {
 		if g.lane == (raftlog.Lane{Layout: l.Name(), Worker: parts.Worker}) && g.from <= parts.Tick && parts.Tick <= g.until {
-			return true
+			return g.fact
 		}
 	}
-	return false
+	return ""
 }

@@ -10,6 +10,16 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
+// wrappedRun is a run with two wrapped generators, and notes about the first one. Its observed clock is 0 at the moment 0.
+func wrappedRun(l *snowflake.Layout, notes ...history.Note) *Run {
+	return &Run{
+		Header:    history.Run{WallNanos: worldEpoch * int64(time.Millisecond), MaxOffsetMillis: 500},
+		Layouts:   map[string]*snowflake.Layout{"tiny": l},
+		Processes: []ProcessSpan{{Start: 7, Member: "wrap-1", Generator: true, To: math.MaxInt64}, {Start: 8, Member: "wrap-2", Generator: true, To: math.MaxInt64}},
+		Notes:     notes,
+	}
+}
+
 // Only IDs after the end of a window that ended while its holder was frozen are excused, and only soon after the thaw.
 func TestGapsOfFrozenWrappers(t *testing.T) {
 	t.Parallel()
@@ -38,20 +48,69 @@ func TestGapsOfFrozenWrappers(t *testing.T) {
 		"time enough to kill after it":    {window: raftlog.Window{Holder: "wrap-1", Until: 2060}, tick: 2061, start: 7},
 		"a window of a layout of members": {window: raftlog.Window{Holder: "wrap-1", Until: 1500}, tick: 2001},
 	} {
-		r := &Run{
-			Header:    history.Run{WallNanos: worldEpoch * int64(time.Millisecond), MaxOffsetMillis: 500},
-			Layouts:   map[string]*snowflake.Layout{"tiny": l},
-			Processes: []ProcessSpan{{Start: 7, Member: "wrap-1", Generator: true, To: math.MaxInt64}, {Start: 8, Member: "wrap-2", Generator: true, To: math.MaxInt64}},
-			Notes:     []history.Note{{At: 10 * second, Member: "wrap-1", What: history.NoteFrozen}, {At: 20 * second, Member: "wrap-1", What: history.NoteThawed}},
-		}
+		r := wrappedRun(l, history.Note{At: 10 * second, Member: "wrap-1", What: history.NoteFrozen}, history.Note{At: 20 * second, Member: "wrap-1", What: history.NoteThawed})
 		if c.start == 0 {
 			c.start, r.Layouts["tiny"] = 7, snowflake.MustNew(worldSpec)
 		}
 		grants := raftlog.NewGrants()
 		grants.Windows[raftlog.Lane{Layout: "tiny"}] = []raftlog.Window{c.window}
 		r.findGaps(grants)
-		if got := r.excused(l, c.start, l.Compose(c.tick, c.worker, 0)); got != c.excused {
+		if got := r.excused(l, c.start, l.Compose(c.tick, c.worker, 0)) != ""; got != c.excused {
 			t.Errorf("%s: excused = %v, want %v", name, got, c.excused)
+		}
+	}
+}
+
+// Only IDs outside of the window of a step that the wrapper must answer with a kill are excused, and only soon after the new time.
+func TestGapsOfSteps(t *testing.T) {
+	t.Parallel()
+	spec := worldSpec
+	spec.LeaseOnly = true
+	l := snowflake.MustNew(spec)
+	steps := func(offsets ...time.Duration) (notes []history.Note) {
+		for i, offset := range offsets {
+			at := int64(20+i) * int64(time.Second)
+			notes = append(notes, history.Note{At: at, Member: "wrap-1", What: history.NoteStepping, Detail: offset.String()},
+				history.Note{At: at + int64(100*time.Millisecond), Member: "wrap-1", What: history.NoteStepped})
+		}
+		return notes
+	}
+	open := raftlog.Window{Holder: "wrap-1", From: 1500, Until: 2600}
+	const ms, second = time.Millisecond, time.Second
+	for name, c := range map[string]struct {
+		steps    []time.Duration
+		tick     int64 // units of 10 ms
+		start    uint32
+		worker   uint64
+		released bool
+		fact     string
+	}{
+		"ahead out of the window":                   {steps: []time.Duration{10 * second}, tick: 3000, fact: factAfterStep},
+		"soon after the new time":                   {steps: []time.Duration{10 * second}, tick: 3510, fact: factAfterStep},
+		"long after the new time":                   {steps: []time.Duration{10 * second}, tick: 3511},
+		"before the new time":                       {steps: []time.Duration{10 * second}, tick: 2999},
+		"in the window":                             {steps: []time.Duration{10 * second}, tick: 2599},
+		"another start":                             {steps: []time.Duration{10 * second}, tick: 3000, start: 8},
+		"another worker":                            {steps: []time.Duration{10 * second}, tick: 3000, worker: 1},
+		"a returned window":                         {steps: []time.Duration{10 * second}, tick: 3000, released: true},
+		"ahead to the end, less the offset":         {steps: []time.Duration{5400 * ms}, tick: 2600, fact: factAfterStep},
+		"ahead to before the end, less the offset":  {steps: []time.Duration{5300 * ms}, tick: 2600},
+		"back before the window":                    {steps: []time.Duration{-6 * second}, tick: 1400, fact: factAfterStep},
+		"back at the start of the window":           {steps: []time.Duration{-6 * second}, tick: 1500},
+		"back long after the new time":              {steps: []time.Duration{-20 * second}, tick: 511},
+		"back a little":                             {steps: []time.Duration{-4 * ms}, tick: 1499},
+		"back a little, from an earlier step ahead": {steps: []time.Duration{second, 998 * ms}, tick: 1499},
+		"back in two steps":                         {steps: []time.Duration{-4 * ms, -6100 * ms}, tick: 1490, fact: factAfterStep},
+		"ahead and back":                            {steps: []time.Duration{second, -6100 * ms}, tick: 1490, fact: factAfterStep},
+	} {
+		window := open
+		window.Released = c.released
+		r := wrappedRun(l, steps(c.steps...)...)
+		grants := raftlog.NewGrants()
+		grants.Windows[raftlog.Lane{Layout: "tiny"}] = []raftlog.Window{window}
+		r.findGaps(grants)
+		if got := r.excused(l, max(c.start, 7), l.Compose(c.tick, c.worker, 0)); got != c.fact {
+			t.Errorf("%s: excused = %q, want %q", name, got, c.fact)
 		}
 	}
 }

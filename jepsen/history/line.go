@@ -256,6 +256,10 @@ const (
 	// one stopped, and before the first one continues.
 	NoteFrozen = "frozen"
 	NoteThawed = "thawed"
+	// NoteStepping and NoteStepped are notes about the clock of a wrapped generator, before and after it was set. Detail of the first
+	// is the new offset from the machine's clock.
+	NoteStepping = "clock-stepping"
+	NoteStepped  = "clock-stepped"
 	// NoteSealed is a note about the first time that a member reported that its cluster is sealed.
 	NoteSealed = "sealed"
 	// NoteHeard is a note about the first time that a member reported that it hears an older cluster.

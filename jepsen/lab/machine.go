@@ -21,8 +21,9 @@ import (
 // machine is a host with its own clock, and the one process that may run on the host. Its methods may be called from any
 // goroutine.
 type machine struct {
-	Name string
-	Host *network.Host
+	Name   string
+	Host   *network.Host
+	Family bool // the descendants of a process have the machine's clock too
 
 	lab       *Lab
 	generator bool // true if the processes are embedded generators
@@ -39,9 +40,12 @@ type machine struct {
 
 // process is one start of the machine's process.
 type process struct {
-	start  uint32
-	cmd    *exec.Cmd
-	clock  *skew.Clock
+	start uint32
+	cmd   *exec.Cmd
+	clock interface {
+		Set(offset time.Duration) error
+	}
+	wait   func() string // waits for the exit, and returns its status
 	ended  chan struct{} // closed after the exit was recorded
 	paused bool          // stopped by Pause
 }
@@ -114,10 +118,7 @@ func (m *machine) Reserve() (release func(), ok bool) {
 func (m *machine) run(start uint32, cmd *exec.Cmd, ended func()) error {
 	p := &process{start: start, cmd: cmd, ended: make(chan struct{})}
 	at := history.Now()
-	err := m.Host.Do(func() (err error) {
-		p.clock, err = skew.Start(cmd, m.offset)
-		return err
-	})
+	err := m.Host.Do(func() error { return p.begin(m.Family, m.offset) })
 	if err != nil {
 		return fmt.Errorf("%s: %w", m.Name, err)
 	}
@@ -131,13 +132,32 @@ func (m *machine) run(start uint32, cmd *exec.Cmd, ended func()) error {
 	return nil
 }
 
+// begin starts a process with a clock, alone or together with its descendants.
+func (p *process) begin(family bool, offset time.Duration) error {
+	if family {
+		f, err := skew.StartFamily(p.cmd, offset)
+		if err == nil {
+			p.clock, p.wait = f, f.Wait
+		}
+		return err
+	}
+	c, err := skew.Start(p.cmd, offset)
+	if err == nil {
+		p.clock, p.wait = c, func() string {
+			_ = p.cmd.Wait() // ProcessState has the outcome
+			_ = c.Close()
+			return p.cmd.ProcessState.String()
+		}
+	}
+	return err
+}
+
 // watch waits until a process exits and records the exit. Each process has its own goroutine for watch.
 func (m *machine) watch(p *process, ended func()) {
-	_ = p.cmd.Wait() // ProcessState has the outcome
-	_ = p.clock.Close()
+	exit := p.wait()
 	m.lab.cfg.Journal.Add(history.Line{Process: &history.Process{
 		Start: p.start, Member: m.Name, Generator: m.generator, PID: p.cmd.Process.Pid, At: history.Now(),
-		Ended: true, Exit: p.cmd.ProcessState.String(),
+		Ended: true, Exit: exit,
 	}})
 	m.state.Lock()
 	m.proc = nil

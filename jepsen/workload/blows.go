@@ -27,10 +27,13 @@ var blows = []blow{
 	{"stop wrapper", stopPart(0)},
 	{"kill guard", killPart(1)},
 	{"freeze all", freeze},
+	{"clock ahead", jump(ahead)},
 	{"kill command", killPart(2)},
 	{"stop guard", stopPart(1)},
+	{"clock back", jump(back)},
 	{"kill wrapper", killPart(0)},
 	{"cut off", cutOff},
+	{"clock back a little", creep},
 	{"stop command", stopPart(2)},
 }
 

@@ -47,7 +47,7 @@ func PrintForeign(out io.Writer) error {
 	}
 	last, lines := int64(0), make([]byte, 0, foreignOnce*21)
 	for history.Sleep(context.Background(), time.Duration(float64(time.Second)/rate)) {
-		at := history.Wall()/int64(time.Millisecond) - foreignEpoch
+		at := time.Now().UnixMilli() - foreignEpoch
 		if at <= last {
 			continue // the clock moved back, or stands
 		}

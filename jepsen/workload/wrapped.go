@@ -27,7 +27,7 @@ import (
 func wrapped() Workload {
 	return Workload{
 		Name:  "wrapped",
-		About: "foreign generators under worker run; wrapper, guard and command are killed, stopped, frozen and cut off",
+		About: "foreign generators under worker run; wrapper, guard and command are killed, stopped, frozen and cut off, and their clock jumps",
 		Prepare: func(ctx context.Context, w *World) error {
 			return w.CreateLayout(ctx, &snowraftv1.Layout{
 				Name: wrappedLayout, UnitMs: 1, EpochAtMs: foreignEpoch, LeaseOnly: true,
@@ -64,6 +64,7 @@ func runWrapped(ctx context.Context, w *World) error {
 		if err != nil {
 			return err
 		}
+		guest.Family = true
 		h := &wrapper{w: w, guest: guest, out: out, client: w.NextClient(), turn: i * len(blows) / wrappers}
 		wg.Go(func() { errs[i] = h.live(ctx) })
 	}
