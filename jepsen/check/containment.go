@@ -175,8 +175,8 @@ func (c *containment) id(l *snowflake.Layout, i *history.Issued, id uint64) {
 		c.v.fail("%s is not valid in layout %q (%+v, %v)", c.name(i, id), l.Name(), parts, err)
 		return
 	}
-	if fact := c.of.excused(l, i.Start, id); fact != "" {
-		c.v.Facts[fact]++
+	if g := c.of.excused(l, i.Start, id); g != nil && g.outside(parts.Tick) {
+		c.v.Facts[g.fact]++
 		return
 	}
 	lane := raftlog.Lane{Layout: l.Name(), Worker: parts.Worker}

@@ -12,7 +12,7 @@ import (
 // Order fails if IDs or numbers are not in the promised order (docs/design.md, "Order", and docs/sequences.md):
 //
 //   - An ID is greater than each ID of the same worker and process that was answered before the ID was requested. The
-//     same holds for all IDs of a session.
+//     same holds for all IDs of a session. In a layout that only leases workers, the order is that of foreign generators, and not judged.
 //   - An ID is greater than the floor of its request.
 //   - All calls to a strict sequence are linearizable.
 //   - A number of a relaxed sequence comes after each number that the same process had answered before the number was
@@ -87,7 +87,7 @@ func (r *Run) orderIDs(v *Verdict, budget int) error {
 				}
 				first, err := layout.Unpack(i.First)
 				last, errLast := layout.Unpack(i.Last())
-				if i.Start == 0 || err != nil || errLast != nil || first.Worker != last.Worker || first.Datacenter != last.Datacenter {
+				if layout.Spec().LeaseOnly || i.Start == 0 || err != nil || errLast != nil || first.Worker != last.Worker || first.Datacenter != last.Datacenter {
 					v.Facts["ranges_without_lane"]++
 					continue
 				}

@@ -30,6 +30,7 @@ func sequence(workload string, call, ret, first int64) history.Op {
 func TestOrder(t *testing.T) {
 	t.Parallel()
 	const worker = 1 << 12
+	leased := history.Line{Layout: &history.Layout{Name: "leased", Fields: sceneLayouts["default"], UnitMillis: 1, EpochMillis: sceneWall/1e6 - 1000, LeaseOnly: true}}
 	floored := func(after uint64) *scene {
 		return newScene().ops(history.Op{ID: 10, Do: history.DoIDs, Outcome: history.OK, After: after},
 			history.Op{ID: 11, Do: history.DoIDs, Outcome: history.OK, After: 5}).issue("default", issued(100, 10, 20, 1))
@@ -53,6 +54,7 @@ func TestOrder(t *testing.T) {
 		{"two starts", newScene().issue("default", issued(105, 10, 20, 1), issued(100, 30, 40, 2)), Pass, nil},
 		{"two workers", newScene().issue("default", issued(105+worker, 10, 20, 1), issued(100, 30, 40, 1)), Pass, nil},
 		{"two layouts", newScene().issue("default", issued(105, 10, 20, 1)).issue("center", issued(100, 30, 40, 1)), Pass, nil},
+		{"a foreign generator descends", newScene(leased).issue("leased", issued(105, 10, 20, 1), issued(100, 30, 40, 1)), Pass, nil},
 		{"no start", newScene().issue("default", issued(105, 10, 20, 0), issued(100, 30, 40, 0)), Pass, nil},
 
 		{"a session ascends", newScene().issue("default", inSession(issued(100, 10, 20, 1), 1), inSession(issued(105+worker, 30, 40, 2), 1)), Pass, nil},

@@ -22,7 +22,7 @@ func UniquenessWithin(r *Run, budget int) Verdict {
 	v := newVerdict("uniqueness")
 	err := errors.Join(
 		r.uniqueIDs(v, budget, func(_ string, l *snowflake.Layout, o repeat) bool {
-			return r.excused(l, o.first.Start, o.first.First) != "" || r.excused(l, o.second.Start, o.second.First) != ""
+			return r.excused(l, o.first.Start, o.first.First) != nil || r.excused(l, o.second.Start, o.second.First) != nil
 		}),
 		r.uniqueNumbers(v, budget, func(numberGroup, repeat) bool { return false }))
 	if err != nil {

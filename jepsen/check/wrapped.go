@@ -27,6 +27,7 @@ const (
 type gap struct {
 	fact        string
 	lane        raftlog.Lane
+	window      raftlog.Window
 	from, until int64 // ticks
 }
 
@@ -79,24 +80,27 @@ func (r *Run) addGaps(g *raftlog.Grants, host string, frozen, thawed int64, star
 			if w.Holder != host || w.Released || end*millis < frozen || (end-r.Header.MaxOffsetMillis)*millis > thawed {
 				continue
 			}
-			r.gaps[start] = append(r.gaps[start], gap{factAfterFreeze, lane, w.Until, l.TickAt((thawed + int64(gapLasts)) / millis)})
+			r.gaps[start] = append(r.gaps[start], gap{factAfterFreeze, lane, w, w.Until, l.TickAt((thawed + int64(gapLasts)) / millis)})
 		}
 	}
 }
 
-// excused returns the fact that counts an ID of a start in the documented exception; empty for any other ID.
-func (r *Run) excused(l *snowflake.Layout, start uint32, id uint64) (fact string) {
+// excused returns the gap in which a start made an ID; nil for none.
+func (r *Run) excused(l *snowflake.Layout, start uint32, id uint64) *gap {
 	if len(r.gaps[start]) == 0 {
-		return ""
+		return nil
 	}
 	parts, err := l.Unpack(id)
 	if err != nil {
-		return ""
+		return nil
 	}
-	for _, g := range r.gaps[start] {
+	for i, g := range r.gaps[start] {
 		if g.lane == (raftlog.Lane{Layout: l.Name(), Worker: parts.Worker}) && g.from <= parts.Tick && parts.Tick <= g.until {
-			return g.fact
+			return &r.gaps[start][i]
 		}
 	}
-	return ""
+	return nil
 }
+
+// outside reports whether a tick is not in the window, so that only the gap excuses it.
+func (g *gap) outside(tick int64) bool { return tick < g.window.From || g.window.Until <= tick }

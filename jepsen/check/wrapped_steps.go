@@ -14,7 +14,7 @@ type step struct {
 }
 
 // addSteps adds the gaps of the start that ran at a step, after earlier steps. Only a step that the wrapper must answer with a
-// kill has gaps, and only outside of the window: from the new time on until the kill.
+// kill has a gap, from the new time on until the kill. After a step back, the command can repeat its own IDs too.
 func (r *Run) addSteps(g *raftlog.Grants, host string, s step, earlier []step) {
 	const millis = int64(time.Millisecond)
 	start := r.runningAt(host, s.at)
@@ -40,11 +40,8 @@ func (r *Run) addSteps(g *raftlog.Grants, host string, s step, earlier []step) {
 				continue
 			}
 			first, last := l.TickAt((s.from+s.offset)/millis), l.TickAt((s.until+s.offset+int64(gapLasts))/millis)
-			if s.until+s.offset+r.Header.MaxOffsetMillis*millis >= end {
-				r.gaps[start] = append(r.gaps[start], gap{factAfterStep, lane, max(first, w.Until), last})
-			}
-			if highest-s.offset > int64(clockBack) {
-				r.gaps[start] = append(r.gaps[start], gap{factAfterStep, lane, first, min(last, w.From-1)})
+			if s.until+s.offset+r.Header.MaxOffsetMillis*millis >= end || highest-s.offset > int64(clockBack) {
+				r.gaps[start] = append(r.gaps[start], gap{factAfterStep, lane, w, first, last})
 			}
 		}
 	}

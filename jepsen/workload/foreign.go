@@ -29,10 +29,12 @@ const (
 	foreignWorkerBits   = 10
 	foreignSequenceBits = 12
 	foreignOnce         = 4 // IDs per call
+	foreignBack         = 5 // milliseconds that the clock may be back
 )
 
 // PrintForeign prints IDs until it is killed, a line for each. It knows the clock of the machine and its worker, and
-// nothing of leases. With an even worker, it ignores SIGTERM, as programs do that stop too slowly. It writes the IDs of a call at once, so that the reader sees all or none.
+// nothing of leases. It waits for a clock that moved back a little, and follows one that moved back by more. With an even worker, it
+// ignores SIGTERM, as programs do that stop too slowly. It writes the IDs of a call at once, so that the reader sees all or none.
 func PrintForeign(out io.Writer) error {
 	worker, err := strconv.ParseUint(os.Getenv(ForeignWorker), 10, foreignWorkerBits)
 	if err != nil {
@@ -48,8 +50,8 @@ func PrintForeign(out io.Writer) error {
 	last, lines := int64(0), make([]byte, 0, foreignOnce*21)
 	for history.Sleep(context.Background(), time.Duration(float64(time.Second)/rate)) {
 		at := time.Now().UnixMilli() - foreignEpoch
-		if at <= last {
-			continue // the clock moved back, or stands
+		if at <= last && at >= last-foreignBack {
+			continue
 		}
 		last, lines = at, lines[:0]
 		for n := range uint64(foreignOnce) {
