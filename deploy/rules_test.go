@@ -22,11 +22,11 @@ var (
 	texts      = regexp.MustCompile(`"[^"]*"`)
 )
 
-// listed returns the types of the metrics that docs/metrics.md lists for members and gateways, by their names.
+// listed returns the types of the metrics that docs/metrics.md lists for members, gateways and wrapped programs, by their names.
 func listed(t *testing.T) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
-	for _, m := range regexp.MustCompile("(?m)^\\| `(snowraft_\\w+)(?:\\{[a-z,]+\\})?` \\| (\\w+) \\| (?:member|gateway)").FindAllStringSubmatch(read(t, "../docs/metrics.md"), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `(snowraft_\\w+)(?:\\{[a-z,]+\\})?` \\| (\\w+) \\| (?:member|gateway|worker run)").FindAllStringSubmatch(read(t, "../docs/metrics.md"), -1) {
 		all[m[1]] = m[2]
 	}
 	if len(all) < 40 {

@@ -90,7 +90,9 @@ func readPage(t *testing.T) page {
 			case "gateway":
 				p.ofGateway[m[1]] = f
 			case "worker run": // a test of the command compares these
-				others++
+				if m[4] == process {
+					others++
+				}
 			default:
 				t.Errorf("%s is exported by %q, want member, gateway or worker run", m[1], process)
 			}

@@ -22,7 +22,7 @@ import (
 // scrapedFor is the time that Prometheus scrapes the cluster before the test reads the dashboards.
 const scrapedFor = time.Minute
 
-// TestDashboardsOfHealthyCluster scrapes three secured members and a gateway, which serve callers, for one minute. No alert
+// TestDashboardsOfHealthyCluster scrapes three secured members, a gateway, which serve callers, and a wrapped program for one minute. No alert
 // fires. Then each query of the dashboards has a value for each selection of the variables.
 func TestDashboardsOfHealthyCluster(t *testing.T) {
 	t.Parallel()
@@ -46,6 +46,9 @@ func TestDashboardsOfHealthyCluster(t *testing.T) {
 		}
 	}
 
+	wrapped := freeport.Address(t)
+	startProgram(t, program, append(at(members[0]), "SNOWRAFT_TOKEN="+members[0].firstToken("wrapped", "worker:lease:default"), "SNOWRAFT_CA_FILE="+cert),
+		"worker", "run", "--http-addr", wrapped, "--env-worker", "WORKER", "--", "sleep", "infinity")
 	token := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(token, []byte(members[0].firstToken("scraper", "metrics:read", "seq:read:*")), 0o600); err != nil {
 		t.Fatal(err)
@@ -58,13 +61,14 @@ func TestDashboardsOfHealthyCluster(t *testing.T) {
 		fmt.Fprintf(&jobs, "  - {job_name: %s, scheme: https, authorization: {credentials_file: %q}, tls_config: {ca_file: %q}, static_configs: [{targets: %s, labels: {cluster: %s}}]}\n",
 			job[0], token, cert, job[2], job[1])
 	}
-	w := &watched{t: t, p: startPrometheus(t, 5*time.Second, 2*len(members)+1, jobs.String())}
+	fmt.Fprintf(&jobs, "  - {job_name: wrapped, static_configs: [{targets: [%q], labels: {cluster: test}}]}\n", wrapped)
+	w := &watched{t: t, p: startPrometheus(t, 5*time.Second, 2*len(members)+2, jobs.String())}
 	w.silent("healthy", scrapedFor)
 	w.p.checkRules()
 
 	all := selection{".*", ".*", ".*"}
 	choices := offered(t, w.p, all)
-	for name, want := range map[string]int{"job": 3, "cluster": 2, "instance": 4} {
+	for name, want := range map[string]int{"job": 4, "cluster": 2, "instance": 5} {
 		if len(choices[name]) != want {
 			t.Errorf("the variable %s has the values %q, want %d", name, choices[name], want)
 		}

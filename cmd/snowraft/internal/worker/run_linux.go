@@ -68,7 +68,7 @@ func run(ctx context.Context, a *cli.App, r *cli.Remote, s settings, args []stri
 		signal.Notify(signals, s)
 	}
 	defer signal.Stop(signals)
-	seen := &watch{}
+	seen := &watch{version: a.Version}
 	if s.httpAddr != "" {
 		end, err := seen.serve(s.httpAddr)
 		if err != nil {

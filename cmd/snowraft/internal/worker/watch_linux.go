@@ -16,6 +16,8 @@ import (
 
 // watch holds the facts about the leases and the command that operators see.
 type watch struct {
+	version string
+
 	mu     sync.Mutex
 	holds  leases // leases now
 	starts int    // starts of the command
@@ -40,6 +42,7 @@ func (w *watch) ready() bool {
 }
 
 var (
+	buildMetric = prometheus.NewDesc("snowraft_build_info", "1; the version of the program is a label.", []string{"version"}, nil)
 	readyMetric = prometheus.NewDesc("snowraft_worker_ready", "1 while the lease holds and the command runs.", nil, nil)
 	endMetric   = prometheus.NewDesc("snowraft_worker_window_end_timestamp_seconds",
 		"Unix time at which the window of the leased worker ends.", []string{"layout", "worker"}, nil)
@@ -57,6 +60,7 @@ func (w *watch) Collect(c chan<- prometheus.Metric) {
 	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	c <- prometheus.MustNewConstMetric(buildMetric, gauge, 1, w.version)
 	c <- prometheus.MustNewConstMetric(readyMetric, gauge, number(w.ready()))
 	c <- prometheus.MustNewConstMetric(startsMetric, counter, float64(w.starts))
 	c <- prometheus.MustNewConstMetric(endedMetric, counter, float64(w.ended))

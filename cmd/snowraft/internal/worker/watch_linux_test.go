@@ -73,7 +73,7 @@ func TestWatchedWrapper(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows := regexp.MustCompile("(?m)^\\| `(snowraft_\\w+).*\\| (\\w+) \\| worker run \\|").FindAllStringSubmatch(string(page), -1)
+	rows := regexp.MustCompile("(?m)^\\| `(snowraft_\\w+).*\\| (\\w+) \\| (?:member, gateway, )?worker run \\|").FindAllStringSubmatch(string(page), -1)
 	var listed, exported []string
 	for _, row := range rows {
 		listed = append(listed, row[1]+" "+row[2])
