@@ -50,12 +50,6 @@ type wrapper struct {
 // guard runs the guard of a command.
 func guard(args []string) error { return contain.Guard(args) }
 
-// The pauses before restarts. A command that ran for as long as the longest pause is restarted after the first one.
-const (
-	firstPause   = time.Second
-	longestPause = 30 * time.Second
-)
-
 // run runs a command with a worker, and restarts it if the settings say so.
 func run(ctx context.Context, a *cli.App, r *cli.Remote, s settings, args []string) error {
 	signals := make(chan os.Signal, 16)
@@ -79,16 +73,15 @@ func run(ctx context.Context, a *cli.App, r *cli.Remote, s settings, args []stri
 	// The kernel kills the guard when the thread that started it exits.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+	var waits pauses
+	for {
 		began := deadline.Now().Mono
 		w := &wrapper{app: a, set: s, args: args, signals: signals, watch: seen}
 		code, err := w.live(ctx, r)
 		if s.restart != restartAlways || w.ended || w.child == nil || w.last.Failure != "" {
 			return result(code, err)
 		}
-		if deadline.Now().Mono-began >= longestPause {
-			pause = firstPause
-		}
+		pause := waits.next(deadline.Now().Mono - began)
 		if err == nil {
 			err = fmt.Errorf("the command exited with code %d", code)
 		}
@@ -114,22 +107,6 @@ func ends(s os.Signal) bool {
 
 // killedBy returns the exit code of a process that a signal ended.
 func killedBy(s os.Signal) int { return 128 + int(s.(unix.Signal)) } //nolint:forcetypeassert // all signals have this type
-
-// rest waits before a restart. It returns the exit code after a signal; otherwise 0.
-func (w *wrapper) rest(pause time.Duration) (code int) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-			return 0
-		case s := <-w.signals:
-			if ends(s) {
-				return killedBy(s)
-			}
-		}
-	}
-}
 
 // live leases a worker and runs the command once.
 func (w *wrapper) live(ctx context.Context, r *cli.Remote) (code int, err error) {
