@@ -16,6 +16,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/depth"
 	"github.com/snowraft/snowraft/internal/freeport"
+	"github.com/snowraft/snowraft/snowflake"
 )
 
 const recipes = "../../docs/workers-recipes.md"
@@ -126,28 +127,62 @@ func TestRecipes(t *testing.T) {
 	}
 }
 
-// TestCrashLoopOfTSID lets two holders have the same worker in turns, each for a program that makes IDs as fast as it can, and so
-// runs ahead of the clock. No turn repeats an ID of an earlier one.
+// TestCrashLoopOfTSID lets two holders have the same worker in turns, each for a program that makes as many IDs in a row as the --ahead of
+// the recipe is for, and then exits. So its IDs are ahead of the clock by that time, while the next program starts in less. No turn
+// repeats an ID of an earlier one.
+//
+// With 65,536 nodes, the IDs of a millisecond are 64 instead of 4096, and fast processors are not needed.
 func TestCrashLoopOfTSID(t *testing.T) {
+	const perMilli, lead = 64, 2000 // IDs, ms
+	all := loopOfTSID(t, perMilli*(lead-20), depth.Of(10, 200), "--ahead 2s")
+	if n := repeated(all...); n != 0 {
+		t.Errorf("%d IDs of %d turns came twice", n, len(all))
+	}
+}
+
+// TestShortAheadOfTSID plays two turns of the loop with a lead that --ahead does not cover. If the loop showed nothing, no ID would repeat here.
+func TestShortAheadOfTSID(t *testing.T) {
+	const perMilli, lead = 64, 9000
+	all := loopOfTSID(t, perMilli*lead, 2, "--ahead 0s")
+	n := repeated(all...)
+	t.Logf("%d of %d IDs came twice", n, len(all[0])+len(all[1]))
+	if n == 0 {
+		t.Error("no ID came twice")
+	}
+}
+
+// loopOfTSID runs turns of a program with one worker, which make count IDs each, with another --ahead than that of the recipe.
+func loopOfTSID(t *testing.T, count, turns int, ahead string) (all [][]uint64) {
+	t.Helper()
 	i := slices.IndexFunc(libraries(), func(l library) bool { return l.name == "tsid-creator" })
 	if i < 0 {
 		t.Fatal("no tsid-creator")
 	}
 	l, c := libraries()[i], startCluster(t)
-	const count = 100_000
+	const fields = "time:42,worker:16,sequence:6"
+	parsed, err := snowflake.ParseFields(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := l.layout.Spec()
+	spec.Fields = parsed
+	l.layout = snowflake.MustNew(spec)
+	create := "snowraft layout create many-nodes --fields " + fields + " --epoch 2020-01-01T00:00:00Z --lease-only"
+	if out, err := c.shell(create).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", create, err, out)
+	}
 	script := c.recipe(t, l.name, l.program(t, count)...)
-	script = strings.Replace(script, "worker run", "worker run --below 1", 1)
-	var all [][]uint64
-	for turn := range depth.Of(10, 200) {
-		ids, _ := play(t, count, c.container(fmt.Sprintf("turn-%d", turn%2), script))
+	script = strings.NewReplacer("--layout tsid", "--layout many-nodes --below 1", "--ahead 2s", ahead).Replace(script)
+	for turn := range turns {
+		cmd := c.container(fmt.Sprintf("turn-%d", turn%2), script)
+		cmd.Env = append(cmd.Env, "TSIDCREATOR_NODE_COUNT=65536")
+		ids, _ := play(t, count, cmd)
 		if got := l.workerOf(t, ids[0]); got != 0 {
 			t.Fatalf("turn %d has worker %d", turn, got)
 		}
 		all = append(all, ids...)
 	}
-	if n := repeated(all...); n != 0 {
-		t.Errorf("%d of %d IDs came twice", n, count*len(all))
-	}
+	return all
 }
 
 // workerOf returns the one worker in all IDs.

@@ -17,7 +17,7 @@ var promised = []string{
 	"no-token-check", "no-extend-cas", "reuse-window", "release-too-low", "trust-replica", "assume-extended",
 	"keep-leader-term", "no-sync", "snapshot-forgets", "reset-before-check", "now-in-apply", "sequence-wraps",
 	"worker-out-of-range", "forward-without-id", "count-nonvoters", "old-acknowledgement", "no-clock-check", "no-barrier",
-	"no-confirm", "floor-of-used-workers", "live-not-frozen", "no-cluster-check", "run-guard-sleeps", "run-end-ignored",
+	"no-confirm", "floor-of-used-workers", "live-not-frozen", "no-cluster-check", "run-guard-sleeps", "run-end-ignored", "run-clock-not-compared",
 }
 
 func TestRows(t *testing.T) {
