@@ -62,6 +62,15 @@ func TestWindowsShowsPictureAndTable(t *testing.T) {
 	}
 }
 
+func TestWindowsShowsProcesses(t *testing.T) {
+	t.Parallel()
+	r, o := newRig(t), granted()
+	o.Windows.Rows[3].Process = &snowraftv1.HolderProcess{Host: "web-1", ProcessId: "812", Kind: "worker run", Version: "<b>1</b>"}
+	r.cluster.set(o, nil)
+	const process = "worker run &lt;b&gt;1&lt;/b&gt;, PID 812 on web-1"
+	r.wants(r.ask("GET", "/console/windows", "").Body.String(), "<dt>Process</dt><dd>"+process+"</dd>", ", lane 0; "+process+"</td>")
+}
+
 func TestWindowsChoosesLayoutAndAxis(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -1,7 +1,9 @@
 package worker
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -45,6 +47,12 @@ func TestClaimsAreDistinct(t *testing.T) {
 		if p := g.GetProcess(); p.GetKind() != "worker run" || p.GetVersion() != "test" || p.GetProcessId() == "" || p.GetHost() == "" {
 			t.Errorf("the holder of worker %d is %v", g.GetWorker(), p)
 		}
+	}
+	list := exec.CommandContext(t.Context(), "/proc/self/exe", "worker", "list", "--addr", m.APIAddr())
+	list.Env = append(os.Environ(), asProgram+"=1")
+	text, err := list.CombinedOutput()
+	if process := fmt.Sprintf("  worker run test, PID %d on ", w.Process.Pid); err != nil || strings.Count(string(text), process) != 4 {
+		t.Errorf("%v, and no four lines with %q:\n%s", err, process, text)
 	}
 	_ = w.Process.Kill()
 	<-w.done
