@@ -6,10 +6,12 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -133,15 +135,38 @@ func TestFamilyTakesSignals(t *testing.T) {
 	}
 }
 
-// A family leaves the exits of other children of this process to those that wait for them.
+// A family leaves the exits of other children of this process to those that wait for them, even if its thread has forked them.
 func TestFamilyLeavesOtherChildren(t *testing.T) {
-	for i := range 50 {
-		f, c := startFamily(t, `"$0"; true`, time.Second)
-		other := exec.CommandContext(t.Context(), "sh", "-c", fmt.Sprintf("exit %d", i+1))
-		if err := other.Run(); other.ProcessState.ExitCode() != i+1 {
-			t.Fatalf("another child ended with %v, want exit code %d", err, i+1)
+	var others [16]*exec.Cmd
+	var inputs [len(others)]io.Closer
+	var all sync.WaitGroup
+	for i := range others {
+		others[i] = exec.CommandContext(context.WithoutCancel(t.Context()), "sh", "-c", fmt.Sprintf("read -r _; exit %d", i+1))
+		var err error
+		if inputs[i], err = others[i].StdinPipe(); err != nil {
+			t.Fatal(err)
 		}
-		_ = c.ask.Close()
+		all.Go(func() {
+			if err := others[i].Start(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	var families [8]*Family
+	var first [len(families)]*child
+	for i := range families {
+		families[i], first[i] = startFamily(t, `"$0"; true`, time.Second)
+	}
+	for i, other := range others {
+		_ = inputs[i].Close()
+		if err := other.Wait(); other.ProcessState == nil || other.ProcessState.ExitCode() != i+1 {
+			t.Errorf("another child ended with %v, want exit code %d", err, i+1)
+		}
+	}
+	for i, f := range families {
+		first[i].expect(time.Second)
+		_ = first[i].ask.Close()
 		f.Wait()
 	}
 	expectNoChildren(t)
