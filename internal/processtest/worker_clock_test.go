@@ -152,7 +152,7 @@ func stepClocks(program, dir string) error {
 // again repeats f until it succeeds.
 func again(f func() error) error {
 	var err error
-	for range 600 {
+	for range 3000 {
 		if err = f(); err == nil {
 			return nil
 		}
