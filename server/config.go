@@ -12,7 +12,6 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/limits"
-	"github.com/snowraft/snowraft/internal/logring"
 	"github.com/snowraft/snowraft/internal/names/nfc"
 	"github.com/snowraft/snowraft/internal/tracing"
 	"github.com/snowraft/snowraft/trust"
@@ -81,9 +80,7 @@ type Config struct {
 	// member.
 	Tracer *tracing.Tracer
 
-	Logger *slog.Logger // nil: no log
-	// LogRing holds the last lines of Logger, for debug archives; nil: the member makes a ring for its own lines.
-	LogRing *logring.Ring
+	Logger  *slog.Logger // nil: no log
 	Version string
 	Timing  cluster.Timing
 	// FinalizeAfter is the time for which all members must have known newer commands before the leader finalizes an upgrade
@@ -101,10 +98,6 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.LogRing == nil {
-		c.LogRing = logring.New()
-		c.Logger = slog.New(c.LogRing.Handler(c.Logger.Handler()))
 	}
 	if c.Name == "" {
 		name, err := os.Hostname()

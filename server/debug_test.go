@@ -17,8 +17,6 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-var debugSalt = []byte("0123456789abcdef")
-
 // debug returns the files that a member sends for a debug archive.
 func (n *node) debug(req *snowraftv1.DebugRequest) (map[string][]byte, error) {
 	n.t.Helper()
@@ -74,11 +72,11 @@ func TestDebugSendsEveryFileWithoutNames(t *testing.T) {
 	if _, err := n.sequences.DeleteSequence(t.Context(), &snowraftv1.DeleteSequenceRequest{Name: missing}); err == nil {
 		t.Fatal("deleted a sequence that does not exist")
 	}
-	files, err := n.debug(&snowraftv1.DebugRequest{Seconds: 1, Salt: debugSalt})
+	files, err := n.debug(&snowraftv1.DebugRequest{Seconds: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"about.json", "clock.json", "cpu.pprof", "disk.json", "goroutines.txt", "heap.pprof", "log.txt", "members.json",
+	want := []string{"about.json", "clock.json", "cpu.pprof", "disk.json", "goroutines.txt", "heap.pprof", "members.json",
 		"metrics-1.txt", "metrics-2.txt", "raft.json", "settings.json", "status.json"}
 	if got := slices.Sorted(maps.Keys(files)); !slices.Equal(got, want) {
 		t.Errorf("files %v, want %v; problems: %s", got, want, files["problems.txt"])
@@ -90,18 +88,12 @@ func TestDebugSendsEveryFileWithoutNames(t *testing.T) {
 		}
 	}
 	for _, shown := range []string{
-		"SequenceService/CreateSequence", "resource=name-", `"clusterId": "` + n.server.ClusterID(), "snowraft_ready 1", "raft.db",
-		`"data-dir": "` + n.cfg.DataDir, `"state": "Leader"`, "worker acquired", "goroutine profile:",
+		"SequenceService/CreateSequence", `"clusterId": "` + n.server.ClusterID(), "snowraft_ready 1", "raft.db",
+		`"data-dir": "` + n.cfg.DataDir, `"state": "Leader"`, "goroutine profile:",
 	} {
 		if !strings.Contains(all, shown) {
 			t.Errorf("the archive lacks %q", shown)
 		}
-	}
-	if files, err = n.debug(&snowraftv1.DebugRequest{Seconds: 1, Salt: debugSalt, Names: true}); err != nil {
-		t.Fatal(err)
-	}
-	if all := inflated(t, files); !strings.Contains(all, "resource="+name) {
-		t.Error("the archive with names lacks the name")
 	}
 }
 
@@ -110,9 +102,8 @@ func TestDebugRefusals(t *testing.T) {
 	n := newNode(t, "a")
 	n.start()
 	for name, req := range map[string]*snowraftv1.DebugRequest{
-		"no time":  {Salt: debugSalt},
-		"too long": {Seconds: 61, Salt: debugSalt},
-		"no salt":  {Seconds: 1},
+		"no time":  {},
+		"too long": {Seconds: 61},
 	} {
 		if _, err := n.debug(req); reason(err) != rpc.InvalidArgument {
 			t.Errorf("%s: %v", name, err)
@@ -125,7 +116,7 @@ func TestDebugRefusals(t *testing.T) {
 			ctx, cancel = context.WithTimeout(ctx, limit)
 			defer cancel()
 		}
-		stream, err := snowraftv1.NewOperationsServiceClient(n.conn).Debug(ctx, &snowraftv1.DebugRequest{Seconds: 1, Salt: debugSalt})
+		stream, err := snowraftv1.NewOperationsServiceClient(n.conn).Debug(ctx, &snowraftv1.DebugRequest{Seconds: 1})
 		if err == nil {
 			_, err = stream.Recv()
 		}
@@ -141,19 +132,19 @@ func TestMemberMakesOneDebugArchiveAtATime(t *testing.T) {
 	n.start()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	first, err := snowraftv1.NewOperationsServiceClient(n.conn).Debug(ctx, &snowraftv1.DebugRequest{Seconds: 60, Salt: debugSalt})
+	first, err := snowraftv1.NewOperationsServiceClient(n.conn).Debug(ctx, &snowraftv1.DebugRequest{Seconds: 60})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if piece, err := first.Recv(); err != nil || piece.GetFile() != "about.json" {
 		t.Fatal(piece, err)
 	}
-	if _, err := n.debug(&snowraftv1.DebugRequest{Seconds: 1, Salt: debugSalt}); reason(err) != rpc.Overloaded {
+	if _, err := n.debug(&snowraftv1.DebugRequest{Seconds: 1}); reason(err) != rpc.Overloaded {
 		t.Errorf("a second archive: %v, want %s", err, rpc.Overloaded)
 	}
 	cancel() // ends the first request
 	until(t, "another archive is made", func() bool {
-		_, err := n.debug(&snowraftv1.DebugRequest{Seconds: 1, Salt: debugSalt})
+		_, err := n.debug(&snowraftv1.DebugRequest{Seconds: 1})
 		return err == nil
 	})
 }

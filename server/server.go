@@ -98,7 +98,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		Ready: s.Ready, Issued: s.endpoints.Issued, Left: func() { s.Finish(nil) }, Logger: logger, Keys: cfg.Keys, Uses: uses(auth), OwnCertificate: cfg.OwnCertificate, AddressProblem: s.moved.problem, Pin: s.pin,
 		Verify: verify(auth), Dial: cfg.network().DialContext,
 		Debug: diagnose.New(diagnose.Source{
-			Member: s.member, Metrics: s.endpoints.Metrics(), Log: cfg.LogRing, Settings: s.settings(),
+			Member: s.member, Metrics: s.endpoints.Metrics(), Settings: s.settings(),
 			Name: cfg.Name, Version: cfg.Version, DataDir: cfg.DataDir,
 		}),
 	})

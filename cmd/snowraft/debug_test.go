@@ -49,8 +49,8 @@ func debugFiles(t *testing.T, sent [][2]string) (files map[string]string, stderr
 
 func TestDebugFindsMembersAtGivenAddresses(t *testing.T) {
 	t.Parallel()
-	files, stderr, code := debugFiles(t, [][2]string{{"status.json", "{}"}, {"log.txt", "lines"}})
-	if code != cli.ExitDone || files["snowraft-debug/members/a-n-1/status.json"] != "{}" || files["snowraft-debug/members/a-n-1/log.txt"] != "lines" {
+	files, stderr, code := debugFiles(t, [][2]string{{"status.json", "{}"}, {"raft.json", "lines"}})
+	if code != cli.ExitDone || files["snowraft-debug/members/a-n-1/status.json"] != "{}" || files["snowraft-debug/members/a-n-1/raft.json"] != "lines" {
 		t.Errorf("exit code %d: %s%v", code, stderr, files)
 	}
 	if !strings.Contains(stderr, "is not in the archive: ") || !strings.Contains(files["snowraft-debug/archive.json"], `"error": "`) {
@@ -74,8 +74,8 @@ func TestDebugRejectsUnexpectedFiles(t *testing.T) {
 			}
 		})
 	}
-	files, stderr, code := debugFiles(t, [][2]string{{"log.txt", "x"}, {"status.json", "y"}, {"log.txt", "z"}})
-	if code != cli.ExitDone || !strings.Contains(stderr, "are incomplete: ") || files["snowraft-debug/members/a-n-1/log.txt"] != "x" {
+	files, stderr, code := debugFiles(t, [][2]string{{"raft.json", "x"}, {"status.json", "y"}, {"raft.json", "z"}})
+	if code != cli.ExitDone || !strings.Contains(stderr, "are incomplete: ") || files["snowraft-debug/members/a-n-1/raft.json"] != "x" {
 		t.Errorf("twice: exit code %d: %s%v", code, stderr, files)
 	}
 }
@@ -93,7 +93,7 @@ func TestDebugUsage(t *testing.T) {
 		says string
 	}{
 		{[]string{exists}, "the file exists; choose another name"},
-		{[]string{fresh, "--data-dir", dir, "--names"}, "--data-dir cannot be combined with --seconds or --names"},
+		{[]string{fresh, "--data-dir", dir, "--seconds", "2"}, "--data-dir cannot be combined with --seconds"},
 		{[]string{fresh, "--data-dir", dir}, "not the data directory of a member"},
 		{[]string{fresh, "--seconds", "61"}, "expected a whole number from 1 to 60"},
 	} {

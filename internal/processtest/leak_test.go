@@ -60,7 +60,7 @@ func TestSecretsStayInside(t *testing.T) {
 	s.redis(t, redis, s.config)
 	s.look(t, flags)
 	s.backup(t, "a backup", append([]string{"--addr", members[1].api}, flags...)...)
-	s.debug(t, "a debug archive", append([]string{"--addr", members[1].api, "--seconds", "1", "--names"}, flags...)...)
+	s.debug(t, "a debug archive", append([]string{"--addr", members[1].api, "--seconds", "1"}, flags...)...)
 	gateway := s.gateway(t)
 	longLog(t, leader(t, members), 5000)
 	until(t, "m1 has a snapshot", func() bool {

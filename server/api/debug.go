@@ -14,19 +14,15 @@ import (
 const (
 	maxDebugSeconds = 60
 	// maxDebug bounds the duration of Debug, even if its caller reads slowly.
-	maxDebug     = 5 * time.Minute
-	minSaltBytes = 16
-	maxSaltBytes = 64
+	maxDebug = 5 * time.Minute
 )
 
 // Debug implements snowraftv1.OperationsServiceServer.
 func (o *operations) Debug(req *snowraftv1.DebugRequest, stream grpc.ServerStreamingServer[snowraftv1.DebugResponse]) error {
 	ctx := stream.Context()
-	switch salt := len(req.GetSalt()); {
+	switch {
 	case req.GetSeconds() < 1 || req.GetSeconds() > maxDebugSeconds:
 		return wire.Invalid("seconds: expected 1 to 60")
-	case salt < minSaltBytes || salt > maxSaltBytes:
-		return wire.Invalid("salt: expected 16 to 64 bytes")
 	case !endsWithin(ctx, maxDebug):
 		return wire.Invalid("deadline: must be within 5 minutes")
 	}
@@ -40,7 +36,7 @@ func (o *operations) Debug(req *snowraftv1.DebugRequest, stream grpc.ServerStrea
 		return err
 	}
 	return o.Services.Config.Debug.Collect(ctx, diagnose.Request{
-		Duration: time.Duration(req.GetSeconds()) * time.Second, Names: req.GetNames(), Salt: req.GetSalt(), Status: status, Members: members,
+		Duration: time.Duration(req.GetSeconds()) * time.Second, Status: status, Members: members,
 	}, func(file string, content []byte) error {
 		for first := true; first || len(content) > 0; first = false {
 			n := min(len(content), pieceBytes)

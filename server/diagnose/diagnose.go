@@ -1,8 +1,8 @@
-// Package diagnose collects the files of a member for a debug archive: its state, its log, profiles of its process.
+// Package diagnose collects the files of a member for a debug archive: its state, and profiles of its process.
 //
-// An archive holds no secret, and holds names of sequences, holders and tokens only on request. Each file consists of items
-// that this package lists as safe: fields of messages, attributes of log lines, labels of metrics, settings. Other items are
-// omitted. Profiles hold functions and counts, and no values of variables.
+// An archive holds no secret, and no names of sequences, holders and tokens. Each file consists of items that this package
+// lists as safe: fields of messages, labels of metrics, settings. Other items are omitted. Profiles hold functions and counts,
+// and no values of variables.
 //
 // The package costs nothing until an archive is requested. The main type is [Collector].
 package diagnose
@@ -21,7 +21,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/fsm"
-	"github.com/snowraft/snowraft/internal/logring"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
 )
@@ -39,7 +38,6 @@ const (
 type Source struct {
 	Member   *member.Member
 	Metrics  prometheus.Gatherer
-	Log      *logring.Ring
 	Settings map[string]any // only settings that are safe to show
 	Name     string         // name of the member
 	Version  string         // version of the program
@@ -61,8 +59,6 @@ func New(s Source) *Collector { return &Collector{Source: s, stuck: make(map[str
 // Request is the request for an archive.
 type Request struct {
 	Duration        time.Duration // duration of the CPU profile
-	Names           bool          // include names of sequences, holders and tokens
-	Salt            []byte        // salt of the pseudonyms if Names is false
 	Status, Members proto.Message // status of the member, and the members that it knows; not redacted yet
 }
 
@@ -74,7 +70,7 @@ func (c *Collector) Collect(ctx context.Context, req Request, put func(name stri
 		return rpc.NewError(rpc.Overloaded, "this member is collecting another debug archive; wait until that is complete")
 	}
 	defer c.busy.Unlock()
-	a := &archive{Collector: c, ctx: ctx, put: put, redact: NewRedactor(req.Names, req.Salt, c.known()...)}
+	a := &archive{Collector: c, ctx: ctx, put: put, redact: NewRedactor(c.known()...)}
 	a.file("about.json", document(c.about()))
 	a.file("status.json", message(a.redact.Message(req.Status)))
 	a.file("members.json", message(a.redact.Message(req.Members)))
@@ -85,13 +81,12 @@ func (c *Collector) Collect(ctx context.Context, req Request, put func(name stri
 		disk, err := Disk(c.DataDir)
 		return errors.Join(err, document(disk)(b))
 	})
-	metrics := func(b *buffer) error { return a.redact.writeMetrics(b, c.Metrics) }
+	metrics := func(b *buffer) error { return writeMetrics(b, c.Metrics) }
 	a.file("metrics-1.txt", metrics)
 	a.file("goroutines.txt", goroutines)
 	a.file("heap.pprof", heap)
 	a.cpu("cpu.pprof", req.Duration)
 	a.file("metrics-2.txt", metrics)
-	a.file("log.txt", func(b *buffer) error { return a.redact.writeLog(b, c.Log.Lines()) })
 	if len(a.problems) > 0 {
 		a.file(problemsFile, func(b *buffer) error {
 			_, err := b.Write([]byte(strings.Join(a.problems, "\n") + "\n"))

@@ -3,6 +3,8 @@ package diagnose
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -46,7 +48,8 @@ type About struct {
 	Version    string            `json:"version"`
 	TakenAtMS  int64             `json:"takenAtMs,string,omitempty"`
 	UptimeMS   int64             `json:"uptimeMs,string,omitempty"`
-	Processors int               `json:"processors"` // processors that Go uses
+	Log        string            `json:"log,omitempty"` // place of the member's log, which no archive includes
+	Processors int               `json:"processors"`    // processors that Go uses
 	Go         string            `json:"go"`
 	Build      map[string]string `json:"build"`
 	Modules    []string          `json:"modules"`
@@ -77,6 +80,7 @@ func (c *Collector) about() About {
 	now := c.Member.Clock().Now()
 	a := Program(c.Version)
 	a.Member, a.TakenAtMS, a.UptimeMS = c.Name, now.Wall, now.Mono
+	a.Log = fmt.Sprintf("standard error of process %d; on hosts with systemd: journalctl _PID=%[1]d", os.Getpid())
 	return a
 }
 

@@ -579,9 +579,13 @@ type DebugRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Duration of the CPU profile, and the time between the two readings of the metrics, in seconds: 1 to 60.
 	Seconds uint32 `protobuf:"varint,1,opt,name=seconds,proto3" json:"seconds,omitempty"`
-	// Include names of sequences, holders and tokens, which are otherwise replaced by pseudonyms.
+	// Ignored: an archive has no names of sequences, holders and tokens.
+	//
+	// Deprecated: Marked as deprecated in snowraft/v1/operations.proto.
 	Names bool `protobuf:"varint,2,opt,name=names,proto3" json:"names,omitempty"`
-	// Key of the pseudonyms, 16 to 64 bytes: members that get the same salt replace a name by the same pseudonym.
+	// Ignored.
+	//
+	// Deprecated: Marked as deprecated in snowraft/v1/operations.proto.
 	Salt          []byte `protobuf:"bytes,3,opt,name=salt,proto3" json:"salt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -624,6 +628,7 @@ func (x *DebugRequest) GetSeconds() uint32 {
 	return 0
 }
 
+// Deprecated: Marked as deprecated in snowraft/v1/operations.proto.
 func (x *DebugRequest) GetNames() bool {
 	if x != nil {
 		return x.Names
@@ -631,6 +636,7 @@ func (x *DebugRequest) GetNames() bool {
 	return false
 }
 
+// Deprecated: Marked as deprecated in snowraft/v1/operations.proto.
 func (x *DebugRequest) GetSalt() []byte {
 	if x != nil {
 		return x.Salt
@@ -723,11 +729,11 @@ const file_snowraft_v1_operations_proto_rawDesc = "" +
 	"\rBackupRequest\x12\x14\n" +
 	"\x05stale\x18\x01 \x01(\bR\x05stale\"$\n" +
 	"\x0eBackupResponse\x12\x12\n" +
-	"\x04data\x18\x01 \x01(\fR\x04data\"W\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\"]\n" +
 	"\fDebugRequest\x12\x18\n" +
-	"\aseconds\x18\x01 \x01(\rR\aseconds\x12\x14\n" +
-	"\x05names\x18\x02 \x01(\bR\x05names\x12\x17\n" +
-	"\x04salt\x18\x03 \x01(\fB\x03\x80\x01\x01R\x04salt\"7\n" +
+	"\aseconds\x18\x01 \x01(\rR\aseconds\x12\x18\n" +
+	"\x05names\x18\x02 \x01(\bB\x02\x18\x01R\x05names\x12\x19\n" +
+	"\x04salt\x18\x03 \x01(\fB\x05\x18\x01\x80\x01\x01R\x04salt\"7\n" +
 	"\rDebugResponse\x12\x12\n" +
 	"\x04file\x18\x01 \x01(\tR\x04file\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data2\xa1\a\n" +

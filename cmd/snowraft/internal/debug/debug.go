@@ -3,7 +3,6 @@ package debug
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -19,7 +18,6 @@ import (
 const (
 	dirFlag     = "data-dir"
 	secondsFlag = "seconds"
-	namesFlag   = "names"
 	maxSeconds  = 60
 )
 
@@ -30,7 +28,6 @@ type Summary struct {
 	TakenAtMS int64    `json:"takenAtMs,string"`
 	Version   string   `json:"version"` // version of the command
 	Seconds   int      `json:"seconds,omitempty"`
-	Names     bool     `json:"names"`
 	Members   []Member `json:"members"`
 }
 
@@ -49,20 +46,20 @@ type Member struct {
 func New(a *cli.App) *cobra.Command {
 	var (
 		seconds = 5
-		names   bool
 		dir     string
 	)
 	cmd := &cobra.Command{
 		Use:   "debug FILE",
 		Short: "Write a debug archive of all members",
 		Long: `Write an archive for troubleshooting to a new file (tar.gz): from each member that can be
-reached, its state, members, configuration and settings, metrics at two times, the last
-10,000 lines of its log, profiles of CPU and memory, stacks, clocks, Raft statistics and
-disk usage. The command calls the members in --addr, and all others at their API
-addresses. It warns of each member that it cannot reach, and succeeds if one answers.
+reached, its state, members, configuration and settings, metrics at two times, profiles
+of CPU and memory, stacks, clocks, Raft statistics and disk usage. The command calls the
+members in --addr, and all others at their API addresses. It warns of each member that it
+cannot reach, and succeeds if one answers.
 
-The archive contains no secret. Pseudonyms replace names of sequences, holders and
-tokens, unless --names is set. Names of members and layouts, and addresses, are included.
+The archive contains no secret, no log, and no names of sequences, holders and tokens.
+Names of members and layouts, and addresses, are included. The log of a member is in the
+journal of its host or of its container.
 
 With --data-dir, the archive is of the data directory of a stopped member: identity, Raft
 log and snapshots, as far as they can be read.`,
@@ -71,22 +68,17 @@ log and snapshots, as far as they can be read.`,
   snowraft debug stopped.tar.gz --data-dir /var/lib/snowraft`,
 	}
 	cli.AddFlag(cmd, "", secondsFlag, "", cli.IntValue(&seconds, 1, maxSeconds), "duration of the CPU profile in seconds, and time between the two readings of metrics")
-	cmd.Flags().BoolVar(&names, namesFlag, false, "include names of sequences, holders and tokens")
 	cli.AddFlag(cmd, "", dirFlag, "", cli.TextValue(&dir, "DIR"), "data directory of a stopped member to read, instead of calling running ones")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
-		if dir != "" && (names || cmd.Flags().Changed(secondsFlag)) {
-			return cli.Usagef("--%s cannot be combined with --%s or --%s", dirFlag, secondsFlag, namesFlag)
+		if dir != "" && cmd.Flags().Changed(secondsFlag) {
+			return cli.Usagef("--%s cannot be combined with --%s", dirFlag, secondsFlag)
 		}
-		salt := make([]byte, 32)
-		if _, err := rand.Read(salt); err != nil {
-			return err
-		}
-		s := &Summary{TakenAtMS: a.Now().UnixMilli(), Version: a.Version, Names: names, Members: []Member{}}
-		fill := func(w *archive) error { return addDirectory(w, dir, salt, s.TakenAtMS) }
+		s := &Summary{TakenAtMS: a.Now().UnixMilli(), Version: a.Version, Members: []Member{}}
+		fill := func(w *archive) error { return addDirectory(w, dir, s.TakenAtMS) }
 		if dir == "" {
 			s.Seconds = seconds
 			fill = func(w *archive) error {
-				g := gathering{app: a, remote: r, archive: w, salt: salt, duration: time.Duration(seconds) * time.Second, Summary: s}
+				g := gathering{app: a, remote: r, archive: w, duration: time.Duration(seconds) * time.Second, Summary: s}
 				return g.run(ctx)
 			}
 		}
@@ -127,9 +119,5 @@ func (s *Summary) extent() string {
 			answered++
 		}
 	}
-	names := "replaced"
-	if s.Names {
-		names = "included"
-	}
-	return fmt.Sprintf(" of %d of %d members; names: %s", answered, len(s.Members), names)
+	return fmt.Sprintf(" of %d of %d members", answered, len(s.Members))
 }

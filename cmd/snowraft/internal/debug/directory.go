@@ -63,7 +63,7 @@ type stateDocument struct {
 }
 
 // addDirectory adds the files about the data directory of a stopped member.
-func addDirectory(w *archive, dir string, salt []byte, nowMillis int64) error {
+func addDirectory(w *archive, dir string, nowMillis int64) error {
 	in, err := storage.Inspect(dir, slog.New(slog.DiscardHandler))
 	if errors.Is(err, os.ErrNotExist) {
 		return cli.Usagef("--%s %q: not the data directory of a member; choose another directory", dirFlag, dir)
@@ -71,7 +71,7 @@ func addDirectory(w *archive, dir string, salt []byte, nowMillis int64) error {
 	if err != nil {
 		return err
 	}
-	redact := diagnose.NewRedactor(false, salt)
+	redact := diagnose.NewRedactor()
 	problems := cli.Map(func(err error) string { return redact.Text(err.Error()) }, in.Problems)
 	if b, err := backup.OpenDirectory(dir, nowMillis); err != nil {
 		problems = append(problems, "state: "+redact.Text(err.Error()))

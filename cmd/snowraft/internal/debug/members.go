@@ -31,7 +31,6 @@ type gathering struct {
 	app      *cli.App
 	remote   *cli.Remote
 	archive  *archive
-	salt     []byte
 	duration time.Duration // duration of the CPU profile
 }
 
@@ -45,7 +44,7 @@ func (g *gathering) run(ctx context.Context) error {
 	for _, m := range g.Members {
 		known = append(known, m.Name, m.ID)
 	}
-	redact := diagnose.NewRedactor(g.Names, g.salt, known...)
+	redact := diagnose.NewRedactor(known...)
 	var wg sync.WaitGroup
 	for i := range g.Members {
 		wg.Go(func() { g.collect(ctx, &g.Members[i]) })
@@ -140,7 +139,7 @@ func (g *gathering) download(ctx context.Context, address string, m *Member) err
 	defer cancel()
 	silence := time.AfterFunc(one.Timeout, cancel)
 	defer silence.Stop()
-	stream, err := one.Operations.Debug(ctx, &snowraftv1.DebugRequest{Seconds: uint32(g.Seconds), Names: g.Names, Salt: g.salt}) //nolint:gosec // at most maxSeconds
+	stream, err := one.Operations.Debug(ctx, &snowraftv1.DebugRequest{Seconds: uint32(g.Seconds)}) //nolint:gosec // at most maxSeconds
 	if err != nil {
 		return err
 	}

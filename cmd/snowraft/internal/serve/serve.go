@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
-	"github.com/snowraft/snowraft/internal/logring"
 )
 
 // readyPoll is the interval between checks of a starting member's readiness.
@@ -107,8 +105,6 @@ func (h *Host) serve(ctx context.Context, cfg config) error {
 		return err
 	}
 	err := h.run(ctx, "member", &cfg, func(ctx context.Context) (started, error) {
-		cfg.LogRing = logring.New()
-		cfg.Logger = slog.New(cfg.LogRing.Handler(cfg.Logger.Handler()))
 		h.watch(ctx, &cfg)
 		cfg.AuditLog = cfg.auditTo(cfg.Logger)
 		var err error
