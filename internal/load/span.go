@@ -44,23 +44,6 @@ func (o order) sort(s spans, twice func(Span)) spans {
 	return joined
 }
 
-// merge is sort for two lists that are already sorted and joined.
-func (o order) merge(a, b spans, twice func(Span)) spans {
-	into := make(spans, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		from := &a
-		if o.compare(b[0], a[0]) < 0 {
-			from = &b
-		}
-		into = o.join(into, (*from)[0], twice)
-		*from = (*from)[1:]
-	}
-	for _, next := range append(a, b...) { // a or b is empty
-		into = o.join(into, next, twice)
-	}
-	return into
-}
-
 // join appends next to s, or extends the last span of s if next overlaps or continues it.
 func (o order) join(s spans, next Span, twice func(Span)) spans {
 	if len(s) == 0 || !o.together(s[len(s)-1], next) {
