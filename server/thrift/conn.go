@@ -9,13 +9,12 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/apache/thrift/lib/go/thrift"
 
 	"github.com/snowraft/snowraft/internal/places"
-	"github.com/snowraft/snowraft/trust"
 )
 
 const (
@@ -40,12 +39,10 @@ type conn struct {
 	place  *places.Place // nil without a limit
 	reader *bufio.Reader
 	began  time.Time
-
-	mu      sync.Mutex
-	busy    bool          // a request is being served
-	closing bool          // the connection ends when it is not busy
-	rested  time.Duration // end of the last request, since began
+	rested atomic.Int64 // end of the last request, in ns since began; busy during a request
 }
+
+const busy = -1
 
 func newConn(s *Server, nc net.Conn) *conn {
 	return &conn{s: s, net: nc, place: places.Of(nc), reader: bufio.NewReaderSize(nc, maxMessage), began: time.Now()}
@@ -53,22 +50,11 @@ func newConn(s *Server, nc net.Conn) *conn {
 
 // Idle implements places.Idler.
 func (c *conn) Idle() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.busy {
+	rested := c.rested.Load()
+	if rested == busy {
 		return 0
 	}
-	return time.Since(c.began) - c.rested
-}
-
-// drain ends the connection once no request is being served.
-func (c *conn) drain() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closing = true
-	if !c.busy {
-		c.cut()
-	}
+	return time.Since(c.began) - time.Duration(rested)
 }
 
 // cut closes the connection without waiting for the client. A regular TLS close would wait.
@@ -80,52 +66,37 @@ func (c *conn) cut() {
 	_ = nc.Close()
 }
 
-// enter begins a request. It returns false if the connection must end.
-func (c *conn) enter() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.busy = !c.closing
-	return c.busy
-}
-
-// leave ends a request. It returns false if the connection must end.
-func (c *conn) leave() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.busy, c.rested = false, time.Since(c.began)
-	return !c.closing
-}
-
 // serve answers requests until the connection ends.
 func (c *conn) serve() {
 	defer func() { _ = c.net.Close() }() // over TLS, with the notice that clients expect
+	if err := c.talk(); errors.Is(err, errStrange) && c.s.strange.Allow() {
+		c.s.cfg.Logger.Warn("connection of Thrift client rejected", "address", c.net.RemoteAddr().String(), "error", err)
+	}
+}
+
+// talk answers requests. A client may be silent between requests for any time. Close sets a deadline in the past on each
+// connection after it has closed quit, so talk looks at quit after each change of the deadline.
+func (c *conn) talk() error {
+	_ = c.net.SetDeadline(time.Now().Add(stallTimeout))
+	if c.s.closing() {
+		return nil
+	}
 	how, err := c.detect()
 	for err == nil {
-		if _, err = c.reader.Peek(1); err != nil { // a client may be silent between requests for any time
-			break
-		}
-		if !c.enter() {
-			return
-		}
-		_ = c.net.SetDeadline(time.Now().Add(stallTimeout))
-		err = c.answer(how)
 		_ = c.net.SetDeadline(time.Time{})
-		if !c.leave() {
-			return
+		if c.s.closing() {
+			return nil
+		}
+		if _, err = c.reader.Peek(1); err == nil {
+			err = c.answer(how)
 		}
 	}
-	if errors.Is(err, errStrange) {
-		if c.s.strange.Allow() {
-			c.s.cfg.Logger.Warn("connection of Thrift client rejected", "address", c.net.RemoteAddr().String(), "error", err)
-		}
-	}
+	return err
 }
 
 // detect returns the form of the first message without consuming it. The first four bytes are the length of a frame, the
 // version of a strict message (negative), or the length of the method's name. A message follows the length of a frame.
 func (c *conn) detect() (form, error) {
-	_ = c.net.SetReadDeadline(time.Now().Add(stallTimeout))
-	defer func() { _ = c.net.SetReadDeadline(time.Time{}) }()
 	head, err := c.reader.Peek(5)
 	_, plain := errors.AsType[tls.RecordHeaderError](err)
 	switch {
@@ -153,63 +124,43 @@ func (c *conn) detect() (form, error) {
 
 // answer reads a request and writes the reply. After an error, the connection is unusable.
 func (c *conn) answer(how form) error {
-	in := &source{c.reader, maxMessage}
+	c.rested.Store(busy)
+	defer func() { c.rested.Store(int64(time.Since(c.began))) }()
+	_ = c.net.SetDeadline(time.Now().Add(stallTimeout))
+	message := &io.LimitedReader{R: c.reader, N: maxMessage}
+	out := thrift.NewTMemoryBufferLen(replySize)
 	if how.framed {
 		var head [4]byte
 		if _, err := io.ReadFull(c.reader, head[:]); err != nil {
 			return err
 		}
-		length := binary.BigEndian.Uint32(head[:])
-		if length == 0 || length > maxMessage {
-			return fmt.Errorf("%w: frame of %d bytes, expected at most %d", errStrange, length, maxMessage)
+		if message.N = int64(binary.BigEndian.Uint32(head[:])); message.N == 0 || message.N > maxMessage {
+			return fmt.Errorf("%w: frame of %d bytes, expected at most %d", errStrange, message.N, maxMessage)
 		}
-		in.left = int(length)
+		_, _ = out.Write(head[:]) // placeholder for the length
 	}
 	ctx, cancel := context.WithTimeout(c.s.lasts, callTimeout)
 	defer cancel()
-	out := thrift.NewTMemoryBufferLen(replySize)
-	if how.framed {
-		_, _ = out.Write(make([]byte, 4)) // placeholder for the length
-	}
-	call := call{s: c.s, in: protocol(in, how), out: protocol(out, how), hear: c.hear}
-	err := call.serve(ctx)
-	if err == nil && how.framed {
-		err = in.skip()
-	}
-	if err != nil {
-		return err
+	switch err := c.call(ctx, protocol(&thrift.StreamTransport{Reader: message}, how), protocol(out, how)); {
+	case err != nil && message.N == 0:
+		return fmt.Errorf("%w: the message is longer than its frame, or than %d bytes", errStrange, maxMessage)
+	case err != nil:
+		return strange(err)
 	}
 	reply := out.Bytes()
 	if how.framed {
+		if _, err := c.reader.Discard(int(message.N)); err != nil {
+			return err
+		}
 		binary.BigEndian.PutUint32(reply, uint32(len(reply)-4)) //nolint:gosec // a reply is short
 	}
-	_, err = c.net.Write(reply)
+	_, err := c.net.Write(reply)
 	return err
-}
-
-// hear keeps the place of a connection that speaks the protocol.
-func (c *conn) hear() {
-	if c.place != nil {
-		c.place.Serve(0, c)
-	}
 }
 
 // protocol reads and writes the messages of a form.
 func protocol(t thrift.TTransport, how form) thrift.TProtocol {
-	strict := how.strict
 	return thrift.NewTBinaryProtocolConf(t, &thrift.TConfiguration{
-		MaxMessageSize: maxMessage, MaxFrameSize: maxMessage, TBinaryStrictRead: &strict, TBinaryStrictWrite: &strict,
+		MaxMessageSize: maxMessage, MaxFrameSize: maxMessage, TBinaryStrictRead: &how.strict, TBinaryStrictWrite: &how.strict,
 	})
-}
-
-// anonymous returns the context of a call with its principal.
-func (s *Server) anonymous(ctx context.Context) (context.Context, error) {
-	if s.cfg.Anonymous == nil {
-		return ctx, nil
-	}
-	p, err := s.cfg.Anonymous(ctx)
-	if err != nil {
-		return ctx, err
-	}
-	return trust.WithPrincipal(ctx, p), nil
 }

@@ -19,8 +19,8 @@ const (
 )
 
 var (
-	errInvalidAgent  = invalid(fmt.Sprintf("user agent: expected a letter, then letters, digits, hyphens and underscores, at most %d bytes", maxAgent))
-	errUnknownMethod = invalid("unknown method; expected get_id, get_worker_id, get_datacenter_id or get_timestamp")
+	errInvalidAgent  = rpc.NewError(rpc.InvalidArgument, "user agent: expected a letter, then letters, digits, hyphens and underscores, at most 256 bytes")
+	errUnknownMethod = rpc.NewError(rpc.InvalidArgument, "unknown method; expected get_id, get_worker_id, get_datacenter_id or get_timestamp")
 )
 
 // exception returns an error in the form that clients of the service can read.

@@ -24,12 +24,12 @@ type Server struct {
 	lasts   context.Context // parent of the contexts of all calls
 	end     func()          // cancels lasts
 
+	quit    chan struct{} // closed when Close begins
+	running sync.WaitGroup
+
 	mu       sync.Mutex
 	listener net.Listener
-	closing  bool
 	conns    map[*conn]struct{}
-	running  sync.WaitGroup
-	quit     chan struct{} // closed when Close begins
 }
 
 // New returns a server. It serves after Serve is called with a listener.
@@ -39,8 +39,17 @@ func New(cfg Config) *Server {
 	for name := range methods {
 		s.meters[name] = cfg.Meter(name)
 	}
-	s.meters[other] = cfg.Meter(other)
 	return s
+}
+
+// closing reports whether Close was called.
+func (s *Server) closing() bool {
+	select {
+	case <-s.quit:
+		return true
+	default:
+		return false
+	}
 }
 
 // Serve serves the connections of a listener until Close, and closes the listener. It may be called once. It returns nil
@@ -48,12 +57,11 @@ func New(cfg Config) *Server {
 func (s *Server) Serve(l net.Listener) error {
 	defer func() { _ = l.Close() }()
 	s.mu.Lock()
-	if s.closing || s.listener != nil {
-		s.mu.Unlock()
-		return nil
-	}
 	s.listener = l
 	s.mu.Unlock()
+	if s.closing() {
+		return nil
+	}
 	return accept.Each(l, s.quit, s.admit, func(err error, pause time.Duration) {
 		s.cfg.Logger.Warn("connection of Thrift client not accepted; retrying", "error", err, "retry_after", pause)
 	})
@@ -63,55 +71,46 @@ func (s *Server) Serve(l net.Listener) error {
 func (s *Server) admit(nc net.Conn) {
 	c := newConn(s, nc)
 	s.mu.Lock()
-	if s.closing {
-		s.mu.Unlock()
+	defer s.mu.Unlock()
+	if s.closing() {
 		_ = nc.Close()
 		return
 	}
 	s.conns[c] = struct{}{}
-	s.running.Add(1)
-	s.mu.Unlock()
-	go func() {
-		defer s.running.Done()
+	s.running.Go(func() {
 		c.serve()
 		s.mu.Lock()
+		defer s.mu.Unlock()
 		delete(s.conns, c)
-		s.mu.Unlock()
-	}()
+	})
 }
 
 // Close stops accepting connections, closes the idle connections, and waits for the requests in progress. When ctx ends, it
 // cancels the remaining calls, closes their connections and returns the error of ctx.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
-	if !s.closing {
+	if !s.closing() {
 		close(s.quit)
 	}
-	s.closing = true
 	if s.listener != nil {
 		_ = s.listener.Close()
 	}
 	for c := range s.conns {
-		c.drain()
+		_ = c.net.SetReadDeadline(time.Unix(1, 0))
 	}
 	s.mu.Unlock()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s.running.Wait()
-	}()
-	select {
-	case <-done:
+	defer s.end()
+	stop := context.AfterFunc(ctx, func() {
 		s.end()
-		return nil
-	case <-ctx.Done():
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for c := range s.conns {
+			c.cut()
+		}
+	})
+	s.running.Wait()
+	if !stop() {
+		return ctx.Err()
 	}
-	s.end()
-	s.mu.Lock()
-	for c := range s.conns {
-		c.cut()
-	}
-	s.mu.Unlock()
-	<-done
-	return ctx.Err()
+	return nil
 }
