@@ -15,8 +15,6 @@ import (
 const (
 	// maxWindowRows is the maximum number of rows of an overview, and of earlier windows on the workers of the rows.
 	maxWindowRows = 64
-	// maxDensity is the maximum number of ranges of workers in the density.
-	maxDensity = 256
 	// workersAtOnce is the number of workers that are read in one lock of the state. Commands wait for that time, about 0.1 ms.
 	workersAtOnce = 1024
 	// earlierFor is the maximum time since the end of an earlier window on the worker of a row.
@@ -90,7 +88,6 @@ func layoutWindows(replica *fsm.Machine, l *snowflake.Layout, members []*snowraf
 			used = info.Used
 		}
 	})
-	w.split(used)
 	for from := uint64(0); from < used; from += workersAtOnce {
 		replica.View(func(s *fsm.State) {
 			s.EachWorker(l.Name(), from, int(min(workersAtOnce, used-from)), w.add)
@@ -98,7 +95,7 @@ func layoutWindows(replica *fsm.Machine, l *snowflake.Layout, members []*snowraf
 	}
 	rows := w.rows()
 	message := &snowraftv1.LayoutWindows{
-		Layout: l.Name(), Workers: l.Workers(), Used: used, Held: w.held, Rows: rows, Density: w.density, TickMs: l.Spec().UnitMillis,
+		Layout: l.Name(), Workers: l.Workers(), Used: used, Held: w.held, Rows: rows, TickMs: l.Spec().UnitMillis,
 	}
 	replica.View(func(s *fsm.State) { message.Earlier = w.earlier(s, rows) })
 	return message
@@ -133,20 +130,9 @@ type windowsOf struct {
 	lanes   map[grantKey]claim
 	members []*snowraftv1.MemberView
 
-	held    uint64
-	density []uint32
-	bucket  uint64 // workers per range of density
+	held uint64
 
 	byMembers, byOthers, ended []*snowraftv1.WorkerWindow // each at most maxWindowRows; ended sorted by end, latest first
-}
-
-// split prepares the ranges of density for the workers [0, used).
-func (w *windowsOf) split(used uint64) {
-	if used == 0 {
-		return
-	}
-	w.bucket = (used + maxDensity - 1) / maxDensity
-	w.density = make([]uint32, (used+w.bucket-1)/w.bucket)
 }
 
 // add counts a worker if it is held, and keeps it if a row may show it.
@@ -157,7 +143,6 @@ func (w *windowsOf) add(r *fsm.WorkerRecord) {
 		return
 	}
 	w.held++
-	w.density[r.Worker/w.bucket]++
 	rows := &w.byOthers
 	if id, _ := w.lane(&r.GrantRecord); id != "" {
 		rows = &w.byMembers

@@ -23,7 +23,7 @@ func granted() *snowraftv1.Overview {
 		}
 	}
 	o.Windows = &snowraftv1.LayoutWindows{
-		Layout: "default", Workers: 1024, Used: 5, Held: 4, TickMs: 1, Density: []uint32{1, 1, 1, 1, 0},
+		Layout: "default", Workers: 1024, Used: 5, Held: 4, TickMs: 1,
 		Rows: []*snowraftv1.WorkerWindow{
 			row(0, "a/0", "id-a", -100_000, 500_000), row(1, "b/0", "id-b", -3000, 2000), row(2, "c/1", "id-c", -3000, 20_000),
 			row(3, "<i>shop</i>/0", "", -500, 60_000), row(4, "old/0", "", -30_000, -10_000),

@@ -898,7 +898,9 @@ type LayoutWindows struct {
 	// The last windows of workers: those that members hold, other held ones, each by worker, then those that ended last; at
 	// most 64 in all.
 	Rows []*WorkerWindow `protobuf:"bytes,5,rep,name=rows,proto3" json:"rows,omitempty"`
-	// Held workers by worker number, in ranges of used / 256 workers, rounded up.
+	// Always empty.
+	//
+	// Deprecated: Marked as deprecated in snowraft/v1/view.proto.
 	Density []uint32 `protobuf:"varint,6,rep,packed,name=density,proto3" json:"density,omitempty"`
 	// Length of a tick in milliseconds.
 	TickMs int64 `protobuf:"varint,7,opt,name=tick_ms,json=tickMs,proto3" json:"tick_ms,omitempty"`
@@ -973,6 +975,7 @@ func (x *LayoutWindows) GetRows() []*WorkerWindow {
 	return nil
 }
 
+// Deprecated: Marked as deprecated in snowraft/v1/view.proto.
 func (x *LayoutWindows) GetDensity() []uint32 {
 	if x != nil {
 		return x.Density
@@ -1706,14 +1709,14 @@ const file_snowraft_v1_view_proto_rawDesc = "" +
 	"\x04down\x18\x0f \x01(\bR\x04downB\x11\n" +
 	"\x0f_ids_per_secondB\x15\n" +
 	"\x13_numbers_per_secondB\x16\n" +
-	"\x14_refusals_per_second\"\x80\x02\n" +
+	"\x14_refusals_per_second\"\x84\x02\n" +
 	"\rLayoutWindows\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x18\n" +
 	"\aworkers\x18\x02 \x01(\x04R\aworkers\x12\x12\n" +
 	"\x04used\x18\x03 \x01(\x04R\x04used\x12\x12\n" +
 	"\x04held\x18\x04 \x01(\x04R\x04held\x12-\n" +
-	"\x04rows\x18\x05 \x03(\v2\x19.snowraft.v1.WorkerWindowR\x04rows\x12\x18\n" +
-	"\adensity\x18\x06 \x03(\rR\adensity\x12\x17\n" +
+	"\x04rows\x18\x05 \x03(\v2\x19.snowraft.v1.WorkerWindowR\x04rows\x12\x1c\n" +
+	"\adensity\x18\x06 \x03(\rB\x02\x18\x01R\adensity\x12\x17\n" +
 	"\atick_ms\x18\a \x01(\x03R\x06tickMs\x123\n" +
 	"\aearlier\x18\b \x03(\v2\x19.snowraft.v1.WorkerWindowR\aearlier\"\xc8\x02\n" +
 	"\fWorkerWindow\x12\x16\n" +

@@ -170,7 +170,6 @@ func TestPicturesStayInside(t *testing.T) {
 	seed.Check(t, func(t *rapid.T) {
 		o := overview(rapid.SliceOfN(rapid.Int64(), 0, 6).Draw(t, "offsets")...)
 		o.Windows.Used, o.Windows.Held = rapid.Uint64().Draw(t, "used"), rapid.Uint64().Draw(t, "held")
-		o.Windows.Density = rapid.SliceOfN(rapid.Uint32(), 0, 300).Draw(t, "density")
 		edges := rapid.SliceOfN(rapid.Int64Range(-1<<50, 1<<50), 4, 4).Draw(t, "edges")
 		slices.Sort(edges)
 		earlier, last := window(1, "a/0", edges[0], edges[1]), window(1, "b/1", edges[2], edges[3])
@@ -201,30 +200,7 @@ func TestPicturesStayInside(t *testing.T) {
 		for _, c := range w.Clocks {
 			inside(c.X)
 		}
-		if w.Density != nil {
-			for _, p := range w.Density.Parts {
-				inside(p.X)
-				inside(p.Y)
-				inside(p.Height)
-			}
-		}
 	})
-}
-
-func TestDensityHasRunsOfEqualShares(t *testing.T) {
-	l := &snowraftv1.LayoutWindows{Used: 1000, Density: make([]uint32, 250)}
-	for i := range l.Density {
-		l.Density[i] = 4
-	}
-	l.Density[100] = 1
-	d := newDensity(l)
-	if len(d.Parts) != 3 || d.Parts[1].Text() != "workers 400 to 403: 1 of 4 held" || d.Parts[1].Height != "25.000%" || d.Parts[1].Y != "75.000%" || d.Parts[2].Last != 999 {
-		t.Errorf("density %+v, want three parts", d)
-	}
-	l.Rows = make([]*snowraftv1.WorkerWindow, 1000)
-	if d := newDensity(l); d != nil {
-		t.Errorf("density %+v, want none if the rows show all", d)
-	}
 }
 
 func TestGrantShowsNeighbors(t *testing.T) {

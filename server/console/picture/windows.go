@@ -20,11 +20,10 @@ type Windows struct {
 	Now  int64
 	NowX string
 
-	Rows    []Row
-	Clocks  []Clock
-	Labels  []Label
-	Levels  int // number of levels of labels
-	Density *Density
+	Rows   []Row
+	Clocks []Clock
+	Labels []Label
+	Levels int // number of levels of labels
 
 	// Workers is the number of workers of the layout, Held the number of workers held now, and Unshown the number of held
 	// workers without a row.
@@ -81,7 +80,6 @@ func NewWindows(o *snowraftv1.Overview, axis string) *Windows {
 	}
 	w := &Windows{
 		Layout: l.GetLayout(), Axis: NewAxis(axis, furthest), Now: now, Workers: l.GetWorkers(), Held: l.GetHeld(),
-		Density: newDensity(l),
 	}
 	w.Ticks, w.NowX = w.Axis.Ticks(), percent(w.Axis.At(0))
 	who := newHolders(o.GetMembers())
