@@ -136,7 +136,8 @@ func (v *verdict) gone() bool {
 	return w != nil && w.err == nil && w.state.record == nil
 }
 
-// renewed queries a member unless there is a fresh answer. One caller does so for all.
+// renewed queries a member unless there is a fresh answer. One caller does so for all, but its canceled context fails only
+// itself, unlike with singleflight.
 func (v *verdict) renewed(ctx context.Context) (*state, error) {
 	if w := v.word.Load(); w.fresh() {
 		return w.judge()

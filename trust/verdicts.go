@@ -10,8 +10,8 @@ const maxVerdicts = 10_000
 
 type textHash [sha256.Size]byte
 
-// verdicts holds the verdicts of a Remote. Texts of strangers displace only each other, the oldest first. The
-// methods require the lock of the Remote.
+// verdicts holds the verdicts of a Remote. Texts of strangers displace only each other, the oldest first; in one LRU they
+// would displace good texts. The methods require the lock of the Remote.
 type verdicts struct {
 	good      map[textHash]*verdict // texts that were valid at the last answer
 	strangers map[textHash]*verdict

@@ -7,7 +7,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// translator replaces the strings of enum fields in valid JSON, and copies every other byte.
+// translator replaces the strings of enum fields in valid JSON, and copies every other byte. The tokens of encoding/json would take
+// three times as many allocations for each response.
 type translator struct {
 	in     []byte
 	at     int // next position to read

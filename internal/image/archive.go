@@ -73,7 +73,8 @@ func digestOf(content []byte) string { return fmt.Sprintf("sha256:%x", sha256.Su
 // pathOf returns the path of a blob in an archive.
 func pathOf(digest string) string { return "blobs/" + strings.Replace(digest, ":", "/", 1) }
 
-// build returns an image as an archive of OCI's image layout, which Docker loads too.
+// build returns an image as an archive of OCI's image layout, which Docker loads too. go-containerregistry writes an archive for
+// Docker or a directory of the layout, and no archive that is both.
 func build(r release, c contents) ([]byte, error) {
 	layer, err := archived(files(c), r.created)
 	if err != nil {

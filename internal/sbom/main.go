@@ -1,6 +1,9 @@
 // Command sbom writes the software bill of materials of a release: the Go modules in its programs, with their
 // licenses. It reads the modules from the programs, so it lists the modules that they contain and not the requirements of go.mod.
 //
+// cyclonedx-gomod 1.10 writes a bill per program and no texts of licenses. It finds no license of some modules and of Go's library,
+// and its only time is the present.
+//
 //	sbom -version v1.2.3 -time UNIX -bom FILE -licenses FILE PROGRAM...
 package main
 

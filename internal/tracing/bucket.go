@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// bucket is a token bucket for spans. Its capacity is the number of tokens that one second adds.
+// bucket is a token bucket for spans: no sampler of the SDK limits spans per second. Its capacity is the number of tokens that one second adds.
 type bucket struct {
 	rate float64 // per second
 

@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/internal/tracing"
 )
 
-// queue wraps the SDK's span batches and counts the outcomes. It drops a span that ends while the queue is full, so that the
+// queue wraps the SDK's span batches and counts the outcomes, which the SDK does not report. It drops a span that ends while the queue is full, so that the
 // process never waits for a collector.
 type queue struct {
 	sdktrace.SpanProcessor
