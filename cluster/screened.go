@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
+	"golang.org/x/time/rate"
 
 	"github.com/snowraft/snowraft/cluster/screen"
 	"github.com/snowraft/snowraft/internal/places"
@@ -36,7 +37,7 @@ type screened struct {
 	// undialed is called for each failed connection to a node; may be nil.
 	undialed func(to memberlist.Address)
 
-	indirect bucket // rate of indirect pings
+	indirect *rate.Limiter // of indirect pings
 	logger   *slog.Logger
 	places   *places.Places
 	packets  chan *memberlist.Packet
@@ -49,7 +50,7 @@ type screened struct {
 func newScreened(inner memberlist.NodeAwareTransport, keys *keyring, misheard func(net.Addr, error, bool), logger *slog.Logger) *screened {
 	s := &screened{
 		NodeAwareTransport: inner, keys: keys, misheard: misheard, logger: logger, places: places.New(maxStreams, maxStreamsFrom),
-		packets: make(chan *memberlist.Packet), streams: make(chan net.Conn), closed: make(chan struct{}),
+		indirect: rate.NewLimiter(maxIndirect, maxIndirect), packets: make(chan *memberlist.Packet), streams: make(chan net.Conn), closed: make(chan struct{}),
 	}
 	s.wg.Go(s.runPackets)
 	s.wg.Go(s.runStreams)
@@ -61,24 +62,6 @@ func newScreened(inner memberlist.NodeAwareTransport, keys *keyring, misheard fu
 const maxIndirect = 100
 
 var errTooMany = errors.New("too many indirect pings")
-
-// bucket allows maxIndirect pings per second. Only one goroutine may use it.
-type bucket struct {
-	used int
-	full time.Time // end of the current second
-}
-
-// spend counts n pings. It returns false if there were more than maxIndirect in the current second.
-func (b *bucket) spend(n int, now time.Time) bool {
-	if n == 0 {
-		return true
-	}
-	if now.After(b.full) {
-		b.used, b.full = 0, now.Add(time.Second)
-	}
-	b.used += n
-	return b.used <= maxIndirect
-}
 
 // PacketCh implements memberlist.Transport.
 func (s *screened) PacketCh() <-chan *memberlist.Packet { return s.packets }
@@ -154,7 +137,7 @@ func (s *screened) runPackets() {
 			if err == nil {
 				raw, err = screen.Packet(raw, gossipLabel)
 			}
-			if err == nil && !s.indirect.spend(screen.IndirectPings(raw, gossipLabel), time.Now()) {
+			if err == nil && !s.indirect.AllowN(time.Now(), screen.IndirectPings(raw, gossipLabel)) {
 				err = errTooMany
 			}
 			if err != nil {

@@ -1,9 +1,13 @@
 package cluster
 
 import (
+	"log/slog"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/hashicorp/memberlist"
 
 	"github.com/snowraft/snowraft/internal/places"
 )
@@ -43,16 +47,42 @@ func TestSilentConnectionsMakeWay(t *testing.T) {
 	}
 }
 
+// packets is a gossip transport that receives packets only.
+type packets struct {
+	memberlist.NodeAwareTransport
+	in chan *memberlist.Packet
+}
+
+func (p packets) PacketCh() <-chan *memberlist.Packet { return p.in }
+func (packets) StreamCh() <-chan net.Conn             { return nil }
+func (packets) Shutdown() error                       { return nil }
+
 func TestIndirectPingsAreBounded(t *testing.T) {
 	t.Parallel()
-	var b bucket
-	now := time.Unix(1000, 0)
-	for i := range 2 * maxIndirect {
-		if got := b.spend(1, now); got != (i < maxIndirect) {
-			t.Fatalf("spend() = %t for number %d", got, i+1)
+	synctest.Test(t, func(t *testing.T) {
+		from := packets{in: make(chan *memberlist.Packet)}
+		refused := 0
+		s := newScreened(from, nil, func(net.Addr, error, bool) { refused++ }, slog.New(slog.DiscardHandler))
+		defer s.wait()
+		defer func() { _ = s.Shutdown() }()
+		indirect := labeled(append([]byte{1}, packed(map[string]any{"SeqNo": 1, "Target": []byte{127, 0, 0, 1}, "Port": 7, "Node": "a/1"})...))
+		pass := func(n int) (passed int) {
+			for range n {
+				from.in <- &memberlist.Packet{Buf: indirect, From: &net.UDPAddr{}}
+				synctest.Wait()
+				select {
+				case <-s.PacketCh():
+					passed++
+				default:
+				}
+			}
+			return passed
 		}
-	}
-	if !b.spend(0, now) || b.spend(1, now) || !b.spend(1, now.Add(1001*time.Millisecond)) {
-		t.Error("other messages are refused, or the next second's")
-	}
+		for second := range 2 {
+			if passed := pass(2 * maxIndirect); passed != maxIndirect || refused != (second+1)*maxIndirect {
+				t.Errorf("second %d: %d of %d passed, %d refused so far, want %d per second", second, passed, 2*maxIndirect, refused, maxIndirect)
+			}
+			<-time.After(time.Second)
+		}
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/time/rate"
 )
 
 const (
@@ -44,8 +45,8 @@ type Config struct {
 type Tracer struct {
 	cfg     Config
 	tracer  trace.Tracer
-	sampled bucket
-	slow    bucket
+	sampled *rate.Limiter // no sampler of the SDK limits spans per second
+	slow    *rate.Limiter
 	limited atomic.Uint64
 }
 
@@ -53,7 +54,7 @@ type Tracer struct {
 func New(cfg Config) *Tracer {
 	return &Tracer{
 		cfg: cfg, tracer: cfg.Provider.Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL)),
-		sampled: bucket{rate: maxSampled}, slow: bucket{rate: maxSlow},
+		sampled: rate.NewLimiter(maxSampled, maxSampled), slow: rate.NewLimiter(maxSlow, maxSlow),
 	}
 }
 
@@ -88,7 +89,7 @@ func (t *Tracer) Slow(took time.Duration) bool {
 // Serve starts the span of a request with a remote parent. Without a sampled parent, or beyond 1000 spans per second, it
 // returns ctx and a nil span. The caller ends the span.
 func (t *Tracer) Serve(ctx context.Context, parent trace.SpanContext, name string, attrs ...attribute.KeyValue) (context.Context, trace.Span) {
-	if t == nil || !parent.IsSampled() || !t.allow(&t.sampled) {
+	if t == nil || !parent.IsSampled() || !t.allow(t.sampled) {
 		return ctx, nil
 	}
 	return t.tracer.Start(trace.ContextWithRemoteSpanContext(ctx, parent), name, trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attrs...))
@@ -97,7 +98,7 @@ func (t *Tracer) Serve(ctx context.Context, parent trace.SpanContext, name strin
 // Late returns the span of slow work that has ended; nil beyond 50 such spans per second. The parent may be invalid. The
 // caller ends the span.
 func (t *Tracer) Late(parent trace.SpanContext, name string, kind trace.SpanKind, took time.Duration, attrs ...attribute.KeyValue) trace.Span {
-	if t == nil || !t.allow(&t.slow) {
+	if t == nil || !t.allow(t.slow) {
 		return nil
 	}
 	_, span := t.tracer.Start(trace.ContextWithRemoteSpanContext(context.Background(), parent), name,
@@ -105,9 +106,9 @@ func (t *Tracer) Late(parent trace.SpanContext, name string, kind trace.SpanKind
 	return span
 }
 
-// allow takes a token from a bucket and counts a failure to do so.
-func (t *Tracer) allow(b *bucket) bool {
-	if b.take(time.Now()) {
+// allow reports whether a limit allows another span, and counts it otherwise.
+func (t *Tracer) allow(limit *rate.Limiter) bool {
+	if limit.Allow() {
 		return true
 	}
 	t.limited.Add(1)
