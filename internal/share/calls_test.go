@@ -55,6 +55,7 @@ func newFerry(t *testing.T) *ferry {
 		a := <-answer
 		return a.numbers, a.err
 	})
+	f.Gather()
 	return f
 }
 
@@ -96,8 +97,8 @@ func (f *ferry) gets(reply <-chan ferryAnswer, first int64, count uint64) {
 func (f *ferry) over() {
 	f.t.Helper()
 	synctest.Wait()
-	if f.lines.Len() > 0 {
-		f.t.Errorf("%d lines are left", f.lines.Len())
+	if len(f.waiting) > 0 {
+		f.t.Errorf("%d keys are left", len(f.waiting))
 	}
 }
 
@@ -177,7 +178,7 @@ func TestSharedCallsThatFail(t *testing.T) {
 		refused := errors.New("refused")
 		first := f.come(t.Context(), "s", 1)
 		second, third := f.come(t.Context(), "s", 1), f.come(t.Context(), "s", 2)
-		other := f.come(t.Context(), "other", 1) // has a line of its own
+		other := f.come(t.Context(), "other", 1) // has a call of its own
 		calls := []ferryCall{<-f.calls, <-f.calls}
 		if i := slices.IndexFunc(calls, func(c ferryCall) bool { return c.key.Sequence == "other" }); i < 0 {
 			t.Fatalf("%+v", calls)

@@ -62,7 +62,7 @@ func (c *conn) login(token string) (ok bool) {
 		c.fail(err)
 		return false
 	}
-	if !c.speak(p.TokenID()) {
+	if !c.claimPlace(p.TokenID()) {
 		const text = "max number of clients with this token reached"
 		c.say("ERR " + text)
 		c.why = rpc.NewError(rpc.Overloaded, text)
@@ -84,12 +84,12 @@ func reasonIfProved(denied *trust.Denied) string {
 // logout makes the caller anonymous.
 func (c *conn) logout() { c.caller = c.s.anonymous }
 
-// speak keeps the connection's place while the connection is in use; it returns false if the token's share of places is used
+// claimPlace keeps the connection's place while the connection is in use; it returns false if the token's share of places is used
 // up. The connection counts as its first token's permanently. In a secured cluster, a connection without a token may lose its
 // place to another.
-func (c *conn) speak(token uint64) bool {
+func (c *conn) claimPlace(token uint64) bool {
 	if !c.spoke {
-		c.spoke = c.seat.Serve(token, c)
+		c.spoke = c.place.Serve(token, c)
 	}
 	return c.spoke
 }

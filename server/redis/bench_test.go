@@ -19,7 +19,7 @@ func BenchmarkIncr(b *testing.B) {
 	})
 }
 
-// BenchmarkIncrTLS measures the same over TLS, where a goroutine serves each connection.
+// BenchmarkIncrTLS measures the same over TLS.
 func BenchmarkIncrTLS(b *testing.B) {
 	benchIncr(b, func(b *testing.B, cfg redis.Config) net.Conn {
 		addr, config := startTLS(b, cfg)

@@ -14,7 +14,6 @@ type command struct {
 	// means at least that many words.
 	arity    int
 	waits    bool // answered at the end of the pipeline, independently of earlier answers
-	calls    bool // calls the Backend and may have to wait
 	judged   bool // the Backend checks the caller's right
 	unqueued bool // served at once in a transaction
 	serve    func(c *conn, args [][]byte)

@@ -302,7 +302,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(strings.TrimSpace(tc.in), func(t *testing.T) {
 			t.Parallel()
-			for _, how := range []string{"by a loop", "by a goroutine"} {
+			for _, hide := range []bool{false, true} {
 				f := &fake{}
 				f.add("unused", 7, 1, -1, true)
 				f.add("dated", 7, 7, -1, true)
@@ -310,12 +310,12 @@ func TestAnswers(t *testing.T) {
 				f.add("full", 1<<63-2, 1, 2, true)
 				f.add("little", 1, 1, 1, true)
 				l := listen(t, "127.0.0.1:0")
-				if how == "by a goroutine" {
-					l = struct{ net.Listener }{l}
+				if hide {
+					l = hidden{l}
 				}
 				startOn(t, redis.Config{Backend: f, Clock: at(1760000000123)}, l)
 				if got := all(t, l.Addr().String(), tc.in); got != tc.want {
-					t.Errorf("%s: got  %q\nwant %q", how, got, tc.want)
+					t.Errorf("hidden file descriptor %v: got  %q\nwant %q", hide, got, tc.want)
 				}
 			}
 		})

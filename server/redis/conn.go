@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,8 +28,8 @@ const (
 	waitsForBackend        // a call of the Backend; calls have their own timeouts
 )
 
-// conn is the connection of one client. Only the goroutine that serves the connection uses it, except for the fields that
-// check and endReading use.
+// conn is the connection of one client. One goroutine reads and serves its commands. If the last commands of a pipeline need
+// numbers that are not in memory, a shared call answers them while that goroutine reads on.
 type conn struct {
 	s   *Server
 	net net.Conn
@@ -38,19 +39,22 @@ type conn struct {
 	// state holds the waiting state and the beat at which it began: beat<<2 | waitsFor.
 	state atomic.Int64
 
+	place *places.Place // place among all connections
+
+	// serving is held by the goroutine that serves the connection, and by a shared call from its start until it has answered.
+	// Only its holder uses the following fields.
+	serving sync.Mutex
+
 	began    time.Time  // time of the last read
 	answered []answered // answers not yet reported to the meters
 
-	in   []byte   // input buffer
+	in   []byte   // input buffer; the reading goroutine fills it beyond have without holding serving
 	have int      // number of bytes of in that are not served
 	args [][]byte // words of the command being served; parts of in
 	out  []byte   // unsent answers
 
-	place // location of the connection among the loops
-
-	seat  *places.Place // place among all connections
-	spoke bool          // a command has come
-	rest  int64         // beat since which a command is incomplete, plus 1; 0 if none is
+	spoke bool  // a command has come
+	rest  int64 // beat since which a command is incomplete, plus 1; 0 if none is
 
 	caller      *trust.Principal // nil in an open cluster
 	callOf      *context.Context // base of callContext
@@ -64,7 +68,7 @@ type conn struct {
 	pending     pending
 	transaction transaction
 	why         error // error of the command being served
-	failure     error // transient error of the Backend; the other commands of the turn fail with it
+	failure     error // transient error of the Backend; the other commands of the input fail with it
 	ids         []uint64
 }
 
@@ -106,6 +110,8 @@ func (c *conn) survive() {
 	if r := recover(); r != nil {
 		c.s.cfg.Logger.Error("command caused a panic; please report it",
 			"client", c.net.RemoteAddr(), "panic", r, "stack", string(debug.Stack()))
+		c.closing = true
+		c.cut()
 	}
 }
 
@@ -132,22 +138,30 @@ func (c *conn) linger() {
 	_, _ = io.CopyN(io.Discard, c.net, maxLingerBytes)
 }
 
-// read reads and answers commands until either side closes the connection.
+// read reads and serves commands until either side closes the connection.
 func (c *conn) read() error {
+	c.waitForClient()
 	for {
-		c.waitForClient()
 		n, err := c.net.Read(c.space())
-		c.began = time.Now()
-		if n == 0 && err != nil {
+		began := time.Now()
+		c.serving.Lock() // waits for a shared call
+		if c.closing || n == 0 && err != nil {
 			if errors.Is(err, io.EOF) {
-				return nil
+				err = nil
 			}
 			return err
 		}
 		c.have += n
-		if err := c.turn(); err != nil || c.closing {
+		c.began = began
+		shared, err := c.serveInput()
+		if shared {
+			continue
+		}
+		if err != nil || c.closing {
 			return err
 		}
+		c.waitForClient()
+		c.serving.Unlock()
 	}
 }
 
@@ -169,41 +183,31 @@ func (c *conn) space() []byte {
 	return c.in[c.have:]
 }
 
-// turn answers the received commands and keeps the beginning of an incomplete command.
-func (c *conn) turn() error {
+// serveInput serves the received commands and keeps the beginning of an incomplete command. If shared is true, it has handed the
+// last commands, with c.serving, to a shared call.
+func (c *conn) serveInput() (shared bool, err error) {
 	c.wait(waitsForBackend)
 	c.failure = nil
-	c.servePending() // left by a loop
-	_, err := c.answer(true)
-	if flushErr := c.flush(); flushErr != nil || err != nil {
-		return errors.Join(err, flushErr)
+	err = c.answer()
+	if err == nil && c.share() {
+		return true, nil
 	}
-	return c.w.wait()
+	c.servePending()
+	if flushErr := c.flush(); flushErr != nil || err != nil {
+		return false, errors.Join(err, flushErr)
+	}
+	return false, c.w.wait()
 }
 
-// Commands that remain after the others were answered without waiting.
-const (
-	nothing      = iota // no complete command
-	numbersOfOne        // the pending commands, all of one key
-	other               // the next command
-)
-
-// answer serves the commands that have been read. If it must not wait, it stops before the first command that may have to
-// wait, and returns what is left. Errors of the input are sent to the client.
-func (c *conn) answer(mayWait bool) (left int, err error) {
+// answer serves the commands that have been read, except for INCRs and INCRBYs at their end, which stay pending. Errors of the
+// input are sent to the client.
+func (c *conn) answer() error {
 	used := 0
 	defer func() { c.keepRest(used) }()
 	for !c.closing {
 		if len(c.out) > maxAnswerBytes {
-			switch err := c.flush(); {
-			case err != nil:
-				return nothing, err
-			case !mayWait: // the other connections have waited long enough
-				return other, nil
-			}
-			if err := c.w.wait(); err != nil {
-				return nothing, err
-			}
+			c.flushOrClose()
+			continue
 		}
 		args, n, err := parse(c.in[used:c.have], c.args[:0])
 		if errors.Is(err, errIncomplete) {
@@ -212,52 +216,28 @@ func (c *conn) answer(mayWait bool) (left int, err error) {
 			}
 			err = errTooBig
 		}
-		if err != nil && mayWait {
+		if err != nil {
 			c.servePending()
 			c.refuse("ERR " + err.Error())
 			c.count(unserved, c.why)
-			return nothing, err
-		}
-		if err != nil {
-			return other, nil
+			return err
 		}
 		c.args, c.rest = args, 0
+		used += n
 		if len(args) == 0 {
-			used += n
 			continue
 		}
 		if c.s.cfg.Authenticate == nil {
-			c.speak(0)
+			c.claimPlace(0)
 		}
 		cmd := c.find(args[0])
 		if cmd != nil && cmd.waits && c.join(cmd, args) {
-			used += n
 			continue
 		}
-		if left := c.settle(mayWait); left != nothing {
-			return left, nil
-		}
-		if cmd != nil && cmd.calls && !mayWait {
-			return other, nil
-		}
-		used += n
+		c.servePending()
 		c.command(cmd, args)
 	}
-	return c.settle(mayWait), nil
-}
-
-// settle answers the pending commands.
-func (c *conn) settle(mayWait bool) (left int) {
-	switch {
-	case mayWait:
-		c.servePending()
-	case c.tryPending():
-	case len(c.pending.groups) == 1:
-		return numbersOfOne
-	default:
-		return other
-	}
-	return nothing
+	return nil
 }
 
 // flush sends the answers, or queues them for sending. It does not wait.

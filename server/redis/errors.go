@@ -62,7 +62,7 @@ func judge(err error) (passes, uncertain bool) {
 	return e.RetryAfter > 0, false
 }
 
-// call calls the Backend, unless an earlier call of this turn failed with a transient error. Each further command of the
+// call calls the Backend, unless an earlier call of this input failed with a transient error. Each further command of the
 // pipeline would otherwise wait just as long for the same error.
 func (c *conn) call(f func(context.Context, Backend) error) error {
 	if c.failure != nil {
@@ -73,7 +73,7 @@ func (c *conn) call(f func(context.Context, Backend) error) error {
 	return err
 }
 
-// noteFailure makes the remaining commands of this turn fail at once if err is transient; err may be nil.
+// noteFailure makes the remaining commands of this input fail at once if err is transient; err may be nil.
 func (c *conn) noteFailure(err error) {
 	if err == nil {
 		return

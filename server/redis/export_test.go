@@ -10,9 +10,9 @@ import (
 
 // Unread returns the number of bytes of unread answers, plus the IDs that are being written into answers.
 func (s *Server) Unread() int {
-	s.room.mu.Lock()
-	defer s.room.mu.Unlock()
-	return s.room.used
+	s.answers.mu.Lock()
+	defer s.answers.mu.Unlock()
+	return s.answers.used
 }
 
 // Queued returns the number of bytes that transactions hold.
@@ -33,15 +33,15 @@ func (s *Server) FillQueued(left int) (counted int) {
 
 // FillQueuedOf counts bytes as those of a token's transactions until its share is full.
 func (s *Server) FillQueuedOf(token uint64) {
-	for s.queued.take(token, 1<<10) {
+	for s.queued.reserve(token, 1<<10) {
 	}
 }
 
-// SetRoom sets the bound for the unread answers of all clients together, in bytes.
-func (s *Server) SetRoom(limit int) {
-	s.room.mu.Lock()
-	defer s.room.mu.Unlock()
-	s.room.limit = limit
+// SetAnswerBudget sets the bound for the unread answers of all clients together, in bytes.
+func (s *Server) SetAnswerBudget(limit int) {
+	s.answers.mu.Lock()
+	defer s.answers.mu.Unlock()
+	s.answers.limit = limit
 }
 
 // Busy returns the number of connections with unanswered commands.

@@ -49,13 +49,13 @@ func wantedCount(rest [][]byte, usage string) (count int, given bool, refusal st
 	return int(n), true, ""
 }
 
-// appendIDs answers with IDs. It sends a long answer in pieces, so that no connection holds the whole text. If there is room,
-// it takes all IDs at once, so that the answer is all IDs or an error. Otherwise it takes the IDs piece by piece. An error
+// appendIDs answers with IDs. It sends a long answer in pieces, so that no connection holds the whole text. If the budget
+// permits, it takes all IDs at once, so that the answer is all IDs or an error. Otherwise it takes the IDs piece by piece. An error
 // after the first piece can only close the connection.
 func (c *conn) appendIDs(layout string, count int, array bool) {
 	part := min(count, maxKeptIDs)
-	if held := idBytes * count; count > part && c.s.room.reserve(held) {
-		defer c.s.room.release(held)
+	if held := idBytes * count; count > part && c.s.answers.reserve(held) {
+		defer c.s.answers.release(held)
 		part = count
 	}
 	for left := count; left > 0; left -= part {

@@ -43,7 +43,7 @@ type group struct {
 	last    *int64 // last number of an exhausted sequence; nil if not requested yet
 }
 
-// join adds an INCR or INCRBY to the pending commands, unless it must be refused or there is no room.
+// join adds an INCR or INCRBY to the pending commands, unless it must be refused or the limits of a call are reached.
 func (c *conn) join(cmd *command, args [][]byte) bool {
 	if !arityFits(cmd.arity, len(args)) {
 		return false
@@ -59,7 +59,7 @@ func (c *conn) incr(args [][]byte) {
 		c.refuse(refusal)
 		return
 	}
-	c.pending.add(lookup(args[0]), name, count) // there is room because no command is pending
+	c.pending.add(lookup(args[0]), name, count) // within the limits, because no command is pending
 }
 
 // wanted returns the name and the count that an INCR or INCRBY requests, or the text of the refusal.
@@ -86,7 +86,7 @@ func (c *conn) wanted(args [][]byte) (name string, count uint64, refusal string)
 	return name, count, ""
 }
 
-// add adds a command to the pending commands if there is room.
+// add adds a command to the pending commands unless the limits of a call are reached. It reports whether it did.
 func (p *pending) add(cmd *command, name string, count uint64) bool {
 	at := p.find(name)
 	if len(p.incrs) == maxPending || at < 0 && len(p.groups) == maxGroups || at >= 0 && p.groups[at].count+count > limits.Count {
@@ -113,15 +113,18 @@ func (p *pending) find(name string) int {
 
 // tryPending answers the pending commands if TryNext has all their numbers. It reports whether it did.
 func (c *conn) tryPending() bool {
-	p := &c.pending
-	for i := range p.groups {
-		g := &p.groups[i]
-		if g.next, g.increment, g.asked = c.s.cfg.Backend.TryNext(c.context(), g.key, g.count); !g.asked {
+	for i := range c.pending.groups {
+		if !c.tryGroup(&c.pending.groups[i]) {
 			return false
 		}
 	}
 	c.answerPending()
 	return true
+}
+
+func (c *conn) tryGroup(g *group) bool {
+	g.next, g.increment, g.asked = c.s.cfg.Backend.TryNext(c.context(), g.key, g.count)
+	return g.asked
 }
 
 // servePending answers the pending commands and waits for the Backend if necessary.
@@ -133,7 +136,7 @@ func (c *conn) servePending() {
 			continue
 		}
 		g.err = nil
-		if g.next, g.increment, g.asked = c.s.cfg.Backend.TryNext(c.context(), g.key, g.count); !g.asked {
+		if !c.tryGroup(g) {
 			g.next, g.increment, g.err = c.next(g.key, g.count)
 		}
 	}

@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"context"
+	"net"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -153,4 +154,22 @@ func (f *fake) Info() redis.Info {
 // at returns a clock that stands still.
 func at(millis int64) clock.Source {
 	return func() clock.Reading { return clock.Reading{Wall: millis} }
+}
+
+// hidden hides the file descriptors of its connections, as TLS does.
+type hidden struct{ net.Listener }
+
+func (h hidden) Accept() (net.Conn, error) {
+	nc, err := h.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return hiddenConn{nc.(*net.TCPConn)}, nil
+}
+
+type hiddenConn struct{ tcp }
+
+type tcp interface {
+	net.Conn
+	CloseWrite() error
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/snowraft/snowraft/internal/lines"
 	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/share"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -34,13 +35,14 @@ type Server struct {
 	cancel context.CancelFunc
 	// call is the parent context of the Backend's calls. A new context for each command would cost more than most commands.
 	// Therefore all calls of one beat share a context, and its deadline is one beat later than any of them needs.
-	call   atomic.Pointer[context.Context]
-	lastID atomic.Int64
-	room   *room // room for unread answers
-	queued queuedBytes
-	places *places.Places
+	call    atomic.Pointer[context.Context]
+	lastID  atomic.Int64
+	answers *answerBudget
+	queued  queueBudget
+	places  *places.Places
 	// strange limits the log lines about connections that do not speak the protocol.
 	strange lines.Limit
+	calls   *share.Calls[numbers]
 	// anonymous is the caller of connections without a token; nil in an open cluster.
 	anonymous *trust.Principal
 
@@ -49,14 +51,13 @@ type Server struct {
 	closing  bool
 	conns    map[*conn]struct{}
 	running  sync.WaitGroup // connections in progress
-	loops    loops          // serve connections where possible
 	quit     chan struct{}  // closed when Close begins
 }
 
 // New returns a server. It serves after Serve is called with a listener.
 func New(cfg Config) *Server {
-	s := &Server{cfg: cfg.withDefaults(), room: newRoom(maxUnreadAll), conns: make(map[*conn]struct{}), quit: make(chan struct{})}
-	s.queued = queuedBytes{own: make(map[uint64]int), one: s.cfg.Authenticate == nil}
+	s := &Server{cfg: cfg.withDefaults(), answers: newAnswerBudget(maxUnreadAll), conns: make(map[*conn]struct{}), quit: make(chan struct{})}
+	s.queued = queueBudget{own: make(map[uint64]int), one: s.cfg.Authenticate == nil}
 	s.meters = make([]Meter, len(commands)+1)
 	for _, cmd := range append(slices.Collect(maps.Values(commands)), unserved) {
 		s.meters[cmd.index] = s.cfg.Meter(cmd.name)
@@ -64,6 +65,7 @@ func New(cfg Config) *Server {
 	s.places = places.New(s.cfg.MaxClients, s.cfg.MaxClientsFrom)
 	s.lasts, s.cancel = context.WithCancel(context.Background())
 	s.renewCall()
+	s.calls = newCalls(s)
 	if s.cfg.Authenticate != nil {
 		s.anonymous, _ = s.cfg.Authenticate(s.lasts, "") // nil has no rights
 	}
@@ -90,7 +92,6 @@ func (s *Server) Serve(l net.Listener) error {
 		return errors.New("a Redis listener exists already")
 	}
 	s.listener = l
-	s.loops.start(s, l)
 	s.mu.Unlock()
 	go s.keepTime()
 	return accept.Each(l, s.quit, s.admit, func(err error, pause time.Duration) {
@@ -103,7 +104,7 @@ func (s *Server) Serve(l net.Listener) error {
 func (s *Server) admit(nc net.Conn) {
 	c := newConn(s, nc)
 	var ok bool
-	if c.seat, ok = s.places.Take(nc.RemoteAddr(), func() { s.evict(c) }); !ok {
+	if c.place, ok = s.places.Take(nc.RemoteAddr(), c.cut); !ok {
 		s.refuse(nc)
 		return
 	}
@@ -114,17 +115,15 @@ func (s *Server) admit(nc net.Conn) {
 		s.running.Add(1)
 	}
 	s.mu.Unlock()
-	switch {
-	case closing:
-		c.seat.Release()
+	if closing {
+		c.place.Release()
 		_ = nc.Close()
-	case s.loops.adopt(c):
-	default:
-		go func() {
-			c.serve()
-			s.forget(c)
-		}()
+		return
 	}
+	go func() {
+		c.serve()
+		s.forget(c)
+	}()
 }
 
 // refuse closes a connection beyond the limit.
@@ -142,18 +141,9 @@ func (s *Server) refuse(nc net.Conn) {
 	_ = nc.Close()
 }
 
-// evict closes a connection so that a new connection gets its place.
-func (s *Server) evict(c *conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.conns[c]; ok { // otherwise its file descriptor may be another connection's
-		c.cut()
-	}
-}
-
 // forget removes a connection that has ended.
 func (s *Server) forget(c *conn) {
-	c.seat.Release()
+	c.place.Release()
 	c.endTransaction()
 	s.mu.Lock()
 	delete(s.conns, c)
@@ -196,13 +186,11 @@ func (s *Server) Close(ctx context.Context) error {
 	for c := range s.conns {
 		c.endReading()
 	}
-	s.loops.endReading()
 	s.mu.Unlock()
 
 	ended := make(chan struct{})
 	go func() {
 		s.running.Wait()
-		s.loops.stop()
 		close(ended)
 	}()
 	defer s.cancel()

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -22,7 +23,7 @@ import (
 	"github.com/snowraft/snowraft/server/redis"
 )
 
-var stress = flag.Duration("redis.stress", 400*time.Millisecond, "how long random clients try a server, in each way of serving")
+var stress = flag.Duration("redis.stress", 400*time.Millisecond, "how long random clients try a server, in each way of writing")
 
 var increments = map[string]int64{"k0": 1, "k1": 2, "k2": 3, "k3": 4, "little": 1}
 
@@ -46,13 +47,10 @@ func (m *moody) Next(ctx context.Context, name string, count uint64) (first, inc
 	return m.fake.Next(ctx, name, count)
 }
 
-// hidden hides a TCP listener, so that each connection gets its own goroutine.
-type hidden struct{ net.Listener }
-
 // Clients of many kinds end, or the server ends, in any state. Each answer belongs to its command, each number goes to one
 // client, and nothing is left open.
 func TestRandomClients(t *testing.T) {
-	for name, hide := range map[string]bool{"loops": false, "goroutines": true} {
+	for name, hide := range map[string]bool{"visible": false, "hidden": true} {
 		t.Run(name, func(t *testing.T) {
 			files := files(t)
 			for end := time.Now().Add(*stress); time.Now().Before(end) && !t.Failed(); {
@@ -71,7 +69,7 @@ func TestRandomClients(t *testing.T) {
 				}
 				s := redis.New(redis.Config{Backend: m})
 				if rand.IntN(3) == 0 {
-					s.SetRoom(200_000)
+					s.SetAnswerBudget(200_000)
 				}
 				served := make(chan error, 1)
 				go func() { served <- s.Serve(l) }()
@@ -330,4 +328,13 @@ func oneClient(addr string, seen *numbers) error {
 		}
 	}
 	return nil
+}
+
+func files(t *testing.T) int {
+	t.Helper()
+	all, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(all)
 }

@@ -60,7 +60,7 @@ func (c *conn) queue(args [][]byte) {
 		c.refuseSet()
 	case size > limits.RequestBytes || before+size > maxQueued:
 		c.refuse("ERR a transaction holds at most 256 KiB of commands; send a pipeline without MULTI")
-	case !c.s.queued.take(t.owner, size):
+	case !c.s.queued.reserve(t.owner, size):
 		c.fail(rpc.NewError(rpc.Overloaded, "too many commands are queued in transactions; send a pipeline without MULTI"))
 	default:
 		t.commands++
@@ -110,6 +110,6 @@ func (c *conn) discard([][]byte) {
 }
 
 func (c *conn) endTransaction() {
-	c.s.queued.give(c.transaction.owner, len(c.transaction.queued))
+	c.s.queued.release(c.transaction.owner, len(c.transaction.queued))
 	c.transaction = transaction{}
 }

@@ -22,13 +22,12 @@ type writer struct {
 	s   *Server
 	net net.Conn
 
-	// try writes as much as the system takes without waiting; nil where that is impossible.
-	try func(b []byte) (n int, err error)
+	try *tryWriter // nil over TLS
 
 	// blockedSince is the beat since which the client has taken nothing, plus 1; 0 if no answers wait for the client.
 	blockedSince atomic.Int64
 
-	// The following fields are guarded by the room's mutex.
+	// The following fields are guarded by the budget's mutex.
 	changed *sync.Cond
 	unread  [][]byte // waiting bytes, in parts of up to writeBytes that are freed one by one
 	size    int      // bytes waiting and being sent
@@ -37,11 +36,8 @@ type writer struct {
 }
 
 func newWriter(s *Server, nc net.Conn) *writer {
-	w := &writer{s: s, net: nc}
-	w.changed = sync.NewCond(&s.room.mu)
-	if c, ok := nc.(interface{ Try(b []byte) (int, error) }); ok {
-		w.try = c.Try
-	}
+	w := &writer{s: s, net: nc, try: newTryWriter(nc)}
+	w.changed = sync.NewCond(&s.answers.mu)
 	return w
 }
 
@@ -51,7 +47,7 @@ func (w *writer) blocked() bool { return w.blockedSince.Load() != 0 }
 // write sends b, or keeps a copy for sending later. It does not wait for the client.
 func (w *writer) write(b []byte) error {
 	if !w.blocked() && w.try != nil {
-		n, err := w.try(b)
+		n, err := w.try.write(b)
 		if err != nil {
 			return err
 		}
@@ -63,9 +59,9 @@ func (w *writer) write(b []byte) error {
 }
 
 func (w *writer) keep(b []byte) error {
-	r := w.s.room
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	budget := w.s.answers
+	budget.mu.Lock()
+	defer budget.mu.Unlock()
 	if w.failed != nil {
 		return w.failed
 	}
@@ -84,11 +80,11 @@ func (w *writer) wait() error {
 	if !w.blocked() {
 		return nil
 	}
-	r := w.s.room
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for w.sending && (w.size > maxUnread || r.full()) {
-		r.wait(w)
+	budget := w.s.answers
+	budget.mu.Lock()
+	defer budget.mu.Unlock()
+	for w.sending && (w.size > maxUnread || budget.full()) {
+		budget.wait(w)
 	}
 	return w.failed
 }
@@ -108,21 +104,21 @@ func (w *writer) append(b []byte) {
 
 func (w *writer) resize(by int) {
 	w.size += by
-	w.s.room.add(by)
+	w.s.answers.add(by)
 }
 
 // send sends the waiting bytes, and returns when there are none.
 func (w *writer) send() {
-	r := w.s.room
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	budget := w.s.answers
+	budget.mu.Lock()
+	defer budget.mu.Unlock()
 	for w.failed == nil && len(w.unread) > 0 {
 		part := w.unread[0]
 		w.unread[0] = nil
 		w.unread = w.unread[1:]
-		r.mu.Unlock()
+		budget.mu.Unlock()
 		_, err := w.net.Write(part)
-		r.mu.Lock()
+		budget.mu.Lock()
 		w.blockedSince.Store(w.s.beats.Load() + 1)
 		w.failed = err
 		w.resize(-len(part))
@@ -137,9 +133,9 @@ func (w *writer) send() {
 
 // drain waits until all bytes have been sent or sending has failed.
 func (w *writer) drain() error {
-	r := w.s.room
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	budget := w.s.answers
+	budget.mu.Lock()
+	defer budget.mu.Unlock()
 	for w.sending {
 		w.changed.Wait()
 	}

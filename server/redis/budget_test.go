@@ -68,7 +68,7 @@ func TestUnreadAnswersOfManyClientsAreBounded(t *testing.T) {
 		l := newPipes()
 		s := startOn(t, redis.Config{Backend: longIDs()}, l)
 		const count, limit, each = 40, 4 << 20, 64 << 10
-		s.SetRoom(limit)
+		s.SetAnswerBudget(limit)
 		before := heap()
 		for range count {
 			c := l.dial()
@@ -86,6 +86,32 @@ func TestUnreadAnswersOfManyClientsAreBounded(t *testing.T) {
 		// A connection also has buffers.
 		if most := limit + count*5*each; more > most {
 			t.Errorf("expected at most %d KiB in use", most>>10)
+		}
+	})
+}
+
+// A client that reads no answers gets no further numbers of shared calls.
+func TestUnreadAnswersOfSharedCallsAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := &fake{}
+		f.add("orders", 1, 1, -1, true)
+		l := newPipes()
+		s := startOn(t, redis.Config{Backend: f}, l)
+		const limit, each = 100_000, 64 << 10
+		s.SetAnswerBudget(limit)
+		c := l.dial()
+		defer c.Close()
+		most := 0
+		for range 200 {
+			if _, err := io.WriteString(c, strings.Repeat("INCR orders\r\n", 300)); err != nil {
+				break // closed by the server
+			}
+			synctest.Wait()
+			most = max(most, s.Unread())
+		}
+		if most <= limit || most > limit+each {
+			t.Errorf("%d bytes were unread, want more than %d and at most %d", most, limit, limit+each)
 		}
 	})
 }
@@ -122,27 +148,27 @@ func TestSentAnswersAreFreed(t *testing.T) {
 	})
 }
 
-// A connection that waits for room continues when another client returns room, even if its own client reads nothing.
-func TestRoomReturnedByOtherClients(t *testing.T) {
+// A connection that waits for the budget continues when another client returns bytes, even if its own client reads nothing.
+func TestAnswerBudgetReturnedByOtherClients(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := longIDs()
 		first := f.ids.Load()
 		l := newPipes()
 		s := startOn(t, redis.Config{Backend: f}, l)
-		s.SetRoom(1 << 20)
+		s.SetAnswerBudget(1 << 20)
 		a, b := l.dial(), l.dial()
 		defer b.Close()
 		if _, err := io.WriteString(a, "SNOWRAFT.ID COUNT 100000\r\n"); err != nil {
 			t.Fatal(err)
 		}
-		synctest.Wait() // fills the room
+		synctest.Wait() // uses the budget up
 		if _, err := io.WriteString(b, strings.Repeat("SNOWRAFT.ID COUNT 1000\r\n", 20)); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		if n := f.ids.Load() - first; n >= 120_000 {
-			t.Fatalf("%d IDs were taken, with no room for so many", n)
+			t.Fatalf("%d IDs were taken, beyond the budget", n)
 		}
 		if err := a.Close(); err != nil {
 			t.Fatal(err)
@@ -157,9 +183,9 @@ func TestRoomReturnedByOtherClients(t *testing.T) {
 	})
 }
 
-// With enough room, the IDs of an answer are taken together, so that the answer is all IDs or an error. Otherwise they are
+// Within the budget, the IDs of an answer are taken together, so that the answer is all IDs or an error. Otherwise they are
 // taken as they are sent.
-func TestIDsAreTakenTogetherWithRoom(t *testing.T) {
+func TestIDsAreTakenTogetherWithinTheBudget(t *testing.T) {
 	t.Parallel()
 	const count = 5000
 	var want strings.Builder
@@ -169,13 +195,13 @@ func TestIDsAreTakenTogetherWithRoom(t *testing.T) {
 		fmt.Fprintf(&want, "$%d\r\n%s\r\n", len(id), id)
 	}
 	for _, tc := range []struct {
-		name        string
-		room, calls int
-		fails       bool
+		name          string
+		budget, calls int
+		fails         bool
 	}{
-		{"room", 1 << 20, 1, false},
-		{"no room", 0, 5, false},
-		{"no room, and an error", 0, 3, true},
+		{"within the budget", 1 << 20, 1, false},
+		{"beyond the budget", 0, 5, false},
+		{"beyond the budget, and an error", 0, 3, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -188,7 +214,7 @@ func TestIDsAreTakenTogetherWithRoom(t *testing.T) {
 			}}
 			var log bytes.Buffer
 			s, addr := start(t, redis.Config{Backend: f, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-			s.SetRoom(tc.room)
+			s.SetAnswerBudget(tc.budget)
 			c := dial(t, addr)
 			c.send(fmt.Sprintf("SNOWRAFT.ID COUNT %d\r\nPING\r\n", count))
 			if err := c.Conn.(*net.TCPConn).CloseWrite(); err != nil {

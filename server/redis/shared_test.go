@@ -2,13 +2,8 @@ package redis_test
 
 import (
 	"context"
-	"io"
-	"net"
-	"os"
 	"runtime"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/snowraft/snowraft/server/redis"
@@ -49,13 +44,13 @@ func TestConnectionsShareCalls(t *testing.T) {
 			seen[n] = true
 		}
 	}
-	if n := f.nexts.Load(); n > int64(3*runtime.GOMAXPROCS(0)) {
+	if n := f.nexts.Load(); n > count/5 {
 		t.Errorf("%d calls for %d connections", n, count)
 	}
 }
 
 // A client that keeps the server waiting, or whose call takes long, delays no other client.
-func TestLoopsDoNotWait(t *testing.T) {
+func TestSlowClientsDelayNoOther(t *testing.T) {
 	t.Parallel()
 	goOn := make(chan struct{})
 	f := &fake{before: func(_ context.Context, call, _ string) error {
@@ -87,60 +82,4 @@ func TestLoopsDoNotWait(t *testing.T) {
 			t.Errorf("got %q", got)
 		}
 	}
-}
-
-// Connections that end in any state leave no file descriptors open.
-func TestLoopsLeaveNoFiles(t *testing.T) {
-	var slow atomic.Bool
-	goOn := make(chan struct{})
-	f := &fake{before: func(context.Context, string, string) error {
-		if slow.Load() {
-			<-goOn
-		}
-		return nil
-	}}
-	f.add("orders", 1, 1, -1, true)
-	_, addr := start(t, redis.Config{Backend: f})
-	if got := all(t, addr, "PING\r\n"); got != "+PONG\r\n" {
-		t.Fatalf("got %q", got)
-	}
-	before := files(t)
-	slow.Store(true)
-	var reading sync.WaitGroup
-	for i := range 60 {
-		c := dial(t, addr)
-		c.send([]string{
-			"", "PI", "PING\r\n", "INCR orders\r\n", "INCR orders\r\nINCR orders\r\nGET orders\r\n", "GET orders\r\nPING\r\n",
-			"*9999999\r\n", "QUIT\r\n", strings.Repeat("ECHO "+strings.Repeat("x", 1000)+"\r\n", 2000), "POST / HTTP/1.1\r\n\r\n",
-		}[i%10])
-		if i%20 < 10 {
-			_ = c.Close()
-			continue
-		}
-		if err := c.Conn.(*net.TCPConn).CloseWrite(); err != nil {
-			t.Fatal(err)
-		}
-		reading.Go(func() {
-			_, _ = io.Copy(io.Discard, c)
-			_ = c.Close()
-		})
-	}
-	close(goOn)
-	reading.Wait()
-	for range 10_000 {
-		if n := files(t); n <= before {
-			return
-		}
-		runtime.Gosched()
-	}
-	t.Errorf("%d files are open, %d before", files(t), before)
-}
-
-func files(t *testing.T) int {
-	t.Helper()
-	all, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(all)
 }
