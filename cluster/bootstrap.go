@@ -120,7 +120,7 @@ func (n *Node) bootstrapWith(set []meta) {
 	}
 	n.startCluster(func() error {
 		select {
-		case err := <-outcome(n.raft.BootstrapCluster(raft.Configuration{Servers: servers})):
+		case err := <-n.outcome(n.raft.BootstrapCluster(raft.Configuration{Servers: servers})):
 			return err
 		case <-n.failed: // raft does not answer if the disk failed
 			return n.Failure()

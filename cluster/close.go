@@ -41,12 +41,15 @@ func (n *Node) stopRaft() error {
 	case n.raft == nil:
 		return nil
 	}
+	defer close(n.stopped)
 	f := n.raft.Shutdown() // the wait for the outcome closes the transport
 	if n.Failure() == nil {
 		return f.Error()
 	}
+	done := make(chan error, 1)
+	go func() { done <- f.Error() }()
 	select {
-	case err := <-outcome(f):
+	case err := <-done:
 		return err
 	case <-time.After(storage.StuckTimeout):
 		return errors.New("raft not stopped, because its disk does not respond")

@@ -81,7 +81,7 @@ func bare(t *testing.T) (*Node, *failingStore) {
 	}
 	n := &Node{
 		cfg: Config{FSM: emptyFSM{}, Timing: Timing{}.withDefaults()}, id: id, logger: slog.New(slog.DiscardHandler),
-		notify: make(chan bool, 8), failed: make(chan struct{}),
+		notify: make(chan bool, 8), failed: make(chan struct{}), stopped: make(chan struct{}),
 	}
 	n.guard(t, disk)
 	return n, disk
@@ -249,19 +249,7 @@ func TestProposalsEndAtDiskFailure(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		n, disk := bare(t)
-		_, trans := raft.NewInmemTransport("a")
-		conf := n.cfg.raftConfig(n.ID(), n.notify, logging.Hashicorp(n.logger, "raft", nil))
-		servers := raft.Configuration{Servers: []raft.Server{{ID: raft.ServerID(n.ID()), Address: "a"}}}
-		if err := raft.BootstrapCluster(conf, n.store.Logs, n.store.Stable, n.store.Snapshots, trans, servers); err != nil {
-			t.Fatal(err)
-		}
-		r, err := n.newRaft(trans)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n.raft = r
-		<-n.notify
-		n.leads.Store(r.CurrentTerm())
+		leadAlone(t, n)
 		disk.fail("store")
 		hang := make(chan struct{})
 		disk.mu.Lock()

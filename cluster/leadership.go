@@ -155,21 +155,13 @@ func (n *Node) first() ([]byte, error) {
 // before follow takes its next notification, and follow waits for lead.
 func (n *Node) applied(ctx context.Context, appends func() raft.Future) error {
 	done := make(chan error, 1)
-	go func() { done <- appends().Error() }()
+	go func() { done <- n.await(appends()) }()
 	select {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// outcome delivers the error of a future of raft's. Raft leaves a future without one if it shuts down between the commit and the
-// state machine; the goroutine then stays until the process exits.
-func outcome(f raft.Future) <-chan error {
-	done := make(chan error, 1)
-	go func() { done <- f.Error() }()
-	return done
 }
 
 // IsLeader reports whether this node leads and is ready to serve as the leader.
@@ -273,7 +265,7 @@ func (n *Node) TransferLeadership(ctx context.Context, id string) (Member, error
 		f = n.raft.LeadershipTransferToServer(raft.ServerID(m.ID), raftAddress(m.ID, m.Address))
 	}
 	select {
-	case err := <-outcome(f):
+	case err := <-n.outcome(f):
 		if err != nil {
 			return Member{}, transferError(err)
 		}

@@ -32,7 +32,7 @@ func (n *Node) change(do func() error) error {
 // settle waits for the outcome of a change of the Raft configuration.
 func (n *Node) settle(f raft.Future) error {
 	select {
-	case err := <-outcome(f):
+	case err := <-n.outcome(f):
 		if err == nil {
 			n.gossip.signal() // another change may be due
 		}

@@ -44,6 +44,7 @@ type Node struct {
 	terms     *terms                 // nil in simulations
 	asker     Asker
 	raft      *raft.Raft
+	stopped   chan struct{} // closed once raft has stopped, or does not because of its disk
 	guarded   *guarded
 	opened    chan struct{} // closed once raft is set
 	gossip    *gossip
@@ -103,7 +104,7 @@ func Open(cfg Config) (_ *Node, err error) {
 	cfg.Timing, cfg.Events = cfg.Timing.withDefaults(), eventsOf(cfg)
 	n := &Node{
 		cfg: cfg, logger: cfg.Logger, process: newProcess(),
-		notify: make(chan bool), foreign: newForeign(cfg.Logger), changing: make(chan struct{}, 1), opened: make(chan struct{}), failed: make(chan struct{}),
+		notify: make(chan bool), foreign: newForeign(cfg.Logger), changing: make(chan struct{}, 1), opened: make(chan struct{}), failed: make(chan struct{}), stopped: make(chan struct{}),
 		contradiction: contradiction{found: make(chan struct{})},
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())

@@ -32,7 +32,7 @@ func (n *Node) Propose(ctx context.Context, command []byte) (_ any, err error) {
 	done := make(chan raft.ApplyFuture, 1)
 	go func() { // Apply can block too: after a failure, no goroutine reads the queue
 		f := n.raft.Apply(command, enqueueTimeout)
-		_ = f.Error() // waits for the outcome; read again below
+		_ = n.await(f) // read again below
 		done <- f
 	}()
 	select {
@@ -50,4 +50,4 @@ func (n *Node) Propose(ctx context.Context, command []byte) (_ any, err error) {
 
 // Snapshot takes a snapshot now, without waiting until the log has grown. It fails with raft.ErrNothingNewToSnapshot if there
 // is nothing new.
-func (n *Node) Snapshot() error { return n.raft.Snapshot().Error() }
+func (n *Node) Snapshot() error { return n.await(n.raft.Snapshot()) }
