@@ -115,11 +115,31 @@ func TestMetaIsVisible(t *testing.T) {
 		"version":          func(m *meta) { m.Version = escape },
 		"fingerprints":     func(m *meta) { m.Keys = escape },
 		"quorum":           func(m *meta) { m.Quorum = "\u009b2J" },
+		"silent voters":    func(m *meta) { m.Silent = escape },
 	} {
 		m := someMeta()
 		plant(&m)
 		if _, err := decodeMeta(m.encode()); err == nil {
 			t.Errorf("%s: %+v was taken", name, m)
+		}
+	}
+}
+
+// The metadata of a node that opened fits into a gossip message later. A leader does not stall, and a quorum is that of a node
+// without a cluster.
+func TestMetaHasRoomToGrow(t *testing.T) {
+	small := someMeta()
+	small.Cluster, small.Quorum, small.Keys = "", "", strings.Repeat("0", 16)
+	grown := small
+	grown.Keys = strings.Repeat(","+small.Keys, maxKeys)[1:]
+	grown.Hears, grown.Halted = true, true
+	waits, follows, leads := grown, grown, grown
+	waits.Quorum, waits.Stalled = setDigest(nil), true
+	follows.Cluster, follows.Stalled = uuid.NewString(), true
+	leads.Cluster, leads.Silent = uuid.NewString(), strings.Repeat(","+shortID(small.ID), maxSilent)[1:]
+	for name, m := range map[string]meta{"waits": waits, "follows": follows, "leads": leads} {
+		if grew := len(m.encode()) - len(small.encode()); grew > roomForMeta {
+			t.Errorf("%s: the metadata grows by %d bytes, want at most %d", name, grew, roomForMeta)
 		}
 	}
 }

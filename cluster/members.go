@@ -93,7 +93,7 @@ func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
 		m.Name, m.Gossip, m.API, m.Version = known.Name, known.Gossip, known.API, known.Version
 		m.Alive, m.NotAliveSince = p.alive, p.lostAt
 		m.Secrets, m.Starts, m.Halted = p.meta.fingerprints(), p.meta.Starts, p.meta.Halted
-		m.Stalled = m.Voter && m.Alive && (p.meta.Stalled && n.ledForSome() || n.unansweredBy(m.ID))
+		m.Stalled = m.Voter && m.Alive && (p.meta.Stalled && n.ledForSome() || n.unansweredBy(m.ID) || n.silentToLeader(m.ID, leader))
 		if p.met.ID != "" || n.greeter == nil { // claims do not count: a version that is not supported would halt the member
 			m.Commands = min(known.Commands, p.meta.Commands) // another process may have an older program
 		}

@@ -42,13 +42,15 @@ type meta struct {
 	Halted bool `json:"z,omitempty"`
 	// Stalled reports whether the node is a voter that does not replicate, see Node.stalls.
 	Stalled bool `json:"l,omitempty"`
+	// Silent are the short IDs of the voters that are silent to this leader, separated by commas; see Node.silentToLeader.
+	Silent string `json:"w,omitempty"`
 }
 
 const (
 	// maxMeta is memberlist's limit.
 	maxMeta = 512
-	// roomForMeta is the number of bytes by which a node's metadata may grow after its start: by a cluster, by a quorum, by
-	// more secrets, and by what is wrong with it.
+	// roomForMeta is the number of bytes by which a node's metadata may grow after its start: by a cluster, by a quorum or by
+	// silent voters, by more secrets, and by what is wrong with it.
 	roomForMeta = 140
 	// maxProcess is the greatest length of Process, in bytes.
 	maxProcess = 16
@@ -92,7 +94,7 @@ func decodeMeta(raw []byte) (meta, error) {
 func (m meta) checkTexts() error {
 	for noun, text := range map[string]string{
 		"process": m.Process, "Raft address": m.Raft, "API address": m.API, "gossip address": m.Gossip, "version": m.Version,
-		"fingerprints": m.Keys, "quorum": m.Quorum,
+		"fingerprints": m.Keys, "quorum": m.Quorum, "silent voters": m.Silent,
 	} {
 		if err := names.CheckText("metadata: "+noun, text); err != nil {
 			return err

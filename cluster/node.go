@@ -65,6 +65,8 @@ type Node struct {
 	leader       broadcast                 // sent when the known leader changes
 	quorum       atomic.Pointer[string]    // meta.Quorum
 	stalled      atomic.Bool               // meta.Stalled
+	silent       atomic.Value              // meta.Silent
+	unannounced  int                       // announcements due, see announceStall
 	upkeep       atomic.Int64              // start of the last round of watch, on the monotonic clock
 	leaderless   atomic.Int64              // start of the time without a known leader, on the monotonic clock; 0 if one is known
 	ledFrom      atomic.Int64              // start of the time with a known leader, on the monotonic clock; 0 if none is known
@@ -290,7 +292,8 @@ func (n *Node) meta() meta {
 		m.Hears = n.gossip.hears()
 	}
 	m.Halted, m.Stalled = n.Failure() != nil, n.stalled.Load()
-	if q := n.quorum.Load(); q != nil {
+	m.Silent, _ = n.silent.Load().(string)
+	if q := n.quorum.Load(); q != nil && m.Cluster == "" {
 		m.Quorum = *q
 	}
 	return m

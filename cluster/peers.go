@@ -3,6 +3,7 @@ package cluster
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // maxHints is the number of claimed addresses that are remembered of a node.
@@ -106,17 +107,45 @@ func (g *gossip) lives(m meta) bool {
 	return g.members.names[name].alive || g.strangers.names[name].alive
 }
 
-// unmet lists the claims about live members that differ from the members' own metadata.
-func (g *gossip) unmet() []meta {
+// unmet lists the claims about live members that differ from the members' own metadata. Memberlist's records are claims too:
+// memberlist reports a record only when it changes, and a handshake may bring metadata that never reaches memberlist.
+func (g *gossip) unmet() []meta { return g.unmetAmong(g.records()) }
+
+func (g *gossip) unmetAmong(records map[string]meta) []meta {
 	var claims []meta
 	for _, p := range g.all() {
-		said, claimed := p.met, p.meta
-		said.Expect, said.Quorum, claimed.Expect, claimed.Quorum = 0, "", 0, ""
-		if member, _ := g.standing(claimed.ID); member && p.alive && said != claimed {
+		if member, _ := g.standing(p.meta.ID); !member || !p.alive {
+			continue
+		}
+		if record, ok := records[p.met.Process]; !sameNode(p.met, p.meta) {
 			claims = append(claims, p.meta)
+		} else if ok && !sameNode(p.met, record) {
+			claims = append(claims, record)
 		}
 	}
 	return claims
+}
+
+// sameNode reports whether two metadata are equal, except for what only nodes without a cluster use.
+func sameNode(a, b meta) bool {
+	a.Expect, a.Quorum, b.Expect, b.Quorum = 0, "", 0, ""
+	return a == b
+}
+
+// records returns the metadata of members that memberlist has, keyed by process.
+func (g *gossip) records() map[string]meta {
+	records := make(map[string]meta)
+	for _, r := range g.list.Members() {
+		if id, _, _ := strings.Cut(r.Name, "/"); id == g.self().ID {
+			continue
+		} else if member, _ := g.standing(id); !member {
+			continue
+		}
+		if m, err := decodeMeta(r.Meta); err == nil {
+			records[m.Process] = m
+		}
+	}
+	return records
 }
 
 // peer returns the last report about a node.

@@ -92,6 +92,17 @@ func TestForgedClaimsAreHints(t *testing.T) {
 	if unmet := n.gossip.unmet(); len(unmet) != 0 {
 		t.Errorf("claims %v are to be checked after a handshake", unmet)
 	}
+	stalled := honest
+	stalled.Stalled = true // for so short a time that gossip does not tell this node
+	n.gossip.met(stalled, "at:1")
+	records := map[string]meta{honest.Process: honest}
+	if unmet := n.gossip.unmetAmong(records); !slices.Equal(unmet, []meta{honest}) {
+		t.Errorf("claims %v are to be checked, want that of memberlist", unmet)
+	}
+	n.gossip.met(honest, "at:1")
+	if unmet := n.gossip.unmetAmong(records); len(unmet) != 0 {
+		t.Errorf("claims %v are to be checked after a handshake, and memberlist has the same", unmet)
+	}
 	moved := honest.started()
 	moved.API = "moved:2"
 	n.gossip.learn(moved, true)

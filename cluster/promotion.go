@@ -9,8 +9,8 @@ import (
 const (
 	// mostBehind is the greatest number of log entries that a nonvoter fit for promotion may lack.
 	mostBehind = 250
-	// mostSilent is the greatest time since a nonvoter fit for promotion last acknowledged entries. The leader sends requests
-	// every 200 ms, and gossip takes longer to notice that a node crashed.
+	// mostSilent is the greatest time since a nonvoter fit for promotion, or a voter that counts as alive, last acknowledged
+	// entries. The leader sends requests every 200 ms, and gossip takes longer to notice that a node crashed.
 	mostSilent = 2 * time.Second
 )
 

@@ -12,6 +12,7 @@ import (
 type replication struct {
 	mu        sync.Mutex
 	term      uint64
+	since     time.Duration // first acknowledgement in the term, on the monotonic clock
 	followers map[raft.ServerID]acknowledged
 }
 
@@ -38,7 +39,7 @@ func (r *replication) observe(id raft.ServerID, args *raft.AppendEntriesRequest,
 		return 0
 	}
 	if args.Term > r.term {
-		r.term, r.followers = args.Term, make(map[raft.ServerID]acknowledged)
+		r.term, r.since, r.followers = args.Term, now, make(map[raft.ServerID]acknowledged)
 	}
 	if had := r.followers[id].last; resp.LastLog < had {
 		lost = had - resp.LastLog
@@ -48,6 +49,13 @@ func (r *replication) observe(id raft.ServerID, args *raft.AppendEntriesRequest,
 		r.followers[id] = acknowledged{last: last, committed: args.LeaderCommitIndex, at: now}
 	}
 	return lost
+}
+
+// silent reports whether a node acknowledged nothing within mostSilent, although any node did so in this term before.
+func (r *replication) silent(id raft.ServerID, term uint64, now time.Duration) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.term == term && now-max(r.since, r.followers[id].at) > mostSilent
 }
 
 // follows reports whether a node acknowledged in this term, within mostSilent, nearly all entries that were committed then.

@@ -37,6 +37,9 @@ func (n *Node) watch() {
 		n.gossip.forget()
 		n.gossip.probes.keep(func(id string) bool { member, _ := n.gossip.standing(id); return member })
 		hears = n.shareLives(hears)
+		if len(n.gossip.unmet()) > 0 {
+			notify(n.gossip.claims)
+		}
 		if n.stream != nil && n.stream.dialed.closeAbandoned(n.ServerAddr) {
 			n.network.CloseStreams() // the pool has buffers for each address
 		}
@@ -125,16 +128,14 @@ func (n *Node) rejoin() {
 const claimsPause = 100 * time.Millisecond
 
 // meet shakes hands with the members about which gossip claims something new. This node believes only the members themselves.
+// Watch notifies it of claims that are left.
 func (n *Node) meet() {
-	var unreached <-chan time.Time
 	for {
 		select {
 		case <-n.ctx.Done():
 			return
 		case <-n.gossip.claims:
-		case <-unreached:
 		}
-		unreached = nil
 		if n.ctx.Err() != nil { // both channels were ready
 			return
 		}
@@ -156,9 +157,6 @@ func (n *Node) meet() {
 			pause.Stop()
 			return
 		case <-pause.C:
-		}
-		if len(n.gossip.unmet()) > 0 {
-			unreached = time.After(time.Second)
 		}
 	}
 }

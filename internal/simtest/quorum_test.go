@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/member"
 )
 
@@ -101,6 +102,44 @@ func TestSoleVoterServesBesideDeadNonvoter(t *testing.T) {
 		}
 		if _, err := m.ObserveClock(w.Context(), true); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// A voter that is gone counts as failed before gossip notices, in the view of every other member: its machine lost power, or
+// an empty node runs at its addresses. A new leader does not count the others as failed.
+func TestGoneVoterSoonCountsAsFailed(t *testing.T) {
+	t.Parallel()
+	// Gossip would take a minute.
+	simulate(t, options{members: 5, idle: true, timing: cluster.Timing{PromoteAfter: time.Second, GossipProbe: 10 * time.Second}}, func(w *world) {
+		w.pass(warm)
+		followers := w.others(w.leader())
+		dark, replaced := followers[0], followers[1]
+		rest := []*node{w.leader(), followers[2], followers[3]}
+		counts := func(alive int) func() bool {
+			return func() bool {
+				return !slices.ContainsFunc(rest, func(n *node) bool { return n.proc().member.Node().Quorum().Alive != alive })
+			}
+		}
+		const soon = 20 * time.Second
+		dark.unplug()
+		w.until(soon, "the others count it as failed", counts(4))
+		replaced.crash()
+		replaced.empty()
+		replaced.start()
+		w.until(soon, "the others count the replaced one as failed", counts(3))
+		dark.start()
+		w.until(soon, "it counts again", counts(4))
+		if _, err := w.leader().proc().member.Node().TransferLeadership(w.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		for range 50 {
+			w.pass(100 * time.Millisecond)
+			for _, n := range rest {
+				if q := n.proc().member.Node().Quorum(); q.Alive < 4 {
+					t.Fatalf("%s counts %+v under a new leader", n.name, q)
+				}
+			}
 		}
 	})
 }
