@@ -23,6 +23,11 @@ func TestInspectReadsAllAndChangesNothing(t *testing.T) {
 	s := fill(t)
 	addSnapshots(t, s)
 	join(t, s.dir)
+	for _, name := range []string{watermarkFile, seedingFile} {
+		if err := os.WriteFile(filepath.Join(s.dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	before := files(t, s.dir)
 	in := inspect(t, s.dir)
 	if len(in.Problems) > 0 || in.ClusterID != testCluster || in.MemberID == "" || in.LastTerm != 8 || in.CurrentTerm != 8 || in.VotedTerm != 8 ||

@@ -30,7 +30,7 @@ type File struct {
 const maxFiles = 1000
 
 // ownFiles matches the paths of Snowraft's files in a data directory.
-var ownFiles = regexp.MustCompile(`^(lock|member\.json(\.new)?|raft\.db[.\w-]*|snapshots/[\d-]+(\.tmp)?/(state\.bin|meta\.json)|snapshots/permTest)$`)
+var ownFiles = regexp.MustCompile(`^(lock|member\.json(\.new)?|raft\.db[.\w-]*|snapshots/[\d-]+(\.tmp)?/(state\.bin|meta\.json)|snapshots/permTest|watermark|restore\.incomplete)$`)
 
 // UsageOf measures a data directory. It opens no file.
 func UsageOf(dir string) (u Usage, err error) {
@@ -70,7 +70,8 @@ func UsageOf(dir string) (u Usage, err error) {
 	if err := unix.Statfs(dir, &stat); err != nil {
 		return u, &fs.PathError{Op: "statfs", Path: dir, Err: err}
 	}
-	block := uint64(stat.Bsize) //nolint:gosec // positive; its type differs between systems
-	u.FreeBytes, u.TotalBytes = stat.Bavail*block, stat.Blocks*block
+	block := uint64(stat.Bsize)         //nolint:gosec // positive; its type differs between systems
+	free := uint64(max(stat.Bavail, 0)) //nolint:unconvert // FreeBSD: signed, and negative if only root may still write
+	u.FreeBytes, u.TotalBytes = free*block, stat.Blocks*block
 	return u, nil
 }
