@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/hashicorp/raft"
+
 	"github.com/snowraft/snowraft/internal/events"
 )
 
@@ -19,15 +21,15 @@ var (
 // A leader holds every committed entry, so a leader never sends a message that would replace one, unless disks of a majority
 // were set back to older copies. The node that receives such a message becomes a witness until it is restarted: it accepts no
 // message of a leader, does not vote, and does not stand for election. So its log stays unchanged, and a majority needs other
-// voters. A leader that a witness refuses, and that no majority has accepted, becomes a witness too: no majority can judge which
-// branch was set back.
+// voters. A leader judges the claim of a witness that refuses it. If it loses its leadership before the history is sealed, it
+// becomes a witness too: no majority can judge which branch was set back.
 
 // contradiction is the message that made this node a witness.
 type contradiction struct {
 	once  sync.Once
 	found chan struct{} // closed once err is set
 	err   error
-	// opposed is the last refusal of a voter since this node was elected; nil if there was none, or if it was ready to lead.
+	// opposed is the last refusal of a voter since this node was elected; nil if there was none.
 	opposed atomic.Pointer[error]
 }
 
@@ -50,6 +52,10 @@ func (n *Node) onRefusedMessage(err error) {
 	switch {
 	case errors.Is(err, errOpposed):
 		n.contradiction.opposed.Store(&err)
+		<-n.opened
+		if n.raft.State() != raft.Leader { // lead may have ended
+			n.testifyIfOpposed()
+		}
 		return
 	case !errors.Is(err, errContradicts):
 		return
@@ -57,10 +63,9 @@ func (n *Node) onRefusedMessage(err error) {
 	n.testify(err)
 }
 
-// testifyIfOpposed makes this node a witness if a voter opposed its leadership, which ended before a majority had accepted it.
-// The history of a leader that a majority accepts is judged instead, see judgeVoters.
+// testifyIfOpposed makes this node a witness if a voter opposed its leadership, which has ended, and no majority sealed the history.
 func (n *Node) testifyIfOpposed() {
-	if err := n.contradiction.opposed.Swap(nil); err != nil {
+	if err := n.contradiction.opposed.Swap(nil); err != nil && (n.cfg.History == nil || !n.cfg.History.Sealed()) {
 		n.testify(*err)
 	}
 }

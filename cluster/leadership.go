@@ -111,7 +111,6 @@ func (n *Node) lead(ctx context.Context) {
 		}
 		n.logger.Info("leadership lost", "term", term)
 		n.cfg.Events.Note(events.Election, slog.LevelInfo, fmt.Sprintf("%s no longer leads; it led in term %d", n.cfg.Name, term))
-		n.contradiction.opposed.Store(nil) // a majority had accepted it
 	}()
 	duties := make(chan struct{})
 	go func() {

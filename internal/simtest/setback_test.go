@@ -271,6 +271,26 @@ func TestTwoBranchesWithoutMajority(t *testing.T) {
 	})
 }
 
+// A leader that a majority accepted, and that loses this majority as the witness returns, cannot judge the witness's claim any
+// longer. It stops too, long before its window ends.
+func TestLeaderWithoutMajorityMeetsWitness(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{unaudited: true}, func(w *world) {
+		witness, others := w.forked(anotherTerm)
+		leader := w.leaderOf(others)
+		w.pass(time.Minute) // windows grow
+		for _, n := range others {
+			if n != leader {
+				n.crash()
+			}
+		}
+		w.net.heal()
+		w.until(recovery, "both stop", func() bool {
+			return errors.Is(witness.proc().issue(1, 0), allocator.ErrContradicted) && errors.Is(leader.proc().issue(1, 0), allocator.ErrContradicted)
+		})
+	})
+}
+
 // Members of which only the log was set back are witnesses themselves.
 func TestLogsSetBackWithoutTheWatermark(t *testing.T) {
 	t.Parallel()
