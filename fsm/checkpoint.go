@@ -36,16 +36,18 @@ func digestBytes(index uint64) int {
 
 // checkpoint compares the digest at the last checkpoint with the proposer's and
 // takes the next digest. Only a replica whose last checkpoint has the index in the
-// command can compare.
+// command can compare. A sealed replica does not: its state may be that of another
+// branch of the history, which is evidence for [State.Restore] and must not be wiped.
 func (s *State) checkpoint(e entry) Result {
 	c := e.cmd.GetCheckpoint()
 	last, digest := s.lastCheckpoint.index, s.lastCheckpoint.digest()
 	if want := digestBytes(c.GetIndex()); len(c.GetDigest()) != want {
 		return Result{Err: invalid("checkpoint of index %d: digest of %d bytes, expected %d bytes", c.GetIndex(), len(c.GetDigest()), want)}
 	}
-	if c.GetIndex() != 0 && c.GetIndex() == last && !bytes.Equal(c.GetDigest(), digest[:]) {
+	if s.sealed == nil && c.GetIndex() != 0 && c.GetIndex() == last && !bytes.Equal(c.GetDigest(), digest[:]) {
 		return halted(haltAt(e.index,
-			"find out which members agree on that digest; on the others, "+adviseRejoin,
+			"if the cluster was set back (see the status of the others), keep this data directory and restore; "+
+				"otherwise find out which members agree on that digest; on the others, "+adviseRejoin,
 			fmt.Errorf("this member's state differs from the leader's; digest at index %d: %x, leader's digest: %x",
 				last, digest, c.GetDigest())))
 	}

@@ -77,6 +77,21 @@ func TestSealedGrantsNothing(t *testing.T) {
 	}
 }
 
+// TestSealedReplicasMayDiffer checks that a replica with the state of another branch stays a source for a restore.
+func TestSealedReplicasMayDiffer(t *testing.T) {
+	l := newOffice(t)
+	l.must(checkpoint(0, nil))
+	taken, _ := l.LastCheckpoint()
+	l.must(seal(nil))
+	another := [32]byte{1}
+	if r := l.do(checkpoint(taken, another[:])); r.Failure() != nil {
+		t.Error(r.Failure())
+	}
+	if index, _ := l.LastCheckpoint(); index != l.index {
+		t.Errorf("last checkpoint %d, want %d", index, l.index)
+	}
+}
+
 // TestMachinePublishesSeal waits for the change as a member does.
 func TestMachinePublishesSeal(t *testing.T) {
 	m := New(Options{})
