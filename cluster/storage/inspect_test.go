@@ -23,7 +23,7 @@ func TestInspectReadsAllAndChangesNothing(t *testing.T) {
 	s := fill(t)
 	addSnapshots(t, s)
 	join(t, s.dir)
-	for _, name := range []string{watermarkFile, seedingFile} {
+	for _, name := range []string{watermarkFile, seedingFile, "halt.json", "running"} {
 		if err := os.WriteFile(filepath.Join(s.dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ type File struct {
 const maxFiles = 1000
 
 // ownFiles matches the paths of Snowraft's files in a data directory.
-var ownFiles = regexp.MustCompile(`^(lock|member\.json(\.new)?|raft\.db[.\w-]*|snapshots/[\d-]+(\.tmp)?/(state\.bin|meta\.json)|snapshots/permTest|watermark|restore\.incomplete)$`)
+var ownFiles = regexp.MustCompile(`^(lock|member\.json(\.new)?|raft\.db[.\w-]*|snapshots/[\d-]+(\.tmp)?/(state\.bin|meta\.json)|snapshots/permTest|watermark|halt\.json|running|restore\.incomplete)$`)
 
 // UsageOf measures a data directory. It opens no file.
 func UsageOf(dir string) (u Usage, err error) {
