@@ -39,6 +39,7 @@ func (m *Member) lead(ctx context.Context) {
 	checkpoint := time.NewTicker(firstCheckpoint)
 	defer checkpoint.Stop()
 	recorded := m.fsmVersion() >= fsm.LineageVersion // then the node did, see first
+	compared := false // since the cluster was sealed
 	for established := false; ; {
 		m.duty(ctx, "finalize the upgrade", lt.finalizeIfDue)
 		if !recorded && m.fsmVersion() >= fsm.LineageVersion {
@@ -55,6 +56,9 @@ func (m *Member) lead(ctx context.Context) {
 			checkpoint.Reset(checkpointInterval)
 			m.duty(ctx, "compare the replicas", m.checkpoint)
 		case <-observe.C:
+		}
+		if !compared && m.fsm.Sealed() != nil {
+			compared = m.duty(ctx, "compare the replicas", m.compareBranches)
 		}
 	}
 }
@@ -99,6 +103,16 @@ func (m *Member) observe(ctx context.Context) error {
 	}
 	_, err := m.ObserveClock(ctx, false)
 	return err
+}
+
+// compareBranches makes every replica compare its present state with this leader's. A member that was set back, or the only one
+// that was not, may have appended the entries of this branch to those of another one. Its replica then rejects the evidence of the
+// seal, and it would go on issuing.
+func (m *Member) compareBranches(ctx context.Context) error {
+	if err := m.checkpoint(ctx); err != nil { // takes the digest of the present state
+		return err
+	}
+	return m.checkpoint(ctx)
 }
 
 // checkpoint makes every replica compare the digest of its last checkpoint with

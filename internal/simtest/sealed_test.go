@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/fsm"
 )
 
 // A sealed member of which the disk is set back to a copy of before the seal is sealed again by a member that keeps the seal. While
@@ -54,4 +55,24 @@ func TestSealedMemberSetBack(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Soon after a seal, the replicas compare their present states: one that has entries of both branches halts.
+func TestSealComparesReplicas(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{unaudited: true}, func(w *world) {
+		w.untilAllIssue(recovery)
+		w.pass(10 * time.Second) // beyond the comparison after the election
+		if err := w.leader().proc().member.Seal(w.Context(), nil, "", "the operator says so"); err != nil {
+			w.Fatal(err)
+		}
+		w.pass(noticed)
+		for _, n := range w.nodes {
+			var index uint64
+			n.proc().member.State().View(func(s *fsm.State) { index, _ = s.LastCheckpoint() })
+			if sealed := n.proc().member.State().Sealed(); sealed == nil || index <= sealed.GetIndex()+1 {
+				w.Errorf("%s: checkpoint at %d, %v", n.name, index, sealed)
+			}
+		}
+	})
 }

@@ -178,6 +178,7 @@ func TestSameTermTwice(t *testing.T) {
 		had := witness.disk.entries()
 		w.net.heal()
 		w.sealedBy(noticed, others)
+		w.falls(witness)
 		w.keeps(witness, had)
 	})
 }
@@ -194,6 +195,7 @@ func TestMemorySetBack(t *testing.T) {
 		}
 		w.net.heal()
 		w.sealedBy(noticed, others)
+		w.falls(witness)
 		w.keeps(witness, had)
 	})
 }

@@ -32,6 +32,20 @@ func (w *world) keeps(n *node, had map[uint64]raft.Log) {
 	}
 }
 
+// falls checks that a member with entries of both branches stops soon after the others have sealed the history, and for good.
+func (w *world) falls(n *node) {
+	w.Helper()
+	issues := func() bool {
+		p := n.proc()
+		return p != nil && p.issue(1, 0) == nil
+	}
+	w.until(2*noticed, n.name+" issues nothing", func() bool { return !issues() })
+	w.pass(time.Minute)
+	if issues() {
+		w.Errorf("%s issues, although the history is sealed", n.name)
+	}
+}
+
 // testifies waits until a leader has contradicted the witness. It checks that the witness issues nothing, stays up, and has each
 // entry that it had.
 func (w *world) testifies(witness *node, had map[uint64]raft.Log) {
