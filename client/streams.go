@@ -227,7 +227,7 @@ func (s *streams) ended(l *line, err error, lived time.Duration) {
 	defer s.mu.Unlock()
 	l.stream, l.opening = nil, false
 	switch {
-	case status.Code(err) == codes.Unimplemented: // by the member, or by a proxy before it
+	case status.Code(err) == codes.Unimplemented: // the word of the member or of a proxy before it
 		l.rests = time.Now().Add(streamsRest)
 	case lived < streamRest:
 		l.rests = time.Now().Add(streamRest)

@@ -109,7 +109,7 @@ func TestAwaitEachKindOfFuture(t *testing.T) {
 			t.Error("a snapshot was taken while a configuration is newer than the state")
 		}
 		if n.await(r.LeadershipTransfer()) == nil || n.await(r.LeadershipTransferToServer("c", "c")) == nil {
-			t.Error("leadership was transferred to nobody")
+			t.Error("leadership was transferred to no node")
 		}
 		if err := n.stopRaft(); err != nil {
 			t.Error(err)

@@ -93,7 +93,7 @@ func TestForgedClaimsAreHints(t *testing.T) {
 		t.Errorf("claims %v are to be checked after a handshake", unmet)
 	}
 	stalled := honest
-	stalled.Stalled = true // for so short a time that gossip does not tell this node
+	stalled.Stalled = true // too briefly for a message of gossip
 	n.gossip.met(stalled, "at:1")
 	records := map[string]meta{honest.Process: honest}
 	if unmet := n.gossip.unmetAmong(records); !slices.Equal(unmet, []meta{honest}) {

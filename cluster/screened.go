@@ -37,7 +37,7 @@ type screened struct {
 	// undialed is called for each failed connection to a node; may be nil.
 	undialed func(to memberlist.Address)
 
-	indirect *rate.Limiter // of indirect pings
+	indirect *rate.Limiter // limits indirect pings
 	logger   *slog.Logger
 	places   *places.Places
 	packets  chan *memberlist.Packet

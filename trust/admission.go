@@ -3,7 +3,7 @@ package trust
 import "context"
 
 // Admission says that a caller had a right on a resource when its call arrived. Each process judges a call once, at the
-// protocol by which it came, and what serves the call asks for the admission instead of the rights. The zero Admission
+// protocol by which it came, and what serves the call demands the admission, not the rights. The zero Admission
 // covers nothing.
 type Admission struct {
 	// JudgedAt is the log index up to which the process knew the changes of tokens when it judged the call; 0 if it has no

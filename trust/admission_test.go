@@ -68,7 +68,7 @@ func TestAdmissionCoversItsRightOnly(t *testing.T) {
 		t.Error("the zero admission covers something")
 	}
 	if _, err := (*Principal)(nil).Admit(RightNextNumbers, "orders", 0); !unauthenticated(err) {
-		t.Errorf("nobody is admitted: %v", err)
+		t.Errorf("a call without a caller is admitted: %v", err)
 	}
 	if _, err := Admin().Admit(RightMember, "", 0); !isDenied(err) {
 		t.Errorf("an administrator is admitted to a call of members: %v", err)

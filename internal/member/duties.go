@@ -39,7 +39,7 @@ func (m *Member) lead(ctx context.Context) {
 	checkpoint := time.NewTicker(firstCheckpoint)
 	defer checkpoint.Stop()
 	recorded := m.fsmVersion() >= fsm.LineageVersion // then the node did, see first
-	compared := false // since the cluster was sealed
+	compared := false                                // since the cluster was sealed
 	for established := false; ; {
 		m.duty(ctx, "finalize the upgrade", lt.finalizeIfDue)
 		if !recorded && m.fsmVersion() >= fsm.LineageVersion {
@@ -107,7 +107,7 @@ func (m *Member) observe(ctx context.Context) error {
 
 // compareBranches makes every replica compare its present state with this leader's. A member that was set back, or the only one
 // that was not, may have appended the entries of this branch to those of another one. Its replica then rejects the evidence of the
-// seal, and it would go on issuing.
+// seal, and it would continue to issue.
 func (m *Member) compareBranches(ctx context.Context) error {
 	if err := m.checkpoint(ctx); err != nil { // takes the digest of the present state
 		return err

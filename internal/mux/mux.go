@@ -43,13 +43,13 @@ type Answer interface {
 	GetReceipt() []byte
 }
 
-// IDRequest is a request of StreamIds, and NumberRequest one of StreamNumbers.
-type (
-	IDRequest     struct{ *snowraftv1.StreamIdsRequest }
-	NumberRequest struct {
-		*snowraftv1.StreamNumbersRequest
-	}
-)
+// IDRequest is a request of StreamIds.
+type IDRequest struct{ *snowraftv1.StreamIdsRequest }
+
+// NumberRequest is a request of StreamNumbers.
+type NumberRequest struct {
+	*snowraftv1.StreamNumbersRequest
+}
 
 // Address implements Request.
 func (r IDRequest) Address(id uint64, timeoutMillis uint32) { r.Id, r.TimeoutMs = id, timeoutMillis }

@@ -24,7 +24,7 @@ type Stream struct {
 	mu       sync.Mutex
 	last     uint64 // ID of the last request; 0 if none was sent
 	calls    map[uint64]*Call
-	bytes    int // of pending requests
+	bytes    int // size of the pending requests
 	answered int // number of answered calls
 	closed   bool
 	// At since, answered was seen, and MaxPending calls were pending.

@@ -69,9 +69,9 @@ func start(t *testing.T, receipt func(Answer)) (*Stream, *wire) {
 // result is the receiver of one call.
 type result struct {
 	Call
-	first int64 // of the IDs in the answer
+	first int64 // first ID in the answer
 	err   error
-	calls int // of Receive
+	calls int // number of results
 }
 
 func (r *result) Receive(a Answer, err error) {
@@ -93,7 +93,7 @@ func call(layout string, began time.Time) *result {
 
 func answer(id uint64) *snowraftv1.StreamIdsResponse {
 	return &snowraftv1.StreamIdsResponse{Id: id, Response: &snowraftv1.GenerateIdsResponse{
-		Ranges: []*snowraftv1.IdRange{{First: int64(id) * 100, Count: 1, Step: 1}}, //nolint:gosec // small
+		Ranges: []*snowraftv1.IdRange{{First: int64(id) * 100, Count: 1, Step: 1}},
 	}}
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 // A sealed member of which the disk is set back to a copy of before the seal is sealed again by a member that keeps the seal. While
-// that one is down, the witness contradicts the copy instead. Nobody issues anything.
+// that one is down, the witness contradicts the copy instead. No member issues anything.
 func TestSealedMemberSetBack(t *testing.T) {
 	t.Parallel()
 	for name, kept := range map[string]bool{"another keeps the seal": true, "the one that keeps the seal is down": false} {
@@ -27,7 +27,7 @@ func TestSealedMemberSetBack(t *testing.T) {
 				if !kept {
 					keeper.crash()
 					witness.crash()
-					witness.start() // it may vote until a leader contradicts it
+					witness.start() // votes until a leader contradicts it
 				}
 				again.setBackTo(was)
 				stopped := func(n *node, as error) bool {

@@ -69,7 +69,7 @@ func (f *Family) Set(offset time.Duration) error {
 	f.offset = offset
 	err := f.failed
 	for _, c := range f.clocks {
-		if failed := c.Set(offset); failed != nil && !errors.Is(failed, os.ErrProcessDone) { // it has exited, or executes a program
+		if failed := c.Set(offset); failed != nil && !errors.Is(failed, os.ErrProcessDone) { // exited, or about to execute a program
 			err = errors.Join(err, failed)
 		}
 	}

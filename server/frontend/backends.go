@@ -5,7 +5,6 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/issue"
@@ -30,8 +29,6 @@ type Process interface {
 // Rules of the gRPC methods that correspond to the calls of other protocols.
 var (
 	existsRule = rpc.RuleOf(snowraftv1.SequenceService_GetSequence_FullMethodName)
-	issueRule  = rpc.RuleOf(snowraftv1.IdService_GenerateIds_FullMethodName)
-	nextRule   = rpc.RuleOf(snowraftv1.SequenceService_NextNumbers_FullMethodName)
 	createRule = rpc.RuleOf(snowraftv1.SequenceService_CreateSequence_FullMethodName)
 )
 
@@ -42,24 +39,23 @@ type redisBackend struct {
 	server *Server
 }
 
-// next admits a request for numbers and issues them.
-func (b redisBackend) next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
-	a, err := b.server.issues(ctx, trust.RightNextNumbers, sequence)
-	if err != nil {
-		return member.Numbering{}, err
-	}
-	return b.issuer.Next(ctx, a, sequence, count, requestID)
-}
-
 // Next issues count numbers of a sequence.
 func (b redisBackend) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
-	n, err := b.next(ctx, sequence, count, "")
+	a, err := b.server.issues(ctx, trust.RightNextNumbers, sequence)
+	if err != nil {
+		return 0, 0, wire.Status(err)
+	}
+	n, err := b.issuer.Next(ctx, a, sequence, count, "")
 	return n.First, n.Increment, wire.Status(err)
 }
 
 // Number issues count numbers of a sequence, with their texts.
 func (b redisBackend) Number(ctx context.Context, sequence string, count uint64) (redis.Numbering, error) {
-	n, err := b.next(ctx, sequence, count, "")
+	a, err := b.server.issues(ctx, trust.RightNextNumbers, sequence)
+	if err != nil {
+		return redis.Numbering{}, wire.Status(err)
+	}
+	n, err := b.issuer.Next(ctx, a, sequence, count, "")
 	if err != nil {
 		return redis.Numbering{}, wire.Status(err)
 	}
@@ -158,7 +154,11 @@ func (b webBackend) Next(ctx context.Context, sequence string, count uint64) (fi
 func (b webBackend) AppendNext(ctx context.Context, dst []byte, w io.Writer, sequence string, count uint64, requestID string) ([]byte, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	n, err := b.next(ctx, sequence, count, requestID)
+	a, err := b.server.issues(ctx, trust.RightNextNumbers, sequence)
+	if err != nil {
+		return dst, wire.Status(err)
+	}
+	n, err := b.issuer.Next(ctx, a, sequence, count, requestID)
 	if err != nil {
 		return dst, wire.Status(err)
 	}

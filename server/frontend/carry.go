@@ -268,7 +268,7 @@ type turn struct {
 	passed bool // another goroutine reads the stream
 
 	strange   bool            // the request ends its stream; owned by the goroutine that serves it
-	admission trust.Admission // of the request; set before the request is served
+	admission trust.Admission // set before the request is served
 }
 
 // Value implements context.Context.

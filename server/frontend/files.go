@@ -19,7 +19,7 @@ func openFiles() uint64 {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return math.MaxUint64
 	}
-	return uint64(limit.Cur) //nolint:unconvert,gosec // FreeBSD: signed, and never negative
+	return uint64(limit.Cur) //nolint:unconvert // FreeBSD: signed, and never negative
 }
 
 // connections returns the number of connections that each of a number of ports may have with that number of open files.

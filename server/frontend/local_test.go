@@ -97,7 +97,7 @@ func TestLocalCall(t *testing.T) {
 	service := &asking{config: &snowraftv1.Config{Generation: 7}}
 	snowraftv1.RegisterClusterServiceServer(s.local, service)
 	ctx := trust.WithAddress(trust.WithPrincipal(t.Context(), trust.Admin()), "10.0.0.1:4711")
-	ctx = metadata.AppendToOutgoingContext(ctx, rpc.ForwardedFor, "somebody")
+	ctx = metadata.AppendToOutgoingContext(ctx, rpc.ForwardedFor, "7")
 	req := &snowraftv1.GetConfigRequest{}
 	resp, err := snowraftv1.NewClusterServiceClient(s.local).GetConfig(ctx, req)
 	if err != nil {
