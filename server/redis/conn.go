@@ -188,9 +188,10 @@ func (c *conn) space() []byte {
 func (c *conn) serveInput() (shared bool, err error) {
 	c.wait(waitsForBackend)
 	c.failure = nil
-	err = c.answer()
-	if err == nil && c.share() {
-		return true, nil
+	if err = c.answer(); err == nil {
+		if shared, err = c.share(); shared || err != nil {
+			return shared, err
+		}
 	}
 	c.servePending()
 	if flushErr := c.flush(); flushErr != nil || err != nil {

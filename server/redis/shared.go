@@ -41,31 +41,38 @@ func newCalls(s *Server) *share.Calls[numbers] {
 var errPanic = errors.New("backend call panicked")
 
 // share hands the pending commands, with c.serving, to a call that connections share. It returns false if their numbers are in
-// memory or not of one key, or if the client is gone.
-func (c *conn) share() (ok bool) {
-	if c.tryPending() || len(c.pending.groups) != 1 || c.w.wait() != nil { // the call does not wait for the client
-		return false
+// memory or not of one key, or if an earlier command of the input failed. It returns an error if the client is gone.
+func (c *conn) share() (ok bool, err error) {
+	if c.tryPending() || c.failure != nil || len(c.pending.groups) != 1 {
+		return false, nil
+	}
+	if err := c.w.wait(); err != nil { // before the call, which does not wait for the client
+		return false, err
 	}
 	g := &c.pending.groups[0]
 	c.s.calls.Start(share.Key{Sequence: g.key, Principal: c.caller}, g.count, c)
-	return true
+	return true, nil
 }
 
 // Answered implements share.Caller.
 func (c *conn) Answered(n numbers, err error) {
 	g := &c.pending.groups[0]
 	g.next, g.increment, g.err, g.asked = n.first, n.increment, err, !repeatable(err)
-	if err != nil {
-		go c.finish() // may call the Backend again
+	if repeatable(err) {
+		go c.finish() // calls the Backend again
 		return
 	}
 	c.finish()
 }
 
-// repeatable reports whether a connection's own call may get another answer than the shared call: the numbers may suffice for
-// one connection, it may create the sequence, or another connection caused the error.
+// repeatable reports whether a connection's own call may get another answer than the shared call: the numbers or the rate of the
+// token may suffice for one connection, it may create the sequence, or another connection caused the error.
 func repeatable(err error) bool {
-	return exhausted(err) || errors.Is(err, errPanic) || err != nil && rpc.FromError(err).Reason == rpc.UnknownSequence
+	if err == nil {
+		return false
+	}
+	reason := rpc.FromError(err).Reason
+	return exhausted(err) || errors.Is(err, errPanic) || reason == rpc.UnknownSequence || reason == rpc.RateLimited
 }
 
 // finish answers the commands that a shared call served, and releases c.serving.
@@ -74,6 +81,7 @@ func (c *conn) finish() {
 	defer c.survive()
 	c.servePending()
 	if c.flush() != nil {
+		c.closing = true
 		c.cut() // ends the reading goroutine
 	}
 	c.waitForClient()
