@@ -13,7 +13,8 @@ import (
 // agrees with it up to some index, which the member does not know, and differs after that index. So the state that
 // Replay returns covers the state at each index of the log: everything that is granted in any of them is granted in it.
 //
-//   - Replay applies the log as it is, so that the state at each index is exact.
+//   - Replay applies the log as it is, so that the state at each index is exact. It compares no digests, so it also reads
+//     the log of a member that halted because its state differs from the others'.
 //   - It keeps the highest high-water of each worker, all numbers that were granted, including those that were returned, and
 //     all sequences, including those that were deleted.
 //   - The observed clock is the one at the end, even if an operator lowered it: the windows that were granted before are
@@ -67,6 +68,9 @@ func (r *Replay) Apply(log *raft.Log) error {
 	r.follow(name)
 	if c := cmd.GetReleaseWorker(); c != nil {
 		r.keepHigh(cellOwner{c.GetLayout(), c.GetWorker()})
+	}
+	if cmd.GetCheckpoint() != nil { // the member may have halted here, because its log has entries of two branches
+		r.state.lastCheckpoint = checkpointOf(0, [32]byte{})
 	}
 	if result := r.state.applyLog(log, cmd); result.Halted != nil {
 		return result.Halted

@@ -159,3 +159,18 @@ func TestReplayKnowsCommands(t *testing.T) {
 		}
 	}
 }
+
+// The log of a member that halted, because its state is that of two branches, is a source for a restore: its end is replayed.
+func TestReplayComparesNoDigests(t *testing.T) {
+	l := newOffice(t)
+	taken := l.index + 1
+	another := [32]byte{1}
+	after, _ := l.replayed(checkpoint(0, nil), checkpoint(taken, another[:]), at(epoch+2000, acquire("a", 1000)))
+	granted := false
+	for _, l := range after.layouts {
+		granted = granted || l.workers.highWater(0) > 0
+	}
+	if !granted {
+		t.Error("the grant after the comparison was not replayed")
+	}
+}
