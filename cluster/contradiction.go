@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -21,8 +22,8 @@ var (
 // A leader holds every committed entry, so a leader never sends a message that would replace one, unless disks of a majority
 // were set back to older copies. The node that receives such a message becomes a witness until it is restarted: it accepts no
 // message of a leader, does not vote, and does not stand for election. So its log stays unchanged, and a majority needs other
-// voters. A leader judges the claim of a witness that refuses it. If it loses its leadership before the history is sealed, it
-// becomes a witness too: no majority can judge which branch was set back.
+// voters. A leader judges the claim of a witness that refuses it. If it loses its leadership before the history is sealed, and no
+// leader follows, it becomes a witness too: no majority can judge which branch was set back.
 
 // contradiction is the message that made this node a witness.
 type contradiction struct {
@@ -54,13 +55,39 @@ func (n *Node) onRefusedMessage(err error) {
 		n.contradiction.opposed.Store(&err)
 		<-n.opened
 		if n.raft.State() != raft.Leader { // lead may have ended
-			n.testifyIfOpposed()
+			n.testifyIfAlone()
 		}
 		return
 	case !errors.Is(err, errContradicts):
 		return
 	}
 	n.testify(err)
+}
+
+// aloneFor is the time after the end of a leadership in which another leader can judge the claims of voters.
+const aloneFor = 3 * time.Second
+
+// testifyIfAlone makes this node a witness if a voter opposed its leadership, which a majority had accepted and which has ended, and
+// if no leader is known after aloneFor. Another leader judges the claim of that voter, and needs the vote of this node.
+func (n *Node) testifyIfAlone() {
+	opposed := n.contradiction.opposed.Load()
+	if opposed == nil {
+		return
+	}
+	n.wg.Go(func() {
+		wait := time.NewTimer(aloneFor)
+		defer wait.Stop()
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-wait.C:
+		}
+		if _, known := n.Leader(); known {
+			n.contradiction.opposed.CompareAndSwap(opposed, nil)
+			return
+		}
+		n.testifyIfOpposed()
+	})
 }
 
 // testifyIfOpposed makes this node a witness if a voter opposed its leadership, which has ended, and no majority sealed the history.

@@ -56,6 +56,7 @@ type gossip struct {
 
 	mu         sync.Mutex
 	peers      map[string]peerInfo // keyed by node ID; without this node
+	recorded   map[string]meta     // metadata that memberlist has, keyed by name; memberlist's own records may only be read under its lock
 	introduced map[string]bool     // names for which first was called
 	contacting []string            // addresses of the gossip port that is being contacted
 	veto       error               // reason of the last refused join
@@ -74,7 +75,7 @@ func newGossip(cfg *Config, self func() meta, standing func(string) (member, vot
 	return &gossip{
 		began: cfg.Watch.Now().Wall, interval: min(time.Second, cfg.Timing.GossipProbe), roundTrip: cfg.Meter.RoundTrip,
 		watch: cfg.Watch, logger: cfg.Logger, keys: cfg.Keys, foreign: foreign, heard: newHeardLives(cfg.Lives), announcing: make(chan struct{}, 1), self: self, standing: standing,
-		peers: make(map[string]peerInfo), introduced: make(map[string]bool),
+		peers: make(map[string]peerInfo), recorded: make(map[string]meta), introduced: make(map[string]bool),
 		changed: make(chan struct{}, 1), claims: make(chan struct{}, 1),
 		members: newRoster(maxPeers, after), strangers: newRoster(maxPeers, after),
 	}
@@ -297,6 +298,9 @@ func (g *gossip) NotifyUpdate(n *memberlist.Node) {
 	if err != nil {
 		return
 	}
+	g.mu.Lock()
+	g.recorded[n.Name] = m
+	g.mu.Unlock()
 	g.learn(m, true)
 }
 
@@ -305,6 +309,7 @@ func (g *gossip) NotifyLeave(n *memberlist.Node) {
 	g.mu.Lock()
 	g.members.left(n.Name, g.mono())
 	g.strangers.left(n.Name, g.mono())
+	delete(g.recorded, n.Name)
 	g.mu.Unlock()
 	m, err := decodeMeta(n.Meta)
 	if err != nil {

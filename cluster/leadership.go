@@ -71,8 +71,14 @@ func (n *Node) startLeading() (stop func()) {
 // lead runs the leader's tasks until ctx is canceled.
 func (n *Node) lead(ctx context.Context) {
 	var term uint64
-	began := time.Now()
-	defer n.testifyIfOpposed()
+	began, accepted := time.Now(), false
+	defer func() {
+		if accepted {
+			n.testifyIfAlone()
+		} else {
+			n.testifyIfOpposed()
+		}
+	}()
 	for {
 		term = n.raft.CurrentTerm()
 		err := n.begin(ctx)
@@ -100,6 +106,7 @@ func (n *Node) lead(ctx context.Context) {
 	}
 	n.logger.Info("leadership acquired", "term", term)
 	n.fitSince, n.refusedNames, n.ledSince = nil, make(map[string]refusedName), n.gossip.mono()
+	accepted = true
 	n.leads.Store(term)
 	n.leader.send()
 	defer func() {

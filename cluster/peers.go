@@ -3,7 +3,6 @@ package cluster
 import (
 	"maps"
 	"slices"
-	"strings"
 )
 
 // maxHints is the number of claimed addresses that are remembered of a node.
@@ -132,16 +131,14 @@ func sameNode(a, b meta) bool {
 	return a == b
 }
 
-// records returns the metadata of members that memberlist has, keyed by process.
+// records returns the metadata of other members that memberlist has, keyed by process.
 func (g *gossip) records() map[string]meta {
-	records := make(map[string]meta)
-	for _, r := range g.list.Members() {
-		if id, _, _ := strings.Cut(r.Name, "/"); id == g.self().ID {
-			continue
-		} else if member, _ := g.standing(id); !member {
-			continue
-		}
-		if m, err := decodeMeta(r.Meta); err == nil {
+	g.mu.Lock()
+	all := maps.Clone(g.recorded)
+	g.mu.Unlock()
+	records, self := make(map[string]meta), g.self().ID
+	for _, m := range all {
+		if member, _ := g.standing(m.ID); member && m.ID != self {
 			records[m.Process] = m
 		}
 	}

@@ -29,18 +29,21 @@ func (n *Node) Propose(ctx context.Context, command []byte) (_ any, err error) {
 	if len(command) > screen.MaxCommand {
 		return nil, fmt.Errorf("command of %d bytes: expected at most %d bytes", len(command), screen.MaxCommand) // followers would refuse it
 	}
-	done := make(chan raft.ApplyFuture, 1)
+	type outcome struct {
+		f   raft.ApplyFuture
+		err error
+	}
+	done := make(chan outcome, 1)
 	go func() { // Apply can block too: after a failure, no goroutine reads the queue
 		f := n.raft.Apply(command, enqueueTimeout)
-		_ = n.await(f) // read again below
-		done <- f
+		done <- outcome{f, n.await(f)}
 	}()
 	select {
-	case f := <-done:
-		if err := f.Error(); err != nil {
-			return nil, proposalError(err)
+	case got := <-done:
+		if got.err != nil {
+			return nil, proposalError(got.err)
 		}
-		return f.Response(), nil
+		return got.f.Response(), nil
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, ctx.Err())
 	case <-n.failed:

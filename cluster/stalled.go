@@ -67,7 +67,14 @@ func (n *Node) silentToLeader(id string, leader raft.ServerID) bool {
 		return term != 0 && n.replicated.silent(raft.ServerID(id), term, n.gossip.mono())
 	}
 	p, _ := n.gossip.peer(string(leader))
-	return p.meta.Silent != "" && slices.Contains(strings.Split(p.meta.Silent, ","), shortID(id))
+	if p.meta.Silent == "" || id == string(leader) || !slices.Contains(strings.Split(p.meta.Silent, ","), shortID(id)) {
+		return false
+	}
+	others, _ := n.otherVoters()
+	twin := func(o raft.ServerID) bool {
+		return string(o) != id && string(o) != string(leader) && shortID(string(o)) == shortID(id)
+	}
+	return !slices.ContainsFunc(others, twin) // otherwise it is unknown which one is silent
 }
 
 // unansweredBy reports whether a voter failed to answer while no leader is known, so that no quorum has it. Gossip may still take a

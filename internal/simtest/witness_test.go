@@ -2,12 +2,15 @@ package simtest
 
 import (
 	"errors"
+	"maps"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/fsm"
 )
 
 // entries returns the log on a disk.
@@ -43,6 +46,14 @@ func (w *world) falls(n *node) {
 	w.pass(time.Minute)
 	if issues() {
 		w.Errorf("%s issues, although the history is sealed", n.name)
+	}
+	replay, entries := fsm.NewReplay(fsm.NewState(), fsm.Version), n.disk.entries()
+	for _, index := range slices.Sorted(maps.Keys(entries)) {
+		l := entries[index]
+		if err := replay.Apply(&l); err != nil {
+			w.Errorf("the log of %s is no source for a restore: entry %d: %v", n.name, index, err)
+			return
+		}
 	}
 }
 
