@@ -205,7 +205,7 @@ func (s *streams) run(l *line) {
 	late.Stop()
 	if err == nil {
 		opened := time.Now()
-		m := mux.New(stream, s.answer(), func(a mux.Answer) { s.channel.caller.receipts.Keep(a) })
+		m := mux.New(stream, s.answer(), func(a mux.Answer) { s.channel.caller.receipts.Keep(a) }, 0)
 		s.opened(l, m)
 		defer m.FinishUnused(s.idle)()
 		err = m.Receive()

@@ -156,7 +156,7 @@ func TestStreamOfSuspectedMemberIsAvoided(t *testing.T) {
 	defer c.Close()
 	s, standing := c.idStreams, c.ids.caller.standing
 	s.lines[resting] = &line{member: resting, rests: time.Now().Add(time.Hour)}
-	s.lines[silent] = &line{member: silent, stream: mux.New(nil, nil, nil)}
+	s.lines[silent] = &line{member: silent, stream: mux.New(nil, nil, nil, 0)}
 	if member, to := s.choose(); to == nil || member != silent {
 		t.Fatalf("choose() = %q, %v, want the only open stream", member, to)
 	}

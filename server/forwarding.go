@@ -20,6 +20,8 @@ import (
 const (
 	// maxForwardings bounds the streams of a member to the leader. A request of a caller without a stream is a call of its own.
 	maxForwardings = 64
+	// maxForwarded bounds the pending requests of a stream, so that requests that wait at the leader delay no others.
+	maxForwarded = mux.MaxPending / 2
 	// forwardingPause is the time before a member opens another stream for a caller after a stream without any answer: the
 	// leader may be too old for streams.
 	forwardingPause = time.Second
@@ -123,7 +125,7 @@ func (f *forwarding) serve(l link, marks metadata.MD) (answered bool) {
 	if err != nil {
 		return false
 	}
-	m := mux.New(stream, new(snowraftv1.StreamNumbersResponse), nil)
+	m := mux.New(stream, new(snowraftv1.StreamNumbersResponse), nil, maxForwarded)
 	f.mu.Lock()
 	f.stream = m
 	closed := f.closed

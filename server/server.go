@@ -105,7 +105,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	twitter := &twitterLayout{created: make(chan struct{})}
 	err = s.endpoints.Open(frontend.Behind{
 		Issuer: issuer, Process: process{s.api, s}, Services: s.api.Register, Serve: s.api.Serve,
-		Before: s.api.Before, Applied: s.member.State().Applied, TLS: s.tls(), Plain: !cfg.ClientTLS, Events: s.member.Events(),
+		Before: s.api.Before, TLS: s.tls(), Plain: !cfg.ClientTLS, Events: s.member.Events(),
 		Twitter: twitter.wait, Receipts: s.receipts,
 	})
 	if err != nil {

@@ -6,28 +6,27 @@ import "context"
 // protocol by which it came, and what serves the call demands the admission, not the rights. The zero Admission
 // covers nothing.
 type Admission struct {
-	// JudgedAt is the log index up to which the process knew the changes of tokens when it judged the call; 0 if it has no
-	// log. The state machine judges the caller again by all later changes before a command of the call has an effect.
-	JudgedAt uint64
-
 	who             *Principal
 	right, resource string
 	at              *state // nil: rights that do not change
 }
 
 // Admit returns the admission of a call that needs a right, or the error of [Principal.Authorize].
-func (p *Principal) Admit(right, resource string, judgedAt uint64) (Admission, error) {
+func (p *Principal) Admit(right, resource string) (Admission, error) {
 	at, err := p.authorize(right, resource)
 	if err != nil {
 		return Admission{}, err
 	}
-	return Admission{JudgedAt: judgedAt, who: p, right: right, resource: resource, at: at}, nil
+	return Admission{who: p, right: right, resource: resource, at: at}, nil
 }
 
 // Covers reports whether the call was admitted with a right on a resource.
 func (a *Admission) Covers(right, resource string) bool {
 	return a.who != nil && a.right == right && a.resource == resource
 }
+
+// Right returns the right; empty for the zero Admission.
+func (a *Admission) Right() string { return a.right }
 
 // Still returns an error if the caller has lost the right since it was admitted. Call it after a wait. If no token has
 // changed, it takes nanoseconds.

@@ -18,7 +18,7 @@ func TestAdmissionFollowsTheToken(t *testing.T) {
 		t.Fatal(err)
 	}
 	admit := func(resource string) Admission {
-		admission, err := p.Admit(RightNextNumbers, resource, 7)
+		admission, err := p.Admit(RightNextNumbers, resource)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,14 +42,14 @@ func TestAdmissionFollowsTheToken(t *testing.T) {
 	check("the token is narrowed", false, true)
 	table.change(func() { delete(table.records, 17) })
 	check("the token is deleted", false, false)
-	if orders.JudgedAt != 7 || orders.Principal() != p {
-		t.Errorf("the admission is of %s at %d", orders.Principal().Actor(), orders.JudgedAt)
+	if orders.Principal() != p || orders.Right() != RightNextNumbers {
+		t.Errorf("the admission is of %s for %s", orders.Principal().Actor(), orders.Right())
 	}
 }
 
 func TestAdmissionCoversItsRightOnly(t *testing.T) {
 	t.Parallel()
-	admission, err := Admin().Admit(RightNextNumbers, "orders", 0)
+	admission, err := Admin().Admit(RightNextNumbers, "orders")
 	if err != nil || admission.Still() != nil {
 		t.Fatal(err, admission.Still())
 	}
@@ -67,10 +67,10 @@ func TestAdmissionCoversItsRightOnly(t *testing.T) {
 	if none.Covers("", "") || none.Principal() != nil {
 		t.Error("the zero admission covers something")
 	}
-	if _, err := (*Principal)(nil).Admit(RightNextNumbers, "orders", 0); !unauthenticated(err) {
+	if _, err := (*Principal)(nil).Admit(RightNextNumbers, "orders"); !unauthenticated(err) {
 		t.Errorf("a call without a caller is admitted: %v", err)
 	}
-	if _, err := Admin().Admit(RightMember, "", 0); !isDenied(err) {
+	if _, err := Admin().Admit(RightMember, ""); !isDenied(err) {
 		t.Errorf("an administrator is admitted to a call of members: %v", err)
 	}
 }
@@ -82,7 +82,7 @@ func isDenied(err error) bool {
 
 func TestContextOfAdmission(t *testing.T) {
 	t.Parallel()
-	admission, err := Admin().Admit(RightNextNumbers, "orders", 9)
+	admission, err := Admin().Admit(RightNextNumbers, "orders")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,14 +66,15 @@ type Call struct {
 	Began    time.Time
 	Deadline time.Time
 
-	id   uint64
-	size int // bytes on the stream
+	id        uint64
+	size      int  // bytes on the stream
+	forgotten bool // guarded by the stream
 }
 
 // Receiver takes the result of a call.
 type Receiver interface {
-	// Receive is called once: with the answer, which is valid until Receive returns, with the error in the answer, which is a
-	// gRPC status, or with an [*Ended]. It must not block.
+	// Receive is called once: with the answer, whose message is used again when Receive returns, but not the messages in it; with
+	// the error in the answer, which is a gRPC status; or with an [*Ended]. It must not block.
 	Receive(a Answer, err error)
 }
 

@@ -1,6 +1,8 @@
 package mux
 
 import (
+	"cmp"
+	"math"
 	"sync"
 	"time"
 
@@ -18,6 +20,7 @@ type Stream struct {
 	stream  grpc.ClientStream
 	answer  Answer       // the message into which each answer is read
 	receipt func(Answer) // takes answers with a receipt; nil: nothing does
+	most    int          // number of pending calls
 
 	sending sync.Mutex // serializes SendMsg and CloseSend
 
@@ -33,19 +36,19 @@ type Stream struct {
 }
 
 // New returns a Stream that sends on a stream of gRPC. answer is the message for its answers. receipt, if not nil, takes the
-// answers that have a receipt. The caller calls Receive.
-func New(stream grpc.ClientStream, answer Answer, receipt func(Answer)) *Stream {
-	return &Stream{stream: stream, answer: answer, receipt: receipt, calls: make(map[uint64]*Call)}
+// answers that have a receipt. At most most calls are pending at once; 0 means no limit. The caller calls Receive.
+func New(stream grpc.ClientStream, answer Answer, receipt func(Answer), most int) *Stream {
+	return &Stream{stream: stream, answer: answer, receipt: receipt, most: cmp.Or(most, math.MaxInt), calls: make(map[uint64]*Call)}
 }
 
 // Send sends a request. If it returns false, nothing was sent, and there is no result: the stream is closed, its pending
-// requests have too many bytes, or they are stuck.
+// requests are too many or have too many bytes, or they are stuck.
 func (s *Stream) Send(c *Call) bool {
 	wait := max(1, time.Until(c.Deadline).Milliseconds())
 	s.sending.Lock() // locked before mu, so that requests are sent in the order of their IDs
 	defer s.sending.Unlock()
 	s.mu.Lock()
-	if s.closed || s.stuck(c.Began) {
+	if s.closed || len(s.calls) >= s.most || s.stuck(c.Began) {
 		s.mu.Unlock()
 		return false
 	}
@@ -80,7 +83,7 @@ func (s *Stream) Receive() error {
 		a := s.answer
 		if err := s.stream.RecvMsg(a); err != nil {
 			for _, c := range s.end() {
-				c.Receiver.Receive(nil, &Ended{err})
+				s.deliver(c, nil, &Ended{err})
 			}
 			return err
 		}
@@ -94,11 +97,11 @@ func (s *Stream) Receive() error {
 		if c := s.take(a.GetId()); c != nil {
 			switch e := a.GetError(); {
 			case e == nil:
-				c.Receiver.Receive(a, nil)
+				s.deliver(c, a, nil)
 			case codes.Code(e.GetCode()) == codes.OK: //nolint:gosec // an unknown code stays one
-				c.Receiver.Receive(nil, status.Error(codes.Unavailable, "the answer has an error without a code"))
+				s.deliver(c, nil, status.Error(codes.Unavailable, "the answer has an error without a code"))
 			default:
-				c.Receiver.Receive(nil, status.ErrorProto(e))
+				s.deliver(c, nil, status.ErrorProto(e))
 			}
 		}
 	}
@@ -117,13 +120,21 @@ func (s *Stream) take(id uint64) *Call {
 	return c
 }
 
-// Forget drops the result of a call that Send accepted, unless its receiver has it or is about to get it.
+// Forget drops the result of a call that Send accepted, unless its receiver has it or is about to get it. The call stays pending,
+// because its request is still on the stream.
 func (s *Stream) Forget(c *Call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.calls[c.id] == c {
-		delete(s.calls, c.id)
-		s.bytes -= c.size
+	c.forgotten = true
+}
+
+// deliver passes a result to the receiver of a call, unless the call is forgotten.
+func (s *Stream) deliver(c *Call, a Answer, err error) {
+	s.mu.Lock()
+	forgotten := c.forgotten
+	s.mu.Unlock()
+	if !forgotten {
+		c.Receiver.Receive(a, err)
 	}
 }
 

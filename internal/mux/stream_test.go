@@ -60,7 +60,7 @@ func (w *wire) CloseSend() error {
 func start(t *testing.T, receipt func(Answer)) (*Stream, *wire) {
 	t.Helper()
 	w := &wire{answers: make(chan *snowraftv1.StreamIdsResponse)}
-	s := New(w, new(snowraftv1.StreamIdsResponse), receipt)
+	s := New(w, new(snowraftv1.StreamIdsResponse), receipt, 0)
 	go func() { _ = s.Receive() }()
 	t.Cleanup(func() { close(w.answers) })
 	return s, w

@@ -21,7 +21,7 @@ func (s *Services) EnsureLayout(ctx context.Context, spec snowflake.Spec) (*snow
 	}
 	const method = snowraftv1.LayoutService_CreateLayout_FullMethodName
 	req := &snowraftv1.CreateLayoutRequest{Layout: rpc.Layout(spec)}
-	a, err := wire.Admit(trust.Member(s.Member.Node().ID()), rpc.RuleOf(method), req, 0)
+	a, err := wire.Admit(trust.Member(s.Member.Node().ID()), rpc.RuleOf(method), req)
 	if err != nil {
 		return nil, err
 	}

@@ -83,13 +83,18 @@ func (s *Services) changing(ctx context.Context, rule *rpc.Rule) (context.Contex
 	if rule == nil || !rule.GetChanges() {
 		return ctx, nil
 	}
-	return s.Acting(ctx)
+	return s.acting(ctx, rule.GetRight())
 }
 
-// Acting returns a context whose proposals have the caller of an admitted call as their actor. No other function names actors,
-// and [member.Member] proposes nothing for a caller without one. The state machine judges the actor again, by all changes since
-// the admission, so it misses no revocation.
+// Acting is acting for a request for numbers.
 func (s *Services) Acting(ctx context.Context) (context.Context, error) {
+	return s.acting(ctx, trust.RightNextNumbers)
+}
+
+// acting returns a context whose proposals have the caller of a call as their actor, if the call was admitted with a right. No other
+// function names actors, and [member.Member] proposes nothing for a caller without one. The state machine judges the actor again, by
+// all changes since the index in the actor, so it misses no revocation.
+func (s *Services) acting(ctx context.Context, right string) (context.Context, error) {
 	if s.Keys == nil {
 		if !s.forwarded(ctx) || len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedFor)) > 0 { // else a member's own call
 			ctx = member.WithActor(ctx, member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_OPEN})
@@ -98,9 +103,10 @@ func (s *Services) Acting(ctx context.Context) (context.Context, error) {
 	}
 	admission := trust.AdmissionOf(ctx)
 	p := admission.Principal()
-	if p == nil {
-		return ctx, rpc.NewError(rpc.Internal, "nothing has admitted a call that changes the cluster")
+	if p == nil || admission.Right() != right {
+		return ctx, rpc.NewError(rpc.Internal, "nothing has admitted a call with the right "+right)
 	}
+	judgedAt := s.Member.State().Applied() // before the rights are read
 	if err := admission.Still(); err != nil {
 		return ctx, err
 	}
@@ -109,9 +115,9 @@ func (s *Services) Acting(ctx context.Context) (context.Context, error) {
 	case p.IsMember():
 		actor = member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_MEMBER, Name: p.MemberID()}
 	case p.IsAnonymous():
-		actor = member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_ANONYMOUS, JudgedAt: admission.JudgedAt}
+		actor = member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_ANONYMOUS, JudgedAt: judgedAt}
 	case p.TokenID() != 0:
-		actor = member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_TOKEN, Token: p.TokenID(), JudgedAt: admission.JudgedAt}
+		actor = member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_TOKEN, Token: p.TokenID(), JudgedAt: judgedAt}
 	}
 	return member.WithActor(ctx, actor), nil
 }

@@ -42,7 +42,7 @@ func (s *Services) Create(ctx context.Context, sequence string) (created bool, e
 	}
 	req := OnDemand(sequence)
 	if s.Keys != nil {
-		a, err := wire.Admit(trust.PrincipalOf(ctx), createRule, req, s.Member.State().Applied())
+		a, err := wire.Admit(trust.PrincipalOf(ctx), createRule, req)
 		if err != nil {
 			return false, err
 		}

@@ -164,7 +164,7 @@ func (s *Server) authorize(ctx context.Context, rule *rpc.Rule, req any) (a trus
 	if s.auth == nil {
 		return a, nil
 	}
-	return wire.Admit(trust.PrincipalOf(ctx), rule, req, s.judgedAt())
+	return wire.Admit(trust.PrincipalOf(ctx), rule, req)
 }
 
 // issues is authorize for the protocols that call the issuer without a message.
@@ -172,18 +172,10 @@ func (s *Server) issues(ctx context.Context, right, resource string) (a trust.Ad
 	if s.auth == nil {
 		return a, nil
 	}
-	return trust.PrincipalOf(ctx).Admit(right, resource, s.judgedAt())
+	return trust.PrincipalOf(ctx).Admit(right, resource)
 }
 
 // issuesIDs is issues for IDs of a layout; the empty name means the default layout.
 func (s *Server) issuesIDs(ctx context.Context, layout string) (trust.Admission, error) {
 	return s.issues(ctx, trust.RightIssueIDs, cmp.Or(layout, snowflake.Default().Name()))
-}
-
-// judgedAt returns the index for an admission. Call it before the rights are read.
-func (s *Server) judgedAt() uint64 {
-	if s.applied == nil {
-		return 0
-	}
-	return s.applied()
 }

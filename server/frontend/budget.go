@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/server/web"
 )
 
 const (
@@ -129,16 +130,21 @@ func (a *account) end() {
 	a.ended = true
 }
 
-// during takes memory for the answer to an HTTP request. ctx ends when the answer has been written.
+// during takes memory for the answer to an HTTP request until the answer has been written.
 func (b *budget) during(ctx context.Context, size int64) error {
 	if size <= freeBytes {
 		return nil
 	}
 	l, err := b.account(nil).take(ctx, size)
-	if err == nil {
-		context.AfterFunc(ctx, func() { l.keep(0) })
+	if err != nil {
+		return err
 	}
-	return err
+	answered := web.Answered(ctx) // outlives the deadline of the call
+	if answered == nil {
+		answered = ctx
+	}
+	context.AfterFunc(answered, func() { l.keep(0) })
+	return nil
 }
 
 func (b *budget) note(a *account, holds bool) {

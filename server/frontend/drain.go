@@ -21,8 +21,8 @@ func (s *Server) End() {
 	s.wg.Wait()
 }
 
-// drain waits at most budget. It waits for calls over Redis's protocol, Thrift and HTTP first, because they use gRPC. That
-// takes at most half of budget, so that a slow client of those protocols does not cut off gRPC calls.
+// drain waits at most budget. It waits for calls over Redis's protocol, Thrift and HTTP first. That takes at most half of budget,
+// so that a slow client of those protocols does not cut off gRPC calls.
 func (s *Server) drain(ctx context.Context, budget time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()

@@ -18,8 +18,8 @@ import (
 const jsonFactor = 2
 
 // local lets the HTTP port of a process call the services of the same process. A call is a function call that passes the
-// interceptors of the gRPC server. Its context holds the caller and the caller's address, has no gRPC peer, and ends when the
-// answer has been written. The metrics count the call as an HTTP request, not as a gRPC call.
+// interceptors of the gRPC server. Its context holds the caller and the caller's address, and has no gRPC peer. The metrics count
+// the call as an HTTP request, not as a gRPC call.
 type local struct {
 	server  *Server
 	methods map[string]localMethod // keyed by full method

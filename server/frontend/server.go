@@ -80,7 +80,6 @@ type Server struct {
 
 	auditLog *trust.AuditLog             // nil: none
 	before   func(req any) proto.Message // see Behind.Before
-	applied  func() uint64               // see Behind.Applied
 	events   Events                      // nil: none
 	receipts Receipts                    // nil: none
 
@@ -113,8 +112,6 @@ type Behind struct {
 	// Before returns the present state of the resource that an audited call is about to change; nil if unknown. If the
 	// function is nil, the state is always unknown.
 	Before func(req any) proto.Message
-	// Applied returns the log index up to which the process knows the changes of tokens; nil if it has no log.
-	Applied func() uint64
 	// TLS returns the TLS configuration of a port for a list of ALPN protocols; nil: plain text. If Plain is set, clients may
 	// also connect without TLS.
 	TLS   func(protocols ...string) *tls.Config
@@ -143,7 +140,7 @@ func (s *Server) Issuer(source issue.Source) *issue.Issuer {
 // Open serves the ports. If it returns an error, it serves none of them, and the caller closes them. A port that fails later
 // ends the process; see Done.
 func (s *Server) Open(b Behind) (err error) {
-	s.before, s.applied, s.tls, s.plain = b.Before, b.Applied, b.TLS, b.Plain
+	s.before, s.tls, s.plain = b.Before, b.TLS, b.Plain
 	s.events, s.metrics.requests.events, s.receipts = b.Events, b.Events, b.Receipts
 	s.setConnections(openFiles())
 	s.grpc = s.newGRPC(b.Serve)

@@ -63,6 +63,11 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	if rule == nil { // health watch or reflection
 		return wire.Status(handler(srv, ss))
 	}
+	if fromHTTP(ctx) { // counts as an HTTP request
+		err = handler(srv, ss)
+		s.auditStream(ctx, rule, err)
+		return wire.Status(err)
+	}
 	counted := &countedStream{ServerStream: ss, method: s.metrics.requests.of(protocolGRPC, info.FullMethod[1:])}
 	defer func() { counted.answered(err) }()
 	err = handler(srv, counted)

@@ -115,11 +115,11 @@ func TestIssuerNeedsAnAdmission(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			admitted, err := p.Admit(r.right, r.resource, 0)
+			admitted, err := p.Admit(r.right, r.resource)
 			if err != nil {
 				t.Fatal(err)
 			}
-			another, err := p.Admit(trust.RightAdminSequence, r.resource, 0)
+			another, err := p.Admit(trust.RightAdminSequence, r.resource)
 			if err != nil {
 				t.Fatal(err)
 			}

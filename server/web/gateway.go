@@ -35,9 +35,10 @@ type gateway struct{ mux *runtime.ServeMux }
 
 // call is the state that the gateway keeps for one HTTP request.
 type call struct {
-	query  url.Values
-	method string // argument of [Config.Served]
-	err    error  // error of the answer; nil for none
+	answered context.Context // ends when the answer has been written
+	query    url.Values
+	method   string // argument of [Config.Served]
+	err      error  // error of the answer; nil for none
 	// probe makes note set matched instead of calling the handler.
 	probe, matched bool
 }
@@ -47,6 +48,15 @@ type callKey struct{}
 func callOf(ctx context.Context) *call {
 	c, _ := ctx.Value(callKey{}).(*call)
 	return c
+}
+
+// Answered returns the context of the HTTP request that a call belongs to, which ends when the answer has been written; nil if the
+// call belongs to none.
+func Answered(ctx context.Context) context.Context {
+	if c := callOf(ctx); c != nil {
+		return c.answered
+	}
+	return nil
 }
 
 func newGateway(conn grpc.ClientConnInterface) (*gateway, error) {
@@ -107,7 +117,7 @@ func note(next runtime.HandlerFunc) runtime.HandlerFunc {
 }
 
 func (h *handler) call(w http.ResponseWriter, r *http.Request) (method string, err error) {
-	c := &call{method: other}
+	c := &call{answered: r.Context(), method: other}
 	ctx, cancel := context.WithTimeout(context.WithValue(trust.WithAddress(r.Context(), r.RemoteAddr), callKey{}, c), timeout(r.Header))
 	defer cancel()
 	inner, err := sanitize(ctx, c, r)
