@@ -36,7 +36,7 @@ type Stream struct {
 }
 
 // New returns a Stream that sends on a stream of gRPC. answer is the message for its answers. receipt, if not nil, takes the
-// answers that have a receipt. At most most calls are pending at once; 0 means no limit. The caller calls Receive.
+// answers that have a receipt. most bounds the pending calls; 0 means no bound. The caller calls Receive.
 func New(stream grpc.ClientStream, answer Answer, receipt func(Answer), most int) *Stream {
 	return &Stream{stream: stream, answer: answer, receipt: receipt, most: cmp.Or(most, math.MaxInt), calls: make(map[uint64]*Call)}
 }

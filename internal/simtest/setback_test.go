@@ -293,29 +293,6 @@ func TestLeaderWithoutMajorityMeetsWitness(t *testing.T) {
 	})
 }
 
-// A leader of the branch that was set back hands over before it has judged the claim of the witness. It keeps its vote, so that the
-// next leader judges, and all members stop.
-func TestHandoverBeforeTheSeal(t *testing.T) {
-	t.Parallel()
-	simulate(t, options{unaudited: true}, func(w *world) {
-		witness, others := w.forked(anotherTerm)
-		leader := w.leaderOf(others)
-		w.pass(time.Minute) // windows grow
-		w.net.heal()
-		w.until(recovery, "the leader is opposed", func() bool { return witness.proc().member.Node().Contradiction() != nil })
-		_, _ = leader.proc().member.Node().TransferLeadership(w.Context(), "")
-		w.until(recovery, "all stop", func() bool {
-			for _, n := range others {
-				if n.proc().issue(1, 0) == nil {
-					return false
-				}
-			}
-			return witness.proc().issue(1, 0) != nil
-		})
-		w.sealedBy(recovery, others)
-	})
-}
-
 // Members of which only the log was set back are witnesses themselves.
 func TestLogsSetBackWithoutTheWatermark(t *testing.T) {
 	t.Parallel()

@@ -44,7 +44,7 @@ var errPanic = errors.New("backend call panicked")
 // memory or not of one key, or if an earlier command of the input failed. It returns an error if the client is gone.
 func (c *conn) share() (ok bool, err error) {
 	if c.tryPending() || c.failure != nil || len(c.pending.groups) != 1 {
-		return false, nil
+		return false, nil //nolint:nilerr // the failure is the answer to the pending commands
 	}
 	if err := c.w.wait(); err != nil { // before the call, which does not wait for the client
 		return false, err
