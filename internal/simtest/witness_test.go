@@ -51,7 +51,7 @@ func (w *world) falls(n *node) {
 	for _, index := range slices.Sorted(maps.Keys(entries)) {
 		l := entries[index]
 		if err := replay.Apply(&l); err != nil {
-			w.Errorf("the log of %s is no source for a restore: entry %d: %v", n.name, index, err)
+			w.Errorf("the log of %s cannot be replayed for a restore: entry %d: %v", n.name, index, err)
 			return
 		}
 	}
