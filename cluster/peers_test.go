@@ -146,3 +146,20 @@ func TestHintsAreBounded(t *testing.T) {
 		t.Errorf("hints %v", hints)
 	}
 }
+
+// A claim to be stalled counts once a leader has been known for a while: it may be from before the election.
+func TestOldClaimToStallDoesNotCount(t *testing.T) {
+	t.Parallel()
+	n, id := withNonvoter(t, newRemovals())
+	p, _ := n.gossip.peer(id)
+	stalled := p.meta
+	stalled.Stalled = true
+	n.gossip.met(stalled, "at:1")
+	voter := raft.Server{ID: raft.ServerID(id), Suffrage: raft.Voter, Address: "at:1"}
+	for led, want := range map[time.Duration]bool{time.Second + 1: false, stalledKnown + 1: true} {
+		n.ledFrom.Store(int64(n.gossip.mono() - led))
+		if m := n.describe(voter, meta{}, ""); m.Stalled != want {
+			t.Errorf("with a leader for %v: %+v, want stalled %t", led, m, want)
+		}
+	}
+}
