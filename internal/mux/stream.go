@@ -15,7 +15,7 @@ import (
 // Stream is a stream to one process. It is open until the stream ends or the other side announces its end. Its methods may be
 // called from any goroutine.
 //
-// Each call that Send accepted gets exactly one result, unless Forget removes it.
+// Each call that Send accepted gets exactly one result, unless Forget drops it.
 type Stream struct {
 	stream  grpc.ClientStream
 	answer  Answer       // the message into which each answer is read
@@ -41,7 +41,7 @@ func New(stream grpc.ClientStream, answer Answer, receipt func(Answer), most int
 	return &Stream{stream: stream, answer: answer, receipt: receipt, most: cmp.Or(most, math.MaxInt), calls: make(map[uint64]*Call)}
 }
 
-// Send sends a request. If it returns false, nothing was sent, and there is no result: the stream is closed, its pending
+// Send sends a request. If it returns false, nothing was sent, and the receiver gets nothing: the stream is closed, its pending
 // requests are too many or have too many bytes, or they are stuck.
 func (s *Stream) Send(c *Call) bool {
 	wait := max(1, time.Until(c.Deadline).Milliseconds())

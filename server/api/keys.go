@@ -48,7 +48,7 @@ func (s *Services) Create(ctx context.Context, sequence string) (created bool, e
 		}
 		ctx = trust.WithAdmission(ctx, a)
 	}
-	reply, err := s.atLeader(ctx, snowraftv1.SequenceService_CreateSequence_FullMethodName, req, func(ctx context.Context, _ any) (any, error) {
+	reply, err := s.atLeader(ctx, createRule.Method, req, func(ctx context.Context, _ any) (any, error) {
 		return sequences{Services: s}.CreateSequence(ctx, req)
 	})
 	if errors.Is(err, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_REDIS_CREATE_OFF}) {

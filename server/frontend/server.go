@@ -132,7 +132,7 @@ func (s *Server) Metrics() prometheus.Gatherer {
 	return prometheus.Gatherers{s.metrics.registry, s.metrics.named}
 }
 
-// Issuer returns an issuer that checks callers' rights and counts in the server's metrics.
+// Issuer returns an issuer that demands admissions in a secured cluster, and counts in the server's metrics.
 func (s *Server) Issuer(source issue.Source) *issue.Issuer {
 	return issue.New(source, s.metrics.issued(), s.auth != nil)
 }
