@@ -36,6 +36,8 @@ type conn struct {
 	w   *writer
 	id  int64
 
+	input input
+
 	// state holds the waiting state and the beat at which it began: beat<<2 | waitsFor.
 	state atomic.Int64
 
@@ -73,7 +75,7 @@ type conn struct {
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
-	c := &conn{s: s, net: nc, w: newWriter(s, nc), id: s.lastID.Add(1), protocol: resp2}
+	c := &conn{s: s, net: nc, w: newWriter(s, nc), input: newInput(nc), id: s.lastID.Add(1), protocol: resp2}
 	c.logout()
 	c.wait(waitsForCommand)
 	return c
@@ -81,9 +83,13 @@ func newConn(s *Server, nc net.Conn) *conn {
 
 func (c *conn) wait(what int64) { c.state.Store(c.s.beats.Load()<<2 | what) }
 
-// check closes the connection if its client has stalled for too long.
+// check closes the connection if its client has stalled for too long, or is gone.
 func (c *conn) check(now int64) {
 	state := c.state.Load()
+	if state&3 != waitsForBackend && state>>2 == now-1 && c.input.ended() {
+		c.endReading()
+		return
+	}
 	stalls, since := state&3 == waitsForRest, state>>2
 	if blocked := c.w.blockedSince.Load(); blocked > 0 {
 		stalls, since = true, blocked-1
@@ -139,30 +145,37 @@ func (c *conn) linger() {
 }
 
 // read reads and serves commands until either side closes the connection.
-func (c *conn) read() error {
+func (c *conn) read() (err error) {
 	c.waitForClient()
-	for {
-		n, err := c.net.Read(c.space())
-		began := time.Now()
-		c.serving.Lock() // waits for a shared call
-		if c.closing || n == 0 && err != nil {
-			if errors.Is(err, io.EOF) {
-				err = nil
-			}
-			return err
+	c.input.each(c.space, func(n int, failure error) (more bool) {
+		more, err = c.received(n, failure)
+		return more
+	})
+	return err
+}
+
+// received serves the commands of a read. When the connection ends, it returns false, with the reason if there is one.
+func (c *conn) received(n int, err error) (more bool, _ error) {
+	began := time.Now()
+	c.serving.Lock() // waits for a shared call
+	if c.closing || n == 0 && err != nil {
+		if errors.Is(err, io.EOF) {
+			err = nil
 		}
-		c.have += n
-		c.began = began
-		shared, err := c.serveInput()
-		if shared {
-			continue
-		}
-		if err != nil || c.closing {
-			return err
-		}
-		c.waitForClient()
-		c.serving.Unlock()
+		return false, err
 	}
+	c.have += n
+	c.began = began
+	shared, err := c.serveInput()
+	if shared {
+		return true, nil
+	}
+	if err != nil || c.closing {
+		return false, err
+	}
+	c.waitForClient()
+	c.serving.Unlock()
+	return true, nil
 }
 
 func (c *conn) waitForClient() {

@@ -32,8 +32,12 @@ func (c *conn) handshake() error {
 	return err
 }
 
-// cut closes the connection without waiting for the client. A regular TLS close would wait.
+// cut ends the connection without waiting, neither for the client, as a regular TLS close would, nor for the goroutine that serves it.
 func (c *conn) cut() {
+	if c.input.raw != nil {
+		c.input.shutdown()
+		return
+	}
 	nc := c.net
 	if secured, ok := nc.(*tls.Conn); ok {
 		nc = secured.NetConn()
