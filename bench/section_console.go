@@ -93,7 +93,7 @@ func cpuOf(ctx context.Context, d time.Duration, members ...*member) (shares []f
 	return shares, nil
 }
 
-// view opens streams of a page. The returned function closes them. It returns an error if a stream ended before.
+// view opens a page for viewers. The returned function closes them. It returns an error if a request failed before.
 func view(ctx context.Context, m *member, viewers int, page string) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	failed := make(chan error, viewers)
@@ -111,29 +111,43 @@ func view(ctx context.Context, m *member, viewers int, page string) (stop func()
 		open.Wait()
 		select {
 		case err := <-failed:
-			return fmt.Errorf("a viewer lost its stream: %w", err)
+			return fmt.Errorf("a viewer lost its page: %w", err)
 		default:
 			return nil
 		}
 	}
 }
 
-// watchPage reads the stream of a page to its end.
+// watchPage requests a page again and again, as the script of an open page does, until a request fails.
 func watchPage(ctx context.Context, m *member, page string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.http+"/console/stream?page="+page, http.NoBody)
-	if err != nil {
-		return err
+	path, every := "/console/"+page, time.Second
+	switch page {
+	case "now":
+		path, every = "/", 400*time.Millisecond
+	case "windows":
+		every = 400 * time.Millisecond
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
+	client := http.Client{Transport: &http.Transport{}} // a browser has connections of its own
+	defer client.CloseIdleConnections()
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.http+path, http.NoBody)
+		if err != nil {
+			return err
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close() // nothing was written
+		switch {
+		case err != nil:
+			return err
+		case resp.StatusCode != http.StatusOK:
+			return fmt.Errorf("status %s", resp.Status)
+		}
+		if err := pass(ctx, every); err != nil {
+			return err
+		}
 	}
-	defer func() { _ = resp.Body.Close() }() // nothing was written
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("status %s", resp.Status)
-	}
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-		return err
-	}
-	return io.ErrUnexpectedEOF
 }

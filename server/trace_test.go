@@ -277,35 +277,6 @@ func TestTracesReachFromClientToLeader(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a page of the console that is left", func(t *testing.T) {
-		ctx, leave := context.WithCancel(t.Context())
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+f.server.HTTPAddr()+"/console/stream?page=now", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		began := time.Now()
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		for part := make([]byte, 1000); time.Since(began) < 2*slowerThan; {
-			if _, err := resp.Body.Read(part); err != nil {
-				t.Fatal(err)
-			}
-		}
-		leave()
-		until(t, "the member has answered the page", func() bool {
-			_, text := f.ask("GET", "/metrics", "")
-			return strings.Contains(text, `method="GET /console/stream"`)
-		})
-		after := traceID("after the page")
-		post(t, "http://"+f.server.HTTPAddr()+"/id", "", parent(after, true))
-		until(t, "the collector has a later span", func() bool { return len(c.all(inTrace(after))) > 0 })
-		for _, s := range c.all(func(s receivedSpan) bool { return strings.Contains(s.GetName(), "/console/stream") }) {
-			t.Errorf("a span of a page: %v", s)
-		}
-	})
 	if err := l.server.Member().Node().Snapshot(); err != nil {
 		t.Fatal(err)
 	}

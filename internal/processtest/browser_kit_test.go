@@ -124,12 +124,12 @@ func navigated(err error) bool {
 	}, failed.Message)
 }
 
-// open shows a page, and waits for the first event of its stream.
+// open shows a page, and waits for the answer to the first request of its script.
 func (b *tab) open(url string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(url))
-	if eval[bool](b, "!!document.body.dataset.stream") {
-		until(b.t, "the page receives its stream", func() bool { return eval[bool](b, "!!document.body.dataset.heard") })
+	if eval[bool](b, "!!document.body.dataset.again") {
+		until(b.t, "the page refreshes itself", func() bool { return eval[bool](b, "!!document.body.dataset.heard") })
 	}
 }
 

@@ -3,7 +3,6 @@
 package processtest
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"net/http"
@@ -83,33 +82,6 @@ func pageOf(t *testing.T, url string) string {
 		t.Fatal(err)
 	}
 	return string(body)
-}
-
-// A stream is not buffered, and carries a comment every 15 s for proxies that close silent connections.
-func TestStreamsCarryComments(t *testing.T) {
-	m := startCluster(t, 1)[0]
-	began, s := time.Now(), watchStalls(t)
-	resp, err := http.Get(m.consoleOf() + "console/stream?page=now")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if got := resp.Header.Get("X-Accel-Buffering"); got != "no" {
-		t.Errorf("X-Accel-Buffering: %q, want no", got)
-	}
-	end := time.AfterFunc(patience, func() { _ = resp.Body.Close() })
-	defer end.Stop()
-	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
-		if lines.Text() != ":" {
-			continue
-		}
-		now := time.Now()
-		if took := now.Sub(began); took < 14*time.Second || took > time.Duration(commentsWithin)+s.between(began, now) {
-			t.Errorf("the first comment came after %v, want 15 s", took)
-		}
-		return
-	}
-	t.Error("no comment came")
 }
 
 // The page of events shows a killed leader and failed requests without a reload.

@@ -58,7 +58,7 @@ func TestScreenshots(t *testing.T) {
 	b.open(members[0].consoleOf())
 	b.picture(t, chromedp.CaptureScreenshot(), "console-now-phone")
 	first := leader(t, members)
-	b.expect("console/stream") // the page may be a page of the leader
+	b.expect(first.http) // the page may be a page of the leader
 	first.kill()
 	b.shape(1280, "dark")
 	rest := others(members, first)

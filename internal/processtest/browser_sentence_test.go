@@ -137,7 +137,7 @@ func TestPageShowsDisconnection(t *testing.T) {
 		t.Error("new facts look like old ones")
 	}
 
-	b.expect("console/stream")
+	b.expect(m.http)
 	m.kill()
 	t.Logf("a killed member shows after %v", b.saysWithin(current, "#link", "Disconnected since "))
 	m.start()
@@ -146,35 +146,39 @@ func TestPageShowsDisconnection(t *testing.T) {
 	b.says(sentence, m.name+" is issuing IDs")
 }
 
-// A page in a hidden tab has no stream, because browsers bound the connections of all tabs together. It is current again as
-// soon as a person sees it.
-func TestHiddenPagesHaveNoStream(t *testing.T) {
+// A page in a hidden tab sends no requests. It is current again as soon as a person sees it.
+func TestHiddenPagesSendNoRequests(t *testing.T) {
 	m := startCluster(t, 1)[0]
 	b := newTab(t)
 	b.open(m.consoleOf())
-	viewers := func(want string) {
+	requests := func() string {
 		t.Helper()
-		until(t, want+" viewers", func() bool {
-			return strings.Contains(pageOf(t, m.consoleOf()+"metrics"), "\nsnowraft_console_viewers "+want+"\n")
-		})
+		for line := range strings.Lines(pageOf(t, m.consoleOf()+"metrics")) {
+			if strings.HasPrefix(line, `snowraft_requests_total{`) && strings.Contains(line, `method="GET /"`) {
+				return line
+			}
+		}
+		return ""
 	}
 	hide := func(hidden bool) {
 		t.Helper()
 		eval[any](b, fmt.Sprintf(`Object.defineProperty(document, "hidden", { value: %v, configurable: true }); document.dispatchEvent(new Event("visibilitychange")); 0`, hidden))
 	}
-	viewers("1")
+	first := requests()
+	until(t, "the page sends a request", func() bool { return requests() != first })
 	hide(true)
-	viewers("0")
+	pass(t, time.Second) // until the last answer
+	last := requests()
 	pass(t, time.Duration(current))
+	if now := requests(); now != last {
+		t.Errorf("a hidden page sends requests: %s after %s", now, last)
+	}
 	hide(false)
 	if text := b.text("#link"); text != "" {
 		t.Errorf("a page that is shown again says %q at once", text)
 	}
-	viewers("1")
+	until(t, "the page sends a request again", func() bool { return requests() != last })
 	within(t, current, "the page is current", func() bool { return !eval[bool](b, `document.body.classList.contains("old")`) })
-	hide(false) // a second event begins no second stream
-	pass(t, time.Duration(current))
-	viewers("1")
 }
 
 // disconnectedSince returns the time of day in a page's text, on the given day.

@@ -51,7 +51,4 @@ const (
 	// The console shows no older facts: the tests with the build tag "browser", and TestPagesWithoutJavaScript.
 	current              = promised(2 * time.Second)
 	currentWithoutScript = promised(7 * time.Second)
-
-	// A stream is never silent for long, because proxies close silent connections: TestStreamsCarryComments.
-	commentsWithin = promised(18 * time.Second)
 )

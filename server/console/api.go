@@ -11,21 +11,13 @@ import (
 // API holds the clients of the public API that pages read. The contexts of its calls carry the principal of the
 // viewer.
 type API struct {
-	View      snowraftv1.ViewServiceClient
-	IDs       snowraftv1.IdServiceClient
-	Sequences snowraftv1.SequenceServiceClient
-	Workers   snowraftv1.WorkerServiceClient
-	Layouts   snowraftv1.LayoutServiceClient
+	View    snowraftv1.ViewServiceClient
+	IDs     snowraftv1.IdServiceClient
+	Layouts snowraftv1.LayoutServiceClient
 }
 
 func newAPI(conn grpc.ClientConnInterface) *API {
-	return &API{
-		View:      snowraftv1.NewViewServiceClient(conn),
-		IDs:       snowraftv1.NewIdServiceClient(conn),
-		Sequences: snowraftv1.NewSequenceServiceClient(conn),
-		Workers:   snowraftv1.NewWorkerServiceClient(conn),
-		Layouts:   snowraftv1.NewLayoutServiceClient(conn),
-	}
+	return &API{snowraftv1.NewViewServiceClient(conn), snowraftv1.NewIdServiceClient(conn), snowraftv1.NewLayoutServiceClient(conn)}
 }
 
 func isUnauthenticated(err error) bool { return rpc.FromError(err).Code == codes.Unauthenticated }

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -40,10 +41,9 @@ type Console struct {
 	templates map[place]*template.Template
 	assets    *assets
 	sessions  *sessions
-	viewers   *viewers
 	watches   *watches
-	cache     cache
 	shares    shares
+	close     context.CancelFunc
 }
 
 // New returns a console, which the caller must close. It fails without a Conn, or if a page of the program itself is
@@ -55,11 +55,10 @@ func New(cfg Config) (*Console, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Console{
-		cfg: cfg, api: newAPI(cfg.Conn), pages: make(map[string]*page),
-		sessions: newSessions(), viewers: newViewers(),
-	}
-	c.watches, c.shares.now = newWatches(c.api.View), c.sessions.now
+	c := &Console{cfg: cfg, api: newAPI(cfg.Conn), pages: make(map[string]*page), sessions: newSessions()}
+	c.shares.now = c.sessions.now
+	c.watches = &watches{view: c.api.View, all: make(map[watchKey]*watch)}
+	c.watches.end, c.close = context.WithCancel(context.Background())
 	var err error
 	if c.assets, err = loadAssets(); err != nil {
 		return nil, err
@@ -73,11 +72,8 @@ func New(cfg Config) (*Console, error) {
 	return c, nil
 }
 
-// Viewers returns the number of open pages that follow the cluster.
-func (c *Console) Viewers() int { return c.viewers.count() }
-
-// Close ends all streams, and with them the viewers' requests. Later streams end at once.
-func (c *Console) Close() { c.viewers.close() }
+// Close ends the calls by which the console follows the cluster. Pages that are shown afterwards have no overview.
+func (c *Console) Close() { c.close() }
 
 // Has reports whether the console serves a path.
 func (*Console) Has(path string) bool {
@@ -93,8 +89,6 @@ func (c *Console) Serve(w http.ResponseWriter, r *http.Request) (method string, 
 		return c.method(w, r, root, func() error { redirect(w, r, "/"); return nil })
 	case path == sessionPath:
 		return c.session(w, r)
-	case path == streamPath:
-		return c.method(w, r, streamPath, func() error { return c.stream(w, r) })
 	case strings.HasPrefix(path, assetsPath):
 		return c.method(w, r, assetsPath+"{name}", func() error { return c.assets.serve(w, r) })
 	case c.pages[path] != nil:
@@ -150,6 +144,23 @@ type viewer struct {
 	token   string // session token; empty without a session
 	name    string // name of the token, for the page; empty without a session
 	expired bool   // the session's token is no longer valid
+}
+
+// rights returns the admission of a viewer that may now read the overview. It is zero in an open cluster.
+func (c *Console) rights(ctx context.Context) (trust.Admission, error) {
+	if c.cfg.Authenticate == nil {
+		return trust.Admission{}, nil
+	}
+	return trust.PrincipalOf(ctx).Admit(trust.RightReadCluster, "")
+}
+
+// overview returns the newest overview for a viewer, with the windows of a layout.
+func (c *Console) overview(ctx context.Context, layout string) (*snowraftv1.Overview, error) {
+	if _, err := c.rights(ctx); err != nil { // perhaps lost since the watch began
+		resp, err := c.api.View.GetOverview(ctx, &snowraftv1.GetOverviewRequest{WindowsOfLayout: layout})
+		return resp.GetOverview(), err
+	}
+	return c.watches.newest(ctx, layout)
 }
 
 // judge returns the viewer of a request, with a context that has the viewer's principal.

@@ -20,7 +20,6 @@ const eventsPath = root + "/events"
 var eventsPage = &page{
 	name: "events", path: eventsPath, title: "Events", every: time.Second, reload: 5 * time.Second,
 	scopes: []trust.Scope{trust.RightReadCluster},
-	live:   []string{"events-list"},
 	load:   loadEvents,
 }
 

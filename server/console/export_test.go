@@ -24,3 +24,16 @@ func AdviceAnchors() []string {
 	slices.Sort(anchors)
 	return slices.Compact(anchors)
 }
+
+// Forget drops what pages and viewers share, so that the next page shows the present.
+func (c *Console) Forget() {
+	c.shares.mu.Lock()
+	c.shares.all = nil
+	c.shares.mu.Unlock()
+	c.watches.mu.Lock()
+	defer c.watches.mu.Unlock()
+	for key, w := range c.watches.all {
+		w.used.Reset(0)
+		delete(c.watches.all, key)
+	}
+}

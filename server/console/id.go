@@ -19,7 +19,7 @@ import (
 // idPage decodes an ID and shows the window that it came from. The page's address contains the ID, so that it can be stored
 // and sent. An ID is not secret.
 var idPage = &page{
-	name: "id", path: root + "/id", title: "An ID",
+	name: "id", path: root + "/id", title: "An ID", frame: true,
 	load: func(ctx context.Context, api *API, in *input) (any, error) { return idOf(ctx, api, in) },
 }
 

@@ -16,7 +16,6 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/snowraft/snowraft/internal/memnet"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/console"
@@ -32,10 +31,11 @@ type cluster struct {
 	overview *snowraftv1.Overview
 	err      error
 	changed  chan struct{} // closed by the next set
-	watchers int
+	watchers int           // open calls of WatchOverview
+	watched  int           // all of them
 	asked    string        // layout whose windows were read last
 	listed   int           // calls of ListEvents
-	held     chan struct{} // ListEvents answers after it is closed; nil: at once
+	held     time.Duration // ListEvents answers after it
 	failing  error         // error of ListSequenceViews
 }
 
@@ -75,9 +75,11 @@ func (c *cluster) GetOverview(_ context.Context, req *snowraftv1.GetOverviewRequ
 	return &snowraftv1.GetOverviewResponse{Overview: o}, rpcError(err)
 }
 
-func (c *cluster) WatchOverview(_ *snowraftv1.WatchOverviewRequest, stream grpc.ServerStreamingServer[snowraftv1.WatchOverviewResponse]) error {
+func (c *cluster) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.ServerStreamingServer[snowraftv1.WatchOverviewResponse]) error {
 	c.mu.Lock()
 	c.watchers++
+	c.watched++
+	c.asked = req.GetWindowsOfLayout()
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
@@ -105,6 +107,20 @@ func (c *cluster) watching() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.watchers
+}
+
+// calls returns the number of all watches.
+func (c *cluster) calls() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.watched
+}
+
+// hold makes ListEvents wait before it answers.
+func (c *cluster) hold(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.held = d
 }
 
 func rpcError(err error) error {
@@ -141,8 +157,6 @@ type rig struct {
 	cluster *cluster
 	ids     *ids
 	console *console.Console
-	server  *httptest.Server
-	network *memnet.Host
 }
 
 func newRig(t *testing.T, change ...func(*console.Config)) *rig {
@@ -155,7 +169,7 @@ func newRig(t *testing.T, change ...func(*console.Config)) *rig {
 	snowraftv1.RegisterIdServiceServer(g, r.ids)
 	snowraftv1.RegisterLayoutServiceServer(g, layouts{})
 	go g.Serve(l)
-	t.Cleanup(g.Stop)
+	t.Cleanup(g.Stop) // after the console has closed
 	conn, err := grpc.NewClient("passthrough:///test", grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
 	if err != nil {
@@ -169,25 +183,19 @@ func newRig(t *testing.T, change ...func(*console.Config)) *rig {
 	if r.console, err = console.New(cfg); err != nil {
 		t.Fatal(err)
 	}
-	r.network = memnet.New().Host("127.0.0.1")
-	in, err := r.network.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.server = &httptest.Server{Listener: in, Config: &http.Server{
-		Handler:     http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { _, _ = r.console.Serve(w, req) }),
-		ReadTimeout: time.Second, WriteTimeout: time.Second, // streams outlast both
-	}}
-	r.server.Start()
-	t.Cleanup(func() {
-		r.console.Close()
-		r.server.Close()
-	})
+	t.Cleanup(r.console.Close)
 	return r
 }
 
-// ask serves a request without a network. headers are "Name: value".
+// ask serves a request that shows the present. headers are "Name: value".
 func (r *rig) ask(method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	r.t.Helper()
+	r.console.Forget()
+	return r.visit(method, target, body, headers...)
+}
+
+// visit serves a request, which may show what another viewer got.
+func (r *rig) visit(method, target, body string, headers ...string) *httptest.ResponseRecorder {
 	r.t.Helper()
 	req := httptest.NewRequest(method, target, strings.NewReader(body))
 	req.Host = "a.example:7701"

@@ -14,7 +14,6 @@ import (
 var nowPage = &page{
 	name: "now", path: "/", title: "Now", reload: 5 * time.Second, needsOverview: true,
 	scopes: []trust.Scope{trust.RightReadCluster},
-	live:   []string{"now-facts", "now-members", "now-lanes"},
 	load:   func(_ context.Context, _ *API, in *input) (any, error) { return nowOf(in.overview, in.what), nil },
 }
 

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"slices"
@@ -10,14 +11,16 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// page is one page of the console. Its template, templates/NAME.html, defines "content" and a template for each live element.
+// page is one page of the console. Its template, templates/NAME.html, defines "content".
+//
+// The script of an open page requests the page again and again, and replaces its elements with the attribute data-live. An ID
+// identifies each of them. All other elements keep the state from the first answer.
 type page struct {
 	name, path, title string
-	// live lists the IDs of the elements that the stream replaces. An ID is also the name of the template that renders the
-	// element from the result of load.
-	live []string
-	// every is the interval at which the stream reloads the page's data; 0: with each overview.
+	// every is the interval of the script's requests; 0: often.
 	every time.Duration
+	// frame means that the script requests the page without its query, because nothing that depends on the query changes.
+	frame bool
 	// reload is the interval at which the page reloads itself without JavaScript; 0: never.
 	reload time.Duration
 	// windows, if not nil, returns the name of the layout whose windows the overview includes.
@@ -28,7 +31,7 @@ type page struct {
 	scopes []trust.Scope
 	// load returns the data for the page's templates. Its context has the rights of the viewer.
 	load func(ctx context.Context, api *API, in *input) (any, error)
-	// bare means that the page has no place in the navigation and no stream.
+	// bare means that the page has no place in the navigation and never changes.
 	bare bool
 }
 
@@ -55,6 +58,12 @@ func scopes() (all []trust.Scope) {
 	return all
 }
 
+// often is the interval of the script's requests for a page without an interval of its own.
+const often = 400 * time.Millisecond
+
+// interval returns the interval of the script's requests.
+func (p *page) interval() time.Duration { return cmp.Or(p.every, often) }
+
 // layoutOf returns the name of the layout whose windows the overview of a page includes; empty without one.
 func (p *page) layoutOf(query url.Values) string {
 	if p.windows == nil {
@@ -62,6 +71,3 @@ func (p *page) layoutOf(query url.Values) string {
 	}
 	return p.windows(query)
 }
-
-// livesWithoutOverview reports whether the stream of a page has elements for viewers that may not read the overview.
-func (p *page) livesWithoutOverview() bool { return !p.needsOverview && len(p.live) > 0 }

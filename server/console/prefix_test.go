@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/console"
 )
 
@@ -25,7 +24,7 @@ type visitor struct {
 }
 
 var (
-	linkPattern = regexp.MustCompile(`\b(href|src|action|data-stream)="([^"]*)"`)
+	linkPattern = regexp.MustCompile(`\b(href|src|action|data-again)="([^"]*)"`)
 	formPattern = regexp.MustCompile(`(?s)<form[^>]* method="post" action="([^"]*)"(.*?)</form>`)
 	hiddenField = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
 )
@@ -137,7 +136,6 @@ func behindPrefix(r *rig) (v *visitor, first *url.URL) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.t.Cleanup(r.console.Close) // ends streams
 	return &visitor{t: r.t, client: http.Client{Jar: jar}}, first
 }
 
@@ -149,7 +147,7 @@ func TestPagesWorkBehindAPrefix(t *testing.T) {
 		v, first := behindPrefix(r)
 		v.get(first)
 		v.get(first.JoinPath("console"))
-		for _, want := range []string{"/ids/console/windows", "/ids/console/sequences?after=a~b%26c", "/ids/console/events?after=1~2~3", "/ids/docs", "/ids/console/stream?page=now"} {
+		for _, want := range []string{"/ids/console/windows", "/ids/console/sequences?after=a~b%26c", "/ids/console/events?after=1~2~3", "/ids/docs"} {
 			if !slices.Contains(v.seen, "http://"+first.Host+want) {
 				t.Errorf("%s: no page links to %s: %q", what, want, v.seen)
 			}
@@ -168,27 +166,6 @@ func TestSigningInWorksBehindAPrefix(t *testing.T) {
 		signedIn := "http://" + first.Host + "/ids/console/session" + url.Values{"out": {"1"}, "to": {to}}.Encode()
 		if !slices.Contains(v.seen, signedIn) {
 			t.Errorf("%s has no button to sign out: %q", to, v.seen)
-		}
-	}
-}
-
-// The stream of a page replaces elements, whose links must be right for the path of the page.
-func TestFragmentsLinkLikeTheirPages(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	o := healthy()
-	o.Verdict.Findings = []*snowraftv1.Finding{{Text: "no leader", Runbook: "no-leader"}}
-	r.cluster.set(o, nil)
-	v := &visitor{t: t}
-	for name, path := range map[string]string{"now": "/", "events": "/console/events", "sequences": "/console/sequences"} {
-		page := &url.URL{Scheme: "http", Host: "proxy", Path: prefix + path}
-		e := r.open("/console/stream?page=" + name)
-		fragment := e.until("html", "href=")
-		for _, m := range linkPattern.FindAllStringSubmatch(fragment, -1) {
-			target := v.resolve(page, m[2])
-			if target == nil || r.ask("GET", strings.TrimPrefix(target.Path, prefix), "").Code != http.StatusOK {
-				t.Errorf("%s: %s", name, m[0])
-			}
 		}
 	}
 }

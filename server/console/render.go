@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/internal/rpc"
-	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -31,7 +30,8 @@ type sheet struct {
 	Version string
 	At      string // name of the process that composed the overview; empty without one
 	Assets  string // path of the assets
-	Stream  string // path of the stream; empty without one
+	Again   string // path and query of the script's requests; empty if it sends none
+	Every   int64  // interval of the script's requests, ms
 	Reload  int    // seconds; 0: never
 	Now     int64  // Unix ms
 	Verdict verdict
@@ -46,8 +46,6 @@ type sheet struct {
 	Viewer   string
 	Expired  bool
 	Refused  string // reason why signing in failed
-
-	still bool // a stream would show the viewer nothing
 }
 
 // parsed returns the templates of the pages, which all consoles of a process share.
@@ -87,15 +85,35 @@ func (p *page) Scopes() []trust.Scope { return p.scopes }
 
 // show answers with a page. It returns the error that the page shows.
 func (c *Console) show(w http.ResponseWriter, r *http.Request, p *page, refused string) error {
+	v, err := c.judge(r)
+	render := func() ([]byte, error) { return c.render(r, p, v, err, refused) }
+	var body []byte
+	if rights, denied := c.rights(v.ctx); refused != "" || err != nil || denied != nil || v.expired {
+		body, err = render()
+	} else {
+		of := view{r.URL.Path, r.URL.RawQuery, rights, v.token != ""}
+		body, err = c.shares.get(of, p.interval()/4, render)
+	}
+	if body == nil {
+		refuse(w, http.StatusInternalServerError, err)
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(body)
+	return err
+}
+
+// render returns a page, and the error that it shows. denied is the error of a viewer whose rights could not be read. The page is
+// nil if its template failed.
+func (c *Console) render(r *http.Request, p *page, v viewer, denied error, refused string) ([]byte, error) {
 	s := &sheet{
 		Page: p, Pages: pages, What: c.cfg.What, Version: c.cfg.Version, Assets: c.assets.prefix, Reload: int(p.reload.Seconds()),
 		Now: time.Now().UnixMilli(), Secured: c.cfg.Authenticate != nil, Refused: refused, Scopes: scopes(),
 	}
-	query := r.URL.Query()
-	v, err := c.judge(r)
+	query, err := r.URL.Query(), denied
 	if err == nil {
 		s.SignedIn, s.Viewer, s.Expired = v.token != "", v.name, v.expired
-		ctx, cancel := context.WithTimeout(v.ctx, loadTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(v.ctx), loadTimeout) // other viewers may wait for the page
 		defer cancel()
 		err = c.fill(ctx, s, query)
 	}
@@ -105,34 +123,31 @@ func (c *Console) show(w http.ResponseWriter, r *http.Request, p *page, refused 
 	case err != nil:
 		s.Problem = message(err)
 	}
-	if refused == "" && s.Denied == "" && !p.bare && !s.still {
-		s.Stream = relative(p.path, streamPath) + "?" + streamQuery(p, query)
+	if refused == "" && s.Denied == "" && !p.bare {
+		s.Again, s.Every = relative(p.path, p.path), p.interval().Milliseconds()
+		if !p.frame && r.URL.RawQuery != "" {
+			s.Again += "?" + r.URL.RawQuery
+		}
 	}
 	var body bytes.Buffer
-	if err := c.templates[place{p, r.URL.Path}].Execute(&body, s); err != nil {
-		c.cfg.Logger.Error("page not rendered; please report it", "path", p.path, "error", err)
-		err = rpc.NewError(rpc.Internal, "the page could not be written; see the log of this "+c.cfg.What)
-		refuse(w, http.StatusInternalServerError, err)
-		return err
+	if failed := c.templates[place{p, r.URL.Path}].Execute(&body, s); failed != nil {
+		c.cfg.Logger.Error("page not rendered; please report it", "path", p.path, "error", failed)
+		return nil, rpc.NewError(rpc.Internal, "the page could not be written; see the log of this "+c.cfg.What)
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_, _ = w.Write(body.Bytes())
-	return err
+	return body.Bytes(), err
 }
 
 // fill loads the data of a page.
 func (c *Console) fill(ctx context.Context, s *sheet, query url.Values) error {
 	in := &input{query: query, now: time.UnixMilli(s.Now), what: s.What}
 	if !s.Page.bare {
-		resp, err := c.api.View.GetOverview(ctx, &snowraftv1.GetOverviewRequest{WindowsOfLayout: s.Page.layoutOf(query)})
-		if err != nil && s.Page.needsOverview {
+		var err error
+		if in.overview, err = c.overview(ctx, s.Page.layoutOf(query)); err != nil && s.Page.needsOverview {
 			return err
 		}
-		s.still = isDenied(err) && !s.Page.livesWithoutOverview()
-		if in.overview = resp.GetOverview(); in.overview != nil {
-			s.At, s.Verdict = in.overview.GetComposedBy(), verdictOf(in.overview)
-			in.now = presentTime(in.overview)
-			s.Now = in.now.UnixMilli()
+		if in.overview != nil { // its time is right even if the clock of this process is off
+			s.At, s.Verdict, s.Now = in.overview.GetComposedBy(), verdictOf(in.overview), in.overview.GetComposedAtMs()
+			in.now = time.UnixMilli(s.Now)
 		}
 	}
 	if s.Page.load == nil {
@@ -144,17 +159,6 @@ func (c *Console) fill(ctx context.Context, s *sheet, query url.Values) error {
 	}
 	s.Data = data
 	return nil
-}
-
-// streamQuery returns the query of a page's stream: the query of the page and the name of the page.
-func streamQuery(p *page, query url.Values) string {
-	with := url.Values{"page": {p.name}}
-	for key, values := range query {
-		if key != "page" {
-			with[key] = values
-		}
-	}
-	return with.Encode()
 }
 
 // message returns the text of an error for people.

@@ -15,11 +15,10 @@ import (
 const sequencesPath = root + "/sequences"
 
 // sequencesPage lists sequences, by default those nearest their end first. A page costs the same with a hundred sequences as
-// with a hundred thousand: the member sorts and searches, and the stream sends only visible rows.
+// with a hundred thousand: the member sorts and searches, and the page has only visible rows.
 var sequencesPage = &page{
 	name: "sequences", path: sequencesPath, title: "Sequences", every: time.Second, reload: 5 * time.Second,
 	scopes: []trust.Scope{trust.RightReadSequence + ":*"},
-	live:   []string{"sequences-list"},
 	load:   loadSequences,
 }
 

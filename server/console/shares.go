@@ -3,46 +3,54 @@ package console
 import (
 	"sync"
 	"time"
+
+	"github.com/snowraft/snowraft/trust"
 )
 
-// shareFor is the age up to which viewers share a loaded page. It is less than the interval between loads, so that no data on
-// a page becomes two seconds old.
-const shareFor = 500 * time.Millisecond
+// maxShared is the largest number of shared views. The number of views is unbounded, because viewers choose the query.
+const maxShared = 16
 
-// shares loads each page that has its own calls once for all viewers with the same rights and query.
+// shares renders a page once for all viewers that see the same, so that further viewers cost little more than the answer.
 type shares struct {
 	now func() time.Time
 
 	mu  sync.Mutex
-	all map[viewKey]*share
+	all map[view]*share
 }
 
-// share is the last rendering of a page.
+// view identifies a page as viewers see it. Equal admissions are those of one token whose rights have not changed.
+type view struct {
+	path, query string
+	rights      trust.Admission
+	signedIn    bool
+}
+
+// share is the last rendering of a view.
 type share struct {
-	mu    sync.Mutex // held while one viewer loads; the others wait for its result
-	at    time.Time  // load time; zero before the first load
-	texts map[string][]byte
-	err   error
+	busy chan struct{} // filled while one viewer renders; the others wait for its result
+	at   time.Time     // time after the rendering; zero before the first one
+	body []byte
+	err  error
 }
 
-// get returns the elements of a page by ID. It calls render unless another viewer's result is recent enough. The caller must
-// not change the result.
-func (s *shares) get(key viewKey, render func() (map[string][]byte, error)) (map[string][]byte, error) {
+// get returns a page, and the error that it shows. It calls render unless another viewer's result is younger than age. The caller
+// must not change the result.
+func (s *shares) get(of view, age time.Duration, render func() ([]byte, error)) ([]byte, error) {
 	s.mu.Lock()
-	have := s.all[key]
+	have := s.all[of]
 	if have == nil {
-		if s.all == nil || len(s.all) >= maxCached {
-			s.all = make(map[viewKey]*share)
+		if s.all == nil || len(s.all) >= maxShared {
+			s.all = make(map[view]*share)
 		}
-		have = &share{}
-		s.all[key] = have
+		have = &share{busy: make(chan struct{}, 1)}
+		s.all[of] = have
 	}
 	s.mu.Unlock()
-	have.mu.Lock()
-	defer have.mu.Unlock()
-	if have.at.IsZero() || s.now().Sub(have.at) >= shareFor {
-		have.texts, have.err = render()
+	have.busy <- struct{}{} // at most some seconds: pages load within loadTimeout
+	defer func() { <-have.busy }()
+	if have.at.IsZero() || s.now().Sub(have.at) >= age {
+		have.body, have.err = render()
 		have.at = s.now() // set after render, so that waiting viewers take the result, however long it took
 	}
-	return have.texts, have.err
+	return have.body, have.err
 }

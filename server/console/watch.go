@@ -12,9 +12,20 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// watches shares one call of WatchOverview among all viewers with the same rights and the same windows.
+const (
+	// linger is the time after its last use at which a watch ends. It is longer than any interval of an open page's requests.
+	linger = 3 * time.Second
+	// rewatch is the pause after a failed call.
+	rewatch = time.Second
+	// maxWatches is the largest number of watches. Viewers choose the layouts.
+	maxWatches = 64
+)
+
+// watches shares one call of WatchOverview among all viewers with the same rights and the same windows, while pages are open. A
+// gateway's overviews therefore come from one member as long as it answers.
 type watches struct {
 	view snowraftv1.ViewServiceClient
+	end  context.Context // canceled by Console.Close
 
 	mu  sync.Mutex
 	all map[watchKey]*watch
@@ -26,95 +37,79 @@ type watchKey struct {
 	layout    string
 }
 
-// watch receives overviews, and calls again when a call ends. It keeps only the newest overview, so that slow viewers delay
-// nothing.
+// watch receives overviews, and calls again when a call ends. It keeps only the newest overview.
 type watch struct {
-	view   snowraftv1.ViewServiceClient
-	key    watchKey
-	users  int // guarded by watches.mu
-	cancel context.CancelFunc
-	done   chan struct{}
-
-	mu       sync.Mutex
-	overview *snowraftv1.Overview // immutable after it was received
-	err      error
-	changed  chan struct{} // closed at the next change
+	key      watchKey
+	used     *time.Timer          // ends the watch
+	overview *snowraftv1.Overview // newest; immutable after it was received
+	err      error                // reason for a missing overview
+	first    chan struct{}        // closed when overview or err is set first
 }
 
-func newWatches(view snowraftv1.ViewServiceClient) *watches {
-	return &watches{view: view, all: make(map[watchKey]*watch)}
-}
-
-// join returns a watch with the rights of a context. leave must be called once afterwards.
-func (s *watches) join(ctx context.Context, layout string) *watch {
+// newest returns the newest overview with the rights of a context. The first call waits for it until ctx ends.
+func (s *watches) newest(ctx context.Context, layout string) (*snowraftv1.Overview, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	key := watchKey{trust.PrincipalOf(ctx), layout}
 	w := s.all[key]
-	if w == nil {
-		w = &watch{view: s.view, key: key, done: make(chan struct{}), changed: make(chan struct{})}
-		ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx)) // serves several viewers
+	if w == nil || !w.used.Reset(linger) {
+		if len(s.all) >= maxWatches {
+			s.mu.Unlock()
+			return nil, rpc.NewError(rpc.Overloaded, "too many pages are open here; close one, or open the console of another member")
+		}
+		serving, cancel := context.WithCancel(context.WithoutCancel(ctx)) // serves several viewers
+		w = &watch{key: key, first: make(chan struct{})}
+		w.used = time.AfterFunc(linger, func() { s.remove(w, cancel) })
 		s.all[key] = w
-		go w.run(ctx)
-	}
-	w.users++
-	return w
-}
-
-func (s *watches) leave(w *watch) {
-	s.mu.Lock()
-	w.users--
-	last := w.users == 0
-	if last {
-		delete(s.all, w.key)
+		go s.run(serving, w)
 	}
 	s.mu.Unlock()
-	if last {
-		w.cancel()
-		<-w.done
+	select {
+	case <-w.first:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return w.overview, w.err
+}
+
+// remove ends a watch.
+func (s *watches) remove(w *watch, cancel context.CancelFunc) {
+	cancel()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all[w.key] == w {
+		delete(s.all, w.key)
 	}
 }
 
-// newest returns the newest overview, or the error that explains its absence, and a channel that is closed at the next
-// change. Before the first result, the overview and the error are nil.
-func (w *watch) newest() (*snowraftv1.Overview, <-chan struct{}, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.overview, w.changed, w.err
-}
-
-func (w *watch) set(overview *snowraftv1.Overview, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (s *watches) set(w *watch, overview *snowraftv1.Overview, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if w.overview == nil && w.err == nil {
+		close(w.first)
+	}
 	w.overview, w.err = overview, err
-	close(w.changed)
-	w.changed = make(chan struct{})
 }
 
-// run receives overviews until ctx ends.
-func (w *watch) run(ctx context.Context) {
-	defer close(w.done)
-	for {
-		err := w.receive(ctx)
-		if ctx.Err() != nil {
-			return
-		}
-		w.set(nil, err)
-		again := time.NewTimer(pulse)
+// run receives overviews until ctx or end does.
+func (s *watches) run(ctx context.Context, w *watch) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer context.AfterFunc(s.end, cancel)()
+	for ctx.Err() == nil {
+		s.set(w, nil, s.receive(ctx, w))
 		select {
-		case <-again.C:
+		case <-time.After(rewatch):
 		case <-ctx.Done():
-			again.Stop()
-			return
 		}
 	}
 }
 
 // receive makes one call and returns the reason for its end.
-func (w *watch) receive(ctx context.Context) error {
+func (s *watches) receive(ctx context.Context, w *watch) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := w.view.WatchOverview(ctx, &snowraftv1.WatchOverviewRequest{WindowsOfLayout: w.key.layout})
+	stream, err := s.view.WatchOverview(ctx, &snowraftv1.WatchOverviewRequest{WindowsOfLayout: w.key.layout})
 	if err != nil {
 		return err
 	}
@@ -128,6 +123,6 @@ func (w *watch) receive(ctx context.Context) error {
 		case resp.GetOverview() == nil:
 			return rpc.NewError(rpc.Internal, "the overview is empty")
 		}
-		w.set(resp.GetOverview(), nil)
+		s.set(w, resp.GetOverview(), nil)
 	}
 }

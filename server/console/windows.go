@@ -14,7 +14,6 @@ import (
 // around the present time.
 var windowsPage = &page{
 	name: "windows", path: root + "/windows", title: "Windows", reload: 5 * time.Second, needsOverview: true, scopes: nowPage.scopes,
-	live:    []string{"windows-picture", "windows-table"},
 	windows: func(query url.Values) string { return cmp.Or(query.Get("layout"), snowflake.Default().Name()) },
 	load:    func(_ context.Context, _ *API, in *input) (any, error) { return windowsOf(in), nil },
 }

@@ -3,7 +3,6 @@ package console_test
 import (
 	"fmt"
 	"html"
-	"net/http"
 	"regexp"
 	"strings"
 	"testing"
@@ -41,7 +40,7 @@ func TestWindowsShowsPictureAndTable(t *testing.T) {
 	r.cluster.set(granted(), nil)
 	page := r.ask("GET", "/console/windows", "").Body.String()
 	r.wants(page, "Each row is a <b>worker</b>", "Layout default: 4 of its 1,024 workers are held now.", `id="worker-3"`,
-		`href="?layout=default&amp;span=10m"`, `data-stream="../console/stream?page=windows"`, "clocks of a, b, c", "observed clock",
+		`href="?layout=default&amp;span=10m"`, `data-again="../console/windows"`, "clocks of a, b, c", "observed clock",
 		"&lt;i&gt;shop&lt;/i&gt;", "!<i>shop", "snowraft worker list", `<b>2</b> <span>member c, lane 1</span>`, "!style=", "!ZgotmplZ")
 	if got := r.cluster.layout(); got != "default" {
 		t.Errorf("the page read the windows of layout %q, want default", got)
@@ -86,37 +85,6 @@ func TestWindowsChoosesLayoutAndAxis(t *testing.T) {
 	}
 	r.cluster.set(nil, rpc.NewError(rpc.UnknownLayout, `layout "nope" does not exist`))
 	r.wants(r.ask("GET", "/console/windows?layout=nope", "").Body.String(), "Layout &#34;nope&#34; does not exist.")
-}
-
-func TestWindowsStreamFollowsTheCluster(t *testing.T) {
-	t.Parallel()
-	r := newRig(t)
-	r.cluster.set(granted(), nil)
-	e := r.open("/console/stream?page=windows&span=all")
-	if e.resp.StatusCode != http.StatusOK {
-		t.Fatalf("status %d", e.resp.StatusCode)
-	}
-	picture := func(want string) {
-		t.Helper()
-		for {
-			name, data, err := e.next()
-			if err != nil {
-				t.Fatalf("no picture with %q: %v", want, err)
-			}
-			if name == "html" && strings.Contains(data, `id="windows-picture"`) && strings.Contains(data, want) {
-				return
-			}
-		}
-	}
-	picture(`class="w-bar member hue-1"`)
-	o := granted()
-	o.Members[1].Answers, o.Members[1].Problem = false, "does not answer a"
-	r.cluster.set(o, nil)
-	picture(`class="w-bar member hue-1 silent"`)
-	o = granted()
-	o.Members[2].ClockAtMs -= 7000
-	r.cluster.set(o, nil)
-	picture("clock of c: 7 s behind")
 }
 
 func TestWindowsNeedTheirScope(t *testing.T) {

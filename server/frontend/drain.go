@@ -49,7 +49,7 @@ func (s *Server) drainOthers(ctx context.Context, budget time.Duration) {
 	s.gate.closing.Store(true)
 	var others sync.WaitGroup
 	if s.console != nil {
-		s.console.Close() // otherwise its streams would keep the gate open
+		s.console.Close() // ends the calls by which it follows the cluster
 	}
 	others.Go(s.gate.shut)
 	if s.redis != nil {

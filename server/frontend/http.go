@@ -32,12 +32,7 @@ func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 		Backend: webBackend{b, s.budget}, Conn: s.local, Authenticate: s.byRequest(), Hosts: hosts, Gate: &s.gate, Console: pages, Logger: s.logger,
 		Served: func(ctx context.Context, method string, err error, took time.Duration) {
 			m := s.metrics.requests.of(protocolHTTP, method)
-			if method == console.StreamMethod { // lasts as long as a person looks: neither slow nor a request duration
-				m.count(err)
-				took = 0
-			} else {
-				m.served(err, took)
-			}
+			m.served(err, took)
 			if s.tracer != nil {
 				m.trace(ctx, recording(ctx), err, took)
 			}

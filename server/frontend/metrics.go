@@ -82,8 +82,6 @@ var (
 	descReady = Desc("ready", "1 while this process can issue IDs, otherwise 0.")
 	descBuild = Desc("build_info", "1; the version of the program is a label.", "version")
 
-	descViewers = Desc("console_viewers", "Pages of the console that follow the cluster at this process.")
-
 	descCertificate = Desc("certificate_expiry_timestamp_seconds", "Unix time at which the operator's custom certificate expires; NaN if the process has none.")
 )
 
@@ -95,7 +93,6 @@ func (state) Describe(ch chan<- *prometheus.Desc) {
 	ch <- descReady
 	ch <- descBuild
 	ch <- descCertificate
-	ch <- descViewers
 	ch <- descAsking
 }
 
@@ -103,11 +100,6 @@ func (state) Describe(ch chan<- *prometheus.Desc) {
 func (s state) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(descReady, prometheus.GaugeValue, Flag(s.server.Ready() == nil))
 	ch <- prometheus.MustNewConstMetric(descBuild, prometheus.GaugeValue, 1, s.server.version)
-	viewers := 0
-	if c := s.server.console; c != nil {
-		viewers = c.Viewers()
-	}
-	ch <- prometheus.MustNewConstMetric(descViewers, prometheus.GaugeValue, float64(viewers))
 	expires := math.NaN()
 	if own := s.server.certificate; own != nil {
 		expires = float64(own.NotAfter().Unix())

@@ -1,7 +1,7 @@
 "use strict";
 // A page of the console is whole without this script. The script keeps it up to date.
 (() => {
-  const silence = 1600; // ms without an event after which the page says that it is old
+  const silence = 1600; // ms without an answer after which the page says that it is old
   const link = document.getElementById("link");
   const $$ = (selector, root = document) => root.querySelectorAll(selector);
   let ahead = Number(document.body.dataset.now) - Date.now(); // of the page's time
@@ -62,16 +62,21 @@
     count(root);
   }
 
-  function swap(text) {
-    const want = new DOMParser().parseFromString(text, "text/html").body.firstElementChild;
-    const have = want && document.getElementById(want.id);
-    if (!have) { // the page had nothing to show when it was loaded
-      location.reload();
+  // swap takes the live elements of another answer of this page. While that answer has a problem, the other elements stay.
+  function swap(page) {
+    const fresh = [...$$("[data-live]", page)], problem = page.getElementById("problem");
+    if (!page.body.dataset.again || !problem && ($$("[data-live]").length !== fresh.length || fresh.some(({ id }) => !document.getElementById(id)))) {
+      location.reload(); // a right has changed, or the page had nothing to show when it was loaded
       return;
     }
-    prepare(want);
-    morph(have, want);
-    document.dispatchEvent(new CustomEvent("swapped", { detail: want.id }));
+    for (const want of fresh) {
+      const have = document.getElementById(want.id);
+      if (!have) continue;
+      prepare(want);
+      morph(have, want);
+    }
+    ahead = Number(page.body.dataset.now) - Date.now();
+    trouble = problem ? problem.querySelector("p").textContent : "";
   }
 
   function say(text) {
@@ -79,64 +84,43 @@
     write(link, text);
   }
 
-  let source, heard = Date.now(), heardAt = now(), trouble = "", refused = "", shown = 0;
-  function connect() {
-    if (!document.body.dataset.stream || document.hidden || source && source.readyState !== EventSource.CLOSED) return;
-    source = new EventSource(document.body.dataset.stream);
-    source.addEventListener("open", () => { trouble = ""; }); // a stream begins without trouble
-    const on = (name, then) => source.addEventListener(name, (event) => {
-      heard = Date.now();
-      refused = "";
-      then(event.data);
-    });
-    on("html", swap);
-    on("trouble", (text) => { trouble = text; });
-    on("gone", () => { source.close(); location.reload(); });
-    on("tick", (text) => {
-      const at = JSON.parse(text);
-      ahead = at.now - Date.now();
-      heardAt = at.now;
-      const asOf = document.getElementById("as-of");
-      if (asOf && at.composed) write(asOf, `${new Date(at.composed).toISOString().slice(0, 19).replace("T", " ")} UTC`);
-      document.body.dataset.heard = at.now;
-      show();
-    });
-    source.onerror = () => {
-      heard = Math.min(heard, Date.now() - silence);
-      show();
-      if (source.readyState === EventSource.CLOSED) refuse();
-    };
-  }
+  const { again, every } = document.body.dataset;
+  let heard = Date.now(), heardAt = now(), trouble = "", refused = "", shown = 0, asking = false;
 
-  // refuse finds out why there is no stream, and tries again.
-  async function refuse() {
-    try {
-      const stop = new AbortController();
-      const answer = await fetch(document.body.dataset.stream, { signal: stop.signal });
-      refused = answer.ok ? "" : (await answer.text()).trim();
-      stop.abort();
-    } catch { /* it is not reachable */ }
-    show();
-    setTimeout(connect, refused ? 10000 : 1000);
-  }
-
-  // A page that nobody sees has no stream: browsers open only six connections to a member at a time, for all tabs.
-  document.addEventListener("visibilitychange", () => {
-    if (document.hidden) {
-      if (source) source.close();
-      return;
+  // refresh requests the page again until nobody sees it.
+  async function refresh() {
+    if (!again || asking) return;
+    for (asking = true; !document.hidden;) {
+      let pause = Number(every);
+      try {
+        const answer = await fetch(again, { signal: AbortSignal.timeout(5000) });
+        const text = await answer.text();
+        refused = answer.ok ? "" : text.trim();
+        if (answer.ok) swap(new DOMParser().parseFromString(text, "text/html"));
+        else pause = 2000;
+        heard = Date.now();
+        if (answer.ok) document.body.dataset.heard = heardAt = now();
+      } catch { /* it is not reachable */ }
+      show();
+      await new Promise((done) => { setTimeout(done, pause); });
     }
+    asking = false;
+  }
+
+  // Nobody sees a page in a hidden tab.
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) return;
     shown = Date.now();
-    connect();
+    refresh();
     show();
   });
 
   // show says whether the page is current. Facts that may be old are dimmed.
   function show() {
-    const cut = document.body.dataset.stream && Date.now() - heard >= silence;
+    const cut = again && Date.now() - heard >= silence;
     if (refused) say(`This page is as of ${clock(heardAt)}: ${refused}`);
-    else if (cut && Date.now() - shown < silence) say(""); // the stream has just begun again
-    else if (cut) say(`Disconnected since ${clock(heardAt)}. What you see is as of then. Connecting again …`);
+    else if (cut && Date.now() - shown < silence) say(""); // the first request is on its way
+    else if (cut) say(`Disconnected since ${clock(heardAt)}. What you see is as of then. Trying again …`);
     else say(trouble);
     document.body.classList.toggle("old", Boolean(refused || cut || trouble));
   }
@@ -185,6 +169,6 @@
   // A page from the browser's history is old.
   window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
   prepare(document);
-  connect();
+  refresh();
   setInterval(() => { count(document); show(); }, 250);
 })();
