@@ -121,11 +121,8 @@ func view(ctx context.Context, m *member, viewers int, page string) (stop func()
 // watchPage requests a page again and again, as the script of an open page does, until a request fails.
 func watchPage(ctx context.Context, m *member, page string) error {
 	path, every := "/console/"+page, time.Second
-	switch page {
-	case "now":
+	if page == "now" {
 		path, every = "/", 400*time.Millisecond
-	case "windows":
-		every = 400 * time.Millisecond
 	}
 	client := http.Client{Transport: &http.Transport{}} // a browser has connections of its own
 	defer client.CloseIdleConnections()

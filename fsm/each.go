@@ -1,7 +1,5 @@
 package fsm
 
-import "slices"
-
 // EachWorker calls visit with up to limit workers of a layout that were granted at least once, in ascending order,
 // beginning at the number from. The record is valid until visit returns, and has no time of the grant. An unknown layout
 // has no workers.
@@ -14,17 +12,5 @@ func (s *State) EachWorker(layout string, from uint64, limit int, visit func(*Wo
 	for number := int(from); number < l.workers.count() && limit > 0; number, limit = number+1, limit-1 {
 		r = WorkerRecord{l.workers.record(number), l.workers.see(number).released}
 		visit(&r)
-	}
-}
-
-// EachGrant calls visit with the remembered grants of a layout, newest first. The record is valid until visit returns. An
-// unknown layout has no grants.
-func (s *State) EachGrant(layout string, visit func(*GrantRecord)) {
-	l, ok := s.layouts[layout]
-	if !ok {
-		return
-	}
-	for i := range slices.Backward(l.history.entries) {
-		visit(l.history.at(i))
 	}
 }

@@ -17,11 +17,11 @@ import (
 )
 
 // watchOverviews begins to watch overviews at a connection.
-func watchOverviews(t *testing.T, c snowraftv1.ViewServiceClient, layout string) func() *snowraftv1.Overview {
+func watchOverviews(t *testing.T, c snowraftv1.ViewServiceClient) func() *snowraftv1.Overview {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
-	stream, err := c.WatchOverview(ctx, &snowraftv1.WatchOverviewRequest{WindowsOfLayout: layout})
+	stream, err := c.WatchOverview(ctx, &snowraftv1.WatchOverviewRequest{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,14 +85,14 @@ func TestOverviewFollowsMembers(t *testing.T) {
 					t.Logf("%s: overview %v", name, o)
 				}
 			})
-			// The first overview may lack the answers of slow members, and the replica may lack windows.
+			// The first overview may lack the answers of slow members.
 			until(t, "the overview of the "+name+" shows a healthy cluster", func() bool {
-				resp, err := c.GetOverview(t.Context(), &snowraftv1.GetOverviewRequest{WindowsOfLayout: "default"})
+				resp, err := c.GetOverview(t.Context(), &snowraftv1.GetOverviewRequest{})
 				if err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}
 				o = resp.GetOverview()
-				return o.GetWindows().GetHeld() == 3 && answering(o) == 3 && o.GetVerdict().GetLevel() == snowraftv1.VerdictLevel_VERDICT_LEVEL_GOOD &&
+				return answering(o) == 3 && o.GetVerdict().GetLevel() == snowraftv1.VerdictLevel_VERDICT_LEVEL_GOOD &&
 					slices.ContainsFunc(nodes, func(n *node) bool { return n.cfg.Name == o.GetLeaderName() && n.leads() })
 			})
 			if o.GetClusterId() == "" || o.GetQuorum().GetMayFail() != 1 {
@@ -103,11 +103,8 @@ func TestOverviewFollowsMembers(t *testing.T) {
 					t.Errorf("%s: member %v", name, m)
 				}
 			}
-			if w := o.GetWindows(); len(w.GetRows()) != 3 || w.GetRows()[0].GetMemberId() == "" || w.GetTickMs() != 1 {
-				t.Errorf("%s: windows %v", name, w)
-			}
 		}
-		next := watchOverviews(t, snowraftv1.NewViewServiceClient(asked.conn), "")
+		next := watchOverviews(t, snowraftv1.NewViewServiceClient(asked.conn))
 		next()
 		lead.mustGenerate(1000)
 		until(t, "the rate of the leader is shown", func() bool {
@@ -143,7 +140,7 @@ func TestOverviewShowsHaltedMember(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		nodes := startCluster(t, 3)
 		asked, gone := leader(t, nodes), follower(t, nodes)
-		next := watchOverviews(t, snowraftv1.NewViewServiceClient(asked.conn), "")
+		next := watchOverviews(t, snowraftv1.NewViewServiceClient(asked.conn))
 		gone.server.Member().Node().Fail(errors.New("raft.db is corrupt"))
 		<-gone.server.Done()
 		gone.stop()
@@ -165,7 +162,7 @@ func TestGatewayOverviewWithoutMembers(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		nodes := startCluster(t, 1)
 		g := inFront(t, nodes)
-		next := watchOverviews(t, snowraftv1.NewViewServiceClient(g.conn), "")
+		next := watchOverviews(t, snowraftv1.NewViewServiceClient(g.conn))
 		if o := next(); answering(o) != 1 {
 			t.Fatalf("overview %v", o)
 		}

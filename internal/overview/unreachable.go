@@ -21,7 +21,6 @@ func Unreachable(gateway string, now, since int64, why error, last *snowraftv1.O
 	o.ComposedBy, o.ComposedAtMs = gateway, now
 	o.LeaderId, o.LeaderName = "", ""
 	o.Quorum, o.ObservedClockAtMs = nil, 0
-	end(o.GetWindows(), now)
 	for _, m := range o.GetMembers() {
 		m.Answers, m.Problem = false, "does not answer gateway "+gateway
 		m.IdsPerSecond, m.NumbersPerSecond, m.RefusalsPerSecond = nil, nil, nil
@@ -39,14 +38,4 @@ func Unreachable(gateway string, now, since int64, why error, last *snowraftv1.O
 		}},
 	}
 	return o
-}
-
-// end marks the windows that have ended since they were read.
-func end(l *snowraftv1.LayoutWindows, now int64) {
-	for _, w := range l.GetRows() {
-		if w.GetHeld() && w.GetUntilAtMs() <= now {
-			w.Held = false
-			l.Held--
-		}
-	}
 }

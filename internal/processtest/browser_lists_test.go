@@ -84,6 +84,28 @@ func pageOf(t *testing.T, url string) string {
 	return string(body)
 }
 
+const windowsPath = "console/windows"
+
+// The page of windows shows that a killed member's window stays reserved, and that its next process takes another worker.
+func TestWindowsFollowAFailover(t *testing.T) {
+	members := startCluster(t, 3)
+	first := leader(t, members)
+	b := newTab(t)
+	b.open(others(members, first)[0].consoleOf() + windowsPath)
+	rows := func(text string) int {
+		return eval[int](b, fmt.Sprintf(`[...document.querySelectorAll("#windows-list tbody tr")].filter((e) => e.innerText.includes(%s)).length`, quote(text)))
+	}
+	until(t, "each member has a window", func() bool { return rows("held") == 3 })
+	first.untilWindow("default", 3*time.Second) // longer than the restart below takes
+	first.kill()
+	first.start()
+	first.untilIssues()
+	b.says("#windows-list", "4 of its 1\u202f024 workers were granted so far")
+	if n := rows("member " + first.name + ","); n != 2 {
+		t.Errorf("%d windows of the restarted member, want those of both processes", n)
+	}
+}
+
 // The page of events shows a killed leader and failed requests without a reload.
 func TestEventsFollowAFailover(t *testing.T) {
 	members := startCluster(t, 3)

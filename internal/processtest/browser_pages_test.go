@@ -38,7 +38,7 @@ func (b *tab) paths(m *member) []string {
 
 // lengthen gives the first row of each table and the options of selects the longest possible name, as in clusters where hosts
 // have such names.
-const lengthen = `for (const e of document.querySelectorAll("tbody tr:first-child th, .w-who span, option")) { e.textContent = "w".repeat(40) + "-" + "x".repeat(84); }`
+const lengthen = `for (const e of document.querySelectorAll("tbody tr:first-child th, option")) { e.textContent = "w".repeat(40) + "-" + "x".repeat(84); }`
 
 // brokenWords lists the words of tables that the page breaks into two lines, without those of names and free text.
 const brokenWords = `[...document.querySelectorAll("table.cards :is(thead th, td:not(.free))")].flatMap((cell) => {

@@ -71,6 +71,25 @@ func TestSentenceFollowsAClock(t *testing.T) {
 	b.says(sentence, "3 of 3 members are issuing")
 }
 
+// A member whose clock is an hour ahead still shows the time that is left of windows.
+func TestLanesOfAMemberWithAWrongClock(t *testing.T) {
+	skipWithoutClocks(t)
+	members := newCluster(t, 3)
+	c := members[2]
+	clock := startWithClock(t, members)
+	b := newTab(t)
+	b.open(c.consoleOf())
+	b.says(sentence, "3 of 3 members are issuing")
+	if err := clock.Set(time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	b.saysWithin(current, sentence, "2 of 3 members are issuing IDs")
+	b.says("#now-lanes", "left")
+	if text := b.text("#now-lanes"); strings.Contains(text, "over") || strings.Contains(text, "No window") {
+		t.Errorf("lanes of a member whose clock is ahead: %q", text)
+	}
+}
+
 func TestSentenceFollowsARemovedMember(t *testing.T) {
 	members := startCluster(t, 3)
 	first := leader(t, members)

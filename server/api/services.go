@@ -66,7 +66,6 @@ type Services struct {
 	backup  atomic.Int64 // see LastBackup
 	lists   sequenceLists
 	rates   rates
-	windows windowsCache
 }
 
 // New returns the services, which are served once they are registered.

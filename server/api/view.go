@@ -24,11 +24,8 @@ type views struct {
 }
 
 // GetOverview implements snowraftv1.ViewServiceServer.
-func (v views) GetOverview(ctx context.Context, req *snowraftv1.GetOverviewRequest) (*snowraftv1.GetOverviewResponse, error) {
+func (v views) GetOverview(ctx context.Context, _ *snowraftv1.GetOverviewRequest) (*snowraftv1.GetOverviewResponse, error) {
 	o, err := v.views.Get(ctx)
-	if err == nil {
-		o, err = v.withWindows(o, req.GetWindowsOfLayout())
-	}
 	if err != nil {
 		return nil, closing(err)
 	}
@@ -37,7 +34,7 @@ func (v views) GetOverview(ctx context.Context, req *snowraftv1.GetOverviewReque
 
 // WatchOverview implements snowraftv1.ViewServiceServer. It checks the right of the caller again before each overview, because
 // a token may lose its scope while the stream is open.
-func (v views) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.ServerStreamingServer[snowraftv1.WatchOverviewResponse]) error {
+func (v views) WatchOverview(_ *snowraftv1.WatchOverviewRequest, stream grpc.ServerStreamingServer[snowraftv1.WatchOverviewResponse]) error {
 	ctx := stream.Context()
 	watch, err := v.views.Watch()
 	if err != nil {
@@ -48,9 +45,6 @@ func (v views) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.S
 		o, err := watch.Next(ctx)
 		if err == nil && v.Keys != nil {
 			err = trust.PrincipalOf(ctx).Authorize(trust.RightReadCluster, "")
-		}
-		if err == nil {
-			o, err = v.withWindows(o, req.GetWindowsOfLayout())
 		}
 		if err == nil {
 			err = stream.Send(&snowraftv1.WatchOverviewResponse{Overview: o})

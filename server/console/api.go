@@ -14,10 +14,14 @@ type API struct {
 	View    snowraftv1.ViewServiceClient
 	IDs     snowraftv1.IdServiceClient
 	Layouts snowraftv1.LayoutServiceClient
+	Workers snowraftv1.WorkerServiceClient
 }
 
 func newAPI(conn grpc.ClientConnInterface) *API {
-	return &API{snowraftv1.NewViewServiceClient(conn), snowraftv1.NewIdServiceClient(conn), snowraftv1.NewLayoutServiceClient(conn)}
+	return &API{
+		View: snowraftv1.NewViewServiceClient(conn), IDs: snowraftv1.NewIdServiceClient(conn),
+		Layouts: snowraftv1.NewLayoutServiceClient(conn), Workers: snowraftv1.NewWorkerServiceClient(conn),
+	}
 }
 
 func isUnauthenticated(err error) bool { return rpc.FromError(err).Code == codes.Unauthenticated }

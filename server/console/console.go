@@ -57,7 +57,7 @@ func New(cfg Config) (*Console, error) {
 	}
 	c := &Console{cfg: cfg, api: newAPI(cfg.Conn), pages: make(map[string]*page), sessions: newSessions()}
 	c.shares.now = c.sessions.now
-	c.watches = &watches{view: c.api.View, all: make(map[watchKey]*watch)}
+	c.watches = &watches{view: c.api.View, all: make(map[*trust.Principal]*watch)}
 	c.watches.end, c.close = context.WithCancel(context.Background())
 	var err error
 	if c.assets, err = loadAssets(); err != nil {
@@ -154,13 +154,13 @@ func (c *Console) rights(ctx context.Context) (trust.Admission, error) {
 	return trust.PrincipalOf(ctx).Admit(trust.RightReadCluster, "")
 }
 
-// overview returns the newest overview for a viewer, with the windows of a layout.
-func (c *Console) overview(ctx context.Context, layout string) (*snowraftv1.Overview, error) {
+// overview returns the newest overview for a viewer.
+func (c *Console) overview(ctx context.Context) (*snowraftv1.Overview, error) {
 	if _, err := c.rights(ctx); err != nil { // perhaps lost since the watch began
-		resp, err := c.api.View.GetOverview(ctx, &snowraftv1.GetOverviewRequest{WindowsOfLayout: layout})
+		resp, err := c.api.View.GetOverview(ctx, &snowraftv1.GetOverviewRequest{})
 		return resp.GetOverview(), err
 	}
-	return c.watches.newest(ctx, layout)
+	return c.watches.newest(ctx)
 }
 
 // judge returns the viewer of a request, with a context that has the viewer's principal.

@@ -3,7 +3,6 @@ package console
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -37,9 +36,8 @@ type eventList struct {
 	Members      []choice
 	Rows         []eventRow
 	Unreached    string // names of members whose events are missing
-	After        bool
-	Next, First  string // links
 	Command      string
+	pager
 }
 
 // choice is an option of the filter.
@@ -63,7 +61,7 @@ type eventRow struct {
 
 func loadEvents(ctx context.Context, api *API, in *input) (any, error) {
 	q := in.query
-	list := &eventList{Kind: q.Get("kind"), Member: q.Get("member"), After: q.Get("after") != "", Command: "snowraft events -f"}
+	list := &eventList{Kind: q.Get("kind"), Member: q.Get("member"), Command: "snowraft events -f"}
 	req := &snowraftv1.ListEventsRequest{PageSize: eventsOnPage, PageToken: q.Get("after"), Member: list.Member}
 	list.Kinds = append(list.Kinds, choice{Label: "All kinds", Chosen: list.Kind == ""})
 	for n := int32(1); n < int32(len(snowraftv1.EventKind_name)); n++ { //nolint:gosec // few kinds
@@ -89,24 +87,8 @@ func loadEvents(ctx context.Context, api *API, in *input) (any, error) {
 		}
 	}
 	list.Unreached = strings.Join(resp.GetUnreachedMembers(), ", ")
-	list.First = list.link("")
-	if resp.GetNextPageToken() != "" {
-		list.Next = list.link(resp.GetNextPageToken())
-	}
+	list.pager = newPager(eventsPath, map[string]string{"kind": list.Kind, "member": list.Member}, q.Get("after"), resp.GetNextPageToken())
 	return list, nil
-}
-
-func (l *eventList) link(after string) string {
-	q := make(url.Values)
-	for key, value := range map[string]string{"kind": l.Kind, "member": l.Member, "after": after} {
-		if value != "" {
-			q.Set(key, value)
-		}
-	}
-	if len(q) == 0 {
-		return eventsPath
-	}
-	return eventsPath + "?" + q.Encode()
 }
 
 // membersOf returns the options for a member. The chosen name is always an option, even if it is no longer a member's.

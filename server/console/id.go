@@ -12,7 +12,6 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/console/pasted"
-	"github.com/snowraft/snowraft/server/console/picture"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -71,12 +70,11 @@ func (d *idData) Certain() bool {
 
 // who is the cluster's information about the window of an ID.
 type who struct {
-	Grant          *snowraftv1.WorkerGrant
-	Holder         string
-	State, Meaning string
-	Picture        *picture.Grant
-	Problem        string // reason for a missing grant
-	Command        string
+	Grant   *window  // nil: see Problem
+	Rows    []window // the windows of the worker before the ID, of the ID and after it
+	Meaning string   // meaning of the window's state
+	Problem string   // reason for a missing grant
+	Command string
 }
 
 func idOf(ctx context.Context, api *API, in *input) (*idData, error) {
@@ -167,8 +165,8 @@ func fieldsOf(r pasted.Reading, now int64) []bitField {
 		rest += int(f.Bits)
 		switch f.Field {
 		case snowflake.FieldTime:
-			b.Value = picture.FullStamp(r.At)
-			b.Meaning = "UTC, " + picture.Ago(r.At-now) + ": tick " + strconv.FormatInt(r.Parts.Tick, 10) + " of " + strconv.FormatInt(r.Layout.Spec().UnitMillis, 10) + " ms"
+			b.Value = stampMillis(r.At)
+			b.Meaning = "UTC, " + ago(r.At-now) + ": tick " + strconv.FormatInt(r.Parts.Tick, 10) + " of " + strconv.FormatInt(r.Layout.Spec().UnitMillis, 10) + " ms"
 		case snowflake.FieldDatacenter:
 			b.Value, b.Meaning = strconv.FormatUint(r.Parts.Datacenter, 10), "the cluster, or the part of a system, that issued the ID"
 		case snowflake.FieldWorker:
@@ -229,9 +227,17 @@ func whoIs(ctx context.Context, api *API, in *input, r pasted.Reading) *who {
 	if err != nil {
 		return &who{Problem: whoProblem(err)}
 	}
-	g := resp.GetGrant()
-	p := picture.NewGrant(resp, r.At, in.now.UnixMilli(), in.overview)
-	return &who{Grant: g, Holder: p.Bars[0].Owner, State: p.Bars[0].State, Meaning: meanings[g.GetState()], Picture: p}
+	w := &who{Meaning: meanings[resp.GetGrant().GetState()]}
+	for _, g := range []*snowraftv1.WorkerGrant{resp.GetPrevious(), resp.GetGrant(), resp.GetNext()} {
+		if g == nil {
+			continue
+		}
+		row := windowOf(g, in.overview)
+		if w.Rows = append(w.Rows, row); g == resp.GetGrant() {
+			w.Grant = &row
+		}
+	}
+	return w
 }
 
 // whoProblem returns a text that explains a missing grant.

@@ -72,7 +72,7 @@ func TestIDIsDecodedWithItsWindow(t *testing.T) {
 	r.ids.set(resp, nil)
 	page := r.ask("GET", "/console/id?id="+text, "").Body.String()
 	r.wants(page, text+"</code> in layout default", "<b>time</b>", "41 bits", "<b>worker</b>", "0000000011", "000001001101", // 3 and 77
-		"Only member b, lane 0 could issue this ID", "1 s earlier", "begins where this one ends", "granted again later", "superseded",
+		"Only member b, lane 0 could issue this ID", "superseded", "fencing token 20",
 		"shop, lane 1", "member c, lane 0", "snowraft decode "+text, "snowraft whois "+text, "!style=", "!ZgotmplZ", "!Doubtful")
 	if r.ids.req.GetLayout() != "default" || r.ids.req.GetId() == 0 {
 		t.Errorf("the page requested %v", r.ids.req)

@@ -33,17 +33,9 @@ type cluster struct {
 	changed  chan struct{} // closed by the next set
 	watchers int           // open calls of WatchOverview
 	watched  int           // all of them
-	asked    string        // layout whose windows were read last
 	listed   int           // calls of ListEvents
 	held     time.Duration // ListEvents answers after it
 	failing  error         // error of ListSequenceViews
-}
-
-// layout returns the layout whose windows a page read last.
-func (c *cluster) layout() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.asked
 }
 
 func (c *cluster) set(overview *snowraftv1.Overview, err error) {
@@ -67,19 +59,15 @@ func (c *cluster) newest() (*snowraftv1.Overview, <-chan struct{}, error) {
 	return proto.CloneOf(c.overview), c.changed, c.err
 }
 
-func (c *cluster) GetOverview(_ context.Context, req *snowraftv1.GetOverviewRequest) (*snowraftv1.GetOverviewResponse, error) {
-	c.mu.Lock()
-	c.asked = req.GetWindowsOfLayout()
-	c.mu.Unlock()
+func (c *cluster) GetOverview(_ context.Context, _ *snowraftv1.GetOverviewRequest) (*snowraftv1.GetOverviewResponse, error) {
 	o, _, err := c.newest()
 	return &snowraftv1.GetOverviewResponse{Overview: o}, rpcError(err)
 }
 
-func (c *cluster) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.ServerStreamingServer[snowraftv1.WatchOverviewResponse]) error {
+func (c *cluster) WatchOverview(_ *snowraftv1.WatchOverviewRequest, stream grpc.ServerStreamingServer[snowraftv1.WatchOverviewResponse]) error {
 	c.mu.Lock()
 	c.watchers++
 	c.watched++
-	c.asked = req.GetWindowsOfLayout()
 	c.mu.Unlock()
 	defer func() {
 		c.mu.Lock()
@@ -168,6 +156,7 @@ func newRig(t *testing.T, change ...func(*console.Config)) *rig {
 	r.ids = &ids{}
 	snowraftv1.RegisterIdServiceServer(g, r.ids)
 	snowraftv1.RegisterLayoutServiceServer(g, layouts{})
+	snowraftv1.RegisterWorkerServiceServer(g, workers{})
 	go g.Serve(l)
 	t.Cleanup(g.Stop) // after the console has closed
 	conn, err := grpc.NewClient("passthrough:///test", grpc.WithTransportCredentials(insecure.NewCredentials()),

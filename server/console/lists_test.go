@@ -96,14 +96,14 @@ func TestEventsShowReportsOfMembers(t *testing.T) {
 	page := r.ask("GET", "/console/events", "").Body.String()
 	r.wants(page, "The list lacks the events of members that do not answer: c", "1\u202f200 times since 07:59:55", `href="../console/runbook#clock-behind"`,
 		"by an unknown caller, because the cluster is open, at 10.0.0.7:4711", "snowraft events -f", "<span>a, b</span>",
-		"asked for [] of &#34;&#34; after &#34;&#34;", `href="../console/events?after=1~2~3"`, "!Newest events")
+		"asked for [] of &#34;&#34; after &#34;&#34;", `href="../console/events?after=1~2~3"`, "!First page")
 	r.wants(page, "!Metadata:")
 	if rows := strings.Count(page, `<tr role="row" id="event-`); rows != 5 {
 		t.Errorf("%d rows, want 5: reports of one event by two members are one row", rows)
 	}
 	page = r.ask("GET", "/console/events?kind=denial&member=%3Cx%3E&after=z", "").Body.String()
 	r.wants(page, "asked for [denial] of &#34;&lt;x&gt;&#34; after &#34;z&#34;", `<option value="denial" selected>Denial</option>`,
-		`<option value="&lt;x&gt;" selected>`, "snowraft events -f --kind denial --member &#39;&lt;x&gt;&#39;", `href="../console/events?kind=denial&amp;member=%3Cx%3E"`, "Newest events")
+		`<option value="&lt;x&gt;" selected>`, "snowraft events -f --kind denial --member &#39;&lt;x&gt;&#39;", `href="../console/events?kind=denial&amp;member=%3Cx%3E"`, "First page")
 }
 
 // Every heading of the runbook that events link to exists.

@@ -23,8 +23,6 @@ type page struct {
 	frame bool
 	// reload is the interval at which the page reloads itself without JavaScript; 0: never.
 	reload time.Duration
-	// windows, if not nil, returns the name of the layout whose windows the overview includes.
-	windows func(query url.Values) string
 	// needsOverview means that a page without an overview only shows the reason for its absence. load is then not called.
 	needsOverview bool
 	// scopes lists the rights that the page needs in a secured cluster.
@@ -63,11 +61,3 @@ const often = 400 * time.Millisecond
 
 // interval returns the interval of the script's requests.
 func (p *page) interval() time.Duration { return cmp.Or(p.every, often) }
-
-// layoutOf returns the name of the layout whose windows the overview of a page includes; empty without one.
-func (p *page) layoutOf(query url.Values) string {
-	if p.windows == nil {
-		return ""
-	}
-	return p.windows(query)
-}

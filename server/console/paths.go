@@ -1,7 +1,9 @@
 package console
 
 import (
+	"maps"
 	"net/http"
+	"net/url"
 	"strings"
 )
 
@@ -18,4 +20,35 @@ func relative(from, path string) string {
 func redirect(w http.ResponseWriter, r *http.Request, path string) {
 	w.Header().Set("Location", relative(r.URL.Path, path))
 	w.WriteHeader(http.StatusSeeOther)
+}
+
+// link returns a path with the nonempty fields of a query.
+func link(path string, fields map[string]string) string {
+	q := make(url.Values)
+	for key, value := range fields {
+		if value != "" {
+			q.Set(key, value)
+		}
+	}
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
+}
+
+// pager holds the links from page to page of a list.
+type pager struct {
+	After       bool   // not the first page
+	First, Next string // links; Next is empty after the last page
+}
+
+// newPager returns the links of a page that begins after a page token. next is the token of the next page.
+func newPager(path string, fields map[string]string, after, next string) pager {
+	p := pager{After: after != "", First: link(path, fields)}
+	if next != "" {
+		fields = maps.Clone(fields)
+		fields["after"] = next
+		p.Next = link(path, fields)
+	}
+	return p
 }

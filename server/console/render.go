@@ -142,10 +142,10 @@ func (c *Console) fill(ctx context.Context, s *sheet, query url.Values) error {
 	in := &input{query: query, now: time.UnixMilli(s.Now), what: s.What}
 	if !s.Page.bare {
 		var err error
-		if in.overview, err = c.overview(ctx, s.Page.layoutOf(query)); err != nil && s.Page.needsOverview {
+		if in.overview, err = c.overview(ctx); err != nil && s.Page.needsOverview {
 			return err
 		}
-		if in.overview != nil { // its time is right even if the clock of this process is off
+		if in.overview != nil { // has the correct time even if the clock of this process is off
 			s.At, s.Verdict, s.Now = in.overview.GetComposedBy(), verdictOf(in.overview), in.overview.GetComposedAtMs()
 			in.now = time.UnixMilli(s.Now)
 		}

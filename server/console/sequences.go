@@ -3,7 +3,6 @@ package console
 import (
 	"cmp"
 	"context"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -35,11 +34,9 @@ type sequenceList struct {
 	ByName bool
 	Rows   []sequenceRow
 	Total  uint64 // number of all sequences, independent of the search
-	After  bool   // not the first page
-	Next   string // link to the next page; empty after the last one
-	First  string // link to the first page
 	Near   string // link to the order by the nearest end
 	Names  string // link to the order by name
+	pager
 }
 
 type sequenceRow struct {
@@ -60,7 +57,7 @@ type sequenceRow struct {
 
 func loadSequences(ctx context.Context, api *API, in *input) (any, error) {
 	q := in.query
-	list := &sequenceList{Search: q.Get("q"), ByName: q.Get("sort") == "name", After: q.Get("after") != ""}
+	list := &sequenceList{Search: q.Get("q"), ByName: q.Get("sort") == "name"}
 	req := &snowraftv1.ListSequenceViewsRequest{
 		PageSize: sequencesOnPage, PageToken: q.Get("after"), NameContains: list.Search, OrderBy: "remaining",
 	}
@@ -75,28 +72,15 @@ func loadSequences(ctx context.Context, api *API, in *input) (any, error) {
 	for _, s := range resp.GetSequences() {
 		list.Rows = append(list.Rows, sequenceOf(s))
 	}
-	list.First, list.Near, list.Names = sequencesLink(list.Search, list.ByName, ""), sequencesLink(list.Search, false, ""), sequencesLink(list.Search, true, "")
-	if resp.GetNextPageToken() != "" {
-		list.Next = sequencesLink(list.Search, list.ByName, resp.GetNextPageToken())
+	fields := map[string]string{"q": list.Search}
+	list.Near = link(sequencesPath, fields)
+	fields["sort"] = "name"
+	list.Names = link(sequencesPath, fields)
+	if !list.ByName {
+		delete(fields, "sort")
 	}
+	list.pager = newPager(sequencesPath, fields, q.Get("after"), resp.GetNextPageToken())
 	return list, nil
-}
-
-func sequencesLink(search string, byName bool, after string) string {
-	q := make(url.Values)
-	if search != "" {
-		q.Set("q", search)
-	}
-	if byName {
-		q.Set("sort", "name")
-	}
-	if after != "" {
-		q.Set("after", after)
-	}
-	if len(q) == 0 {
-		return sequencesPath
-	}
-	return sequencesPath + "?" + q.Encode()
 }
 
 func sequenceOf(v *snowraftv1.SequenceView) sequenceRow {

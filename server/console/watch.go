@@ -17,29 +17,21 @@ const (
 	linger = 3 * time.Second
 	// rewatch is the pause after a failed call.
 	rewatch = time.Second
-	// maxWatches is the largest number of watches. Viewers choose the layouts.
-	maxWatches = 64
 )
 
-// watches shares one call of WatchOverview among all viewers with the same rights and the same windows, while pages are open. A
-// gateway's overviews therefore come from one member as long as it answers.
+// watches shares one call of WatchOverview among all viewers with the same token, while pages are open. A gateway's overviews
+// therefore come from one member as long as it answers. The process bounds the calls.
 type watches struct {
 	view snowraftv1.ViewServiceClient
 	end  context.Context // canceled by Console.Close
 
 	mu  sync.Mutex
-	all map[watchKey]*watch
-}
-
-// watchKey holds the inputs of an overview. Equal principal pointers are the same token.
-type watchKey struct {
-	principal *trust.Principal
-	layout    string
+	all map[*trust.Principal]*watch // equal pointers are the same token
 }
 
 // watch receives overviews, and calls again when a call ends. It keeps only the newest overview.
 type watch struct {
-	key      watchKey
+	of       *trust.Principal
 	used     *time.Timer          // ends the watch
 	overview *snowraftv1.Overview // newest; immutable after it was received
 	err      error                // reason for a missing overview
@@ -47,19 +39,15 @@ type watch struct {
 }
 
 // newest returns the newest overview with the rights of a context. The first call waits for it until ctx ends.
-func (s *watches) newest(ctx context.Context, layout string) (*snowraftv1.Overview, error) {
+func (s *watches) newest(ctx context.Context) (*snowraftv1.Overview, error) {
 	s.mu.Lock()
-	key := watchKey{trust.PrincipalOf(ctx), layout}
-	w := s.all[key]
+	of := trust.PrincipalOf(ctx)
+	w := s.all[of]
 	if w == nil || !w.used.Reset(linger) {
-		if len(s.all) >= maxWatches {
-			s.mu.Unlock()
-			return nil, rpc.NewError(rpc.Overloaded, "too many pages are open here; close one, or open the console of another member")
-		}
 		serving, cancel := context.WithCancel(context.WithoutCancel(ctx)) // serves several viewers
-		w = &watch{key: key, first: make(chan struct{})}
+		w = &watch{of: of, first: make(chan struct{})}
 		w.used = time.AfterFunc(linger, func() { s.remove(w, cancel) })
-		s.all[key] = w
+		s.all[of] = w
 		go s.run(serving, w)
 	}
 	s.mu.Unlock()
@@ -78,8 +66,8 @@ func (s *watches) remove(w *watch, cancel context.CancelFunc) {
 	cancel()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.all[w.key] == w {
-		delete(s.all, w.key)
+	if s.all[w.of] == w {
+		delete(s.all, w.of)
 	}
 }
 
@@ -109,7 +97,7 @@ func (s *watches) run(ctx context.Context, w *watch) {
 func (s *watches) receive(ctx context.Context, w *watch) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := s.view.WatchOverview(ctx, &snowraftv1.WatchOverviewRequest{WindowsOfLayout: w.key.layout})
+	stream, err := s.view.WatchOverview(ctx, &snowraftv1.WatchOverviewRequest{})
 	if err != nil {
 		return err
 	}

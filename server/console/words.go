@@ -137,3 +137,17 @@ func rate(perSecond *float64) string {
 		return strconv.FormatFloat(n/1e6, 'f', 1, 64) + " M"
 	}
 }
+
+// stampMillis returns a date and time with milliseconds, in UTC.
+func stampMillis(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05.000") }
+
+// ago returns the distance of a time from now in words. ms is the distance in ms, negative for the past.
+func ago(ms int64) string {
+	switch {
+	case ms <= -1000:
+		return span(-ms) + " ago"
+	case ms >= 1000:
+		return "in " + span(ms)
+	}
+	return "now"
+}

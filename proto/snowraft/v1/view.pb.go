@@ -213,7 +213,9 @@ func (EventSeverity) EnumDescriptor() ([]byte, []int) {
 
 type GetOverviewRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The layout whose windows the overview includes; empty: none.
+	// Ignored: ListWorkers returns the windows of a layout.
+	//
+	// Deprecated: Marked as deprecated in snowraft/v1/view.proto.
 	WindowsOfLayout string `protobuf:"bytes,1,opt,name=windows_of_layout,json=windowsOfLayout,proto3" json:"windows_of_layout,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -249,6 +251,7 @@ func (*GetOverviewRequest) Descriptor() ([]byte, []int) {
 	return file_snowraft_v1_view_proto_rawDescGZIP(), []int{0}
 }
 
+// Deprecated: Marked as deprecated in snowraft/v1/view.proto.
 func (x *GetOverviewRequest) GetWindowsOfLayout() string {
 	if x != nil {
 		return x.WindowsOfLayout
@@ -302,7 +305,9 @@ func (x *GetOverviewResponse) GetOverview() *Overview {
 
 type WatchOverviewRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The layout whose windows the overviews include; empty: none.
+	// Ignored: ListWorkers returns the windows of a layout.
+	//
+	// Deprecated: Marked as deprecated in snowraft/v1/view.proto.
 	WindowsOfLayout string `protobuf:"bytes,1,opt,name=windows_of_layout,json=windowsOfLayout,proto3" json:"windows_of_layout,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -338,6 +343,7 @@ func (*WatchOverviewRequest) Descriptor() ([]byte, []int) {
 	return file_snowraft_v1_view_proto_rawDescGZIP(), []int{2}
 }
 
+// Deprecated: Marked as deprecated in snowraft/v1/view.proto.
 func (x *WatchOverviewRequest) GetWindowsOfLayout() string {
 	if x != nil {
 		return x.WindowsOfLayout
@@ -416,7 +422,9 @@ type Overview struct {
 	Members []*MemberView `protobuf:"bytes,12,rep,name=members,proto3" json:"members,omitempty"`
 	// Names of all layouts, sorted; at most 1000.
 	Layouts []string `protobuf:"bytes,13,rep,name=layouts,proto3" json:"layouts,omitempty"`
-	// Absent unless the request names a layout.
+	// Always absent.
+	//
+	// Deprecated: Marked as deprecated in snowraft/v1/view.proto.
 	Windows       *LayoutWindows `protobuf:"bytes,14,opt,name=windows,proto3" json:"windows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -543,6 +551,7 @@ func (x *Overview) GetLayouts() []string {
 	return nil
 }
 
+// Deprecated: Marked as deprecated in snowraft/v1/view.proto.
 func (x *Overview) GetWindows() *LayoutWindows {
 	if x != nil {
 		return x.Windows
@@ -887,7 +896,7 @@ func (x *MemberView) GetDown() bool {
 	return false
 }
 
-// LayoutWindows holds the granted windows of a layout, from the replica of the composing member.
+// LayoutWindows is not in use.
 type LayoutWindows struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Layout string                 `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
@@ -997,7 +1006,7 @@ func (x *LayoutWindows) GetEarlier() []*WorkerWindow {
 	return nil
 }
 
-// WorkerWindow is a window of a worker.
+// WorkerWindow is not in use.
 type WorkerWindow struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Worker uint64                 `protobuf:"varint,1,opt,name=worker,proto3" json:"worker,omitempty"`
@@ -1648,15 +1657,15 @@ var File_snowraft_v1_view_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_view_proto_rawDesc = "" +
 	"\n" +
-	"\x16snowraft/v1/view.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x19snowraft/v1/cluster.proto\x1a\x16snowraft/v1/rule.proto\x1a\x1asnowraft/v1/sequence.proto\x1a\x18snowraft/v1/worker.proto\"@\n" +
-	"\x12GetOverviewRequest\x12*\n" +
-	"\x11windows_of_layout\x18\x01 \x01(\tR\x0fwindowsOfLayout\"H\n" +
+	"\x16snowraft/v1/view.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x19snowraft/v1/cluster.proto\x1a\x16snowraft/v1/rule.proto\x1a\x1asnowraft/v1/sequence.proto\x1a\x18snowraft/v1/worker.proto\"D\n" +
+	"\x12GetOverviewRequest\x12.\n" +
+	"\x11windows_of_layout\x18\x01 \x01(\tB\x02\x18\x01R\x0fwindowsOfLayout\"H\n" +
 	"\x13GetOverviewResponse\x121\n" +
-	"\boverview\x18\x01 \x01(\v2\x15.snowraft.v1.OverviewR\boverview\"B\n" +
-	"\x14WatchOverviewRequest\x12*\n" +
-	"\x11windows_of_layout\x18\x01 \x01(\tR\x0fwindowsOfLayout\"J\n" +
+	"\boverview\x18\x01 \x01(\v2\x15.snowraft.v1.OverviewR\boverview\"F\n" +
+	"\x14WatchOverviewRequest\x12.\n" +
+	"\x11windows_of_layout\x18\x01 \x01(\tB\x02\x18\x01R\x0fwindowsOfLayout\"J\n" +
 	"\x15WatchOverviewResponse\x121\n" +
-	"\boverview\x18\x01 \x01(\v2\x15.snowraft.v1.OverviewR\boverview\"\xae\x04\n" +
+	"\boverview\x18\x01 \x01(\v2\x15.snowraft.v1.OverviewR\boverview\"\xb2\x04\n" +
 	"\bOverview\x12\x1d\n" +
 	"\n" +
 	"cluster_id\x18\x01 \x01(\tR\tclusterId\x12\x1f\n" +
@@ -1674,8 +1683,8 @@ const file_snowraft_v1_view_proto_rawDesc = "" +
 	" \x01(\x03R\x0fwaitThresholdMs\x12-\n" +
 	"\x13max_clock_offset_ms\x18\v \x01(\x03R\x10maxClockOffsetMs\x121\n" +
 	"\amembers\x18\f \x03(\v2\x17.snowraft.v1.MemberViewR\amembers\x12\x18\n" +
-	"\alayouts\x18\r \x03(\tR\alayouts\x124\n" +
-	"\awindows\x18\x0e \x01(\v2\x1a.snowraft.v1.LayoutWindowsR\awindows\"\xb5\x01\n" +
+	"\alayouts\x18\r \x03(\tR\alayouts\x128\n" +
+	"\awindows\x18\x0e \x01(\v2\x1a.snowraft.v1.LayoutWindowsB\x02\x18\x01R\awindows\"\xb5\x01\n" +
 	"\aVerdict\x12/\n" +
 	"\x05level\x18\x01 \x01(\x0e2\x19.snowraft.v1.VerdictLevelR\x05level\x12\x1a\n" +
 	"\bsentence\x18\x02 \x01(\tR\bsentence\x120\n" +

@@ -142,30 +142,6 @@
     const button = event.target.closest && event.target.closest(".copy");
     if (button) copy(button);
   });
-  // Details of a bar appear when the pointer or the focus is on it. Escape hides them until either moves on. Arrow keys move
-  // the focus from bar to bar.
-  let hushed = null; // the row whose details are hidden
-  const rowOf = (node) => node && node.closest ? node.closest(".w-row") : null;
-  function hush(row) {
-    hushed = row;
-    document.body.classList.toggle("hush", Boolean(row));
-  }
-  document.addEventListener("keydown", (event) => {
-    const bar = document.activeElement?.closest(".w-bar");
-    if (event.key === "Escape") {
-      hush(rowOf(bar) || document.querySelector(".w-row:hover"));
-      return;
-    }
-    const step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
-    if (!bar || !(step || event.key === "Home" || event.key === "End")) return;
-    const bars = [...$$(".w-rows .w-bar")];
-    const to = event.key === "Home" ? 0 : event.key === "End" ? bars.length - 1 : bars.indexOf(bar) + step;
-    if (bars[to]) bars[to].focus();
-    event.preventDefault();
-  });
-  document.addEventListener("focusin", () => hush(null));
-  // Without details, another row may be below the pointer, so only a movement counts.
-  document.addEventListener("pointermove", (event) => { if (hushed && rowOf(event.target) !== hushed) hush(null); });
   // A page from the browser's history is old.
   window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
   prepare(document);
