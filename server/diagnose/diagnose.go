@@ -1,7 +1,7 @@
 // Package diagnose collects the files of a member for a debug archive: its state, and profiles of its process.
 //
 // An archive holds no secret, and no names of sequences, holders and tokens. Each file consists of items that this package
-// lists as safe: fields of messages, labels of metrics, settings. Other items are omitted. Profiles hold functions and counts,
+// lists as safe: fields of messages, labels of metrics, settings, keys of Raft. Other items are omitted. Clocks and files have no names. Profiles hold functions and counts,
 // and no values of variables.
 //
 // The package costs nothing until an archive is requested. The main type is [Collector].
@@ -75,12 +75,9 @@ func (c *Collector) Collect(ctx context.Context, req Request, put func(name stri
 	a.file("status.json", message(a.redact.Message(req.Status)))
 	a.file("members.json", message(a.redact.Message(req.Members)))
 	a.file("settings.json", document(c.Settings))
-	a.file("clock.json", document(clockOf(c.Member.Clock().Bases())))
-	a.file("raft.json", func(b *buffer) error { return document(raftOf(c.Member.Node().Statistics()))(b) })
-	a.file("disk.json", func(b *buffer) error {
-		disk, err := Disk(c.DataDir)
-		return errors.Join(err, document(disk)(b))
-	})
+	a.file("clock.json", document(c.Member.Clock().Bases()))
+	a.file("raft.json", c.raft)
+	a.file("disk.json", c.disk)
 	metrics := func(b *buffer) error { return writeMetrics(b, c.Metrics) }
 	a.file("metrics-1.txt", metrics)
 	a.file("goroutines.txt", goroutines)

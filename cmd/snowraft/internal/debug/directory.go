@@ -103,7 +103,7 @@ func addDirectory(w *archive, dir string, nowMillis int64) error {
 			ConfigurationIndex: in.ConfigurationIndex, Configuration: cli.Map(serverOf, in.Configuration),
 		}),
 		w.addJSON("directory/snapshots.json", snapshots),
-		w.addJSON("directory/disk.json", diagnose.DiskUsageOf(in.Usage)),
+		w.addJSON("directory/disk.json", in.Usage),
 	)
 }
 
