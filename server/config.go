@@ -116,16 +116,8 @@ func (c Config) withDefaults() (Config, error) {
 	if c.DataDir == "" {
 		return c, errors.New("data-dir must not be empty")
 	}
-	if _, err := rollbackPolicy(c.Rollback); err != nil {
-		return c, err
-	}
-	if _, err := autoCreate(c.RedisCreate); err != nil {
-		return c, err
-	}
-	if _, err := upgradesOf(c.Upgrades); err != nil {
-		return c, err
-	}
-	return c, nil
+	_, err := c.given()
+	return c, err
 }
 
 func (c Config) network() Network {

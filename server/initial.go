@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/apijson"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -17,70 +19,44 @@ import (
 // initialRetry is the pause between two requests to the leader for the configuration.
 const initialRetry = time.Second
 
-// given returns the given settings of a new cluster. Other settings are 0.
-func (c Config) given() *commandv1.Config {
-	policy, _ := rollbackPolicy(c.Rollback) // withDefaults checked all three texts
-	create, _ := autoCreate(c.RedisCreate)
-	upgrades, _ := upgradesOf(c.Upgrades)
+// given returns the given settings of a new cluster; others are 0. Enums have the same numbers in both protos.
+func (c Config) given() (*commandv1.Config, error) {
+	policy, err := setting[snowraftv1.RollbackPolicy]("rollback", c.Rollback)
+	create, err2 := setting[snowraftv1.AutoCreate]("redis-create", c.RedisCreate)
+	upgrades, err3 := setting[snowraftv1.Upgrades]("upgrades", c.Upgrades)
 	return &commandv1.Config{
 		MaxWindowMs:      c.MaxWindow.Milliseconds(),
 		WaitThresholdMs:  c.WaitThreshold.Milliseconds(),
 		MaxClockOffsetMs: c.MaxClockOffset.Milliseconds(),
-		Rollback:         policy,
-		RedisCreate:      create,
-		Upgrades:         upgrades,
-	}
+		Rollback:         commandv1.RollbackPolicy(policy),
+		RedisCreate:      commandv1.AutoCreate(create),
+		Upgrades:         commandv1.Upgrades(upgrades),
+	}, cmp.Or(err, err2, err3)
 }
 
 // initial returns the configuration of a cluster that this member starts.
 func (c Config) initial() *commandv1.Config {
 	config := fsm.DefaultConfig()
-	proto.Merge(config, c.given())
+	given, _ := c.given() // withDefaults checked it
+	proto.Merge(config, given)
 	return config
 }
 
-func rollbackPolicy(name string) (commandv1.RollbackPolicy, error) {
-	switch name {
-	case "":
-		return commandv1.RollbackPolicy_ROLLBACK_POLICY_UNSPECIFIED, nil
-	case "refuse":
-		return commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE, nil
-	case "swap":
-		return commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP, nil
+// setting returns the value that a word names; 0 for no word.
+func setting[E apijson.Enum](name, word string) (value E, err error) {
+	value, ok := apijson.Parse[E](word)
+	if word == "" || ok && value.Number() != 0 {
+		return value, nil
 	}
-	return 0, fmt.Errorf("rollback %q: expected refuse or swap", name)
-}
-
-func autoCreate(name string) (commandv1.AutoCreate, error) {
-	switch name {
-	case "":
-		return commandv1.AutoCreate_AUTO_CREATE_UNSPECIFIED, nil
-	case "off":
-		return commandv1.AutoCreate_AUTO_CREATE_OFF, nil
-	case "relaxed":
-		return commandv1.AutoCreate_AUTO_CREATE_RELAXED, nil
-	case "strict":
-		return commandv1.AutoCreate_AUTO_CREATE_STRICT, nil
-	}
-	return 0, fmt.Errorf("redis-create %q: expected off, relaxed or strict", name)
-}
-
-func upgradesOf(name string) (commandv1.Upgrades, error) {
-	switch name {
-	case "":
-		return commandv1.Upgrades_UPGRADES_UNSPECIFIED, nil
-	case "auto":
-		return commandv1.Upgrades_UPGRADES_AUTO, nil
-	case "manual":
-		return commandv1.Upgrades_UPGRADES_MANUAL, nil
-	}
-	return 0, fmt.Errorf("upgrades %q: expected auto or manual", name)
+	words := apijson.Words[E]()
+	last := len(words) - 1
+	return 0, fmt.Errorf("%s %q: expected %s or %s", name, word, strings.Join(words[:last], ", "), words[last])
 }
 
 // warnInitial logs a warning for each given setting that has another value in the cluster. It waits for a leader and reads
 // the leader's configuration, because this member's replica may be behind.
 func (s *Server) warnInitial(ctx context.Context) {
-	given := s.cfg.given()
+	given, _ := s.cfg.given() // withDefaults checked it
 	if proto.Size(given) == 0 {
 		return
 	}
@@ -129,7 +105,5 @@ func settingText(field protoreflect.FieldDescriptor, value protoreflect.Value) s
 	if field.Kind() != protoreflect.EnumKind {
 		return (time.Duration(value.Int()) * time.Millisecond).String()
 	}
-	values := field.Enum().Values()
-	prefix := strings.TrimSuffix(string(values.ByNumber(0).Name()), "UNSPECIFIED")
-	return strings.ToLower(strings.TrimPrefix(string(values.ByNumber(value.Enum()).Name()), prefix))
+	return apijson.WordOf(field.Enum().Values().ByNumber(value.Enum()))
 }

@@ -23,8 +23,9 @@ func TestDifferencesOfInitialSettings(t *testing.T) {
 			{"redis-create", "strict", "off"}, {"upgrades", "manual", "auto"},
 		}},
 	} {
-		if got := differences(c.given.given(), cluster); !slices.Equal(got, c.want) {
-			t.Errorf("differences(%+v) = %v, want %v", c.given, got, c.want)
+		given, err := c.given.given()
+		if got := differences(given, cluster); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("differences(%+v) = %v, want %v; %v", c.given, got, c.want, err)
 		}
 	}
 }

@@ -98,7 +98,7 @@ func (l *sequenceLists) page(q listQuery, from listRow) []listRow {
 	}
 	var match func(name string) bool
 	if q.contains != "" {
-		match = func(name string) bool { return containsFold(name, q.contains) }
+		match = func(name string) bool { return strings.Contains(strings.ToLower(name), q.contains) }
 	}
 	for b := range l.taken.After(start, match) {
 		row := rowOf(b, periods)
@@ -202,42 +202,4 @@ func (p *periods) of(reset commandv1.SequenceReset, zone string) int32 {
 		p.known[key] = period
 	}
 	return period
-}
-
-// containsFold reports whether text contains lower, ignoring the case of the letters A to Z. lower must be in lower case and
-// not empty. It does not allocate.
-func containsFold(text, lower string) bool {
-	first, upper := lower[0], lower[0]
-	if 'a' <= first && first <= 'z' {
-		upper -= 'a' - 'A'
-	}
-	for i := 0; i+len(lower) <= len(text); i++ {
-		if c := text[i]; (c == first || c == upper) && equalFold(text[i:i+len(lower)], lower) {
-			return true
-		}
-	}
-	return false
-}
-
-func equalFold(text, lower string) bool {
-	for i := range len(lower) {
-		c := text[i]
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		if c != lower[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// lowerASCII returns a text with the letters A to Z in lower case.
-func lowerASCII(text string) string {
-	return strings.Map(func(c rune) rune {
-		if 'A' <= c && c <= 'Z' {
-			return c + 'a' - 'A'
-		}
-		return c
-	}, text)
 }

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/snowraft/snowraft/internal/limits"
@@ -23,7 +24,7 @@ func (v views) ListSequenceViews(ctx context.Context, req *snowraftv1.ListSequen
 	if n := len(req.GetNameContains()); n > limits.NameBytes {
 		return nil, wire.Invalid(fmt.Sprintf("name_contains of %d bytes: expected at most %d bytes", n, limits.NameBytes))
 	}
-	q := listQuery{contains: lowerASCII(req.GetNameContains()), token: req.GetPageToken(), size: size}
+	q := listQuery{contains: strings.ToLower(req.GetNameContains()), token: req.GetPageToken(), size: size}
 	switch req.GetOrderBy() {
 	case "", "name":
 	case "remaining":
