@@ -85,7 +85,7 @@ monitoring: ## Run the queries of dashboards in a Prometheus that scrapes real m
 
 .PHONY: redis-clients
 redis-clients: ## Use real members with Redis libraries of Go, npm, PyPI and Maven, which it installs, and of Debian
-	go -C internal/redisclients vet ./...
+	go -C internal/processtest/testdata/redisclients vet ./...
 	@internal/tools/tagged-tests.sh redisclients $(TESTFLAGS)
 
 .PHONY: foreign
@@ -197,7 +197,7 @@ tidy-check: ## Check that each go.mod and go.sum is tidy
 	cd internal/tools/nfpm && go mod tidy -diff
 	cd bench && go mod tidy -diff
 	cd deploy/helm && go mod tidy -diff
-	cd internal/redisclients && go mod tidy -diff
+	cd internal/processtest/testdata/redisclients && go mod tidy -diff
 	cd internal/foreign/testdata/go && go mod tidy -diff
 
 .PHONY: vulncheck

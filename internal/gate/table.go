@@ -148,7 +148,7 @@ var table = []part{
 	},
 	{
 		name: "redis-clients", lane: waits, turn: 7,
-		paths: []string{"server/redis/", "internal/redisclients/", "internal/processtest/redisclients_", "docs/javascript.md", "docs/python.md"},
+		paths: []string{"server/redis/", "internal/processtest/testdata/redisclients/", "internal/processtest/redisclients_", "docs/javascript.md", "docs/python.md"},
 		full:  each(tests("make", "redis-clients", "TESTFLAGS=-json")),
 	},
 	{

@@ -165,7 +165,7 @@ func surviveKill(t *testing.T, programs []redisProgram, members []*member, addre
 // buildRedisPrograms installs the libraries at their pinned versions, but checks the version of Debian's packages.
 func buildRedisPrograms(t *testing.T) (programs []redisProgram) {
 	t.Helper()
-	from, err := filepath.Abs("../redisclients")
+	from, err := filepath.Abs("testdata/redisclients")
 	if err != nil {
 		t.Fatal(err)
 	}

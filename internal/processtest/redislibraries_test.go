@@ -14,10 +14,10 @@ var updateClients = flag.Bool("redisclients.update", false, "write the table of 
 // redisLibrary is one version of a client library, with the file that pins it.
 type redisLibrary struct {
 	language, name, version string
-	key                     string // name of the version in the programs of internal/redisclients
+	key                     string // name of the version in the programs of internal/processtest/testdata/redisclients
 }
 
-// pins are the files in internal/redisclients with versions, and what a line of theirs with a version is.
+// pins are the files in internal/processtest/testdata/redisclients with versions, and what a line of theirs with a version is.
 var pins = []struct{ language, file, line string }{
 	{"Go", "go.mod", `(?m)^\t(?:github\.com/)(\S+) v(\S+)$`},
 	{"JavaScript", "node/package.json", `(?m)^    "([^"]+)": "(?:npm:[a-z]+@)?([0-9.]+)"`},
@@ -43,7 +43,7 @@ var libraryNames = map[string]string{
 func redisLibraries(t *testing.T) (all []redisLibrary) {
 	t.Helper()
 	for _, p := range pins {
-		text, err := os.ReadFile("../redisclients/" + p.file)
+		text, err := os.ReadFile("testdata/redisclients/" + p.file)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-module github.com/snowraft/snowraft/internal/redisclients
+module github.com/snowraft/snowraft/internal/processtest/testdata/redisclients
 
 go 1.26.0
 
