@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/snowraft/snowraft/internal/load"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -28,26 +27,24 @@ func plainHTTP() section {
 		if err := members[0].sequence(ctx, "bench", snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED); err != nil {
 			return nil, err
 		}
-		turn := func(name, against, address, method, path string) contender {
-			callers := make([]load.Caller, clients)
-			for i := range callers {
-				c := load.NewHTTP(address, method, path, 1, callTimeout, load.Access{})
-				started.add(func() error { c.Close(); return nil })
-				callers[i] = c
-			}
-			return contender{name: name, against: against, turn: loadTurn(callers)}
-		}
-		return comparison{
+		c := comparison{
 			heading: "64 clients, each with a persistent connection",
-			contenders: []contender{
-				turn(bare, "", constant, http.MethodGet, "/"),
-				turn("`GET /id`", bare, members[0].http, http.MethodGet, "/id"),
-				turn("`POST /seq/NAME`, relaxed", bare, members[0].http, http.MethodPost, "/seq/bench"),
-			},
 			columns: []column{
 				{"requests per second", calls, false, amount}, {"rate relative to the handler", calls, true, ratio},
 				{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds},
 			},
-		}.measure(ctx, e)
+		}
+		for _, of := range []struct{ name, against, method, address, path string }{
+			{bare, "", http.MethodGet, constant, "/"},
+			{"`GET /id`", bare, http.MethodGet, members[0].http, "/id"},
+			{"`POST /seq/NAME`, relaxed", bare, http.MethodPost, members[0].http, "/seq/bench"},
+		} {
+			callers, err := httpLinks(ctx, clients, of.method, of.address, of.path, &started)
+			if err != nil {
+				return nil, err
+			}
+			c.contenders = append(c.contenders, contender{name: of.name, against: of.against, turn: loadTurn(callers)})
+		}
+		return c.measure(ctx, e)
 	}}
 }

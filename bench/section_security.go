@@ -45,19 +45,6 @@ func security() section {
 				return nil, err
 			}
 		}
-		ids := func(name, against string, m *guarded, a load.Access) (contender, error) {
-			callers, err := oneByOneWith(m.api, clients, &started, a)
-			return contender{name: name, against: against, turn: loadTurn(callers)}, err
-		}
-		redis := func(name, against string, m *guarded, a load.Access) contender {
-			callers := make([]load.Caller, clients)
-			for i := range callers {
-				c := load.NewRedis(m.redis, relaxedName, 1, callTimeout, a)
-				started.add(func() error { c.Close(); return nil })
-				callers[i] = c
-			}
-			return contender{name: name, against: against, turn: loadTurn(callers)}
-		}
 		c := comparison{
 			heading: "64 callers, each with one call at a time",
 			columns: []column{
@@ -70,23 +57,29 @@ func security() section {
 				{text: "a p99 under 10 ms for the first ID over TLS", of: first, figure: p99, atMost: 10e6, format: nanoseconds},
 			},
 		}
+		ids := func(m *guarded, a load.Access) ([]load.Caller, error) {
+			return oneByOneWith(m.api, clients, &started, a)
+		}
+		redis := func(m *guarded, a load.Access) ([]load.Caller, error) {
+			return redisLinks(ctx, clients, m.redis, relaxedName, a, &started)
+		}
 		for _, of := range []struct {
 			name, against string
+			open          func(*guarded, load.Access) ([]load.Caller, error)
 			m             *guarded
 			a             load.Access
 		}{
-			{open, "", &guarded{member: bare[0]}, load.Access{}}, {plain, open, meshed, meshed.byToken(false)},
-			{tls, open, secured, secured.admin}, {both, open, secured, secured.byToken(true)},
+			{open, "", ids, &guarded{member: bare[0]}, load.Access{}}, {plain, open, ids, meshed, meshed.byToken(false)},
+			{tls, open, ids, secured, secured.admin}, {both, open, ids, secured, secured.byToken(true)},
+			{incr, "", redis, &guarded{member: bare[0]}, load.Access{}}, {sealed, incr, redis, secured, secured.byToken(true)},
 		} {
-			one, err := ids(of.name, of.against, of.m, of.a)
+			callers, err := of.open(of.m, of.a)
 			if err != nil {
 				return nil, err
 			}
-			c.contenders = append(c.contenders, one)
+			c.contenders = append(c.contenders, contender{name: of.name, against: of.against, turn: loadTurn(callers)})
 		}
-		c.contenders = append(c.contenders,
-			redis(incr, "", &guarded{member: bare[0]}, load.Access{}), redis(sealed, incr, secured, secured.byToken(true)),
-			contender{name: first, turn: clientTurn([]string{secured.api}, client.WithToken(secured.text))})
+		c.contenders = append(c.contenders, contender{name: first, turn: clientTurn([]string{secured.api}, client.WithToken(secured.text))})
 		return c.measure(ctx, e)
 	}}
 }

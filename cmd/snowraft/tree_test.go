@@ -181,7 +181,6 @@ func TestCompletion(t *testing.T) {
 		"seq create --mode":         "relaxed",
 		"seq update --reset":        "monthly",
 		"seq create --time-zone":    "Europe/Berlin",
-		"bench seq a --clients":     "1,64,1000",
 		"help member":               "remove",
 	} {
 		a := newTestApp()

@@ -1,12 +1,8 @@
 package load
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
-	"errors"
-	"net"
-	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -42,38 +38,3 @@ func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]strin
 
 // RequireTransportSecurity implements credentials.PerRPCCredentials.
 func (bearer) RequireTransportSecurity() bool { return false }
-
-// secure starts TLS on a new connection if a.TLS is set.
-func (a Access) secure(ctx context.Context, conn net.Conn, address string) (net.Conn, error) {
-	if a.TLS == nil {
-		return conn, nil
-	}
-	config := a.TLS
-	if config.ServerName == "" {
-		config = config.Clone()
-		config.ServerName, _, _ = net.SplitHostPort(address)
-	}
-	over := tls.Client(conn, config)
-	return over, over.HandshakeContext(ctx)
-}
-
-// login sends a token over the Redis protocol.
-func (a Access) login(conn net.Conn, in *bufio.Reader) error {
-	if a.Token == "" {
-		return nil
-	}
-	if _, err := conn.Write(command("AUTH", a.Token)); err != nil {
-		return err
-	}
-	line, err := in.ReadString('\n')
-	if err != nil {
-		return err
-	}
-	if line = strings.TrimSpace(line); strings.HasPrefix(line, "-") {
-		reason, _, _ := strings.Cut(line[1:], " ")
-		return &Refusal{Reason: reason, Text: line[1:]}
-	} else if line != "+OK" {
-		return errors.New("the answer to AUTH is not OK")
-	}
-	return nil
-}

@@ -13,6 +13,5 @@
 //   - Memory is bounded. Latencies take constant memory. The check stops at its
 //     memory limit and counts the numbers that it skips.
 //
-// The package depends only on the interfaces of a cluster (gRPC, HTTP, Redis protocol,
-// the Go client), not on their implementation.
+// The package depends only on the API of a cluster and on the Go client, not on the server.
 package load

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 )
@@ -14,7 +13,6 @@ import (
 const (
 	reasonTimeout = "TIMEOUT"
 	reasonBroken  = "CONNECTION"
-	reasonGarbled = "MALFORMED"
 	reasonOther   = "OTHER"
 )
 
@@ -36,27 +34,12 @@ type Failure struct {
 	Example string
 }
 
-// FailureOf returns the failure of a single call.
-func FailureOf(err error) Failure {
-	return Failure{Reason: reasonOf(err), Count: 1, Example: err.Error()}
-}
-
-// Repeatable reports whether the same call may succeed later. Repeating a call does no
-// harm here. Redis servers send no reason, so their first words identify their errors.
+// Repeatable reports whether the same call may succeed later. Repeating a call does no harm here.
 func (f Failure) Repeatable() bool {
-	for _, r := range rpc.Reasons() {
-		if r.Repeat != rpc.RepeatNo && (f.Reason == r.Name || r.Redis != "" && strings.HasPrefix(f.Example, r.Redis)) {
-			return true
-		}
+	if r, ok := rpc.ReasonOf(f.Reason); ok {
+		return r.Repeat != rpc.RepeatNo
 	}
-	if strings.HasPrefix(f.Example, "ERR max number of clients") { // refuses the connection, not a command
-		return true
-	}
-	switch f.Reason {
-	case reasonTimeout, reasonBroken, "HTTP_502", "HTTP_503", "HTTP_504": // sent by a proxy without a reachable member
-		return true
-	}
-	return false
+	return f.Reason == reasonTimeout || f.Reason == reasonBroken
 }
 
 // reasonOf returns the reason by which an error is counted.

@@ -32,14 +32,6 @@ type Plan struct {
 	Rate float64
 	// Check finds duplicates; nil disables the check. Successive runs may share a check.
 	Check *Seen
-	// Progress, if not nil, is called about once per second from one goroutine.
-	Progress func(Progress)
-}
-
-// Progress is the progress of a run.
-type Progress struct {
-	Elapsed                time.Duration
-	Calls, Numbers, Failed uint64 // numbers so far; Calls counts successful calls
 }
 
 // Result is the result of a run.

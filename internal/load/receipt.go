@@ -16,11 +16,7 @@ type Receipt struct {
 	buffer []Span
 }
 
-// Checked reports whether the numbers are checked for duplicates, rather than only counted.
-func (r *Receipt) Checked() bool { return r.check != nil }
-
-// Count counts n numbers without a check for duplicates, for Callers that Checked spares
-// from reading the numbers.
+// Count counts n numbers that are not checked for duplicates.
 func (r *Receipt) Count(n uint64) { r.numbers += n }
 
 // Number records one number.

@@ -6,13 +6,9 @@ import (
 	"time"
 )
 
-const (
-	// afterFailure is the time that a client of the closed loop waits after a failed
-	// call. Refusals arrive so fast that without it they would outnumber all other calls.
-	afterFailure = 10 * time.Millisecond
-	// progressEvery is the interval between reports of progress.
-	progressEvery = time.Second
-)
+// afterFailure is the time that a client of the closed loop waits after a failed
+// call. Refusals arrive so fast that without it they would outnumber all other calls.
+const afterFailure = 10 * time.Millisecond
 
 // Run makes calls until the plan's duration has passed or ctx is done, and returns the measurements. It runs
 // each Caller in its own goroutine, and does not count calls that ctx interrupts.
@@ -31,21 +27,18 @@ func run(ctx context.Context, p Plan, pauses pauses) *Result {
 	if p.Rate > 0 {
 		r.schedule = newSchedule(r.begin, p.Duration, p.Rate)
 	}
-	stop := r.showProgress()
 	var clients sync.WaitGroup
 	for i := range p.Callers {
 		clients.Go(func() { r.client(ctx, i) })
 	}
 	clients.Wait()
 	ended := now()
-	stop()
 	var late uint64
 	if r.schedule != nil {
 		if ended.Before(r.end) && ctx.Err() == nil {
 			ended = r.end // no more calls were due
 		}
-		t := r.all.of(0)
-		late = r.schedule.overdue(ended, func(waited time.Duration) { t.waited(waited, 1) })
+		late = r.schedule.overdue(ended, r.all.of(0).waited)
 	}
 	result := r.all.result()
 	result.Elapsed, result.Overdue = ended.Sub(r.begin), late
@@ -123,32 +116,5 @@ func (r *runner) open(pause func(context.Context, time.Duration)) func(context.C
 			return due, false
 		}
 		return due, true
-	}
-}
-
-// showProgress reports the progress until stop is called.
-func (r *runner) showProgress() (stop func()) {
-	if r.plan.Progress == nil {
-		return func() {}
-	}
-	ended := make(chan struct{})
-	var shown sync.WaitGroup
-	shown.Go(func() {
-		ticker := time.NewTicker(progressEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				p := r.all.progress()
-				p.Elapsed = now().Sub(r.begin)
-				r.plan.Progress(p)
-			case <-ended:
-				return
-			}
-		}
-	})
-	return func() {
-		close(ended)
-		shown.Wait()
 	}
 }

@@ -32,12 +32,10 @@ func after(d time.Duration, next *atomic.Uint64) Caller {
 func TestClosedLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var next atomic.Uint64
-		var reported []Progress
 		r := run(t.Context(), Plan{
 			Callers:  []Caller{after(10*time.Millisecond, &next), after(40*time.Millisecond, &next)},
 			Duration: 10 * time.Second,
 			Check:    NewSeen(1, DefaultSpans),
-			Progress: func(p Progress) { reported = append(reported, p) },
 		}, timers)
 		if r.Calls != 1250 || r.Numbers != 1250 || r.Elapsed != 10*time.Second || r.Overdue != 0 || r.Failed() != 0 {
 			t.Errorf("%+v, want 1250 calls in 10 s", r)
@@ -47,9 +45,6 @@ func TestClosedLoop(t *testing.T) {
 		}
 		if r.Report.Checked != 1250 || r.Report.Duplicates != 0 {
 			t.Errorf("%+v, want 1250 without a duplicate", r.Report)
-		}
-		if len(reported) < 9 || reported[0].Elapsed != time.Second || reported[0].Calls < 123 || reported[0].Calls > 125 {
-			t.Errorf("the reported progress is %+v", reported)
 		}
 	})
 }

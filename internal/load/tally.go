@@ -21,7 +21,6 @@ type tally struct {
 	mu       sync.Mutex
 	latency  *hdrhistogram.Histogram
 	numbers  uint64
-	failed   uint64
 	failures map[string]*Failure
 }
 
@@ -37,12 +36,12 @@ func (t *tally) succeeded(took time.Duration, numbers uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.numbers += numbers
-	t.waited(took, 1)
+	t.waited(took)
 }
 
-// waited records calls with a latency. Requires t.mu held.
-func (t *tally) waited(took time.Duration, calls int64) {
-	_ = t.latency.RecordValues(min(max(took, 0), longest).Nanoseconds(), calls) // always in range
+// waited records a call with a latency. Requires t.mu held.
+func (t *tally) waited(took time.Duration) {
+	_ = t.latency.RecordValue(min(max(took, 0), longest).Nanoseconds()) // always in range
 }
 
 // refused counts a failed call, and the numbers that it got nevertheless.
@@ -51,7 +50,6 @@ func (t *tally) refused(err error, numbers uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.numbers += numbers
-	t.failed++
 	f := t.failures[reason]
 	if f == nil {
 		f = &Failure{Reason: reason, Example: err.Error()}
@@ -74,25 +72,13 @@ func newTallies(clients int) tallies {
 // of returns the tally of a client.
 func (all tallies) of(client int) *tally { return all[client%len(all)] }
 
-// progress returns the sums so far.
-func (all tallies) progress() (p Progress) {
-	for _, t := range all {
-		t.mu.Lock()
-		p.Calls += uint64(t.latency.TotalCount()) //nolint:gosec // a count is not negative
-		p.Numbers += t.numbers
-		p.Failed += t.failed
-		t.mu.Unlock()
-	}
-	return p
-}
-
 // result returns the sums of all tallies. No client may make calls anymore.
 func (all tallies) result() *Result {
-	p := all.progress()
-	r := &Result{Calls: p.Calls, Numbers: p.Numbers, Latency: newHistogram()}
+	r := &Result{Latency: newHistogram()}
 	byReason := map[string]*Failure{}
 	for _, t := range all {
 		r.Latency.Merge(t.latency)
+		r.Numbers += t.numbers
 		for reason, f := range t.failures {
 			if before := byReason[reason]; before != nil {
 				before.Count += f.Count
@@ -101,6 +87,7 @@ func (all tallies) result() *Result {
 			}
 		}
 	}
+	r.Calls = uint64(r.Latency.TotalCount()) //nolint:gosec // a count is not negative
 	r.Failures = ranked(byReason)
 	return r
 }

@@ -23,7 +23,6 @@ type benchDoc struct {
 func TestBench(t *testing.T) {
 	t.Parallel()
 	m := newMember(t, "m1", "--bootstrap-expect", "1")
-	redis := m.listenRedis()
 	m.start().untilIssues()
 	if _, stderr, code := command(t, at(m), "seq", "create", "orders", "--mode", "relaxed"); code != 0 {
 		t.Fatal(stderr)
@@ -32,8 +31,6 @@ func TestBench(t *testing.T) {
 		"ids": 1, "ids --packed -b 2500": 2500, "ids -b 100 -r 50": 100, "ids --coalesce": 1,
 		"embedded": 1, "embedded --lanes 2 -b 5000 -c 3": 5000,
 		"seq orders -b 3": 3, "seq orders -r 50 -c 3": 1, "seq orders --coalesce": 1, "seq orders --coalesce -b 3": 3,
-		"redis orders -b 16 --addr " + redis: 16,
-		"http -b 10 --addr " + m.http:        10, "http orders --addr " + m.http: 1,
 	} {
 		var d benchDoc
 		stdout, stderr, code := command(t, at(m), append([]string{"bench", "-d", "200ms", "-o", "json"}, strings.Fields(line)...)...)

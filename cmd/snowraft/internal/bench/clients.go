@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"context"
 	"math"
 
 	"github.com/spf13/cobra"
@@ -31,7 +30,7 @@ func eachMember(cfg config, ask func(*cli.Remote) error) error {
 
 // dial opens one connection to each address, and makes the clients that share the connections.
 func (b *clients) dial(cfg config, caller func(*grpc.ClientConn) load.Caller) error {
-	access, err := cfg.load()
+	config, err := cfg.access.Config()
 	if err != nil {
 		return err
 	}
@@ -42,7 +41,7 @@ func (b *clients) dial(cfg config, caller func(*grpc.ClientConn) load.Caller) er
 		}
 	}
 	for _, address := range cfg.addresses {
-		conn, err := load.Dial(address, access)
+		conn, err := load.Dial(address, load.Access{Token: cfg.access.Token, TLS: config})
 		if err != nil {
 			b.close()
 			return err
@@ -63,13 +62,6 @@ func (c config) client() (*client.Client, error) {
 		return nil, err
 	}
 	return client.New(c.addresses, append(options, client.WithTimeout(c.timeout))...)
-}
-
-// load returns the credentials of clients other than the Go client.
-func (c config) load() (a load.Access, err error) {
-	a.Token = c.access.Token
-	a.TLS, err = c.access.Config()
-	return a, err
 }
 
 // batchOf returns the number of IDs or numbers per call.
@@ -100,36 +92,4 @@ func (b *clients) share(cfg config, caller func(*client.Client) load.Caller) err
 // addCoalesceFlag adds the flag that makes clients share one Go client.
 func addCoalesceFlag(cmd *cobra.Command, coalesce *bool) {
 	cmd.Flags().BoolVar(coalesce, "coalesce", false, "share one Go client, which joins concurrent requests")
-}
-
-// closingCaller is a client with a connection of its own.
-type closingCaller interface {
-	load.Caller
-	Close()
-}
-
-// ownConnections makes clients with one connection each. Before that, it calls each address once,
-// and fails if a call fails.
-func ownConnections(ctx context.Context, cfg config, open func(address string, batch int) closingCaller) (*clients, error) {
-	for _, address := range cfg.addresses {
-		c := open(address, 1)
-		err := c.Call(ctx, &load.Receipt{})
-		c.Close()
-		if err != nil {
-			return nil, failed(address+": ", load.FailureOf(err))
-		}
-	}
-	b := &clients{connections: cfg.clients, step: 1, signed: true}
-	var opened []closingCaller
-	for i := range cfg.clients {
-		c := open(cfg.addresses[i%len(cfg.addresses)], cfg.batch)
-		opened = append(opened, c)
-		b.callers = append(b.callers, c)
-	}
-	b.close = func() {
-		for _, c := range opened {
-			c.Close()
-		}
-	}
-	return b, nil
 }

@@ -37,8 +37,7 @@ throughput. At the end, bench releases the workers.`,
 	a.AddLayoutFlag(cmd, &layout)
 	cli.AddFlag(cmd, "", "lanes", "", cli.IntValue(&lanes, 1, limits.Lanes), "number of workers to acquire")
 	return command(a, cmd, target{
-		noun: "IDs", port: cli.APIPort, setting: true,
-		batch: limits.Count, batchHelp: "IDs per call",
+		noun: "IDs", batchHelp: "IDs per call",
 		open: func(ctx context.Context, cfg config, _ []string) (*clients, error) {
 			if err := eachMember(cfg, func(r *cli.Remote) error { // fails at once, where a generator would wait
 				_, err := r.Layouts.GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: layout})

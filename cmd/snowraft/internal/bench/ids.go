@@ -33,7 +33,7 @@ The check for duplicates keeps all IDs as ranges in bounded memory, and warns wh
 is full.`,
 		Example: `  snowraft bench ids
   snowraft bench ids --batch 10000 --packed --layout orders
-  snowraft bench ids --coalesce --clients 1,64,1000
+  snowraft bench ids --coalesce --clients 1000
   snowraft bench ids --rate 5000 --duration 1m \
     --addr 10.0.0.1:7700,10.0.0.2:7700 -o json`,
 	}
@@ -41,8 +41,7 @@ is full.`,
 	cmd.Flags().BoolVar(&packed, "packed", false, "request the IDs themselves instead of ranges")
 	addCoalesceFlag(cmd, &coalesce)
 	return command(a, cmd, target{
-		noun: "IDs", port: cli.APIPort, setting: true,
-		batch: limits.Count, batchHelp: fmt.Sprintf("IDs per call, at most %d with --packed", limits.Packed),
+		noun: "IDs", batchHelp: fmt.Sprintf("IDs per call, at most %d with --packed", limits.Packed),
 		open: func(ctx context.Context, cfg config, _ []string) (*clients, error) {
 			if packed && cfg.batch > limits.Packed {
 				return nil, cli.Usagef("--batch \"%d\": expected at most %d with --packed", cfg.batch, limits.Packed)

@@ -185,18 +185,6 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// failed returns a failure as an error of the command. The type of the error determines the exit code.
-func failed(words string, f load.Failure) error {
-	e := &rpc.Error{Code: codes.Unknown, Message: words + f.Example}
-	if r, ok := rpc.ReasonOf(f.Reason); ok {
-		e.Code, e.Reason = r.Code, f.Reason
-	}
-	if f.Repeatable() {
-		return cli.ForNow(e)
-	}
-	return e
-}
-
 // failure returns the reason for which a measured run counts as failed; nil if it succeeded.
 func (r report) failure() error {
 	if v := r.result.Report; v.Duplicates > 0 {
@@ -206,10 +194,16 @@ func (r report) failure() error {
 	if r.result.Calls > 0 || r.interrupted {
 		return nil
 	}
-	if len(r.result.Failures) > 0 {
-		f := r.result.Failures[0]
-		f.Example = fmt.Sprintf("%s [%s]", cli.OneLine(f.Example), f.Reason)
-		return failed("no call succeeded: ", f)
+	if len(r.result.Failures) == 0 {
+		return errors.New("no call was made; use a longer --duration or a higher --rate")
 	}
-	return errors.New("no call was made; use a longer --duration or a higher --rate")
+	f := r.result.Failures[0]
+	e := &rpc.Error{Code: codes.Unknown, Message: fmt.Sprintf("no call succeeded: %s [%s]", cli.OneLine(f.Example), f.Reason)}
+	if known, ok := rpc.ReasonOf(f.Reason); ok {
+		e.Code, e.Reason = known.Code, f.Reason
+	}
+	if f.Repeatable() {
+		return cli.ForNow(e)
+	}
+	return e
 }

@@ -47,19 +47,6 @@ func TestBenchReports(t *testing.T) {
 			text.WriteString("\n")
 		}
 	}
-	quick := clean
-	quick.cfg.clients = 1
-	quick.result = &load.Result{Elapsed: time.Second, Calls: 9000, Numbers: 90000, Latency: hdrhistogram.New(1, time.Hour.Nanoseconds(), 3)}
-	_ = quick.result.Latency.RecordValue(141_234)
-	quick.result.Report.Checked = 90000
-	bad.noun, unchecked.cfg.clients = quick.noun, 1000
-	for _, rs := range []reports{{quick, clean}, {quick, bad, unchecked}} {
-		if err := rs.print(out.Printer(cli.OutputText)); err != nil {
-			t.Fatal(err)
-		}
-		text.WriteString("\n")
-	}
-	bad.noun = "numbers"
 	clitest.Golden(t, "report", text.String())
 	const want = "3 of 9000 numbers are duplicates: 5, -1, ..."
 	if err := bad.failure(); err == nil || err.Error() != want {
@@ -67,15 +54,6 @@ func TestBenchReports(t *testing.T) {
 	}
 	if err := clean.failure(); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestProgressLine(t *testing.T) {
-	t.Parallel()
-	got := progressLine(load.Progress{Elapsed: time.Second, Calls: 100, Numbers: 1000},
-		load.Progress{Elapsed: 3 * time.Second, Calls: 400, Numbers: 4000, Failed: 2}, "IDs")
-	if want := "3s  150 calls/s  1500 IDs/s  2 failed"; got != want {
-		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/snowraft/snowraft/client"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/seq"
-	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/load"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -30,15 +29,14 @@ one request to the leader or, for a relaxed sequence, to any healthy member.
 A sequence that restarts during the measurement repeats numbers as intended: use
 --check=false.`,
 		Example: `  snowraft bench seq orders
-  snowraft bench seq orders --coalesce --clients 1,64,1000
+  snowraft bench seq orders --coalesce --clients 1000
   snowraft bench seq invoices --clients 1000 --batch 10 --duration 30s`,
 		Args:              seq.Args,
 		ValidArgsFunction: a.CompleteFirst(seq.Names),
 	}
 	addCoalesceFlag(cmd, &coalesce)
 	return command(a, cmd, target{
-		noun: "numbers", port: cli.APIPort, setting: true,
-		batch: limits.Count, batchHelp: "numbers per call",
+		noun: "numbers", batchHelp: "numbers per call",
 		open: func(ctx context.Context, cfg config, args []string) (*clients, error) {
 			clients := &clients{signed: true}
 			err := eachMember(cfg, func(r *cli.Remote) error {

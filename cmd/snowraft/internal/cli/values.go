@@ -85,24 +85,6 @@ func IntValue(p *int, lowest, highest int) *Value {
 	}}
 }
 
-// IntsValue returns a value that accepts one or more whole numbers from lowest to highest, separated by
-// commas.
-func IntsValue(p *[]int, lowest, highest int) *Value {
-	expects := fmt.Sprintf("whole numbers from %d to %d, separated by commas", lowest, highest)
-	text := func() string { return strings.Join(Map(strconv.Itoa, *p), ",") }
-	return &Value{Kind: "N,...", Expects: expects, List: true, Text: text, Parse: func(s string) bool {
-		*p = nil
-		for word := range strings.SplitSeq(s, ",") {
-			n, err := strconv.Atoi(strings.TrimSpace(word))
-			if err != nil || n < lowest || n > highest {
-				return false
-			}
-			*p = append(*p, n)
-		}
-		return true
-	}}
-}
-
 // SwitchValue returns a value that accepts true or false.
 func SwitchValue(p *bool) *Value {
 	v := ChoiceValue(new(string), "true", "false")
