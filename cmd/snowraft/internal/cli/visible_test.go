@@ -53,3 +53,10 @@ func TestOutputIsVisible(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestBufferIsNoTerminal(t *testing.T) {
+	t.Parallel()
+	if terminal, s := (&App{}).Terminal(new(bytes.Buffer)); terminal || s.Colours {
+		t.Error("a buffer counts as a terminal")
+	}
+}

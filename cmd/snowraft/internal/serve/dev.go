@@ -28,7 +28,7 @@ const (
 // devConfig holds the settings of dev.
 type devConfig struct {
 	dataDir             string
-	secure, open        bool
+	secure              bool
 	portBase            int
 	logLevel, logFormat string
 }
@@ -55,7 +55,6 @@ all rights.
 On exit, dev deletes the data, unless --data-dir names a directory to keep it in.`,
 		Example: `  snowraft dev
   snowraft dev --port-base 7800
-  snowraft dev --open
   snowraft dev --secure
   snowraft dev --data-dir ./try-snowraft`,
 		Args: cli.Args,
@@ -64,7 +63,6 @@ On exit, dev deletes the data, unless --data-dir names a directory to keep it in
 	cli.AddFlag(cmd, "", "data-dir", "", cli.TextValue(&cfg.dataDir, "DIR"), "directory to keep the data in, and to resume from")
 	cli.AddFlag(cmd, "", "port-base", "", cli.IntValue(&cfg.portBase, 1, highestPortBase), "first port of the first member, for its API; HTTP, Raft, gossip, Redis and Thrift follow")
 	cli.AddFlag(cmd, "", "secure", "", cli.SwitchValue(&cfg.secure), "secure the cluster with a secret, and print a token").NoOptDefVal = "true"
-	cli.AddFlag(cmd, "", "open", "", cli.SwitchValue(&cfg.open), "open the console in a browser").NoOptDefVal = "true"
 	addLogFlags(&cfg.logLevel, &cfg.logFormat, func(name string, v *cli.Value, help string) { cli.AddFlag(cmd, "", name, "", v, help) })
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return h.dev(cmd.Context(), cfg) }
 	return cmd
@@ -106,9 +104,6 @@ func (h *Host) dev(ctx context.Context, cfg devConfig) (err error) {
 	}
 	if err != nil {
 		return err
-	}
-	if cfg.open {
-		f.open(ctx)
 	}
 	f.level.Set(logLevels[cfg.logLevel])
 	return f.wait(ctx)

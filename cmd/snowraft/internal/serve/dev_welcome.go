@@ -52,7 +52,7 @@ func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error 
 	scheme := " " + f.scheme()
 	out := h.Printer(cli.OutputText)
 	return out.Answer(nil,
-		cli.Line("Console: %s", out.Style.Bold(f.console())),
+		cli.Line("Console: %s", out.Style.Bold(f.scheme()+first.HTTPAddr()+"/")),
 		cli.Line("A Snowraft cluster of three members, ready after %.1f s", took.Seconds()),
 		cli.Line("%s", out.Style.Bold("Try in a second terminal:")+hints+`
   `+curl+scheme+first.HTTPAddr()+`/id
@@ -83,19 +83,6 @@ func (f *fleet) scheme() string {
 		return "https://"
 	}
 	return "http://"
-}
-
-// console returns the address of the console.
-func (f *fleet) console() string { return f.scheme() + f.members[0].HTTPAddr() + "/" }
-
-// open shows the console in the browser of this desktop. Without a browser, dev keeps running.
-func (f *fleet) open(ctx context.Context) {
-	failed := func(err error) {
-		f.host.Warn("--open: console not opened: %v; open %s in a browser", err, f.console())
-	}
-	if err := f.host.openURL(ctx, f.console(), failed); err != nil {
-		failed(err)
-	}
 }
 
 // someIDs requests n IDs from a member over the network, like any client.
