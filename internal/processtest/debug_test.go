@@ -4,7 +4,6 @@ package processtest
 
 import (
 	"archive/tar"
-	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"errors"
@@ -59,8 +58,7 @@ func unpack(t *testing.T, path string) map[string]string {
 	}
 }
 
-// TestDebugArchive writes archives of a secured cluster of three members, one of which is dead, and of the dead member's
-// directory.
+// TestDebugArchive writes an archive of a secured cluster of three members, one of which is dead.
 func TestDebugArchive(t *testing.T) {
 	t.Parallel()
 	flags := secretFile(t)
@@ -130,42 +128,5 @@ func TestDebugArchive(t *testing.T) {
 		if strings.Contains(content, "of-a-customer") || strings.Contains(content, strings.TrimSpace(string(secret))) {
 			t.Errorf("%s contains a name or the secret", path)
 		}
-	}
-
-	stopped := filepath.Join(t.TempDir(), "stopped.tar.gz")
-	if _, stderr, code := command(t, nil, "debug", stopped, "--data-dir", m.dir); code != 1 || !strings.Contains(stderr, "in use by another process") {
-		t.Errorf("debug of a running member's directory: exit code %d, want 1: %s", code, stderr)
-	}
-	mustRun(t, "debug", stopped, "--data-dir", dead.dir)
-	files = unpack(t, stopped)
-	for path, part := range map[string]string{
-		"identity.json": `"secured": true`, "log.json": `"LogCommand"`, "disk.json": `"raft.db"`, "state.json": `"sequences": 1`, "snapshots.json": "[",
-	} {
-		if content := files["directory/"+path]; !strings.Contains(content, part) {
-			t.Errorf("%s lacks %q:\n%s", path, part, content)
-		}
-	}
-	for path, content := range files {
-		if strings.Contains(content, "of-a-customer") {
-			t.Errorf("%s contains a name", path)
-		}
-	}
-	if files["directory/problems.txt"] != "" {
-		t.Errorf("problems: %s", files["directory/problems.txt"])
-	}
-
-	log, err := os.OpenFile(filepath.Join(dead.dir, "raft.db"), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := log.WriteAt(bytes.Repeat([]byte("x"), 8192), 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
-	mustRun(t, "debug", stopped+".damaged", "--data-dir", dead.dir)
-	if files := unpack(t, stopped+".damaged"); !strings.Contains(files["directory/problems.txt"], "raft.db") || !strings.Contains(files["directory/identity.json"], m.status().GetClusterId()) {
-		t.Errorf("debug of a damaged directory wrote %v", files)
 	}
 }

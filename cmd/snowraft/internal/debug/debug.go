@@ -15,11 +15,7 @@ import (
 	"github.com/snowraft/snowraft/server/diagnose"
 )
 
-const (
-	dirFlag     = "data-dir"
-	secondsFlag = "seconds"
-	maxSeconds  = 60
-)
+const maxSeconds = 60
 
 // Summary is the document of an archive: its last file, and the answer of the command.
 type Summary struct {
@@ -27,7 +23,7 @@ type Summary struct {
 	Bytes     int64    `json:"bytes,string,omitempty"`
 	TakenAtMS int64    `json:"takenAtMs,string"`
 	Version   string   `json:"version"` // version of the command
-	Seconds   int      `json:"seconds,omitempty"`
+	Seconds   int      `json:"seconds"`
 	Members   []Member `json:"members"`
 }
 
@@ -44,10 +40,7 @@ type Member struct {
 
 // New returns the command debug.
 func New(a *cli.App) *cobra.Command {
-	var (
-		seconds = 5
-		dir     string
-	)
+	seconds := 5
 	cmd := &cobra.Command{
 		Use:   "debug FILE",
 		Short: "Write a debug archive of all members",
@@ -61,28 +54,17 @@ The archive contains no secret, no log, and no names of sequences, holders and t
 Names of members and layouts, and addresses, are included. The log of a member is in the
 journal of its host or of its container.
 
-With --data-dir, the archive is of the data directory of a stopped member: identity, Raft
-log and snapshots, as far as they can be read.`,
+For the data directory of a stopped member, use "snowraft backup inspect".`,
 		Example: `  snowraft debug snowraft-debug.tar.gz
-  snowraft debug slow.tar.gz --seconds 30 --addr 10.0.0.1:7700
-  snowraft debug stopped.tar.gz --data-dir /var/lib/snowraft`,
+  snowraft debug slow.tar.gz --seconds 30 --addr 10.0.0.1:7700`,
 	}
-	cli.AddFlag(cmd, "", secondsFlag, "", cli.IntValue(&seconds, 1, maxSeconds), "duration of the CPU profile in seconds, and time between the two readings of metrics")
-	cli.AddFlag(cmd, "", dirFlag, "", cli.TextValue(&dir, "DIR"), "data directory of a stopped member to read, instead of calling running ones")
+	cli.AddFlag(cmd, "", "seconds", "", cli.IntValue(&seconds, 1, maxSeconds), "duration of the CPU profile in seconds, and time between the two readings of metrics")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
-		if dir != "" && cmd.Flags().Changed(secondsFlag) {
-			return cli.Usagef("--%s cannot be combined with --%s", dirFlag, secondsFlag)
-		}
-		s := &Summary{TakenAtMS: a.Now().UnixMilli(), Version: a.Version, Members: []Member{}}
-		fill := func(w *archive) error { return addDirectory(w, dir, s.TakenAtMS) }
-		if dir == "" {
-			s.Seconds = seconds
-			fill = func(w *archive) error {
-				g := gathering{app: a, remote: r, archive: w, duration: time.Duration(seconds) * time.Second, Summary: s}
-				return g.run(ctx)
-			}
-		}
-		return write(a, out, args[0], s, fill)
+		s := &Summary{TakenAtMS: a.Now().UnixMilli(), Version: a.Version, Seconds: seconds, Members: []Member{}}
+		return write(a, out, args[0], s, func(w *archive) error {
+			g := gathering{app: a, remote: r, archive: w, duration: time.Duration(seconds) * time.Second, Summary: s}
+			return g.run(ctx)
+		})
 	})
 }
 
@@ -110,9 +92,6 @@ func write(a *cli.App, out *cli.Printer, path string, s *Summary, fill func(*arc
 
 // extent describes the number of members in an archive.
 func (s *Summary) extent() string {
-	if len(s.Members) == 0 { // archive of a directory
-		return ""
-	}
 	answered := 0
 	for _, m := range s.Members {
 		if m.Error == "" {
