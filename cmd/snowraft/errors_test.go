@@ -83,7 +83,7 @@ func TestUsageErrors(t *testing.T) {
 		"layout create a --fields time:41,worker:10,sequence:12 --spread 4097",
 		"secret", "secret show", "secret create x", "secret create --out=", "secret create --out /", "secret list", "secret ca", "secret list --secret-file /no/such/file",
 		"backup", "backup a b", "backup a --stale --data-dir b", "backup --data-dir= a", "backup inspect", "backup inspect /no/such/file", "backup /no/such/dir/a", "backup a --data-dir /no/such/dir",
-		"debug", "debug /no/such/dir/a", "debug a --data-dir /no/such/dir",
+		"debug", "debug /no/such/dir/a",
 		"restore", "restore a", "restore a --data-dir b", "restore /no/such/file --data-dir b --old-ended now", "restore a --data-dir b --old-max-window 1ms",
 		"restore acknowledge now",
 		"cluster supersede",
