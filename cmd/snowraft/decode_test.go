@@ -9,7 +9,6 @@ import (
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
-	"github.com/snowraft/snowraft/cmd/snowraft/internal/id"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -129,47 +128,20 @@ func TestEncodeBackAndForth(t *testing.T) {
 	clitest.Golden(t, "decode", succeeds(t, "decode", id))
 }
 
-// TestDecodeSeveral decodes arguments and the lines of standard input, in their order.
 func TestDecodeSeveral(t *testing.T) {
 	t.Parallel()
-	decode := func(input string, args ...string) (stdout, stderr string, code int) {
-		w := clitest.New()
-		w.In.WriteString(input)
-		code = clitest.Commands{id.NewDecode}.In(t.Context(), w.App("test"), append([]string{"decode"}, args...)...)
-		return w.Out.String(), w.Err.String(), code
-	}
-	const text = "132271570944028672\n\n 132271570944028673 \n019b76da-a800-7806-8010-c885bc185cb8\n"
-	stdout, stderr, code := decode(text, "1", "-", "2")
+	args := []string{"decode", "1", "132271570944028672", "132271570944028673", "019b76da-a800-7806-8010-c885bc185cb8", "2"}
+	stdout, stderr, code := command(t, args...)
 	if code != cli.ExitDone || !strings.Contains(stderr, "2 of the IDs date to the first minute") {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	clitest.Golden(t, "decode-several", stdout)
-	for _, args := range [][]string{{}, {"-"}} { // a pipe needs no argument
-		if piped, stderr, code := decode(text, args...); code != cli.ExitDone || !strings.HasPrefix(piped, "ID ") {
-			t.Errorf("decode %q of a pipe: exit code %d, %q, %q", args, code, piped, stderr)
-		}
-	}
-	if stdout, stderr, code := decode(""); code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, "missing argument ID") {
-		t.Errorf("decode of nothing: exit code %d, %q, %q", code, stdout, stderr)
-	}
-	stdout, _, _ = decode(text, "1", "-", "2", "-o", "json")
+	stdout, _, _ = command(t, append(args, "-o", "json")...)
 	if got := strings.Count(stdout, "\n"); got != 5 || !strings.Contains(stdout, `{"uuid":"019b76da-a800-7806-8010-c885bc185cb8",`) {
 		t.Errorf("prints %s, want 5 documents", stdout)
 	}
-	stdout, stderr, code = decode("1\n2\nthree\n4\n", "-")
-	if code != cli.ExitUsage || strings.Count(stdout, "\n") != 3 || !strings.Contains(stderr, `of ID "three"`) {
-		t.Errorf("exit code %d, prints %s, %s, want the two IDs before the wrong one", code, stdout, stderr)
-	}
-	if _, stderr, _ = decode("1\nthree\n", "-", "-o", "json"); !strings.Contains(stderr, `"message":"ID 2: malformed text`) {
-		t.Errorf("prints %s, want the number of the wrong ID also in JSON", stderr)
-	}
-	const many = 2500 // printed in parts
-	stdout, stderr, code = decode(strings.Repeat("132271570944028672\n", many), "-")
-	if lines := strings.Split(stdout, "\n"); code != cli.ExitDone || stderr != "" || len(lines) != many+2 || strings.Count(stdout, "LAYOUT") != 1 || lines[many] != lines[1] {
-		t.Errorf("exit code %d, %d lines, %s, want a heading and %d equal rows", code, strings.Count(stdout, "\n"), stderr, many)
-	}
-	if stdout, stderr, code = decode(strings.Repeat("1", 70_000), "-"); code != cli.ExitUsage || !strings.Contains(stderr, "longer than") {
-		t.Errorf("a line of 70,000 bytes: exit code %d, prints %.40s, %s", code, stdout, stderr)
+	if stdout, stderr, code := command(t, "decode", "1", "three", "-o", "json"); code != cli.ExitUsage || stdout != "" || !strings.Contains(stderr, `"message":"ID 2: malformed text`) {
+		t.Errorf("exit code %d, prints %s, %s, want the number of the wrong ID", code, stdout, stderr)
 	}
 }
 

@@ -24,19 +24,6 @@ func Table[R any](rows []R, heading []string, cells func(R) []any) Block {
 	}
 }
 
-// MoreRows returns a block that continues a [Table] with the same heading, which it does not print.
-func MoreRows[R any](rows []R, heading []string, cells func(R) []any) Block {
-	return func(w io.Writer, s Style) {
-		_, rest := aligned(rows, heading, cells)
-		if !fits(string(rest), s.Columns) {
-			fmt.Fprintln(w)
-			records(w, s, rows, heading, cells)
-			return
-		}
-		_, _ = w.Write(rest)
-	}
-}
-
 // records writes each row as a record, with an empty line between two.
 func records[R any](w io.Writer, s Style, rows []R, heading []string, cells func(R) []any) {
 	for n, row := range rows {

@@ -21,7 +21,6 @@ func TestOutputIsVisible(t *testing.T) {
 		"line":   Line("%s", hostile),
 		"record": Record("name", hostile),
 		"table":  Table(rows, []string{"NAME", "X"}, cells),
-		"more":   MoreRows(rows, []string{"NAME", "X"}, cells),
 		"narrow": func(w io.Writer, _ Style) { Table(rows, []string{"NAME", "X"}, cells)(w, Style{Columns: 40}) },
 	} {
 		for _, colours := range []bool{false, true} {

@@ -2,9 +2,7 @@ package id
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"iter"
 
 	"github.com/spf13/cobra"
 
@@ -35,11 +33,10 @@ func NewDecode(a *cli.App) *cobra.Command {
 		ask      bool
 	)
 	cmd := &cobra.Command{
-		Use:   "decode [ID...]",
+		Use:   "decode ID...",
 		Short: "Decode IDs into their fields",
 		Long: `Decode IDs, or UUIDs of "snowraft id --uuid", into their times, datacenters, workers
-and sequences. Without an ID, or for the ID -, it reads IDs from standard input, one per
-line.
+and sequences.
 
 The command needs no cluster for the presets:
 ` + cli.Either(cli.PresetNames()) + `;
@@ -51,7 +48,7 @@ nor if --fields and --epoch describe the layout. Otherwise, use --server.`,
   snowraft decode 7205759403792793601 --epoch 2015-01-01T00:00:00Z \
     --fields time:41,datacenter:5,worker:5,sequence:12
   snowraft decode 019b76da-a800-701c-8000-3f3a1d4c5b6e
-  snowraft decode <ids.txt`,
+  xargs snowraft decode <ids.txt`,
 	}
 	a.AddLayoutFlag(cmd, &layout, cli.PresetNames()...)
 	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&encoding), "encoding of the IDs: "+cli.Either(cli.EncodingNames()))
@@ -77,40 +74,53 @@ nor if --fields and --epoch describe the layout. Otherwise, use --server.`,
 		if cmd.Flags().Changed("encoding") {
 			g.explicit = "encoding"
 		}
-		if len(args) == 1 && args[0] != "-" {
-			d, err := g.decode(args[0])
+		all, soon := make([]Decoded, len(args)), 0
+		for i, text := range args {
+			if all[i], err = g.decode(text); err != nil && len(args) > 1 {
+				err = fmt.Errorf("ID %d: %w", i+1, err)
+			}
 			if err != nil {
 				return err
 			}
-			if early(d) {
-				a.Warn("ID %d %s", d.ID, predates)
+			if early(all[i]) {
+				soon++
 			}
-			return out.Answer(d, cli.Record(
-				"UUID", d.UUID,
-				"ID", d.ID,
-				"Layout", d.Layout,
-				"Time", cli.Stamp(d.TickAtMS),
-				"Datacenter", d.Datacenter,
-				"Worker", d.Worker,
-				"Sequence", d.Sequence,
-			))
 		}
-		texts, missing := args, error(nil)
-		if len(args) == 0 {
-			texts, missing = []string{"-"}, cli.Usagef("missing argument ID; decode takes ID..., or IDs on standard input")
-		}
-		if missing != nil && a.Attended() {
-			return missing
-		}
-		n, soon, err := g.decodeAll(each(texts, a.Stdin), out)
-		if soon > 0 {
+		switch {
+		case soon > 0 && len(args) == 1:
+			a.Warn("ID %d %s", all[0].ID, predates)
+		case soon > 0:
 			a.Warn("%d of the IDs date to the first minute of the layout, so each %s", soon, predates)
 		}
-		if n == 0 && err == nil {
-			return missing
-		}
-		return err
+		return printDecoded(out, all)
 	})
+}
+
+// printDecoded prints one ID as a record and several as a table, with -o json as one document each.
+func printDecoded(out *cli.Printer, all []Decoded) error {
+	if out.JSON {
+		for _, d := range all {
+			if err := out.Answer(d); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if len(all) > 1 {
+		return out.Answer(nil, cli.Table(all, []string{"ID", "LAYOUT", "TIME", "DATACENTER", "WORKER", "SEQUENCE"}, func(d Decoded) []any {
+			return []any{d.ID, d.Layout, cli.Stamp(d.TickAtMS), d.Datacenter, d.Worker, d.Sequence}
+		}))
+	}
+	d := all[0]
+	return out.Answer(nil, cli.Record(
+		"UUID", d.UUID,
+		"ID", d.ID,
+		"Layout", d.Layout,
+		"Time", cli.Stamp(d.TickAtMS),
+		"Datacenter", d.Datacenter,
+		"Worker", d.Worker,
+		"Sequence", d.Sequence,
+	))
 }
 
 // predates is the warning about an ID that is early.
@@ -121,58 +131,6 @@ const predates = "is probably older than the layout: its time is not the time at
 func early(d Decoded) bool {
 	const minute = 60_000
 	return d.sinceEpoch < minute
-}
-
-// rowsAtOnce is the number of rows after which decodeAll prints a part of its table.
-const rowsAtOnce = 1000
-
-// decodeAll prints one line per ID: JSON immediately, and table rows in parts, so that the input may be long. It stops at the
-// first invalid ID, after it has printed the IDs before. It returns the number of IDs that it has read, and of those that are
-// early.
-func (g given) decodeAll(texts iter.Seq2[string, error], out *cli.Printer) (n, soon int, err error) {
-	var rows []Decoded
-	printed := false
-	table := func() error {
-		if len(rows) == 0 {
-			return nil
-		}
-		cells := func(d Decoded) []any {
-			return []any{d.ID, d.Layout, cli.Stamp(d.TickAtMS), d.Datacenter, d.Worker, d.Sequence}
-		}
-		heading := []string{"ID", "LAYOUT", "TIME", "DATACENTER", "WORKER", "SEQUENCE"}
-		block := cli.Table(rows, heading, cells)
-		if printed {
-			block = cli.MoreRows(rows, heading, cells)
-		}
-		printed = true
-		failed := out.Answer(nil, block)
-		rows = rows[:0]
-		return failed
-	}
-	for text, failed := range texts {
-		var d Decoded
-		if err = failed; err == nil {
-			n++
-			if d, err = g.decode(text); err != nil {
-				err = fmt.Errorf("ID %d: %w", n, err)
-			} else if early(d) {
-				soon++
-			}
-		}
-		switch {
-		case err != nil:
-		case out.JSON:
-			err = out.Answer(d)
-		default:
-			if rows = append(rows, d); len(rows) == rowsAtOnce {
-				err = table()
-			}
-		}
-		if err != nil {
-			break
-		}
-	}
-	return n, soon, errors.Join(table(), err)
 }
 
 // decode decodes an ID as users write it.

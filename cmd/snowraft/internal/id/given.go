@@ -1,12 +1,7 @@
 package id
 
 import (
-	"bufio"
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"iter"
 	"strings"
 	"sync"
 
@@ -64,33 +59,4 @@ func inCluster(ctx context.Context, r *cli.Remote, name string) func() (*snowfla
 		}
 		return snowflake.New(rpc.Spec(resp.GetLayout()))
 	})
-}
-
-// each yields the arguments. In place of the argument "-" it yields the lines of standard input that are not empty. It yields
-// errors of the input with an empty text.
-func each(args []string, stdin io.Reader) iter.Seq2[string, error] {
-	return func(yield func(string, error) bool) {
-		for _, arg := range args {
-			if arg != "-" {
-				if !yield(arg, nil) {
-					return
-				}
-				continue
-			}
-			lines := bufio.NewScanner(stdin)
-			for lines.Scan() {
-				if text := strings.TrimSpace(lines.Text()); text != "" && !yield(text, nil) {
-					return
-				}
-			}
-			switch err := lines.Err(); {
-			case errors.Is(err, bufio.ErrTooLong):
-				yield("", cli.Usagef("standard input: a line is longer than %d bytes; write one ID per line", bufio.MaxScanTokenSize))
-				return
-			case err != nil:
-				yield("", fmt.Errorf("read standard input: %w", err))
-				return
-			}
-		}
-	}
 }
